@@ -1,0 +1,59 @@
+"""How errors reach a user: one sentence for what they can mend, a place to report for what they cannot."""
+
+import hashlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+import click
+
+from reconciler import __version__
+
+EXIT_OK, EXIT_ERROR, EXIT_CHANGES = 0, 1, 2
+REPORT_TO = "the project's issue tracker"
+
+
+class InputError(click.ClickException):
+    """Bad input that the message explains; printed as `error: …` on stderr, exit code 1."""
+
+    exit_code = EXIT_ERROR
+
+    def show(self, file: object = None) -> None:
+        """Print the message to stderr."""
+        click.echo(f"error: {self.message}", err=True)
+
+
+def guarded(command: click.Command, argv: Sequence[str] | None) -> int:
+    """Run `command`; the exit code. No traceback reaches the terminal unless RECONCILER_DEBUG is set."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        result = command.main(args=arguments, prog_name="reconciler", standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.UsageError as error:
+        error.show()
+        return EXIT_ERROR
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("aborted", err=True)
+        return EXIT_ERROR
+    except BrokenPipeError:
+        # The reader of a pipe went away (`| head`): end quietly, and keep the interpreter from flushing once more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_OK
+    except Exception as error:
+        if os.environ.get("RECONCILER_DEBUG"):
+            traceback.print_exc()
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        digest = hashlib.sha256("\0".join(arguments).encode()).hexdigest()[:12]
+        click.echo(
+            f"error: unexpected {type(error).__name__}: {error}\n"
+            f"This is a defect of reconciler {__version__} at {where.name}:{where.lineno} (inputs sha256:{digest}).\n"
+            f"Please report it to {REPORT_TO}; RECONCILER_DEBUG=1 prints the whole trace.",
+            err=True,
+        )
+        return EXIT_ERROR
+    return result if isinstance(result, int) else EXIT_OK

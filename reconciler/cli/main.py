@@ -1,0 +1,72 @@
+"""The command line: a group whose commands are imported only when they are called, so that `--help` stays fast."""
+
+import importlib
+import sys
+from collections.abc import Sequence
+
+import click
+
+from reconciler import __version__
+
+# name -> (module below reconciler.cli, one line for the list of commands): the list is printed without importing any.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "validate": ("validate", "Check policy files: every problem with file:line:column, caret and hint."),
+    "plan": ("plan", "Show what would be done, and why, for one policy and one cluster."),
+    "explain": ("explain", "Everything that led to one outcome: a pod, a node, a group, a value."),
+    "fit": ("fit", "For each pending pod and node: does it fit, and every scheduler plugin that says no."),
+    "run": ("run", "The loop; with --simulate on the embedded cluster."),
+    "schema": ("schema", "Print the JSON Schemas, the CRDs or the reference table."),
+}
+
+
+class LazyGroup(click.Group):
+    """Commands by module; `--help` of the group reads the table above only."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the module of one command."""
+        if cmd_name not in COMMANDS:
+            return None
+        command = importlib.import_module(f"reconciler.cli.{COMMANDS[cmd_name][0]}").command
+        if not isinstance(command, click.Command):
+            raise TypeError(f"reconciler.cli.{cmd_name}.command is no click command")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands, from the table."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, with a did-you-mean for a wrong name."""
+        name = args[0] if args else ""
+        if name and name not in COMMANDS and not name.startswith("-"):
+            import difflib
+
+            near = difflib.get_close_matches(name, COMMANDS, n=1)
+            ctx.fail(f"no command {name!r}." + (f" Did you mean {near[0]!r}?" if near else " See 'reconciler --help'."))
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="reconciler")
+def cli() -> None:
+    """Node groups from policy in git: a plan anyone can read, and only the replicas that are ours.
+
+    \b
+    Examples:
+      reconciler validate policies/
+      reconciler plan --policy policies/ --cluster examples/quickstart
+      reconciler explain pod batch/giant --cluster examples/quickstart
+      reconciler run --simulate
+    """
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Entry point. Exit codes: 0 done, 1 error or wrong usage, 2 (only with --detailed-exitcode) changes."""
+    from reconciler.cli.failure import guarded
+
+    sys.exit(guarded(cli, argv))

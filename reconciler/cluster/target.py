@@ -1,0 +1,125 @@
+"""Targets: the objects whose replicas a node group sizes, as facts read from their JSON."""
+
+from enum import StrEnum
+
+import msgspec
+
+from reconciler.cluster.node import Taint
+from reconciler.cluster.resources import Resources
+
+
+class TargetKind(StrEnum):
+    """Kinds of target."""
+
+    MACHINE_DEPLOYMENT = "MachineDeployment"
+    MACHINE_SET = "MachineSet"
+    MACHINE_POOL = "MachinePool"
+    AUTO_SCALING_GROUP = "AutoScalingGroup"
+
+
+class TargetRef(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """Which target: kind, namespace (Cluster API) or region (AWS), name."""
+
+    kind: TargetKind
+    namespace: str = ""
+    region: str = ""
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind.value} {self.namespace or self.region}/{self.name}"
+
+
+class FieldOwner(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """One managedFields entry that holds `spec.replicas`; `operation` is Apply or Update; `time_seconds` 0 if absent."""
+
+    manager: str
+    operation: str
+    subresource: str = ""
+    time_seconds: int = 0
+
+
+class OwnerEvidence(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything known about who decides `spec.replicas` of one target (rule 1 of the product).
+
+    `managed_fields_present` is False when the object carries none at all (stripped, so ownership is unknown).
+    `topology_owned` is the label `topology.cluster.x-k8s.io/owned`. `topology_replicas` is what the Cluster's topology
+    declares for this deployment: an integer, None when it leaves replicas unset; `topology_read` is False when the
+    Cluster or its entry could not be read. `last_applied_replicas` is the value in a client-side last-applied
+    manifest, `tracking` the GitOps tool metadata seen (`argocd:NAME`, `flux:NAME`, `helm:NAME`).
+    """
+
+    managed_fields_present: bool = True
+    owners: tuple[FieldOwner, ...] = ()
+    topology_owned: bool = False
+    topology_deployment: str = ""
+    topology_read: bool = True
+    topology_replicas: int | None = None
+    last_applied_replicas: int | None = None
+    tracking: tuple[str, ...] = ()
+    controller: str = ""
+    paused: str = ""
+    deleting: bool = False
+    hold: str = ""
+
+
+class TargetOption(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """A per-group option written on the target: `key` is the path of the policy field that it feeds
+    (`scaleDown.unneededTime`), `value` in that field's unit, `origin` the annotation or tag."""
+
+    key: str
+    value: int
+    origin: str
+
+
+class TargetTemplate(msgspec.Struct, frozen=True, kw_only=True):
+    """What the target itself says about one new node. `capacity` empty: unknown. `origins` names the sources read."""
+
+    capacity: Resources | None = None
+    allocatable: Resources | None = None
+    labels: tuple[tuple[str, str], ...] = ()
+    taints: tuple[Taint, ...] = ()
+    architecture: str = ""
+    zone: str = ""
+    origins: tuple[str, ...] = ()
+
+
+class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """One target as read. `replicas` None: the object does not say (a problem names it).
+
+    `min_size`/`max_size` come from both size annotations (only together), `size_origin` names them. `rolling_out` is
+    true while an older revision still has machines. `problems` are sentences about values that could not be read.
+    """
+
+    ref: TargetRef
+    uid: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    replicas: int | None
+    labels: tuple[tuple[str, str], ...] = ()
+    annotations: tuple[tuple[str, str], ...] = ()
+    cluster_name: str = ""
+    min_size: int | None = None
+    max_size: int | None = None
+    size_origin: str = ""
+    options: tuple[TargetOption, ...] = ()
+    template: TargetTemplate = TargetTemplate()
+    owner: OwnerEvidence = OwnerEvidence()
+    rolling_out: bool = False
+    selectable: bool = True
+    problems: tuple[str, ...] = ()
+
+
+class Machine(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """One Machine (or instance) behind a target. `node` is the name of its Node or empty; `failed` carries its message."""
+
+    namespace: str
+    name: str
+    target: TargetRef | None
+    node: str = ""
+    provider_id: str = ""
+    created_seconds: int = 0
+    deleting: bool = False
+    delete_marked: bool = False
+    failed: str = ""
+    phase: str = ""
+    zone: str = ""

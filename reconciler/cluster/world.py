@@ -1,0 +1,60 @@
+"""The World: one view of a cluster, complete and immutable, in the form that decisions read."""
+
+import msgspec
+
+from reconciler.cluster.node import Node, NodeShape
+from reconciler.cluster.pod import PodShape, PodTraits
+from reconciler.cluster.pod_table import PodTable
+from reconciler.cluster.target import Machine, TargetFacts
+from reconciler.cluster.workload import Controller, DisruptionBudget
+
+
+class WorldProblem(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """Something in the captured objects that could not be used; `object` is `Kind namespace/name`."""
+
+    code: str
+    object: str
+    message: str
+
+
+class DaemonPods(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """What one DaemonSet puts on every node that it matches: `shape` indexes `World.pod_shapes` (labels and requests of
+    its pod template, without the node-name affinity that its controller adds)."""
+
+    namespace: str
+    name: str
+    shape: int
+
+
+class Storage(msgspec.Struct, frozen=True, kw_only=True):
+    """Volumes as the scheduler sees them. Filled by the scheduling work on volumes; empty means nothing captured."""
+
+
+class World(msgspec.Struct, frozen=True, kw_only=True):
+    """Nodes, pods and targets of one cluster at `captured_seconds`.
+
+    Every tuple is in canonical order, whatever the order of the input: nodes by name, pods by (namespace, name), shapes
+    and traits in order of first use by that order, targets by ref, the rest by their natural order. `captured` names
+    the kinds that were captured (an empty kind counts), `not_captured` those that a decision would need and are not
+    there.
+    """
+
+    name: str = ""
+    captured_seconds: int
+    node_shapes: tuple[NodeShape, ...] = ()
+    nodes: tuple[Node, ...] = ()
+    pod_shapes: tuple[PodShape, ...] = ()
+    pod_traits: tuple[PodTraits, ...] = ()
+    pods: PodTable = PodTable()
+    targets: tuple[TargetFacts, ...] = ()
+    machines: tuple[Machine, ...] = ()
+    budgets: tuple[DisruptionBudget, ...] = ()
+    controllers: tuple[Controller, ...] = ()
+    daemon_pods: tuple[DaemonPods, ...] = ()
+    namespaces: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
+    storage: Storage = Storage()
+    captured: tuple[str, ...] = ()
+    not_captured: tuple[str, ...] = ()
+    skipped: tuple[tuple[str, int], ...] = ()
+    problems: tuple[WorldProblem, ...] = ()
+    digest: str = ""

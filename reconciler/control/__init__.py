@@ -1,0 +1,1 @@
+"""The loop: observe -> decide -> re-validate -> actuate -> record. Edge."""

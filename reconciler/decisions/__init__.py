@@ -1,0 +1,1 @@
+"""World and policy -> plan: effective values, scale up, scale down, limits, ownership, memory. Pure."""

@@ -1,0 +1,60 @@
+"""What one decision must know of earlier ones. The loop stores it on an API object before the act that it protects."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+MEMORY_VERSION = 1
+
+
+class BackoffState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A group left alone until `until_seconds` after its `failures`th failure in a row, the last at `failed_seconds`."""
+
+    failures: int
+    failed_seconds: int
+    until_seconds: int
+    reason: str = ""
+
+
+class LastWrite(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The last replicas that we wrote to a target, and the generation that the write produced (0: unknown)."""
+
+    replicas: int
+    generation: int = 0
+    written_seconds: int = 0
+
+
+class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Keyed by names, never by indices; times are Unix seconds. Entries of things that are gone are dropped.
+
+    `unneeded_since`: node name -> first plan that saw it unneeded without a break. `known_groups`: target -> group name
+    at the last decision (a name that vanishes is released, a new name on the same target keeps its timers, which are
+    by node). `conflicts`: target -> how often our write was undone. `leaving`: node name -> when its removal began.
+    """
+
+    version: int = MEMORY_VERSION
+    unneeded_since: Mapping[str, int] = {}
+    known_groups: Mapping[str, str] = {}
+    backoffs: Mapping[str, BackoffState] = {}
+    last_writes: Mapping[str, LastWrite] = {}
+    conflicts: Mapping[str, int] = {}
+    leaving: Mapping[str, int] = {}
+    held_groups: tuple[str, ...] = ()
+    last_added_seconds: int = 0
+    last_removed_seconds: int = 0
+    last_failed_seconds: int = 0
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What became of one action: `done`, or refused/failed with a stable code and a message."""
+
+    kind: str
+    group: str
+    target: str
+    to: int
+    nodes: tuple[str, ...] = ()
+    done: bool
+    code: str = ""
+    message: str = ""
+    at_seconds: int
+    generation: int = 0

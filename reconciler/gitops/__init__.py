@@ -1,0 +1,1 @@
+"""Git source and signatures, preview, pull-request comment. Edge."""

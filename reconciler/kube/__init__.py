@@ -1,0 +1,1 @@
+"""Authenticated transport, reflector, live World, lease, events, eviction. Edge."""

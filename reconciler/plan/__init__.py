@@ -1,0 +1,1 @@
+"""The Plan value: actions, reasons, digest, comparison of two plans. Pure."""

@@ -1,0 +1,177 @@
+"""The Plan: what would be done, why, and why nothing else. One value for terminals, pull requests, files and the loop."""
+
+from enum import StrEnum
+
+import msgspec
+
+from reconciler.plan.reason import Reason
+
+FORMAT_VERSION = "1.0"
+
+
+class OwnerState(StrEnum):
+    """Whether replicas of a target are ours to write (rule 1)."""
+
+    OURS = "Ours"
+    ADOPTABLE = "Adoptable"
+    HELD = "Held"
+    UNKNOWN = "Unknown"
+
+
+class ActionKind(StrEnum):
+    """What one action does."""
+
+    RESIZE = "Resize"
+    REMOVE_NODE = "RemoveNode"
+    REPLACE = "Replace"
+    ADOPT = "Adopt"
+    RELEASE = "Release"
+
+
+class PodOutcome(StrEnum):
+    """What this plan means for a pending pod."""
+
+    FITS_EXISTING = "FitsExisting"
+    FITS_UPCOMING = "FitsUpcoming"
+    TRIGGERS_SCALE_UP = "TriggersScaleUp"
+    UNPLACEABLE = "Unplaceable"
+    EXPENDABLE = "Expendable"
+    DELAYED = "Delayed"
+    NOT_MODELLED = "NotModelled"
+
+
+class NodeState(StrEnum):
+    """How a node stands."""
+
+    IN_USE = "InUse"
+    EMPTY = "Empty"
+    UNDERUTILIZED = "Underutilized"
+    UNREADY = "Unready"
+    NOT_STARTED = "NotStarted"
+    UPCOMING = "Upcoming"
+    LEAVING = "Leaving"
+    UNMANAGED = "Unmanaged"
+
+
+class Ownership(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Who decides the replicas, and how we know: `by` is a manager or topology, `evidence` sentences."""
+
+    state: OwnerState
+    by: str = ""
+    evidence: tuple[str, ...] = ()
+
+
+class GroupLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One node group. `current` is the target's replicas, `desired` the value after all actions of this plan, `settled`
+    the value at which the loop would come to rest (None: not computed), `wanted` what a held group would do."""
+
+    name: str
+    target: str
+    tier: str
+    current: int
+    desired: int
+    settled: int | None = None
+    wanted: int | None = None
+    min: int
+    max: int
+    owner: Ownership
+    held: bool = False
+    price_per_hour: str | None = None
+    reasons: tuple[Reason, ...] = ()
+
+
+class Bound(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What an action was judged on: it is refused when any of it has moved."""
+
+    resource_version: str
+    replicas: int
+    owner_digest: str
+    policy_digest: str
+
+
+class Action(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One thing to do. Resize goes from `from_` to `to` replicas; RemoveNode and Replace name the nodes that leave."""
+
+    kind: ActionKind
+    group: str
+    target: str
+    from_: int = msgspec.field(name="from")
+    to: int
+    nodes: tuple[str, ...] = ()
+    bound: Bound
+    reason: Reason
+
+
+class PodLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One pending pod: where it goes or every reason why nowhere."""
+
+    pod: str
+    outcome: PodOutcome
+    node: str | None = None
+    group: str | None = None
+    reasons: tuple[Reason, ...] = ()
+
+
+class Blocker(msgspec.Struct, frozen=True, order=True, kw_only=True, rename="camel"):
+    """Something that keeps a node: a pod (`namespace/name`) or, with an empty pod, the node or group itself."""
+
+    code: str
+    pod: str = ""
+    message: str
+
+
+class NodeLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One node. Times are RFC 3339 instants or None. `utilization_permille` None: the node advertises nothing to divide by."""
+
+    node: str
+    group: str | None
+    state: NodeState
+    utilization_permille: int | None
+    removable: bool
+    blockers: tuple[Blocker, ...] = ()
+    unneeded_since: str | None = None
+    removable_at: str | None = None
+
+
+class Cost(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Price of all managed nodes per hour as decimal strings; None when nothing has a price. `unpriced` groups do not count."""
+
+    current_per_hour: str | None = None
+    desired_per_hour: str | None = None
+    settled_per_hour: str | None = None
+    currency: str = "USD"
+    unpriced_groups: tuple[str, ...] = ()
+
+
+class PlanProblem(msgspec.Struct, frozen=True, order=True, kw_only=True, rename="camel"):
+    """Something a reader must know that is no action: what could not be read, what was not examined, what contradicts."""
+
+    code: str
+    object: str = ""
+    message: str
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One decision. Groups by tier and name, actions in the order in which they are done, pods and nodes by name."""
+
+    format_version: str = FORMAT_VERSION
+    digest: str = ""
+    now: str
+    cluster: str = ""
+    policy: str = ""
+    mode: str
+    policy_revision: str | None = None
+    summary: str
+    groups: tuple[GroupLine, ...] = ()
+    actions: tuple[Action, ...] = ()
+    pods: tuple[PodLine, ...] = ()
+    nodes: tuple[NodeLine, ...] = ()
+    cost: Cost = Cost()
+    settled_loops: int | None = None
+    not_captured: tuple[str, ...] = ()
+    problems: tuple[PlanProblem, ...] = ()
+
+    @property
+    def changes(self) -> bool:
+        """Whether there is anything to do."""
+        return bool(self.actions)

@@ -1,0 +1,340 @@
+"""The policy documents: these types are the schema. JSON Schema, CRDs and the reference table are generated from them.
+
+Written values are kept as typed values (durations in whole seconds, quantities as integers, percentages as integers);
+`None` means "not written here", so that the next source in the chain of effective values is asked. Field names are
+camelCase in YAML. Units are in the names; `scaleDown.unneededTime: 10m` becomes `unneeded_time_seconds == 600`.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+import msgspec
+
+from reconciler.policy.place import Place
+from reconciler.policy.problem import Problem
+
+API_GROUP = "reconciler.dev"
+API_VERSION = "reconciler.dev/v1alpha1"
+
+
+class Mode(StrEnum):
+    """Observe writes only its own status, events, lease and state; Enforce also writes replicas."""
+
+    OBSERVE = "Observe"
+    ENFORCE = "Enforce"
+
+
+class Toggle(StrEnum):
+    """Enabled or Disabled, where Kubernetes conventions ask for an enum instead of a boolean."""
+
+    ENABLED = "Enabled"
+    DISABLED = "Disabled"
+
+
+class TargetAnnotations(StrEnum):
+    """Whether sizes, options and capacity written on the targets themselves count."""
+
+    READ = "Read"
+    IGNORE = "Ignore"
+
+
+class Expander(StrEnum):
+    """How one of several groups that could serve the same pods is chosen."""
+
+    LEAST_COST = "LeastCost"
+    LEAST_WASTE = "LeastWaste"
+    LEAST_NODES = "LeastNodes"
+    MOST_PODS = "MostPods"
+
+
+class BlockRule(StrEnum):
+    """Whether a kind of pod keeps its node."""
+
+    BLOCK = "Block"
+    ALLOW = "Allow"
+
+
+class RemovalReason(StrEnum):
+    """Why a node may go; budgets are counted by it."""
+
+    EMPTY = "Empty"
+    UNDERUTILIZED = "Underutilized"
+    UNREADY = "Unready"
+    ABOVE_MAX = "AboveMax"
+    CONSOLIDATED = "Consolidated"
+
+
+class LabelRequirement(msgspec.Struct, frozen=True, kw_only=True):
+    """One `matchExpressions` item."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+
+
+class Selector(msgspec.Struct, frozen=True, kw_only=True):
+    """A Kubernetes label selector; all requirements must hold."""
+
+    match_labels: tuple[tuple[str, str], ...] = ()
+    match_expressions: tuple[LabelRequirement, ...] = ()
+
+
+class ScaleDown(msgspec.Struct, frozen=True, kw_only=True):
+    """When nodes of a group may be removed."""
+
+    mode: Toggle | None = None
+    utilization_threshold_percent: int | None = None
+    gpu_utilization_threshold_percent: int | None = None
+    unneeded_time_seconds: int | None = None
+    unready_time_seconds: int | None = None
+
+
+class Backoff(msgspec.Struct, frozen=True, kw_only=True):
+    """How long a group is left alone after a failed scale-up."""
+
+    initial_seconds: int | None = None
+    max_seconds: int | None = None
+    reset_seconds: int | None = None
+
+
+class ScaleUp(msgspec.Struct, frozen=True, kw_only=True):
+    """How long new nodes may take, and what follows a failure."""
+
+    max_node_provision_time_seconds: int | None = None
+    max_node_startup_time_seconds: int | None = None
+    backoff: Backoff = Backoff()
+
+
+class TaintSpec(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """A node taint as written in a template."""
+
+    key: str
+    value: str = ""
+    effect: str
+
+
+class Template(msgspec.Struct, frozen=True, kw_only=True):
+    """What one new node offers. Resource values: cpu in milli, everything else in its base unit (bytes, count)."""
+
+    capacity: tuple[tuple[str, int], ...] = ()
+    reserved: tuple[tuple[str, int], ...] = ()
+    architecture: str | None = None
+    labels: tuple[tuple[str, str], ...] = ()
+    taints: tuple[TaintSpec, ...] | None = None
+    startup_taints: tuple[TaintSpec, ...] = ()
+
+
+class HeadroomPods(msgspec.Struct, frozen=True, kw_only=True):
+    """Room for so many pods of one shape."""
+
+    name: str = ""
+    count: int
+    requests: tuple[tuple[str, int], ...] = ()
+
+
+class Headroom(msgspec.Struct, frozen=True, kw_only=True):
+    """Capacity kept free beyond pending demand."""
+
+    nodes: int | None = None
+    nodes_per_zone: int | None = None
+    pods: tuple[HeadroomPods, ...] = ()
+
+
+class Size(msgspec.Struct, frozen=True, kw_only=True):
+    """Bounds of a group in nodes."""
+
+    min: int | None = None
+    max: int | None = None
+
+
+class Window(msgspec.Struct, frozen=True, kw_only=True):
+    """A recurring time span in which other bounds apply. `schedule` is a five-field cron line for the start."""
+
+    name: str = ""
+    schedule: str
+    time_zone: str = "Etc/UTC"
+    duration_seconds: int
+    size: Size = Size()
+
+
+class Hold(msgspec.Struct, frozen=True, kw_only=True):
+    """Nothing is written for the group until `until_seconds` (Unix time); `None` holds until it is taken out of git."""
+
+    reason: str
+    until_seconds: int | None = None
+
+
+class GroupFields(msgspec.Struct, frozen=True, kw_only=True):
+    """The fields of a NodeGroup that a tier's or the policy's `defaults` may carry as well."""
+
+    mode: Mode | None = None
+    size: Size = Size()
+    balance_with: str | None = None
+    template: Template = Template()
+    price_per_hour: str | None = None
+    headroom: Headroom = Headroom()
+    scale_down: ScaleDown = ScaleDown()
+    scale_up: ScaleUp = ScaleUp()
+    windows: tuple[Window, ...] = ()
+    hold: Hold | None = None
+
+
+class TargetSpec(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """Which object a NodeGroup sizes: exactly one provider key. `provider` is `clusterAPI`, `aws`, `openshift`, `crusoe`."""
+
+    provider: str
+    kind: str = ""
+    namespace: str = ""
+    name: str
+    region: str = ""
+    role_arn: str = ""
+
+
+class NodeGroup(GroupFields, frozen=True, kw_only=True):
+    """One `kind: NodeGroup` document. `places` maps a field path (`spec.size.min`) to where it was written."""
+
+    name: str
+    namespace: str = ""
+    labels: tuple[tuple[str, str], ...] = ()
+    policy_ref: str
+    target: TargetSpec
+    nodes: Selector | None = None
+    tier: str | None = None
+    place: Place
+    places: Mapping[str, Place] = {}
+
+
+class TierMatch(msgspec.Struct, frozen=True, kw_only=True):
+    """Which groups a tier takes by itself: unanchored regular expressions on the group name, or labels."""
+
+    names: tuple[str, ...] = ()
+    labels: Selector | None = None
+
+
+class Tier(msgspec.Struct, frozen=True, kw_only=True):
+    """One priority tier; the order of the list is the priority."""
+
+    name: str
+    match: TierMatch = TierMatch()
+    defaults: GroupFields = GroupFields()
+
+
+class Limit(msgspec.Struct, frozen=True, kw_only=True):
+    """A named bound over nodes. `groups` and `nodes` select; both empty means all nodes, unmanaged ones included.
+
+    Amounts: `nodes` as a count, cpu in milli, memory in bytes, extended resources in their unit.
+    """
+
+    name: str
+    groups: Selector | None = None
+    nodes: Selector | None = None
+    max: tuple[tuple[str, int], ...] = ()
+    min: tuple[tuple[str, int], ...] = ()
+
+
+class Discovery(msgspec.Struct, frozen=True, kw_only=True):
+    """Targets that become groups without a document of their own. OR between items, AND inside one."""
+
+    name: str
+    tier: str | None = None
+    provider: str
+    namespaces: tuple[str, ...] = ()
+    cluster_name: str = ""
+    labels: tuple[tuple[str, str], ...] = ()
+    region: str = ""
+    tags: tuple[tuple[str, str], ...] = ()
+
+
+class PodRules(msgspec.Struct, frozen=True, kw_only=True):
+    """Which pods count as demand."""
+
+    expendable_below_priority: int = -10
+    new_pod_delay_seconds: int = 0
+    scheduler_names: tuple[str, ...] = ("default-scheduler",)
+
+
+class Health(msgspec.Struct, frozen=True, kw_only=True):
+    """Removals stop when more than `ok_unready_count` and more than `max_unready_percent` of managed nodes are unready."""
+
+    max_unready_percent: int = 45
+    ok_unready_count: int = 3
+
+
+class DrainRules(msgspec.Struct, frozen=True, kw_only=True):
+    """Which pods keep their node. `system_pod_timeout_seconds` None means Never."""
+
+    system_pods_without_pdb: BlockRule = BlockRule.BLOCK
+    system_pod_timeout_seconds: int | None = None
+    local_storage: BlockRule = BlockRule.BLOCK
+    unreplicated: BlockRule = BlockRule.BLOCK
+    custom_controllers: BlockRule = BlockRule.BLOCK
+    min_replicas: int = 0
+
+
+class Budget(msgspec.Struct, frozen=True, kw_only=True):
+    """How many nodes may be leaving at the same time: exactly one of a count and a percentage."""
+
+    name: str = ""
+    nodes: int | None = None
+    percent: int | None = None
+    reasons: tuple[RemovalReason, ...] = ()
+    schedule: str = ""
+    time_zone: str = "Etc/UTC"
+    duration_seconds: int | None = None
+
+
+class Pace(msgspec.Struct, frozen=True, kw_only=True):
+    """Cool-downs, and the largest step of one plan."""
+
+    delay_after_add_seconds: int = 600
+    delay_after_delete_seconds: int = 0
+    delay_after_failure_seconds: int = 180
+    max_added_nodes: int = 1000
+    max_removed_percent: int = 100
+
+
+class NodeGroupPolicy(msgspec.Struct, frozen=True, kw_only=True):
+    """One `kind: NodeGroupPolicy` document. `places` maps a field path (`spec.limits[0].max`) to where it was written."""
+
+    name: str
+    labels: tuple[tuple[str, str], ...] = ()
+    mode: Mode = Mode.OBSERVE
+    target_annotations: TargetAnnotations = TargetAnnotations.READ
+    adopt_from: tuple[str, ...] = ()
+    human_hold_time_seconds: int = 3600
+    currency: str = "USD"
+    tiers: tuple[Tier, ...] = ()
+    expanders: tuple[Expander, ...] = (Expander.LEAST_WASTE,)
+    limits: tuple[Limit, ...] = ()
+    discovery: tuple[Discovery, ...] = ()
+    pods: PodRules = PodRules()
+    health: Health = Health()
+    drain: DrainRules = DrainRules()
+    budgets: tuple[Budget, ...] = ()
+    pace: Pace = Pace()
+    defaults: GroupFields = GroupFields()
+    balancing_ignore_labels: tuple[str, ...] = ()
+    balancing_presets: tuple[str, ...] = ()
+    place: Place
+    places: Mapping[str, Place] = {}
+
+
+class PolicySet(msgspec.Struct, frozen=True, kw_only=True):
+    """One policy with its groups, sorted by name: what `decide` takes. `digest` covers the values, not the places."""
+
+    policy: NodeGroupPolicy
+    groups: tuple[NodeGroup, ...]
+    digest: str
+    revision: str | None = None
+
+
+class PolicyTree(msgspec.Struct, frozen=True, kw_only=True):
+    """A tree of texts read as a whole. `sets` is empty when any problem is an error (all or nothing).
+
+    `skipped` counts documents of other API groups by `apiVersion/kind`.
+    """
+
+    sets: tuple[PolicySet, ...]
+    problems: tuple[Problem, ...] = ()
+    skipped: tuple[tuple[str, int], ...] = ()
+    files: int = 0

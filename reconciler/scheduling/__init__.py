@@ -1,0 +1,1 @@
+"""Would these pods run on those nodes: one file a predicate, placement, kernels. Pure."""
