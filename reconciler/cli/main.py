@@ -16,6 +16,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "fit": ("fit", "For each pending pod and node: does it fit, and every scheduler plugin that says no."),
     "run": ("run", "The loop; with --simulate on the embedded cluster."),
     "schema": ("schema", "Print the JSON Schemas, the CRDs or the reference table."),
+    "completion": ("completion", "Print the completion script for bash, zsh or fish."),
 }
 
 

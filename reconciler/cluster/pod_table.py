@@ -11,6 +11,16 @@ FINISHED_PHASES = (_PHASE_CODES[PodPhase.SUCCEEDED], _PHASE_CODES[PodPhase.FAILE
 _READY, _GATED = 1, 2
 
 
+def phase_code(phase: PodPhase) -> int:
+    """How the column `phase` writes a phase."""
+    return _PHASE_CODES[phase]
+
+
+def pod_flags(*, ready: bool, gated: bool) -> int:
+    """How the column `flags` writes both."""
+    return (_READY if ready else 0) | (_GATED if gated else 0)
+
+
 class PodTable:
     """Immutable by agreement: nobody writes to a column after construction.
 
@@ -59,10 +69,36 @@ class PodTable:
             self.node.append(row.node)
             self.nominated.append(row.nominated)
             self.phase.append(_PHASE_CODES[row.phase])
-            self.flags.append((_READY if row.ready else 0) | (_GATED if row.gated else 0))
+            self.flags.append(pod_flags(ready=row.ready, gated=row.gated))
             self.created_seconds.append(row.created_seconds)
             self.deletion_seconds.append(row.deletion_seconds)
             self.unschedulable_seconds.append(row.unschedulable_seconds)
+
+    @staticmethod
+    def of_columns(
+        *,
+        namespace: list[str],
+        name: list[str],
+        uid: list[str],
+        shape: "array[int]",
+        traits: "array[int]",
+        node: "array[int]",
+        nominated: "array[int]",
+        phase: "array[int]",
+        flags: "array[int]",
+        created_seconds: "array[int]",
+        deletion_seconds: "array[int]",
+        unschedulable_seconds: "array[int]",
+        unknown_node: dict[int, str],
+    ) -> "PodTable":
+        """A table that takes over columns as they are, without an object a row."""
+        table = PodTable()
+        table.namespace, table.name, table.uid = namespace, name, uid
+        table.shape, table.traits, table.node, table.nominated = shape, traits, node, nominated
+        table.phase, table.flags = phase, flags
+        table.created_seconds, table.deletion_seconds = created_seconds, deletion_seconds
+        table.unschedulable_seconds, table.unknown_node = unschedulable_seconds, unknown_node
+        return table
 
     def __len__(self) -> int:
         return len(self.name)

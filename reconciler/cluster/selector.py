@@ -18,7 +18,8 @@ class LabelSelector(msgspec.Struct, frozen=True, order=True):
 
 
 class NodeSelectorTerm(msgspec.Struct, frozen=True, order=True):
-    """One node selector term: all of `expressions` (labels) and `fields` (metadata.name) must hold; an empty one matches nothing."""
+    """One node selector term: all of `expressions` (labels) and `fields` (metadata.name) must hold; an empty one matches
+    nothing."""
 
     expressions: tuple[Requirement, ...] = ()
     fields: tuple[Requirement, ...] = ()

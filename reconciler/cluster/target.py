@@ -45,7 +45,8 @@ class OwnerEvidence(msgspec.Struct, frozen=True, kw_only=True):
     `topology_owned` is the label `topology.cluster.x-k8s.io/owned`. `topology_replicas` is what the Cluster's topology
     declares for this deployment: an integer, None when it leaves replicas unset; `topology_read` is False when the
     Cluster or its entry could not be read. `last_applied_replicas` is the value in a client-side last-applied
-    manifest, `tracking` the GitOps tool metadata seen (`argocd:NAME`, `flux:NAME`, `helm:NAME`).
+    manifest, `tracking` the GitOps tool metadata seen (`argocd:NAME`, `flux:NAME`, `helm:NAME`). `unreadable` are
+    sentences about evidence that is there and cannot be read: ownership is unknown then.
     """
 
     managed_fields_present: bool = True
@@ -60,6 +61,7 @@ class OwnerEvidence(msgspec.Struct, frozen=True, kw_only=True):
     paused: str = ""
     deleting: bool = False
     hold: str = ""
+    unreadable: tuple[str, ...] = ()
 
 
 class TargetOption(msgspec.Struct, frozen=True, order=True, kw_only=True):

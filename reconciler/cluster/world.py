@@ -6,6 +6,7 @@ from reconciler.cluster.node import Node, NodeShape
 from reconciler.cluster.pod import PodShape, PodTraits
 from reconciler.cluster.pod_table import PodTable
 from reconciler.cluster.target import Machine, TargetFacts
+from reconciler.cluster.volume import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from reconciler.cluster.workload import Controller, DisruptionBudget
 
 
@@ -27,7 +28,12 @@ class DaemonPods(msgspec.Struct, frozen=True, order=True, kw_only=True):
 
 
 class Storage(msgspec.Struct, frozen=True, kw_only=True):
-    """Volumes as the scheduler sees them. Filled by the scheduling work on volumes; empty means nothing captured."""
+    """Volumes as the scheduler sees them: volumes by name, claims by (namespace, name), classes and CSI nodes by name."""
+
+    volumes: tuple[PersistentVolume, ...] = ()
+    claims: tuple[PersistentVolumeClaim, ...] = ()
+    classes: tuple[StorageClass, ...] = ()
+    csi_nodes: tuple[CsiNode, ...] = ()
 
 
 class World(msgspec.Struct, frozen=True, kw_only=True):

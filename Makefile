@@ -1,0 +1,81 @@
+# Every target sets itself up in .venv; nothing is fetched but from the package index (and, for the tests against real
+# Kubernetes components, from the Go module proxy). `make help` lists the targets.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.SUFFIXES:
+MAKEFLAGS += --no-print-directory
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.ready
+TIMED := @.ci/timed
+# One worker a core; WORKERS=0 runs the tests in this process (for a debugger).
+WORKERS ?= auto
+# Options for pytest, e.g. PYTEST="-k taints".
+PYTEST ?=
+# Number of random clusters compared with the real kube-scheduler plugins, and where the random numbers start.
+N ?= 1000
+SEED ?= 1
+
+CANDIDATES := python3.13 python3.12 python3.11 python3.14 python3 python
+find_python = for p in $(PYTHON) $(CANDIDATES); do \
+	if "$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo "$$p"; exit; fi; done
+
+# The stamp names the checkout that .venv was made in: one that was copied, or whose interpreter is gone, is made anew.
+ifneq ($(shell $(BIN)/python -c '' 2>/dev/null && cat $(STAMP) 2>/dev/null),$(CURDIR))
+.PHONY: $(STAMP)
+endif
+
+.PHONY: help setup run test check format bench bench-check bench-data differential testbed clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
+
+setup: $(STAMP) ## Make .venv with everything that the other targets need
+
+$(STAMP): pyproject.toml
+	@python="$$($(find_python))"; \
+	if [ -z "$$python" ]; then \
+		echo "error: no Python 3.11 or newer found (looked for: $(PYTHON) $(CANDIDATES))." >&2; \
+		echo "Install one (Debian: apt-get install python3 python3-venv), or name it: make PYTHON=/path/to/python3.12" >&2; \
+		exit 1; \
+	fi; \
+	.ci/timed "virtual environment in $(VENV) with $$($$python --version 2>&1)" .ci/venv "$$python" $(VENV)
+	@echo '$(CURDIR)' > $@
+
+run: $(STAMP) ## Show the main job on the example cluster: a plan, the same as markdown, the loop on a simulated cluster
+	@sh examples/demo.sh $(BIN)/reconciler
+
+test: $(STAMP) ## Run all tests, those against the real Kubernetes components included
+	$(TIMED) "components for the tests" $(BIN)/python -m tests.testbed.components
+	$(TIMED) "tests" $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup $(PYTEST)
+
+check: $(STAMP) ## Formatting, lint, types, layers, dependencies, generated files
+	$(TIMED) "ruff format --check" $(BIN)/ruff format --check --quiet .
+	$(TIMED) "ruff check" $(BIN)/ruff check --quiet .
+	$(TIMED) "mypy" $(BIN)/mypy --no-error-summary
+	$(TIMED) "lint-imports" $(BIN)/lint-imports
+	$(TIMED) "pip check" $(BIN)/python -m pip check
+	$(TIMED) "generated files are current" $(BIN)/python -m pytest -q -p no:cacheprovider tests/schemas
+
+format: $(STAMP) ## Format and fix what can be fixed
+	@$(BIN)/ruff check --quiet --fix . || true
+	@$(BIN)/ruff format .
+
+bench: $(STAMP) ## Print every figure, absolute and as a multiple of the yardstick
+	@$(BIN)/python -m tests.benchmarks.harness
+
+bench-check: $(STAMP) ## Fail where a figure is above 1.5 times the committed multiple
+	@$(BIN)/python -m tests.benchmarks.harness --check
+
+bench-data: $(STAMP) ## Generate the large inputs
+	$(TIMED) "inputs in bench-data" $(BIN)/python examples/make_openb.py bench-data/openb
+
+differential: $(STAMP) ## Compare N random clusters with the real kube-scheduler plugins: make differential N=1000 SEED=7
+	$(TIMED) "components for the tests" $(BIN)/python -m tests.testbed.components oracle
+	$(TIMED) "$(N) clusters from seed $(SEED)" $(BIN)/python -m tests.differential.compare --clusters $(N) --seed $(SEED)
+
+clean: ## Remove .venv and everything generated; the cache of built components stays
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache bench-data
+	find reconciler tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,107 @@
+"""`reconciler plan`: one decision, shown."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reconciler.cli.plan_options import input_options
+
+if TYPE_CHECKING:
+    from reconciler.plan.plan import Plan
+
+
+@click.command("plan")
+@input_options
+@click.option("--out", "out_path", metavar="FILE", type=click.Path(path_type=Path), help="Also save the plan as JSON there.")
+@click.option(
+    "-o", "--output", type=click.Choice(["text", "markdown", "json"]), default="text", show_default=True, help="Format."
+)
+@click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 when there are changes, 0 when there are none.")
+@click.option("--no-settled", is_flag=True, help="Leave out the column of sizes at which the loop would come to rest; faster.")
+@click.option("--wide", is_flag=True, help="Text: shorten nothing, list every name.")
+@click.option("--stats", is_flag=True, help="Print one line of JSON on stderr: seconds by stage, peak memory, counts.")
+def command(
+    policy_path: Path | None,
+    name: str | None,
+    cluster_path: Path | None,
+    now: str | None,
+    work_budget: int | None,
+    out_path: Path | None,
+    output: str,
+    *,
+    detailed_exitcode: bool,
+    no_settled: bool,
+    wide: bool,
+    stats: bool,
+) -> int:
+    """Show what would be done, and why, for one policy and one cluster. Nothing is written to any cluster.
+
+    Two columns: what this decision does (desired), and where sizes come to rest with unchanged demand (settled).
+
+    \b
+    Examples:
+      reconciler plan --cluster snapshot/
+      reconciler plan --policy policies/ --cluster snapshot.json.gz --now 2026-11-21T18:00:00Z
+      reconciler plan --cluster snapshot/ -o markdown > comment.md
+      reconciler plan --cluster snapshot/ -o json | jq '.groups[] | select(.held)'
+      reconciler plan --cluster snapshot/ --out plan.json --detailed-exitcode
+    """
+    from reconciler.cli.failure import EXIT_CHANGES, EXIT_OK
+    from reconciler.cli.plan_inputs import read_inputs
+    from reconciler.cli.stats import Stats
+    from reconciler.cli.terminal import progress
+    from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide
+    from reconciler.decisions.memory import Memory
+
+    measured = Stats()
+    with measured.stage("load"), progress("reading policy and cluster"):
+        inputs = read_inputs(policy_path, name, cluster_path, now)
+    budget = DEFAULT_WORK_BUDGET if work_budget is None else work_budget
+    with measured.stage("decide"), progress("deciding"):
+        plan, _ = decide(inputs.world, inputs.policy, Memory(), inputs.now_seconds, budget)
+    if not no_settled:
+        from reconciler.plan.digest import with_digest
+        from reconciler.simulation.settled import settled
+
+        with measured.stage("settle"), progress("deciding on until nothing changes"):
+            plan = with_digest(settled(inputs.world, inputs.policy, Memory(), inputs.now_seconds, plan))
+    with measured.stage("render"):
+        text = _rendered(plan, output, wide=wide)
+        if out_path is not None:
+            _save(plan, out_path)
+    click.echo(text, nl=False)
+    if stats:
+        counts = {"nodes": len(inputs.world.nodes), "pods": len(inputs.world.pods), "groups": len(plan.groups)}
+        click.echo(measured.line(**counts, actions=len(plan.actions), pendingPods=len(plan.pods)), err=True)
+    return EXIT_CHANGES if detailed_exitcode and plan.changes else EXIT_OK
+
+
+def _rendered(plan: "Plan", output: str, *, wide: bool) -> str:
+    if output == "json":
+        from reconciler.rendering.plan_json import plan_json
+
+        return plan_json(plan)
+    if output == "markdown":
+        from reconciler.rendering.markdown.plan import plan_markdown
+
+        return plan_markdown(plan)
+    import sys
+
+    from reconciler.cli.terminal import wants_colour
+    from reconciler.rendering.text.plan import plan_text
+
+    return plan_text(plan, colour=wants_colour(sys.stdout), wide=wide)
+
+
+def _save(plan: "Plan", path: Path) -> None:
+    from reconciler.cli.failure import InputError
+    from reconciler.rendering.plan_json import plan_json
+
+    # Through a neighbour, so that a reader never sees half a plan.
+    whole = path.with_name(f".{path.name}.part")
+    try:
+        whole.write_text(plan_json(plan), encoding="utf-8")
+        whole.replace(path)
+    except OSError as error:
+        raise InputError(f"--out {path}: {error.strerror or error}") from None

@@ -1,0 +1,97 @@
+"""Policy, World and instant of one decision, read from what the user named."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+import msgspec
+
+from reconciler.cli.cluster_files import load_world
+from reconciler.cli.failure import InputError
+from reconciler.cli.policy_files import read_policy_files
+from reconciler.cluster.world import World
+from reconciler.policy.documents import PolicySet, PolicyTree
+from reconciler.policy.instant import InstantError, parse_instant
+from reconciler.policy.problem import Severity
+from reconciler.policy.tree import default_policy, read_tree
+
+DEFAULT_POLICIES = Path("policies")
+
+
+class PlanInputs(msgspec.Struct, frozen=True, kw_only=True):
+    """What `decide` takes, besides memory."""
+
+    world: World
+    policy: PolicySet
+    now_seconds: int
+
+
+def read_inputs(policy_path: Path | None, name: str | None, cluster_path: Path | None, now: str | None) -> PlanInputs:
+    """Read everything. Raises `InputError` with what is wrong and what to do; warnings of policies go to stderr."""
+    if cluster_path is None:
+        raise InputError(
+            "no cluster: --cluster PATH takes a snapshot, a file or directory of what `kubectl get … -o json` prints "
+            "(nodes, pods, machinedeployments, …)"
+        )
+    asked = _instant(now)
+    world = load_world(cluster_path)
+    now_seconds = world.captured_seconds if asked is None else asked
+    if asked is None and not now_seconds:
+        raise InputError(f"{cluster_path}: nothing in the snapshot says when it was taken: give --now RFC3339")
+    return PlanInputs(world=world, policy=read_policy(policy_path, name, now_seconds), now_seconds=now_seconds)
+
+
+def read_policy(path: Path | None, name: str | None, now_seconds: int) -> PolicySet:
+    """The one policy that is meant. Raises `InputError` as `validate` would print it."""
+    if path is None and not DEFAULT_POLICIES.is_dir():
+        if name is not None:
+            raise InputError(f"--name {name}: there is no {DEFAULT_POLICIES}/ here; name the policy files with --policy PATH")
+        return default_policy()
+    root = DEFAULT_POLICIES if path is None else path
+    files = read_policy_files([root])
+    if path is None and not files:
+        return default_policy()
+    tree = _tree(files, now_seconds)
+    if tree.problems:
+        # For people the paths are those that they would type; in a plan they are relative to the policy root.
+        shown = _tree(read_policy_files([root], as_given=True), now_seconds)
+        _report(shown)
+    return _chosen(tree, root, name)
+
+
+def _tree(files: Mapping[str, bytes], now_seconds: int) -> PolicyTree:
+    return read_tree(files, now_seconds=now_seconds)
+
+
+def _report(tree: PolicyTree) -> None:
+    from reconciler.rendering.problems import problems_text
+
+    text = problems_text(tree.problems)
+    errors = sum(problem.severity is Severity.ERROR for problem in tree.problems)
+    click.echo(text, err=True, nl=not text.endswith("\n"))
+    if errors:
+        noun = "error" if errors == 1 else "errors"
+        raise InputError(f"{errors} {noun} in the policy files; nothing was decided")
+
+
+def _chosen(tree: PolicyTree, root: Path, name: str | None) -> PolicySet:
+    names = [entry.policy.name for entry in tree.sets]
+    if not names:
+        raise InputError(f"{root}: no NodeGroupPolicy among {tree.files} policy files; write one (`kind: NodeGroupPolicy`)")
+    if name is None and len(names) == 1:
+        return tree.sets[0]
+    if name is None:
+        raise InputError(f"{root} holds several policies: choose one with --name ({', '.join(names)})")
+    for entry in tree.sets:
+        if entry.policy.name == name:
+            return entry
+    raise InputError(f"--name {name}: {root} holds {', '.join(names)}")
+
+
+def _instant(text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        return parse_instant(text)
+    except InstantError as error:
+        raise InputError(f"--now: {error}; {error.hint}") from None

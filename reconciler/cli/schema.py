@@ -1,0 +1,37 @@
+"""`reconciler schema`: the generated schemas and the reference, printed."""
+
+import click
+
+# What may be asked for -> the file below schemas/ that holds the same; CRDs are several documents.
+_FILES = {
+    "policy": "policy.schema.json",
+    "plan": "plan.schema.json",
+    "fit": "fit.schema.json",
+    "validate": "validate.schema.json",
+    "reference": "REFERENCE.md",
+}
+
+
+@click.command("schema")
+@click.argument("what", type=click.Choice([*_FILES, "crds"]), default="policy", metavar="[WHAT]")
+def command(what: str) -> None:
+    """Print a schema: policy (the default), plan, fit, validate, crds or reference.
+
+    policy is the JSON Schema of policy documents for editors; plan, fit and validate are those of what the commands print
+    with `-o json`; crds are the custom resource definitions; reference is the table of all keys, as markdown.
+
+    \b
+    Examples:
+      reconciler schema policy > policy.schema.json
+      head -1 policies/prod.yaml    # yaml-language-server: $schema=../policy.schema.json
+      reconciler schema crds | kubectl apply --server-side -f -
+      reconciler schema plan > plan.schema.json
+      reconciler schema reference > REFERENCE.md
+    """
+    from reconciler.rendering.schemas.generated import generated_files
+
+    files = generated_files()
+    if what == "crds":
+        click.echo("---\n".join(text for name, text in files.items() if name.startswith("crds/")), nl=False)
+    else:
+        click.echo(files[_FILES[what]], nl=False)

@@ -1,0 +1,42 @@
+"""What the terminal is like: colour, and a line of progress where somebody waits in front of it."""
+
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+PATIENCE_SECONDS = 1.0
+
+
+def wants_colour(stream: TextIO) -> bool:
+    """A terminal, and neither `NO_COLOR` (https://no-color.org), `CI` nor a dumb terminal."""
+    unwanted = os.environ.get("NO_COLOR") or os.environ.get("CI") or os.environ.get("TERM") == "dumb"
+    return stream.isatty() and not unwanted
+
+
+@contextmanager
+def progress(label: str) -> Iterator[None]:
+    """Show `label` on stderr once the block has taken a second, on a terminal only; it is gone afterwards."""
+    if not sys.stderr.isatty() or os.environ.get("CI"):
+        yield
+        return
+    shown = threading.Event()
+    timer = threading.Timer(PATIENCE_SECONDS, lambda: _show(label, shown))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        if shown.is_set():
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+def _show(label: str, shown: threading.Event) -> None:
+    shown.set()
+    sys.stderr.write(f"{label}…")
+    sys.stderr.flush()

@@ -1,0 +1,70 @@
+"""`reconciler validate`: every problem of policy files, with place, caret and hint."""
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import click
+
+_FORMATS = ("text", "json", "sarif", "github")
+
+
+@click.command(
+    "validate",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    short_help="Check policy files: every problem with file:line:column, caret and hint.",
+)
+@click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(path_type=Path, allow_dash=True))
+@click.option("-o", "--output", type=click.Choice(_FORMATS), default="text", show_default=True, help="How problems are printed.")
+@click.option("--strict", is_flag=True, help="Warnings count as problems too.")
+@click.pass_context
+def command(ctx: click.Context, paths: tuple[Path, ...], output: str, *, strict: bool) -> None:
+    """Check policy files and directories (default: policies/); - reads standard input.
+
+    Every problem is printed, not only the first. Exit code 0: no problems, or only warnings; 1: problems.
+
+    \b
+    Examples:
+      reconciler validate
+      reconciler validate policies/ --strict
+      reconciler validate -o sarif policies/ > policies.sarif
+      kustomize build overlays/prod | reconciler validate -
+    """
+    from reconciler.cli.failure import EXIT_ERROR, InputError
+    from reconciler.cli.policy_files import read_policy_files
+    from reconciler.policy.problem import Severity
+    from reconciler.policy.tree import read_tree
+    from reconciler.rendering.problems.summary import summary_line
+
+    chosen = paths or (Path("policies"),)
+    files = read_policy_files(chosen, as_given=True)
+    if not files:
+        raise InputError(f"no .yaml, .yml or .json file in {', '.join(str(path) for path in chosen)}")
+    tree = read_tree(files, now_seconds=int(time.time()))
+    if output == "text":
+        from reconciler.rendering.problems.text import render_text
+
+        color = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and not os.environ.get("CI")
+        _write(render_text(tree.problems, color=color))
+    elif output == "json":
+        from reconciler.rendering.problems.json_report import render_json
+
+        _write(render_json(tree))
+    elif output == "sarif":
+        from reconciler.rendering.problems.sarif import render_sarif
+
+        _write(render_sarif(tree.problems))
+    else:
+        from reconciler.rendering.problems.github import render_github
+
+        _write(render_github(tree.problems))
+    click.echo(summary_line(tree), err=True)
+    if any(strict or problem.severity is Severity.ERROR for problem in tree.problems):
+        ctx.exit(EXIT_ERROR)
+
+
+def _write(text: str) -> None:
+    """Data goes to stdout as UTF-8, whatever the locale."""
+    sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+    sys.stdout.flush()

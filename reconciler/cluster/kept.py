@@ -1,0 +1,44 @@
+"""Objects of one kind by namespace and name, each once."""
+
+from typing import Generic, TypeVar
+
+_T = TypeVar("_T")
+Key = tuple[str, str]
+"""Namespace (empty for cluster-scoped objects) and name."""
+
+
+class ContradictionError(Exception):
+    """Two objects under one name that say different things; `first` and `second` are their sources."""
+
+    def __init__(self, first: int, second: int) -> None:
+        super().__init__(first, second)
+        self.first = first
+        self.second = second
+
+
+class Kept(Generic[_T]):
+    """The objects read so far. The same object twice counts once; iteration is by key."""
+
+    def __init__(self) -> None:
+        self._items: dict[Key, _T] = {}
+        self._sources: dict[Key, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def add(self, key: Key, value: _T, source: int) -> None:
+        """Keep one more object. Raises `ContradictionError` when it differs from one of the same name."""
+        known = self._items.get(key)
+        if known is None:
+            self._items[key] = value
+            self._sources[key] = source
+        elif known != value:
+            raise ContradictionError(self._sources[key], source)
+
+    def by_key(self) -> dict[Key, _T]:
+        """The objects by namespace and name, in the order of the names."""
+        return dict(sorted(self._items.items(), key=lambda pair: pair[0]))
+
+    def values(self) -> list[_T]:
+        """The objects in the order of their names."""
+        return list(self.by_key().values())

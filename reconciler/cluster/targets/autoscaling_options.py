@@ -1,0 +1,68 @@
+"""Per-group options written on a target, as values of the policy fields that they stand for."""
+
+import re
+from collections.abc import Iterable
+from fractions import Fraction
+
+from reconciler.cluster.instant import duration_seconds
+from reconciler.cluster.target import TargetOption
+from reconciler.cluster.unreadable import UnreadableError
+
+_THRESHOLDS = {
+    "scaledownutilizationthreshold": "scaleDown.utilizationThreshold",
+    "scaledowngpuutilizationthreshold": "scaleDown.gpuUtilizationThreshold",
+}
+_DURATIONS = {
+    "scaledownunneededtime": "scaleDown.unneededTime",
+    "scaledownunreadytime": "scaleDown.unreadyTime",
+    "maxnodeprovisiontime": "scaleUp.maxNodeProvisionTime",
+    "maxnodestartuptime": "scaleUp.maxNodeStartupTime",
+}
+OPTIONS = (*_THRESHOLDS, *_DURATIONS)
+# Known upstream, without a counterpart here.
+_WITHOUT_COUNTERPART = frozenset({"ignoredaemonsetsutilization", "zeroormaxnodescaling"})
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})")
+
+
+def read_options(pairs: Iterable[tuple[str, str]], prefix: str) -> tuple[tuple[TargetOption, ...], tuple[str, ...]]:
+    """Options from annotations or tags whose key starts with `prefix`, sorted, and sentences about what was not used."""
+    options: list[TargetOption] = []
+    problems: list[str] = []
+    for origin, text in sorted(pairs):
+        if not origin.startswith(prefix):
+            continue
+        name = origin.removeprefix(prefix)
+        try:
+            if name in _THRESHOLDS:
+                value, problem = _percent(text)
+                options.append(TargetOption(key=_THRESHOLDS[name], value=value, origin=origin))
+            elif name in _DURATIONS:
+                value, problem = _seconds(text)
+                options.append(TargetOption(key=_DURATIONS[name], value=value, origin=origin))
+            elif name in _WITHOUT_COUNTERPART:
+                problem = "is not read: there is no such setting for one group"
+            else:
+                problem = f"is not read: the options are {', '.join(OPTIONS)}"
+        except UnreadableError as error:
+            problem = f"{error}, so it is not used"
+        if problem:
+            problems.append(f"{origin}: {problem}")
+    return tuple(sorted(options)), tuple(problems)
+
+
+def _percent(text: str) -> tuple[int, str]:
+    if not _DECIMAL.fullmatch(text):
+        raise UnreadableError(f'"{text[:64]}" is no ratio between 0 and 1, such as 0.5')
+    percent = Fraction(text) * 100
+    if not 0 <= percent <= 100:
+        raise UnreadableError(f'"{text}" is no ratio between 0 and 1')
+    whole = int(percent + Fraction(1, 2))
+    return whole, "" if percent == whole else f'"{text}" is finer than one percent and is used as {whole} percent'
+
+
+def _seconds(text: str) -> tuple[int, str]:
+    seconds = duration_seconds(text)
+    if seconds < 0:
+        raise UnreadableError(f'"{text}" is negative')
+    whole = int(seconds + Fraction(1, 2))
+    return whole, "" if seconds == whole else f'"{text}" is finer than one second and is used as {whole} s'

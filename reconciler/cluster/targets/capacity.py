@@ -1,0 +1,116 @@
+"""What annotations, tags and infrastructure templates say about one new node."""
+
+import re
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from reconciler.cluster import quantity
+from reconciler.cluster.node import Taint
+from reconciler.cluster.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Resources
+from reconciler.cluster.unreadable import UnreadableError
+
+PREFIX = "capacity.cluster-autoscaler.kubernetes.io/"
+CPU_KEY, MEMORY_KEY, DISK_KEY = PREFIX + "cpu", PREFIX + "memory", PREFIX + "ephemeral-disk"
+GPU_TYPE_KEY, GPU_COUNT_KEY, MAX_PODS_KEY = PREFIX + "gpu-type", PREFIX + "gpu-count", PREFIX + "maxPods"
+LABELS_KEY, TAINTS_KEY = PREFIX + "labels", PREFIX + "taints"
+KEYS = (CPU_KEY, MEMORY_KEY, DISK_KEY, GPU_TYPE_KEY, GPU_COUNT_KEY, MAX_PODS_KEY, LABELS_KEY, TAINTS_KEY)
+DEFAULT_MAX_PODS = 110
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_COUNT = re.compile(r"[+-]?[0-9]{1,18}")
+
+
+class Capacity(msgspec.Struct, frozen=True):
+    """Amounts by resource name (cpu in milli), and sentences about values that could not be read."""
+
+    amounts: Mapping[str, int]
+    problems: tuple[str, ...] = ()
+
+
+def annotated(annotations: Mapping[str, str]) -> Capacity:
+    """The amounts that the capacity annotations give; one that cannot be read is left out and reported."""
+    amounts: dict[str, int] = {}
+    problems: list[str] = []
+    for key, resource in ((CPU_KEY, CPU), (MEMORY_KEY, MEMORY), (DISK_KEY, EPHEMERAL_STORAGE), (MAX_PODS_KEY, PODS)):
+        if key in annotations:
+            _read(amounts, problems, resource, key, annotations[key])
+    gpu = annotations.get(GPU_TYPE_KEY, "").strip()
+    if gpu and GPU_COUNT_KEY in annotations:
+        _read(amounts, problems, gpu, GPU_COUNT_KEY, annotations[GPU_COUNT_KEY])
+    elif GPU_COUNT_KEY in annotations:
+        problems.append(f"{GPU_COUNT_KEY} is ignored: {GPU_TYPE_KEY} is missing, and only both together count")
+    elif gpu:
+        problems.append(f"{GPU_TYPE_KEY} is ignored: {GPU_COUNT_KEY} is missing, and only both together count")
+    return Capacity(amounts, tuple(problems))
+
+
+def amount(resource: str, text: str) -> int:
+    """One amount in the unit of its resource. Raises `UnreadableError`."""
+    value = quantity.milli(text) if resource == CPU else quantity.whole(text)
+    if value < 0:
+        raise UnreadableError(f'"{text}" is negative')
+    return value
+
+
+def count(text: str) -> int:
+    """A whole number from 0 without a unit. Raises `UnreadableError`."""
+    if not _COUNT.fullmatch(text) or int(text) < 0:
+        raise UnreadableError(f'"{text[:64]}" is no whole number from 0')
+    return int(text)
+
+
+def complete(amounts: Mapping[str, int], origins: str) -> tuple[Resources | None, tuple[str, ...]]:
+    """The vector of one node, or None: a node whose cpu or memory is unknown cannot be bought for anybody.
+
+    As upstream, 110 pods where nothing says how many.
+    """
+    if not amounts:
+        return None, ()
+    missing = [name for name in (CPU, MEMORY) if not amounts.get(name)]
+    if missing:
+        return None, (f"the capacity of a new node is not known: {' and '.join(missing)} is missing in {origins}",)
+    return Resources.of({PODS: DEFAULT_MAX_PODS, **amounts}), ()
+
+
+def label_list(text: str, key: str) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Labels written `k=v,k2=v2`; an item that is none is left out and reported with its position."""
+    labels: dict[str, str] = {}
+    problems: list[str] = []
+    for position, item in _items(text):
+        name, equals, value = item.partition("=")
+        if not equals or not name.strip():
+            problems.append(f'{key}: item {position} ("{item}") is no label key=value')
+        else:
+            labels[name.strip()] = value.strip()
+    return labels, tuple(problems)
+
+
+def taint_list(text: str, key: str) -> tuple[list[Taint], tuple[str, ...]]:
+    """Taints written `k=v:Effect,k2:Effect`; an item that is none is left out and reported with its position."""
+    taints: list[Taint] = []
+    problems: list[str] = []
+    for position, item in _items(text):
+        pair, _, effect = item.rpartition(":")
+        name, _, value = pair.partition("=")
+        if not name.strip() or effect.strip() not in _EFFECTS:
+            problems.append(f'{key}: item {position} ("{item}") is no taint key=value:Effect with {", ".join(_EFFECTS)}')
+        else:
+            taints.append(Taint(name.strip(), value.strip(), effect.strip()))
+    return taints, tuple(problems)
+
+
+def merged_taints(lower: Iterable[Taint], upper: Iterable[Taint]) -> tuple[Taint, ...]:
+    """Taints of both; one of `upper` replaces that of `lower` with the same key and effect. Sorted."""
+    found = {(taint.key, taint.effect): taint for taint in (*lower, *upper)}
+    return tuple(sorted(found.values()))
+
+
+def _read(amounts: dict[str, int], problems: list[str], resource: str, key: str, text: str) -> None:
+    try:
+        amounts[resource] = count(text) if key in (MAX_PODS_KEY, GPU_COUNT_KEY) else amount(resource, text)
+    except UnreadableError as error:
+        problems.append(f"{key}: {error}")
+
+
+def _items(text: str) -> Iterable[tuple[int, str]]:
+    return ((position, item.strip()) for position, item in enumerate(text.split(","), 1) if item.strip())

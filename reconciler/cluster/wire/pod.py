@@ -1,0 +1,260 @@
+"""Pods, pruned. Parts that are equal for all pods of a template stay bytes, so that they are decoded once a template."""
+
+import msgspec
+from msgspec import Raw
+
+from reconciler.cluster.wire.meta import EMPTY, LabelRequirement, LabelSelector
+
+Amounts = dict[str, str | int | float]
+
+_AUTOSCALER = "cluster-autoscaler.kubernetes.io/"
+
+
+class PodAnnotations(msgspec.Struct, omit_defaults=True, gc=False):
+    """The annotations that decisions read; all others are skipped without being built."""
+
+    mirror: str | None = msgspec.field(default=None, name="kubernetes.io/config.mirror")
+    safe_to_evict: str | None = msgspec.field(default=None, name=_AUTOSCALER + "safe-to-evict")
+    safe_local_volumes: str | None = msgspec.field(default=None, name=_AUTOSCALER + "safe-to-evict-local-volumes")
+    daemonset_pod: str | None = msgspec.field(default=None, name=_AUTOSCALER + "daemonset-pod")
+    enable_ds_eviction: str | None = msgspec.field(default=None, name=_AUTOSCALER + "enable-ds-eviction")
+    pod_scale_up_delay: str | None = msgspec.field(default=None, name=_AUTOSCALER + "pod-scale-up-delay")
+
+
+class PodMeta(msgspec.Struct, rename="camel", gc=False):
+    """`metadata` of a pod."""
+
+    name: str
+    namespace: str
+    uid: str = ""
+    creation_timestamp: str | None = None
+    deletion_timestamp: str | None = None
+    labels: Raw = EMPTY
+    annotations: PodAnnotations | None = None
+    owner_references: Raw = EMPTY
+
+
+class ContainerResources(msgspec.Struct, rename="camel", omit_defaults=True, gc=False):
+    """`resources` of a container or pod; claims of it are read from the pod."""
+
+    requests: Raw = EMPTY
+    limits: Raw = EMPTY
+
+
+class Container(msgspec.Struct, rename="camel", omit_defaults=True, gc=False):
+    """A container or init container; `restart_policy` Always makes an init container a sidecar."""
+
+    name: str = ""
+    resources: ContainerResources | None = None
+    ports: Raw = EMPTY
+    restart_policy: str | None = None
+
+
+class ContainerPort(msgspec.Struct, rename="camel", gc=False):
+    """A container port."""
+
+    container_port: int = 0
+    host_port: int = 0
+    protocol: str = "TCP"
+    host_ip: str | None = msgspec.field(default=None, name="hostIP")
+
+
+class ClaimSource(msgspec.Struct, rename="camel", omit_defaults=True, gc=False):
+    """A volume that is a claim."""
+
+    claim_name: str
+    read_only: bool = False
+
+
+class EmptyDir(msgspec.Struct, omit_defaults=True, gc=False):
+    """An emptyDir; medium Memory holds nothing that a drain would lose."""
+
+    medium: str | None = None
+
+
+class Present(msgspec.Struct, gc=False):
+    """A source of which only the presence matters."""
+
+
+class InTreeDisk(msgspec.Struct, omit_defaults=True, gc=False):
+    """A disk named in the pod itself, whichever type: each type uses some of the fields."""
+
+    pd_name: str | None = msgspec.field(default=None, name="pdName")
+    volume_id: str | None = msgspec.field(default=None, name="volumeID")
+    disk_name: str | None = msgspec.field(default=None, name="diskName")
+    volume_path: str | None = msgspec.field(default=None, name="volumePath")
+    iqn: str | None = None
+    monitors: list[str] | None = None
+    image: str | None = None
+    pool: str | None = None
+    read_only: bool | None = msgspec.field(default=None, name="readOnly")
+
+
+class Volume(msgspec.Struct, rename="camel", omit_defaults=True, gc=False):
+    """A pod volume; sources that neither scheduling nor a drain looks at are skipped."""
+
+    name: str
+    persistent_volume_claim: ClaimSource | None = None
+    ephemeral: Present | None = None
+    empty_dir: EmptyDir | None = None
+    host_path: Present | None = None
+    gce_persistent_disk: InTreeDisk | None = msgspec.field(default=None, name="gcePersistentDisk")
+    aws_elastic_block_store: InTreeDisk | None = msgspec.field(default=None, name="awsElasticBlockStore")
+    azure_disk: InTreeDisk | None = None
+    cinder: InTreeDisk | None = None
+    vsphere_volume: InTreeDisk | None = None
+    iscsi: InTreeDisk | None = None
+    rbd: InTreeDisk | None = None
+
+
+class SchedulingGate(msgspec.Struct, gc=False):
+    """A gate that keeps the scheduler from looking at the pod."""
+
+    name: str
+
+
+class PodSpec(msgspec.Struct, rename="camel", gc=False):
+    """`spec` of a pod or of a pod template."""
+
+    containers: list[Container]
+    init_containers: list[Container] | None = None
+    volumes: list[Volume] | None = None
+    node_name: str | None = None
+    node_selector: Raw = EMPTY
+    affinity: Raw = EMPTY
+    tolerations: Raw = EMPTY
+    topology_spread_constraints: Raw = EMPTY
+    overhead: Raw = EMPTY
+    resources: ContainerResources | None = None
+    resource_claims: Raw = EMPTY
+    scheduling_gates: list[SchedulingGate] | None = None
+    priority: int | None = None
+    priority_class_name: str | None = None
+    scheduler_name: str | None = None
+    restart_policy: str | None = None
+    termination_grace_period_seconds: int | None = None
+    host_network: bool | None = None
+
+
+class PodCondition(msgspec.Struct, rename="camel", gc=False):
+    """One condition of a pod."""
+
+    type: str
+    status: str = ""
+    reason: str | None = None
+    last_transition_time: str | None = None
+
+
+class ContainerStatus(msgspec.Struct, rename="camel", omit_defaults=True, gc=False):
+    """What the kubelet has allocated to and set for a container."""
+
+    name: str = ""
+    resources: ContainerResources | None = None
+    allocated_resources: Raw = EMPTY
+
+
+class PodStatus(msgspec.Struct, rename="camel", gc=False):
+    """`status` of a pod."""
+
+    phase: str | None = None
+    conditions: list[PodCondition] | None = None
+    container_statuses: list[ContainerStatus] | None = None
+    init_container_statuses: list[ContainerStatus] | None = None
+    resources: ContainerResources | None = None
+    allocated_resources: Raw = EMPTY
+    nominated_node_name: str | None = None
+
+
+class Pod(msgspec.Struct, rename="camel", gc=False):
+    """A pod."""
+
+    metadata: PodMeta
+    spec: PodSpec
+    status: PodStatus | None = None
+    kind: str = ""
+
+
+class TemplateMeta(msgspec.Struct, rename="camel", gc=False):
+    """`metadata` of a pod template."""
+
+    labels: Raw = EMPTY
+    annotations: PodAnnotations | None = None
+
+
+class PodTemplate(msgspec.Struct, rename="camel", gc=False):
+    """`spec.template` of a controller."""
+
+    spec: PodSpec
+    metadata: TemplateMeta | None = None
+
+
+class Toleration(msgspec.Struct, rename="camel", gc=False):
+    """One toleration."""
+
+    key: str | None = None
+    operator: str | None = None
+    value: str | None = None
+    effect: str | None = None
+
+
+class NodeSelectorTerm(msgspec.Struct, rename="camel"):
+    """One node selector term."""
+
+    match_expressions: list[LabelRequirement] | None = None
+    match_fields: list[LabelRequirement] | None = None
+
+
+class NodeSelector(msgspec.Struct, rename="camel"):
+    """Terms of which one must match."""
+
+    node_selector_terms: list[NodeSelectorTerm] | None = None
+
+
+class NodeAffinity(msgspec.Struct, rename="camel"):
+    """Node affinity; what is only preferred is skipped."""
+
+    required: NodeSelector | None = msgspec.field(default=None, name="requiredDuringSchedulingIgnoredDuringExecution")
+
+
+class PodAffinityTerm(msgspec.Struct, rename="camel"):
+    """One required inter-pod term."""
+
+    topology_key: str
+    label_selector: LabelSelector | None = None
+    namespaces: list[str] | None = None
+    namespace_selector: LabelSelector | None = None
+    match_label_keys: list[str] | None = None
+    mismatch_label_keys: list[str] | None = None
+
+
+class PodAffinity(msgspec.Struct, rename="camel"):
+    """Inter-pod affinity or anti-affinity; what is only preferred is skipped."""
+
+    required: list[PodAffinityTerm] | None = msgspec.field(default=None, name="requiredDuringSchedulingIgnoredDuringExecution")
+
+
+class Affinity(msgspec.Struct, rename="camel"):
+    """`spec.affinity`."""
+
+    node_affinity: NodeAffinity | None = None
+    pod_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAffinity | None = None
+
+
+class SpreadConstraint(msgspec.Struct, rename="camel"):
+    """One `spec.topologySpreadConstraints` item."""
+
+    topology_key: str
+    max_skew: int
+    when_unsatisfiable: str
+    min_domains: int | None = None
+    label_selector: LabelSelector | None = None
+    match_label_keys: list[str] | None = None
+    node_affinity_policy: str | None = None
+    node_taints_policy: str | None = None
+
+
+class ResourceClaim(msgspec.Struct, rename="camel", gc=False):
+    """One `spec.resourceClaims` item (dynamic resource allocation)."""
+
+    name: str

@@ -1,0 +1,85 @@
+"""Controllers, disruption budgets, priority classes and namespaces, pruned."""
+
+import msgspec
+
+from reconciler.cluster.wire.meta import LabelSelector, ObjectMeta
+from reconciler.cluster.wire.pod import PodTemplate
+
+
+class DisruptionBudgetSpec(msgspec.Struct, rename="camel"):
+    """`spec` of a PodDisruptionBudget."""
+
+    selector: LabelSelector | None = None
+    min_available: int | str | None = None
+    max_unavailable: int | str | None = None
+    unhealthy_pod_eviction_policy: str | None = None
+
+
+class DisruptionBudgetStatus(msgspec.Struct, rename="camel"):
+    """`status` of a PodDisruptionBudget."""
+
+    observed_generation: int = 0
+    disruptions_allowed: int = 0
+    current_healthy: int = 0
+    desired_healthy: int = 0
+    expected_pods: int = 0
+
+
+class DisruptionBudget(msgspec.Struct, rename="camel"):
+    """A PodDisruptionBudget."""
+
+    metadata: ObjectMeta
+    spec: DisruptionBudgetSpec
+    status: DisruptionBudgetStatus | None = None
+    kind: str = ""
+
+
+class PriorityClass(msgspec.Struct, rename="camel"):
+    """A PriorityClass."""
+
+    metadata: ObjectMeta
+    value: int
+    global_default: bool = False
+    kind: str = ""
+
+
+class Namespace(msgspec.Struct, rename="camel"):
+    """A Namespace."""
+
+    metadata: ObjectMeta
+    kind: str = ""
+
+
+class ReplicaSpec(msgspec.Struct, rename="camel"):
+    """`spec` of a controller with replicas."""
+
+    replicas: int | None = None
+
+
+class Replicated(msgspec.Struct, rename="camel"):
+    """A ReplicaSet, ReplicationController, StatefulSet or Deployment."""
+
+    metadata: ObjectMeta
+    spec: ReplicaSpec
+    kind: str = ""
+
+
+class Job(msgspec.Struct, rename="camel"):
+    """A Job."""
+
+    metadata: ObjectMeta
+    kind: str = ""
+
+
+class DaemonSetSpec(msgspec.Struct, rename="camel"):
+    """`spec` of a DaemonSet."""
+
+    template: PodTemplate
+
+
+class DaemonSet(msgspec.Struct, rename="camel"):
+    """A DaemonSet."""
+
+    metadata: ObjectMeta
+    spec: DaemonSetSpec
+    kind: str = ""

@@ -1,0 +1,105 @@
+"""From what was drafted to actions, in the order in which they are done, each bound to what it was judged on."""
+
+from reconciler.cluster.target import TargetFacts
+from reconciler.decisions.draft import Draft, GroupDraft
+from reconciler.decisions.memory import Memory
+from reconciler.decisions.ownership import OUR_MANAGER, Terms, judge
+from reconciler.decisions.reasons.groups import Adoption, Released
+from reconciler.decisions.scale_down import Judged
+from reconciler.plan.plan import Action, ActionKind, Bound, OwnerState
+from reconciler.plan.reason import Reason
+
+OUR_MARKS = ("reconciler.dev/revision", "reconciler.dev/reason")
+
+
+def actions(draft: Draft, judged: dict[int, Judged], policy_digest: str, releases: tuple[Action, ...]) -> tuple[Action, ...]:
+    """Adoptions, then growth, then removals node by node, then releases; inside a kind by group and node name."""
+    adopt: list[Action] = []
+    resize: list[Action] = []
+    remove: list[Action] = []
+    for group in sorted(draft.groups, key=lambda entry: entry.group.name):
+        facts = group.group.facts
+        if facts is None or group.held_why:
+            continue
+        bound = _bound(group, facts, policy_digest)
+        current = group.situation.current
+        if group.judgement.ownership.state is OwnerState.ADOPTABLE:
+            ownership = group.judgement.ownership
+            why = Adoption(manager=ownership.by, why="; ".join(ownership.evidence)).reason()
+            adopt.append(_action(ActionKind.ADOPT, group, current, current, (), bound, why))
+        if group.desired > current:
+            why = _growth_reason(group)
+            resize.append(_action(ActionKind.RESIZE, group, current, group.desired, (), bound, why))
+        size = current
+        for index in sorted(group.removed, key=lambda index: draft.world.nodes[index].name):
+            because = judged[index].why
+            if because is None:
+                continue
+            name = draft.world.nodes[index].name
+            remove.append(_action(ActionKind.REMOVE_NODE, group, size, size - 1, (name,), bound, because.reason()))
+            size -= 1
+    return (*adopt, *resize, *remove, *releases)
+
+
+def _growth_reason(group: GroupDraft) -> Reason:
+    """The reason that says most: the first that speaks of pods or of the minimum."""
+    telling = [reason for reason in group.reasons if reason.code in ("PendingPods", "BelowMin", "Headroom")]
+    if len(telling) == 1:
+        return telling[0]
+    return Reason(telling[0].code, "; ".join(reason.message for reason in telling), telling[0].data)
+
+
+def _bound(group: GroupDraft, facts: TargetFacts, policy_digest: str) -> Bound:
+    return Bound(
+        resource_version=facts.resource_version,
+        replicas=group.situation.current,
+        owner_digest=group.judgement.digest,
+        policy_digest=policy_digest,
+    )
+
+
+def _action(
+    kind: ActionKind, group: GroupDraft, before: int, after: int, nodes: tuple[str, ...], bound: Bound, reason: Reason
+) -> Action:
+    return Action(
+        kind=kind,
+        group=group.group.name,
+        target=str(group.group.target),
+        from_=before,
+        to=after,
+        nodes=nodes,
+        bound=bound,
+        reason=reason,
+    )
+
+
+def releases(
+    targets: tuple[TargetFacts, ...], claimed: frozenset[str], memory: Memory, terms: Terms, policy_digest: str
+) -> tuple[Action, ...]:
+    """Targets that were ours and are in no group any more: known from memory, or by our marks on the object itself.
+
+    The target keeps its size; only our marks go.
+    """
+    found = []
+    for facts in targets:
+        target = str(facts.ref)
+        if target in claimed:
+            continue
+        marked = any(key in OUR_MARKS for key, _ in facts.annotations) or any(
+            owner.manager == OUR_MANAGER for owner in facts.owner.owners
+        )
+        name = memory.known_groups.get(target, facts.ref.name if marked else "")
+        if not name:
+            continue
+        replicas = facts.replicas or 0
+        bound = Bound(
+            resource_version=facts.resource_version,
+            replicas=replicas,
+            owner_digest=judge(facts, terms).digest,
+            policy_digest=policy_digest,
+        )
+        reason = Released(replicas=replicas).reason()
+        found.append(
+            Action(kind=ActionKind.RELEASE, group=name, target=target, from_=replicas, to=replicas, bound=bound, reason=reason)
+        )
+    return tuple(sorted(found, key=lambda action: action.group))

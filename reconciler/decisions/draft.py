@@ -1,0 +1,174 @@
+"""The working state of one decision: a scheduling state to try things in, and what each group has been given so far."""
+
+from collections.abc import Iterable
+
+from reconciler.cluster.node import NodeShape
+from reconciler.cluster.world import World
+from reconciler.decisions.group import EffectiveGroup
+from reconciler.decisions.limits import LimitLedger
+from reconciler.decisions.membership import Membership
+from reconciler.decisions.memory import Memory
+from reconciler.decisions.ownership import Judgement
+from reconciler.decisions.reasons.groups import AtMaxSize, BackedOff, GroupHeld, PaceReached, TemplateUnknown
+from reconciler.decisions.situation import GroupSituation
+from reconciler.decisions.work import Work
+from reconciler.plan.instant import instant_text
+from reconciler.plan.plan import NodeState
+from reconciler.plan.reason import Because, Reason
+from reconciler.policy.documents import NodeGroupPolicy
+from reconciler.scheduling.state import SchedulingState
+
+
+class GroupDraft:
+    """One group while a plan is made. `desired` is the size after what was decided so far; node numbers are indices of
+    the scheduling state, `removed` indices of the World."""
+
+    __slots__ = (
+        "daemons",
+        "desired",
+        "group",
+        "held_why",
+        "judgement",
+        "new_nodes",
+        "position",
+        "reasons",
+        "removed",
+        "situation",
+        "upcoming_nodes",
+    )
+
+    def __init__(
+        self, position: int, group: EffectiveGroup, situation: GroupSituation, judgement: Judgement, held_why: str
+    ) -> None:
+        self.position = position
+        self.group = group
+        self.situation = situation
+        self.judgement = judgement
+        self.held_why = held_why
+        self.desired = situation.current
+        self.new_nodes: list[int] = []
+        self.upcoming_nodes: list[int] = []
+        self.removed: list[int] = []
+        self.reasons: list[Reason] = list(group.reasons)
+        self.daemons: tuple[int, ...] = ()
+
+
+class Draft:
+    """Everything that the steps of one decision share."""
+
+    def __init__(
+        self,
+        *,
+        world: World,
+        policy: NodeGroupPolicy,
+        memory: Memory,
+        now_seconds: int,
+        work: Work,
+        groups: tuple[GroupDraft, ...],
+        members: Membership,
+        states: tuple[NodeState, ...],
+    ) -> None:
+        self.world = world
+        self.policy = policy
+        self.memory = memory
+        self.now_seconds = now_seconds
+        self.work = work
+        self.groups = groups
+        self.members = members
+        self.states = states
+        self.limits = LimitLedger(policy.limits)
+        self.added = 0
+        self.cutoff = policy.pods.expendable_below_priority
+        self.state = SchedulingState(world, pods=self._counted_pods())
+        self._prepare_nodes()
+
+    def _counted_pods(self) -> Iterable[int]:
+        """Bound pods that hold room: expendable ones do not (Cluster Autoscaler leaves them out of its snapshot)."""
+        pods = self.world.pods
+        low = frozenset(index for index, shape in enumerate(self.world.pod_shapes) if shape.priority < self.cutoff)
+        return [
+            index
+            for index, node in enumerate(pods.node)
+            if node >= 0 and not pods.finished(index) and pods.shape[index] not in low
+        ]
+
+    def _prepare_nodes(self) -> None:
+        for draft in self.groups:
+            draft.daemons = self._daemons(draft.group.template)
+        for index, node in enumerate(self.world.nodes):
+            where = self.members.group_of[index]
+            group = self.groups[where].group if where >= 0 else None
+            self.limits.count(group, self.world.node_shapes[node.shape])
+            if self.states[index] in (NodeState.LEAVING, NodeState.UNREADY, NodeState.NOT_STARTED) or not node.ready:
+                self.state.close(index)
+        for draft in self.groups:
+            template = draft.group.template
+            if template is None:
+                continue
+            situation = draft.situation
+            self.limits.count(draft.group, template, situation.upcoming)
+            for number in range(situation.upcoming + len(situation.starting)):
+                name = f"{draft.group.name}-upcoming-{number + 1}"
+                draft.upcoming_nodes.append(self.state.add_node(name, template, draft.daemons))
+
+    def _daemons(self, template: NodeShape | None) -> tuple[int, ...]:
+        """Shapes of the DaemonSet pods that a new node of this shape would get."""
+        if template is None or not self.world.daemon_pods:
+            return ()
+        mark = self.state.mark()
+        node = self.state.add_node("template", template)
+        found = tuple(daemon.shape for daemon in self.world.daemon_pods if self.state.place(daemon.shape, 1, [node]))
+        self.state.undo(mark)
+        return found
+
+    def replace_leaving(self) -> None:
+        """Pods of leaving nodes take their places elsewhere first: they run now and will ask again in a moment."""
+        leaving = [index for index, state in enumerate(self.states) if state is NodeState.LEAVING]
+        staying = self.staying_shapes()
+        for index in leaving:
+            for shape, count in self.state.bound(index):
+                if shape not in staying and not self.state.modelled(shape):
+                    self.state.unbind(shape, index, count)
+                    self.state.place(shape, count)
+
+    def staying_shapes(self) -> frozenset[int]:
+        """Shapes whose pods go down with their node (DaemonSet and mirror pods)."""
+        pods, traits = self.world.pods, self.world.pod_traits
+        return frozenset(
+            shape for shape, trait in zip(pods.shape, pods.traits, strict=True) if traits[trait].daemonset or traits[trait].mirror
+        )
+
+    def growth_stop(self, draft: GroupDraft) -> Because | None:
+        """Why the group may not grow at all; None when it may."""
+        group = draft.group
+        if draft.held_why:
+            return GroupHeld(group=group.name, why=draft.held_why)
+        if group.template is None:
+            return TemplateUnknown(group=group.name, why=group.template_problem)
+        backoff = self.memory.backoffs.get(group.name)
+        if backoff is not None and backoff.until_seconds > self.now_seconds:
+            until = instant_text(backoff.until_seconds)
+            return BackedOff(group=group.name, failures=backoff.failures, until=until)
+        return None
+
+    def room(self, draft: GroupDraft, shape: NodeShape) -> tuple[int, Because | None]:
+        """How many nodes the group may still gain, and what refuses the next one."""
+        group = draft.group
+        room = max(0, group.max_size - draft.desired)
+        refusal: Because | None = AtMaxSize(group=group.name, max=group.max_size)
+        pace = max(0, self.policy.pace.max_added_nodes - self.added)
+        if pace < room:
+            room, refusal = pace, PaceReached(group=group.name, max=self.policy.pace.max_added_nodes)
+        allowed, limit = self.limits.room(group, shape, room)
+        return (allowed, limit) if limit is not None else (room, refusal)
+
+    def grow(self, draft: GroupDraft, shape: NodeShape, count: int) -> list[int]:
+        """Give the group `count` new nodes; their numbers in the scheduling state."""
+        first = len(draft.new_nodes)
+        for number in range(count):
+            name = f"{draft.group.name}-new-{first + number + 1}"
+            draft.new_nodes.append(self.state.add_node(name, shape, draft.daemons))
+        draft.desired += count
+        self.added += count
+        self.limits.count(draft.group, shape, count)
+        return draft.new_nodes[first:]

@@ -1,0 +1,216 @@
+"""The groups of a policy over a World, every value decided, each with the chain that it came from."""
+
+from collections import Counter
+from collections.abc import Callable
+
+from reconciler.cluster.target import TargetFacts, TargetRef, TargetTemplate
+from reconciler.cluster.world import World
+from reconciler.decisions.chain import Resolved, Sources, resolve, target_option
+from reconciler.decisions.discovery import discovered, target_ref, tier_of
+from reconciler.decisions.group import EffectiveGroup, Origin
+from reconciler.decisions.membership import Membership, membership
+from reconciler.decisions.reasons.amounts import duration_text
+from reconciler.decisions.reasons.groups import NoMaxSize, TargetMissing, WindowOpen
+from reconciler.decisions.template import new_node_shape
+from reconciler.decisions.windows import OpenWindow, open_windows
+from reconciler.plan.instant import instant_text
+from reconciler.plan.reason import Reason
+from reconciler.policy.documents import (
+    Discovery,
+    GroupFields,
+    Headroom,
+    Mode,
+    NodeGroup,
+    PolicySet,
+    Template,
+    Toggle,
+    Window,
+)
+from reconciler.policy.money import parse_money
+
+_NO_TEMPLATE = Template()
+_NO_HEADROOM = Headroom()
+
+ReadInt = Callable[[GroupFields], int | None]
+
+
+def claimed_targets(policy: PolicySet, world: World) -> tuple[tuple[TargetRef, NodeGroup | None, Discovery | None], ...]:
+    """Which targets the policy sizes: those of its documents, then discovered ones; an explicit NodeGroup wins."""
+    explicit = {target_ref(group.target): group for group in policy.groups}
+    found: list[tuple[TargetRef, NodeGroup | None, Discovery | None]] = [(ref, group, None) for ref, group in explicit.items()]
+    for facts in world.targets:
+        if facts.ref in explicit:
+            continue
+        item = discovered(policy.policy, facts)
+        if item is not None:
+            found.append((facts.ref, None, item))
+    return tuple(sorted(found, key=lambda entry: entry[0]))
+
+
+def effective_groups(world: World, policy: PolicySet, now_seconds: int) -> tuple[EffectiveGroup, ...]:
+    """All groups, by tier rank and name."""
+    return effective_view(world, policy, now_seconds)[0]
+
+
+def effective_view(world: World, policy: PolicySet, now_seconds: int) -> tuple[tuple[EffectiveGroup, ...], Membership]:
+    """All groups by tier rank and name, with the membership whose positions follow that order."""
+    claimed = claimed_targets(policy, world)
+    facts_of = {facts.ref: facts for facts in world.targets}
+    discovered_names = Counter(ref.name for ref, document, _ in claimed if document is None)
+    taken = {document.name for _, document, _ in claimed if document is not None}
+    named = []
+    for ref, document, item in claimed:
+        if document is not None:
+            name, labels = document.name, document.labels
+        else:
+            clash = discovered_names[ref.name] > 1 or ref.name in taken
+            name = f"{ref.namespace or ref.region}/{ref.name}" if clash else ref.name
+            labels = facts_of[ref].labels
+        tier, rank = tier_of(policy.policy, name, labels, document, item)
+        named.append((rank, name, ref, document, tier, labels))
+    named.sort(key=lambda entry: (entry[0], entry[1]))
+    members = membership(world, tuple((ref, document.nodes if document else None) for _, _, ref, document, _, _ in named))
+    groups = tuple(
+        _group(
+            world,
+            policy,
+            now_seconds,
+            name,
+            labels,
+            ref,
+            facts_of.get(ref),
+            document,
+            Sources(document=document, facts=facts_of.get(ref), policy=policy.policy, tier=tier, tier_index=rank),
+            members.members[index],
+        )
+        for index, (rank, name, ref, document, tier, labels) in enumerate(named)
+    )
+    return groups, members
+
+
+def _group(
+    world: World,
+    policy: PolicySet,
+    now_seconds: int,
+    name: str,
+    labels: tuple[tuple[str, str], ...],
+    ref: TargetRef,
+    facts: TargetFacts | None,
+    document: NodeGroup | None,
+    sources: Sources,
+    members: tuple[int, ...],
+) -> EffectiveGroup:
+    current = (facts.replicas or 0) if facts is not None else 0
+    chains: dict[str, tuple[Origin, ...]] = {}
+
+    def keep(path: str, resolved: Resolved[int]) -> int:
+        chains[path] = resolved.chain
+        return resolved.value
+
+    def seconds(path: str, read: ReadInt, built_in: int) -> int:
+        return keep(path, resolve(sources, path, read, built_in, duration_text, target_option(facts, path)))
+
+    def percent(path: str, read: ReadInt, built_in: int) -> int:
+        return keep(path, resolve(sources, path, read, built_in, lambda value: f"{value}%", target_option(facts, path)))
+
+    size = _target_sizes(facts)
+    lowest = keep("size.min", resolve(sources, "size.min", lambda f: f.size.min, 0, str, size[0]))
+    highest_found = resolve(
+        sources, "size.max", lambda f: f.size.max, -1, lambda v: str(v) if v >= 0 else "current size", size[1]
+    )
+    highest = keep("size.max", highest_found)
+    reasons: list[Reason] = []
+    if highest < 0:
+        highest = max(current, lowest)
+        reasons.append(NoMaxSize(current=current).reason())
+    if facts is None:
+        reasons.append(TargetMissing(target=str(ref)).reason())
+    opened = open_windows(_windows(sources), now_seconds)
+    for window in opened:
+        lowest = max(lowest, window.window.size.min or 0)
+        highest = min(highest, highest if window.window.size.max is None else window.window.size.max)
+        reasons.append(WindowOpen(window=_window_name(window), until=instant_text(window.until_seconds)).reason())
+    mode = resolve(sources, "mode", lambda f: f.mode, policy.policy.mode, str)
+    chains["mode"] = mode.chain
+    removals = resolve(sources, "scaleDown.mode", lambda f: f.scale_down.mode, Toggle.ENABLED, str)
+    chains["scaleDown.mode"] = removals.chain
+    balance = resolve(sources, "balanceWith", lambda f: f.balance_with, "Off", str)
+    chains["balanceWith"] = balance.chain
+    price = resolve(sources, "pricePerHour", lambda f: f.price_per_hour, "", lambda v: v or "unknown")
+    chains["pricePerHour"] = price.chain
+    hold, hold_until = _hold(sources, facts, now_seconds)
+    template = new_node_shape(
+        tuple((fields.template, place) for fields, place in sources.levels("template") if fields.template != _NO_TEMPLATE),
+        facts.template if facts is not None else TargetTemplate(),
+        world,
+        tuple(world.nodes[index] for index in members if world.nodes[index].ready),
+    )
+    chains["template.capacity"] = tuple(Origin(source=source, value="capacity") for source in template.sources)
+    observe = Mode.OBSERVE in (mode.value, policy.policy.mode)
+    return EffectiveGroup(
+        name=name,
+        namespace=document.namespace if document is not None else "",
+        labels=labels,
+        target=ref,
+        facts=facts,
+        tier=sources.tier.name if sources.tier is not None else "",
+        tier_rank=sources.tier_index,
+        mode=Mode.OBSERVE if observe else Mode.ENFORCE,
+        min_size=lowest,
+        max_size=highest,
+        balance_with=balance.value,
+        template=template.shape,
+        template_problem=template.problem,
+        startup_taints=tuple(
+            sorted({taint.key for fields, _ in sources.levels("template") for taint in fields.template.startup_taints})
+        ),
+        price_micros=parse_money(price.value) if price.value else None,
+        headroom=next((f.headroom for f, _ in sources.levels("headroom") if f.headroom != _NO_HEADROOM), _NO_HEADROOM),
+        removals_enabled=removals.value is Toggle.ENABLED,
+        utilization_threshold_percent=percent(
+            "scaleDown.utilizationThreshold", lambda f: f.scale_down.utilization_threshold_percent, 50
+        ),
+        gpu_utilization_threshold_percent=percent(
+            "scaleDown.gpuUtilizationThreshold", lambda f: f.scale_down.gpu_utilization_threshold_percent, 50
+        ),
+        unneeded_time_seconds=seconds("scaleDown.unneededTime", lambda f: f.scale_down.unneeded_time_seconds, 600),
+        unready_time_seconds=seconds("scaleDown.unreadyTime", lambda f: f.scale_down.unready_time_seconds, 1200),
+        max_node_provision_time_seconds=seconds(
+            "scaleUp.maxNodeProvisionTime", lambda f: f.scale_up.max_node_provision_time_seconds, 900
+        ),
+        max_node_startup_time_seconds=seconds(
+            "scaleUp.maxNodeStartupTime", lambda f: f.scale_up.max_node_startup_time_seconds, 900
+        ),
+        backoff_initial_seconds=seconds("scaleUp.backoff.initial", lambda f: f.scale_up.backoff.initial_seconds, 300),
+        backoff_max_seconds=seconds("scaleUp.backoff.max", lambda f: f.scale_up.backoff.max_seconds, 1800),
+        backoff_reset_seconds=seconds("scaleUp.backoff.reset", lambda f: f.scale_up.backoff.reset_seconds, 10800),
+        hold=hold,
+        hold_until_seconds=hold_until,
+        reasons=tuple(reasons),
+        chains=chains,
+    )
+
+
+def _target_sizes(facts: TargetFacts | None) -> tuple[tuple[int, str] | None, tuple[int, str] | None]:
+    if facts is None or facts.min_size is None or facts.max_size is None:
+        return None, None
+    return (facts.min_size, facts.size_origin), (facts.max_size, facts.size_origin)
+
+
+def _windows(sources: Sources) -> tuple[Window, ...]:
+    return next((fields.windows for fields, _ in sources.levels("windows") if fields.windows), ())
+
+
+def _window_name(opened: OpenWindow) -> str:
+    return opened.window.name or f"#{opened.index + 1} ({opened.window.schedule})"
+
+
+def _hold(sources: Sources, facts: TargetFacts | None, now_seconds: int) -> tuple[str, int | None]:
+    """The hold in force: written in the policy and not expired, or on the target (rule: either holds)."""
+    for fields, place in sources.levels("hold"):
+        hold = fields.hold
+        if hold is not None and (hold.until_seconds is None or hold.until_seconds > now_seconds):
+            return f"{hold.reason} ({place})", hold.until_seconds
+    if facts is not None and facts.owner.hold:
+        return f"{facts.owner.hold} (annotation reconciler.dev/hold)", None
+    return "", None

@@ -1,0 +1,68 @@
+"""Named limits over nodes: how much is there, how many more nodes of a group are allowed, which limit says no.
+
+All nodes count, unmanaged ones and the control plane included, by capacity (OpenShift's resource limits; golden
+example: at most 64 cores, 30 there, machines of 8 cores -> 4 more and the fifth is refused).
+"""
+
+from reconciler.cluster.node import NodeShape
+from reconciler.cluster.resources import Resources
+from reconciler.decisions.group import EffectiveGroup
+from reconciler.decisions.labels import selector_matches
+from reconciler.decisions.reasons.groups import LimitReached
+from reconciler.policy.documents import Limit
+
+NODES = "nodes"
+
+
+class LimitLedger:
+    """What counts against every limit, kept up to date while a plan adds and removes nodes."""
+
+    def __init__(self, limits: tuple[Limit, ...]) -> None:
+        self._limits = limits
+        self._used: list[dict[str, int]] = [{name: 0 for name, _ in (*limit.max, *limit.min)} for limit in limits]
+
+    def count(self, group: EffectiveGroup | None, shape: NodeShape, nodes: int = 1) -> None:
+        """Add `nodes` nodes of a shape (negative: take away); `group` None for a node that nobody manages."""
+        for index in self._over(group, shape):
+            used = self._used[index]
+            for name in used:
+                used[name] += nodes * _amount(shape.capacity, name)
+
+    def room(self, group: EffectiveGroup, shape: NodeShape, most: int) -> tuple[int, LimitReached | None]:
+        """How many nodes (at most `most`) may be added, and the limit that refuses the next one."""
+        refusal: LimitReached | None = None
+        for index in self._over(group, shape):
+            limit = self._limits[index]
+            for name, highest in limit.max:
+                one = _amount(shape.capacity, name)
+                if one <= 0:
+                    continue
+                used = self._used[index][name]
+                allowed = max(0, (highest - used) // one)
+                if allowed < most:
+                    most = allowed
+                    refusal = LimitReached(
+                        group=group.name, limit=limit.name, resource=name, used=used + allowed * one, node=one, max=highest
+                    )
+        return most, refusal
+
+    def below_min(self, group: EffectiveGroup, shape: NodeShape) -> tuple[Limit, str] | None:
+        """The limit (with the resource) whose minimum the removal of one such node would pass, or None."""
+        for index in self._over(group, shape):
+            for name, lowest in self._limits[index].min:
+                one = _amount(shape.capacity, name)
+                if one > 0 and self._used[index][name] - one < lowest:
+                    return self._limits[index], name
+        return None
+
+    def _over(self, group: EffectiveGroup | None, shape: NodeShape) -> list[int]:
+        return [
+            index
+            for index, limit in enumerate(self._limits)
+            if (limit.groups is None or (group is not None and selector_matches(limit.groups, dict(group.labels))))
+            and (limit.nodes is None or selector_matches(limit.nodes, dict(shape.labels)))
+        ]
+
+
+def _amount(capacity: Resources, name: str) -> int:
+    return 1 if name == NODES else capacity.get(name)

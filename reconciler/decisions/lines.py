@@ -1,0 +1,100 @@
+"""The lines of a plan: groups, pods, nodes, cost, from what was drafted."""
+
+from reconciler.decisions.draft import Draft, GroupDraft
+from reconciler.decisions.money import price_text
+from reconciler.decisions.reasons.groups import AboveMax, GroupHeld, MachinesFailed, RolloutInProgress, UpcomingNodes
+from reconciler.decisions.scale_down import Judged
+from reconciler.decisions.scale_up import Served
+from reconciler.plan.instant import instant_text
+from reconciler.plan.plan import Cost, GroupLine, NodeLine, PodLine
+from reconciler.plan.reason import Reason
+
+
+def group_lines(draft: Draft, wanted: dict[str, int]) -> tuple[GroupLine, ...]:
+    """All groups by tier and name; `wanted` by name for held ones."""
+    return tuple(_group_line(group, wanted.get(group.group.name)) for group in draft.groups)
+
+
+def _group_line(draft: GroupDraft, wanted: int | None) -> GroupLine:
+    group, situation = draft.group, draft.situation
+    return GroupLine(
+        name=group.name,
+        target=str(group.target),
+        tier=group.tier,
+        current=situation.current,
+        desired=draft.desired,
+        wanted=wanted if draft.held_why else None,
+        min=group.min_size,
+        max=group.max_size,
+        owner=draft.judgement.ownership,
+        held=bool(draft.held_why),
+        price_per_hour=None if group.price_micros is None else price_text(group.price_micros),
+        reasons=_group_reasons(draft),
+    )
+
+
+def _group_reasons(draft: GroupDraft) -> tuple[Reason, ...]:
+    group, situation = draft.group, draft.situation
+    found = list(draft.reasons)
+    if draft.held_why:
+        found.insert(0, GroupHeld(group=group.name, why=draft.held_why).reason())
+    if situation.upcoming or situation.starting:
+        found.append(UpcomingNodes(count=situation.upcoming + len(situation.starting)).reason())
+    if situation.failed:
+        name, message = situation.failed[0]
+        found.append(MachinesFailed(count=len(situation.failed), first=f"{name}: {message}").reason())
+    if situation.size > group.max_size:
+        found.append(AboveMax(current=situation.size, max=group.max_size).reason())
+    if group.facts is not None and group.facts.rolling_out:
+        found.append(RolloutInProgress(group=group.name).reason())
+    return tuple(found)
+
+
+def pod_lines(draft: Draft, served: dict[int, Served]) -> tuple[PodLine, ...]:
+    """Every pending pod, in World order."""
+    return tuple(
+        PodLine(
+            pod=draft.world.pods.key(index),
+            outcome=entry.outcome,
+            node=entry.node,
+            group=entry.group,
+            reasons=entry.reasons,
+        )
+        for index, entry in sorted(served.items())
+    )
+
+
+def node_lines(draft: Draft, judged: dict[int, Judged]) -> tuple[NodeLine, ...]:
+    """Every node, by name."""
+    lines = []
+    for index, node in enumerate(draft.world.nodes):
+        entry = judged[index]
+        where = draft.members.group_of[index]
+        lines.append(
+            NodeLine(
+                node=node.name,
+                group=draft.groups[where].group.name if where >= 0 else None,
+                state=entry.candidate.state,
+                utilization_permille=entry.candidate.utilization_permille,
+                removable=entry.safe,
+                blockers=entry.blockers,
+                unneeded_since=None if entry.unneeded_since is None else instant_text(entry.unneeded_since),
+                removable_at=None if entry.removable_at is None else instant_text(entry.removable_at),
+            )
+        )
+    return tuple(lines)
+
+
+def cost(draft: Draft) -> Cost:
+    """What all replicas cost an hour, now and after the plan; groups without a price are named and left out."""
+    priced = [(group, group.group.price_micros) for group in draft.groups]
+    unpriced = tuple(group.group.name for group, price in priced if price is None)
+    now = sum(group.situation.current * price for group, price in priced if price is not None)
+    after = sum(group.desired * price for group, price in priced if price is not None)
+    known = len(unpriced) < len(priced)
+    return Cost(
+        current_per_hour=price_text(now) if known else None,
+        desired_per_hour=price_text(after) if known else None,
+        currency=draft.policy.currency,
+        unpriced_groups=unpriced,
+    )

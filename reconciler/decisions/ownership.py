@@ -1,0 +1,147 @@
+"""Who decides the replicas of a target, from the evidence on the objects (rule 1 of the product).
+
+Sources: managed fields as a real API server writes them after each kind of write (server-side apply, update, `/scale`,
+client-side apply, topology controller, a stripped object), measured on kube-apiserver 1.36 with Cluster API 1.14.
+"""
+
+import hashlib
+
+import msgspec
+
+from reconciler.cluster.target import FieldOwner, OwnerEvidence, TargetFacts
+from reconciler.decisions.reasons.amounts import duration_text
+from reconciler.plan.instant import instant_text
+from reconciler.plan.plan import Ownership, OwnerState
+
+OUR_MANAGER = "nodegroup-reconciler"
+TOPOLOGY_MANAGER = "capi-topology"
+CLIENT_SIDE_APPLY = "kubectl-client-side-apply"
+# Managers under which a person's kubectl writes when it does not apply.
+HUMAN_MANAGERS = ("kubectl", "kubectl-edit", "kubectl-scale", "kubectl-patch", "kubectl-replace", "kubectl-create", "kubectl-set")
+# Managers of programs that write again and again: an Update of theirs is a declaration in all but name.
+CONTROLLER_PREFIXES = ("cluster-autoscaler", "capi-", "argocd-", "kustomize-controller", "helm-controller", "helm", "karpenter")
+
+
+class Judgement(msgspec.Struct, frozen=True, kw_only=True):
+    """The state with its evidence; `digest` binds an action to exactly this evidence."""
+
+    ownership: Ownership
+    digest: str
+
+    @property
+    def ours(self) -> bool:
+        """Whether replicas may be written now, or after an adoption."""
+        return self.ownership.state in (OwnerState.OURS, OwnerState.ADOPTABLE)
+
+
+class Terms(msgspec.Struct, frozen=True, kw_only=True):
+    """What the policy says about taking over, and the instant. `first_seen_seconds` is when a write that carries no
+    time (as `/scale` leaves it) was first seen; it counts as that write's time."""
+
+    adopt_from: tuple[str, ...] = ()
+    human_hold_seconds: int = 3600
+    now_seconds: int
+    first_seen_seconds: int
+
+
+def judge(facts: TargetFacts | None, terms: Terms, conflict: str = "") -> Judgement:
+    """Ours, Adoptable, Held or Unknown. Unreadable, missing or contradictory evidence is Unknown, which holds.
+
+    `conflict` is a sentence when a second writer has undone our writes too often; it holds as well.
+    """
+    if facts is None:
+        return _judged(OwnerState.UNKNOWN, "", ("the target is not there",), None)
+    evidence = facts.owner
+    state, owner, sentences = _state(facts, evidence, terms)
+    if conflict and state in (OwnerState.OURS, OwnerState.ADOPTABLE):
+        state, owner, sentences = OwnerState.HELD, "a second writer", (conflict,)
+    return _judged(state, owner, sentences, evidence)
+
+
+def _judged(state: OwnerState, owner: str, sentences: tuple[str, ...], evidence: OwnerEvidence | None) -> Judgement:
+    digest = hashlib.sha256(msgspec.json.encode((state, owner, evidence), order="deterministic")).hexdigest()
+    return Judgement(ownership=Ownership(state=state, by=owner, evidence=sentences), digest=f"sha256:{digest}")
+
+
+def _state(facts: TargetFacts, evidence: OwnerEvidence, terms: Terms) -> tuple[OwnerState, str, tuple[str, ...]]:
+    if evidence.deleting:
+        return OwnerState.HELD, "deletion", ("the target carries a deletion timestamp",)
+    if evidence.paused:
+        return OwnerState.HELD, "pause", (evidence.paused,)
+    if evidence.controller:
+        return OwnerState.HELD, evidence.controller, (f"{evidence.controller} controls it and sets its replicas",)
+    if evidence.topology_owned:
+        return _topology(evidence, terms)
+    if facts.replicas is None:
+        return OwnerState.UNKNOWN, "", ("spec.replicas is missing or unreadable",)
+    if not evidence.managed_fields_present:
+        return OwnerState.UNKNOWN, "", ("managedFields are missing, so nobody can tell who set spec.replicas",)
+    return _fields(evidence, terms)
+
+
+def _topology(evidence: OwnerEvidence, terms: Terms) -> tuple[OwnerState, str, tuple[str, ...]]:
+    entry = next((owner for owner in evidence.owners if owner.manager == TOPOLOGY_MANAGER), None)
+    label = "label topology.cluster.x-k8s.io/owned is set"
+    if not evidence.managed_fields_present:
+        return OwnerState.UNKNOWN, "topology", (label, "managedFields are missing")
+    if not evidence.topology_read:
+        return OwnerState.UNKNOWN, "topology", (label, "its Cluster, or the entry of it there, could not be read")
+    where = f"Cluster topology machineDeployments[{evidence.topology_deployment}]"
+    declared = f"{where} declares replicas {evidence.topology_replicas}"
+    field = f"managedFields: {TOPOLOGY_MANAGER} ({entry.operation if entry else ''}) owns spec.replicas"
+    if entry is not None and evidence.topology_replicas is not None:
+        return OwnerState.HELD, "topology controller", (label, field, declared)
+    if entry is not None:
+        return OwnerState.UNKNOWN, "topology", (label, field, f"but {where} leaves replicas unset")
+    if evidence.topology_replicas is not None:
+        return OwnerState.UNKNOWN, "topology", (label, declared, f"but {TOPOLOGY_MANAGER} does not own the field yet")
+    if evidence.owners and any(owner.manager != OUR_MANAGER for owner in evidence.owners):
+        return _fields(evidence, terms)
+    return OwnerState.OURS, "", (f"{where} leaves replicas unset and no manager owns spec.replicas",)
+
+
+def _fields(evidence: OwnerEvidence, terms: Terms) -> tuple[OwnerState, str, tuple[str, ...]]:
+    others = tuple(owner for owner in evidence.owners if owner.manager != OUR_MANAGER)
+    declared = [owner for owner in others if owner.operation == "Apply" or _controller(owner.manager)]
+    if evidence.last_applied_replicas is not None and not any(owner.manager == CLIENT_SIDE_APPLY for owner in declared):
+        declared.append(FieldOwner(manager=CLIENT_SIDE_APPLY, operation="Update"))
+    tracking = tuple(f"tracked by {mark}" for mark in evidence.tracking)
+    foreign = [owner for owner in declared if not _adoptable_from(owner.manager, terms.adopt_from)]
+    if foreign:
+        return (
+            OwnerState.HELD,
+            ", ".join(sorted({owner.manager for owner in foreign})),
+            (*(_sentence(owner, evidence) for owner in foreign), *tracking),
+        )
+    if declared:
+        names = ", ".join(sorted({owner.manager for owner in declared}))
+        allowed = f"the policy's adoptFrom allows to take over from {names}"
+        return OwnerState.ADOPTABLE, names, (*(_sentence(owner, evidence) for owner in declared), *tracking, allowed)
+    if others:
+        written = [owner.time_seconds or terms.first_seen_seconds for owner in others if owner.manager in HUMAN_MANAGERS]
+        names = ", ".join(sorted({owner.manager for owner in others}))
+        sentences = tuple(_sentence(owner, evidence) for owner in others)
+        until = max(written, default=0) + terms.human_hold_seconds
+        if written and until > terms.now_seconds:
+            wait = f"a person's write holds for {duration_text(terms.human_hold_seconds)}, until {instant_text(until)}"
+            return OwnerState.HELD, names, (*sentences, wait)
+        return OwnerState.ADOPTABLE, names, (*sentences, "a one-off write, not a declaration")
+    if any(owner.manager == OUR_MANAGER for owner in evidence.owners):
+        return OwnerState.OURS, OUR_MANAGER, (f"managedFields: {OUR_MANAGER} owns spec.replicas",)
+    return OwnerState.OURS, "", ("no manager owns spec.replicas",)
+
+
+def _adoptable_from(manager: str, adopt_from: tuple[str, ...]) -> bool:
+    return manager in adopt_from or (manager == CLIENT_SIDE_APPLY and "kubectl" in adopt_from)
+
+
+def _controller(manager: str) -> bool:
+    return manager == CLIENT_SIDE_APPLY or manager.startswith(CONTROLLER_PREFIXES)
+
+
+def _sentence(owner: FieldOwner, evidence: OwnerEvidence) -> str:
+    if owner.manager == CLIENT_SIDE_APPLY and evidence.last_applied_replicas is not None:
+        return f"the last-applied manifest declares replicas {evidence.last_applied_replicas}"
+    how = f"{owner.operation}, subresource {owner.subresource}" if owner.subresource else owner.operation
+    when = f" since {instant_text(owner.time_seconds)}" if owner.time_seconds else ""
+    return f"managedFields: {owner.manager} ({how}) owns spec.replicas{when}"

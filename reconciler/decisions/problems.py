@@ -1,0 +1,28 @@
+"""What a reader of a plan must know beside its actions."""
+
+from reconciler.decisions.draft import Draft
+from reconciler.decisions.memory import Memory
+from reconciler.plan.plan import PlanProblem
+
+
+def plan_problems(draft: Draft, halted: tuple[str, ...], memory: Memory) -> tuple[PlanProblem, ...]:
+    """Sorted; empty when all is well."""
+    found = [PlanProblem(code="RemovalsHalted", message=sentence) for sentence in halted]
+    found.extend(
+        PlanProblem(code=problem.code, object=problem.object, message=problem.message) for problem in draft.world.problems
+    )
+    for group in draft.groups:
+        facts = group.group.facts
+        if facts is None:
+            continue
+        found.extend(PlanProblem(code="TargetProblem", object=str(facts.ref), message=text) for text in facts.problems)
+    found.extend(
+        PlanProblem(code="NodeClaimedTwice", object=f"Node {node}", message=why) for node, why in draft.members.conflicts
+    )
+    if memory.known_groups and not draft.groups:
+        message = f"the policy has no groups any more, where it had {len(memory.known_groups)}: nothing is released"
+        found.append(PlanProblem(code="AllGroupsGone", message=message))
+    if draft.work.exhausted:
+        message = f"the work budget of {draft.work.budget} steps ran out; what was not examined says so"
+        found.append(PlanProblem(code="WorkBudgetExhausted", message=message))
+    return tuple(sorted(set(found)))

@@ -1,0 +1,116 @@
+"""Reasons about pending pods."""
+
+from reconciler.decisions.reasons.amounts import count_text, duration_text
+from reconciler.plan.reason import Because
+
+
+class RoomOnNode(Because, frozen=True, kw_only=True):
+    """A node that is there has room; kube-scheduler will place the pod."""
+
+    code = "RoomOnNode"
+    node: str
+
+    template = "{node} has room for it"
+
+
+class RoomOnUpcoming(Because, frozen=True, kw_only=True):
+    """A node that is already on its way will have room."""
+
+    code = "RoomOnUpcoming"
+    node: str
+    group: str
+
+    template = "{node} of {group}, already asked for, will have room for it"
+
+
+class NewNode(Because, frozen=True, kw_only=True):
+    """A node that this plan asks for will take the pod."""
+
+    code = "NewNode"
+    group: str
+    tier: str
+    expander: str
+
+    template = "no node has room; {group} (tier {tier}) grows for it, chosen by {expander}"
+
+
+class NoGroupFits(Because, frozen=True, kw_only=True):
+    """No group offers a node that the pod could run on."""
+
+    code = "NoGroupFits"
+    groups: int
+
+    def sentence(self) -> str:
+        """How many groups were looked at."""
+        return f"no new node of any of {count_text(self.groups, 'group')} could run it"
+
+
+class GroupsExhausted(Because, frozen=True, kw_only=True):
+    """Groups whose nodes could run the pod exist, but none may grow."""
+
+    code = "GroupsExhausted"
+    groups: tuple[str, ...]
+
+    def sentence(self) -> str:
+        """Which groups."""
+        return f"{', '.join(self.groups)} could run it, but none may grow now"
+
+
+class GroupRejects(Because, frozen=True, kw_only=True):
+    """A new node of one group would not run the pod."""
+
+    code = "GroupRejects"
+    group: str
+    plugins: tuple[str, ...]
+    why: str
+
+    template = "{group}: {why}"
+
+
+class Expendable(Because, frozen=True, kw_only=True):
+    """The pod's priority is below the cut-off: it runs on spare room only."""
+
+    code = "Expendable"
+    priority: int
+    cutoff: int
+
+    template = "its priority {priority} is below {cutoff}: it never adds a node and never keeps one"
+
+
+class Delayed(Because, frozen=True, kw_only=True):
+    """The pod is younger than the delay for new pods."""
+
+    code = "Delayed"
+    delay_seconds: int
+    until: str
+
+    def sentence(self) -> str:
+        """The delay and its end."""
+        return f"new pods are looked at {duration_text(self.delay_seconds)} after their creation, this one from {self.until}"
+
+
+class NotModelled(Because, frozen=True, kw_only=True):
+    """The pod uses something that is not modelled; it is never guessed at."""
+
+    code = "NotModelled"
+    feature: str
+
+    template = "it uses {feature}, which is not modelled: no node is bought or kept for it on a guess"
+
+
+class NotExamined(Because, frozen=True, kw_only=True):
+    """The work budget of this plan ran out before the pod's turn."""
+
+    code = "NotExamined"
+    spent: int
+
+    template = "the work budget of this plan ran out after {spent} steps, before this pod"
+
+
+class OtherScheduler(Because, frozen=True, kw_only=True):
+    """The pod is not for a scheduler that the policy names."""
+
+    code = "OtherScheduler"
+    scheduler: str
+
+    template = "it waits for scheduler {scheduler}, which the policy does not name"

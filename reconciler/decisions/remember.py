@@ -1,0 +1,86 @@
+"""What is carried from one decision to the next."""
+
+import msgspec
+
+from reconciler.decisions.draft import Draft
+from reconciler.decisions.memory import BackoffState, LastWrite, Memory, Outcome
+from reconciler.decisions.scale_down import Judged
+from reconciler.plan.plan import ActionKind
+
+# Back-off of a group whose write failed, where no group is at hand to say otherwise (the policy's built-in values).
+_INITIAL_SECONDS, _MAX_SECONDS, _RESET_SECONDS = 300, 1800, 10800
+
+
+def remember(draft: Draft, judged: dict[int, Judged], memory: Memory) -> Memory:
+    """Timers of nodes that are still unneeded, the groups known now, first sights; entries of gone things are dropped."""
+    names = {node.name for node in draft.world.nodes}
+    targets = {str(facts.ref): facts for facts in draft.world.targets}
+    known = {str(group.group.target): group.group.name for group in draft.groups}
+    released = {target: name for target, name in memory.known_groups.items() if target not in known and target in targets}
+    foreign = {
+        target: memory.foreign_since.get(target, draft.now_seconds)
+        for target, facts in targets.items()
+        if any(owner.time_seconds == 0 and owner.operation == "Update" for owner in facts.owner.owners)
+    }
+    return msgspec.structs.replace(
+        memory,
+        unneeded_since={
+            draft.world.nodes[index].name: entry.unneeded_since
+            for index, entry in sorted(judged.items())
+            if entry.unneeded_since is not None
+        },
+        known_groups=dict(sorted({**released, **known}.items())) if draft.groups else memory.known_groups,
+        leaving={name: since for name, since in memory.leaving.items() if name in names},
+        foreign_since=dict(sorted(foreign.items())),
+        backoffs={
+            name: state for name, state in memory.backoffs.items() if draft.now_seconds - state.failed_seconds < _RESET_SECONDS
+        },
+        held_groups=tuple(sorted(group.group.name for group in draft.groups if group.held_why)),
+    )
+
+
+def settle(memory: Memory, outcomes: tuple[Outcome, ...]) -> Memory:
+    """What to remember once the actions of a plan were done or refused."""
+    for outcome in outcomes:
+        memory = _settled(memory, outcome)
+    return memory
+
+
+def _settled(memory: Memory, outcome: Outcome) -> Memory:
+    if not outcome.done:
+        return _failed(memory, outcome) if outcome.code == "Failed" else memory
+    match outcome.kind:
+        case ActionKind.RESIZE:
+            write = LastWrite(replicas=outcome.to, generation=outcome.generation, written_seconds=outcome.at_seconds)
+            return msgspec.structs.replace(
+                memory, last_added_seconds=outcome.at_seconds, last_writes={**memory.last_writes, outcome.target: write}
+            )
+        case ActionKind.REMOVE_NODE | ActionKind.REPLACE:
+            write = LastWrite(replicas=outcome.to, generation=outcome.generation, written_seconds=outcome.at_seconds)
+            return msgspec.structs.replace(
+                memory,
+                last_removed_seconds=outcome.at_seconds,
+                last_writes={**memory.last_writes, outcome.target: write},
+                leaving={**memory.leaving, **dict.fromkeys(outcome.nodes, outcome.at_seconds)},
+            )
+        case ActionKind.RELEASE:
+            known = {target: name for target, name in memory.known_groups.items() if target != outcome.target}
+            return msgspec.structs.replace(memory, known_groups=known)
+        case _:
+            return memory
+
+
+def _failed(memory: Memory, outcome: Outcome) -> Memory:
+    """A failure backs the group off: 5 minutes, doubled with each further one up to 30, forgotten after 3 hours."""
+    before = memory.backoffs.get(outcome.group)
+    failures = before.failures + 1 if before is not None else 1
+    wait = min(_INITIAL_SECONDS * 2 ** (failures - 1), _MAX_SECONDS)
+    state = BackoffState(
+        failures=failures,
+        failed_seconds=outcome.at_seconds,
+        until_seconds=outcome.at_seconds + wait,
+        reason=outcome.message,
+    )
+    return msgspec.structs.replace(
+        memory, backoffs={**memory.backoffs, outcome.group: state}, last_failed_seconds=outcome.at_seconds
+    )

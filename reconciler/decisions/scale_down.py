@@ -1,0 +1,225 @@
+"""Nodes that may leave: which ones, in which order, when, and what keeps each of the others."""
+
+from collections import Counter
+
+import msgspec
+
+from reconciler.cluster.world import World
+from reconciler.decisions.budgets import BudgetLedger
+from reconciler.decisions.candidates import Candidate
+from reconciler.decisions.disruption import DisruptionLedger
+from reconciler.decisions.draft import Draft, GroupDraft
+from reconciler.decisions.reasons.groups import CoolDown
+from reconciler.decisions.reasons.nodes import NodeAboveMax, NodeEmpty, NodeUnderutilized, NodeUnready
+from reconciler.plan.instant import instant_text
+from reconciler.plan.plan import Blocker, NodeState
+from reconciler.plan.reason import Because
+from reconciler.policy.documents import RemovalReason
+
+
+class Judged(msgspec.Struct, frozen=True, kw_only=True):
+    """The end of one node's trial. `safe`: nothing but time, budgets or cool-downs keeps it. `why` is set when it leaves."""
+
+    candidate: Candidate
+    safe: bool
+    blockers: tuple[Blocker, ...]
+    unneeded_since: int | None = None
+    removable_at: int | None = None
+    why: Because | None = None
+
+
+class Removals:
+    """One pass over all nodes. `halted` are reasons for which nothing at all leaves now and timers are forgotten."""
+
+    def __init__(self, draft: Draft, ledger: DisruptionLedger, halted: tuple[str, ...]) -> None:
+        self._draft = draft
+        self._ledger = ledger
+        self._halted = halted
+        self._cool_down = _cool_down(draft)
+        leaving: Counter[RemovalReason | None] = Counter({None: sum(1 for state in draft.states if state is NodeState.LEAVING)})
+        managed_ready = sum(group.situation.ready for group in draft.groups)
+        self._budgets = BudgetLedger(draft.policy.budgets, managed_ready, leaving, draft.now_seconds)
+        managed = sum(len(group.situation.nodes) for group in draft.groups)
+        self._pace = -(-managed * draft.policy.pace.max_removed_percent // 100)
+        self._gone: Counter[int] = Counter()
+        self._spared: Counter[int] = Counter()
+        self._receivers: set[int] = set()
+        self._homeless: set[int] = set()
+        self._destinations: list[int] = []
+
+    def judge_all(self, candidates: tuple[Candidate, ...], waited_for: frozenset[int]) -> dict[int, Judged]:
+        """Every node by index. `waited_for` are nodes that this plan counts on for pending pods."""
+        ready = [c for c in candidates if not c.blockers and c.group is not None]
+        order = sorted(ready, key=self._rank)
+        first = {candidate.index for candidate in order}
+        # Pods move to nodes that stay anyway before they move to nodes that could leave, the last of those first: that
+        # keeps the number of evictions and of receiving nodes small.
+        others = [c.index for c in candidates if c.index not in first]
+        self._destinations = [*others, *(c.index for c in reversed(order))]
+        judged = {c.index: Judged(candidate=c, safe=False, blockers=c.blockers) for c in candidates}
+        for candidate in order:
+            judged[candidate.index] = self._judge(candidate, waited_for)
+        return judged
+
+    def _rank(self, candidate: Candidate) -> tuple[int, int, int, int, str]:
+        """Empty nodes first, then those waiting longest (so that the choice does not change from plan to plan), then the
+        dearest, then the least used; ties by name."""
+        group, name = candidate.group, self._draft.world.nodes[candidate.index].name
+        price = (group.group.price_micros or 0) if group is not None else 0
+        since = self._draft.memory.unneeded_since.get(name, self._draft.now_seconds + 1)
+        return bool(candidate.moving), since, -price, candidate.utilization_permille or 0, name
+
+    def _judge(self, candidate: Candidate, waited_for: frozenset[int]) -> Judged:
+        group = candidate.group
+        if group is None:
+            return Judged(candidate=candidate, safe=False, blockers=candidate.blockers)
+        reason = RemovalReason.ABOVE_MAX if self._excess(group) > 0 else candidate.reason
+        blocker = self._bounds(candidate, group, reason, waited_for)
+        if blocker is None and reason is not None:
+            blocker = self._move_pods(candidate)
+        if blocker is not None or reason is None:
+            return Judged(candidate=candidate, safe=False, blockers=(blocker,) if blocker else ())
+        return self._when(candidate, group, reason)
+
+    def _excess(self, group: GroupDraft) -> int:
+        return group.situation.size - self._gone[group.position] - group.group.max_size
+
+    def _bounds(
+        self, candidate: Candidate, group: GroupDraft, reason: RemovalReason | None, waited_for: frozenset[int]
+    ) -> Blocker | None:
+        """What the group, a limit, or this very plan has against the removal."""
+        draft = self._draft
+        if reason is None:
+            return Blocker(code="NotUnderutilized", message="its group is back within its maximum without this node")
+        if candidate.index in waited_for:
+            return Blocker(code="PendingPods", message="pending pods are expected to run on it")
+        if candidate.index in self._receivers:
+            return Blocker(code="ReceivesPods", message="it takes pods of nodes that leave")
+        if group.desired > group.situation.current:
+            return Blocker(code="GroupGrows", message=f"{group.group.name} grows in this plan")
+        if group.situation.size - self._gone[group.position] - 1 < group.group.min_size:
+            return Blocker(code="MinSize", message=f"{group.group.name} is at its minimum size {group.group.min_size}")
+        spare = (group.group.headroom.nodes or 0) - self._spared[group.position]
+        if reason is RemovalReason.EMPTY and spare > 0:
+            self._spared[group.position] += 1
+            return Blocker(code="Headroom", message=f"headroom of {group.group.headroom.nodes} nodes keeps it")
+        shape = draft.world.node_shapes[draft.world.nodes[candidate.index].shape]
+        passed = draft.limits.below_min(group.group, shape)
+        if passed is not None:
+            limit, resource = passed
+            return Blocker(code="LimitMin", message=f"limit {limit.name} keeps a minimum of {resource}")
+        return None
+
+    def _move_pods(self, candidate: Candidate) -> Blocker | None:
+        """Find a place for every pod, all together; the places stay taken when all are found."""
+        draft, state, moving = self._draft, self._draft.state, candidate.moving
+        short = self._ledger.short(moving)
+        if short:
+            budget = self._ledger.budgets[short[0]]
+            message = f"PodDisruptionBudget {budget.namespace}/{budget.name} is used up by nodes that leave before it"
+            return Blocker(code="NotEnoughPdb", message=message)
+        mark = state.mark()
+        state.close(candidate.index)
+        receivers: set[int] = set()
+        for shape in sorted(moving, key=lambda shape: (-draft.world.pod_shapes[shape].requests.cpu_milli, shape)):
+            count = moving[shape]
+            state.unbind(shape, candidate.index, count)
+            if not draft.work.spend(len(self._destinations)):
+                state.undo(mark)
+                return Blocker(code="NotExamined", message="the work budget of this plan ran out before it")
+            placed = () if shape in self._homeless else state.place(shape, count, self._destinations)
+            receivers.update(node for node, _ in placed)
+            if sum(many for _, many in placed) < count:
+                state.undo(mark)
+                if not placed and not state.fits(shape, candidate.index):
+                    # Room elsewhere only shrinks during this pass, so the answer stays no for the nodes that follow.
+                    self._homeless.add(shape)
+                return Blocker(
+                    code="NoPlaceToMove", pod=_pod_of(draft.world, candidate, shape), message=self._no_place(shape, count)
+                )
+        self._ledger.take(moving)
+        self._receivers |= receivers
+        return None
+
+    def _no_place(self, shape: int, count: int) -> str:
+        requests = self._draft.world.pod_shapes[shape].requests
+        needs = f"{requests.cpu_milli}m cpu, {requests.memory_bytes >> 20}Mi memory"
+        return f"{count} pods like it ({needs} each) have no place on the other {len(self._destinations) - 1} nodes"
+
+    def _when(self, candidate: Candidate, group: GroupDraft, reason: RemovalReason) -> Judged:
+        draft = self._draft
+        node = draft.world.nodes[candidate.index]
+        self._gone[group.position] += 1
+        draft.limits.count(group.group, draft.world.node_shapes[node.shape], -1)
+        since = draft.memory.unneeded_since.get(node.name, draft.now_seconds)
+        due = since + group.group.unneeded_time_seconds
+        if reason is RemovalReason.UNREADY:
+            due = max(since, node.ready_seconds + group.group.unready_time_seconds)
+        elif reason is RemovalReason.ABOVE_MAX:
+            due = since
+        blocker = self._not_now(reason, due)
+        if blocker is not None:
+            remembered = None if self._halted else since
+            at = None if self._halted else max(due, draft.now_seconds)
+            return Judged(candidate=candidate, safe=True, blockers=(blocker,), unneeded_since=remembered, removable_at=at)
+        self._budgets.take(reason)
+        self._pace -= 1
+        why = _why(draft, group, candidate, reason, since)
+        group.removed.append(candidate.index)
+        group.desired -= 1
+        return Judged(candidate=candidate, safe=True, blockers=(), unneeded_since=since, removable_at=due, why=why)
+
+    def _not_now(self, reason: RemovalReason, due: int) -> Blocker | None:
+        if self._halted:
+            return Blocker(code="RemovalsHalted", message=self._halted[0])
+        if due > self._draft.now_seconds:
+            code = "NotUnreadyLongEnough" if reason is RemovalReason.UNREADY else "NotUnneededLongEnough"
+            return Blocker(code=code, message=f"{reason.value}, removable from {instant_text(due)}")
+        if self._cool_down is not None:
+            return Blocker(code="CoolDown", message=self._cool_down.sentence())
+        budget = self._budgets.refuses(reason)
+        if budget is not None:
+            amount = f"{budget.nodes} nodes" if budget.nodes is not None else f"{budget.percent}%"
+            return Blocker(code="Budget", message=f"the budget of {amount} at once is used up")
+        if self._pace <= 0:
+            percent = self._draft.policy.pace.max_removed_percent
+            return Blocker(code="Pace", message=f"pace.maxRemovedPercent allows {percent}% of the managed nodes in one plan")
+        return None
+
+
+def _cool_down(draft: Draft) -> CoolDown | None:
+    """The cool-down in force that ends last. A plan that adds nodes removes none, unless that delay is 0."""
+    pace, memory, now = draft.policy.pace, draft.memory, draft.now_seconds
+    running = [
+        (since + delay, CoolDown(after=after, delay_seconds=delay, until=instant_text(since + delay)))
+        for after, delay, since in (
+            ("nodes were added", pace.delay_after_add_seconds, now if draft.added else memory.last_added_seconds),
+            ("a removal", pace.delay_after_delete_seconds, memory.last_removed_seconds),
+            ("a failure", pace.delay_after_failure_seconds, memory.last_failed_seconds),
+        )
+        if since and since + delay > now
+    ]
+    return max(running, key=lambda pair: pair[0])[1] if running else None
+
+
+def _why(draft: Draft, group: GroupDraft, candidate: Candidate, reason: RemovalReason, since: int) -> Because:
+    node = draft.world.nodes[candidate.index]
+    unneeded = draft.now_seconds - since
+    pods = sum(candidate.moving.values())
+    if reason is RemovalReason.ABOVE_MAX:
+        return NodeAboveMax(node=node.name, current=group.situation.size, max=group.group.max_size, pods=pods)
+    if reason is RemovalReason.UNREADY:
+        return NodeUnready(node=node.name, unready_seconds=draft.now_seconds - node.ready_seconds)
+    if reason is RemovalReason.EMPTY:
+        return NodeEmpty(node=node.name, unneeded_seconds=unneeded)
+    return NodeUnderutilized(
+        node=node.name,
+        utilization_permille=candidate.utilization_permille or 0,
+        threshold_percent=group.group.utilization_threshold_percent,
+        pods=pods,
+        unneeded_seconds=unneeded,
+    )
+
+
+def _pod_of(world: World, candidate: Candidate, shape: int) -> str:
+    return next((world.pods.key(index) for index in candidate.pods if world.pods.shape[index] == shape), "")

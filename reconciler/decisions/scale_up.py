@@ -1,0 +1,200 @@
+"""Pods that no node can take -> new nodes: tiers in order, inside a tier the expander's choice, several groups a plan."""
+
+import msgspec
+
+from reconciler.cluster.resources import Resources
+from reconciler.decisions.demand import Demand
+from reconciler.decisions.draft import Draft, GroupDraft
+from reconciler.decisions.expanders import Choice, Option, choose
+from reconciler.decisions.reasons.groups import BelowMin as BelowMinReason
+from reconciler.decisions.reasons.groups import MinNotReached, PendingPods
+from reconciler.decisions.reasons.pods import (
+    GroupRejects,
+    GroupsExhausted,
+    NewNode,
+    NoGroupFits,
+    NotExamined,
+    RoomOnNode,
+    RoomOnUpcoming,
+)
+from reconciler.plan.plan import PodOutcome
+from reconciler.plan.reason import Reason
+
+
+class Served(msgspec.Struct, frozen=True, kw_only=True):
+    """What this plan means for one pod: its outcome, the node or group, the reasons."""
+
+    outcome: PodOutcome
+    node: str | None = None
+    group: str | None = None
+    reasons: tuple[Reason, ...] = ()
+
+
+class Queue:
+    """Pods still waiting for a place, by demand, and what became of the others."""
+
+    def __init__(self, demands: tuple[Demand, ...]) -> None:
+        self.demands = demands
+        self.left = {demand.shape: list(demand.pods) for demand in demands}
+        self.served: dict[int, Served] = {}
+
+    def take(self, shape: int, count: int, served: Served) -> None:
+        """The next `count` pods of a shape are served."""
+        pods = self.left[shape]
+        for pod in pods[:count]:
+            self.served[pod] = served
+        del pods[:count]
+
+    def waiting(self) -> list[tuple[int, int]]:
+        """(shape, pods left) in serving order, without empty ones."""
+        return [(demand.shape, len(self.left[demand.shape])) for demand in self.demands if self.left[demand.shape]]
+
+
+def heal_minimums(draft: Draft) -> None:
+    """Groups below their minimum are brought to it in one write, as far as maximum and limits allow."""
+    for group in draft.groups:
+        missing = group.group.min_size - group.desired
+        if missing <= 0 or group.held_why or group.group.facts is None:
+            continue
+        below = BelowMinReason(current=group.desired, min=group.group.min_size)
+        template = group.group.template
+        if template is None:
+            # A size needs no template; only limits on capacity would, and those that count nodes are in the ledger.
+            group.desired += missing
+            draft.added += missing
+            group.reasons.append(below.reason())
+            continue
+        room, refusal = draft.room(group, template)
+        if room > 0:
+            draft.grow(group, template, min(missing, room))
+            group.reasons.append(below.reason())
+        if room < missing and refusal is not None:
+            short = MinNotReached(reached=group.desired, min=group.group.min_size, bound=refusal.sentence())
+            group.reasons.append(short.reason())
+
+
+def fill_existing(draft: Draft, queue: Queue) -> None:
+    """Pods that a node which is there, or on its way, or was just decided has room for."""
+    owner = {node: group for group in draft.groups for node in (*group.upcoming_nodes, *group.new_nodes)}
+    for shape, count in queue.waiting():
+        if not draft.work.spend(draft.state.node_count):
+            return
+        for node, placed in draft.state.place(shape, count):
+            name = draft.state.name(node)
+            group = owner.get(node)
+            if group is None:
+                reason = RoomOnNode(node=name).reason()
+                queue.take(shape, placed, Served(outcome=PodOutcome.FITS_EXISTING, node=name, reasons=(reason,)))
+            else:
+                upcoming = RoomOnUpcoming(node=name, group=group.group.name).reason()
+                served = Served(outcome=PodOutcome.FITS_UPCOMING, group=group.group.name, reasons=(upcoming,))
+                queue.take(shape, placed, served)
+
+
+def grow_for(draft: Draft, queue: Queue) -> None:
+    """New nodes, tier by tier; in a tier one option after the other until none serves a pod that is left."""
+    ranks = sorted({group.group.tier_rank for group in draft.groups})
+    for rank in ranks:
+        tier = [group for group in draft.groups if group.group.tier_rank == rank and draft.growth_stop(group) is None]
+        while queue.waiting():
+            options = [option for group in tier if (option := _option(draft, group, queue)) is not None]
+            if not options or draft.work.exhausted:
+                break
+            _commit(draft, queue, choose(options, draft.policy.expanders))
+
+
+def _option(draft: Draft, group: GroupDraft, queue: Queue) -> Option | None:
+    """What the group would do for the pods that are left: first fit, in serving order, node by node."""
+    template = group.group.template
+    if template is None:
+        return None
+    room, _ = draft.room(group, template)
+    if room <= 0:
+        return None
+    state, mark = draft.state, draft.state.mark()
+    nodes: dict[int, int] = {}
+    bindings: list[tuple[int, int, int]] = []
+    for shape, count in queue.waiting():
+        if not draft.work.spend(len(nodes) + 1):
+            break
+        left = count
+        for node, many in state.place(shape, count, list(nodes)) if nodes else ():
+            bindings.append((shape, nodes[node], many))
+            left -= many
+        while left and len(nodes) < room:
+            before = state.mark()
+            node = state.add_node(f"{group.group.name}-try", template, group.daemons)
+            many = sum(bound for _, bound in state.place(shape, left, [node]))
+            if not many:
+                state.undo(before)
+                break
+            nodes[node] = len(nodes)
+            bindings.append((shape, nodes[node], many))
+            left -= many
+    state.undo(mark)
+    if not nodes:
+        return None
+    requested = Resources()
+    for shape, _, many in bindings:
+        requested = requested.plus(state.pod_shape(shape).requests, many)
+    return Option(
+        position=group.position,
+        group=group.group.name,
+        shape=template,
+        nodes=len(nodes),
+        pods=sum(many for _, _, many in bindings),
+        requested=requested,
+        price_micros=group.group.price_micros,
+        bindings=tuple(bindings),
+    )
+
+
+def _commit(draft: Draft, queue: Queue, choice: Choice) -> None:
+    group = draft.groups[choice.option.position]
+    nodes = draft.grow(group, choice.option.shape, choice.option.nodes)
+    reason = NewNode(group=group.group.name, tier=group.group.tier or "-", expander=choice.expander).reason()
+    served = Served(outcome=PodOutcome.TRIGGERS_SCALE_UP, group=group.group.name, reasons=(reason,))
+    for shape, ordinal, many in choice.option.bindings:
+        draft.state.bind(shape, nodes[ordinal], many)
+        queue.take(shape, many, served)
+    pending = PendingPods(pods=choice.option.pods, nodes=choice.option.nodes, expander=choice.expander, compared=choice.compared)
+    group.reasons.append(pending.reason())
+
+
+def explain_rest(draft: Draft, queue: Queue) -> None:
+    """Every pod that is left gets all its reasons: which groups would not run it and why, which may not grow and why."""
+    for shape, count in queue.waiting():
+        if draft.work.exhausted:
+            reason = NotExamined(spent=draft.work.budget).reason()
+            queue.take(shape, count, Served(outcome=PodOutcome.UNPLACEABLE, reasons=(reason,)))
+            continue
+        able, details = _why_no_group(draft, shape)
+        first = GroupsExhausted(groups=able).reason() if able else NoGroupFits(groups=len(draft.groups)).reason()
+        queue.take(shape, count, Served(outcome=PodOutcome.UNPLACEABLE, reasons=(first, *details)))
+
+
+def _why_no_group(draft: Draft, shape: int) -> tuple[tuple[str, ...], tuple[Reason, ...]]:
+    able: list[str] = []
+    details: list[Reason] = []
+    for group in draft.groups:
+        stop = draft.growth_stop(group)
+        template = group.group.template
+        if template is None:
+            if stop is not None:
+                details.append(stop.reason())
+            continue
+        mark = draft.state.mark()
+        node = draft.state.add_node(f"{group.group.name}-try", template, group.daemons)
+        verdict = draft.state.verdict(shape, node)
+        draft.state.undo(mark)
+        if verdict:
+            why = "; ".join(f"{rejection.plugin}: {rejection.message}" for rejection in verdict)
+            plugins = tuple(rejection.plugin for rejection in verdict)
+            details.append(GroupRejects(group=group.group.name, plugins=plugins, why=why).reason())
+            continue
+        able.append(group.group.name)
+        if stop is None:
+            stop = draft.room(group, template)[1]
+        if stop is not None:
+            details.append(stop.reason())
+    return tuple(able), tuple(details)

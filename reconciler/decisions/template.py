@@ -1,0 +1,154 @@
+"""What one new node of a group would offer, from the policy, the target, its infrastructure, or a node that is there."""
+
+from collections import Counter
+
+import msgspec
+
+from reconciler.cluster.node import ZONE_LABEL, Node, NodeShape, Taint
+from reconciler.cluster.resources import Resources
+from reconciler.cluster.target import TargetTemplate
+from reconciler.cluster.world import World
+from reconciler.policy.documents import Template
+
+DEFAULT_MAX_PODS = 110
+ARCH_LABEL, OS_LABEL = "kubernetes.io/arch", "kubernetes.io/os"
+
+# Taints that a node carries for a while only: set by kubelet, the cloud or Cluster API until it is usable, by the
+# node lifecycle controller on conditions, or by autoscalers on nodes that leave. A new node must not inherit them.
+_TRANSIENT_PREFIXES = (
+    "node.kubernetes.io/",
+    "node.cloudprovider.kubernetes.io/",
+    "node.cluster.x-k8s.io/",
+    "reconciler.dev/",
+    "startup-taint.cluster-autoscaler.kubernetes.io/",
+    "status-taint.cluster-autoscaler.kubernetes.io/",
+    "ignore-taint.cluster-autoscaler.kubernetes.io/",
+)
+_TRANSIENT_KEYS = ("ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler")
+_OWN_LABELS = ("kubernetes.io/hostname", "node.kubernetes.io/exclude-from-external-load-balancers")
+
+
+class TemplateResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The shape of a new node with the sources it was made from, or the problem that left it unknown."""
+
+    shape: NodeShape | None
+    problem: str = ""
+    sources: tuple[str, ...] = ()
+
+
+def new_node_shape(
+    levels: tuple[tuple[Template, str], ...], target: TargetTemplate, world: World, members: tuple[Node, ...]
+) -> TemplateResult:
+    """The shape of one new node.
+
+    Capacity: the first written in the policy levels, else the target's (annotations, tags, infrastructure template),
+    else that of the most common shape among `members` (ready nodes of the group). Allocatable: capacity less
+    `reserved` where written, else the target's, else that of a member with the same capacity, else the capacity.
+    Labels and taints: what all members share, overlaid by the target's, overlaid by the policy's.
+    """
+    sources: list[str] = []
+    live = _common_shape(world, members)
+    capacity, allocatable = _amounts(levels, target, live, sources)
+    if capacity is None or allocatable is None:
+        return TemplateResult(
+            shape=None,
+            problem="no template.capacity, no capacity annotation or tag, no infrastructure template, and no ready node",
+        )
+    startup = frozenset((taint.key, taint.effect) for template, _ in levels for taint in template.startup_taints)
+    return TemplateResult(
+        shape=NodeShape(
+            labels=_labels(levels, target, world, members),
+            taints=_taints(levels, target, world, members, startup),
+            capacity=capacity,
+            allocatable=allocatable,
+        ),
+        sources=tuple(sources),
+    )
+
+
+def _amounts(
+    levels: tuple[tuple[Template, str], ...], target: TargetTemplate, live: NodeShape | None, sources: list[str]
+) -> tuple[Resources | None, Resources | None]:
+    capacity: Resources | None = None
+    allocatable: Resources | None = None
+    written = next(((template, place) for template, place in levels if template.capacity), None)
+    if written is not None:
+        capacity = Resources.of(dict(written[0].capacity))
+        sources.append(written[1])
+    elif target.capacity is not None:
+        capacity, allocatable = target.capacity, target.allocatable
+        sources.extend(target.origins)
+    elif live is not None:
+        capacity, allocatable = live.capacity, live.allocatable
+        sources.append("a ready node of the group")
+    if capacity is None:
+        return None, None
+    if not capacity.pods:
+        capacity = msgspec.structs.replace(capacity, pods=live.capacity.pods if live else DEFAULT_MAX_PODS)
+    reserved = next((template.reserved for template, _ in levels if template.reserved), None)
+    if reserved is not None:
+        return capacity, capacity.plus(Resources.of(dict(reserved)), -1)
+    if allocatable is None:
+        allocatable = live.allocatable if live is not None and _same_machine(live.capacity, capacity) else capacity
+    if not allocatable.pods:
+        allocatable = msgspec.structs.replace(allocatable, pods=capacity.pods)
+    return capacity, allocatable
+
+
+def _same_machine(left: Resources, right: Resources) -> bool:
+    return (left.cpu_milli, left.memory_bytes) == (right.cpu_milli, right.memory_bytes)
+
+
+def _common_shape(world: World, members: tuple[Node, ...]) -> NodeShape | None:
+    if not members:
+        return None
+    counts = Counter((world.node_shapes[node.shape].capacity, world.node_shapes[node.shape].allocatable) for node in members)
+    best = min(counts.items(), key=lambda item: (-item[1], item[0]))[0]
+    return NodeShape(capacity=best[0], allocatable=best[1])
+
+
+def _labels(
+    levels: tuple[tuple[Template, str], ...], target: TargetTemplate, world: World, members: tuple[Node, ...]
+) -> tuple[tuple[str, str], ...]:
+    shared: set[tuple[str, str]] | None = None
+    for node in members:
+        labels = set(world.node_shapes[node.shape].labels)
+        shared = labels if shared is None else shared & labels
+    merged = {key: value for key, value in shared or () if key not in _OWN_LABELS}
+    if not members:
+        merged[OS_LABEL] = "linux"
+    if target.architecture:
+        merged[ARCH_LABEL] = target.architecture
+    if target.zone:
+        merged[ZONE_LABEL] = target.zone
+    merged.update(target.labels)
+    for template, _ in reversed(levels):
+        if template.architecture:
+            merged[ARCH_LABEL] = template.architecture
+        merged.update(template.labels)
+    merged.setdefault(ARCH_LABEL, "amd64")
+    return tuple(sorted(merged.items()))
+
+
+def _taints(
+    levels: tuple[tuple[Template, str], ...],
+    target: TargetTemplate,
+    world: World,
+    members: tuple[Node, ...],
+    startup: frozenset[tuple[str, str]],
+) -> tuple[Taint, ...]:
+    written = next((template.taints for template, _ in levels if template.taints is not None), None)
+    if written is not None:
+        return tuple(sorted(Taint(taint.key, taint.value, taint.effect) for taint in written))
+    shared: set[Taint] | None = None
+    for node in members:
+        taints = {taint for taint in world.node_shapes[node.shape].taints if not transient(taint)}
+        shared = taints if shared is None else shared & taints
+    merged = {(taint.key, taint.effect): taint for taint in shared or ()}
+    merged.update({(taint.key, taint.effect): taint for taint in target.taints})
+    return tuple(sorted(taint for key, taint in merged.items() if key not in startup))
+
+
+def transient(taint: Taint) -> bool:
+    """Whether a node carries this taint only for a while, so that new nodes of its group will not."""
+    return taint.key in _TRANSIENT_KEYS or taint.key.startswith(_TRANSIENT_PREFIXES)

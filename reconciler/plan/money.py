@@ -1,0 +1,25 @@
+"""Money as text: a decimal string and a currency code in, what a person reads out."""
+
+from decimal import ROUND_HALF_EVEN, Decimal
+
+HOURS_PER_MONTH = 730  # what cloud providers bill as a month
+_SYMBOLS = {"USD": "$", "EUR": "€", "GBP": "£"}
+_FINEST = Decimal("0.0001")
+
+
+def money_text(amount: Decimal, currency: str, *, signed: bool = False) -> str:
+    """`Decimal("1.92"), "USD"` -> `$1.92`; another currency gets its code behind: `1.92 CHF`.
+
+    At least two and at most four digits after the point, rounded half to even; `signed` puts a plus before what is above zero.
+    """
+    rounded = amount.quantize(_FINEST, rounding=ROUND_HALF_EVEN)
+    sign = "-" if rounded < 0 else "+" if signed and rounded > 0 else ""
+    whole, _, digits = f"{abs(rounded):f}".partition(".")
+    figure = f"{int(whole):,}.{digits.rstrip('0').ljust(2, '0')}"
+    symbol = _SYMBOLS.get(currency)
+    return f"{sign}{symbol}{figure}" if symbol else f"{sign}{figure} {currency}"
+
+
+def difference(before: str | None, after: str | None) -> Decimal | None:
+    """How much more `after` is than `before`; None when either is unknown."""
+    return None if before is None or after is None else Decimal(after) - Decimal(before)

@@ -1,0 +1,26 @@
+"""Checks across values and documents: what each value alone cannot show. One file a subject."""
+
+from reconciler.policy.checks.limits import check_limits
+from reconciler.policy.checks.overlap import Overlaps
+from reconciler.policy.checks.references import check_references
+from reconciler.policy.checks.sizes import check_group_sizes, check_level_sizes
+from reconciler.policy.checks.templates import check_templates
+from reconciler.policy.checks.times import check_times
+from reconciler.policy.draft import AnyDraft, Drafts
+from reconciler.policy.findings import Findings
+
+
+def check_drafts(drafts: Drafts, findings: Findings, now_seconds: int) -> None:
+    """All checks, over all documents. `now_seconds` is what holds and windows are checked against."""
+    check_references(drafts, findings)
+    overlaps = Overlaps(now_seconds)
+    documents: tuple[AnyDraft, ...] = (*drafts.policies, *drafts.groups)
+    for draft in documents:
+        check_level_sizes(draft, findings, overlaps)
+        check_templates(draft, findings)
+        check_times(draft, findings, now_seconds)
+    for policy in drafts.policies:
+        groups = drafts.groups_of(policy.document.name)
+        for group in groups:
+            check_group_sizes(group, policy, findings)
+        check_limits(policy, groups, findings)

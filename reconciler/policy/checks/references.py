@@ -1,0 +1,101 @@
+"""Names: unique where they must be, and pointing at something that is there."""
+
+from collections.abc import Iterable
+
+from reconciler.policy.documents import Mode, NodeGroup, NodeGroupPolicy
+from reconciler.policy.draft import AnyDraft, Draft, Drafts
+from reconciler.policy.findings import Findings
+from reconciler.policy.plain_scalar import shown
+from reconciler.policy.suggestion import choose
+
+_CONTROLLERS = {
+    "capi-topology": "the Cluster's topology writes replicas back within a second: unset them there instead",
+    "capi-machinedeployment": "a MachineDeployment writes the replicas of its MachineSets: size the MachineDeployment",
+    "argocd-controller": "Argo CD applies them again: take replicas out of its source instead",
+    "kustomize-controller": "Flux applies them again: take replicas out of its source instead",
+    "helm-controller": "Flux applies them again: take replicas out of the chart's values instead",
+}
+
+
+def check_references(drafts: Drafts, findings: Findings) -> None:
+    """Unique names and targets, and references that lead somewhere."""
+    _unique("NodeGroupPolicy", ((draft, draft.document.name) for draft in drafts.policies), findings)
+    policies = {draft.document.name: draft for draft in drafts.policies}
+    for name in sorted({draft.document.policy_ref for draft in drafts.groups}):
+        _unique("NodeGroup", ((draft, draft.document.name) for draft in drafts.groups_of(name)), findings)
+    _one_group_a_target(drafts.groups, findings)
+    for group in drafts.groups:
+        _group(group, policies, findings)
+    for policy in drafts.policies:
+        _policy(policy, findings)
+
+
+def _unique(kind: str, named: Iterable[tuple[AnyDraft, str]], findings: Findings) -> None:
+    first: dict[str, AnyDraft] = {}
+    for draft, name in named:
+        if not name or not draft.sound("metadata.name"):
+            continue
+        earlier = first.setdefault(name, draft)
+        if earlier is not draft:
+            related = ((earlier.place("metadata.name"), "the first one"),)
+            message = f"there are two of kind {kind} called {shown(name)}"
+            draft.report(findings, "DuplicateName", "metadata.name", message, "rename one of them", related=related)
+
+
+def _one_group_a_target(groups: tuple[Draft[NodeGroup], ...], findings: Findings) -> None:
+    first: dict[tuple[str, ...], Draft[NodeGroup]] = {}
+    for draft in groups:
+        target = draft.document.target
+        if not target.provider or not draft.sound("spec.target"):
+            continue
+        key = (target.provider, target.kind, target.namespace, target.name, target.region)
+        earlier = first.setdefault(key, draft)
+        if earlier is not draft:
+            related = ((earlier.place("spec.target"), f"NodeGroup {shown(earlier.document.name)} sizes it as well"),)
+            where = "/".join(part for part in (target.namespace or target.region, target.name) if part)
+            message = f"{target.kind} {where} is the target of two NodeGroups"
+            draft.report(findings, "SharedTarget", "spec.target", message, "a target has one group: remove one", related=related)
+
+
+def _group(group: Draft[NodeGroup], policies: dict[str, Draft[NodeGroupPolicy]], findings: Findings) -> None:
+    document = group.document
+    if not document.policy_ref or not group.sound("spec.policyRef"):
+        return
+    policy = policies.get(document.policy_ref)
+    if policy is None:
+        hint = choose(document.policy_ref, policies) if policies else "add a document of kind NodeGroupPolicy"
+        message = f"there is no NodeGroupPolicy {shown(document.policy_ref)} in this tree"
+        group.report(findings, "UnknownPolicy", "spec.policyRef.name", message, hint)
+        return
+    _tier(group, "spec.tier", document.tier, policy, findings)
+    if document.mode is Mode.ENFORCE and policy.document.mode is Mode.OBSERVE and policy.sound("spec.mode"):
+        place = policy.place("spec.mode")
+        said = "says Observe" if policy.written("spec.mode") else "has the default, Observe"
+        message = f"mode Enforce is looser than the policy, which {said}"
+        hint = "a group may only be stricter: set the policy to Enforce and other groups to Observe"
+        group.report(findings, "LooserMode", "spec.mode", message, hint, related=((place, "the policy"),))
+
+
+def _policy(policy: Draft[NodeGroupPolicy], findings: Findings) -> None:
+    document = policy.document
+    for index, item in enumerate(document.discovery):
+        _tier(policy, f"spec.discovery[{index}].tier", item.tier, policy, findings)
+    levels = [(f"spec.tiers[{index}].defaults.mode", tier.defaults.mode) for index, tier in enumerate(document.tiers)]
+    for path, mode in (*levels, ("spec.defaults.mode", document.defaults.mode)):
+        if mode is Mode.ENFORCE and document.mode is Mode.OBSERVE and policy.sound("spec.mode"):
+            message = "mode Enforce in defaults is looser than the policy's mode Observe"
+            policy.report(findings, "LooserMode", path, message, "set spec.mode to Enforce, or remove this")
+    for index, manager in enumerate(document.adopt_from):
+        if manager in _CONTROLLERS:
+            message = f"{manager} is a controller that would take replicas back"
+            policy.warn(findings, "AdoptsFromController", f"spec.adoptFrom[{index}]", message, _CONTROLLERS[manager])
+
+
+def _tier(draft: AnyDraft, path: str, name: str | None, policy: Draft[NodeGroupPolicy], findings: Findings) -> None:
+    tiers = [tier.name for tier in policy.document.tiers if tier.name]
+    if name is None or name in tiers or not draft.sound(path) or not policy.sound("spec.tiers"):
+        return
+    hint = choose(name, tiers) if tiers else "the policy has no tiers: add spec.tiers, or remove this"
+    related = ((policy.place("spec.tiers"), "the tiers of the policy"),)
+    message = f"there is no tier {shown(name)} in NodeGroupPolicy {shown(policy.document.name)}"
+    draft.report(findings, "UnknownTier", path, message, hint, related=related)

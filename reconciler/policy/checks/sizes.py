@@ -1,0 +1,134 @@
+"""Bounds of groups: min against max, at any instant, with windows."""
+
+from datetime import UTC, datetime, timedelta
+
+from reconciler.policy.checks.levels import Found, Level, effective, levels_of, own_levels, strongest
+from reconciler.policy.checks.overlap import Overlaps
+from reconciler.policy.documents import NodeGroup, NodeGroupPolicy, Window
+from reconciler.policy.draft import AnyDraft, Draft
+from reconciler.policy.findings import Findings
+from reconciler.policy.problem import Severity
+
+
+def check_level_sizes(draft: AnyDraft, findings: Findings, overlaps: Overlaps) -> None:
+    """Bounds that contradict each other within one document."""
+    for level in own_levels(draft):
+        size = level.fields.size
+        if size.min is not None and size.max is not None and size.min > size.max:
+            _min_above_max(findings, Found(size.min, level, certain=True), Found(size.max, level, certain=True))
+        for index, window in enumerate(level.fields.windows):
+            path = f"windows[{index}].size"
+            given = level.draft.written(level.path(path)) and level.sound(path)
+            if given and window.size.min is None and window.size.max is None:
+                hint = "write min, max or both"
+                draft.report(findings, "EmptyWindow", level.path(path), f"{level.name(path)} sets no bound", hint)
+        _windows_against_each_other(level, findings, overlaps)
+
+
+def check_group_sizes(group: Draft[NodeGroup], policy: Draft[NodeGroupPolicy], findings: Findings) -> None:
+    """Bounds of a group against those of its tier and policy, and its windows against its bounds."""
+    levels = levels_of(group, policy)
+    low = effective(levels, policy.document, lambda fields: fields.size.min)
+    high = effective(levels, policy.document, lambda fields: fields.size.max)
+    if low is not None and high is not None and low.value > high.value and low.level is not high.level:
+        _min_above_max(findings, low, high)
+    if high is not None:
+        _headroom(levels, high, findings)
+    opened = strongest(levels, lambda fields: fields.windows)
+    if opened is None:
+        return
+    windows, level = opened
+    for index, window in enumerate(windows):
+        _window_against_size(level, index, window, low, high, findings)
+
+
+def _min_above_max(findings: Findings, low: Found, high: Found) -> None:
+    """Report at the stronger of both; a warning where an annotation of the target may still set the other one."""
+    same = low.level is high.level
+    at, other, at_name, other_name = (high, low, "size.max", "size.min")
+    if same or low.certain:
+        at, other, at_name, other_name = (low, high, "size.min", "size.max")
+    if same:
+        message = f"{low.level.name('size.min')} {low.value} is above {high.level.name('size.max')} {high.value}"
+    else:
+        message = f"size.min {low.value} is above size.max {high.value}"
+    hint = f"lower min to {high.value} or less, or raise max to {low.value} or more"
+    unsure = not same and not (low.certain and high.certain)
+    if unsure:
+        message += f", unless the target's own annotations set {other_name}"
+    related = ((other.level.place(other_name), f"{other.level.name(other_name)} is {other.value}"),)
+    severity = Severity.WARNING if unsure else Severity.ERROR
+    at.level.draft.report(findings, "MinAboveMax", at.level.path(at_name), message, hint, severity=severity, related=related)
+
+
+def _window_against_size(
+    level: Level, index: int, window: Window, low: Found | None, high: Found | None, findings: Findings
+) -> None:
+    path = f"windows[{index}]"
+    if not level.sound(path):
+        return
+    size = window.size
+    for bound, other, found in (("min", "max", high), ("max", "min", low)):
+        value = size.min if bound == "min" else size.max
+        if value is None or found is None:
+            continue
+        crossed = value > found.value if bound == "min" else value < found.value
+        if not crossed:
+            continue
+        word = "above" if bound == "min" else "below"
+        name = level.name(f"{path}.size.{bound}")
+        message = f"{name} {value} is {word} size.{other} {found.value} whenever the window is open"
+        hint = "windows only narrow: the largest min and the smallest max win, the group's own included"
+        related = ((found.level.place(f"size.{other}"), f"{found.level.name(f'size.{other}')} is {found.value}"),)
+        severity = Severity.ERROR if found.certain or found.level is level else Severity.WARNING
+        level.draft.report(
+            findings, "MinAboveMax", level.path(f"{path}.size.{bound}"), message, hint, severity=severity, related=related
+        )
+    idle_min = size.min is None or (low is not None and low.certain and size.min <= low.value)
+    idle_max = size.max is None or (high is not None and high.certain and size.max >= high.value)
+    if idle_min and idle_max and (size.min, size.max) != (None, None):
+        message = f"{level.name(path)} changes nothing: the group's own bounds are as narrow or narrower"
+        hint = "windows only narrow: widen size, and write the narrower bounds of the other hours as windows"
+        level.draft.warn(findings, "IdleWindow", level.path(f"{path}.size"), message, hint)
+
+
+def _windows_against_each_other(level: Level, findings: Findings, overlaps: Overlaps) -> None:
+    windows = [(index, window) for index, window in enumerate(level.fields.windows) if level.sound(f"windows[{index}]")]
+    for low_index, low in windows:
+        for high_index, high in windows:
+            if low.size.min is None or high.size.max is None or low.size.min <= high.size.max:
+                continue
+            min_path, max_path = f"windows[{low_index}].size.min", f"windows[{high_index}].size.max"
+            related = ((level.place(max_path), f"{level.name(max_path)} is {high.size.max}"),)
+            if low_index == high_index:
+                message = f"{level.name(min_path)} {low.size.min} is above {level.name(max_path)} {high.size.max}"
+                hint = f"lower min to {high.size.max} or less, or raise max to {low.size.min} or more"
+                level.draft.report(findings, "MinAboveMax", level.path(min_path), message, hint, related=related)
+                continue
+            instant = overlaps.first(low, high)
+            if overlaps.exhausted:
+                message = f"too many windows with different bounds: {level.name('windows')} is not examined to the end"
+                level.draft.warn(
+                    findings, "NotExamined", level.path("windows"), message, "share windows through tiers or defaults"
+                )
+                return
+            if instant is None:
+                continue
+            when = datetime.fromtimestamp(0, UTC) + timedelta(seconds=instant)
+            message = (
+                f"{level.name(min_path)} {low.size.min} is above {level.name(max_path)} {high.size.max} while both windows "
+                f"are open, at {when:%Y-%m-%dT%H:%M:%SZ} for instance"
+            )
+            hint = "change one of the bounds, or a schedule or duration so that the windows do not overlap"
+            level.draft.report(findings, "MinAboveMax", level.path(min_path), message, hint, related=related)
+
+
+def _headroom(levels: tuple[Level, ...], high: Found, findings: Findings) -> None:
+    wanted = strongest(levels, lambda fields: fields.headroom.nodes)
+    if wanted is None or wanted[0] is None or wanted[0] <= high.value or not high.certain:
+        return
+    nodes, level = wanted
+    message = f"headroom.nodes {nodes} is more than size.max {high.value}"
+    related = ((high.level.place("size.max"), f"size.max is {high.value}"),)
+    hint = "headroom stays within max"
+    level.draft.warn(findings, "HeadroomAboveMax", level.path("headroom.nodes"), message, hint, related=related)

@@ -1,0 +1,57 @@
+"""Templates of new nodes: values that contradict each other."""
+
+from reconciler.policy.checks.levels import Level, own_levels
+from reconciler.policy.draft import AnyDraft
+from reconciler.policy.findings import Findings
+
+ARCHITECTURE_LABELS = ("kubernetes.io/arch", "beta.kubernetes.io/arch")
+HOSTNAME_LABEL = "kubernetes.io/hostname"
+
+
+def check_templates(draft: AnyDraft, findings: Findings) -> None:
+    """Architecture against labels, reserved against capacity, labels that nobody should write, taints given twice."""
+    for level in own_levels(draft):
+        _labels(level, findings)
+        _reserved(level, findings)
+        _taints(level, findings)
+
+
+def _labels(level: Level, findings: Findings) -> None:
+    template = level.fields.template
+    labels = dict(template.labels)
+    for label in ARCHITECTURE_LABELS:
+        said = labels.get(label)
+        if template.architecture is None or said is None or said == template.architecture:
+            continue
+        path = level.path("template.architecture")
+        related = ((level.place(f"template.labels.{label}"), f"the label is {said}"),)
+        message = f"architecture {template.architecture} contradicts the label {label}: {said}"
+        level.draft.report(findings, "ArchitectureMismatch", path, message, "remove the label", related=related)
+    if HOSTNAME_LABEL in labels:
+        path = level.path(f"template.labels.{HOSTNAME_LABEL}")
+        message = f"{HOSTNAME_LABEL} is the node's own name; every new node brings it"
+        level.draft.warn(findings, "ImpliedLabel", path, message, "remove the label")
+
+
+def _reserved(level: Level, findings: Findings) -> None:
+    capacity = dict(level.fields.template.capacity)
+    for resource, amount in level.fields.template.reserved:
+        if resource not in capacity or amount <= capacity[resource]:
+            continue
+        path = f"template.reserved.{resource}"
+        related = ((level.place(f"template.capacity.{resource}"), f"the capacity of {resource}"),)
+        message = f"more {resource} is reserved than the node has"
+        hint = "allocatable is capacity less reserved: lower reserved"
+        level.draft.report(findings, "ReservedAboveCapacity", level.path(path), message, hint, related=related)
+
+
+def _taints(level: Level, findings: Findings) -> None:
+    for key, taints in (("taints", level.fields.template.taints or ()), ("startupTaints", level.fields.template.startup_taints)):
+        first: dict[tuple[str, str], int] = {}
+        for index, taint in enumerate(taints):
+            if not taint.key or first.setdefault((taint.key, taint.effect), index) == index:
+                continue
+            path = f"template.{key}[{index}]"
+            related = ((level.place(f"template.{key}[{first[taint.key, taint.effect]}]"), "the first one"),)
+            message = f"the taint {taint.key}:{taint.effect} is there twice"
+            level.draft.report(findings, "DuplicateItem", level.path(path), message, "keep one of them", related=related)

@@ -1,0 +1,73 @@
+"""Durations as Go writes them (`1h30m`, `1.5h`, `10m`), read into whole seconds.
+
+SOURCE: Go's `time.ParseDuration`, which Kubernetes' `metav1.Duration` uses: a signed sequence of decimal numbers, each
+with a unit out of ns, us, ms, s, m, h; a lone `0` needs no unit; days are no unit. Decisions are taken in whole
+seconds, so a duration that is not a whole number of seconds is refused rather than rounded.
+"""
+
+import re
+
+_PART = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)")
+_WHOLE = re.compile(r"[-+]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+")
+_NANOSECONDS = {
+    "ns": 1,
+    "us": 1_000,
+    "µs": 1_000,
+    "μs": 1_000,
+    "ms": 1_000_000,
+    "s": 1_000_000_000,
+    "m": 60_000_000_000,
+    "h": 3_600_000_000_000,
+}
+MAX_SECONDS = 9_223_372_036
+"""The largest whole number of seconds in a Go duration (int64 nanoseconds, about 292 years)."""
+
+
+class DurationError(ValueError):
+    """A text that is no usable duration; `hint` says what to write."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+def parse_duration(text: str) -> int:
+    """`text` in whole seconds; may be negative. Raises `DurationError`."""
+    if text in ("0", "+0", "-0"):
+        return 0
+    if not _WHOLE.fullmatch(text):
+        raise DurationError(f"{text!r} is no duration", _hint(text))
+    scaled = 0  # nanoseconds times 10^18, so that every decimal fraction stays an integer
+    for number, unit in _PART.findall(text):
+        whole, _, fraction = number.partition(".")
+        fraction = fraction[:18]
+        scaled += _NANOSECONDS[unit] * (int(whole or 0) * 10**18 + int(fraction.ljust(18, "0") or 0))
+    seconds, rest = divmod(scaled, 10**27)
+    if seconds > MAX_SECONDS:
+        raise DurationError(f"{text!r} is longer than the 292 years that a duration can hold")
+    if rest:
+        raise DurationError(f"{text!r} is not a whole number of seconds", f"write {seconds + 1}s")
+    return -seconds if text.startswith("-") else seconds
+
+
+def format_duration(seconds: int) -> str:
+    """The shortest Go form: 5400 is `1h30m`, 0 is `0s`."""
+    if seconds < 0:
+        return "-" + format_duration(-seconds)
+    hours, rest = divmod(seconds, 3600)
+    minutes, rest = divmod(rest, 60)
+    parts = [f"{amount}{unit}" for amount, unit in ((hours, "h"), (minutes, "m"), (rest, "s")) if amount]
+    return "".join(parts) or "0s"
+
+
+def _hint(text: str) -> str:
+    if re.fullmatch(r"[0-9]+", text):
+        return f"a duration has a unit: {text}s, {text}m or {text}h"
+    days = re.fullmatch(r"([0-9]+)\s*(d|day|days|w|week|weeks)", text.lower())
+    if days:
+        hours = int(days[1]) * (24 if days[2].startswith("d") else 168)
+        return f"the longest unit is h: write {hours}h"
+    words = re.fullmatch(r"([0-9]+)\s*(s|sec|secs|seconds?|m|min|mins|minutes?|h|hr|hrs|hours?)", text.lower())
+    if words:
+        return f"write {words[1]}{words[2][0]}"
+    return "write a number and a unit, such as 90s, 10m or 1h30m"

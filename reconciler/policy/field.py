@@ -1,0 +1,106 @@
+"""The terms of the field model: what can be said about one key of a policy document."""
+
+from collections.abc import Iterator
+from enum import StrEnum
+
+import msgspec
+
+Written = str | int | tuple[str, ...]
+"""A value as written in YAML: text, an integer, a list of texts."""
+
+
+class Kind(StrEnum):
+    """How a value is written."""
+
+    OBJECT = "Object"  # keys are `children`
+    LIST = "List"  # of `item`
+    STRING = "String"
+    NAME = "Name"  # name of a list item, tier, sibling set: at most 63 letters, digits, - _ .
+    OBJECT_NAME = "ObjectName"  # name of an API object: a DNS subdomain
+    INTEGER = "Integer"
+    PERCENT = "Percent"  # an integer 0..100
+    INTEGER_OR_PERCENT = "IntegerOrPercent"  # 3 or "10%"
+    DURATION = "Duration"  # Go: 1h30m; also a word of `enum`
+    QUANTITY = "Quantity"  # Kubernetes: 500m, 16Gi, 4; the values of a ResourceMap
+    MONEY = "Money"  # decimal string "0.768"
+    INSTANT = "Instant"  # RFC 3339
+    CRON = "Cron"  # five fields
+    TIME_ZONE = "TimeZone"  # IANA name
+    REGEX = "Regex"
+    ENUM = "Enum"  # one of `enum`
+    LABEL_KEY = "LabelKey"
+    LABEL_MAP = "LabelMap"  # label key -> value
+    STRING_MAP = "StringMap"  # any key -> text (tags, annotations)
+    RESOURCE_MAP = "ResourceMap"  # resource name -> Quantity
+    TAINT_LIST = "TaintList"  # a List whose item is a taint
+    SELECTOR = "Selector"  # an Object: matchLabels, matchExpressions; empty is an error
+    OPAQUE = "Opaque"  # accepted and not read: what API servers add
+
+
+class Equivalents(msgspec.Struct, frozen=True, kw_only=True):
+    """The same setting elsewhere; empty where there is none.
+
+    A Cluster Autoscaler flag, a field of OpenShift's ClusterAutoscaler or MachineAutoscaler, an annotation on a Cluster
+    API object, a tag on an Auto Scaling group.
+    """
+
+    cluster_autoscaler: str = ""
+    openshift: str = ""
+    cluster_api: str = ""
+    auto_scaling_group: str = ""
+
+
+class Field(msgspec.Struct, frozen=True, kw_only=True):
+    """One key. `path` is complete from the document's root, list items as `[]`: `spec.tiers[].name`.
+
+    `attribute` is the struct attribute that the value feeds (empty: the children feed the struct of the parent, or the
+    value is not kept). `default` is written as in YAML; None means that nothing applies when the key is left out.
+    `minimum` and `maximum` bound integers, durations (in seconds) and the number of list items. `exactly_one_of` and
+    `at_most_one_of` name children that exclude each other. `list_key` is the child that names an item of this list
+    (unique), `unique` says that a list of scalars is a set. `pattern` is what a
+    whole text must match. `constants` are attributes that the presence of this key sets.
+    """
+
+    path: str = ""
+    yaml_key: str
+    kind: Kind
+    description: str
+    unit: str = ""
+    default: Written | None = None
+    examples: tuple[Written, ...] = ()
+    enum: tuple[str, ...] = ()
+    required: bool = False
+    minimum: int | None = None
+    maximum: int | None = None
+    pattern: str = ""
+    equivalents: Equivalents = Equivalents()
+    item: "Field | None" = None
+    children: tuple["Field", ...] = ()
+    exactly_one_of: tuple[str, ...] = ()
+    at_most_one_of: tuple[str, ...] = ()
+    list_key: str = ""
+    unique: bool = False
+    resources: tuple[str, ...] = ()
+    attribute: str = ""
+    constants: tuple[tuple[str, str], ...] = ()
+
+    def child(self, yaml_key: str) -> "Field | None":
+        """The child with that key, or None."""
+        return next((child for child in self.children if child.yaml_key == yaml_key), None)
+
+
+def walk(field: Field) -> Iterator[Field]:
+    """The field and everything below it, depth first, in the order of the table; the item of a list after the list."""
+    yield field
+    if field.item is not None:
+        yield from walk(field.item)
+    for child in field.children:
+        yield from walk(child)
+
+
+def rooted(field: Field, path: str) -> Field:
+    """`field` with complete paths, itself being at `path`."""
+    item = rooted(field.item, path + "[]") if field.item is not None else None
+    prefix = path + "." if path else ""
+    children = tuple(rooted(child, prefix + child.yaml_key) for child in field.children)
+    return msgspec.structs.replace(field, path=path, item=item, children=children)

@@ -1,0 +1,1 @@
+"""The tables of the field model: one file a part of the documents."""

@@ -1,0 +1,153 @@
+"""Limits over nodes and discovery of targets, as fields."""
+
+from reconciler.policy.field import Equivalents, Field, Kind
+from reconciler.policy.field_tables.selector import selector
+
+AWS_REGION = "[a-z]{2}(-[a-z]+)+-[0-9]+"
+_LIMITED = ("nodes", "cpu", "memory", "ephemeral-storage", "pods")
+
+LIMITS = Field(
+    yaml_key="limits",
+    kind=Kind.LIST,
+    description=(
+        "Bounds over the sum of nodes; all of them apply. Nodes that nobody manages and the control plane count; "
+        "capacity counts, not allocatable."
+    ),
+    list_key="name",
+    attribute="limits",
+    item=Field(
+        yaml_key="",
+        kind=Kind.OBJECT,
+        description="One bound.",
+        children=(
+            Field(
+                yaml_key="name",
+                kind=Kind.NAME,
+                description="What plans call this limit.",
+                examples=("cluster",),
+                required=True,
+                attribute="name",
+            ),
+            selector("groups", "Only the nodes of groups with these labels.", attribute="groups"),
+            selector("nodes", "Only nodes with these labels.", attribute="nodes"),
+            Field(
+                yaml_key="max",
+                kind=Kind.RESOURCE_MAP,
+                description="What the sum may not exceed; `nodes` is their number.",
+                examples=("nodes: 500", "cpu: 4000", "memory: 16Ti"),
+                resources=_LIMITED,
+                equivalents=Equivalents(
+                    cluster_autoscaler="--max-nodes-total, --cores-total, --memory-total, --gpu-total",
+                    openshift="spec.resourceLimits.{maxNodesTotal,cores.max,memory.max,gpus[].max}",
+                ),
+                attribute="max",
+            ),
+            Field(
+                yaml_key="min",
+                kind=Kind.RESOURCE_MAP,
+                description="What removals may not bring the sum below.",
+                examples=("cpu: 16",),
+                resources=_LIMITED,
+                equivalents=Equivalents(
+                    cluster_autoscaler="--cores-total, --memory-total, --gpu-total",
+                    openshift="spec.resourceLimits.{cores.min,memory.min,gpus[].min}",
+                ),
+                attribute="min",
+            ),
+        ),
+    ),
+)
+
+DISCOVERY = Field(
+    yaml_key="discovery",
+    kind=Kind.LIST,
+    description=(
+        "Targets that become groups without a document of their own: one item or the other, everything inside an item. "
+        "A NodeGroup on the same target wins."
+    ),
+    equivalents=Equivalents(cluster_autoscaler="--node-group-auto-discovery"),
+    list_key="name",
+    attribute="discovery",
+    item=Field(
+        yaml_key="",
+        kind=Kind.OBJECT,
+        description="One rule.",
+        exactly_one_of=("clusterAPI", "aws"),
+        children=(
+            Field(
+                yaml_key="name",
+                kind=Kind.NAME,
+                description="What plans call this rule.",
+                examples=("capi",),
+                required=True,
+                attribute="name",
+            ),
+            Field(
+                yaml_key="tier",
+                kind=Kind.NAME,
+                description="The tier of the groups found.",
+                examples=("on-demand",),
+                attribute="tier",
+            ),
+            Field(
+                yaml_key="clusterAPI",
+                kind=Kind.OBJECT,
+                description="Cluster API objects that carry both size annotations; {} takes all of them.",
+                equivalents=Equivalents(cluster_autoscaler="--node-group-auto-discovery=clusterapi:namespace=…,clusterName=…"),
+                constants=(("provider", "clusterAPI"),),
+                children=(
+                    Field(
+                        yaml_key="namespaces",
+                        kind=Kind.LIST,
+                        description="In one of these namespaces; else in any.",
+                        examples=(("prod",),),
+                        unique=True,
+                        attribute="namespaces",
+                        item=Field(yaml_key="", kind=Kind.OBJECT_NAME, description="One namespace.", examples=("prod",)),
+                    ),
+                    Field(
+                        yaml_key="clusterName",
+                        kind=Kind.OBJECT_NAME,
+                        description="Of this Cluster.",
+                        examples=("prod",),
+                        attribute="cluster_name",
+                    ),
+                    Field(
+                        yaml_key="labels",
+                        kind=Kind.LABEL_MAP,
+                        description="With these labels.",
+                        examples=("team: ml",),
+                        attribute="labels",
+                    ),
+                ),
+            ),
+            Field(
+                yaml_key="aws",
+                kind=Kind.OBJECT,
+                description="Auto Scaling groups.",
+                equivalents=Equivalents(cluster_autoscaler="--node-group-auto-discovery=asg:tag=…"),
+                constants=(("provider", "aws"),),
+                children=(
+                    Field(
+                        yaml_key="region",
+                        kind=Kind.STRING,
+                        description="In this region.",
+                        examples=("eu-central-1",),
+                        required=True,
+                        pattern=AWS_REGION,
+                        attribute="region",
+                    ),
+                    Field(
+                        yaml_key="tags",
+                        kind=Kind.STRING_MAP,
+                        description='With these tags; an empty value ("") matches any.',
+                        examples=("k8s.io/cluster-autoscaler/prod: owned",),
+                        required=True,
+                        minimum=1,
+                        attribute="tags",
+                    ),
+                ),
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,174 @@
+"""`kind: NodeGroupPolicy` as fields."""
+
+from reconciler.policy.balancing import PRESETS
+from reconciler.policy.documents import Expander, Mode, TargetAnnotations
+from reconciler.policy.field import Equivalents, Field, Kind
+from reconciler.policy.field_tables.group_fields import GROUP_FIELDS
+from reconciler.policy.field_tables.membership import DISCOVERY, LIMITS
+from reconciler.policy.field_tables.metadata import document, metadata
+from reconciler.policy.field_tables.removal import BUDGETS, DRAIN, HEALTH, PACE, PODS
+from reconciler.policy.field_tables.selector import selector
+
+_TIERS = Field(
+    yaml_key="tiers",
+    kind=Kind.LIST,
+    description="Priority tiers, the first one first: a lower tier serves only what those above it cannot.",
+    equivalents=Equivalents(cluster_autoscaler="--expander=priority with the ConfigMap cluster-autoscaler-priority-expander"),
+    list_key="name",
+    attribute="tiers",
+    item=Field(
+        yaml_key="",
+        kind=Kind.OBJECT,
+        description="One tier.",
+        children=(
+            Field(
+                yaml_key="name",
+                kind=Kind.NAME,
+                description="The name of the tier.",
+                examples=("spot",),
+                required=True,
+                attribute="name",
+            ),
+            Field(
+                yaml_key="match",
+                kind=Kind.OBJECT,
+                description="Which groups the tier takes when they name none themselves; the first tier that matches wins.",
+                attribute="match",
+                children=(
+                    Field(
+                        yaml_key="names",
+                        kind=Kind.LIST,
+                        description="Regular expressions on the group's name, not anchored.",
+                        examples=(("^h100-",),),
+                        attribute="names",
+                        unique=True,
+                        item=Field(yaml_key="", kind=Kind.REGEX, description="One expression.", examples=("^h100-",)),
+                    ),
+                    selector("labels", "Labels of the group.", attribute="labels"),
+                ),
+            ),
+            Field(
+                yaml_key="defaults",
+                kind=Kind.OBJECT,
+                description="Values for the groups of this tier that do not set their own.",
+                attribute="defaults",
+                children=GROUP_FIELDS,
+            ),
+        ),
+    ),
+)
+
+_BALANCING = Field(
+    yaml_key="balancing",
+    kind=Kind.OBJECT,
+    description="What `balanceWith: Auto` takes for similar. Zones, regions and the host name never count.",
+    children=(
+        Field(
+            yaml_key="ignoreLabels",
+            kind=Kind.LIST,
+            description="Further labels in which similar groups may differ.",
+            examples=(("example.com/rack",),),
+            unique=True,
+            equivalents=Equivalents(cluster_autoscaler="--balancing-ignore-label", openshift="spec.balancingIgnoredLabels"),
+            attribute="balancing_ignore_labels",
+            item=Field(yaml_key="", kind=Kind.LABEL_KEY, description="One label.", examples=("example.com/rack",)),
+        ),
+        Field(
+            yaml_key="presets",
+            kind=Kind.LIST,
+            description="Platforms whose own labels are ignored as well.",
+            examples=(("AWS",),),
+            unique=True,
+            attribute="balancing_presets",
+            item=Field(yaml_key="", kind=Kind.ENUM, description="One platform.", enum=tuple(PRESETS), examples=("AWS",)),
+        ),
+    ),
+)
+
+NODE_GROUP_POLICY = document(
+    "NodeGroupPolicy",
+    "The policy of one cluster: mode, tiers, limits, discovery, budgets and defaults of its node groups.",
+    metadata(namespaced=False),
+    Field(
+        yaml_key="spec",
+        kind=Kind.OBJECT,
+        description="The policy.",
+        required=True,
+        children=(
+            Field(
+                yaml_key="mode",
+                kind=Kind.ENUM,
+                description="Observe writes only its own status, events, lease and state; Enforce also writes replicas.",
+                default=Mode.OBSERVE.value,
+                enum=tuple(Mode),
+                examples=("Enforce",),
+                attribute="mode",
+            ),
+            Field(
+                yaml_key="targetAnnotations",
+                kind=Kind.ENUM,
+                description="Whether size, options and capacity written on the targets themselves (annotations, tags) count.",
+                default=TargetAnnotations.READ.value,
+                enum=tuple(TargetAnnotations),
+                examples=("Ignore",),
+                attribute="target_annotations",
+            ),
+            Field(
+                yaml_key="adoptFrom",
+                kind=Kind.LIST,
+                description="Field managers whose declared replicas may be taken over; all others are left alone.",
+                examples=(("cluster-autoscaler",),),
+                unique=True,
+                attribute="adopt_from",
+                item=Field(yaml_key="", kind=Kind.STRING, description="One field manager.", examples=("cluster-autoscaler",)),
+            ),
+            Field(
+                yaml_key="humanHoldTime",
+                kind=Kind.DURATION,
+                description="How long a group is left alone after a person changed its replicas.",
+                unit="seconds",
+                default="1h",
+                examples=("1h",),
+                minimum=0,
+                attribute="human_hold_time_seconds",
+            ),
+            Field(
+                yaml_key="currency",
+                kind=Kind.STRING,
+                description="The currency of all prices, as its ISO 4217 code.",
+                default="USD",
+                examples=("EUR",),
+                pattern="[A-Z]{3}",
+                attribute="currency",
+            ),
+            _TIERS,
+            Field(
+                yaml_key="expanders",
+                kind=Kind.LIST,
+                description="How one of several groups of a tier is chosen; a later entry decides where the earlier ones tie.",
+                default=(Expander.LEAST_WASTE.value,),
+                examples=(("LeastCost", "LeastWaste"),),
+                unique=True,
+                minimum=1,
+                equivalents=Equivalents(cluster_autoscaler="--expander", openshift="spec.expanders"),
+                attribute="expanders",
+                item=Field(yaml_key="", kind=Kind.ENUM, description="One rule.", enum=tuple(Expander), examples=("LeastWaste",)),
+            ),
+            LIMITS,
+            DISCOVERY,
+            PODS,
+            HEALTH,
+            DRAIN,
+            BUDGETS,
+            PACE,
+            _BALANCING,
+            Field(
+                yaml_key="defaults",
+                kind=Kind.OBJECT,
+                description="Values for all groups, where neither group, annotation nor tier sets one.",
+                attribute="defaults",
+                children=GROUP_FIELDS,
+            ),
+        ),
+    ),
+)

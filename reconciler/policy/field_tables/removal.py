@@ -1,0 +1,288 @@
+"""Which pods are demand, and what guards removals: health, drain rules, budgets, pace."""
+
+from reconciler.policy.documents import BlockRule, RemovalReason
+from reconciler.policy.field import Equivalents, Field, Kind
+
+PODS = Field(
+    yaml_key="pods",
+    kind=Kind.OBJECT,
+    description="Which pods count as demand.",
+    attribute="pods",
+    children=(
+        Field(
+            yaml_key="expendableBelowPriority",
+            kind=Kind.INTEGER,
+            description="Pods with a lower priority neither cause nodes nor keep them.",
+            default=-10,
+            examples=(-10,),
+            minimum=-(2**31),
+            maximum=2**31 - 1,
+            equivalents=Equivalents(
+                cluster_autoscaler="--expendable-pods-priority-cutoff", openshift="spec.podPriorityThreshold"
+            ),
+            attribute="expendable_below_priority",
+        ),
+        Field(
+            yaml_key="newPodDelay",
+            kind=Kind.DURATION,
+            description="How old a pending pod must be before it causes a node.",
+            unit="seconds",
+            default="0s",
+            examples=("30s",),
+            minimum=0,
+            equivalents=Equivalents(cluster_autoscaler="--new-pod-scale-up-delay", openshift="spec.scaleUp.newPodScaleUpDelay"),
+            attribute="new_pod_delay_seconds",
+        ),
+        Field(
+            yaml_key="schedulerNames",
+            kind=Kind.LIST,
+            description="Only pods of these schedulers count.",
+            default=("default-scheduler",),
+            examples=(("default-scheduler",),),
+            unique=True,
+            minimum=1,
+            equivalents=Equivalents(cluster_autoscaler="--allowed-scheduler-names"),
+            attribute="scheduler_names",
+            item=Field(yaml_key="", kind=Kind.STRING, description="One scheduler.", examples=("default-scheduler",)),
+        ),
+    ),
+)
+
+HEALTH = Field(
+    yaml_key="health",
+    kind=Kind.OBJECT,
+    description="Removals stop while more managed nodes than both numbers allow are not Ready.",
+    attribute="health",
+    children=(
+        Field(
+            yaml_key="maxUnreadyPercent",
+            kind=Kind.PERCENT,
+            description="Percent of managed nodes that may be not Ready.",
+            unit="percent",
+            default=45,
+            examples=(45,),
+            minimum=0,
+            maximum=100,
+            equivalents=Equivalents(cluster_autoscaler="--max-total-unready-percentage"),
+            attribute="max_unready_percent",
+        ),
+        Field(
+            yaml_key="okUnreadyCount",
+            kind=Kind.INTEGER,
+            description="So many nodes may always be not Ready.",
+            unit="nodes",
+            default=3,
+            examples=(3,),
+            minimum=0,
+            maximum=2**31 - 1,
+            equivalents=Equivalents(cluster_autoscaler="--ok-total-unready-count"),
+            attribute="ok_unready_count",
+        ),
+    ),
+)
+
+
+def _rule(yaml_key: str, attribute: str, description: str, flag: str, openshift: str = "") -> Field:
+    return Field(
+        yaml_key=yaml_key,
+        kind=Kind.ENUM,
+        description=description,
+        default=BlockRule.BLOCK.value,
+        enum=tuple(BlockRule),
+        examples=("Allow",),
+        equivalents=Equivalents(cluster_autoscaler=flag, openshift=openshift),
+        attribute=attribute,
+    )
+
+
+DRAIN = Field(
+    yaml_key="drain",
+    kind=Kind.OBJECT,
+    description="Which pods keep their node. Block keeps it, Allow lets the pod be evicted.",
+    attribute="drain",
+    children=(
+        _rule(
+            "systemPodsWithoutPDB",
+            "system_pods_without_pdb",
+            "Pods in kube-system that no disruption budget covers.",
+            "--skip-nodes-with-system-pods",
+        ),
+        Field(
+            yaml_key="systemPodTimeout",
+            kind=Kind.DURATION,
+            description="After so long such a pod no longer keeps its node; Never keeps it for ever.",
+            unit="seconds",
+            default="Never",
+            enum=("Never",),
+            examples=("1h",),
+            minimum=0,
+            equivalents=Equivalents(cluster_autoscaler="--blocking-system-pod-distruption-timeout"),
+            attribute="system_pod_timeout_seconds",
+        ),
+        _rule(
+            "localStorage",
+            "local_storage",
+            "Pods with hostPath or emptyDir volumes that they do not declare safe.",
+            "--skip-nodes-with-local-storage",
+            "spec.skipNodesWithLocalStorage",
+        ),
+        _rule("unreplicated", "unreplicated", "Pods without a controller.", ""),
+        _rule(
+            "customControllers",
+            "custom_controllers",
+            "Pods of controllers other than the built-in ones.",
+            "--skip-nodes-with-custom-controller-pods",
+        ),
+        Field(
+            yaml_key="minReplicas",
+            kind=Kind.INTEGER,
+            description="Pods of a ReplicaSet or ReplicationController with fewer replicas keep their node.",
+            unit="pods",
+            default=0,
+            examples=(2,),
+            minimum=0,
+            maximum=2**31 - 1,
+            equivalents=Equivalents(cluster_autoscaler="--min-replica-count"),
+            attribute="min_replicas",
+        ),
+    ),
+)
+
+BUDGETS = Field(
+    yaml_key="budgets",
+    kind=Kind.LIST,
+    description=(
+        "How many nodes may be leaving at the same time. The most restrictive open budget wins; an entry without reasons "
+        "covers all reasons, one without schedule is always open."
+    ),
+    equivalents=Equivalents(cluster_autoscaler="--max-scale-down-parallelism, --max-drain-parallelism"),
+    attribute="budgets",
+    item=Field(
+        yaml_key="",
+        kind=Kind.OBJECT,
+        description="One budget.",
+        children=(
+            Field(
+                yaml_key="name", kind=Kind.NAME, description="What plans call this budget.", examples=("night",), attribute="name"
+            ),
+            Field(
+                yaml_key="nodes",
+                kind=Kind.INTEGER_OR_PERCENT,
+                description='A number, or a share of the Ready managed nodes ("10%", rounded up).',
+                unit="nodes",
+                examples=(1, "10%"),
+                required=True,
+                minimum=0,
+                maximum=2**31 - 1,
+                attribute="nodes",
+            ),
+            Field(
+                yaml_key="reasons",
+                kind=Kind.LIST,
+                description="The reasons for removal that this budget covers; all when left out.",
+                examples=(("Empty",),),
+                unique=True,
+                minimum=1,
+                attribute="reasons",
+                item=Field(
+                    yaml_key="", kind=Kind.ENUM, description="One reason.", enum=tuple(RemovalReason), examples=("Empty",)
+                ),
+            ),
+            Field(
+                yaml_key="schedule",
+                kind=Kind.CRON,
+                description="When the budget opens, as CronJob reads it; needs a duration.",
+                examples=("0 22 * * *",),
+                attribute="schedule",
+            ),
+            Field(
+                yaml_key="timeZone",
+                kind=Kind.TIME_ZONE,
+                description="The time zone of the schedule.",
+                default="Etc/UTC",
+                examples=("Europe/Berlin",),
+                attribute="time_zone",
+            ),
+            Field(
+                yaml_key="duration",
+                kind=Kind.DURATION,
+                description="How long the budget stays open; needs a schedule.",
+                unit="seconds",
+                examples=("8h",),
+                minimum=1,
+                attribute="duration_seconds",
+            ),
+        ),
+    ),
+)
+
+
+def _delay(yaml_key: str, attribute: str, default: str, description: str, flag: str, openshift: str) -> Field:
+    return Field(
+        yaml_key=yaml_key,
+        kind=Kind.DURATION,
+        description=description,
+        unit="seconds",
+        default=default,
+        examples=(default,),
+        minimum=0,
+        equivalents=Equivalents(cluster_autoscaler=flag, openshift=openshift),
+        attribute=attribute,
+    )
+
+
+PACE = Field(
+    yaml_key="pace",
+    kind=Kind.OBJECT,
+    description="Cool-downs, and the largest step of one plan.",
+    attribute="pace",
+    children=(
+        _delay(
+            "delayAfterAdd",
+            "delay_after_add_seconds",
+            "10m",
+            "No removal so long after nodes were added.",
+            "--scale-down-delay-after-add",
+            "spec.scaleDown.delayAfterAdd",
+        ),
+        _delay(
+            "delayAfterDelete",
+            "delay_after_delete_seconds",
+            "0s",
+            "No removal so long after a node was removed.",
+            "--scale-down-delay-after-delete",
+            "spec.scaleDown.delayAfterDelete",
+        ),
+        _delay(
+            "delayAfterFailure",
+            "delay_after_failure_seconds",
+            "3m",
+            "No removal so long after a removal failed.",
+            "--scale-down-delay-after-failure",
+            "spec.scaleDown.delayAfterFailure",
+        ),
+        Field(
+            yaml_key="maxAddedNodes",
+            kind=Kind.INTEGER,
+            description="The most nodes that one plan adds.",
+            unit="nodes",
+            default=1000,
+            examples=(100,),
+            minimum=0,
+            maximum=2**31 - 1,
+            equivalents=Equivalents(cluster_autoscaler="--max-nodes-per-scaleup"),
+            attribute="max_added_nodes",
+        ),
+        Field(
+            yaml_key="maxRemovedPercent",
+            kind=Kind.PERCENT,
+            description="The largest share of the managed nodes that one plan removes, rounded up.",
+            unit="percent",
+            default=100,
+            examples=(10,),
+            minimum=0,
+            maximum=100,
+            attribute="max_removed_percent",
+        ),
+    ),
+)

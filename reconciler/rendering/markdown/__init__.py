@@ -1,0 +1,1 @@
+"""A plan for a pull request."""

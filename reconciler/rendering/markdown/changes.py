@@ -1,0 +1,62 @@
+"""The short of a plan: one line a group that changes, is held or would come to rest elsewhere."""
+
+from collections.abc import Sequence
+
+from reconciler.plan.plan import Action, ActionKind, GroupLine, Plan
+from reconciler.rendering.plain import listed, plain
+from reconciler.rendering.wording import (
+    HELD,
+    OTHER,
+    SAME,
+    count,
+    group_mark,
+    groups_with_other_actions,
+    owner_words,
+)
+
+_NAMES_SHOWN = 3
+_IN_COLUMN_0 = {OTHER: "!"}  # GitHub colours lines that start with + - ! in a diff block, and no others
+
+
+def change_lines(plan: Plan) -> list[str]:
+    """Lines for a `diff` block, the mark in column 0; changes first, then held groups, then those that settle elsewhere."""
+    others = groups_with_other_actions(plan.actions)
+    actions: dict[str, list[Action]] = {}
+    for action in plan.actions:
+        actions.setdefault(action.group, []).append(action)
+    rows: list[tuple[int, str, str, str, str]] = []
+    named = {group.name for group in plan.groups}
+    for group in plan.groups:
+        mark = group_mark(group, others)
+        if mark == SAME and group.settled in (None, group.desired):
+            continue
+        why = _held(group) if mark == HELD else _reasons(actions.get(group.name, ()))
+        rank = 1 if mark == HELD else 2 if mark == SAME else 0
+        rows.append((rank, _IN_COLUMN_0.get(mark, mark), plain(group.name), _sizes(group), why))
+    # A released group is in no list of groups any more.
+    rows += [(0, "!", plain(name), str(of[0].to), _reasons(of)) for name, of in actions.items() if name not in named]
+    rows.sort(key=lambda row: row[0])
+    name_width = max((len(row[2]) for row in rows), default=0)
+    size_width = max((len(row[3]) for row in rows), default=0)
+    return [
+        f"{mark} {name.ljust(name_width)}  {sizes.ljust(size_width)}  {plain(why)}".rstrip() for _, mark, name, sizes, why in rows
+    ]
+
+
+def _sizes(group: GroupLine) -> str:
+    size = str(group.current) if group.desired == group.current else f"{group.current} -> {group.desired}"
+    return size if group.settled in (None, group.desired) else f"{size}, settled {group.settled}"
+
+
+def _held(group: GroupLine) -> str:
+    would = "" if group.wanted in (None, group.current) else f", would go to {group.wanted}"
+    return owner_words(group) + would
+
+
+def _reasons(actions: Sequence[Action]) -> str:
+    parts = []
+    leaving = [node for action in actions if action.kind is ActionKind.REMOVE_NODE for node in action.nodes]
+    if leaving:
+        parts.append(f"{count(len(leaving), 'node')} drained and removed: {listed(tuple(leaving), _NAMES_SHOWN)}")
+    parts += [action.reason.message for action in actions if action.kind is not ActionKind.REMOVE_NODE]
+    return "; ".join(parts)

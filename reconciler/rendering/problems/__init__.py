@@ -1,0 +1,1 @@
+"""Problems of a policy tree as text, JSON, SARIF and GitHub annotations."""

@@ -1,0 +1,86 @@
+"""Problems as JSON for programs."""
+
+import msgspec
+
+from reconciler.policy.documents import PolicyTree
+from reconciler.policy.place import Place
+from reconciler.policy.problem import Problem, Severity
+
+FORMAT_VERSION = "1.0"
+
+
+class RelatedEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """Another place that takes part in a problem."""
+
+    file: str
+    line: int
+    column: int
+    message: str
+
+
+class ProblemEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One problem. Lines and columns count from 1 in characters; `end_column` is exclusive."""
+
+    file: str
+    line: int
+    column: int
+    end_column: int
+    severity: str
+    code: str
+    message: str
+    hint: str
+    source: str
+    related: tuple[RelatedEntry, ...]
+
+
+class ProblemReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """All problems of a tree with what was read; `skipped` counts documents of other kinds by `apiVersion/kind`."""
+
+    format_version: str
+    files: int
+    policies: int
+    groups: int
+    errors: int
+    warnings: int
+    skipped: dict[str, int]
+    problems: tuple[ProblemEntry, ...]
+
+
+def problem_report(tree: PolicyTree) -> ProblemReport:
+    """The report of a tree."""
+    errors = sum(problem.severity is Severity.ERROR for problem in tree.problems)
+    return ProblemReport(
+        format_version=FORMAT_VERSION,
+        files=tree.files,
+        policies=tree.policies,
+        groups=tree.groups,
+        errors=errors,
+        warnings=len(tree.problems) - errors,
+        skipped=dict(tree.skipped),
+        problems=tuple(_entry(problem) for problem in tree.problems),
+    )
+
+
+def render_json(tree: PolicyTree) -> str:
+    """The report as indented JSON."""
+    return msgspec.json.format(msgspec.json.encode(problem_report(tree)), indent=2).decode() + "\n"
+
+
+def _entry(problem: Problem) -> ProblemEntry:
+    place = problem.place
+    return ProblemEntry(
+        file=place.path,
+        line=place.line,
+        column=place.column,
+        end_column=place.column + problem.width,
+        severity=problem.severity.value,
+        code=problem.code,
+        message=problem.message,
+        hint=problem.hint,
+        source=problem.source,
+        related=tuple(_related(place, label) for place, label in problem.related),
+    )
+
+
+def _related(place: Place, label: str) -> RelatedEntry:
+    return RelatedEntry(file=place.path, line=place.line, column=place.column, message=label)

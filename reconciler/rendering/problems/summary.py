@@ -1,0 +1,20 @@
+"""One line about a whole tree: `3 files, 1 policy, 4 groups: no problems`."""
+
+from reconciler.policy.documents import PolicyTree
+from reconciler.policy.problem import Severity
+
+
+def summary_line(tree: PolicyTree) -> str:
+    """What was read, and how many problems there are; documents of other API groups are counted."""
+    read = f"{_count(tree.files, 'file')}, {_count(tree.policies, 'policy', 'policies')}, {_count(tree.groups, 'group')}"
+    others = sum(count for _, count in tree.skipped)
+    if others:
+        read += f" ({_count(others, 'document')} of other kinds skipped)"
+    errors = sum(problem.severity is Severity.ERROR for problem in tree.problems)
+    warnings = len(tree.problems) - errors
+    parts = [_count(amount, word) for amount, word in ((errors, "error"), (warnings, "warning")) if amount]
+    return f"{read}: {', '.join(parts) or 'no problems'}"
+
+
+def _count(amount: int, one: str, many: str = "") -> str:
+    return f"{amount} {one if amount == 1 else many or one + 's'}"

@@ -1,0 +1,65 @@
+"""What JSON Schema and a CRD's OpenAPI schema say alike about one value.
+
+Patterns are the common part of ECMA 262 and RE2 (no look-around), the two languages in which they are read.
+"""
+
+from reconciler.policy.field import Field, Kind
+
+Schema = dict[str, object]
+
+_DURATION = r"0|\+?(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+"
+QUANTITY = r"^\+?([0-9]+\.?[0-9]*|\.[0-9]+)(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][-+]?[0-9]+)?$"
+_NAME = r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?"
+_SUBDOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+_QUALIFIED = rf"({_SUBDOMAIN}/)?{_NAME}"
+LABEL_KEY = f"^{_QUALIFIED}$"
+DOMAIN_RESOURCE = f"^{_SUBDOMAIN}/{_NAME}$"
+LABEL_VALUE = f"^({_NAME})?$"
+_CRON_FIELD = r"[0-9A-Za-z*?,/-]+"
+_CRON = rf"^\s*(@[A-Za-z]+|{_CRON_FIELD}(\s+{_CRON_FIELD}){{4}})\s*$"
+_INSTANT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?([Zz]|[-+][0-9]{2}:[0-9]{2})$"
+PERCENT = r"^0*(100|[1-9]?[0-9])%$"
+_NOT_BLANK = r"\S"
+
+
+def scalar_schema(field: Field) -> Schema:
+    """Type and bounds of a scalar field. Raises ValueError for kinds that are objects, lists, maps or int-or-string."""
+    match field.kind:
+        case Kind.STRING:
+            return _text(field, **({} if field.default == "" or field.enum else {"pattern": _NOT_BLANK}))
+        case Kind.ENUM:
+            return _text(field)
+        case Kind.NAME:
+            return _text(field, pattern=f"^{_NAME}$", maxLength=63)
+        case Kind.OBJECT_NAME:
+            return _text(field, pattern=f"^{_SUBDOMAIN}$", maxLength=253)
+        case Kind.LABEL_KEY:
+            return _text(field, pattern=LABEL_KEY, maxLength=317)
+        case Kind.DURATION:
+            words = "".join(f"{word}|" for word in field.enum)
+            return {"type": "string", "pattern": f"^({words}{_DURATION})$"}
+        case Kind.MONEY:
+            return {"type": "string", "pattern": r"^(0|[1-9][0-9]{0,11})(\.[0-9]{1,6})?$"}
+        case Kind.INSTANT:
+            return {"type": "string", "format": "date-time", "pattern": _INSTANT}
+        case Kind.CRON:
+            return {"type": "string", "pattern": _CRON}
+        case Kind.TIME_ZONE:
+            return {"type": "string", "pattern": r"^[A-Za-z0-9_+/-]+$"}
+        case Kind.REGEX:
+            return {"type": "string", "minLength": 1, "maxLength": 256}
+        case Kind.INTEGER | Kind.PERCENT:
+            bounds = (("minimum", field.minimum), ("maximum", field.maximum))
+            return {"type": "integer"} | {name: bound for name, bound in bounds if bound is not None}
+        case _:
+            raise ValueError(f"{field.path} is no scalar: {field.kind}")
+
+
+def described(field: Field) -> str:
+    """The description with the unit where the text of the value does not carry it."""
+    in_words = field.kind in (Kind.DURATION, Kind.QUANTITY, Kind.INTEGER_OR_PERCENT)
+    return field.description if not field.unit or in_words else f"{field.description} Unit: {field.unit}."
+
+
+def _text(field: Field, **bounds: object) -> Schema:
+    return {"type": "string"} | ({"enum": [str(word) for word in field.enum]} if field.enum else {}) | bounds

@@ -1,0 +1,1 @@
+"""A plan for a terminal."""

@@ -1,0 +1,25 @@
+"""A whole plan as text."""
+
+from reconciler.plan.plan import Plan
+from reconciler.rendering.text.page import NAMES_SHOWN, Page
+from reconciler.rendering.text.style import Style
+
+WIDTH = 100
+
+
+def plan_text(plan: Plan, *, colour: bool = False, wide: bool = False) -> str:
+    """The plan for a terminal, 100 columns unless `wide`; ends with the summary, the digest and a newline."""
+    page = Page(plan, Style(colour=colour), 0 if wide else WIDTH, 0 if wide else NAMES_SHOWN)
+    sections = (
+        page.head(),
+        page.groups(),
+        page.actions(),
+        page.notes(),
+        page.pods(),
+        page.nodes(),
+        page.held(),
+        page.cost(),
+        page.warnings(),
+        page.foot(),
+    )
+    return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"

@@ -1,0 +1,25 @@
+"""Colour on a terminal: meaning first, ANSI codes last, and none at all where they are not wanted."""
+
+from enum import StrEnum
+
+
+class Tone(StrEnum):
+    """What a piece of text means; the value is its SGR code."""
+
+    HEADING = "1"
+    FAINT = "2"
+    GROWS = "32"
+    SHRINKS = "31"
+    HELD = "33"
+    OTHER = "36"
+
+
+class Style:
+    """Paints text, or leaves it alone."""
+
+    def __init__(self, *, colour: bool) -> None:
+        self._colour = colour
+
+    def paint(self, text: str, tone: Tone | None) -> str:
+        """The text in its tone; widths are measured before."""
+        return f"\x1b[{tone}m{text}\x1b[0m" if self._colour and tone is not None and text else text

@@ -1,0 +1,63 @@
+"""Columns of text that fit a width."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from reconciler.rendering.plain import plain, shortened
+from reconciler.rendering.text.style import Style, Tone
+
+_GAP = 2
+_NARROWEST = 12
+
+
+class Column(msgspec.Struct, frozen=True, kw_only=True):
+    """A heading; `right` aligns figures; `shrinks` lets names be shortened in the middle when the table is too wide."""
+
+    heading: str
+    right: bool = False
+    shrinks: bool = False
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One line: a mark of at most one character, the cells, the tone of the whole line."""
+
+    mark: str
+    cells: tuple[str, ...]
+    tone: Tone | None = None
+
+
+def table(columns: Sequence[Column], rows: Sequence[Row], width: int, style: Style) -> list[str]:
+    """Lines of a table, its heading first; `width` 0 shortens nothing."""
+    cells = [tuple(plain(cell) for cell in row.cells) for row in rows]
+    widths = [max([len(column.heading), *(len(line[at]) for line in cells)]) for at, column in enumerate(columns)]
+    if width:
+        _shrink(columns, cells, widths, width)
+    lines = [style.paint(_line(" ", [column.heading for column in columns], columns, widths), Tone.HEADING)]
+    lines += [style.paint(_line(row.mark, line, columns, widths), row.tone) for row, line in zip(rows, cells, strict=True)]
+    return lines
+
+
+def _line(mark: str, cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> str:
+    shown = [shortened(cell, width) for cell, width in zip(cells, widths, strict=True)]
+    padded = [
+        text.rjust(width) if column.right else text.ljust(width)
+        for text, column, width in zip(shown, columns, widths, strict=True)
+    ]
+    return f"  {mark or ' '} {(' ' * _GAP).join(padded)}".rstrip()
+
+
+def _shrink(columns: Sequence[Column], cells: Sequence[tuple[str, ...]], widths: list[int], width: int) -> None:
+    """Narrow the widest column that may be, one character at a time, while names that differ still look different."""
+    open_columns = {at for at, column in enumerate(columns) if column.shrinks}
+    while 4 + sum(widths) + _GAP * (len(widths) - 1) > width and open_columns:
+        at = max(open_columns, key=lambda index: (widths[index], -index))
+        if widths[at] <= max(_NARROWEST, len(columns[at].heading)) or not _distinct(cells, at, widths[at] - 1):
+            open_columns.discard(at)
+        else:
+            widths[at] -= 1
+
+
+def _distinct(cells: Sequence[tuple[str, ...]], at: int, width: int) -> bool:
+    names = {line[at] for line in cells}
+    return len({shortened(name, width) for name in names}) == len(names)

@@ -1,0 +1,180 @@
+"""Which pods are on which nodes, as a stack of cells that is its own undo log."""
+
+from array import array
+from collections.abc import Iterable
+from typing import Protocol
+
+from reconciler.cluster.pod_table import FINISHED_PHASES, PodTable
+from reconciler.scheduling.kernels import loops
+from reconciler.scheduling.nodes import NodeTable
+from reconciler.scheduling.shapes import ShapeTable
+
+
+class Watcher(Protocol):
+    """Something that keeps count of the pods of some shapes."""
+
+    def change(self, shape: int, node: int, count: int) -> None:
+        """`count` more pods (fewer when negative) of a shape are on a node."""
+
+
+class Bindings:
+    """Cells (node, shape, count) in order of time, and the room that they leave.
+
+    Taking pods off is one more cell with a negative count; undoing pops cells. Watchers hear of every change of the
+    shapes that they watch.
+    """
+
+    def __init__(self, nodes: NodeTable, shapes: ShapeTable) -> None:
+        self._nodes = nodes
+        self._shapes = shapes
+        self.size = 0
+        self.head = array("i", [-1]) * len(nodes)
+        self._node = array("i")
+        self._shape = array("i")
+        self._count = array("i")
+        self._below = array("i")
+        self._watchers: dict[int, list[Watcher]] = {}
+
+    def bind_world(self, pods: PodTable, chosen: Iterable[int] | None) -> None:
+        """Bind pods where they are: those chosen, or all on a node that have not finished."""
+        if chosen is None:
+            picked = array("i", bytes(4 * len(pods)))
+            many = loops.running_pods(pods.node, pods.phase, *FINISHED_PHASES, picked)
+        else:
+            picked = array("i", chosen)
+            many = len(picked)
+        self._reserve(many)
+        self.size = loops.bind_each(
+            picked,
+            many,
+            pods.node,
+            pods.shape,
+            self._shapes.requests,
+            self._nodes.free,
+            self._nodes.columns.width,
+            self.head,
+            self._node,
+            self._shape,
+            self._count,
+            self._below,
+            self.size,
+        )
+
+    def add_node(self) -> None:
+        """A node was appended to the table."""
+        self.head.append(-1)
+
+    def drop_to(self, count: int) -> None:
+        """Nodes from index `count` on are gone; nothing is bound to them any more."""
+        del self.head[count:]
+
+    def watch(self, shape: int, watcher: Watcher) -> None:
+        """Tell the watcher of every change of a shape from now on."""
+        self._watchers.setdefault(shape, []).append(watcher)
+
+    def push(self, shape: int, node: int, count: int) -> None:
+        """`count` more pods of a shape on a node; fewer when negative."""
+        self._reserve(1)
+        size = self.size
+        self._node[size] = node
+        self._shape[size] = shape
+        self._count[size] = count
+        self._below[size] = self.head[node]
+        self.head[node] = size
+        self.size = size + 1
+        free, base = self._nodes.free, node * self._nodes.columns.width
+        columns, amounts = self._shapes.need(shape)
+        for column, amount in zip(columns, amounts, strict=True):
+            free[base + column] -= amount * count
+        for watcher in self._watchers.get(shape, ()):
+            watcher.change(shape, node, count)
+
+    def first_fit(
+        self,
+        shape: int,
+        count: int,
+        allowed: bytearray,
+        blocked: bytearray,
+        order: "array[int] | None",
+        most_each: int,
+    ) -> tuple[tuple[int, int], ...]:
+        """Bind up to `count` pods first fit by resources alone; (node, pods) in the order of binding."""
+        stop = len(self._nodes) if order is None else len(order)
+        if not stop:
+            return ()
+        self._reserve(min(count, stop))
+        before = self.size
+        columns, amounts = self._shapes.need(shape)
+        self.size = loops.first_fit(
+            columns,
+            amounts,
+            self._nodes.free,
+            self._nodes.columns.width,
+            self._nodes.shape,
+            allowed,
+            blocked,
+            array("i") if order is None else order,
+            stop,
+            most_each,
+            count,
+            shape,
+            self.head,
+            self._node,
+            self._shape,
+            self._count,
+            self._below,
+            before,
+        )
+        placed = tuple(zip(self._node[before : self.size], self._count[before : self.size], strict=True))
+        for watcher in self._watchers.get(shape, ()):
+            for node, many in placed:
+                watcher.change(shape, node, many)
+        return placed
+
+    def pop_to(self, size: int) -> None:
+        """Undo the newest cells until `size` are left."""
+        if self._watchers:
+            for index in range(self.size - 1, size - 1, -1):
+                for watcher in self._watchers.get(self._shape[index], ()):
+                    watcher.change(self._shape[index], self._node[index], -self._count[index])
+        loops.pop_cells(
+            self.size,
+            size,
+            self._shapes.requests,
+            self._nodes.free,
+            self._nodes.columns.width,
+            self.head,
+            self._node,
+            self._shape,
+            self._count,
+            self._below,
+        )
+        self.size = size
+
+    def on(self, node: int) -> dict[int, int]:
+        """Pods by shape on a node, counts above zero, in no particular order."""
+        found: dict[int, int] = {}
+        cell = self.head[node]
+        while cell >= 0:
+            shape = self._shape[cell]
+            found[shape] = found.get(shape, 0) + self._count[cell]
+            cell = self._below[cell]
+        return {shape: count for shape, count in found.items() if count > 0}
+
+    def of(self, shapes: Iterable[int]) -> list[tuple[int, int, int]]:
+        """(shape, node, count) of every cell of these shapes; one node can come more than once."""
+        wanted = bytearray(len(self._shapes))
+        for shape in shapes:
+            wanted[shape] = 1
+        if not any(wanted) or not self.size:
+            return []
+        found = array("i", bytes(4 * self.size))
+        many = loops.cells_of(wanted, self._shape, self.size, found)
+        return [(self._shape[cell], self._node[cell], self._count[cell]) for cell in found[:many]]
+
+    def _reserve(self, more: int) -> None:
+        short = self.size + more - len(self._node)
+        if short > 0:
+            spare = bytes(4 * (short + max(256, len(self._node) // 2)))
+            for column in (self._node, self._shape, self._count, self._below):
+                column.frombytes(spare)

@@ -1,0 +1,56 @@
+"""Which resource stands in which column of the rows of numbers that the kernels work on."""
+
+from array import array
+
+from reconciler.cluster.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Resources
+
+# Sums of amounts stay far below 64 bits when no single one is larger than this (4 PiB; no node has that of anything).
+_LARGEST = 1 << 52
+
+
+class ResourceColumns:
+    """Resource names in the order of their columns; the first four are fixed, extended ones come as they appear."""
+
+    __slots__ = ("_index", "names")
+
+    def __init__(self) -> None:
+        self.names: list[str] = [PODS, CPU, MEMORY, EPHEMERAL_STORAGE]
+        self._index: dict[str, int] = {name: index for index, name in enumerate(self.names)}
+
+    @property
+    def width(self) -> int:
+        """Numbers in a row."""
+        return len(self.names)
+
+    def learn(self, resources: Resources) -> bool:
+        """Give every extended resource a column; True when one is new (rows must be widened then)."""
+        before = len(self.names)
+        for name, _ in resources.extended:
+            if name not in self._index:
+                self._index[name] = len(self.names)
+                self.names.append(name)
+        return len(self.names) > before
+
+    def row(self, resources: Resources) -> "array[int]":
+        """The amounts of known resources as a row."""
+        row = array("q", bytes(8 * len(self.names)))
+        row[0] = min(resources.pods, _LARGEST)
+        row[1] = min(resources.cpu_milli, _LARGEST)
+        row[2] = min(resources.memory_bytes, _LARGEST)
+        row[3] = min(resources.ephemeral_bytes, _LARGEST)
+        for name, amount in resources.extended:
+            row[self._index[name]] = min(amount, _LARGEST)
+        return row
+
+    def resources(self, row: "array[int]") -> Resources:
+        """A row as a vector."""
+        extended = tuple(sorted((name, row[index]) for index, name in enumerate(self.names) if index >= 4 and row[index]))
+        return Resources(pods=row[0], cpu_milli=row[1], memory_bytes=row[2], ephemeral_bytes=row[3], extended=extended)
+
+
+def widened(rows: "array[int]", old: int, new: int) -> "array[int]":
+    """Rows of `old` numbers as rows of `new` ones, zeros at the end of each."""
+    wide = array("q", bytes(8 * (len(rows) // old) * new))
+    for column in range(old):
+        wide[column::new] = rows[column::old]
+    return wide

@@ -1,0 +1,175 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+"""The hot loops over nodes and pods, in one source: compiled where there was a compiler, interpreted elsewhere.
+
+Types stand in annotations only, which the interpreter never evaluates; `loops.pyi` has the same signatures for callers.
+Every loop works on columns that its caller owns and checked: indices are in range, lengths agree.
+
+Room is one row a node (`free[node * width + resource]`): a full node is turned away by the first amounts of its row,
+one cache line where a column a resource would cost one line each, and a new node is one append.
+
+Bound pods are cells (`node`, `shape`, `count`, `below`) stacked in order of time; `head[node]` is the newest cell of a
+node and `below` the one before it, -1 at the end. The stack is the undo log at once: popping it takes the pods off.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import cython
+
+
+def running_pods(
+    pod_node: cython.int[::1],
+    pod_phase: cython.uchar[::1],
+    succeeded: cython.int,
+    failed: cython.int,
+    found: cython.int[::1],
+) -> int:
+    """Write the indices of pods that are on a node and have not finished to `found`; returns how many there are."""
+    index: cython.Py_ssize_t
+    size: cython.Py_ssize_t = 0
+    for index in range(len(pod_node)):
+        if pod_node[index] >= 0 and pod_phase[index] != succeeded and pod_phase[index] != failed:
+            found[size] = index
+            size += 1
+    return size
+
+
+def bind_each(
+    pods: cython.int[::1],
+    many: cython.Py_ssize_t,
+    pod_node: cython.int[::1],
+    pod_shape: cython.int[::1],
+    requests: cython.longlong[::1],
+    free: cython.longlong[::1],
+    width: cython.Py_ssize_t,
+    head: cython.int[::1],
+    cell_node: cython.int[::1],
+    cell_shape: cython.int[::1],
+    cell_count: cython.int[::1],
+    cell_below: cython.int[::1],
+    size: cython.Py_ssize_t,
+) -> int:
+    """Bind the first `many` of `pods`, each where its column says; pods on no node are passed over. Returns the new size."""
+    index: cython.Py_ssize_t
+    pod: cython.Py_ssize_t
+    node: cython.Py_ssize_t
+    shape: cython.Py_ssize_t
+    column: cython.Py_ssize_t
+    for index in range(many):
+        pod = pods[index]
+        node = pod_node[pod]
+        if node < 0:
+            continue
+        shape = pod_shape[pod]
+        for column in range(width):
+            free[node * width + column] -= requests[shape * width + column]
+        cell_node[size] = node
+        cell_shape[size] = shape
+        cell_count[size] = 1
+        cell_below[size] = head[node]
+        head[node] = size
+        size += 1
+    return size
+
+
+def first_fit(
+    columns: cython.int[::1],
+    amounts: cython.longlong[::1],
+    free: cython.longlong[::1],
+    width: cython.Py_ssize_t,
+    node_shape: cython.int[::1],
+    allowed: cython.uchar[::1],
+    blocked: cython.uchar[::1],
+    order: cython.int[::1],
+    stop: cython.Py_ssize_t,
+    most_each: cython.longlong,
+    count: cython.longlong,
+    shape: cython.int,
+    head: cython.int[::1],
+    cell_node: cython.int[::1],
+    cell_shape: cython.int[::1],
+    cell_count: cython.int[::1],
+    cell_below: cython.int[::1],
+    size: cython.Py_ssize_t,
+) -> int:
+    """Bind up to `count` equal pods, each to the first node with room; returns the new size of the stack.
+
+    Nodes are taken from `order`, or are 0 to `stop` when it is empty. `allowed` is by node shape, `blocked` by node;
+    no node takes more than `most_each`. A node takes the smallest of room // amount over the requested columns: equal
+    pods placed one by one would fill it up to just that number before they turn to the next.
+    """
+    turn: cython.Py_ssize_t
+    node: cython.Py_ssize_t
+    row: cython.Py_ssize_t
+    index: cython.Py_ssize_t
+    ordered: cython.bint = len(order) > 0
+    requested: cython.Py_ssize_t = len(columns)
+    many: cython.longlong
+    room: cython.longlong
+    for turn in range(stop):
+        if count <= 0:
+            break
+        node = order[turn] if ordered else turn
+        if blocked[node] or not allowed[node_shape[node]]:
+            continue
+        many = most_each if most_each < count else count
+        row = node * width
+        for index in range(requested):
+            room = free[row + columns[index]]
+            if room < amounts[index]:
+                many = 0
+                break
+            room //= amounts[index]
+            many = min(many, room)
+        if many <= 0:
+            continue
+        for index in range(requested):
+            free[row + columns[index]] -= amounts[index] * many
+        cell_node[size] = node
+        cell_shape[size] = shape
+        cell_count[size] = many
+        cell_below[size] = head[node]
+        head[node] = size
+        size += 1
+        count -= many
+    return size
+
+
+def pop_cells(
+    size: cython.Py_ssize_t,
+    target: cython.Py_ssize_t,
+    requests: cython.longlong[::1],
+    free: cython.longlong[::1],
+    width: cython.Py_ssize_t,
+    head: cython.int[::1],
+    cell_node: cython.int[::1],
+    cell_shape: cython.int[::1],
+    cell_count: cython.int[::1],
+    cell_below: cython.int[::1],
+) -> None:
+    """Take the newest cells off the stack until `target` are left."""
+    node: cython.Py_ssize_t
+    shape: cython.Py_ssize_t
+    column: cython.Py_ssize_t
+    many: cython.longlong
+    while size > target:
+        size -= 1
+        node = cell_node[size]
+        shape = cell_shape[size]
+        many = cell_count[size]
+        head[node] = cell_below[size]
+        for column in range(width):
+            free[node * width + column] += requests[shape * width + column] * many
+
+
+def cells_of(wanted: cython.uchar[::1], cell_shape: cython.int[::1], size: cython.Py_ssize_t, found: cython.int[::1]) -> int:
+    """Write the indices of cells whose shape is wanted to `found`; returns how many there are."""
+    cell: cython.Py_ssize_t
+    many: cython.Py_ssize_t = 0
+    for cell in range(size):
+        if wanted[cell_shape[cell]]:
+            found[many] = cell
+            many += 1
+    return many

@@ -1,0 +1,82 @@
+"""The nodes of a scheduling state as columns: name, shape, room, and whether they take pods."""
+
+from array import array
+from collections.abc import Sequence
+
+from reconciler.cluster.node import HOSTNAME_LABEL, Node, NodeShape
+from reconciler.scheduling.columns import ResourceColumns, widened
+
+
+class NodeTable:
+    """Nodes by index. `free` holds `columns.width` numbers a node: allocatable minus what is bound, negative when more is.
+
+    `shape` indexes `shapes`; `closed` is one byte a node. Only the last nodes can be dropped again.
+    """
+
+    __slots__ = ("_by_value", "_last", "closed", "columns", "free", "names", "room", "shape", "shapes")
+
+    def __init__(self, shapes: Sequence[NodeShape], nodes: Sequence[Node]) -> None:
+        self.columns = ResourceColumns()
+        self.shapes: list[NodeShape] = list(shapes)
+        for shape in self.shapes:
+            self.columns.learn(shape.allocatable)
+        self.room: list[array[int]] = [self.columns.row(shape.allocatable) for shape in self.shapes]
+        self.names: list[str] = [node.name for node in nodes]
+        self.shape = array("i", [node.shape for node in nodes])
+        rows = [row.tobytes() for row in self.room]
+        self.free = array("q", b"".join([rows[node.shape] for node in nodes]))
+        self.closed = bytearray(len(nodes))
+        self._by_value: dict[NodeShape, int] = {}
+        self._last: tuple[NodeShape | None, int] = (None, -1)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def add(self, name: str, shape: NodeShape) -> int:
+        """Append a node; its index."""
+        last, index = self._last
+        if shape is not last:
+            index = self._shape_index(shape)
+            self._last = (shape, index)
+        self.names.append(name)
+        self.shape.append(index)
+        self.free.extend(self.room[index])
+        self.closed.append(0)
+        return len(self.names) - 1
+
+    def drop_to(self, count: int) -> None:
+        """Forget all nodes from index `count` on."""
+        del self.names[count:]
+        del self.shape[count:]
+        del self.closed[count:]
+        del self.free[count * self.columns.width :]
+
+    def widen(self, old: int) -> None:
+        """Bring rows of `old` numbers to the width that `columns` has now."""
+        new = self.columns.width
+        self.free = widened(self.free, old, new)
+        self.room = [widened(row, old, new) for row in self.room]
+
+    def free_row(self, node: int) -> "array[int]":
+        """What is free on one node, by column."""
+        width = self.columns.width
+        return self.free[node * width : (node + 1) * width]
+
+    def hostname(self, node: int) -> str:
+        """The hostname label of a node: implied by its name unless the shape spells it out."""
+        spelled = self.shapes[self.shape[node]].label(HOSTNAME_LABEL)
+        return self.names[node] if spelled is None else spelled
+
+    def _shape_index(self, shape: NodeShape) -> int:
+        if len(self._by_value) < len(self.shapes):
+            self._by_value = {known: index for index, known in reversed(list(enumerate(self.shapes)))}
+        index = self._by_value.get(shape)
+        if index is None:
+            old = self.columns.width
+            if self.columns.learn(shape.allocatable):
+                self.widen(old)
+            index = len(self.shapes)
+            self.shapes.append(shape)
+            self.room.append(self.columns.row(shape.allocatable))
+            self._by_value[shape] = index
+        return index

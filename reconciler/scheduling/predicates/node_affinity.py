@@ -1,0 +1,89 @@
+"""NodeAffinity: the labels and the name that a pod demands of its node."""
+
+from collections.abc import Iterable
+
+from reconciler.cluster.node import HOSTNAME_LABEL
+from reconciler.cluster.selector import NodeSelectorTerm, Requirement
+from reconciler.scheduling.label_match import Labels, requirement_text, satisfies
+from reconciler.scheduling.verdict import Rejection
+
+NAME_FIELD = "metadata.name"
+
+NodeSelector = tuple[tuple[str, str], ...]
+Terms = tuple[NodeSelectorTerm, ...] | None
+
+
+def affinity_rejection(selector: NodeSelector, terms: Terms, labels: Labels, name: str) -> Rejection | None:
+    """What NodeAffinity says of a node with these labels and this name.
+
+    Source: plugin NodeAffinity, and `RequiredNodeAffinity.Match` of component-helpers: every pair of `nodeSelector`
+    must hold, and at least one of the required terms when there are any; no term at all, or only empty ones, match no
+    node. What PreFilter excludes by name, the terms' own match excludes too.
+    """
+    unmet = [f"{key}={value}" for key, value in selector if labels(key) != value]
+    if not unmet and terms is not None and not any(term_matches(term, labels, name) for term in terms):
+        unmet = [" or ".join(_term_text(term) for term in terms) or "no node (its affinity has no terms)"]
+    if not unmet:
+        return None
+    return Rejection("NodeAffinity", f"wants {', '.join(unmet)}; the node has {_have(selector, terms, labels, name)}")
+
+
+def matches(selector: NodeSelector, terms: Terms, labels: Labels, name: str) -> bool:
+    """Do selector and terms match the node?"""
+    if any(labels(key) != value for key, value in selector):
+        return False
+    return terms is None or any(term_matches(term, labels, name) for term in terms)
+
+
+def term_matches(term: NodeSelectorTerm, labels: Labels, name: str) -> bool:
+    """Does one node selector term match?
+
+    Source: component-helpers `nodeSelectorTerm.match`: an empty term matches nothing; a field requirement takes In or
+    NotIn with exactly one value, anything else makes the term match nothing.
+    """
+    if not term.expressions and not term.fields:
+        return False
+    if not all(_field_holds(item, name) for item in term.fields):
+        return False
+    return all(satisfies(item, labels(item.key)) for item in term.expressions)
+
+
+def referenced_keys(selector: NodeSelector, terms: Terms) -> tuple[str, ...]:
+    """The labels that selector and terms look at, sorted."""
+    keys = {key for key, _ in selector}
+    keys.update(item.key for term in terms or () for item in term.expressions)
+    return tuple(sorted(keys))
+
+
+def names_host(selector: NodeSelector, terms: Terms) -> bool:
+    """Does the answer hang on the name of the node?"""
+    return HOSTNAME_LABEL in referenced_keys(selector, terms) or any(term.fields for term in terms or ())
+
+
+def _field_holds(item: Requirement, name: str) -> bool:
+    if len(item.values) != 1 or item.operator not in ("In", "NotIn"):
+        return False
+    have = name if item.key == NAME_FIELD else ""
+    return (have == item.values[0]) == (item.operator == "In")
+
+
+def _term_text(term: NodeSelectorTerm) -> str:
+    parts = [requirement_text(item) for item in (*term.expressions, *term.fields)]
+    return f"({', '.join(parts)})" if len(parts) > 1 else (parts[0] if parts else "nothing (an empty term)")
+
+
+def _have(selector: NodeSelector, terms: Terms, labels: Labels, name: str) -> str:
+    parts = [_label_text(key, labels(key)) for key in referenced_keys(selector, terms)]
+    if any(item.key == NAME_FIELD for term in terms or () for item in term.fields):
+        parts.append(f"{NAME_FIELD}={name}")
+    return ", ".join(parts) or "no say"
+
+
+def _label_text(key: str, value: str | None) -> str:
+    return f"no {key}" if value is None else f"{key}={value}"
+
+
+def label_reader(pairs: Iterable[tuple[str, str]], hostname: str) -> Labels:
+    """Reads labels of a node, the implied hostname label included."""
+    have = {HOSTNAME_LABEL: hostname, **dict(pairs)}
+    return have.get

@@ -1,0 +1,61 @@
+"""TaintToleration and NodeUnschedulable: a node keeps pods away that do not tolerate what it says."""
+
+from collections.abc import Iterable
+
+from reconciler.cluster.node import NodeShape, Taint
+from reconciler.cluster.pod import Toleration
+from reconciler.scheduling.verdict import Rejection
+
+_HARD = frozenset({"NoSchedule", "NoExecute"})
+_CORDON = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
+
+
+def tolerates(toleration: Toleration, taint: Taint) -> bool:
+    """Does one toleration cover one taint?
+
+    Source: core/v1 `Toleration.ToleratesTaint`, 1.36: an effect or key that is given must be equal, Exists covers any
+    value, Equal (or no operator) the same value. Gt and Lt need the gate TaintTolerationComparisonOperators, which is
+    alpha and off in 1.36: they cover nothing.
+    """
+    if toleration.effect and toleration.effect != taint.effect:
+        return False
+    if toleration.key and toleration.key != taint.key:
+        return False
+    if toleration.operator == "Exists":
+        return True
+    return toleration.operator in ("", "Equal") and toleration.value == taint.value
+
+
+def untolerated(taints: Iterable[Taint], tolerations: Iterable[Toleration]) -> tuple[Taint, ...]:
+    """The taints that keep the pod away.
+
+    Source: plugin TaintToleration, Filter: NoSchedule and NoExecute count, PreferNoSchedule is only a score.
+    """
+    known = tuple(tolerations)
+    return tuple(
+        taint for taint in taints if taint.effect in _HARD and not any(tolerates(toleration, taint) for toleration in known)
+    )
+
+
+def taint_rejection(shape: NodeShape, tolerations: Iterable[Toleration]) -> Rejection | None:
+    """What TaintToleration says, naming every taint that is not tolerated."""
+    found = untolerated(shape.taints, tolerations)
+    if not found:
+        return None
+    return Rejection("TaintToleration", f"untolerated taint {', '.join(taint_text(taint) for taint in found)}")
+
+
+def unschedulable_rejection(shape: NodeShape, tolerations: Iterable[Toleration]) -> Rejection | None:
+    """What NodeUnschedulable says.
+
+    Source: plugin NodeUnschedulable, Filter: a cordoned node (`spec.unschedulable`) takes only pods that tolerate the
+    taint `node.kubernetes.io/unschedulable:NoSchedule`, whether the node carries that taint or not.
+    """
+    if not shape.unschedulable or not untolerated((_CORDON,), tolerations):
+        return None
+    return Rejection("NodeUnschedulable", "the node is cordoned (spec.unschedulable)")
+
+
+def taint_text(taint: Taint) -> str:
+    """As kubectl writes it: `dedicated=gpu:NoSchedule`."""
+    return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"

@@ -1,0 +1,80 @@
+"""The pod shapes of a scheduling state: what each requests as numbers, and what it demands of a node's labels and taints."""
+
+from array import array
+from collections.abc import Sequence
+
+from reconciler.cluster.pod import PodShape, Toleration
+from reconciler.scheduling.columns import ResourceColumns, widened
+from reconciler.scheduling.predicates.node_affinity import NodeSelector, Terms
+
+# What NodeUnschedulable, TaintToleration and NodeAffinity look at; many shapes share one.
+Demand = tuple[tuple[Toleration, ...], NodeSelector, Terms]
+# The requested columns and their amounts, none of them zero.
+Need = tuple["array[int]", "array[int]"]
+
+
+class ShapeTable:
+    """Pod shapes by index, those of the World first. `requests` holds `columns.width` numbers a shape."""
+
+    __slots__ = ("_by_value", "_demands", "_needs", "columns", "demand", "requests", "shapes")
+
+    def __init__(self, shapes: Sequence[PodShape], columns: ResourceColumns) -> None:
+        """Every extended resource must already have its column."""
+        self.columns = columns
+        self.shapes: list[PodShape] = list(shapes)
+        self.requests = array("q", b"".join([self._row(shape).tobytes() for shape in self.shapes]))
+        self._needs: list[Need | None] = [None] * len(self.shapes)
+        self._by_value: dict[PodShape, int] = {}
+        self._demands: dict[Demand, int] = {}
+        self.demand = array("i", [self._demand_index(shape) for shape in self.shapes])
+
+    def __len__(self) -> int:
+        return len(self.shapes)
+
+    def index(self, shape: PodShape) -> int | None:
+        """The index of an equal shape, if there is one."""
+        if not self._by_value:
+            self._by_value = {known: index for index, known in reversed(list(enumerate(self.shapes)))}
+        return self._by_value.get(shape)
+
+    def append(self, shape: PodShape) -> int:
+        """A shape that is not there yet, whose resources all have their columns; its index."""
+        index = len(self.shapes)
+        self.shapes.append(shape)
+        self.requests.extend(self._row(shape))
+        self._needs.append(None)
+        self.demand.append(self._demand_index(shape))
+        if self._by_value:
+            self._by_value[shape] = index
+        return index
+
+    def widen(self, old: int) -> None:
+        """Bring rows of `old` numbers to the width that `columns` has now."""
+        self.requests = widened(self.requests, old, self.columns.width)
+
+    def row(self, shape: int) -> "array[int]":
+        """What one pod requests, by column."""
+        width = self.columns.width
+        return self.requests[shape * width : (shape + 1) * width]
+
+    def need(self, shape: int) -> Need:
+        """The requests above zero."""
+        found = self._needs[shape]
+        if found is None:
+            row = self.row(shape)
+            columns = [column for column, amount in enumerate(row) if amount > 0]
+            found = self._needs[shape] = (array("i", columns), array("q", [row[column] for column in columns]))
+        return found
+
+    def demands(self) -> list[Demand]:
+        """The distinct demands, by index."""
+        return list(self._demands)
+
+    def _row(self, shape: PodShape) -> "array[int]":
+        row = self.columns.row(shape.requests)
+        row[0] = 1
+        return row
+
+    def _demand_index(self, shape: PodShape) -> int:
+        demand = (shape.tolerations, shape.node_selector, shape.required_terms)
+        return self._demands.setdefault(demand, len(self._demands))

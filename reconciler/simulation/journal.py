@@ -1,0 +1,69 @@
+"""What happened in a simulated cluster, in order: the source of summaries and of the rule checks."""
+
+from enum import StrEnum
+
+import msgspec
+
+
+class Happened(StrEnum):
+    """Kinds of events."""
+
+    POD_CREATED = "PodCreated"
+    POD_BOUND = "PodBound"
+    POD_EVICTED = "PodEvicted"
+    EVICTION_REFUSED = "EvictionRefused"
+    POD_GONE = "PodGone"
+    NODE_JOINED = "NodeJoined"
+    NODE_GONE = "NodeGone"
+    NODE_CHANGED = "NodeChanged"
+    MACHINE_FAILED = "MachineFailed"
+    REMOVAL_BEGAN = "RemovalBegan"
+    REMOVAL_FAILED = "RemovalFailed"
+    REPLICAS_WRITTEN = "ReplicasWritten"
+    WRITE_REFUSED = "WriteRefused"
+    DEMAND_CHANGED = "DemandChanged"
+    SCENARIO = "Scenario"
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    """One event. `object` is a pod (`namespace/name`), a node or a target as text; `by` is who did it (a field manager);
+    `before` and `after` are replicas of a write; `target` is the target behind a node."""
+
+    at_seconds: int
+    kind: Happened
+    object: str
+    detail: str = ""
+    by: str = ""
+    target: str = ""
+    before: int = 0
+    after: int = 0
+
+
+class Journal:
+    """An append-only list of events; readers keep their own position in it."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def add(
+        self,
+        at_seconds: int,
+        kind: Happened,
+        subject: str,
+        *,
+        detail: str = "",
+        by: str = "",
+        target: str = "",
+        before: int = 0,
+        after: int = 0,
+    ) -> None:
+        """Write down one event."""
+        self.events.append(
+            Event(
+                at_seconds=at_seconds, kind=kind, object=subject, detail=detail, by=by, target=target, before=before, after=after
+            )
+        )
+
+    def since(self, position: int) -> list[Event]:
+        """The events from a position on."""
+        return self.events[position:]

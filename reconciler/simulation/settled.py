@@ -1,0 +1,112 @@
+"""The settled column: where the loop would come to rest if demand stayed as it is and nothing took time."""
+
+from decimal import Decimal
+
+import msgspec
+
+from reconciler.cluster.world import World
+from reconciler.decisions.decide import decide, settle
+from reconciler.decisions.effective import effective_groups
+from reconciler.decisions.memory import Memory
+from reconciler.plan.digest import with_digest
+from reconciler.plan.plan import GroupLine, Plan
+from reconciler.policy.documents import Budget, NodeGroupPolicy, Pace, PolicySet
+from reconciler.simulation.behaviour import AT_ONCE, NO_DELAY
+from reconciler.simulation.cluster import SimulatedCluster
+from reconciler.simulation.execution import execute
+from reconciler.simulation.timers import next_timer_seconds
+from reconciler.simulation.writes import SimulatedWrites
+
+MAX_LOOPS = 60
+EMPTY_PLANS = 3
+STEP_SECONDS = 10
+_ANY_NUMBER = 1_000_000
+
+
+def settled(world: World, policy: PolicySet, memory: Memory, now_seconds: int, plan: Plan) -> Plan:
+    """`plan` with `settled` of every group, `settled_per_hour` and `settled_loops` (and the digest of that) filled in.
+
+    `memory` is what `decide` returned beside `plan`. Carries the plan out on an embedded cluster, decides again, and so
+    on, until it rests or 60 plans were made. Machines join and pods end at once, evicted pods with an
+    owner come back pending and healthy, budgets of pods are recomputed. After an empty plan time jumps to the next
+    timer (a node becomes removable, a back-off or a cool-down ends); an empty plan with no timer running and
+    nothing under way is the rest: further plans would read the same and be as empty, so they are not computed. While a
+    drain is still under way without progress, three empty plans end the waiting.
+
+    How many nodes may leave or join at the same time says nothing about where it ends when leaving takes no time;
+    such bounds are lifted, except those of zero. `mode: Observe` is ignored: this shows what would come. Groups that
+    are held stay as they are.
+    """
+    hasty = msgspec.structs.replace(policy, policy=_unpaced(policy.policy))
+    cluster = SimulatedCluster(world, hasty, now_seconds, durations=NO_DELAY, otherwise=AT_ONCE)
+    _finish_starting(cluster, world, policy, now_seconds)
+    writes = SimulatedWrites(cluster)
+    current, loops, resting = plan, 1, 0
+    while True:
+        if current.actions:
+            resting = 0
+            memory = settle(memory, execute(current, cluster, writes))
+            due: int | None = cluster.now_seconds + STEP_SECONDS
+        else:
+            cluster.advance_to(cluster.now_seconds)
+            due = next_timer_seconds(current, memory, hasty.policy, cluster.now_seconds)
+            if due is None:
+                resting += 1
+                # The very first plan was made before upcoming machines had joined.
+                due = cluster.now_seconds + STEP_SECONDS if loops == 1 else cluster.agenda.next_seconds
+        if due is None or resting == EMPTY_PLANS or loops == MAX_LOOPS:
+            break
+        cluster.advance_to(due)
+        current, memory = decide(cluster.world(), hasty, memory, cluster.now_seconds)
+        loops += 1
+    return _filled(plan, cluster, loops)
+
+
+def _unpaced(policy: NodeGroupPolicy) -> NodeGroupPolicy:
+    pace = policy.pace
+    return msgspec.structs.replace(
+        policy,
+        budgets=tuple(_lifted(budget) for budget in policy.budgets) or (Budget(nodes=_ANY_NUMBER),),
+        pace=Pace(
+            delay_after_add_seconds=pace.delay_after_add_seconds,
+            delay_after_delete_seconds=pace.delay_after_delete_seconds,
+            delay_after_failure_seconds=pace.delay_after_failure_seconds,
+            max_added_nodes=_ANY_NUMBER if pace.max_added_nodes else 0,
+            max_removed_percent=100 if pace.max_removed_percent else 0,
+        ),
+    )
+
+
+def _lifted(budget: Budget) -> Budget:
+    if budget.nodes == 0 or budget.percent == 0:
+        return budget
+    return msgspec.structs.replace(budget, nodes=_ANY_NUMBER, percent=None)
+
+
+def _finish_starting(cluster: SimulatedCluster, world: World, policy: PolicySet, now_seconds: int) -> None:
+    """Nodes that are still starting have started: Ready, with their devices, without start-up taints."""
+    groups = {group.target: group for group in effective_groups(world, policy, now_seconds)}
+    for node in list(cluster.objects.nodes.values()):
+        group = groups.get(node.target) if node.target is not None else None
+        if group is None or group.template is None:
+            continue
+        if now_seconds - node.value.created_seconds < group.max_node_startup_time_seconds:
+            cluster.finish_start(node, group.template, group.startup_taints)
+
+
+def _filled(plan: Plan, cluster: SimulatedCluster, loops: int) -> Plan:
+    replicas = {str(facts.ref): facts.replicas for facts in cluster.objects.targets.values()}
+    groups = tuple(
+        msgspec.structs.replace(line, settled=line.current if replicas.get(line.target) is None else replicas[line.target])
+        for line in plan.groups
+    )
+    cost = msgspec.structs.replace(plan.cost, settled_per_hour=_price(groups))
+    return with_digest(msgspec.structs.replace(plan, groups=groups, cost=cost, settled_loops=loops))
+
+
+def _price(groups: tuple[GroupLine, ...]) -> str | None:
+    priced = [Decimal(line.price_per_hour) * (line.settled or 0) for line in groups if line.price_per_hour is not None]
+    if not priced:
+        return None
+    whole, _, digits = f"{sum(priced, Decimal(0)):f}".partition(".")
+    return f"{whole}.{digits.rstrip('0').ljust(2, '0')}"

@@ -1,0 +1,152 @@
+"""Our own writes on a simulated cluster, accepted and refused as the API server and the machine controller do."""
+
+import msgspec
+
+from reconciler.cluster.node import Taint
+from reconciler.cluster.target import TargetFacts, TargetRef
+from reconciler.plan.plan import Bound
+from reconciler.simulation.cluster import SimulatedCluster
+from reconciler.simulation.drains import DELETING_TAINT, Drain
+from reconciler.simulation.field_owner import OUR_MANAGER, applied, conflict, taken
+from reconciler.simulation.journal import Happened
+
+OUR_ANNOTATIONS = ("reconciler.dev/revision", "reconciler.dev/reason")
+
+
+class Written(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a write: `code` empty when done, else Conflict, Stale, NotFound or Refused."""
+
+    code: str = ""
+    message: str = ""
+    generation: int = 0
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
+    """A removal that came to an end: `code` empty when the node is gone or going, else why it was given up."""
+
+    target: TargetRef
+    node: str
+    replicas: int = 0
+    generation: int = 0
+    code: str = ""
+    message: str = ""
+
+
+class SimulatedWrites:
+    """The writes of one loop. `owner` names the loop in the taint that marks a leaving node."""
+
+    def __init__(self, cluster: SimulatedCluster, owner: str = "simulation") -> None:
+        self._cluster = cluster
+        self._owner = owner
+        self._ended: list[Ended] = []
+        self._removals: dict[str, tuple[TargetRef, Drain]] = {}
+
+    def resize(self, target: TargetRef, replicas: int, bound: Bound) -> Written:
+        """Replicas by an apply that does not force."""
+        facts = self._cluster.objects.targets.get(target)
+        if facts is None:
+            return self._refused(target, "NotFound", f"{target} is not there")
+        stale = _moved(facts, bound)
+        if stale:
+            return self._refused(target, "Stale", stale)
+        other = conflict(facts, OUR_MANAGER, replicas)
+        if other:
+            return self._refused(target, "Conflict", f'Apply failed with 1 conflict: conflict with "{other}": .spec.replicas')
+        stored = self._cluster.store(applied(facts, OUR_MANAGER, replicas, self._cluster.now_seconds), OUR_MANAGER)
+        return Written(generation=stored.generation)
+
+    def adopt(self, target: TargetRef, replicas: int, bound: Bound) -> Written:
+        """A merge patch under our manager with the judged resourceVersion, then an apply: we are the only owner."""
+        facts = self._cluster.objects.targets.get(target)
+        if facts is None:
+            return self._refused(target, "NotFound", f"{target} is not there")
+        stale = _moved(facts, bound)
+        if stale:
+            return self._refused(target, "Stale", stale)
+        stored = self._cluster.store(taken(facts, OUR_MANAGER, "Apply", replicas, self._cluster.now_seconds), OUR_MANAGER)
+        return Written(generation=stored.generation)
+
+    def release(self, target: TargetRef, bound: Bound) -> Written:
+        """Our annotations go; replicas stay, and so does our entry in managedFields (an empty apply would reset them)."""
+        facts = self._cluster.objects.targets.get(target)
+        if facts is None:
+            return self._refused(target, "NotFound", f"{target} is not there")
+        stale = _moved(facts, bound)
+        if stale:
+            return self._refused(target, "Stale", stale)
+        kept = tuple(item for item in facts.annotations if item[0] not in OUR_ANNOTATIONS)
+        return Written(generation=self._cluster.store(msgspec.structs.replace(facts, annotations=kept), OUR_MANAGER).generation)
+
+    def remove_node(self, target: TargetRef, name: str, bound: Bound) -> Written:
+        """Mark and cordon the node and begin to drain it."""
+        facts = self._cluster.objects.targets.get(target)
+        node = self._cluster.objects.nodes.get(name)
+        if facts is None or node is None or node.target != target:
+            return self._refused(target, "NotFound", f"{target} has no node {name}")
+        if name in self._removals:
+            return Written(generation=facts.generation)
+        if node.value.deleting:
+            return self._refused(target, "Refused", f"{name} is being deleted already")
+        stale = _moved(facts, bound)
+        if stale:
+            return self._refused(target, "Stale", stale)
+        now = self._cluster.now_seconds
+        taint = Taint(DELETING_TAINT, f"{self._owner}.{now}", "NoSchedule")
+        drain = self._cluster.drains.begin(
+            node, taint, lambda: self._finish(target, name), lambda why: self._give_up(target, name, "DrainTimeout", why)
+        )
+        self._removals[name] = (target, drain)
+        self._cluster.journal.add(now, Happened.REMOVAL_BEGAN, name, by=OUR_MANAGER, target=str(target))
+        return Written(generation=facts.generation)
+
+    def _finish(self, target: TargetRef, name: str) -> None:
+        """The node is empty: mark its machine, lower replicas by one; the machine controller deletes exactly it."""
+        cluster = self._cluster
+        facts, node = cluster.objects.targets.get(target), cluster.objects.nodes.get(name)
+        if facts is None or node is None:
+            self._give_up(target, name, "NotFound", f"{target} or {name} is gone")
+            return
+        replicas = max(0, (facts.replicas or 0) - 1)
+        other = conflict(facts, OUR_MANAGER, replicas)
+        if other:
+            cluster.drains.reopen(node)
+            self._give_up(target, name, "Conflict", f'conflict with "{other}": .spec.replicas')
+            return
+        cluster.machines.mark(node)
+        cluster.machines.delete(node)
+        stored = cluster.store(applied(facts, OUR_MANAGER, replicas, cluster.now_seconds), OUR_MANAGER)
+        del self._removals[name]
+        self._ended.append(Ended(target=target, node=name, replicas=replicas, generation=stored.generation))
+
+    def _give_up(self, target: TargetRef, name: str, code: str, why: str) -> None:
+        self._removals.pop(name, None)
+        self._cluster.journal.add(
+            self._cluster.now_seconds, Happened.REMOVAL_FAILED, name, detail=f"{code}: {why}", by=OUR_MANAGER, target=str(target)
+        )
+        self._ended.append(Ended(target=target, node=name, code=code, message=why))
+
+    def _refused(self, target: TargetRef, code: str, why: str) -> Written:
+        self._cluster.journal.add(
+            self._cluster.now_seconds, Happened.WRITE_REFUSED, str(target), detail=f"{code}: {why}", by=OUR_MANAGER
+        )
+        return Written(code=code, message=why)
+
+    def ended(self) -> tuple[Ended, ...]:
+        """Removals that ended since the last call."""
+        found, self._ended = tuple(self._ended), []
+        return found
+
+    def draining(self) -> tuple[tuple[TargetRef, str, int, str], ...]:
+        """Removals in flight: target, node, pods that have not left, the last refusal."""
+        return tuple(
+            (target, name, len(self._cluster.drains.remaining(drain)), drain.refusal)
+            for name, (target, drain) in sorted(self._removals.items())
+        )
+
+
+def _moved(facts: TargetFacts, bound: Bound) -> str:
+    if facts.resource_version != bound.resource_version:
+        return f"{facts.ref} moved from resourceVersion {bound.resource_version} to {facts.resource_version}"
+    if (facts.replicas or 0) != bound.replicas:
+        return f"{facts.ref} has {facts.replicas} replicas, {bound.replicas} were judged"
+    return ""

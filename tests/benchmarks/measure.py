@@ -1,0 +1,61 @@
+"""How long one case takes, and how much memory its process needed."""
+
+import os
+import statistics
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+Run = Callable[[], object] | Sequence[str]
+
+
+class Case(msgspec.Struct, frozen=True):
+    """One figure: its name, what to run (a function, or the arguments of a process), and the seconds asked for, if any."""
+
+    name: str
+    run: Run
+    bound_seconds: float | None = None
+
+
+class Figure(msgspec.Struct, frozen=True):
+    """What was measured: the median of several runs; memory only of processes."""
+
+    name: str
+    seconds: float
+    peak_mib: float | None
+    runs: int
+
+
+# Short cases are repeated until a median means something, long ones are not.
+_RUNS, _ENOUGH_SECONDS, _FEWEST = 7, 20.0, 3
+
+
+def measure(case: Case) -> Figure:
+    """Run a case several times. Raises RuntimeError with its stderr when a process fails."""
+    seconds: list[float] = []
+    peaks: list[float] = []
+    while len(seconds) < _RUNS and (len(seconds) < _FEWEST or sum(seconds) < _ENOUGH_SECONDS):
+        if callable(case.run):
+            started = time.perf_counter()
+            case.run()
+            seconds.append(time.perf_counter() - started)
+        else:
+            taken, peak = _process(case.name, case.run)
+            seconds.append(taken)
+            peaks.append(peak)
+    return Figure(case.name, statistics.median(seconds), max(peaks) if peaks else None, len(seconds))
+
+
+def _process(name: str, arguments: Sequence[str]) -> tuple[float, float]:
+    started = time.perf_counter()
+    with subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        said = process.stderr.read() if process.stderr else b""
+        # wait4 gives the resources of this child alone; Popen must not wait a second time.
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    taken = time.perf_counter() - started
+    if process.returncode != 0:
+        raise RuntimeError(f"{name}: {' '.join(arguments)} ended with {process.returncode}: {said.decode()[-500:]}")
+    return taken, usage.ru_maxrss / 1024

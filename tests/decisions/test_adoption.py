@@ -1,0 +1,121 @@
+"""Taking over, letting go, and what is remembered."""
+
+from reconciler.cluster.target import FieldOwner, OwnerEvidence
+from reconciler.decisions.decide import decide, settle
+from reconciler.decisions.memory import Memory, Outcome
+from reconciler.plan.plan import ActionKind, OwnerState
+from reconciler.policy.documents import Discovery
+from tests.builders import NOW, ClusterBuilder, node_group, policy
+from tests.decisions.deciding import group, of_kind, plan_of
+
+KUBECTL = (FieldOwner(manager="kubectl", operation="Apply", time_seconds=NOW - 9999),)
+
+
+def test_adoption_is_an_action_of_its_own() -> None:
+    """adoptFrom kubectl: Adopt with the manager, before anything else of the group."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1, owners=KUBECTL)
+    cluster.pods("web", 2, cpu="4")
+    plan = plan_of(cluster.world(), policy(node_group("general"), adopt_from=("kubectl",)))
+    assert [action.kind for action in plan.actions] == [ActionKind.ADOPT, ActionKind.RESIZE]
+    (adopt,) = of_kind(plan, ActionKind.ADOPT)
+    assert (adopt.from_, adopt.to, adopt.reason.data["manager"]) == (1, 1, "kubectl")
+    assert group(plan, "general").owner.state is OwnerState.ADOPTABLE
+
+
+def test_actions_are_bound_to_what_was_judged() -> None:
+    """resourceVersion, replicas, the evidence's digest and the policy's digest."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1)
+    cluster.pods("web", 2, cpu="4")
+    (action,) = plan_of(cluster.world(), policy(node_group("general"))).actions
+    assert (action.bound.resource_version, action.bound.replicas, action.bound.policy_digest) == ("1", 1, "sha256:test")
+    assert action.bound.owner_digest.startswith("sha256:")
+
+
+def test_a_group_that_left_the_policy_is_released_once() -> None:
+    """The target keeps its size; after the release nothing is left to do."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1, owners=())
+    cluster.group("old", nodes=2, owners=())
+    both = policy(node_group("general", min=1), node_group("old", min=2))
+    _, memory = decide(cluster.world(), both, Memory(), NOW)
+    only = policy(node_group("general", min=1))
+    plan, memory = decide(cluster.world(), only, memory, NOW + 10)
+    (release,) = plan.actions
+    assert (release.kind, release.group, release.from_, release.to) == (ActionKind.RELEASE, "old", 2, 2)
+    done = Outcome(kind="Release", group="old", target=release.target, to=2, done=True, at_seconds=NOW + 10)
+    plan, _ = decide(cluster.world(), only, settle(memory, (done,)), NOW + 20)
+    assert not plan.actions
+
+
+def test_our_marks_on_a_target_without_group_are_released_without_memory() -> None:
+    """After a restart the object itself says that it was ours."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1, owners=())
+    cluster.group("old", nodes=2)
+    plan = plan_of(cluster.world(), policy(node_group("general", min=1)))
+    assert [(action.kind, action.group) for action in plan.actions] == [(ActionKind.RELEASE, "old")]
+
+
+def test_an_emptied_policy_releases_nothing() -> None:
+    """Zero groups where there were some: refused, and said."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1, owners=())
+    _, memory = decide(cluster.world(), policy(node_group("general")), Memory(), NOW)
+    plan, after = decide(cluster.world(), policy(), memory, NOW)
+    assert not plan.actions
+    assert [problem.code for problem in plan.problems] == ["AllGroupsGone"]
+    assert after.known_groups == memory.known_groups
+
+
+def test_the_same_target_under_a_new_name_keeps_its_timers() -> None:
+    """Timers are kept by node, not by group."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1)
+    _, memory = decide(cluster.world(), policy(node_group("general")), Memory(), NOW)
+    renamed = node_group("renamed", target=node_group("general").target)
+    plan, memory = decide(cluster.world(), policy(renamed), memory, NOW + 600)
+    assert [action.kind for action in plan.actions] == [ActionKind.REMOVE_NODE]
+
+
+def test_discovered_groups_need_both_size_annotations_and_an_explicit_group_wins() -> None:
+    """Of three targets one has sizes, one has none, one has a document of its own."""
+    cluster = ClusterBuilder()
+    cluster.target("sized", 1, min_size=1, max_size=4, size_origin="annotations", owners=())
+    cluster.target("bare", 1, owners=())
+    cluster.target("written", 1, min_size=0, max_size=9, size_origin="annotations", owners=())
+    rules = policy(node_group("written", max=2), discovery=(Discovery(name="all", provider="clusterAPI"),))
+    plan = plan_of(cluster.world(), rules)
+    assert [(line.name, line.min, line.max) for line in plan.groups] == [("sized", 1, 4), ("written", 0, 2)]
+
+
+def test_a_topology_declared_group_is_held_with_its_evidence() -> None:
+    """Label, managed field and the Cluster's entry, each a sentence."""
+    evidence = OwnerEvidence(
+        owners=(FieldOwner(manager="capi-topology", operation="Apply"),),
+        topology_owned=True,
+        topology_deployment="fixed",
+        topology_replicas=1,
+    )
+    cluster = ClusterBuilder()
+    cluster.group("fixed", nodes=1, evidence=evidence)
+    cluster.pods("web", 3, cpu="3")
+    line = group(plan_of(cluster.world(), policy(node_group("fixed"))), "fixed")
+    assert (line.owner.by, line.desired, line.wanted) == ("topology controller", 1, 3)
+    assert line.owner.evidence == (
+        "label topology.cluster.x-k8s.io/owned is set",
+        "managedFields: capi-topology (Apply) owns spec.replicas",
+        "Cluster topology machineDeployments[fixed] declares replicas 1",
+    )
+
+
+def test_failures_back_off_by_doubling() -> None:
+    """5, 10, 20, 30, 30 minutes."""
+    memory = Memory()
+    waits = []
+    for _ in range(5):
+        failed = Outcome(kind="Resize", group="spot", target="x", to=3, done=False, code="Failed", at_seconds=NOW)
+        memory = settle(memory, (failed,))
+        waits.append(memory.backoffs["spot"].until_seconds - NOW)
+    assert waits == [300, 600, 1200, 1800, 1800]

@@ -1,0 +1,172 @@
+"""Golden numbers of utilization, waste, limits, health and budgets, computed by hand or given by the source documents."""
+
+from collections import Counter
+from fractions import Fraction
+
+from reconciler.cluster.node import NodeShape
+from reconciler.cluster.resources import Resources
+from reconciler.decisions.budgets import BudgetLedger
+from reconciler.decisions.expanders import Option, choose, waste
+from reconciler.decisions.reasons.amounts import amount_text, duration_text, permille_text
+from reconciler.decisions.situation import unhealthy
+from reconciler.decisions.utilization import utilization_permille
+from reconciler.plan.plan import NodeState
+from reconciler.policy.documents import Budget, Expander, RemovalReason
+from tests.builders import NOW, amounts
+
+
+def _shape(cpu: str, memory: str, **extended: int) -> NodeShape:
+    size = amounts(cpu, memory, 110, **extended)
+    return NodeShape(capacity=size, allocatable=size)
+
+
+def _option(group: str, cpu: str, memory: str, *, nodes: int, pods: int = 1, price: int | None = None) -> Option:
+    return Option(
+        position=0,
+        group=group,
+        shape=_shape(cpu, memory),
+        nodes=nodes,
+        pods=pods,
+        requested=amounts("6", "8Gi", pods),
+        price_micros=price,
+    )
+
+
+def test_utilization_is_the_larger_of_cpu_and_memory() -> None:
+    """1900m of 4 cores and 9 of 16 Gi is 56.25 % (memory), rounded up to 563 permille."""
+    assert utilization_permille(_shape("4", "16Gi"), amounts("1900m", "9Gi", 3)) == 563
+
+
+def test_a_gpu_node_counts_its_gpus_alone() -> None:
+    """The same pods with 1 of 8 GPUs is 12.5 %."""
+    size = Resources.of({"cpu": 4000, "memory": 16 << 30, "pods": 110, "nvidia.com/gpu": 8})
+    used = Resources.of({"cpu": 1900, "memory": 9 << 30, "pods": 3, "nvidia.com/gpu": 1})
+    assert utilization_permille(NodeShape(capacity=size, allocatable=size), used) == 125
+
+
+def test_a_gpu_that_is_not_advertised_counts_as_unused() -> None:
+    """Capacity says GPU, allocatable does not yet: utilization 0."""
+    size = Resources.of({"cpu": 4000, "memory": 16 << 30, "pods": 110, "nvidia.com/gpu": 8})
+    bare = Resources.of({"cpu": 4000, "memory": 16 << 30, "pods": 110})
+    assert utilization_permille(NodeShape(capacity=size, allocatable=bare), amounts("4", "16Gi", 3)) == 0
+
+
+def test_a_node_without_allocatable_has_no_utilization() -> None:
+    """There is nothing to divide by."""
+    assert utilization_permille(NodeShape(), amounts("1", "1Gi")) is None
+
+
+def test_waste_of_two_small_nodes() -> None:
+    """2 x (4 cpu, 16 Gi) for 6 cpu and 8 Gi: 0.25 + 0.75 = 1."""
+    assert waste(_option("small", "4", "16Gi", nodes=2)) == 1
+
+
+def test_least_waste_takes_the_larger_node() -> None:
+    """1 x (8 cpu, 16 Gi) wastes 0.25 + 0.5 = 0.75, less than 1."""
+    large = _option("large", "8", "16Gi", nodes=1)
+    assert waste(large) == Fraction(3, 4)
+    choice = choose([_option("small", "4", "16Gi", nodes=2), large], (Expander.LEAST_WASTE,))
+    assert (choice.option.group, choice.expander) == ("large", "LeastWaste")
+    assert choice.compared == ("large 0.750 wasted", "small 1.000 wasted")
+
+
+def test_expanders_chain_until_one_is_left() -> None:
+    """A tie under MostPods is broken by LeastNodes."""
+    options = [_option("two", "4", "16Gi", nodes=2), _option("one", "8", "16Gi", nodes=1)]
+    choice = choose(options, (Expander.MOST_PODS, Expander.LEAST_NODES))
+    assert (choice.option.group, choice.expander) == ("one", "LeastNodes")
+
+
+def test_ties_end_by_name() -> None:
+    """Equal options: the name decides, whatever their order, and the choice says so."""
+    options = [_option("b", "4", "16Gi", nodes=2), _option("a", "4", "16Gi", nodes=2)]
+    for given in (options, options[::-1]):
+        choice = choose(given, (Expander.LEAST_WASTE, Expander.LEAST_NODES))
+        assert choice.option.group == "a"
+        assert "name" in choice.expander
+
+
+def test_least_cost_takes_the_cheaper_of_equal_service() -> None:
+    """Two nodes at 0.10 cost less than one at 0.25."""
+    options = [
+        _option("two", "4", "16Gi", nodes=2, price=100_000),
+        _option("one", "8", "16Gi", nodes=1, price=250_000),
+    ]
+    assert choose(options, (Expander.LEAST_COST,)).option.group == "two"
+
+
+def test_least_cost_without_a_price_falls_back_to_least_waste_and_says_so() -> None:
+    """One unknown price makes costs incomparable."""
+    options = [_option("two", "4", "16Gi", nodes=2, price=1), _option("one", "8", "16Gi", nodes=1)]
+    choice = choose(options, (Expander.LEAST_COST,))
+    assert choice.option.group == "one"
+    assert choice.expander.startswith("LeastWaste (a price is unknown")
+
+
+def _states(unready: int, ready: int, unmanaged: int = 0) -> list[NodeState]:
+    return [NodeState.UNREADY] * unready + [NodeState.IN_USE] * ready + [NodeState.UNMANAGED] * unmanaged
+
+
+def test_unready_halt_needs_both_bounds_strictly() -> None:
+    """3 of 6 runs on, 5 of 10 halts, 4 of 9 (44.4 %) runs on."""
+    assert unhealthy(_states(3, 3), 45, 3)[0] is False
+    assert unhealthy(_states(5, 5), 45, 3) == (True, 5, 10)
+    assert unhealthy(_states(4, 5), 45, 3)[0] is False
+
+
+def test_unmanaged_nodes_do_not_halt() -> None:
+    """Nodes outside all groups count neither way."""
+    assert unhealthy(_states(0, 10, unmanaged=8), 45, 3) == (False, 0, 10)
+
+
+def _allowed(budgets: tuple[Budget, ...], ready: int, reason: RemovalReason, leaving: int = 0) -> int:
+    ledger = BudgetLedger(budgets, ready, Counter({None: leaving}), NOW)
+    allowed = 0
+    while ledger.refuses(reason) is None and allowed < 1000:
+        ledger.take(reason)
+        allowed += 1
+    return allowed
+
+
+def test_budget_percent_rounds_up() -> None:
+    """10 % of 15 Ready nodes is 2."""
+    assert _allowed((Budget(percent=10),), 15, RemovalReason.EMPTY) == 2
+
+
+def test_the_most_restrictive_budget_wins() -> None:
+    """Of 20 % of 15 (3) and 1, the 1."""
+    assert _allowed((Budget(percent=20), Budget(nodes=1)), 15, RemovalReason.EMPTY) == 1
+
+
+def test_a_budget_covers_only_its_reasons() -> None:
+    """A budget for Underutilized leaves Empty to the other one."""
+    budgets = (Budget(nodes=10), Budget(nodes=1, reasons=(RemovalReason.UNDERUTILIZED,)))
+    assert _allowed(budgets, 15, RemovalReason.EMPTY) == 10
+    assert _allowed(budgets, 15, RemovalReason.UNDERUTILIZED) == 1
+
+
+def test_leaving_nodes_count_against_budgets() -> None:
+    """Budgets are concurrent: of 3, 2 are under way."""
+    assert _allowed((Budget(nodes=3),), 15, RemovalReason.EMPTY, leaving=2) == 1
+
+
+def test_without_budgets_the_cluster_autoscalers_parallelism_holds() -> None:
+    """10 at once, 1 of them drained."""
+    assert _allowed((), 100, RemovalReason.EMPTY) == 10
+    assert _allowed((), 100, RemovalReason.UNDERUTILIZED) == 1
+
+
+def test_a_scheduled_budget_binds_only_while_it_is_open() -> None:
+    """NOW is 2027-01-15T08:00:00Z: a window from 07:00 for two hours is open, one from 09:00 is not."""
+    opened = Budget(nodes=0, schedule="0 7 * * *", duration_seconds=7200)
+    closed = Budget(nodes=0, schedule="0 9 * * *", duration_seconds=7200)
+    assert _allowed((opened, Budget(nodes=2)), 15, RemovalReason.EMPTY) == 0
+    assert _allowed((closed, Budget(nodes=2)), 15, RemovalReason.EMPTY) == 2
+
+
+def test_amounts_in_words() -> None:
+    """Cores, binary sizes, durations and permille as people write them."""
+    assert [amount_text("cpu", value) for value in (7800, 4000, 50, 0)] == ["7.8", "4", "0.05", "0"]
+    assert [amount_text("memory", value) for value in (6 << 30, 1536 << 20, 500)] == ["6Gi", "1.5Gi", "500"]
+    assert [duration_text(value) for value in (0, 59, 600, 5400, 86_461)] == ["0s", "59s", "10m", "1h30m", "24h1m1s"]
+    assert [permille_text(value) for value in (562, 1000, 5)] == ["56.2%", "100%", "0.5%"]

@@ -1,0 +1,60 @@
+"""Which random clusters are compared, and what is compared of them."""
+
+from collections.abc import Iterator, Sequence
+from random import Random
+
+import msgspec
+
+from tests.differential.difference import Difference, differences
+from tests.differential.generator.cluster import FEATURES, generate
+from tests.differential.generator.draft import Object
+from tests.differential.oracle import Oracle
+from tests.differential.ours import fit
+from tests.differential.shrink import shrink
+
+# The features that are compared: all that the generator knows.
+COMPARED: tuple[str, ...] = tuple(FEATURES)
+
+
+class Trial(msgspec.Struct, frozen=True):
+    """One cluster: the seed and the features that make it."""
+
+    seed: int
+    features: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"seed {self.seed} with {', '.join(self.features)}"
+
+    def snapshot(self) -> Object:
+        """The cluster as a List."""
+        return generate(self.seed, self.features)
+
+
+def trials(count: int, seed: int, features: Sequence[str] = COMPARED) -> Iterator[Trial]:
+    """Each feature alone in turn, and between them mixtures: mostly of two to four, sometimes of all."""
+    random = Random(f"mixtures:{seed}")
+    for index in range(count):
+        if index % 2 == 0:
+            chosen = (features[index // 2 % len(features)],)
+        elif random.randrange(6) == 0:
+            chosen = tuple(features)
+        else:
+            chosen = tuple(sorted(random.sample(features, min(len(features), random.randint(2, 4)))))
+        yield Trial(seed + index, chosen)
+
+
+def compare(oracle: Oracle, snapshot: Object) -> list[Difference]:
+    """Where kube-scheduler's plugins and reconciler differ on one snapshot."""
+    return differences(oracle.ask(snapshot), fit(snapshot))
+
+
+def reproducer(oracle: Oracle, snapshot: Object, found: Difference) -> Object:
+    """A small snapshot that shows the same kind of difference for the same pod and node."""
+
+    def still(smaller: Object) -> bool:
+        try:
+            return any((one.pod, one.node, one.kind) == (found.pod, found.node, found.kind) for one in compare(oracle, smaller))
+        except RuntimeError:
+            return False
+
+    return shrink(snapshot, still)

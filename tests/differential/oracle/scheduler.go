@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+	configv1 "k8s.io/kube-scheduler/config/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config/scheme"
+	schedulercache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
+	"k8s.io/kubernetes/pkg/scheduler/backend/queue"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
+	"k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+)
+
+// scheduler is what kube-scheduler holds of one cluster, with one framework a filter plugin, so that no plugin's
+// rejection hides another's.
+type scheduler struct {
+	filters []filter
+	nodes   []fwk.NodeInfo
+	queue   *queue.PriorityQueue
+}
+
+type filter struct {
+	name      string
+	framework framework.Framework
+}
+
+// defaultProfile is the profile of a kube-scheduler started without configuration.
+func defaultProfile() (config.KubeSchedulerProfile, error) {
+	var versioned configv1.KubeSchedulerConfiguration
+	scheme.Scheme.Default(&versioned)
+	internal := config.KubeSchedulerConfiguration{}
+	if err := scheme.Scheme.Convert(&versioned, &internal, nil); err != nil {
+		return config.KubeSchedulerProfile{}, err
+	}
+	return internal.Profiles[0], nil
+}
+
+// alone is the profile with one plugin and the two that every profile must have.
+func alone(profile config.KubeSchedulerProfile, plugin string) *config.KubeSchedulerProfile {
+	enabled := []config.Plugin{}
+	for _, candidate := range profile.Plugins.MultiPoint.Enabled {
+		if slices.Contains([]string{names.PrioritySort, names.DefaultBinder, plugin}, candidate.Name) {
+			enabled = append(enabled, candidate)
+		}
+	}
+	return &config.KubeSchedulerProfile{
+		SchedulerName: profile.SchedulerName,
+		Plugins:       &config.Plugins{MultiPoint: config.PluginSet{Enabled: enabled}},
+		PluginConfig:  profile.PluginConfig,
+	}
+}
+
+func newScheduler(ctx context.Context, cluster *snapshot) (*scheduler, error) {
+	profile, err := defaultProfile()
+	if err != nil {
+		return nil, err
+	}
+	client := fake.NewSimpleClientset()
+	// The informers are never started: their stores are filled here, so that nothing runs behind our back.
+	factory := informers.NewSharedInformerFactory(client, 0)
+	if err := fill(factory, cluster); err != nil {
+		return nil, err
+	}
+	nodes := schedulercache.NewEmptySnapshot()
+	podCache := schedulercache.New(ctx, nil, false)
+	options := []runtime.Option{
+		runtime.WithClientSet(client),
+		runtime.WithInformerFactory(factory),
+		runtime.WithSnapshotSharedLister(nodes),
+		runtime.WithSharedCSIManager(nodevolumelimits.NewCSIManager(factory.Storage().V1().CSINodes().Lister())),
+		runtime.WithPodGroupManager(podCache),
+		runtime.WithPodNominator(nil),
+	}
+	registry := plugins.NewInTreeRegistry()
+	result := &scheduler{}
+	var gates []fwk.PreEnqueuePlugin
+	var less fwk.LessFunc
+	for _, plugin := range profile.Plugins.MultiPoint.Enabled {
+		if plugin.Name == names.DynamicResources || plugin.Name == names.DefaultPreemption {
+			continue
+		}
+		single, err := runtime.NewFramework(ctx, registry, alone(profile, plugin.Name), options...)
+		if err != nil {
+			return nil, fmt.Errorf("plugin %s: %w", plugin.Name, err)
+		}
+		less = single.QueueSortFunc()
+		gates = append(gates, single.PreEnqueuePlugins()...)
+		if single.HasFilterPlugins() {
+			result.filters = append(result.filters, filter{plugin.Name, single})
+		}
+	}
+	result.queue = newQueue(factory, less, profile.SchedulerName, gates)
+	for _, one := range result.filters {
+		one.framework.SetPodNominator(result.queue)
+	}
+	return result, result.load(ctx, podCache, nodes, cluster, profile.SchedulerName)
+}
+
+func newQueue(factory informers.SharedInformerFactory, less fwk.LessFunc, name string, gates []fwk.PreEnqueuePlugin) *queue.PriorityQueue {
+	byName := map[string]fwk.PreEnqueuePlugin{}
+	for _, gate := range gates {
+		byName[gate.Name()] = gate
+	}
+	return queue.NewPriorityQueue(less, factory,
+		queue.WithPodLister(factory.Core().V1().Pods().Lister()),
+		queue.WithPreEnqueuePluginMap(map[string]map[string]fwk.PreEnqueuePlugin{name: byName}))
+}
+
+// load tells cache and queue about the cluster as the scheduler's event handlers would: finished pods are not watched,
+// pods with a node go to the cache, pods without one to the queue when they name this scheduler.
+func (s *scheduler) load(
+	ctx context.Context, podCache schedulercache.Cache, nodes *schedulercache.Snapshot, cluster *snapshot, name string,
+) error {
+	logger := klog.FromContext(ctx)
+	for _, node := range cluster.nodes {
+		podCache.AddNode(logger, node)
+	}
+	for _, pod := range cluster.pods {
+		switch {
+		case finished(pod):
+		case pod.Spec.NodeName != "":
+			if err := podCache.AddPod(logger, pod); err != nil {
+				return err
+			}
+		case pod.Spec.SchedulerName == name:
+			s.queue.Add(ctx, pod)
+		}
+	}
+	if err := podCache.UpdateSnapshot(logger, nodes); err != nil {
+		return err
+	}
+	var err error
+	s.nodes, err = nodes.NodeInfos().List()
+	return err
+}
+
+func fill(factory informers.SharedInformerFactory, cluster *snapshot) error {
+	core, storage := factory.Core().V1(), factory.Storage().V1()
+	watched := slices.DeleteFunc(slices.Clone(cluster.pods), finished)
+	for _, err := range []error{
+		store(core.Nodes().Informer(), cluster.nodes),
+		store[*v1.Pod](core.Pods().Informer(), watched),
+		store(core.Namespaces().Informer(), cluster.namespaces),
+		store(core.PersistentVolumes().Informer(), cluster.volumes),
+		store(core.PersistentVolumeClaims().Informer(), cluster.claims),
+		store(storage.StorageClasses().Informer(), cluster.classes),
+		store(storage.CSINodes().Informer(), cluster.csiNodes),
+		store(storage.CSIDrivers().Informer(), cluster.csiDrivers),
+		store(storage.CSIStorageCapacities().Informer(), cluster.capacities),
+		store(storage.VolumeAttachments().Informer(), cluster.attachments),
+	} {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func store[T any](informer cache.SharedIndexInformer, objects []T) error {
+	for _, object := range objects {
+		if err := informer.GetIndexer().Add(object); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func filterPluginNames(ctx context.Context) ([]string, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	built, err := newScheduler(ctx, &snapshot{})
+	if err != nil {
+		return nil, err
+	}
+	found := []string{}
+	for _, one := range built.filters {
+		found = append(found, one.name)
+	}
+	slices.Sort(found)
+	return found, nil
+}

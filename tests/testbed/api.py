@@ -1,0 +1,133 @@
+"""A small client of the Kubernetes API for tests: JSON over a client certificate, errors as they come."""
+
+import base64
+import http.client
+import json
+import ssl
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+Object = dict[str, Any]
+
+_PLURALS = {
+    "Node": "nodes",
+    "Namespace": "namespaces",
+    "Pod": "pods",
+    "Deployment": "deployments",
+    "DaemonSet": "daemonsets",
+    "PersistentVolume": "persistentvolumes",
+    "PersistentVolumeClaim": "persistentvolumeclaims",
+    "StorageClass": "storageclasses",
+    "PriorityClass": "priorityclasses",
+    "PodDisruptionBudget": "poddisruptionbudgets",
+    "CustomResourceDefinition": "customresourcedefinitions",
+    "ConfigMap": "configmaps",
+    "CSINode": "csinodes",
+}
+
+
+class ApiError(Exception):
+    """An answer of 300 or more."""
+
+    def __init__(self, status: int, body: Object) -> None:
+        super().__init__(f"{status}: {body.get('message', body)}")
+        self.status = status
+        self.body = body
+
+
+class Api:
+    """One user's connection to an API server, read from a kubeconfig."""
+
+    def __init__(self, kubeconfig: Path) -> None:
+        config = yaml.safe_load(kubeconfig.read_text())
+        cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
+        self._host, _, port = cluster["server"].removeprefix("https://").partition(":")
+        self._port = int(port)
+        self._context = ssl.create_default_context(cadata=base64.b64decode(cluster["certificate-authority-data"]).decode())
+        with tempfile.NamedTemporaryFile() as pair:
+            pair.write(base64.b64decode(user["client-certificate-data"]) + base64.b64decode(user["client-key-data"]))
+            pair.flush()
+            self._context.load_cert_chain(pair.name)
+
+    def call(self, method: str, path: str, body: Object | None = None, content_type: str = "application/json") -> Any:
+        """One request. Raises ApiError, or OSError while nobody listens."""
+        connection = http.client.HTTPSConnection(self._host, self._port, context=self._context, timeout=30)
+        try:
+            headers = {"Accept": "application/json", "Content-Type": content_type, "User-Agent": "testbed"}
+            connection.request(method, path, None if body is None else json.dumps(body), headers)
+            response = connection.getresponse()
+            text = response.read()
+        finally:
+            connection.close()
+        if response.status >= 300:
+            raise ApiError(response.status, _json(text))
+        return _json(text)
+
+    def get(self, path: str) -> Any:
+        """GET a path."""
+        return self.call("GET", path)
+
+    def create(self, *objects: Object) -> list[Object]:
+        """Create objects in order; with their status where they carry one. Returns them as the server has them."""
+        made = []
+        for item in objects:
+            path = collection(item)
+            answer = self.call("POST", path, item)
+            if "status" in item:
+                answer = self.call(
+                    "PATCH",
+                    f"{path}/{item['metadata']['name']}/status",
+                    {"status": item["status"]},
+                    "application/merge-patch+json",
+                )
+            made.append(answer)
+        return made
+
+    def delete(self, item: Object) -> None:
+        """Delete an object at once."""
+        self.call("DELETE", f"{collection(item)}/{item['metadata']['name']}", {"gracePeriodSeconds": 0})
+
+    def ready(self) -> bool:
+        """Does the API server say that it is ready?"""
+        try:
+            self.get("/readyz")
+        except (ApiError, OSError):
+            return False
+        return True
+
+    def wait(self, path: str, holds: Callable[[list[Object]], bool], what: str, seconds: float = 60) -> list[Object]:
+        """The items of a list once `holds` does. Raises TimeoutError."""
+        deadline = time.monotonic() + seconds
+        while True:
+            items = list(self.items(path))
+            if holds(items):
+                return items
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{what} did not happen in {seconds:.0f} s")
+            time.sleep(0.05)
+
+    def items(self, path: str) -> Iterable[Object]:
+        """The items of a list, each with its kind."""
+        answer = self.get(path)
+        kind = answer["kind"].removesuffix("List")
+        return [{"apiVersion": answer["apiVersion"], "kind": kind} | item for item in answer["items"]]
+
+
+def collection(item: Object) -> str:
+    """The path of the collection that an object belongs to."""
+    group = item["apiVersion"]
+    top = f"/apis/{group}" if "/" in group else f"/api/{group}"
+    namespace = item["metadata"].get("namespace")
+    return f"{top}/{f'namespaces/{namespace}/' if namespace else ''}{_PLURALS[item['kind']]}"
+
+
+def _json(text: bytes) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return {"message": text.decode(errors="replace")}

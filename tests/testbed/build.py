@@ -1,0 +1,66 @@
+"""Programs built from the Go modules of this repository, once for each state of their sources."""
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from tests.testbed.cache import cache_directory, content_key, locked
+from tests.testbed.progress import step
+from tests.testbed.toolchain import NotAvailableError, go_binary, go_environment
+
+# A plain build of a Kubernetes program reports no version, which its own checks then refuse.
+KUBERNETES_VERSION = "v1.36.3"
+VERSION_FLAGS = " ".join(
+    f"-X k8s.io/component-base/version.{name}={value}"
+    for name, value in (
+        ("gitVersion", KUBERNETES_VERSION),
+        ("gitMajor", "1"),
+        ("gitMinor", "36"),
+        ("gitTreeState", "clean"),
+        ("gitCommit", "unknown"),
+    )
+)
+
+
+class GoProgram(msgspec.Struct, frozen=True):
+    """A program: its name, the directory of its module, the package to build (`.` or an import path) and linker flags."""
+
+    name: str
+    module: Path
+    package: str = "."
+    flags: str = ""
+
+    def sources(self) -> list[Path]:
+        """What a build depends on; the modules behind go.mod are pinned by go.sum."""
+        own = sorted(self.module.glob("*.go")) if self.package == "." else []
+        return [self.module / "go.mod", self.module / "go.sum", *own]
+
+
+def built(program: GoProgram) -> Path:
+    """The program's binary, built now or taken from the cache. Raises NotAvailableError."""
+    key = content_key(program.sources(), program.package, program.flags)
+    target = cache_directory() / f"{program.name}-{key}" / program.name
+    if target.exists():
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with locked(target.parent / ".lock"):
+        if not target.exists():
+            go = go_binary(program.module / "go.mod")
+            with step(f"building {program.name}"):
+                _run_go(go, program, target)
+    return target
+
+
+def _run_go(go: Path, program: GoProgram, target: Path) -> None:
+    partial = target.with_name(f"{target.name}.{os.getpid()}")
+    command: Sequence[str] = (
+        str(go), "build", "-ldflags", f"-s -w {program.flags}".strip(), "-o", str(partial), program.package,
+    )  # fmt: skip
+    done = subprocess.run(command, cwd=program.module, check=False, env=go_environment(), capture_output=True, text=True)
+    if done.returncode != 0:
+        last = "\n".join(done.stderr.strip().splitlines()[-5:])
+        raise NotAvailableError(f"{program.name} cannot be built with {go}:\n{last}")
+    partial.rename(target)

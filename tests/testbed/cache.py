@@ -1,0 +1,32 @@
+"""Where built components live between runs, outside the checkout, and how two processes share one build."""
+
+import fcntl
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+def cache_directory() -> Path:
+    """`$XDG_CACHE_HOME/nodegroup-reconciler`, made if need be."""
+    above = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    path = Path(above) / "nodegroup-reconciler"
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def content_key(files: Iterable[Path], *words: str) -> str:
+    """A short name for exactly these files (by name and content) and words."""
+    digest = hashlib.sha256("\0".join(words).encode())
+    for file in sorted(files, key=lambda path: path.name):
+        digest.update(f"\0{file.name}\0".encode() + file.read_bytes())
+    return digest.hexdigest()[:20]
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold an exclusive lock on a file, which is made; a second process waits."""
+    with path.open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield

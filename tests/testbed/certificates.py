@@ -1,0 +1,85 @@
+"""Keys and certificates of one control plane: a CA, the server's certificate, one client certificate a user."""
+
+import datetime
+import ipaddress
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+_BEFORE = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
+_AFTER = datetime.datetime(2100, 1, 1, tzinfo=datetime.UTC)
+
+
+class Authority:
+    """A certificate authority that writes PEM files into a directory: NAME.crt and NAME.key."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._key = ec.generate_private_key(ec.SECP256R1())
+        self._name = _subject("testbed-ca", "")
+        certificate = (
+            self._builder(self._name, self._key.public_key())
+            .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+            .sign(self._key, hashes.SHA256())
+        )
+        self.certificate = directory / "ca.crt"
+        self.certificate.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+
+    def server(self, name: str) -> tuple[Path, Path]:
+        """Certificate and key of a server on loopback."""
+        names = x509.SubjectAlternativeName([x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+        return self._issue(name, _subject(name, ""), ExtendedKeyUsageOID.SERVER_AUTH, names)
+
+    def client(self, user: str, group: str = "") -> tuple[Path, Path]:
+        """Certificate and key of an API user, in a group if one is given."""
+        return self._issue(user.replace(":", "-"), _subject(user, group), ExtendedKeyUsageOID.CLIENT_AUTH, None)
+
+    def _issue(
+        self, name: str, subject: x509.Name, usage: x509.ObjectIdentifier, names: x509.SubjectAlternativeName | None
+    ) -> tuple[Path, Path]:
+        key = ec.generate_private_key(ec.SECP256R1())
+        builder = self._builder(subject, key.public_key()).add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
+        if names is not None:
+            builder = builder.add_extension(names, critical=False)
+        certificate = builder.sign(self._key, hashes.SHA256())
+        paths = self._directory / f"{name}.crt", self._directory / f"{name}.key"
+        paths[0].write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+        _write_key(paths[1], key)
+        return paths
+
+    def _builder(self, subject: x509.Name, public_key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
+        return (
+            x509.CertificateBuilder()
+            .subject_name(subject)
+            .issuer_name(self._name)
+            .public_key(public_key)
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(_BEFORE)
+            .not_valid_after(_AFTER)
+        )
+
+
+def service_account_keys(directory: Path) -> tuple[Path, Path]:
+    """The public and private key for service account tokens (RSA: the only kind every version takes)."""
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    public, private = directory / "sa.pub", directory / "sa.key"
+    public.write_bytes(key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo))
+    _write_key(private, key)
+    return public, private
+
+
+def _subject(user: str, group: str) -> x509.Name:
+    names = [x509.NameAttribute(NameOID.COMMON_NAME, user)]
+    if group:
+        names.append(x509.NameAttribute(NameOID.ORGANIZATION_NAME, group))
+    return x509.Name(names)
+
+
+def _write_key(path: Path, key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey) -> None:
+    path.write_bytes(
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    )
+    path.chmod(0o600)

@@ -1,0 +1,69 @@
+"""Processes that never outlive the tests."""
+
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+# Asks the kernel for SIGKILL when the parent dies (prctl PR_SET_PDEATHSIG, kept over exec), then becomes the program. A
+# process of its own, because a hook between fork and exec is not safe in a process with threads.
+_DIE_WITH_PARENT = "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, 9); os.execv(sys.argv[1], sys.argv[1:])"
+
+
+class Process:
+    """A running program with its output in a file. It gets SIGKILL when this process dies, however that happens."""
+
+    def __init__(self, name: str, arguments: Sequence[str], directory: Path) -> None:
+        self.name = name
+        self.log = directory / f"{name}.log"
+        with self.log.open("ab") as output:
+            self._process = subprocess.Popen(
+                [sys.executable, "-S", "-E", "-c", _DIE_WITH_PARENT, *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd=directory,
+            )
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._process.pid
+
+    def wait_until(self, ready: Callable[[], bool], what: str, seconds: float = 60) -> None:
+        """Return when `ready` holds. Raises RuntimeError with the end of the log when the program ends or time is up."""
+        deadline = time.monotonic() + seconds
+        while not ready():
+            if self._process.poll() is not None:
+                raise RuntimeError(f"{self.name} ended with {self._process.returncode}:\n{self.tail()}")
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"{self.name}: {what} did not happen in {seconds:.0f} s:\n{self.tail()}")
+            time.sleep(0.02)
+
+    def stop(self, patience_seconds: float) -> None:
+        """SIGTERM, and SIGKILL when that did not end it in time."""
+        if self._process.poll() is None:
+            self._process.terminate()
+            try:
+                self._process.wait(patience_seconds)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+        self._process.wait()
+
+    def tail(self) -> str:
+        """The last lines of the log."""
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-15:])
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports of loopback that nobody listens on now, all different."""
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in sockets]
+    finally:
+        for one in sockets:
+            one.close()

@@ -1,0 +1,28 @@
+from tests.testbed.control_plane import FAKE_NODE, ControlPlane
+
+
+def test_a_pod_runs_on_a_fake_node(control_plane: ControlPlane) -> None:
+    """The scheduler binds a pod to a kwok node and kwok runs it."""
+    api = control_plane.api
+    node = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": "first", "annotations": FAKE_NODE},
+        "status": {"capacity": {"cpu": "4", "pods": "10"}, "allocatable": {"cpu": "4", "pods": "10"}},
+    }
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "one", "namespace": "default"},
+        "spec": {"containers": [{"name": "main", "image": "x"}]},
+    }
+    api.create(node)
+    api.wait("/api/v1/namespaces/default/serviceaccounts", bool, "the default service account")
+    api.create(pod)
+    (seen,) = api.wait(
+        "/api/v1/namespaces/default/pods", lambda pods: all(one["status"]["phase"] == "Running" for one in pods), "running"
+    )
+    assert seen["spec"]["nodeName"] == "first"
+    api.delete(pod)
+    api.wait("/api/v1/namespaces/default/pods", lambda pods: not pods, "deletion of the pod")
+    api.delete(node)

@@ -1,0 +1,36 @@
+"""Small values of a cluster by short calls, for tests."""
+
+from reconciler.cluster.node import Taint
+from reconciler.cluster.resources import Resources
+from reconciler.cluster.selector import LabelSelector, Requirement
+from reconciler.cluster.target import TargetKind, TargetRef
+from reconciler.policy.quantity import parse_quantity
+
+
+def amounts(cpu: str = "0", memory: str = "0", pods: int = 0, **extended: int) -> Resources:
+    """`amounts("500m", "1Gi")`; extended resources by keyword, `gpu` standing for nvidia.com/gpu."""
+    return Resources(
+        cpu_milli=parse_quantity(cpu, milli=True),
+        memory_bytes=parse_quantity(memory, milli=False),
+        pods=pods,
+        extended=tuple(
+            sorted(("nvidia.com/gpu" if name == "gpu" else name, amount) for name, amount in extended.items() if amount)
+        ),
+    )
+
+
+def machine_deployment(name: str, namespace: str = "prod") -> TargetRef:
+    """The ref of a MachineDeployment."""
+    return TargetRef(kind=TargetKind.MACHINE_DEPLOYMENT, namespace=namespace, name=name)
+
+
+def selector(**labels: str) -> LabelSelector:
+    """A selector by equal labels."""
+    return LabelSelector(tuple(Requirement(key, "In", (value,)) for key, value in sorted(labels.items())))
+
+
+def taint(text: str) -> Taint:
+    """`dedicated=gpu:NoSchedule`."""
+    pair, _, effect = text.rpartition(":")
+    key, _, value = pair.partition("=")
+    return Taint(key, value, effect)
