@@ -59,7 +59,7 @@ def command(ctx: click.Context, paths: tuple[Path, ...], output: str, *, strict:
         from reconciler.rendering.problems.github import render_github
 
         _write(render_github(tree.problems))
-    click.echo(summary_line(tree), err=True)
+    click.echo(summary_line(tree), err=output != "text")
     if any(strict or problem.severity is Severity.ERROR for problem in tree.problems):
         ctx.exit(EXIT_ERROR)
 

@@ -48,6 +48,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
 
 class _ListMeta(msgspec.Struct, rename="camel"):
     more: str = msgspec.field(default="", name="continue")
+    name: str = ""
 
 
 class _Envelope(msgspec.Struct, rename="camel"):
@@ -122,8 +123,9 @@ def _split(file: str, part: str, body: bytes) -> Iterator[Document]:
     if envelope.kind == "Status":
         raise SnapshotError(file, part, f"an answer of the API server instead of objects: {_status_message(body)}")
     if envelope.items is msgspec.UNSET:
-        if envelope.kind == "List":
-            raise SnapshotError(file, part, "a List without items: the capture is not complete")
+        # A custom kind may be called AllowList; an object has a name, a list has none.
+        if envelope.kind.endswith("List") and not (envelope.metadata and envelope.metadata.name):
+            raise SnapshotError(file, part, f"a {envelope.kind} without items: the capture is not complete")
         yield Document(
             file=file, part=part, api_version=envelope.api_version, kind=envelope.kind, items=[Raw(body)], is_list=False
         )

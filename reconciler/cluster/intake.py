@@ -99,10 +99,10 @@ class Intake:
                     file, "", f"the list of {kind} goes on (metadata.continue) and no file holds its end: capture it whole"
                 )
 
-    def contradiction(self, error: ContradictionError, name: str = "") -> SnapshotError:
+    def contradiction(self, error: ContradictionError) -> SnapshotError:
         """Two objects of one name that differ, as a message that names both places."""
-        file, item = self.sources.place(max(error.first, error.second), name)
-        other_file, other_item = self.sources.place(min(error.first, error.second), name)
+        file, item = self.sources.place(max(error.first, error.second), error.name)
+        other_file, other_item = self.sources.place(min(error.first, error.second), error.name)
         return SnapshotError(file, item, f"the same name with other content is in {other_file}, {other_item}")
 
     def _reader(self, document: Document) -> _Reader | None:

@@ -10,8 +10,9 @@ Key = tuple[str, str]
 class ContradictionError(Exception):
     """Two objects under one name that say different things; `first` and `second` are their sources."""
 
-    def __init__(self, first: int, second: int) -> None:
-        super().__init__(first, second)
+    def __init__(self, name: str, first: int, second: int) -> None:
+        super().__init__(name, first, second)
+        self.name = name
         self.first = first
         self.second = second
 
@@ -33,7 +34,7 @@ class Kept(Generic[_T]):
             self._items[key] = value
             self._sources[key] = source
         elif known != value:
-            raise ContradictionError(self._sources[key], source)
+            raise ContradictionError("/".join(part for part in key if part), self._sources[key], source)
 
     def by_key(self) -> dict[Key, _T]:
         """The objects by namespace and name, in the order of the names."""

@@ -139,7 +139,8 @@ class PodRows:
         for index in repeated:
             first, second = order[index - 1], order[index]
             if self._row(first) != self._row(second):
-                raise ContradictionError(self._source[first], self._source[second])
+                name = f"{self._namespace[first]}/{self._name[first]}"
+                raise ContradictionError(name, self._source[first], self._source[second])
         for index in reversed(repeated):
             del order[index]
         return order

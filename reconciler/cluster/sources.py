@@ -16,10 +16,10 @@ class Sources:
         self._documents.append((document.file, document.part, document.kind, document.offset, document.is_list))
         return (len(self._documents) - 1) << _SHIFT
 
-    def place(self, source: int, name: str = "") -> tuple[str, str]:
-        """File and item."""
+    def place(self, source: int, name: str) -> tuple[str, str]:
+        """File and item of an object called `name`."""
         file, part, kind, offset, is_list = self._documents[source >> _SHIFT]
         number = f"item {offset + (source & ((1 << _SHIFT) - 1))}" if is_list else ""
-        named = f"{kind} {name}".strip()
+        named = f"{kind} {name}"
         item = f"{number} ({named})" if number else named
         return file, f"{part}, {item}" if part else item

@@ -25,7 +25,7 @@ def actions(draft: Draft, judged: dict[int, Judged], policy_digest: str, release
         current = group.situation.current
         if group.judgement.ownership.state is OwnerState.ADOPTABLE:
             ownership = group.judgement.ownership
-            why = Adoption(manager=ownership.by, why="; ".join(ownership.evidence)).reason()
+            why = Adoption(manager=ownership.by, why=ownership.evidence[-1]).reason()
             adopt.append(_action(ActionKind.ADOPT, group, current, current, (), bound, why))
         if group.desired > current:
             why = _growth_reason(group)

@@ -14,7 +14,7 @@ from reconciler.decisions.halts import halts
 from reconciler.decisions.lines import cost, group_lines, node_lines, pod_lines
 from reconciler.decisions.membership import Membership
 from reconciler.decisions.memory import Memory
-from reconciler.decisions.ownership import Judgement, Terms, judge
+from reconciler.decisions.ownership import NO_OWNER, Judgement, Terms, judge
 from reconciler.decisions.problems import plan_problems
 from reconciler.decisions.remember import remember, settle
 from reconciler.decisions.scale_down import Removals
@@ -23,7 +23,7 @@ from reconciler.decisions.situation import group_situations, node_states
 from reconciler.decisions.work import Work
 from reconciler.plan.digest import with_digest
 from reconciler.plan.instant import instant_text
-from reconciler.plan.plan import Plan, PodOutcome
+from reconciler.plan.plan import OwnerState, Plan, PodOutcome
 from reconciler.plan.summary import summary
 from reconciler.policy.documents import PolicySet
 
@@ -146,5 +146,9 @@ def _held_why(group: EffectiveGroup, judgement: Judgement) -> str:
         return group.hold
     if not judgement.ours:
         ownership = judgement.ownership
-        return f"{ownership.by or ownership.state.value}: {'; '.join(ownership.evidence)}"
+        if ownership.state is OwnerState.UNKNOWN:
+            return f"its owner is unknown, {ownership.evidence[-1]}"
+        if ownership.by in NO_OWNER:
+            return ownership.evidence[0]
+        return f"{ownership.by} decides its replicas"
     return ""

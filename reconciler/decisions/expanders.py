@@ -28,7 +28,7 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
-    """The option taken, the expander that decided, and the scores it compared (`big 0.75`)."""
+    """The option taken, the expander that decided (empty: there was no other option), and the scores it compared (`big 0.75`)."""
 
     option: Option
     expander: str
@@ -41,7 +41,7 @@ def choose(options: list[Option], expanders: tuple[Expander, ...]) -> Choice:
     LeastCost needs a price for every option; where one is missing this choice falls back to LeastWaste and says so.
     """
     left = sorted(options, key=lambda option: option.group)
-    decided, compared = "the only choice", tuple[str, ...]()
+    decided, compared = "", tuple[str, ...]()
     for expander in expanders:
         if len(left) == 1:
             break
@@ -59,7 +59,7 @@ def choose(options: list[Option], expanders: tuple[Expander, ...]) -> Choice:
             )
         left = [option for option, score in zip(left, scores, strict=True) if score == best]
     if len(left) > 1:
-        decided = f"{decided}, then name" if compared else "name, all else being equal"
+        decided = f"{decided}, then name" if decided else "name, all else being equal"
     return Choice(option=left[0], expander=decided, compared=compared)
 
 

@@ -16,6 +16,8 @@ from reconciler.plan.plan import Ownership, OwnerState
 OUR_MANAGER = "nodegroup-reconciler"
 TOPOLOGY_MANAGER = "capi-topology"
 CLIENT_SIDE_APPLY = "kubectl-client-side-apply"
+# What stands in `by` where no owner but a state of the target holds it.
+NO_OWNER = ("deletion", "pause")
 # Managers under which a person's kubectl writes when it does not apply.
 HUMAN_MANAGERS = ("kubectl", "kubectl-edit", "kubectl-scale", "kubectl-patch", "kubectl-replace", "kubectl-create", "kubectl-set")
 # Managers of programs that write again and again: an Update of theirs is a declaration in all but name.
@@ -115,7 +117,7 @@ def _fields(evidence: OwnerEvidence, terms: Terms) -> tuple[OwnerState, str, tup
         )
     if declared:
         names = ", ".join(sorted({owner.manager for owner in declared}))
-        allowed = f"the policy's adoptFrom allows to take over from {names}"
+        allowed = "the policy's adoptFrom allows it"
         return OwnerState.ADOPTABLE, names, (*(_sentence(owner, evidence) for owner in declared), *tracking, allowed)
     if others:
         written = [owner.time_seconds or terms.first_seen_seconds for owner in others if owner.manager in HUMAN_MANAGERS]

@@ -152,7 +152,7 @@ def _option(draft: Draft, group: GroupDraft, queue: Queue) -> Option | None:
 def _commit(draft: Draft, queue: Queue, choice: Choice) -> None:
     group = draft.groups[choice.option.position]
     nodes = draft.grow(group, choice.option.shape, choice.option.nodes)
-    reason = NewNode(group=group.group.name, tier=group.group.tier or "-", expander=choice.expander).reason()
+    reason = NewNode(group=group.group.name, tier=group.group.tier, expander=choice.expander).reason()
     served = Served(outcome=PodOutcome.TRIGGERS_SCALE_UP, group=group.group.name, reasons=(reason,))
     for shape, ordinal, many in choice.option.bindings:
         draft.state.bind(shape, nodes[ordinal], many)

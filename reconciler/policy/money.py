@@ -17,7 +17,7 @@ def parse_money(text: str) -> int:
     """`text` in millionths of the currency. Raises `MoneyError`."""
     match = _MONEY.fullmatch(text)
     if match is None:
-        plain = re.fullmatch(r"[^[0-9].,-]*([0-9]+(?:[.,][0-9]+)?)[^[0-9].,]*", text)
+        plain = re.fullmatch(r"[^0-9.,-]*([0-9]+(?:[.,][0-9]+)?)[^0-9.,]*", text)
         number = plain[1].replace(",", ".") if plain else ""
         usable = bool(number and _MONEY.fullmatch(number))
         hint = f'write "{number}"; the currency is spec.currency of the policy' if usable else 'write a decimal such as "0.768"'

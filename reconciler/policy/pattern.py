@@ -38,7 +38,10 @@ def check_pattern(text: str) -> None:
             re.compile(text)
     except (re.error, OverflowError, RecursionError, Warning) as error:
         where = getattr(error, "pos", None) or 0
-        raise PatternError("BadRegex", f"{text!r} is no regular expression: {getattr(error, 'msg', error)}", where) from error
+        message = f"{text!r} is no regular expression: {getattr(error, 'msg', error)}"
+        raise PatternError(
+            "BadRegex", message, where, r"a character that is meant itself is written \(, \[, \*, \+, \?"
+        ) from error
     _check_cost(text)
 
 

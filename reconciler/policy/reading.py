@@ -8,7 +8,7 @@ from reconciler.policy.findings import Findings, Source
 from reconciler.policy.nodes import Mapping, Node, Scalar, Sequence, Spot, spot_of, spot_of_entry
 from reconciler.policy.place import Place
 from reconciler.policy.plain_scalar import Look, described, is_null, look_of, shown
-from reconciler.policy.suggestion import key_hint
+from reconciler.policy.suggestion import example_of, key_hint
 
 Values = dict[str, object]
 """Struct attributes -> values, nested; what `msgspec.convert` takes."""
@@ -17,7 +17,8 @@ Values = dict[str, object]
 class Reading:
     """One document being read. `entries` and `values` hold, by path, the spots of `key: value` and of the value alone."""
 
-    def __init__(self, source: Source, findings: Findings) -> None:
+    def __init__(self, kind: str, source: Source, findings: Findings) -> None:
+        self.kind = kind
         self.source = source
         self.findings = findings
         self.entries: dict[str, Spot] = {}
@@ -57,10 +58,8 @@ class Reading:
             child = field.child(key)
             if child is None:
                 if not self.findings.full(self.source.path):
-                    where = f" in {name_of(path)}" if path else ""
-                    self.fault(
-                        "UnknownField", key_node, join(path, key), f"there is no key {shown(key)}{where}", key_hint(key, field)
-                    )
+                    message = f"there is no key {shown(key)}" + (f" in {name_of(path)}" if path else "")
+                    self.fault("UnknownField", key_node, join(path, key), message, key_hint(key, field, self.kind))
                 continue
             if child.kind is Kind.OPAQUE:
                 continue
@@ -107,17 +106,12 @@ class Reading:
     def complete(self, field: Field, node: Mapping, path: str, result: Values, seen: dict[str, Node], *, report: bool) -> None:
         """Report missing and conflicting keys, and put harmless values where required ones are missing."""
         for child in field.children:
-            if not child.required:
-                continue
-            if child.yaml_key not in seen and report:
-                example = f"{child.yaml_key}: {child.examples[0]}" if child.examples and child.kind in _SHOWN else ""
+            if child.required and child.yaml_key not in seen and report:
                 missing = f"{name_of(path)}.{child.yaml_key}" if path not in ("", "spec") else child.yaml_key
-                hint = f"for example {example}" if example else child.description
+                hint = f"for example {example_of(child)}"
                 self.fault("MissingField", node, join(path, child.yaml_key), f"{missing} is missing", hint)
-            if child.attribute:
-                result.setdefault(child.attribute, self.placeholder(child))
-            elif child.children and child.yaml_key not in seen:
-                result |= {key: value for key, value in self.placeholders(child).items() if key not in result}
+        for attribute, value in self.placeholders(field).items():
+            result.setdefault(attribute, value)
         for names, needed in ((field.exactly_one_of, True), (field.at_most_one_of, False)):
             given = [name for name in names if name in seen]
             if names and needed and not given and report:
@@ -138,15 +132,13 @@ class Reading:
         return 0 if field.kind in (Kind.INTEGER, Kind.PERCENT, Kind.DURATION, Kind.INTEGER_OR_PERCENT) else ""
 
     def placeholders(self, field: Field) -> Values:
-        """Harmless values for the required children of an object that is missing."""
-        result: Values = {"provider": ""} if "provider" in {key for c in field.children for key, _ in c.constants} else {}
+        """Harmless values for all that an object must feed."""
+        result: Values = {}
         for child in field.children:
-            if child.constants and child.children and not child.required:
-                result |= {c.attribute: "" for c in child.children if c.required and c.attribute == "name"}
-            elif child.required and child.attribute:
+            if child.required and child.attribute:
                 result[child.attribute] = self.placeholder(child)
-            elif child.required and child.children:
-                result |= self.placeholders(child)
+            elif child.required or child.yaml_key in field.exactly_one_of:
+                result |= {key: "" for key, _ in child.constants} | self.placeholders(child)
         return result
 
     def read_list(self, field: Field, node: Node, path: str) -> tuple[object, ...] | None:
@@ -189,7 +181,7 @@ class Reading:
         if isinstance(node, Mapping) and not value.get("match_labels") and not value.get("match_expressions"):
             hint = "name at least one label under matchLabels, or remove the key"
             if not self.touched(path):
-                self.fault("EmptySelector", node, path, f"{name_of(path)} selects nothing: it has no requirement", hint)
+                self.fault("EmptySelector", node, path, f"{name_of(path)} has no requirement and would select everything", hint)
         expressions = value.get("match_expressions")
         for index, expression in enumerate(expressions if isinstance(expressions, tuple) else ()):
             operator, values = expression["operator"], expression.get("values", ())
@@ -221,7 +213,7 @@ class Reading:
             if isinstance(key_node, Scalar) and field.kind is not Kind.RESOURCE_MAP:
                 look = look_of(key_node)
                 if look in (Look.NULL, Look.BOOLEAN, Look.WORD_BOOLEAN):
-                    self.fault("AmbiguousText", key_node, path, f"the key {described(key_node)}", f'write "{key}":')
+                    self.fault("AmbiguousText", key_node, path, f"the key {key} is a {look.value}", f'write "{key}":')
             where = f"{path}.{key}"
             self.entries[where] = spot_of_entry(key_node, value_node)
             self.values[where] = spot_of(value_node)
@@ -233,16 +225,6 @@ class Reading:
     def read_opaque(self, field: Field, node: Node, path: str) -> None:
         """Nothing is read."""
 
-
-_SHOWN = frozenset(Kind) - {
-    Kind.OBJECT,
-    Kind.LIST,
-    Kind.TAINT_LIST,
-    Kind.SELECTOR,
-    Kind.LABEL_MAP,
-    Kind.RESOURCE_MAP,
-    Kind.STRING_MAP,
-}
 
 Reader = Callable[[Reading, Field, Node, str], object]
 _READERS: dict[Kind, Reader] = {

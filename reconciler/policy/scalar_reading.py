@@ -82,7 +82,7 @@ def _string(record: Recorder, field: Field, node: Node, path: str) -> str | None
         return None
     if field.pattern and not re.fullmatch(field.pattern, text):
         hint = f"for example {field.examples[0]}" if field.examples else ""
-        record.fault("BadFormat", node, path, f"{_name(path)} {shown(text)} has not the form that is expected", hint)
+        record.fault("BadFormat", node, path, f"{_name(path)} {shown(text)} has not the expected form", hint)
         return None
     return text
 
@@ -96,7 +96,10 @@ def _checked(fault_of: Callable[[str], str]) -> Callable[[Recorder, Field, Node,
         if not fault:
             return text
         code = "EmptyValue" if not text else "BadName"
-        record.fault(code, node, path, f"{_name(path)} {shown(text)} {fault}" if text else f"{_name(path)} {fault}")
+        better = re.sub(r"[^A-Za-z0-9.-]+", "-", text).strip("-.")
+        better = better if not fault_of(better) else better.lower()
+        hint = f"for example {better}" if better and not fault_of(better) else ""
+        record.fault(code, node, path, f"{_name(path)} {shown(text)} {fault}" if text else f"{_name(path)} {fault}", hint)
         return None
 
     return read
@@ -186,7 +189,11 @@ def _integer_or_percent(record: Recorder, field: Field, node: Node, path: str) -
 
 def _duration(record: Recorder, field: Field, node: Node, path: str) -> int | None:
     if isinstance(node, Scalar) and look_of(node) is Look.INTEGER:
-        hint = "write 0s" if node.text == "0" else f"a duration has a unit: {node.text}s, {node.text}m or {node.text}h"
+        hint = (
+            f"write {format_duration(field.minimum or 0)}"
+            if node.text == "0"
+            else f"a duration has a unit: {node.text}s, {node.text}m or {node.text}h"
+        )
         record.fault("BadDuration", node, path, f"{_name(path)} is the bare number {node.text}", hint)
         return None
     text = text_of(record, node, path)
@@ -248,7 +255,7 @@ def _time_zone(record: Recorder, field: Field, node: Node, path: str) -> str | N
     text = text_of(record, node, path)
     if text is None or text == field.default or text in zone_names():
         return text
-    best = near(text, zone_names()) or near(text, {name.rpartition("/")[2] for name in zone_names()})
+    best = near(text, zone_names(), 0.75) or near(text, {name.rpartition("/")[2] for name in zone_names()}, 0.75)
     full = best if best in zone_names() else next((n for n in sorted(zone_names()) if n.endswith("/" + best)), best)
     hint = f"did you mean {full}?" if best else "an IANA name such as Europe/Berlin"
     record.fault("UnknownTimeZone", node, path, f"{_name(path)} {shown(text)} is no time zone", hint)

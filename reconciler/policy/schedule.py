@@ -102,7 +102,8 @@ def _number(text: str, name: str, low: int, high: int, names: tuple[str, ...]) -
     if text in names:
         return names.index(text) + low
     if not text.isdigit():
-        raise ScheduleError(f"the {name} {text!r} is not understood", f"names are {names[0]} to {names[-1]}" if names else "")
+        hint = f"names are {names[0]} to {names[-1]}" if names else f"a number from {low} to {high}, *, a-b, */step or a list"
+        raise ScheduleError(f"the {name} {text!r} is not understood", hint)
     number = int(text)
     if not low <= number <= high:
         hint = "Sunday is 0" if name == "day of week" and number == 7 else f"{name} is {low} to {high}"

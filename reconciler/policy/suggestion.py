@@ -2,10 +2,10 @@
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 
-from reconciler.policy.fields import Field, document_kinds, walk
+from reconciler.policy.fields import Field, document_kind, document_kinds, walk
 
 
 def near(word: str, candidates: Iterable[str], cutoff: float = 0.6) -> str:
@@ -21,53 +21,80 @@ def choose(word: str, candidates: Iterable[str], limit: int = 12) -> str:
     best = near(word, known)
     if best:
         return f"did you mean {best}?"
+    if len(known) == 1:
+        return f"the only one is {known[0]}"
     return "one of " + ", ".join(known[:limit]) + (", …" if len(known) > limit else "")
 
 
-def key_hint(key: str, parent: Field) -> str:
-    """A hint for a key that `parent` does not have."""
+def key_hint(key: str, parent: Field, kind: str) -> str:
+    """A hint for a key that `parent`, in a document of `kind`, does not have."""
+    if parent.path.endswith("budgets[]") and key.lower().startswith("percent"):
+        return 'a share is written as nodes: "10%"'
     known = [child.yaml_key for child in parent.children if child.kind != "Opaque"]
     best = near(key, known, 0.75)
     if best:
         return f"did you mean {best}?"
-    elsewhere = _places_of_keys().get(key.lower(), ())
-    root = parent.path.split(".")[0].split("[")[0]
-    fitting = [path for path in elsewhere if path.split(".")[0] == root] or list(elsewhere)
-    if fitting:
-        return f"this key belongs to {' or '.join(path.rpartition('.')[0] or 'the document' for path in fitting[:2])}"
-    foreign = _foreign_names().get(re.sub(r"[^a-z]", "", key.lower()))
-    if foreign:
-        return f"the same setting is called {foreign} here"
+    letters = _letters(key)
+    for one in (kind, *(other.kind for other in document_kinds() if other.kind != kind)):
+        of = "" if one == kind else f" of a {one}"
+        parents = [path.rpartition(".")[0] or "the document" for path in _places_of_keys(one).get(key.lower(), ())]
+        if parents:
+            return f"this key belongs to {' or '.join(parents[:2])}{of}"
+        foreign = _foreign_names(one).get(letters)
+        if foreign:
+            return f"the same setting is called {foreign}{of} here"
     best = near(key, known)
     if best:
         return f"did you mean {best}?"
     return f"the keys here are {', '.join(known)}" if known else ""
 
 
+def example_of(field: Field) -> str:
+    """How a field is written, with what it needs: `policyRef: {name: prod}`."""
+    return f"{field.yaml_key}: {_example_value(field)}"
+
+
+def _example_value(field: Field) -> str:
+    if field.examples:
+        example = field.examples[0]
+        if isinstance(example, tuple):
+            return f"[{', '.join(example)}]"
+        return f"{{{example}}}" if field.kind in ("LabelMap", "ResourceMap", "StringMap") else str(example)
+    if field.item is not None:
+        return f"[{_example_value(field.item)}]"
+    needed = [child for child in field.children if child.required or child.yaml_key in field.exactly_one_of[:1]]
+    return f"{{{', '.join(example_of(child) for child in needed or field.children[:1])}}}" if field.children else "…"
+
+
 @cache
-def _places_of_keys() -> dict[str, tuple[str, ...]]:
+def _places_of_keys(kind: str) -> dict[str, tuple[str, ...]]:
+    """Key in lower case -> the paths in documents of `kind` that have it; those in `defaults` repeat the NodeGroup's."""
     found: dict[str, dict[str, None]] = {}
-    for kind in reversed(document_kinds()):
-        for field in walk(kind.root):
-            if field.yaml_key and field.kind != "Opaque" and "defaults" not in field.path:
-                found.setdefault(field.yaml_key.lower(), {})[field.path] = None
+    for field in _fields(kind):
+        if field.yaml_key and field.kind != "Opaque":
+            found.setdefault(field.yaml_key.lower(), {})[field.path] = None
     return {key: tuple(paths) for key, paths in found.items()}
 
 
 @cache
-def _foreign_names() -> dict[str, str]:
+def _foreign_names(kind: str) -> dict[str, str]:
     """The names of other autoscalers, letters only -> our path. The full name and its last part both count."""
     found: dict[str, str] = {}
-    for kind in reversed(document_kinds()):
-        for field in walk(kind.root):
-            if "defaults" in field.path:
-                continue
-            same = field.equivalents
-            for names in (same.cluster_autoscaler, same.openshift, same.cluster_api, same.auto_scaling_group):
-                for name in names.split(", "):
-                    whole = name.split("=")[0].split(" ")[-1]
-                    for part in (whole, re.split(r"[./]|autoscaling-options-", whole)[-1]):
-                        letters = re.sub(r"[^a-z]", "", part.lower())
-                        if letters:
-                            found.setdefault(letters, field.path)
+    for field in _fields(kind):
+        same = field.equivalents
+        for names in (same.cluster_autoscaler, same.openshift, same.cluster_api, same.auto_scaling_group):
+            for name in names.split(", "):
+                whole = name.split("=")[0].split(" ")[-1]
+                for part in (whole, re.split(r"[./]|autoscaling-options-", whole)[-1]):
+                    if _letters(part):
+                        found.setdefault(_letters(part), field.path)
     return found
+
+
+def _fields(kind: str) -> Iterator[Field]:
+    found = document_kind(kind)
+    return (field for field in walk(found.root) if ".defaults" not in field.path) if found else iter(())
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"[^a-z]", "", text.lower())

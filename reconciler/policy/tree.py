@@ -81,7 +81,7 @@ def _take(
         skipped[identity.other] = skipped.get(identity.other, 0) + 1
     if identity.kind is None:
         return
-    reading = Reading(source, findings)
+    reading = Reading(identity.kind.kind, source, findings)
     values = reading.read_object(identity.kind.root, node, "") or {}
     values["place"] = Place(source.path, node.line, node.column)
     values["places"] = reading.places()

@@ -94,7 +94,9 @@ class _Composer:
         self.documents = 0
 
     def fault(self, code: str, event: yaml.Event, message: str, hint: str = "") -> bool:
-        self.findings.add(code, self.source, Spot(*_place(event.start_mark)), message, hint)
+        line, column, end_line, end_column = _span(event)
+        width = end_column - column if end_line == line and isinstance(event, yaml.AliasEvent) else 1
+        self.findings.add(code, self.source, Spot(line, column, max(1, width)), message, hint)
         return False
 
     def take(self, event: yaml.Event) -> bool:

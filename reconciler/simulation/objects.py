@@ -20,7 +20,8 @@ _READY, _GATED = 1, 2
 
 
 class PodObject:
-    """One pod; changes over time, so no struct. Times are Unix seconds, 0 when absent."""
+    """One pod; changes over time, so no struct. Times are Unix seconds, 0 when absent. `replaces` is the key of the pod
+    whose place this one took when that was evicted or deleted."""
 
     __slots__ = (
         "created",
@@ -32,6 +33,7 @@ class PodObject:
         "nominated",
         "phase",
         "ready",
+        "replaces",
         "shape",
         "traits",
         "uid",
@@ -54,6 +56,7 @@ class PodObject:
         self.ready = False
         self.gated = False
         self.unknown_node = ""
+        self.replaces = ""
 
     @property
     def key(self) -> str:

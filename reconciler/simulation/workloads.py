@@ -1,6 +1,6 @@
 """Controllers of pods: they make pods again that were evicted, and follow the replicas that a scenario asks for."""
 
-from reconciler.cluster.pod import Owner, PodPhase, PodShape, PodTraits
+from reconciler.cluster.pod import PodPhase, PodShape, PodTraits
 from reconciler.simulation.objects import ClusterObjects, PodObject
 
 WorkloadKey = tuple[str, str, str]
@@ -141,7 +141,9 @@ class Workloads:
         if before is not None:
             workload.vacant.remove(before)
         shape, traits = (before.shape, before.traits) if before is not None else (workload.shape, workload.traits)
-        return PodObject(namespace, new_name, f"uid-{namespace}-{new_name}", shape, traits, now_seconds)
+        pod = PodObject(namespace, new_name, f"uid-{namespace}-{new_name}", shape, traits, now_seconds)
+        pod.replaces = before.key if before is not None else ""
+        return pod
 
     def _new_name(self, namespace: str, name: str) -> str:
         while True:
@@ -157,8 +159,3 @@ def _suffix(number: int) -> str:
         number, digit = divmod(number, len(_LETTERS))
         letters.append(_LETTERS[digit])
     return "".join(reversed(letters))
-
-
-def owner(kind: str, name: str) -> Owner:
-    """The owner reference that pods of a controller of this kind carry."""
-    return Owner({"Job": "batch", "ReplicationController": ""}.get(kind, "apps"), kind, name, f"uid-{name}")

@@ -29,10 +29,14 @@ def container(cpu: str | None = None, memory: str | None = None, name: str = "ma
     return {"name": name, "resources": {"requests": requests} if requests else {}, **rest}
 
 
-def pod(name: str = "web-1", namespace: str = "shop", *, meta: Object | None = None, status: Object | None = None, **spec: Any) -> Object:
+def pod(
+    name: str = "web-1", namespace: str = "shop", *, meta: Object | None = None, status: Object | None = None, **spec: Any
+) -> Object:
     """A pod; keyword arguments are fields of its spec."""
     spec.setdefault("containers", [container("100m", "64Mi")])
-    return obj("Pod", "v1", name, namespace, meta=meta or {}, spec=spec, status={"phase": "Pending"} if status is None else status)
+    return obj(
+        "Pod", "v1", name, namespace, meta=meta or {}, spec=spec, status={"phase": "Pending"} if status is None else status
+    )
 
 
 def node(name: str = "n1", cpu: str = "4", memory: str = "16Gi", **rest: Any) -> Object:
@@ -44,10 +48,14 @@ def node(name: str = "n1", cpu: str = "4", memory: str = "16Gi", **rest: Any) ->
     return obj("Node", "v1", name, meta=meta, spec=rest.pop("spec", {}), status=status)
 
 
-def scalable(kind: str = "MachineDeployment", name: str = "pool", *, annotations: dict[str, str] | None = None, **rest: Any) -> Object:
+def scalable(
+    kind: str = "MachineDeployment", name: str = "pool", *, annotations: dict[str, str] | None = None, **rest: Any
+) -> Object:
     """A MachineDeployment, MachineSet or MachinePool in namespace capi of cluster c1, whose replicas nobody owns."""
     meta = {"annotations": annotations or {}, "managedFields": MANAGED, **rest.pop("meta", {})}
-    template = rest.pop("template", {"spec": {"infrastructureRef": {"apiGroup": "infra.example.com", "kind": "XMachineTemplate", "name": "t"}}})
+    template = rest.pop(
+        "template", {"spec": {"infrastructureRef": {"apiGroup": "infra.example.com", "kind": "XMachineTemplate", "name": "t"}}}
+    )
     spec = {"clusterName": "c1", "replicas": 3, "template": template, **rest.pop("spec", {})}
     return obj(kind, f"{CAPI}/v1beta2", name, "capi", meta=meta, spec=spec, **rest)
 

@@ -27,7 +27,17 @@ def test_instants(text: str, seconds: int) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "now", "2026-11-21", "2026-11-21 00:16:41Z", "2026-11-21T00:16:41", "2025-02-29T00:00:00Z", "2026-11-21T24:00:00Z", "2026-11-21T00:60:00Z", "２026-11-21T00:16:41Z"],
+    [
+        "",
+        "now",
+        "2026-11-21",
+        "2026-11-21 00:16:41Z",
+        "2026-11-21T00:16:41",
+        "2025-02-29T00:00:00Z",
+        "2026-11-21T24:00:00Z",
+        "2026-11-21T00:60:00Z",
+        "２026-11-21T00:16:41Z",
+    ],
 )
 def test_no_instant(text: str) -> None:
     """Anything else is refused, naming the text."""
@@ -37,7 +47,16 @@ def test_no_instant(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("10m", 600), ("1h30m", 5400), ("10m0s", 600), ("0", 0), ("0s", 0), ("1.5s", Fraction(3, 2)), ("250ms", Fraction(1, 4)), ("-5s", -5)],
+    [
+        ("10m", 600),
+        ("1h30m", 5400),
+        ("10m0s", 600),
+        ("0", 0),
+        ("0s", 0),
+        ("1.5s", Fraction(3, 2)),
+        ("250ms", Fraction(1, 4)),
+        ("-5s", -5),
+    ],
 )
 def test_durations(text: str, seconds: Fraction) -> None:
     """Go durations, exact."""

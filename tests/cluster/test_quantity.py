@@ -62,7 +62,8 @@ def test_finer_than_a_billionth_is_a_billionth() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", " ", "abc", "1 ", " 1", "1KI", "1Kib", "1mm", ".", "+", "1e", "1e1.5", "0x10", "1_000", "١", "1,5", "--1", "NaN", "inf"]
+    "text",
+    ["", " ", "abc", "1 ", " 1", "1KI", "1Kib", "1mm", ".", "+", "1e", "1e1.5", "0x10", "1_000", "١", "1,5", "--1", "NaN", "inf"],
 )
 def test_no_quantity(text: str) -> None:
     """What the grammar does not know is refused, naming the text."""
@@ -113,5 +114,5 @@ def test_vector_cuts_what_is_too_large() -> None:
 
 def test_negative_amounts_are_refused() -> None:
     """Nobody has or asks for less than nothing."""
-    with pytest.raises(QuantityError, match="cpu: \"-1\" is negative"):
+    with pytest.raises(QuantityError, match='cpu: "-1" is negative'):
         quantity.nanos({"cpu": "-1"})

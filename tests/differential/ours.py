@@ -1,25 +1,22 @@
-"""What reconciler answers about a snapshot: the `fit` command, called in this process."""
+"""What reconciler answers about a snapshot, in the form of `reconciler fit -o json`."""
 
-import contextlib
-import io
 import json
-import tempfile
-from pathlib import Path
 from typing import Any
 
-from reconciler.cli.failure import guarded
-from reconciler.cli.main import cli
+from reconciler.cluster.snapshot import read_snapshot
+from reconciler.scheduling.fit import fit
 
 Object = dict[str, Any]
 
 
-def fit(snapshot: Object) -> Any:
-    """The answer of `reconciler fit -o json`. Raises RuntimeError with what it printed when it failed."""
-    with tempfile.TemporaryDirectory() as directory:
-        (Path(directory) / "cluster.json").write_text(json.dumps(snapshot))
-        out, err = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            code = guarded(cli, ["fit", "--cluster", directory, "-o", "json"])
-    if code != 0:
-        raise RuntimeError(f"reconciler fit ended with {code}: {err.getvalue().strip()}")
-    return json.loads(out.getvalue())
+def our_fit(snapshot: Object) -> Object:
+    """The verdicts of the functions behind the `fit` command; that the command prints the same is a test of its own."""
+    world = read_snapshot({"cluster.json": json.dumps(snapshot).encode()})
+    pods = []
+    for answer in fit(world):
+        nodes = []
+        for node in answer.nodes:
+            reasons = [rejection.plugin for rejection in node.rejections]
+            nodes.append({"node": node.node, "fits": not reasons, "reasons": reasons})
+        pods.append({"pod": answer.pod, "nodes": nodes})
+    return {"formatVersion": "1.0", "pods": pods}

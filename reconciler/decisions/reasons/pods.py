@@ -31,7 +31,11 @@ class NewNode(Because, frozen=True, kw_only=True):
     tier: str
     expander: str
 
-    template = "no node has room; {group} (tier {tier}) grows for it, chosen by {expander}"
+    def sentence(self) -> str:
+        """The group, and what chose it."""
+        group = f"{self.group} (tier {self.tier})" if self.tier else self.group
+        chosen = f"chosen by {self.expander}" if self.expander else "the only one that can now"
+        return f"no node has room; {group} grows for it, {chosen}"
 
 
 class NoGroupFits(Because, frozen=True, kw_only=True):

@@ -26,10 +26,8 @@ def check_limits(policy: Draft[NodeGroupPolicy], groups: tuple[Draft[NodeGroup],
                     findings, "LimitMinAboveMax", f"{path}.min.{resource}", message, "lower min or raise max", related=related
                 )
         _selects_nothing(policy, index, limit, groups, findings)
-        for resource, amount in limit.max:
-            if policy.sound(f"{path}.max.{resource}"):
-                _below_minimums(policy, index, limit, resource, amount, groups, findings)
-        if "nodes" in highest and limit.groups is None and limit.nodes is None and policy.sound(f"{path}.max"):
+        low = [r for r, amount in limit.max if _below_minimums(policy, index, limit, r, amount, groups, findings)]
+        if "nodes" in highest and "nodes" not in low and limit.groups is None and limit.nodes is None:
             _below_maximums(policy, index, limit.name, highest["nodes"], groups, findings)
     _prices(policy, groups, findings)
 
@@ -42,7 +40,7 @@ def _below_minimums(
     amount: int,
     groups: tuple[Draft[NodeGroup], ...],
     findings: Findings,
-) -> None:
+) -> bool:
     """An error where the sum of minimums alone is above the limit: some group could never reach its min."""
     total = 0
     related: list[tuple[Place, str]] = []
@@ -59,13 +57,14 @@ def _below_minimums(
         if each:
             related.append((low.level.place("size.min"), f"{group.document.name}: min {low.value}"))
     if total <= amount:
-        return
+        return False
     message = (
         f"limit {limit.name!r}: max {resource} {_text(resource, amount)} is below the sum of minimums, {_text(resource, total)}"
     )
     hint = f"raise it to {_text(resource, total)} or more, or lower the groups' min"
     path = f"spec.limits[{index}].max.{resource}"
     policy.report(findings, "LimitBelowMinimums", path, message, hint, related=tuple(related[:MAX_RELATED]))
+    return True
 
 
 def _below_maximums(
@@ -115,7 +114,7 @@ def _selects_nothing(
     if selector is None or policy.document.discovery or not groups or not policy.sound(path):
         return
     if not any(selects(selector, dict(group.document.labels), complete=True) for group in groups):
-        message = f"limit {limit.name!r} selects none of the {len(groups)} groups"
+        message = f"limit {limit.name!r} selects no group"
         policy.warn(findings, "SelectsNothing", path, message, "groups are selected by metadata.labels of their NodeGroup")
 
 

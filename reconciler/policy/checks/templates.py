@@ -26,7 +26,9 @@ def _labels(level: Level, findings: Findings) -> None:
         path = level.path("template.architecture")
         related = ((level.place(f"template.labels.{label}"), f"the label is {said}"),)
         message = f"architecture {template.architecture} contradicts the label {label}: {said}"
-        level.draft.report(findings, "ArchitectureMismatch", path, message, "remove the label", related=related)
+        level.draft.report(
+            findings, "ArchitectureMismatch", path, message, "change one of them, or remove the label", related=related
+        )
     if HOSTNAME_LABEL in labels:
         path = level.path(f"template.labels.{HOSTNAME_LABEL}")
         message = f"{HOSTNAME_LABEL} is the node's own name; every new node brings it"

@@ -35,7 +35,7 @@ def render_problem(problem: Problem, *, color: bool = False) -> str:
 
 def _cut(source: str, start: int, width: int) -> tuple[str, int, int]:
     """The shown part of a source line, and caret line in cells: blanks before it, carets."""
-    text = _visible(source.replace("\t", " "))
+    text = _visible(source.replace("\t", "→"))
     end = min(len(text), start + width)
     first = 0
     if _cells(text) > MAX_CELLS:

@@ -13,10 +13,6 @@ def add(draft: Draft) -> None:
             labels["pool"] = draft.random.choice(_POOLS)
         if draft.chance(70):
             labels["generation"] = draft.random.choice(("1", "7", "12", "007", "seven", "1.5"))
-        if draft.chance(10):
-            labels[HOSTNAME] = draft.random.choice(("other", "node-00"))
-        if draft.chance(5):
-            del labels[HOSTNAME]
     for pod in draft.some(draft.pods, 70):
         if draft.chance(40):
             pod["spec"]["nodeSelector"] = draft.random.choice(

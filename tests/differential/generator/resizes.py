@@ -7,8 +7,8 @@ _MEMORY = ("64Mi", "900Mi", "4Gi")
 
 
 def add(draft: Draft) -> None:
-    """Give pods on nodes, and a few pending ones, container and pod statuses that differ from their spec."""
-    for pod in draft.some(draft.bound, 60) + draft.some(draft.pending, 10):
+    """Give pods on nodes container and pod statuses that differ from their spec; only a kubelet writes those."""
+    for pod in draft.some(draft.bound, 60):
         _resize(draft, pod)
 
 

@@ -1,0 +1,46 @@
+"""`reconciler fit`: each pending pod alone against the cluster as it stands."""
+
+import sys
+from pathlib import Path
+
+import click
+
+
+@click.command("fit")
+@click.option(
+    "--cluster",
+    "cluster_path",
+    metavar="PATH",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="Snapshot file or directory (what `kubectl get … -o json` prints, or `reconciler snapshot` writes).",
+)
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Format.")
+def command(cluster_path: Path, output: str) -> int:
+    """For each pending pod and node, on its own: does it fit, and every scheduler plugin that says no.
+
+    Pods without a node that are neither terminating nor finished, those held back by scheduling gates included. Verdicts
+    are those of the filter plugins of kube-scheduler 1.36 in its default configuration.
+
+    \b
+    Examples:
+      reconciler fit --cluster snapshot/
+      reconciler fit --cluster snapshot/ -o json | jq '.pods[] | select(all(.nodes[]; .fits | not)).pod'
+    """
+    from reconciler.cli.cluster_files import load_world
+    from reconciler.cli.failure import EXIT_OK
+    from reconciler.cli.terminal import progress
+    from reconciler.rendering.fit import fit_json, fit_text
+    from reconciler.scheduling.fit import fit
+
+    with progress("reading cluster"):
+        world = load_world(cluster_path)
+    if output == "json":
+        stream = sys.stdout.buffer
+        for piece in fit_json(fit(world)):
+            stream.write(piece)
+        stream.flush()
+    else:
+        for line in fit_text(fit(world)):
+            click.echo(line)
+    return EXIT_OK

@@ -1,0 +1,44 @@
+"""What one turn of the loop did: each action with what became of it, and why nothing was done where nothing was."""
+
+from enum import StrEnum
+
+import msgspec
+
+from reconciler.plan.plan import Action, Plan
+from reconciler.providers.contract import RemovalProgress
+
+
+class ResultState(StrEnum):
+    """Done: written, or a removal that has begun. Skipped: not tried, `code` says why. Refused: tried and refused, which
+    is no fault. Failed: tried, and something broke."""
+
+    DONE = "Done"
+    SKIPPED = "Skipped"
+    REFUSED = "Refused"
+    FAILED = "Failed"
+
+
+class ActionResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One action of the plan and its end. Codes of skipped ones: Observe, Stale, Deferred, Held."""
+
+    action: Action
+    state: ResultState
+    code: str = ""
+    message: str = ""
+    generation: int = 0
+
+
+class LoopReport(msgspec.Struct, frozen=True, kw_only=True):
+    """One turn at `at_seconds`. `plan` None: nothing was decided, `unavailable` says why. `changed` is whether any write
+    was accepted or a removal ended."""
+
+    at_seconds: int
+    plan: Plan | None = None
+    results: tuple[ActionResult, ...] = ()
+    removals: tuple[RemovalProgress, ...] = ()
+    unavailable: str = ""
+
+    @property
+    def changed(self) -> bool:
+        """Whether the turn did anything."""
+        return any(result.state is ResultState.DONE for result in self.results)

@@ -1,0 +1,70 @@
+"""Before an action is done: is what it was judged on still so?"""
+
+import msgspec
+
+from reconciler.cluster.target import TargetFacts, TargetRef
+from reconciler.cluster.world import World
+from reconciler.plan.plan import Action, Bound
+
+
+class Revalidated(msgspec.Struct, frozen=True, kw_only=True):
+    """`moved` is empty when the action stands, with the bound to write under; else what has moved."""
+
+    target: TargetRef | None = None
+    bound: Bound | None = None
+    moved: str = ""
+
+
+def revalidate(action: Action, judged: World, fresh: World) -> Revalidated:
+    """Judge again with what a fresh view says.
+
+    Replicas and all ownership evidence must be what they were; a resourceVersion that moved for another reason (status,
+    an unrelated label) is taken over into the bound. For a removal the node must still be there, belong to the same
+    view of its pods (nothing new may have been bound to it) and not be leaving already.
+    """
+    facts = _facts(fresh, action.target)
+    if facts is None:
+        return Revalidated(moved=f"{action.target} is not there any more")
+    if (facts.replicas or 0) != action.bound.replicas:
+        return Revalidated(moved=f"{action.target} has {facts.replicas} replicas now, {action.bound.replicas} were judged")
+    if fresh is not judged:
+        before = _facts(judged, action.target)
+        if before is None or before.owner != facts.owner:
+            return Revalidated(moved=f"who owns the replicas of {action.target} has changed since they were judged")
+        for node in action.nodes:
+            moved = _node_moved(node, judged, fresh)
+            if moved:
+                return Revalidated(moved=moved)
+    return Revalidated(target=facts.ref, bound=msgspec.structs.replace(action.bound, resource_version=facts.resource_version))
+
+
+def _facts(world: World, target: str) -> TargetFacts | None:
+    return next((facts for facts in world.targets if str(facts.ref) == target), None)
+
+
+def _node_moved(name: str, judged: World, fresh: World) -> str:
+    now = _index(fresh, name)
+    if now is None:
+        return f"node {name} is not there any more"
+    if fresh.nodes[now].deleting:
+        return f"node {name} is being deleted already"
+    before = _index(judged, name)
+    known = _pods_on(judged, before) if before is not None else frozenset()
+    new = sorted(_pods_on(fresh, now) - known)
+    return f"{new[0]} was bound to node {name} after it was judged" if new else ""
+
+
+def _index(world: World, name: str) -> int | None:
+    return next((index for index, node in enumerate(world.nodes) if node.name == name), None)
+
+
+def _pods_on(world: World, node: int) -> frozenset[str]:
+    column, pods = world.pods.node, world.pods
+    found: list[str] = []
+    position = -1
+    while True:
+        try:
+            position = column.index(node, position + 1)
+        except ValueError:
+            return frozenset(found)
+        found.append(pods.key(position))

@@ -1,0 +1,68 @@
+"""The embedded cluster behind the same contract as real ones."""
+
+from reconciler.cluster.target import TargetRef
+from reconciler.cluster.world import World
+from reconciler.plan.plan import Bound
+from reconciler.providers.contract import RemovalProgress, RemovalState, ViewUnavailableError, WriteResult
+from reconciler.simulation.cluster import SimulatedCluster
+from reconciler.simulation.writes import SimulatedWrites, Written
+
+
+class SimulatedPort:
+    """A `ClusterPort` over a `SimulatedCluster`. The clock stands still while the loop thinks. `outage` makes the view
+    unavailable with that message."""
+
+    def __init__(self, cluster: SimulatedCluster, owner: str = "simulation") -> None:
+        self._cluster = cluster
+        self._writes = SimulatedWrites(cluster, owner)
+        self.outage = ""
+
+    def observe(self) -> World:
+        """The cluster as it is at this instant."""
+        if self.outage:
+            raise ViewUnavailableError(self.outage)
+        return self._cluster.world()
+
+    def now_seconds(self) -> int:
+        """The virtual clock."""
+        return self._cluster.now_seconds
+
+    def resize(self, target: TargetRef, replicas: int, bound: Bound) -> WriteResult:
+        """An apply that does not force."""
+        return _result(self._writes.resize(target, replicas, bound))
+
+    def adopt(self, target: TargetRef, replicas: int, bound: Bound) -> WriteResult:
+        """The field becomes ours with its value."""
+        return _result(self._writes.adopt(target, replicas, bound))
+
+    def release(self, target: TargetRef, bound: Bound) -> WriteResult:
+        """Our marks go."""
+        return _result(self._writes.release(target, bound))
+
+    def remove_node(self, target: TargetRef, node: str, replicas: int, bound: Bound) -> WriteResult:
+        """The drain begins; it goes on while virtual time passes."""
+        return _result(self._writes.remove_node(target, node, bound))
+
+    def continue_removals(self) -> tuple[RemovalProgress, ...]:
+        """Drains go on by themselves here; this only tells how far they are."""
+        ended = tuple(
+            RemovalProgress(
+                target=end.target,
+                node=end.node,
+                state=RemovalState.FAILED if end.code else RemovalState.FINISHED,
+                replicas=end.replicas,
+                generation=end.generation,
+                code=end.code,
+                message=end.message,
+            )
+            for end in self._writes.ended()
+        )
+        draining = tuple(
+            RemovalProgress(target=target, node=node, state=RemovalState.DRAINING, remaining=left, message=refusal)
+            for target, node, left, refusal in self._writes.draining()
+        )
+        return (*ended, *draining)
+
+
+def _result(written: Written) -> WriteResult:
+    return WriteResult(done=not written.code, code=written.code, message=written.message, generation=written.generation)

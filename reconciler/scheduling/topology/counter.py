@@ -1,0 +1,124 @@
+"""How many pods of some shapes are in each domain, kept current."""
+
+from collections.abc import Mapping
+
+from reconciler.scheduling.bindings import Bindings
+from reconciler.scheduling.topology.domains import NO_DOMAIN, DomainMap
+
+Ghosts = Mapping[tuple[int, int], int]
+
+
+class DomainCounter:
+    """Pods of `shapes` by domain, those on nodes that count; `total` is their sum."""
+
+    def __init__(self, bindings: Bindings, domains: DomainMap, shapes: frozenset[int]) -> None:
+        domains.sync()
+        self.domains = domains
+        self.total = 0
+        self.counts = [0] * len(domains.values)
+        domains.listen(self)
+        for shape, node, count in bindings.of(shapes):
+            self.change(shape, node, count)
+        for shape in sorted(shapes):
+            bindings.watch(shape, self)
+
+    def change(self, shape: int, node: int, count: int) -> None:
+        """See `Watcher`."""
+        domains = self.domains
+        if node >= len(domains.of):
+            domains.sync()
+        if domains.counts[node] and domains.of[node] != NO_DOMAIN:
+            self._add(domains.of[node], count)
+
+    def grown(self) -> None:
+        """See `DomainListener`."""
+        self.counts.append(0)
+
+    def opened(self, domain: int) -> None:
+        """See `DomainListener`."""
+
+    def shut(self, domain: int) -> None:
+        """See `DomainListener`."""
+
+    def filled(self) -> list[int]:
+        """Domains with at least one pod."""
+        return [domain for domain, count in enumerate(self.counts) if count > 0]
+
+    def _add(self, domain: int, count: int) -> None:
+        self.counts[domain] += count
+        self.total += count
+
+
+class LevelCounter(DomainCounter):
+    """A counter that also knows the smallest count of all domains that have a node that counts.
+
+    `ghosts` are pods by (shape, node) that are bound and do not count, because they terminate.
+    """
+
+    def __init__(self, bindings: Bindings, domains: DomainMap, shapes: frozenset[int], ghosts: Ghosts) -> None:
+        domains.sync()
+        self._ghosts = {place: count for place, count in ghosts.items() if place[0] in shapes}
+        self._seen: dict[tuple[int, int], int] = {}
+        self._open = 0
+        self._levels: dict[int, int] = {}
+        self._low = 0
+        for counting in domains.counting:
+            if counting:
+                self._open += 1
+        if self._open:
+            self._levels[0] = self._open
+        super().__init__(bindings, domains, shapes)
+
+    @property
+    def open_domains(self) -> int:
+        """Domains with a node that counts."""
+        return self._open
+
+    @property
+    def lowest(self) -> int:
+        """The smallest count of an open domain; 0 when there is none."""
+        return self._low if self._open else 0
+
+    def alone_at_lowest(self, domain: int) -> bool:
+        """Is this the only open domain with the smallest count?"""
+        return self.counts[domain] == self._low and self._levels.get(self._low) == 1
+
+    def change(self, shape: int, node: int, count: int) -> None:
+        """See `Watcher`."""
+        ghosts = self._ghosts.get((shape, node))
+        if ghosts:
+            before = self._seen.get((shape, node), 0)
+            self._seen[shape, node] = before + count
+            count = max(0, before + count - ghosts) - max(0, before - ghosts)
+        super().change(shape, node, count)
+
+    def opened(self, domain: int) -> None:
+        """See `DomainListener`."""
+        self._open += 1
+        self._enter(self.counts[domain])
+
+    def shut(self, domain: int) -> None:
+        """See `DomainListener`."""
+        self._open -= 1
+        self._leave(self.counts[domain])
+
+    def _add(self, domain: int, count: int) -> None:
+        before = self.counts[domain]
+        super()._add(domain, count)
+        if self.domains.counting[domain] and count:
+            self._enter(before + count)
+            self._leave(before)
+
+    def _enter(self, level: int) -> None:
+        self._levels[level] = self._levels.get(level, 0) + 1
+        if level < self._low or self._open == 1:
+            self._low = level
+
+    def _leave(self, level: int) -> None:
+        left = self._levels[level] - 1
+        if left:
+            self._levels[level] = left
+            return
+        del self._levels[level]
+        if level == self._low:
+            self._low = min(self._levels, default=0)

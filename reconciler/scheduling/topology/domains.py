@@ -1,0 +1,100 @@
+"""The nodes of a state by the value of one label: the domains of a topology key."""
+
+from array import array
+from collections.abc import Callable
+from typing import Protocol
+
+from reconciler.cluster.node import HOSTNAME_LABEL
+from reconciler.scheduling.nodes import NodeTable
+
+NO_DOMAIN = -1
+
+
+class DomainListener(Protocol):
+    """Something that holds a number a domain."""
+
+    def grown(self) -> None:
+        """One more domain, the last one."""
+
+    def opened(self, domain: int) -> None:
+        """The domain has its first node that counts."""
+
+    def shut(self, domain: int) -> None:
+        """The domain has lost its last node that counts."""
+
+
+class DomainMap:
+    """Domains by index, in order of first sight. Follows the node table: `sync` before reading, `drop_to` after an undo.
+
+    `of` is the domain of each node (`NO_DOMAIN` without the label), `missing` has 1 there, `counts` has 1 for nodes whose
+    pods count. `members` are all nodes of a domain, `counting` how many of them count.
+    """
+
+    def __init__(self, nodes: NodeTable, key: str, counts: Callable[[int], bool]) -> None:
+        self._nodes = nodes
+        self.key = key
+        self._counts_node = counts
+        self._index: dict[str, int] = {}
+        self.values: list[str] = []
+        self.members: list[list[int]] = []
+        self.counting: list[int] = []
+        self.of = array("i")
+        self.missing = bytearray()
+        self.counts = bytearray()
+        self._listeners: list[DomainListener] = []
+
+    def listen(self, listener: DomainListener) -> None:
+        """Tell the listener of changes from now on."""
+        self._listeners.append(listener)
+
+    @property
+    def singular(self) -> bool:
+        """Has no domain more than one node?"""
+        return len(self.values) >= len(self.of) - self.missing.count(1)
+
+    def sync(self) -> None:
+        """Take in nodes that were added to the table."""
+        nodes = self._nodes
+        for node in range(len(self.of), len(nodes)):
+            value = nodes.hostname(node) if self.key == HOSTNAME_LABEL else nodes.shapes[nodes.shape[node]].label(self.key)
+            counts = self._counts_node(node)
+            self.counts.append(counts)
+            if value is None:
+                self.of.append(NO_DOMAIN)
+                self.missing.append(1)
+                continue
+            domain = self._index.get(value, NO_DOMAIN)
+            if domain == NO_DOMAIN:
+                domain = self._add(value)
+            self.of.append(domain)
+            self.missing.append(0)
+            self.members[domain].append(node)
+            if counts:
+                self.counting[domain] += 1
+                if self.counting[domain] == 1:
+                    for listener in self._listeners:
+                        listener.opened(domain)
+
+    def drop_to(self, count: int) -> None:
+        """Forget nodes from index `count` on; domains keep their index even when they are empty."""
+        for node in range(len(self.of) - 1, count - 1, -1):
+            domain = self.of[node]
+            if domain != NO_DOMAIN:
+                self.members[domain].pop()
+                if self.counts[node]:
+                    self.counting[domain] -= 1
+                    if not self.counting[domain]:
+                        for listener in self._listeners:
+                            listener.shut(domain)
+        del self.of[count:]
+        del self.missing[count:]
+        del self.counts[count:]
+
+    def _add(self, value: str) -> int:
+        domain = self._index[value] = len(self.values)
+        self.values.append(value)
+        self.members.append([])
+        self.counting.append(0)
+        for listener in self._listeners:
+            listener.grown()
+        return domain

@@ -1,0 +1,85 @@
+"""snapshot.yaml."""
+
+import json
+
+import pytest
+
+from reconciler.cluster.snapshot import SnapshotError, read_snapshot
+from reconciler.cluster.world import World
+from tests.cluster.objects import node
+
+NODE = json.dumps(node()).encode()
+
+
+def read(text: str, name: str = "snapshot.yaml") -> World:
+    return read_snapshot({"node.json": NODE, name: text.encode()})
+
+
+def test_all_fields() -> None:
+    """Instant, name and kinds come from the manifest; a listed kind without items is captured and empty."""
+    world = read("formatVersion: '1.0'\ncapturedAt: '2026-11-21T00:16:41Z'\ncluster: prod\nkinds: [Node, Pod]\n")
+    assert (world.captured_seconds, world.name) == (1_795_220_201, "prod")
+    assert world.captured == ("Node", "Pod")
+    assert "Pod" not in world.not_captured
+
+
+def test_a_kind_with_items_is_captured_without_being_listed() -> None:
+    """What is there was captured, whatever the list of kinds says."""
+    assert "Node" in read("formatVersion: '1.0'\nkinds: [Pod]\n").captured
+
+
+def test_without_instant_the_objects_tell() -> None:
+    """A manifest without capturedAt leaves now to the objects."""
+    assert read("formatVersion: '1.2'").captured_seconds == read_snapshot({"node.json": NODE}).captured_seconds
+
+
+@pytest.mark.parametrize("version", ["1", "1.0", "'1.7'"])
+def test_known_major(version: str) -> None:
+    """Within a major version readers go on."""
+    assert read(f"formatVersion: {version}").nodes
+
+
+@pytest.mark.parametrize("version", ["2.0", "'0.9'", "10", "one"])
+def test_unknown_major_is_refused(version: str) -> None:
+    """Another major version is refused with the version and what is read."""
+    with pytest.raises(SnapshotError, match=r"snapshot\.yaml: formatVersion .*: this version reads 1\.x"):
+        read(f"formatVersion: {version}")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("cluster: prod", "formatVersion"),
+        ("formatVersion: '1.0'\ncapturedAt: yesterday", 'capturedAt: "yesterday" is no time'),
+        ("formatVersion: '1.0'\nkinds: Pod", "kinds: expected array | null, got str"),
+        ("formatVersion: '1.0'\nkinds: [1]", "kinds[0]: expected str, got int"),
+        ("", "0 documents instead of one"),
+        ("formatVersion: '1.0'\n---\nformatVersion: '1.0'", "2 documents instead of one"),
+        ("{", "no valid YAML"),
+    ],
+)
+def test_broken_manifest(text: str, message: str) -> None:
+    """A manifest that cannot be read is refused, naming it."""
+    with pytest.raises(SnapshotError) as refused:
+        read(text)
+    assert str(refused.value).startswith("snapshot.yaml: ")
+    assert message in str(refused.value)
+
+
+def test_manifest_of_a_folder() -> None:
+    """The two folders may have a manifest each; their kinds add up."""
+    manifest = b"formatVersion: '1.0'\ncluster: %s\nkinds: [%s]\n"
+    world = read_snapshot(
+        {
+            "workload/node.json": NODE,
+            "management/snapshot.yaml": manifest % (b"m", b"Machine"),
+            "workload/snapshot.yaml": manifest % (b"w", b"Pod"),
+        }
+    )
+    assert world.captured == ("Machine", "Node", "Pod")
+
+
+def test_a_deeper_file_of_that_name_is_no_manifest() -> None:
+    """Only the snapshot's own folders have one."""
+    with pytest.raises(SnapshotError, match=r"x/snapshot\.yaml"):
+        read("formatVersion: '1.0'", "x/snapshot.yaml")
