@@ -4,6 +4,7 @@ import msgspec
 
 from reconciler.cluster.world import World
 from reconciler.decisions.actions import actions, releases
+from reconciler.decisions.backoff import forget, note_failures
 from reconciler.decisions.candidates import look_at_nodes
 from reconciler.decisions.demand import pending_demand
 from reconciler.decisions.disruption import DisruptionLedger
@@ -19,17 +20,32 @@ from reconciler.decisions.problems import plan_problems
 from reconciler.decisions.remember import remember, settle
 from reconciler.decisions.scale_down import Removals
 from reconciler.decisions.scale_up import Queue, Served, explain_rest, fill_existing, grow_for, heal_minimums
-from reconciler.decisions.situation import group_situations, node_states
+from reconciler.decisions.situation import GroupSituation, group_situations, node_states
 from reconciler.decisions.work import Work
 from reconciler.plan.digest import with_digest
 from reconciler.plan.instant import instant_text
-from reconciler.plan.plan import OwnerState, Plan, PodOutcome
+from reconciler.plan.plan import NodeState, OwnerState, Plan, PodOutcome
 from reconciler.plan.summary import summary
 from reconciler.policy.documents import PolicySet
 
 __all__ = ["DEFAULT_WORK_BUDGET", "decide", "settle"]
 
 DEFAULT_WORK_BUDGET = 50_000_000
+
+
+class _View(msgspec.Struct, frozen=True):
+    """What is known before anything is decided, worked out once for all passes."""
+
+    world: World
+    policy: PolicySet
+    memory: Memory
+    now_seconds: int
+    work: Work
+    groups: tuple[EffectiveGroup, ...]
+    members: Membership
+    states: tuple[NodeState, ...]
+    situations: tuple[GroupSituation, ...]
+    judgements: tuple[Judgement, ...]
 
 
 class _Grown(msgspec.Struct, frozen=True):
@@ -48,11 +64,19 @@ def decide(
     groups, members = effective_view(world, policy, now_seconds)
     judgements = tuple(_judge(group, policy, memory, now_seconds) for group in groups)
     held = tuple(_held_why(group, judgement) for group, judgement in zip(groups, judgements, strict=True))
-    grown = _grow(world, policy, memory, now_seconds, work, groups, members, judgements, held)
+    resumed = frozenset(
+        group.name for group, why in zip(groups, held, strict=True) if group.name in memory.held_groups and not why
+    )
+    memory = forget(memory, groups, resumed, now_seconds)
+    states = node_states(world, groups, members, memory, now_seconds)
+    situations = group_situations(world, groups, members, states, now_seconds)
+    memory = note_failures(memory, groups, situations, now_seconds)
+    view = _View(world, policy, memory, now_seconds, work, groups, members, states, situations, judgements)
+    grown = _grow(view, held)
     draft = grown.draft
     wanted: dict[str, int] = {}
     if any(held):
-        free = _grow(world, policy, memory, now_seconds, work, groups, members, judgements, ("",) * len(groups))
+        free = _grow(view, ("",) * len(groups))
         wanted = {entry.group.name: entry.desired for entry in free.draft.groups}
     ledger = DisruptionLedger(world)
     halted = halts(draft)
@@ -85,34 +109,22 @@ def decide(
     return with_digest(plan), remember(draft, judged, memory)
 
 
-def _grow(
-    world: World,
-    policy: PolicySet,
-    memory: Memory,
-    now_seconds: int,
-    work: Work,
-    groups: tuple[EffectiveGroup, ...],
-    members: Membership,
-    judgements: tuple[Judgement, ...],
-    held: tuple[str, ...],
-) -> _Grown:
+def _grow(view: _View, held: tuple[str, ...]) -> _Grown:
     """Heal minimums, place pending pods, and grow for the rest, with the groups that `held` names left alone."""
-    states = node_states(world, groups, members, memory, now_seconds)
-    situations = group_situations(world, groups, members, states, now_seconds)
     draft = Draft(
-        world=world,
-        policy=policy.policy,
-        memory=memory,
-        now_seconds=now_seconds,
-        work=work,
+        world=view.world,
+        policy=view.policy.policy,
+        memory=view.memory,
+        now_seconds=view.now_seconds,
+        work=view.work,
         groups=tuple(
-            GroupDraft(position, group, situations[position], judgements[position], held[position])
-            for position, group in enumerate(groups)
+            GroupDraft(position, group, view.situations[position], view.judgements[position], held[position])
+            for position, group in enumerate(view.groups)
         ),
-        members=members,
-        states=states,
+        members=view.members,
+        states=view.states,
     )
-    demand = pending_demand(world, draft.state, policy.policy.pods, now_seconds)
+    demand = pending_demand(view.world, draft.state, view.policy.policy.pods, view.now_seconds)
     queue = Queue(demand.demands)
     queue.served.update({index: Served(outcome=outcome, reasons=(reason,)) for index, outcome, reason in demand.apart})
     draft.replace_leaving()
@@ -123,7 +135,7 @@ def _grow(
     waited_for = frozenset(
         entry.node for entry in queue.served.values() if entry.outcome is PodOutcome.FITS_EXISTING and entry.node
     )
-    by_name = {node.name: index for index, node in enumerate(world.nodes)}
+    by_name = {node.name: index for index, node in enumerate(view.world.nodes)}
     return _Grown(draft, queue.served, frozenset(by_name[name] for name in waited_for))
 
 

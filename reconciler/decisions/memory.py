@@ -30,7 +30,8 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     `unneeded_since`: node name -> first plan that saw it unneeded without a break. `known_groups`: target -> group name
     at the last decision (a name that vanishes is released, a new name on the same target keeps its timers, which are
     by node). `conflicts`: target -> how often our write was undone. `leaving`: node name -> when its removal began.
-    `foreign_since`: target -> when a write by somebody else that carries no time was first seen.
+    `foreign_since`: target -> when a write by somebody else that carries no time was first seen. `failed_machines`:
+    failures that have been counted already; `held_groups`: held at the last decision.
     """
 
     version: int = MEMORY_VERSION
@@ -41,6 +42,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     conflicts: Mapping[str, int] = {}
     leaving: Mapping[str, int] = {}
     foreign_since: Mapping[str, int] = {}
+    failed_machines: tuple[str, ...] = ()
     held_groups: tuple[str, ...] = ()
     last_added_seconds: int = 0
     last_removed_seconds: int = 0

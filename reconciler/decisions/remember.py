@@ -2,13 +2,11 @@
 
 import msgspec
 
+from reconciler.decisions.backoff import BackoffRule
 from reconciler.decisions.draft import Draft
-from reconciler.decisions.memory import BackoffState, LastWrite, Memory, Outcome
+from reconciler.decisions.memory import LastWrite, Memory, Outcome
 from reconciler.decisions.scale_down import Judged
 from reconciler.plan.plan import ActionKind
-
-# Back-off of a group whose write failed, where no group is at hand to say otherwise (the policy's built-in values).
-_INITIAL_SECONDS, _MAX_SECONDS, _RESET_SECONDS = 300, 1800, 10800
 
 
 def remember(draft: Draft, judged: dict[int, Judged], memory: Memory) -> Memory:
@@ -32,9 +30,6 @@ def remember(draft: Draft, judged: dict[int, Judged], memory: Memory) -> Memory:
         known_groups=dict(sorted({**released, **known}.items())) if draft.groups else memory.known_groups,
         leaving={name: since for name, since in memory.leaving.items() if name in names},
         foreign_since=dict(sorted(foreign.items())),
-        backoffs={
-            name: state for name, state in memory.backoffs.items() if draft.now_seconds - state.failed_seconds < _RESET_SECONDS
-        },
         held_groups=tuple(sorted(group.group.name for group in draft.groups if group.held_why)),
     )
 
@@ -71,16 +66,8 @@ def _settled(memory: Memory, outcome: Outcome) -> Memory:
 
 
 def _failed(memory: Memory, outcome: Outcome) -> Memory:
-    """A failure backs the group off: 5 minutes, doubled with each further one up to 30, forgotten after 3 hours."""
-    before = memory.backoffs.get(outcome.group)
-    failures = before.failures + 1 if before is not None else 1
-    wait = min(_INITIAL_SECONDS * 2 ** (failures - 1), _MAX_SECONDS)
-    state = BackoffState(
-        failures=failures,
-        failed_seconds=outcome.at_seconds,
-        until_seconds=outcome.at_seconds + wait,
-        reason=outcome.message,
-    )
+    """A failed write backs the group off by the built-in rule: its own one is not at hand here."""
+    state = BackoffRule().after(memory.backoffs.get(outcome.group), outcome.at_seconds, outcome.message)
     return msgspec.structs.replace(
         memory, backoffs={**memory.backoffs, outcome.group: state}, last_failed_seconds=outcome.at_seconds
     )

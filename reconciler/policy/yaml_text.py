@@ -5,6 +5,7 @@ expansion are bounded before any tree exists. Texts that libyaml and the pure pa
 """
 
 import re
+from typing import TypeAlias
 
 import yaml
 
@@ -22,7 +23,8 @@ _FORBIDDEN = re.compile(
     "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
     "|[\u202a-\u202e\u2066-\u2069]"  # direction overrides make a reviewer see another text than the parser reads
 )
-_LOADER: type[yaml.CSafeLoader] | type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+Loader: TypeAlias = type[yaml.CSafeLoader] | type[yaml.SafeLoader]
+LOADER: Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def read_source(path: str, data: bytes, findings: Findings) -> tuple[Source, str] | None:
@@ -67,12 +69,12 @@ class _Frame:
         self.items: list[Node] = []
 
 
-def compose_documents(source: Source, text: str, findings: Findings) -> list[Node]:
+def compose_documents(source: Source, text: str, findings: Findings, *, loader: Loader = LOADER) -> list[Node]:
     """The documents of one text, empty ones left out. After a fault the documents before it are still returned."""
     documents: list[Node] = []
     composer = _Composer(source, findings, documents)
     try:
-        for event in yaml.parse(text, Loader=_LOADER):
+        for event in yaml.parse(text, Loader=loader):
             if not composer.take(event):
                 break
     except yaml.YAMLError as error:

@@ -17,6 +17,9 @@ STAY_PENDING = (PodOutcome.UNPLACEABLE, PodOutcome.NOT_MODELLED, PodOutcome.DELA
 _HELD_CODE = "GroupHeld"
 _COMMIT = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 _OUTCOMES = {
+    PodOutcome.FITS_EXISTING: "a node that is there has room",
+    PodOutcome.FITS_UPCOMING: "an upcoming node will have room",
+    PodOutcome.TRIGGERS_SCALE_UP: "a new node will take it",
     PodOutcome.UNPLACEABLE: "cannot be placed",
     PodOutcome.NOT_MODELLED: "not modelled, never a reason to buy",
     PodOutcome.DELAYED: "delayed",
@@ -86,10 +89,15 @@ def action_words(action: Action) -> str:
             return f"{action.group}: release {action.target} at {count(action.to, 'replica')}"
 
 
+def outcome_words(outcome: PodOutcome) -> str:
+    """The outcome in words."""
+    return _OUTCOMES[outcome]
+
+
 def pods_words(lot: AlikePods) -> str:
     """`batch/giant-*: 40 pods, cannot be placed`."""
     pods = f"{lot.label}: {count(len(lot.pods), 'pod')}, " if len(lot.pods) > 1 else f"{lot.label}: "
-    return pods + _OUTCOMES.get(lot.outcome, lot.outcome)
+    return pods + _OUTCOMES[lot.outcome]
 
 
 def placed_words(plan: Plan) -> str:

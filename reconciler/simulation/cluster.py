@@ -143,8 +143,16 @@ class SimulatedCluster:
                 after=stored.replicas or 0,
             )
             self.machines.resized(facts.ref)
+            self._follow_above(stored)
         self._put_back(stored)
         return stored
+
+    def _follow_above(self, facts: TargetFacts) -> None:
+        """A MachineSet gets the replicas of the MachineDeployment that controls it."""
+        below = [other for other in self.objects.targets.values() if other.owner.controller == _plain_text(facts.ref)]
+        if len(below) == 1:
+            replaced = msgspec.structs.replace(below[0], replicas=facts.replicas, generation=below[0].generation + 1)
+            self.objects.targets[replaced.ref] = replaced
 
     def _put_back(self, facts: TargetFacts) -> None:
         """A topology that declares replicas undoes what others write, by a forced apply, in about a second."""
@@ -230,3 +238,8 @@ class SimulatedCluster:
         """The policy changed: new nodes follow its templates from now on."""
         groups, _ = effective_view(self.world(), policy, self.now_seconds)
         self.machines.templates.update({group.target: group.template for group in groups if group.template is not None})
+
+
+def _plain_text(ref: TargetRef) -> str:
+    """How the facts of a MachineSet name the MachineDeployment above it."""
+    return f"{ref.kind.value} {ref.namespace}/{ref.name}"

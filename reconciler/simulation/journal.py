@@ -16,6 +16,7 @@ class Happened(StrEnum):
     NODE_JOINED = "NodeJoined"
     NODE_GONE = "NodeGone"
     NODE_CHANGED = "NodeChanged"
+    DEVICES_SHOWN = "DevicesShown"
     MACHINE_FAILED = "MachineFailed"
     REMOVAL_BEGAN = "RemovalBegan"
     REMOVAL_FAILED = "RemovalFailed"

@@ -179,7 +179,7 @@ class Machines:
         shape = self._objects.shape_of(node)
         fresh = msgspec.structs.replace(shape, capacity=template.capacity, allocatable=template.allocatable)
         self._objects.change_node(node, node_shape=fresh)
-        self._journal.add(self._agenda.now_seconds, Happened.NODE_CHANGED, node.name, detail="shows its devices")
+        self._journal.add(self._agenda.now_seconds, Happened.DEVICES_SHOWN, node.name)
 
     def _add_daemons(self, node: NodeObject, template: NodeShape) -> None:
         for daemon in self._daemons(node.value.shape, template):

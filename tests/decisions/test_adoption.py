@@ -1,5 +1,7 @@
 """Taking over, letting go, and what is remembered."""
 
+import msgspec
+
 from reconciler.cluster.target import FieldOwner, OwnerEvidence
 from reconciler.decisions.decide import decide, settle
 from reconciler.decisions.memory import Memory, Outcome
@@ -111,11 +113,15 @@ def test_a_topology_declared_group_is_held_with_its_evidence() -> None:
 
 
 def test_failures_back_off_by_doubling() -> None:
-    """5, 10, 20, 30, 30 minutes."""
+    """5, 10, 20, 30, 30 minutes, each failure as soon as the wait before is over; during a wait nothing is added."""
     memory = Memory()
     waits = []
+    at = NOW
     for _ in range(5):
-        failed = Outcome(kind="Resize", group="spot", target="x", to=3, done=False, code="Failed", at_seconds=NOW)
+        failed = Outcome(kind="Resize", group="spot", target="x", to=3, done=False, code="Failed", at_seconds=at)
         memory = settle(memory, (failed,))
-        waits.append(memory.backoffs["spot"].until_seconds - NOW)
+        again = settle(memory, (msgspec.structs.replace(failed, at_seconds=at + 1),))
+        assert again.backoffs == memory.backoffs
+        waits.append(memory.backoffs["spot"].until_seconds - at)
+        at = memory.backoffs["spot"].until_seconds
     assert waits == [300, 600, 1200, 1800, 1800]

@@ -1,6 +1,7 @@
 """Pending pods and minimums -> new nodes."""
 
 from reconciler.cluster.resources import Resources
+from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import BackoffState, Memory
 from reconciler.plan.plan import ActionKind, PodOutcome
 from reconciler.policy.documents import Expander, Hold, Limit, Pace, PodRules, Selector, Template, Tier
@@ -50,16 +51,18 @@ def test_upcoming_nodes_count_once() -> None:
 
 
 def test_a_machine_that_never_became_a_node_is_not_waited_for() -> None:
-    """After maxNodeProvisionTime the missing node is reported and its pods buy another one."""
+    """After maxNodeProvisionTime the missing node is reported; after the back-off its pods buy another one."""
     cluster = ClusterBuilder()
     cluster.group("general", nodes=1, replicas=2)
     ref = cluster.world().targets[0].ref
     cluster.machine("general-late", ref, created=NOW - 900)
     cluster.pods("full", 1, cpu="4", on="general-1")
     cluster.pods("web", 1, cpu="2")
-    plan = plan_of(cluster.world(), policy(node_group("general")))
-    assert group(plan, "general").desired == 3
+    plan, memory = decide(cluster.world(), policy(node_group("general")), Memory(), NOW)
+    assert group(plan, "general").desired == 2
     assert "MachinesFailed" in codes(group(plan, "general"))
+    plan, _ = decide(cluster.world(), policy(node_group("general")), memory, NOW + 300)
+    assert group(plan, "general").desired == 3
 
 
 def test_below_min_is_healed_in_one_write() -> None:
@@ -268,3 +271,32 @@ def test_resources_add_up() -> None:
     one = Resources.of({"cpu": 1500, "memory": 3, "example.com/x": 2})
     assert one.plus(one, 2) == Resources.of({"cpu": 4500, "memory": 9, "example.com/x": 6})
     assert one.plus(one, -1) == Resources()
+
+
+def test_a_failed_machine_backs_its_group_off_and_the_next_tier_serves() -> None:
+    """Spot is out of stock: the failure backs it off for five minutes at once, and on-demand grows instead."""
+    cluster = ClusterBuilder()
+    cluster.group("spot", nodes=0, replicas=1)
+    cluster.machine("spot-1", cluster.world().targets[0].ref, failed="InsufficientInstanceCapacity")
+    cluster.group("dear", nodes=0)
+    cluster.pods("web", 1, cpu="4")
+    rules = policy(node_group("spot", tier="spot"), node_group("dear", tier="od"), tiers=(Tier(name="spot"), Tier(name="od")))
+    plan, memory = decide(cluster.world(), rules, Memory(), NOW)
+    assert (group(plan, "spot").desired, group(plan, "dear").desired) == (1, 1)
+    assert memory.backoffs["spot"].until_seconds == NOW + 300
+    assert memory.backoffs["spot"].reason == "InsufficientInstanceCapacity"
+    _, later = decide(cluster.world(), rules, memory, NOW + 60)
+    assert later.backoffs["spot"] == memory.backoffs["spot"]
+
+
+def test_the_end_of_a_hold_starts_back_offs_afresh() -> None:
+    """Held with a back-off, then released: the group may grow at once."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=0)
+    cluster.pods("web", 1, cpu="4")
+    memory = Memory(backoffs={"general": BackoffState(failures=4, failed_seconds=NOW - 60, until_seconds=NOW + 1740)})
+    _, memory = decide(cluster.world(), policy(node_group("general", hold=Hold(reason="x"))), memory, NOW)
+    assert "general" in memory.backoffs
+    plan, memory = decide(cluster.world(), policy(node_group("general")), memory, NOW + 10)
+    assert group(plan, "general").desired == 1
+    assert not memory.backoffs

@@ -5,7 +5,7 @@ Every app has a pool of nodes to itself, so that the number of its pods that fin
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -13,7 +13,6 @@ from reconciler.cluster.snapshot import read_snapshot
 from reconciler.cluster.world import World
 from reconciler.scheduling.fit import fit
 from reconciler.scheduling.state import SchedulingState
-from tests.testbed.api import Api
 from tests.testbed.capture import captured
 from tests.testbed.control_plane import FAKE_NODE, ControlPlane
 
@@ -90,15 +89,28 @@ _PODS = [
 WAITING = {"cpu": 2, "gpu": 1, "intolerant": 2, "ports": 1, "slots": 2, "apart": 1, "spread": 3}
 
 
-@pytest.fixture
-def scene(control_plane: ControlPlane) -> Iterator[Api]:
-    """Ready nodes and gated pods, all gone afterwards."""
+class Outcome(NamedTuple):
+    """What we could not place, app by app; the pods after kube-scheduler's decisions; the cluster as it then stands."""
+
+    ours: Counter[str]
+    pods: list[Object]
+    settled: World
+
+
+@pytest.fixture(scope="module")
+def outcome(control_plane: ControlPlane) -> Iterator[Outcome]:
+    """Ready nodes and gated pods; we place them on paper, then the gates open and kube-scheduler places them."""
     api = control_plane.api
     api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}, *_NODES)
     api.wait(f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts", bool, "the default service account")
     api.wait("/api/v1/nodes?labelSelector=pool", lambda nodes: all(map(_usable, nodes)), "all nodes being ready")
     api.create(*_PODS)
-    yield api
+    ours = _waiting_on_paper(read_snapshot(captured(api)))
+    for pod in _PODS:
+        path = f"{PODS}/{pod['metadata']['name']}"
+        api.call("PATCH", path, {"spec": {"schedulingGates": None}}, "application/merge-patch+json")
+    pods = api.wait(PODS, _decided, "a decision about every pod")
+    yield Outcome(ours, pods, read_snapshot(captured(api)))
     for item in (*_PODS, *_NODES):
         api.delete(item)
     api.wait(PODS, lambda pods: not pods, "deletion of the pods")
@@ -111,12 +123,6 @@ def _usable(node: Object) -> bool:
     return conditions.get("Ready") == "True" and taints <= {"dedicated"}
 
 
-def _open_gates(api: Api) -> None:
-    for pod in _PODS:
-        gone = {"spec": {"schedulingGates": []}}
-        api.call("PATCH", f"{PODS}/{pod['metadata']['name']}", gone, "application/strategic-merge-patch+json")
-
-
 def _decided(pods: list[Object]) -> bool:
     def one(pod: Object) -> bool:
         conditions = pod["status"].get("conditions", ())
@@ -126,7 +132,7 @@ def _decided(pods: list[Object]) -> bool:
     return all(map(one, pods))
 
 
-def _placed_by_us(world: World) -> Counter[str]:
+def _waiting_on_paper(world: World) -> Counter[str]:
     """How many pods of each app stay pending when we place them one after the other, by name."""
     state = SchedulingState(world)
     left: Counter[str] = Counter()
@@ -136,20 +142,15 @@ def _placed_by_us(world: World) -> Counter[str]:
     return left
 
 
-def test_the_same_pods_stay_pending(scene: Api) -> None:
+def test_the_same_pods_stay_pending(outcome: Outcome) -> None:
     """What we cannot place is what kube-scheduler cannot place, app by app, and as many as arithmetic says."""
-    ours = _placed_by_us(read_snapshot(captured(scene)))
-    _open_gates(scene)
-    pods = scene.wait(PODS, _decided, "a decision about every pod")
-    theirs = Counter(pod["metadata"]["labels"]["app"] for pod in pods if "nodeName" not in pod["spec"])
+    theirs = Counter(pod["metadata"]["labels"]["app"] for pod in outcome.pods if "nodeName" not in pod["spec"])
     assert theirs == WAITING
-    assert ours == theirs
+    assert outcome.ours == theirs
 
 
-def test_what_stays_pending_fits_nowhere(scene: Api) -> None:
+def test_what_stays_pending_fits_nowhere(outcome: Outcome) -> None:
     """After kube-scheduler has placed what it can, our verdict is no for every pending pod on every node."""
-    _open_gates(scene)
-    scene.wait(PODS, _decided, "a decision about every pod")
-    answers = [answer for answer in fit(read_snapshot(captured(scene))) if answer.pod.startswith(f"{NAMESPACE}/")]
+    answers = [answer for answer in fit(outcome.settled) if answer.pod.startswith(f"{NAMESPACE}/")]
     assert len(answers) == sum(WAITING.values())
     assert [(answer.pod, node.node) for answer in answers for node in answer.nodes if not node.rejections] == []

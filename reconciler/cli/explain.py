@@ -1,0 +1,105 @@
+"""`reconciler explain`: everything that led to one outcome."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reconciler.cli.plan_options import input_options
+
+if TYPE_CHECKING:
+    from reconciler.rendering.explanation.case import Case
+
+_WIDTH = 100
+_SHOWN = 10
+
+
+@click.command("explain")
+@click.argument("what", type=click.Choice(["pod", "node", "group", "value"]))
+@click.argument("subject", metavar="NAME")
+@input_options
+@click.option("--wide", is_flag=True, help="Do not break lines.")
+def command(
+    what: str,
+    subject: str,
+    policy_path: Path | None,
+    name: str | None,
+    cluster_path: Path | None,
+    now: str | None,
+    work_budget: int | None,
+    *,
+    wide: bool,
+) -> None:
+    """Show everything that led to one outcome: a pod, a node, a group, or a value of a group.
+
+    NAME may be the beginning of a name when only one name begins so. A pod is named with its namespace or without; a value
+    by group and field: general-a/scaleDown.unneededTime.
+
+    \b
+    Examples:
+      reconciler explain pod batch/giant-0 --cluster snapshot/
+      reconciler explain node general-a-x7k2p --cluster snapshot/
+      reconciler explain group general-a --policy policies/ --cluster snapshot/
+      reconciler explain value general-a/scaleDown.unneededTime --cluster snapshot/
+    """
+    from reconciler.cli.plan_inputs import read_inputs
+    from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide
+    from reconciler.decisions.memory import Memory
+    from reconciler.rendering.explanation.case import Case
+
+    inputs = read_inputs(policy_path, name, cluster_path, now)
+    budget = DEFAULT_WORK_BUDGET if work_budget is None else work_budget
+    plan, _ = decide(inputs.world, inputs.policy, Memory(), inputs.now_seconds, budget)
+    case = Case.of(inputs.world, inputs.policy, plan, inputs.now_seconds)
+    click.echo("\n".join(_explained(case, what, subject, 0 if wide else _WIDTH)))
+
+
+def _explained(case: "Case", what: str, subject: str, width: int) -> list[str]:
+    if what == "pod":
+        from reconciler.rendering.explanation.pod import explain_pod
+
+        return explain_pod(case, _pod_index(case, subject), width)
+    if what == "node":
+        from reconciler.rendering.explanation.node import explain_node
+
+        return explain_node(case, _chosen(what, subject, [node.name for node in case.world.nodes]), width)
+    if what == "group":
+        from reconciler.rendering.explanation.group import explain_group
+
+        return explain_group(case, _chosen(what, subject, [group.name for group in case.groups]), width)
+    from reconciler.rendering.explanation.value import explain_value, value_names
+
+    return explain_value(case, _chosen(what, subject, value_names(case)), width)
+
+
+def _pod_index(case: "Case", subject: str) -> int:
+    pods = case.world.pods
+    keys = [pods.key(index) for index in range(len(pods))]
+    if "/" in subject:
+        return keys.index(_chosen("pod", subject, keys))
+    by_name: dict[str, list[str]] = {}
+    for key in keys:
+        by_name.setdefault(key.partition("/")[2], []).append(key)
+    found = by_name[_chosen("pod", subject, list(by_name), keys)]
+    return keys.index(found[0] if len(found) == 1 else _chosen("pod", subject, found))
+
+
+def _chosen(what: str, subject: str, names: Sequence[str], shown: Sequence[str] = ()) -> str:
+    """The name that is meant: exactly, or as the only one that begins so."""
+    import difflib
+
+    from reconciler.cli.failure import InputError
+
+    if subject in names:
+        return subject
+    starting = [name for name in names if name.startswith(subject)]
+    if len(starting) == 1:
+        return starting[0]
+    if starting or (what == "pod" and len(names) > 1 and all(name.endswith(f"/{subject}") for name in names)):
+        several = starting or list(names)
+        more = f" and {len(several) - _SHOWN} more" if len(several) > _SHOWN else ""
+        raise InputError(f"{what} {subject}: several are meant: {', '.join(several[:_SHOWN])}{more}")
+    near = difflib.get_close_matches(subject, shown or names, n=3) or difflib.get_close_matches(subject, names, n=3)
+    meant = f" Did you mean {' or '.join(near)}?" if near else f" There are {len(names)}: {', '.join(sorted(names)[:_SHOWN])}."
+    raise InputError(f"no {what} {subject!r} in this cluster and policy.{meant if names else ' There is none at all.'}")

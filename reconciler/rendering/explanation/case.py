@@ -1,0 +1,53 @@
+"""One decision with what it was taken from: what every explanation looks at."""
+
+import msgspec
+
+from reconciler.cluster.world import World
+from reconciler.decisions.effective import effective_view
+from reconciler.decisions.group import EffectiveGroup
+from reconciler.decisions.membership import Membership
+from reconciler.plan.plan import GroupLine, NodeLine, Plan
+from reconciler.policy.documents import PolicySet
+from reconciler.scheduling.state import SchedulingState
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True):
+    """World, policy and plan of one instant, with the effective groups (by tier and name) and who belongs to them."""
+
+    world: World
+    policy: PolicySet
+    plan: Plan
+    groups: tuple[EffectiveGroup, ...]
+    members: Membership
+
+    @staticmethod
+    def of(world: World, policy: PolicySet, plan: Plan, now_seconds: int) -> "Case":
+        """The case of a plan that was decided for exactly these."""
+        groups, members = effective_view(world, policy, now_seconds)
+        return Case(world=world, policy=policy, plan=plan, groups=groups, members=members)
+
+    def group_line(self, name: str) -> GroupLine:
+        """The line of a group that exists."""
+        return next(line for line in self.plan.groups if line.name == name)
+
+    def node_line(self, name: str) -> NodeLine:
+        """The line of a node that exists."""
+        return next(line for line in self.plan.nodes if line.node == name)
+
+    def node_index(self, name: str) -> int:
+        """Position of a node in the World."""
+        return next(index for index, node in enumerate(self.world.nodes) if node.name == name)
+
+    def counted_pods(self) -> list[int]:
+        """Pods that hold room, as decisions count them: bound, not finished, not expendable."""
+        cutoff = self.policy.policy.pods.expendable_below_priority
+        pods, shapes = self.world.pods, self.world.pod_shapes
+        return [
+            index
+            for index, node in enumerate(pods.node)
+            if node >= 0 and not pods.finished(index) and shapes[pods.shape[index]].priority >= cutoff
+        ]
+
+    def state(self) -> SchedulingState:
+        """Nodes and pods as they stand, without anything that the plan adds."""
+        return SchedulingState(self.world, pods=self.counted_pods())

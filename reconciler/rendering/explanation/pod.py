@@ -1,0 +1,105 @@
+"""Why a pod is where it is, or nowhere: every group, and every node by what it says."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from reconciler.cluster.resources import Resources
+from reconciler.decisions.group import EffectiveGroup
+from reconciler.decisions.reasons.amounts import amount_text
+from reconciler.plan.plan import PodLine
+from reconciler.rendering.explanation.case import Case
+from reconciler.rendering.text.paragraph import paragraph
+from reconciler.rendering.wording import count, outcome_words
+from reconciler.scheduling.state import SchedulingState
+from reconciler.scheduling.verdict import Rejection
+
+
+def explain_pod(case: Case, index: int, width: int) -> list[str]:
+    """Lines about one pod of the World."""
+    pods = case.world.pods
+    pod = pods[index]
+    shape = case.world.pod_shapes[pod.shape]
+    lines = paragraph(f"pod {pod.key}: {pod.phase}, requests {_amounts(shape.requests)}, priority {shape.priority}", width, 0)
+    line = next((line for line in case.plan.pods if line.pod == pod.key), None)
+    if line is not None:
+        return [*lines, *_pending(line, width), *_placing(case, pod.shape, width)]
+    if pod.finished:
+        return [*lines, *paragraph("it has finished: it needs no place and keeps no node", width, 0)]
+    if pod.node >= 0:
+        return [*lines, *_bound(case, pod.key, case.world.nodes[pod.node].name, width)]
+    if pod.unknown_node:
+        return [*lines, *paragraph(f"it is bound to node {pod.unknown_node}, which the snapshot does not hold", width, 0)]
+    why = "its scheduling gates are closed" if pod.gated else "it is terminating" if pod.deletion_seconds else "it is no demand"
+    return [*lines, *paragraph(f"{why}, so no node is added for it", width, 0), *_placing(case, pod.shape, width)]
+
+
+def _pending(line: PodLine, width: int) -> list[str]:
+    where = line.node or line.group
+    lines = paragraph(f"outcome: {outcome_words(line.outcome)}" + (f" ({where})" if where else ""), width, 0)
+    for reason in line.reasons:
+        lines += paragraph(f"{reason.message} [{reason.code}]", width, 2, "- ")
+    return lines
+
+
+def _bound(case: Case, key: str, node: str, width: int) -> list[str]:
+    line = case.node_line(node)
+    group = f" of group {line.group}" if line.group else ", which no group holds"
+    lines = paragraph(f"it is on node {node}{group}", width, 0)
+    own = [blocker for blocker in line.blockers if blocker.pod == key]
+    if not own:
+        return lines + paragraph("nothing about it keeps the node", width, 0)
+    lines += paragraph("it keeps the node:", width, 0)
+    for blocker in own:
+        lines += paragraph(f"{blocker.code}: {blocker.message}", width, 2, "- ")
+    return lines
+
+
+def _placing(case: Case, shape: int, width: int) -> list[str]:
+    """What a new node of each group and every node that is there say to one more pod of this shape."""
+    state = case.state()
+    feature = state.modelled(shape)
+    if feature:
+        return ["", *paragraph(f"it uses {feature}, which is not modelled: nothing is said about nodes", width, 0)]
+    lines = ["", "A new node of each group:"]
+    for group in case.groups:
+        told = _on_new_node(case, state, group, shape)
+        line = case.group_line(group.name)
+        size = f"size {line.current}, after this plan {line.desired}, at most {line.max}" + (", held" if line.held else "")
+        lines += paragraph(f"{group.name}: {told} ({size})", width, 2, "- ")
+    return [*lines, "", *_on_nodes(case, state, shape, width)]
+
+
+def _on_new_node(case: Case, state: SchedulingState, group: EffectiveGroup, shape: int) -> str:
+    if group.template is None:
+        return f"unknown: {group.template_problem}"
+    mark = state.mark()
+    node = state.add_node(f"{group.name}-new", group.template)
+    for daemon in case.world.daemon_pods:
+        state.place(daemon.shape, 1, [node])
+    verdict = state.verdict(shape, node)
+    state.undo(mark)
+    return _said(verdict) if verdict else "would run it"
+
+
+def _on_nodes(case: Case, state: SchedulingState, shape: int, width: int) -> list[str]:
+    verdicts = [(state.verdict(shape, node), case.world.nodes[node].name) for node in range(len(case.world.nodes))]
+    if not verdicts:
+        return ["There are no nodes."]
+    free = [name for verdict, name in verdicts if not verdict]
+    lines = [f"Nodes that are there: {len(free)} of {count(len(verdicts), 'node')} would run it"]
+    plugins = Counter(rejection.plugin for verdict, _ in verdicts for rejection in verdict)
+    for plugin, number in sorted(plugins.items(), key=lambda entry: (-entry[1], entry[0])):
+        lines += paragraph(f"{plugin} says no on {count(number, 'node')}", width, 2, "- ")
+    if free:
+        return lines + paragraph(f"the first is {free[0]}", width, 2, "- ")
+    verdict, name = min(verdicts, key=lambda entry: (len(entry[0]), entry[1]))
+    return lines + paragraph(f"closest is {name}: {_said(verdict)}", width, 2, "- ")
+
+
+def _said(verdict: Sequence[Rejection]) -> str:
+    return "; ".join(f"{rejection.plugin}: {rejection.message}" for rejection in verdict)
+
+
+def _amounts(resources: Resources) -> str:
+    parts = [f"{amount_text(name, amount)} {name}" for name, amount in resources.items() if name != "pods"]
+    return ", ".join(parts) or "nothing"

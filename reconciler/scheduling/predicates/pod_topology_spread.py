@@ -1,0 +1,81 @@
+"""PodTopologySpread: hard constraints on how unevenly pods may be spread over domains."""
+
+from reconciler.scheduling.topology.counter import LevelCounter
+from reconciler.scheduling.topology.domains import NO_DOMAIN
+from reconciler.scheduling.verdict import Rejection
+
+UNLIMITED = 1 << 31
+
+
+class SpreadRule:
+    """One constraint of one pod shape over the current counts.
+
+    Source: plugin PodTopologySpread, Filter and calPreFilterState, 1.36. The pod may go to a node when matching pods in
+    its domain, plus one if the pod matches its own selector, minus the smallest count of all domains is at most
+    maxSkew. Domains are those of nodes that have the keys of all constraints and, by default, match the pod's node
+    selector and affinity (nodeAffinityPolicy), and only when asked have no taint that it does not tolerate
+    (nodeTaintsPolicy). With fewer domains than minDomains the smallest count is taken as 0. Terminating pods, pods on
+    other nodes and pods of other namespaces do not count; an empty selector counts nothing, yet matches the pod itself.
+    """
+
+    __slots__ = ("adds", "counter", "matches_itself", "max_skew", "min_domains")
+
+    def __init__(
+        self, counter: LevelCounter, *, max_skew: int, min_domains: int, matches_itself: bool, adds: bool
+    ) -> None:
+        """`adds` says that a pod of the shape raises the count of its domain once it is bound."""
+        self.counter = counter
+        self.max_skew = max_skew
+        self.min_domains = min_domains
+        self.matches_itself = matches_itself
+        self.adds = adds
+
+    @property
+    def floor(self) -> int:
+        """What skew is measured from; it moves up as the emptiest domains fill."""
+        counter = self.counter
+        return 0 if counter.open_domains < self.min_domains else counter.lowest
+
+    def slack(self, domain: int) -> int:
+        """How many more pods may go to a domain while no other domain changes; 0: none."""
+        left = self.max_skew + self.floor - self.counter.counts[domain]
+        if self.adds:
+            return max(0, left)
+        return UNLIMITED if left >= self.matches_itself else 0
+
+    def moves_floor(self, domain: int) -> bool:
+        """Would one more pod in the domain move the floor?"""
+        return (
+            self.adds and self.counter.open_domains >= self.min_domains and self.counter.alone_at_lowest(domain)
+        )
+
+    def blocked_domains(self) -> list[int]:
+        """Domains that take no pod now."""
+        most = self.max_skew + self.floor - self.matches_itself
+        return [domain for domain, count in enumerate(self.counter.counts) if count > most]
+
+    def objection(self, node: int) -> str:
+        """Why the node does not take the pod; empty when it does."""
+        domains = self.counter.domains
+        domain = domains.of[node]
+        if domain == NO_DOMAIN:
+            return f"the node has no label {domains.key}"
+        if self.slack(domain):
+            return ""
+        count = self.counter.counts[domain]
+        few = f" (only {self.counter.open_domains} of {self.min_domains} domains)" if self.floor_is_forced else ""
+        return (
+            f"{domains.key}={domains.values[domain]} has {count} matching {'pod' if count == 1 else 'pods'}, "
+            f"the least is {self.floor}{few}; one more is beyond maxSkew {self.max_skew}"
+        )
+
+    @property
+    def floor_is_forced(self) -> bool:
+        """Are there fewer domains than minDomains?"""
+        return self.counter.open_domains < self.min_domains
+
+
+def spread_rejection(rules: tuple[SpreadRule, ...], node: int) -> Rejection | None:
+    """What PodTopologySpread says of one node."""
+    said = [text for rule in rules if (text := rule.objection(node))]
+    return Rejection("PodTopologySpread", "; ".join(said)) if said else None

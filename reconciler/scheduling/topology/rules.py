@@ -1,0 +1,175 @@
+"""The topology rules of each pod shape, with their counters, made when a shape is first asked about."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from reconciler.cluster.pod import AffinityTerm, PodShape, SpreadConstraint
+from reconciler.scheduling.bindings import Bindings
+from reconciler.scheduling.eligibility import Eligibility
+from reconciler.scheduling.nodes import NodeTable
+from reconciler.scheduling.predicates.inter_pod_affinity import AffinityRules
+from reconciler.scheduling.predicates.pod_topology_spread import SpreadRule
+from reconciler.scheduling.shapes import Demand, ShapeTable
+from reconciler.scheduling.topology.counter import DomainCounter, Ghosts, LevelCounter
+from reconciler.scheduling.topology.domains import DomainMap
+from reconciler.scheduling.topology.selection import NamespaceLabels, ShapeSelection
+
+# A topology key, the other keys that a node must have, the demand that it must meet, and whether taints belong to it.
+_MapKey = tuple[str, tuple[str, ...], Demand | None, bool]
+
+
+class TopologyRules(msgspec.Struct, frozen=True):
+    """What concerns one shape. `own_keys` are counters of `affinity.away` and `affinity.kept_away` that pods of the
+    shape themselves raise: every domain takes one of them at most."""
+
+    spread: tuple[SpreadRule, ...] = ()
+    affinity: AffinityRules = AffinityRules()
+    exclusive: tuple[DomainCounter, ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        """Does no rule concern the shape?"""
+        affinity = self.affinity
+        return not (self.spread or affinity.near or affinity.away or affinity.kept_away)
+
+    def allows(self, node: int) -> bool:
+        """Do all rules let one more pod on the node?"""
+        return not any(rule.objection(node) for rule in self.spread) and self.affinity.allows(node)
+
+
+class Topology:
+    """Makes rules, domain maps and counters, each once."""
+
+    def __init__(
+        self,
+        nodes: NodeTable,
+        shapes: ShapeTable,
+        bindings: Bindings,
+        eligibility: Eligibility,
+        namespaces: NamespaceLabels,
+        ghosts: Ghosts,
+    ) -> None:
+        """`ghosts` are the terminating pods by (shape, node): spread does not count them."""
+        self._nodes = nodes
+        self._shapes = shapes
+        self._bindings = bindings
+        self._eligibility = eligibility
+        self._ghosts = ghosts
+        self._selection = ShapeSelection(shapes, namespaces)
+        self._seen = 0
+        self._maps: dict[_MapKey, DomainMap] = {}
+        self._counters: dict[tuple[_MapKey, frozenset[int]], DomainCounter] = {}
+        self._levels: dict[tuple[_MapKey, frozenset[int]], LevelCounter] = {}
+        self._rules: dict[int, TopologyRules] = {}
+        self._repelled: dict[int, dict[str, set[int]]] = {}
+
+    def of(self, shape: int) -> TopologyRules:
+        """The rules of one shape, ready to be asked about every node of the table."""
+        if self._seen < len(self._shapes):
+            self._learn()
+        found = self._rules.get(shape)
+        if found is None:
+            found = self._rules[shape] = self._make(shape)
+        if not found.empty:
+            for domains in self._maps.values():
+                domains.sync()
+        return found
+
+    def drop_to(self, count: int) -> None:
+        """Forget nodes from index `count` on."""
+        for domains in self._maps.values():
+            domains.drop_to(count)
+
+    def _learn(self) -> None:
+        """Find out which shapes keep which others away; a new shape can change that for every other."""
+        self._rules.clear()
+        self._repelled.clear()
+        holders: dict[AffinityTerm, list[int]] = {}
+        for index, shape in enumerate(self._shapes.shapes):
+            for term in shape.anti_affinity:
+                holders.setdefault(term, []).append(index)
+        for term, holding in holders.items():
+            for selected in self._selection.by_term_of_others(term):
+                self._repelled.setdefault(selected, {}).setdefault(term.topology_key, set()).update(holding)
+        self._seen = len(self._shapes)
+
+    def _make(self, shape: int) -> TopologyRules:
+        value = self._shapes.shapes[shape]
+        repellers = self._repelled.get(shape, {})
+        if not (value.spread or value.affinity or value.anti_affinity or repellers):
+            return TopologyRules()
+        away = tuple(
+            self._counter(term.topology_key, self._selection.by_own_term(term)) for term in value.anti_affinity
+        )
+        kept_away = tuple(self._counter(key, frozenset(holders)) for key, holders in sorted(repellers.items()))
+        near, starts = self._near(shape, value)
+        own = [
+            self._selection.by_own_term(term).__contains__(shape) for term in value.anti_affinity
+        ] + [shape in holders for _, holders in sorted(repellers.items())]
+        exclusive = tuple(
+            dict.fromkeys(counter for counter, raises in zip((*away, *kept_away), own, strict=True) if raises)
+        )
+        return TopologyRules(
+            tuple(self._spread(shape, value, constraint) for constraint in value.spread),
+            AffinityRules(near, starts, tuple(dict.fromkeys(away)), tuple(dict.fromkeys(kept_away))),
+            exclusive,
+        )
+
+    def _near(self, shape: int, value: PodShape) -> tuple[tuple[DomainCounter, ...], bool]:
+        if not value.affinity:
+            return (), False
+        matching = frozenset.intersection(*(self._selection.by_own_term(term) for term in value.affinity))
+        keys = sorted({term.topology_key for term in value.affinity})
+        return tuple(self._counter(key, matching) for key in keys), shape in matching
+
+    def _spread(self, shape: int, value: PodShape, constraint: SpreadConstraint) -> SpreadRule:
+        keys = tuple(sorted({other.topology_key for other in value.spread}))
+        demand: Demand = (
+            value.tolerations,
+            value.node_selector if constraint.node_affinity_policy == "Honor" else (),
+            value.required_terms if constraint.node_affinity_policy == "Honor" else None,
+        )
+        honors_taints = constraint.node_taints_policy == "Honor"
+        if not honors_taints:
+            demand = ((), demand[1], demand[2])
+        selector = constraint.selector
+        own = selector is not None and shape in self._selection.in_namespace(value.namespace, selector)
+        counts_nothing = selector is None or not selector.requirements
+        matching = frozenset[int]() if counts_nothing else self._selection.in_namespace(value.namespace, selector)
+        return SpreadRule(
+            self._level_counter((constraint.topology_key, keys, demand, honors_taints), matching),
+            max_skew=constraint.max_skew,
+            min_domains=constraint.min_domains,
+            matches_itself=own,
+            adds=shape in matching,
+        )
+
+    def _counter(self, key: str, matching: frozenset[int]) -> DomainCounter:
+        place = ((key, (), None, False), matching)
+        found = self._counters.get(place)
+        if found is None:
+            found = self._counters[place] = DomainCounter(self._bindings, self._map(place[0]), matching)
+        return found
+
+    def _level_counter(self, key: _MapKey, matching: frozenset[int]) -> LevelCounter:
+        found = self._levels.get((key, matching))
+        if found is None:
+            found = self._levels[key, matching] = LevelCounter(self._bindings, self._map(key), matching, self._ghosts)
+        return found
+
+    def _map(self, key: _MapKey) -> DomainMap:
+        found = self._maps.get(key)
+        if found is None:
+            found = self._maps[key] = DomainMap(self._nodes, key[0], self._counts_node(key))
+        return found
+
+    def _counts_node(self, key: _MapKey) -> Callable[[int], bool]:
+        """Do pods on a node count? Every key must be there, and the demand be met."""
+        _, keys, demand, honors_taints = key
+        others = tuple(other for other in keys if other != key[0])
+        if demand is None:
+            return lambda _: True
+        others_present = self._eligibility.has_keys
+        meets = self._eligibility.meets
+        return lambda node: others_present(others, node) and meets(demand, node, taints=honors_taints)

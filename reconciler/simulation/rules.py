@@ -1,0 +1,168 @@
+"""The rules that nothing may break, checked on a simulated cluster after every turn of the loop."""
+
+import msgspec
+
+from reconciler.cluster.target import TargetRef
+from reconciler.decisions.effective import effective_groups
+from reconciler.decisions.labels import selector_matches
+from reconciler.plan.plan import ActionKind, GroupLine, Plan, PodOutcome
+from reconciler.policy.documents import Limit, PolicySet
+from reconciler.simulation.cluster import SimulatedCluster
+from reconciler.simulation.field_owner import OUR_MANAGER
+from reconciler.simulation.journal import Event, Happened
+
+HOMELESS_SECONDS = 900
+"""An evicted pod that has waited this long for a place, with nothing else having changed, has none."""
+
+_NEW_EPOCH = (Happened.DEMAND_CHANGED, Happened.SCENARIO, Happened.NODE_CHANGED, Happened.MACHINE_FAILED)
+
+
+class Violation(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """A rule that was broken: `rule` is its stable name, `object` what it was broken on."""
+
+    at_seconds: int
+    rule: str
+    object: str
+    message: str
+
+
+class RuleBook:
+    """Reads what happened since the last check, and judges it with code of its own, not with that of the decisions.
+
+    Rules: OutOfRange (no write of ours moves a group out of its range), LimitPassed, HeldTouched (nor against another
+    owner of the field), BudgetBroken, EvictedHomeless, UpAndDown (in one plan: the node that leaves would have taken a
+    pod that buys), BoughtAndRemoved (a node bought for a demand leaves while that demand still is), EvictionBought (a pod
+    that we evicted buys a node).
+    """
+
+    def __init__(self, cluster: SimulatedCluster) -> None:
+        self._cluster = cluster
+        self._read = len(cluster.journal.events)
+        self._epoch = cluster.now_seconds
+        self._joined: dict[str, int] = {}
+        self._evicted: dict[str, int] = {}
+        self._homeless: dict[str, int] = {}
+        self._bought: set[str] = set()
+        self._limits: dict[str, dict[str, int]] = {}
+        self.violations: list[Violation] = []
+
+    def check(self, policy: PolicySet, plan: Plan) -> tuple[Violation, ...]:
+        """The violations of this turn; `plan` is what was decided in it."""
+        before = len(self.violations)
+        events = self._cluster.journal.since(self._read)
+        self._read = len(self._cluster.journal.events)
+        groups = {line.target: line for line in plan.groups}
+        for event in events:
+            self._follow(event)
+            self._check_event(event, groups)
+        self._check_limits(policy, grew=any(_ours(event) and event.after > event.before for event in events))
+        self._check_budgets(events)
+        self._check_plan(plan)
+        self._check_homeless()
+        return tuple(self.violations[before:])
+
+    def _add(self, rule: str, subject: str, message: str) -> None:
+        self.violations.append(Violation(at_seconds=self._cluster.now_seconds, rule=rule, object=subject, message=message))
+
+    def _follow(self, event: Event) -> None:
+        """Keep the epoch of the demand, and who came and went in it."""
+        foreign_write = event.kind is Happened.REPLICAS_WRITTEN and event.by != OUR_MANAGER
+        if event.kind in _NEW_EPOCH or foreign_write:
+            self._epoch = event.at_seconds
+            self._bought.clear()
+            self._evicted.clear()
+            self._homeless.clear()
+        elif event.kind is Happened.NODE_JOINED:
+            self._joined[event.object] = event.at_seconds
+        elif event.kind is Happened.POD_EVICTED:
+            self._evicted[event.object] = event.at_seconds
+        elif event.kind is Happened.POD_CREATED and event.detail in self._evicted:
+            self._evicted[event.object] = event.at_seconds
+            self._homeless[event.object] = event.at_seconds
+        elif event.kind is Happened.POD_BOUND or event.kind is Happened.POD_GONE:
+            self._homeless.pop(event.object, None)
+
+    def _check_event(self, event: Event, groups: dict[str, GroupLine]) -> None:
+        line = groups.get(event.target or event.object)
+        if event.kind is Happened.WRITE_REFUSED and event.detail.startswith("Conflict"):
+            self._add("HeldTouched", event.object, f"a write was tried against another owner: {event.detail}")
+        if line is None:
+            return
+        if _ours(event):
+            if event.after > max(line.max, event.before) or event.after < min(line.min, event.before):
+                message = f"replicas from {event.before} to {event.after}, outside {line.min} to {line.max}"
+                self._add("OutOfRange", event.object, message)
+            if event.after > event.before:
+                self._bought.add(event.object)
+        if (_ours(event) or event.kind is Happened.REMOVAL_BEGAN) and line.held:
+            self._add("HeldTouched", event.object, f"{line.name} is held")
+        if event.kind is Happened.REMOVAL_BEGAN and line.current <= line.max and event.target in self._bought:
+            joined = self._joined.get(event.object, -1)
+            ready = event.object in self._cluster.objects.nodes and self._cluster.objects.nodes[event.object].value.ready
+            if joined >= self._epoch and ready:
+                self._add("BoughtAndRemoved", event.object, "it was bought for the demand that still is")
+
+    def _check_limits(self, policy: PolicySet, *, grew: bool) -> None:
+        if not policy.policy.limits:
+            return
+        cluster = self._cluster
+        labels = {group.target: dict(group.labels) for group in effective_groups(cluster.world(), policy, cluster.now_seconds)}
+        for limit in policy.policy.limits:
+            used = self._used(limit, labels)
+            before = self._limits.get(limit.name, used)
+            for name, most in limit.max:
+                if grew and used[name] > most and used[name] > before.get(name, 0):
+                    self._add("LimitPassed", limit.name, f"{name} went from {before.get(name, 0)} to {used[name]}, above {most}")
+            self._limits[limit.name] = used
+
+    def _used(self, limit: Limit, labels: dict[TargetRef, dict[str, str]]) -> dict[str, int]:
+        objects, machines = self._cluster.objects, self._cluster.machines
+        counted = [(node.target, objects.shape_of(node)) for node in objects.nodes.values() if not node.value.deleting]
+        counted.extend(
+            (machine.target, machines.templates[machine.target])
+            for machine in objects.machines.values()
+            if not machine.node and not machine.deleting and not machine.failed and machine.target in machines.templates
+        )
+        if limit.groups is not None:
+            counted = [
+                (target, shape)
+                for target, shape in counted
+                if target in labels and selector_matches(limit.groups, labels[target])
+            ]
+        if limit.nodes is not None:
+            counted = [(target, shape) for target, shape in counted if selector_matches(limit.nodes, dict(shape.labels))]
+        return {
+            name: len(counted) if name == "nodes" else sum(shape.capacity.get(name) for _, shape in counted)
+            for name, _ in limit.max
+        }
+
+    def _check_budgets(self, events: list[Event]) -> None:
+        """A budget that lacks healthy pods although nothing but evictions happened to its pods."""
+        evicted = {event.object.partition("/")[0] for event in events if event.kind is Happened.POD_EVICTED}
+        if not evicted or any(event.kind in _NEW_EPOCH for event in events):
+            return
+        for budget in self._cluster.world().budgets:
+            if budget.namespace in evicted and budget.expected_pods > 0 and budget.current_healthy < budget.desired_healthy:
+                message = f"{budget.current_healthy} healthy pods, {budget.desired_healthy} are needed"
+                self._add("BudgetBroken", f"{budget.namespace}/{budget.name}", message)
+
+    def _check_plan(self, plan: Plan) -> None:
+        buyers = [line.pod for line in plan.pods if line.outcome is PodOutcome.TRIGGERS_SCALE_UP]
+        for pod in buyers:
+            if pod in self._evicted:
+                self._add("EvictionBought", pod, "a pod that was evicted to save a node makes a new one necessary")
+        grown = {action.group for action in plan.actions if action.kind is ActionKind.RESIZE and action.to > action.from_}
+        for action in plan.actions:
+            if action.kind is ActionKind.REMOVE_NODE and action.group in grown:
+                self._add("UpAndDown", action.group, f"grows in the plan that removes {', '.join(action.nodes)}")
+
+    def _check_homeless(self) -> None:
+        now = self._cluster.now_seconds
+        for pod, since in list(self._homeless.items()):
+            if now - since >= HOMELESS_SECONDS:
+                del self._homeless[pod]
+                self._add("EvictedHomeless", pod, f"evicted, and without a place for {now - since} s")
+
+
+def _ours(event: Event) -> bool:
+    return event.kind is Happened.REPLICAS_WRITTEN and event.by == OUR_MANAGER

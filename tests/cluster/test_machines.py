@@ -1,0 +1,149 @@
+"""Machines and instances behind targets."""
+
+from typing import Any
+
+import pytest
+
+from reconciler.cluster.target import Machine, TargetKind, TargetRef
+from tests.cluster.objects import CAPI, Object, node, obj, owner, scalable, world_of
+
+DEPLOYMENT = TargetRef(kind=TargetKind.MACHINE_DEPLOYMENT, namespace="capi", name="pool")
+SET = TargetRef(kind=TargetKind.MACHINE_SET, namespace="capi", name="pool-1")
+
+
+def machine(
+    name: str = "m", *, meta: Object | None = None, spec: Object | None = None, version: str = "v1beta2", **status: Any
+) -> Object:
+    owned = {"ownerReferences": [owner("MachineSet", "pool-1")], **(meta or {})}
+    return obj("Machine", f"{CAPI}/{version}", name, "capi", meta=owned, spec=spec or {}, status=status)
+
+
+def machine_set(*, controlled: bool) -> Object:
+    references = [owner("MachineDeployment", "pool")] if controlled else []
+    return scalable("MachineSet", "pool-1", meta={"ownerReferences": references})
+
+
+def only(*objects: Object) -> Machine:
+    (found,) = world_of(*objects).machines
+    return found
+
+
+def test_row() -> None:
+    """A Machine that became a node."""
+    item = machine(
+        spec={"providerID": "x:///a/i-1", "failureDomain": "old"},
+        meta={"creationTimestamp": "1970-01-01T00:00:09Z"},
+        nodeRef={"name": "n1"},
+        phase="Running",
+        failureDomain="z",
+    )
+    assert only(item, machine_set(controlled=True)) == Machine(
+        namespace="capi",
+        name="m",
+        target=DEPLOYMENT,
+        node="n1",
+        provider_id="x:///a/i-1",
+        created_seconds=9,
+        phase="Running",
+        zone="z",
+    )
+
+
+@pytest.mark.parametrize(
+    ("references", "labels", "others", "target"),
+    [
+        ([owner("MachineSet", "pool-1")], {}, [machine_set(controlled=True)], DEPLOYMENT),
+        ([owner("MachineSet", "pool-1")], {}, [machine_set(controlled=False)], SET),
+        ([owner("MachineSet", "pool-1")], {f"{CAPI}/deployment-name": "pool"}, [scalable()], DEPLOYMENT),
+        ([owner("MachineSet", "pool-1")], {f"{CAPI}/deployment-name": "pool"}, [], SET),
+        ([owner("MachinePool", "p")], {}, [], TargetRef(kind=TargetKind.MACHINE_POOL, namespace="capi", name="p")),
+        ([owner("KubeadmControlPlane", "cp", "controlplane.cluster.x-k8s.io/v1beta2")], {}, [], None),
+        ([], {}, [], None),
+    ],
+    ids=["deployment", "set alone", "set not captured", "nothing captured", "pool", "control plane", "nobody"],
+)
+def test_target(references: list[Object], labels: dict[str, str], others: list[Object], target: TargetRef | None) -> None:
+    """The target is found through the owners; a label stands in where the set between was not captured."""
+    assert only(machine(meta={"ownerReferences": references, "labels": labels}), *others).target == target
+
+
+def test_marks() -> None:
+    """A Machine that is going, and one that was chosen to go; of the mark only the key counts."""
+    gone = only(machine(meta={"deletionTimestamp": "2026-01-01T00:00:00Z"}))
+    chosen = only(machine(meta={"annotations": {f"{CAPI}/delete-machine": ""}}))
+    assert (gone.deleting, gone.delete_marked) == (True, False)
+    assert (chosen.deleting, chosen.delete_marked) == (False, True)
+
+
+FAILED_STEP = {
+    "type": "InfrastructureReady",
+    "status": "False",
+    "reason": "InstanceProvisionFailed",
+    "message": "no capacity in z-a",
+}
+WAITING = {"type": "InfrastructureReady", "status": "False", "reason": "WaitingForInfrastructure", "message": "soon"}
+
+
+@pytest.mark.parametrize(
+    ("status", "failed"),
+    [
+        ({"failureReason": "CreateError", "failureMessage": "quota"}, "CreateError: quota"),
+        ({"deprecated": {"v1beta1": {"failureMessage": "quota"}}}, "quota"),
+        ({"phase": "Failed", "conditions": [FAILED_STEP]}, "InstanceProvisionFailed: no capacity in z-a"),
+        ({"phase": "Failed"}, "phase Failed"),
+        ({"phase": "Provisioning", "conditions": [FAILED_STEP]}, "InstanceProvisionFailed: no capacity in z-a"),
+        ({"conditions": [{**WAITING, "severity": "Error"}]}, "WaitingForInfrastructure: soon"),
+        ({"conditions": [{**WAITING, "reason": "InternalError"}]}, ""),
+        ({"conditions": [WAITING]}, ""),
+        ({"conditions": [FAILED_STEP], "nodeRef": {"name": "n1"}}, ""),
+        ({}, ""),
+    ],
+    ids=[
+        "v1beta1",
+        "deprecated",
+        "phase and condition",
+        "phase",
+        "condition",
+        "severity",
+        "internal",
+        "waiting",
+        "has a node",
+        "nothing",
+    ],
+)
+def test_failure_in_its_own_words(status: Object, failed: str) -> None:
+    """Why a Machine will not become a node, as its provider says it; waiting is no failure."""
+    assert only(machine(**status)).failed == failed
+
+
+def test_node_by_provider_id() -> None:
+    """Before the reference is written, the node that bears the Machine's provider id is its node."""
+    item = machine(spec={"providerID": "x:///zone/i-1"})
+    assert only(item, node("n1", spec={"providerID": "x:////i-1"})).node == "n1"
+    assert only(item, node("n1", spec={"providerID": "x:///zone/i-2"})).node == ""
+
+
+def test_ambiguous_provider_id() -> None:
+    """Two nodes with one id are nobody's guess."""
+    nodes = [node(name, spec={"providerID": "x:///zone/i-1"}) for name in ("n1", "n2")]
+    assert only(machine(spec={"providerID": "x:///zone/i-1"}), *nodes).node == ""
+
+
+def test_pool_instances() -> None:
+    """A MachinePool without Machines: its node references, and the instances that are no node yet."""
+    pool = scalable(
+        "MachinePool",
+        "p",
+        spec={"providerIDList": ["x:///z/i-1", "x:///z/i-2"]},
+        status={"nodeRefs": [{"name": "n1"}]},
+    )
+    world = world_of(pool, node("n1", spec={"providerID": "x:///z/i-1"}))
+    assert [(item.name, item.node, item.provider_id) for item in world.machines] == [
+        ("i-2", "", "x:///z/i-2"),
+        ("n1", "n1", "x:///z/i-1"),
+    ]
+
+
+def test_canonical_order() -> None:
+    """Machines by namespace and name."""
+    assert [item.name for item in world_of(machine("b"), machine("a")).machines] == ["a", "b"]
