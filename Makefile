@@ -52,12 +52,7 @@ test: $(STAMP) ## Run all tests, those against the real Kubernetes components in
 	$(TIMED) "tests" $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup $(PYTEST)
 
 check: $(STAMP) ## Formatting, lint, types, layers, dependencies, generated files
-	$(TIMED) "ruff format --check" $(BIN)/ruff format --check --quiet .
-	$(TIMED) "ruff check" $(BIN)/ruff check --quiet .
-	$(TIMED) "mypy" $(BIN)/mypy --no-error-summary
-	$(TIMED) "lint-imports" $(BIN)/lint-imports
-	$(TIMED) "pip check" $(BIN)/python -m pip check
-	$(TIMED) "generated files are current" $(BIN)/python -m pytest -q -p no:cacheprovider tests/schemas
+	@.ci/check $(BIN)
 
 format: $(STAMP) ## Format and fix what can be fixed
 	@$(BIN)/ruff check --quiet --fix . || true

@@ -9,6 +9,7 @@ import click
 from reconciler.cli.plan_options import input_options
 
 if TYPE_CHECKING:
+    from reconciler.cli.failure import InputError
     from reconciler.rendering.explanation.case import Case
 
 _WIDTH = 100
@@ -33,8 +34,8 @@ def command(
 ) -> None:
     """Show everything that led to one outcome: a pod, a node, a group, or a value of a group.
 
-    NAME may be the beginning of a name when only one name begins so. A pod is named with its namespace or without; a value
-    by group and field: general-a/scaleDown.unneededTime.
+    NAME may be the beginning of a name when only one begins so, or, for pods, when all that do are alike. A pod is named with
+    its namespace or without; a value by group and field: general-a/scaleDown.unneededTime.
 
     \b
     Examples:
@@ -57,9 +58,9 @@ def command(
 
 def _explained(case: "Case", what: str, subject: str, width: int) -> list[str]:
     if what == "pod":
-        from reconciler.rendering.explanation.pod import explain_pod
+        from reconciler.rendering.explanation.pod import explain_pods
 
-        return explain_pod(case, _pod_index(case, subject), width)
+        return explain_pods(case, _pods(case, subject), width)
     if what == "node":
         from reconciler.rendering.explanation.node import explain_node
 
@@ -73,19 +74,24 @@ def _explained(case: "Case", what: str, subject: str, width: int) -> list[str]:
     return explain_value(case, _chosen(what, subject, value_names(case)), width)
 
 
-def _pod_index(case: "Case", subject: str) -> int:
+def _pods(case: "Case", subject: str) -> list[int]:
+    """The pod that is meant; several when all that are meant are alike."""
+    from reconciler.rendering.explanation.pod import alike
+
     pods = case.world.pods
     keys = [pods.key(index) for index in range(len(pods))]
-    if "/" in subject:
-        return keys.index(_chosen("pod", subject, keys))
-    by_name: dict[str, list[str]] = {}
-    for key in keys:
-        by_name.setdefault(key.partition("/")[2], []).append(key)
-    found = by_name[_chosen("pod", subject, list(by_name), keys)]
-    return keys.index(found[0] if len(found) == 1 else _chosen("pod", subject, found))
+    bare = "/" not in subject
+    names = [key.partition("/")[2] for key in keys] if bare else keys
+    found = [index for index, name in enumerate(names) if name == subject]
+    found = found or [index for index, name in enumerate(names) if name.startswith(subject)]
+    if len(found) > 1 and alike(case, found):
+        return found
+    if len(found) > 1:
+        raise _several("pod", subject, [keys[index] for index in found])
+    return found or [names.index(_chosen("pod", subject, names))]
 
 
-def _chosen(what: str, subject: str, names: Sequence[str], shown: Sequence[str] = ()) -> str:
+def _chosen(what: str, subject: str, names: Sequence[str]) -> str:
     """The name that is meant: exactly, or as the only one that begins so."""
     import difflib
 
@@ -96,10 +102,17 @@ def _chosen(what: str, subject: str, names: Sequence[str], shown: Sequence[str] 
     starting = [name for name in names if name.startswith(subject)]
     if len(starting) == 1:
         return starting[0]
-    if starting or (what == "pod" and len(names) > 1 and all(name.endswith(f"/{subject}") for name in names)):
-        several = starting or list(names)
-        more = f" and {len(several) - _SHOWN} more" if len(several) > _SHOWN else ""
-        raise InputError(f"{what} {subject}: several are meant: {', '.join(several[:_SHOWN])}{more}")
-    near = difflib.get_close_matches(subject, shown or names, n=3) or difflib.get_close_matches(subject, names, n=3)
+    if starting:
+        raise _several(what, subject, starting)
+    near = difflib.get_close_matches(subject, names, n=3)
     meant = f" Did you mean {' or '.join(near)}?" if near else f" There are {len(names)}: {', '.join(sorted(names)[:_SHOWN])}."
     raise InputError(f"no {what} {subject!r} in this cluster and policy.{meant if names else ' There is none at all.'}")
+
+
+def _several(what: str, subject: str, names: Sequence[str]) -> "InputError":
+    from reconciler.cli.failure import InputError
+
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return InputError(
+        f"{what} {subject}: several are meant, and not the same is to be said of them: {', '.join(names[:_SHOWN])}{more}"
+    )

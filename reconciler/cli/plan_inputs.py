@@ -1,5 +1,6 @@
 """Policy, World and instant of one decision, read from what the user named."""
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -9,11 +10,13 @@ import msgspec
 from reconciler.cli.cluster_files import load_world
 from reconciler.cli.failure import InputError
 from reconciler.cli.policy_files import read_policy_files
+from reconciler.cli.terminal import wants_colour
 from reconciler.cluster.world import World
 from reconciler.policy.documents import PolicySet, PolicyTree
 from reconciler.policy.instant import InstantError, parse_instant
 from reconciler.policy.problem import Severity
 from reconciler.policy.tree import default_policy, read_tree
+from reconciler.rendering.problems.text import render_text
 
 DEFAULT_POLICIES = Path("policies")
 
@@ -64,14 +67,10 @@ def _tree(files: Mapping[str, bytes], now_seconds: int) -> PolicyTree:
 
 
 def _report(tree: PolicyTree) -> None:
-    from reconciler.rendering.problems import problems_text
-
-    text = problems_text(tree.problems)
+    click.echo(render_text(tree.problems, color=wants_colour(sys.stderr)), err=True)
     errors = sum(problem.severity is Severity.ERROR for problem in tree.problems)
-    click.echo(text, err=True, nl=not text.endswith("\n"))
     if errors:
-        noun = "error" if errors == 1 else "errors"
-        raise InputError(f"{errors} {noun} in the policy files; nothing was decided")
+        raise InputError(f"{errors} {'error' if errors == 1 else 'errors'} in the policy files, so nothing was decided")
 
 
 def _chosen(tree: PolicyTree, root: Path, name: str | None) -> PolicySet:

@@ -34,6 +34,11 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True):
         found.append((self.policy.defaults, f"{_place(self.policy.places, key, self.policy.place)} (policy defaults)"))
         return tuple(found)
 
+    def of_policy(self, path: str) -> str:
+        """Where the policy itself says `spec.PATH`, or that it is built in."""
+        place = self.policy.places.get(f"spec.{path}")
+        return f"{place} (policy)" if place is not None else "built-in"
+
 
 class Resolved(msgspec.Struct, Generic[Value], frozen=True):
     """An effective value with all its sources, the one that won first."""
@@ -49,8 +54,10 @@ def resolve(
     built_in: Value,
     text: Callable[[Value], str],
     target: tuple[Value, str] | None = None,
+    last: str = "built-in",
 ) -> Resolved[Value]:
-    """Walk the chain for one field. `target` is the target's own value and where it stands, ranked after the document.
+    """Walk the chain for one field. `target` is the target's own value and where it stands, ranked after the document; `last`
+    says where `built_in` comes from.
 
     Source of the order: design of the product, section 4 (`Effective value = …`).
     """
@@ -68,7 +75,7 @@ def resolve(
         value = read(level)
         if value is not None:
             found.append((value, Origin(source=place, value=text(value))))
-    found.append((built_in, Origin(source="built-in", value=text(built_in))))
+    found.append((built_in, Origin(source=last, value=text(built_in))))
     return Resolved(found[0][0], tuple(origin for _, origin in found))
 
 

@@ -130,7 +130,7 @@ def _group(
         lowest = max(lowest, window.window.size.min or 0)
         highest = min(highest, highest if window.window.size.max is None else window.window.size.max)
         reasons.append(WindowOpen(window=_window_name(window), until=instant_text(window.until_seconds)).reason())
-    mode = resolve(sources, "mode", lambda f: f.mode, policy.policy.mode, str)
+    mode = resolve(sources, "mode", lambda f: f.mode, policy.policy.mode, str, last=sources.of_policy("mode"))
     chains["mode"] = mode.chain
     removals = resolve(sources, "scaleDown.mode", lambda f: f.scale_down.mode, Toggle.ENABLED, str)
     chains["scaleDown.mode"] = removals.chain
@@ -168,10 +168,10 @@ def _group(
         headroom=next((f.headroom for f, _ in sources.levels("headroom") if f.headroom != _NO_HEADROOM), _NO_HEADROOM),
         removals_enabled=removals.value is Toggle.ENABLED,
         utilization_threshold_percent=percent(
-            "scaleDown.utilizationThreshold", lambda f: f.scale_down.utilization_threshold_percent, 50
+            "scaleDown.utilizationThresholdPercent", lambda f: f.scale_down.utilization_threshold_percent, 50
         ),
         gpu_utilization_threshold_percent=percent(
-            "scaleDown.gpuUtilizationThreshold", lambda f: f.scale_down.gpu_utilization_threshold_percent, 50
+            "scaleDown.gpuUtilizationThresholdPercent", lambda f: f.scale_down.gpu_utilization_threshold_percent, 50
         ),
         unneeded_time_seconds=seconds("scaleDown.unneededTime", lambda f: f.scale_down.unneeded_time_seconds, 600),
         unready_time_seconds=seconds("scaleDown.unreadyTime", lambda f: f.scale_down.unready_time_seconds, 1200),

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import msgspec
+
 from reconciler.policy import scalar_reading
 from reconciler.policy.field import Field, Kind
 from reconciler.policy.findings import Findings, Source
@@ -51,10 +53,11 @@ class Reading:
             node, report = Mapping((), *_marks(node)), False
         result: Values = {}
         seen: dict[str, Node] = {}
-        for key_node, value_node in node.pairs:
+        for key_node, written in node.pairs:
             key = self.key(key_node, path)
             if key is None or self.repeated(key, key_node, seen, path):
                 continue
+            value_node = _placed(written, key_node)
             child = field.child(key)
             if child is None:
                 if not self.findings.full(self.source.path):
@@ -248,6 +251,12 @@ def join(path: str, key: str) -> str:
 def name_of(path: str) -> str:
     """A path as messages name it: without the leading `spec.`."""
     return path.removeprefix("spec.") or "the document"
+
+
+def _placed(value: Node, key: Node) -> Node:
+    """A value, or where nothing is written, nothing at the place of its key: parsers differ on where nothing is."""
+    nothing = isinstance(value, Scalar) and value.plain and not value.text
+    return msgspec.structs.replace(key, text="", plain=True) if nothing and isinstance(key, Scalar) else value
 
 
 def _marks(node: Node) -> tuple[int, int, int, int]:

@@ -2,7 +2,7 @@
 
 from array import array
 
-from reconciler.cluster.node import Taint
+from reconciler.cluster.node import HOSTNAME_LABEL, Taint
 from reconciler.cluster.pod import Toleration
 from reconciler.scheduling.nodes import NodeTable
 from reconciler.scheduling.predicates.node_affinity import (
@@ -37,6 +37,7 @@ class Eligibility:
         self._excluded: dict[Demand, bytearray] = {}
         self._tolerated: dict[tuple[Toleration, ...], list[int]] = {}
         self._affine: dict[tuple[NodeSelector, Terms], dict[tuple[str | None, ...], bool]] = {}
+        self._keys: dict[tuple[NodeSelector, Terms], tuple[str, ...]] = {}
         self._rejections: dict[tuple[Demand, int], tuple[Rejection, ...]] = {}
 
     def allowed(self, demand: Demand) -> bytearray:
@@ -90,6 +91,38 @@ class Eligibility:
             found = self._rejections[demand, index] = tuple(rejection for rejection in said if rejection is not None)
         return found
 
+    def meets(self, demand: Demand, node: int, *, taints: bool) -> bool:
+        """Do node selector and affinity match the node, and its taints too when they are asked for? Cordons do not matter."""
+        tolerations, selector, terms = demand
+        shape = self._nodes.shapes[self._nodes.shape[node]]
+        if taints and taint_rejection(shape, tolerations) is not None:
+            return False
+        if not selector and terms is None:
+            return True
+        excluded = self.excluded(demand)
+        if excluded is not None:
+            return not excluded[node]
+        return self._is_affine(selector, terms, self._nodes.shape[node])
+
+    def has_keys(self, keys: tuple[str, ...], node: int) -> bool:
+        """Does the node have all these labels?"""
+        if not keys:
+            return True
+        labels = self._labels_of(self._nodes.shape[node])
+        return all(key == HOSTNAME_LABEL or key in labels for key in keys)
+
+    def _is_affine(self, selector: NodeSelector, terms: Terms, index: int) -> bool:
+        keys = self._keys.get((selector, terms))
+        if keys is None:
+            keys = self._keys[selector, terms] = referenced_keys(selector, terms)
+        labels = self._labels_of(index)
+        values = tuple(map(labels.get, keys))
+        known = self._affine.setdefault((selector, terms), {})
+        answer = known.get(values)
+        if answer is None:
+            answer = known[values] = matches(selector, terms, labels.get, "")
+        return answer
+
     def _extend(self, demand: Demand, found: bytearray) -> None:
         tolerations, selector, terms = demand
         self._learn_warnings()
@@ -98,18 +131,8 @@ class Eligibility:
         if names_host(selector, terms) or (not selector and terms is None):
             found.extend(map(tolerated.__getitem__, self._warning_of[start:]))
             return
-        keys = referenced_keys(selector, terms)
-        known = self._affine.setdefault((selector, terms), {})
         for index in range(start, len(self._nodes.shapes)):
-            if not tolerated[self._warning_of[index]]:
-                found.append(0)
-                continue
-            labels = self._labels_of(index)
-            values = tuple(map(labels.get, keys))
-            answer = known.get(values)
-            if answer is None:
-                answer = known[values] = matches(selector, terms, labels.get, "")
-            found.append(answer)
+            found.append(tolerated[self._warning_of[index]] and self._is_affine(selector, terms, index))
 
     def _learn_warnings(self) -> None:
         for shape in self._nodes.shapes[len(self._warning_of) :]:

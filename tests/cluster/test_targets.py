@@ -86,9 +86,9 @@ def test_other_keys_are_nobodys_business(key: str) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "key", "value"),
     [
-        ("scaledownutilizationthreshold", "0.5", "scaleDown.utilizationThreshold", 50),
-        ("scaledowngpuutilizationthreshold", "0.75", "scaleDown.gpuUtilizationThreshold", 75),
-        ("scaledownutilizationthreshold", "1", "scaleDown.utilizationThreshold", 100),
+        ("scaledownutilizationthreshold", "0.5", "scaleDown.utilizationThresholdPercent", 50),
+        ("scaledowngpuutilizationthreshold", "0.75", "scaleDown.gpuUtilizationThresholdPercent", 75),
+        ("scaledownutilizationthreshold", "1", "scaleDown.utilizationThresholdPercent", 100),
         ("scaledownunneededtime", "10m0s", "scaleDown.unneededTime", 600),
         ("scaledownunreadytime", "1h30m", "scaleDown.unreadyTime", 5400),
         ("maxnodeprovisiontime", "900s", "scaleUp.maxNodeProvisionTime", 900),

@@ -9,8 +9,8 @@ from reconciler.cluster.target import TargetOption
 from reconciler.cluster.unreadable import UnreadableError
 
 _THRESHOLDS = {
-    "scaledownutilizationthreshold": "scaleDown.utilizationThreshold",
-    "scaledowngpuutilizationthreshold": "scaleDown.gpuUtilizationThreshold",
+    "scaledownutilizationthreshold": "scaleDown.utilizationThresholdPercent",
+    "scaledowngpuutilizationthreshold": "scaleDown.gpuUtilizationThresholdPercent",
 }
 _DURATIONS = {
     "scaledownunneededtime": "scaleDown.unneededTime",

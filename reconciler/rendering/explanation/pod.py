@@ -3,15 +3,39 @@
 from collections import Counter
 from collections.abc import Sequence
 
+import msgspec
+
 from reconciler.cluster.resources import Resources
 from reconciler.decisions.group import EffectiveGroup
 from reconciler.decisions.reasons.amounts import amount_text
 from reconciler.plan.plan import PodLine
 from reconciler.rendering.explanation.case import Case
+from reconciler.rendering.plain import listed
 from reconciler.rendering.text.paragraph import paragraph
 from reconciler.rendering.wording import count, outcome_words
 from reconciler.scheduling.state import SchedulingState
 from reconciler.scheduling.verdict import Rejection
+
+
+def alike(case: Case, indices: Sequence[int]) -> bool:
+    """Whether the same is to be said of several pods: one shape, and the same outcome for the same reasons."""
+    pods = case.world.pods
+    lines = {line.pod: msgspec.structs.replace(line, pod="") for line in case.plan.pods}
+    first = indices[0]
+    return all(
+        (pods.shape[index], pods.traits[index], pods.node[index]) == (pods.shape[first], pods.traits[first], pods.node[first])
+        and lines.get(pods.key(index)) == lines.get(pods.key(first))
+        for index in indices
+    )
+
+
+def explain_pods(case: Case, indices: Sequence[int], width: int) -> list[str]:
+    """Lines about the first of several pods that are alike, and who the others are."""
+    lines = explain_pod(case, indices[0], width)
+    others = tuple(case.world.pods.key(index) for index in indices[1:])
+    if others:
+        lines += ["", *paragraph(f"The same holds for {count(len(others), 'pod')}: {listed(others, 10)}", width, 0)]
+    return lines
 
 
 def explain_pod(case: Case, index: int, width: int) -> list[str]:

@@ -173,3 +173,47 @@ def cells_of(wanted: cython.uchar[::1], cell_shape: cython.int[::1], size: cytho
             found[many] = cell
             many += 1
     return many
+
+
+def with_room(
+    columns: cython.int[::1],
+    amounts: cython.longlong[::1],
+    free: cython.longlong[::1],
+    width: cython.Py_ssize_t,
+    node_shape: cython.int[::1],
+    allowed: cython.uchar[::1],
+    blocked: cython.uchar[::1],
+    order: cython.int[::1],
+    stop: cython.Py_ssize_t,
+    most_each: cython.longlong,
+    found: cython.int[::1],
+    room_found: cython.int[::1],
+) -> int:
+    """As `first_fit`, but only look: write nodes with room, and how many pods each takes; returns how many nodes."""
+    turn: cython.Py_ssize_t
+    node: cython.Py_ssize_t
+    row: cython.Py_ssize_t
+    index: cython.Py_ssize_t
+    size: cython.Py_ssize_t = 0
+    ordered: cython.bint = len(order) > 0
+    requested: cython.Py_ssize_t = len(columns)
+    many: cython.longlong
+    room: cython.longlong
+    for turn in range(stop):
+        node = order[turn] if ordered else turn
+        if blocked[node] or not allowed[node_shape[node]]:
+            continue
+        many = most_each
+        row = node * width
+        for index in range(requested):
+            room = free[row + columns[index]]
+            if room < amounts[index]:
+                many = 0
+                break
+            room //= amounts[index]
+            many = min(many, room)
+        if many > 0:
+            found[size] = node
+            room_found[size] = many
+            size += 1
+    return size

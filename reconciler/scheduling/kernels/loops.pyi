@@ -49,3 +49,17 @@ def pop_cells(
     cell_below: array[int],
 ) -> None: ...
 def cells_of(wanted: bytearray, cell_shape: array[int], size: int, found: array[int]) -> int: ...
+def with_room(
+    columns: array[int],
+    amounts: array[int],
+    free: array[int],
+    width: int,
+    node_shape: array[int],
+    allowed: bytearray,
+    blocked: bytearray,
+    order: array[int],
+    stop: int,
+    most_each: int,
+    found: array[int],
+    room_found: array[int],
+) -> int: ...

@@ -26,6 +26,7 @@ class TopologyRules(msgspec.Struct, frozen=True):
     spread: tuple[SpreadRule, ...] = ()
     affinity: AffinityRules = AffinityRules()
     exclusive: tuple[DomainCounter, ...] = ()
+    maps: tuple[DomainMap, ...] = ()
 
     @property
     def empty(self) -> bool:
@@ -71,9 +72,8 @@ class Topology:
         found = self._rules.get(shape)
         if found is None:
             found = self._rules[shape] = self._make(shape)
-        if not found.empty:
-            for domains in self._maps.values():
-                domains.sync()
+        for domains in found.maps:
+            domains.sync()
         return found
 
     def drop_to(self, count: int) -> None:
@@ -104,16 +104,18 @@ class Topology:
         )
         kept_away = tuple(self._counter(key, frozenset(holders)) for key, holders in sorted(repellers.items()))
         near, starts = self._near(shape, value)
-        own = [
-            self._selection.by_own_term(term).__contains__(shape) for term in value.anti_affinity
-        ] + [shape in holders for _, holders in sorted(repellers.items())]
+        own = [shape in self._selection.by_own_term(term) for term in value.anti_affinity]
+        own += [shape in holders for _, holders in sorted(repellers.items())]
         exclusive = tuple(
             dict.fromkeys(counter for counter, raises in zip((*away, *kept_away), own, strict=True) if raises)
         )
+        spread = tuple(self._spread(shape, value, constraint) for constraint in value.spread)
+        counters = (*near, *away, *kept_away, *(rule.counter for rule in spread))
         return TopologyRules(
-            tuple(self._spread(shape, value, constraint) for constraint in value.spread),
+            spread,
             AffinityRules(near, starts, tuple(dict.fromkeys(away)), tuple(dict.fromkeys(kept_away))),
             exclusive,
+            tuple(dict.fromkeys(counter.domains for counter in counters)),
         )
 
     def _near(self, shape: int, value: PodShape) -> tuple[tuple[DomainCounter, ...], bool]:

@@ -1,0 +1,73 @@
+"""The JSON Schema of what is printed with `-o json`, made from the types that are printed."""
+
+import re
+from typing import Any
+
+import msgspec
+
+from reconciler.plan.plan import FORMAT_VERSION, Plan
+from reconciler.policy.problem import Severity
+from reconciler.rendering.fit import FORMAT_VERSION as FIT_VERSION
+from reconciler.rendering.problems.json_report import FORMAT_VERSION as PROBLEMS_VERSION
+from reconciler.rendering.problems.json_report import ProblemReport
+from reconciler.rendering.schemas.identity import DIALECT, schema_id
+
+_SPACES = re.compile(r"\s+")
+
+
+def plan_schema() -> dict[str, Any]:
+    """The schema of a plan. Further keys may come within a major version; every key there is now is always written."""
+    schema = struct_schema(Plan, "plan", "A plan")
+    properties = schema["$defs"]["Plan"]["properties"]
+    properties["formatVersion"] |= format_version(FORMAT_VERSION)
+    properties["digest"] |= {"pattern": "^(sha256:[0-9a-f]{64})?$"}
+    properties["now"] |= {"format": "date-time"}
+    properties["mode"] |= {"enum": ["Observe", "Enforce"]}
+    return schema
+
+
+def validate_schema() -> dict[str, Any]:
+    """The schema of `validate -o json`."""
+    schema = struct_schema(ProblemReport, "validate", "Problems of a policy tree")
+    properties = schema["$defs"]["ProblemReport"]["properties"]
+    properties["formatVersion"] |= format_version(PROBLEMS_VERSION)
+    schema["$defs"]["ProblemEntry"]["properties"]["severity"] |= {"enum": [str(severity) for severity in Severity]}
+    return schema
+
+
+def fit_schema() -> dict[str, Any]:
+    """The schema of `fit -o json`, which is written in pieces and has no type of its own."""
+    plugins = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
+    node = _closed(node={"type": "string"}, fits={"type": "boolean"}, reasons=plugins)
+    node["description"] = "One node and the sorted names of all filter plugins that reject the pod there."
+    node["if"] = {"properties": {"fits": {"const": True}}}
+    node["then"] = {"properties": {"reasons": {"maxItems": 0}}}
+    node["else"] = {"properties": {"reasons": {"minItems": 1}}}
+    pod = _closed(pod={"type": "string", "pattern": "^[^/]+/[^/]+$"}, nodes={"type": "array", "items": node})
+    pod["description"] = "A pending pod, alone against the cluster as it stands."
+    version = {"type": "string"} | format_version(FIT_VERSION)
+    document = _closed(formatVersion=version, pods={"type": "array", "items": pod})
+    return {"$schema": DIALECT, "$id": schema_id("fit"), "title": "Which pending pod fits on which node"} | document
+
+
+def _closed(**properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "required": list(properties), "properties": properties}
+
+
+def struct_schema(kind: type[msgspec.Struct], name: str, title: str) -> dict[str, Any]:
+    """The schema of a struct that is printed whole: no defaults, since nothing is left out."""
+    schema = msgspec.json.schema(kind)
+    for definition in schema["$defs"].values():
+        if "description" in definition:
+            definition["description"] = _SPACES.sub(" ", definition["description"])
+        properties = definition.get("properties", {})
+        for value in properties.values():
+            value.pop("default", None)
+        if properties:
+            definition["required"] = list(properties)
+    return {"$schema": DIALECT, "$id": schema_id(name), "title": title} | schema
+
+
+def format_version(version: str) -> dict[str, str]:
+    """Readers reject a major version that they do not know."""
+    return {"pattern": rf"^{version.partition('.')[0]}\.[0-9]+$"}

@@ -1,0 +1,97 @@
+"""Reading snapshots from disk."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from reconciler.cli import cluster_files
+from reconciler.cli.cluster_files import load_world
+from reconciler.cli.failure import InputError
+from tests.cluster.objects import files_of, node, pod, world_of
+
+BODY = files_of(pod("a"), node("n1"))["all.json"]
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(InputError) as refused:
+        load_world(path)
+    return refused.value.message
+
+
+def test_one_file(tmp_path: Path) -> None:
+    """A file alone is a snapshot."""
+    (tmp_path / "x.json").write_bytes(BODY)
+    assert load_world(tmp_path / "x.json") == world_of(pod("a"), node("n1"))
+
+
+@pytest.mark.parametrize("name", ["x.json.gz", "x.gz"])
+def test_gzipped(tmp_path: Path, name: str) -> None:
+    """So is a gzipped one, whatever it is called."""
+    (tmp_path / name).write_bytes(gzip.compress(BODY))
+    assert load_world(tmp_path / name).digest == world_of(pod("a"), node("n1")).digest
+
+
+def test_directory(tmp_path: Path) -> None:
+    """All documents below a directory, plain and gzipped; other files and hidden ones are left alone."""
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "node.yaml.gz").write_bytes(gzip.compress(json.dumps(node("n1")).encode()))
+    (tmp_path / "pod.json").write_text(json.dumps(pod("a")))
+    (tmp_path / "README.md").write_text("not read")
+    (tmp_path / ".hidden.json").write_text("not read")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "x.json").write_text("not read")
+    assert load_world(tmp_path) == world_of(pod("a"), node("n1"))
+
+
+def test_missing_path(tmp_path: Path) -> None:
+    """A path that is not there is told with what should be."""
+    assert "there is no such file or directory" in refusal(tmp_path / "nowhere")
+
+
+def test_empty_directory(tmp_path: Path) -> None:
+    """A directory without documents is no snapshot."""
+    assert refusal(tmp_path) == f"{tmp_path}: the snapshot holds no documents (.json, .yaml or .yml, also .gz)"
+
+
+def test_damage_names_the_file_as_the_user_gave_it(tmp_path: Path) -> None:
+    """The sentence of a damaged snapshot begins with the path of the file."""
+    (tmp_path / "pods.json").write_bytes(BODY[:-40])
+    assert refusal(tmp_path).startswith(f"{tmp_path / 'pods.json'}: item 2 (after shop/a): the JSON breaks off")
+    assert refusal(tmp_path / "pods.json").startswith(f"{tmp_path / 'pods.json'}: item 2")
+
+
+@pytest.mark.parametrize("body", [gzip.compress(BODY)[:-20], b"\x1f\x8bnonsense", b"not gzip at all"])
+def test_damaged_gzip(tmp_path: Path, body: bytes) -> None:
+    """Compressed data that ends early or is none is told as such."""
+    (tmp_path / "x.json.gz").write_bytes(body)
+    assert f"{tmp_path / 'x.json.gz'}: damaged or cut-off gzip data" in refusal(tmp_path)
+
+
+def test_file_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file beyond the bound is refused before it fills the memory, also when it only unpacks to that."""
+    monkeypatch.setattr(cluster_files, "LARGEST_FILE_BYTES", 1000)
+    (tmp_path / "x.json.gz").write_bytes(gzip.compress(b" " * 1001))
+    assert "capture in several files" in refusal(tmp_path)
+
+
+def test_too_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A directory that is no snapshot (a home directory, say) is refused instead of being read."""
+    monkeypatch.setattr(cluster_files, "MOST_FILES", 2)
+    for number in range(3):
+        (tmp_path / f"{number}.json").write_bytes(BODY)
+    assert "more than 2 files" in refusal(tmp_path)
+
+
+def test_plain_and_gzipped_copy(tmp_path: Path) -> None:
+    """The same document plain and gzipped: nobody knows which is newer."""
+    (tmp_path / "x.json").write_bytes(BODY)
+    (tmp_path / "x.json.gz").write_bytes(gzip.compress(BODY))
+    assert "twice, plain and gzipped" in refusal(tmp_path)
+
+
+def test_unreadable_file(tmp_path: Path) -> None:
+    """A link into nowhere is left out; a name that cannot be opened is told."""
+    (tmp_path / "x.json").symlink_to(tmp_path / "gone")
+    assert "holds no documents" in refusal(tmp_path)

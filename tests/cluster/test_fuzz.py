@@ -1,0 +1,78 @@
+"""Damaged snapshots by the hundred: each is read, or refused with one sentence that names the file; nothing else."""
+
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import yaml
+
+from reconciler.cluster.snapshot import SnapshotError, read_snapshot
+from reconciler.cluster.world import World
+from tests.cluster.damages import Files, damaged
+
+QUICKSTART = Path(__file__).parents[2] / "examples" / "quickstart"
+CASES = int(os.environ.get("RECONCILER_FUZZ", "300"))
+# Kinds whose files are read; the rest of the capture is skipped and cannot be damaged into anything.
+READ = (
+    "clusters daemonsets jobs machinedeployments machines machinesets namespaces nodes persistentvolumeclaims persistentvolumes "
+    "poddisruptionbudgets pods priorityclasses replicasets simmachinetemplates statefulsets storageclasses"
+).split()
+
+
+@pytest.fixture(scope="module")
+def files() -> Files:
+    return {f"{name}.json": (QUICKSTART / f"{name}.json").read_bytes() for name in READ}
+
+
+def outcome(files: Files, what: str) -> str:
+    try:
+        world = read_snapshot(files)
+    except SnapshotError as error:
+        assert error.file in files, f"{what}: {error}"
+        assert error.item or "item" not in what, f"{what}: {error}"
+        text = str(error)
+        assert text.startswith(error.file), what
+        assert "\n" not in text, what
+        assert len(text) < 600, what
+        return "refused"
+    assert isinstance(world, World)
+    assert world.digest, what
+    return "read"
+
+
+def test_damaged_json(files: Files) -> None:
+    """No damage gives anything but a World or one sentence; both happen."""
+    outcomes: Counter[str] = Counter()
+    for seed in range(CASES):
+        what, broken = damaged(files, seed)
+        outcomes[outcome(broken, f"seed {seed}: {what}")] += 1
+    assert min(outcomes["read"], outcomes["refused"]) > CASES // 10
+
+
+def test_damaged_yaml(files: Files) -> None:
+    """The same for YAML, whose reader is another one."""
+    import json
+
+    small = {name: files[name] for name in ("nodes.json", "machinedeployments.json", "storageclasses.json")}
+    outcomes: Counter[str] = Counter()
+    for seed in range(CASES // 10):
+        what, broken = damaged(small, seed)
+        texts: Files = {}
+        for name, body in broken.items():
+            try:
+                texts[name.replace(".json", ".yaml")] = yaml.safe_dump(json.loads(body)).encode()
+            except ValueError:
+                # Damaged JSON is odd YAML all the same.
+                texts[name.replace(".json", ".yaml")] = body
+        outcomes[outcome(texts, f"seed {seed}: {what}")] += 1
+    assert min(outcomes["read"], outcomes["refused"]) > 0
+
+
+def test_truncated_at_every_length() -> None:
+    """A list cut at any byte is refused, and the sentence names the file."""
+    body = (QUICKSTART / "storageclasses.json").read_bytes()
+    for length in range(len(body.rstrip())):
+        with pytest.raises(SnapshotError) as refused:
+            read_snapshot({"s.json": body[:length]})
+        assert refused.value.file == "s.json"
