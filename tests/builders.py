@@ -102,6 +102,10 @@ class ClusterBuilder:
         self._nodes[name] = (node, shape)
         return name
 
+    def shape_of(self, name: str) -> NodeShape:
+        """The shape of a node made so far."""
+        return self._nodes[name][1]
+
     def target(
         self,
         name: str,

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Raw
 
 from reconciler.cluster import yaml_text
-from reconciler.cluster.raw_part import field_message
+from reconciler.cluster.raw_part import DECODING_ERRORS, finding
 from reconciler.cluster.unreadable import SnapshotError
 from reconciler.cluster.wire.meta import api_group
 
@@ -83,7 +83,7 @@ def object_name(body: bytes) -> str:
     """`namespace/name` of an object as far as it can be read, else empty."""
     try:
         named = _named.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except DECODING_ERRORS:
         return ""
     if named.group:
         return named.group
@@ -113,7 +113,7 @@ def _split(file: str, part: str, body: bytes) -> Iterator[Document]:
     except msgspec.ValidationError as error:
         # An object whose own fields are called `items` or `metadata.continue`, and whose kind is none of ours.
         envelope = _object_envelope(file, part, body, error)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except DECODING_ERRORS as error:
         raise SnapshotError(file, _breaking_item(part, body), _told(error, body)) from None
     if envelope.groups is not msgspec.UNSET:
         yield Document(file=file, part=part, api_version="", kind=AUTO_SCALING_GROUP, items=envelope.groups, is_list=True)
@@ -145,7 +145,7 @@ def _runs(file: str, part: str, items: list[Raw], *, more: bool) -> Iterator[Doc
     for index, item in enumerate(items):
         try:
             head = _type.decode(item)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        except DECODING_ERRORS as error:
             raise SnapshotError(file, _joined(part, f"item {index + 1}"), _told(error, bytes(item))) from None
         if not head.kind:
             name = object_name(bytes(item))
@@ -208,16 +208,9 @@ def _is_yaml(file: str, text: bytes) -> bool:
 
 
 def _told(error: Exception, body: bytes) -> str:
-    if isinstance(error, RecursionError):
-        return "nested more deeply than any object is"
-    if isinstance(error, UnicodeDecodeError):
-        return "text that is not UTF-8"
-    text = str(error)
-    if "truncated" in text:
+    if "truncated" in str(error):
         return f"the JSON breaks off after {len(body)} bytes: the capture is not complete"
-    if isinstance(error, msgspec.ValidationError):
-        return field_message(error)
-    return text[:1].lower() + text[1:]
+    return finding(error)
 
 
 def _joined(part: str, item: str) -> str:

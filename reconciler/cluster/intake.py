@@ -11,7 +11,7 @@ from reconciler.cluster.newest import newest_seconds
 from reconciler.cluster.node_rows import NodeRead, read_node
 from reconciler.cluster.pod_rows import PodRows
 from reconciler.cluster.pod_shaping import daemon_draft
-from reconciler.cluster.raw_part import field_message
+from reconciler.cluster.raw_part import DECODING_ERRORS, finding
 from reconciler.cluster.selection import label_pairs
 from reconciler.cluster.sources import Sources
 from reconciler.cluster.targets.autoscalinggroup import reference
@@ -84,9 +84,9 @@ class Intake:
                 keep(item, first + index, document)
                 if stamps:
                     self.newest_seconds = max(self.newest_seconds, newest_seconds(raw))
-        except msgspec.ValidationError as error:
-            raise SnapshotError(document.file, document.label(index), field_message(error)) from None
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, UnreadableError) as error:
+        except DECODING_ERRORS as error:
+            raise SnapshotError(document.file, document.label(index), finding(error)) from None
+        except UnreadableError as error:
             raise SnapshotError(document.file, document.label(index), str(error)) from None
         except ContradictionError as error:
             raise self.contradiction(error) from None

@@ -4,7 +4,7 @@ import msgspec
 
 from reconciler.cluster import yaml_text
 from reconciler.cluster.instant import unix_seconds
-from reconciler.cluster.raw_part import field_message
+from reconciler.cluster.raw_part import DECODING_ERRORS, finding
 from reconciler.cluster.unreadable import SnapshotError, UnreadableError
 
 FORMAT_MAJOR = 1
@@ -35,8 +35,8 @@ def read_manifest(file: str, body: bytes) -> Manifest:
         written = msgspec.json.decode(parts[0], type=_Written)
     except yaml_text.YamlError as error:
         raise SnapshotError(file, error.item, error.message) from None
-    except msgspec.ValidationError as error:
-        raise SnapshotError(file, "", field_message(error)) from None
+    except DECODING_ERRORS as error:
+        raise SnapshotError(file, "", finding(error)) from None
     major = str(written.format_version).partition(".")[0]
     if major != str(FORMAT_MAJOR):
         raise SnapshotError(

@@ -9,6 +9,8 @@ from reconciler.cluster.unreadable import UnreadableError
 
 _T = TypeVar("_T")
 _ABSENT = (b"", b"null")
+DECODING_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What decoding raises for a text that is damaged or is something else; `finding` puts each into words."""
 
 
 class RawPart(Generic[_T]):
@@ -25,15 +27,18 @@ class RawPart(Generic[_T]):
             return None
         try:
             return self._decoder.decode(body)
-        except msgspec.ValidationError as error:
-            raise UnreadableError(field_message(error)).at(path or self._path) from None
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise UnreadableError(str(error)).at(path or self._path) from None
+        except DECODING_ERRORS as error:
+            raise UnreadableError(finding(error)).at(path or self._path) from None
 
 
-def field_message(error: msgspec.ValidationError) -> str:
-    """A decoder's finding with the path in front: `spec.containers[0].name: expected str, got int`."""
+def finding(error: Exception) -> str:
+    """A decoding error as the rest of a sentence: `spec.containers[0].name: expected str, got int`."""
+    if isinstance(error, RecursionError):
+        return "nested more deeply than any object is"
+    if isinstance(error, UnicodeDecodeError):
+        return "text that is not UTF-8"
     text, _, path = str(error).partition(" - at `")
-    text = (text[:1].lower() + text[1:]).replace("`", "")
+    # A small first letter, unless it begins a name (JSON).
+    text = (text[:1].lower() + text[1:] if text[1:2].islower() else text).replace("`", "")
     path = path.rstrip("`").removeprefix("$").removeprefix(".")
     return f"{path}: {text}" if path else text

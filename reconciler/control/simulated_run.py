@@ -40,7 +40,12 @@ class SimulatedRun:
     """
 
     def __init__(
-        self, text: ScenarioText, world: World, policy: PolicySet, policies: dict[str, PolicySet], until_seconds: int | None = None
+        self,
+        text: ScenarioText,
+        world: World,
+        policy: PolicySet,
+        policies: dict[str, PolicySet],
+        until_seconds: int | None = None,
     ) -> None:
         """`policies` are those that events switch to, by their path as written; `until_seconds` shortens or lengthens
         the run. Raises `ScenarioError`."""

@@ -12,6 +12,7 @@ from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.effective import effective_view
 from reconciler.decisions.group import EffectiveGroup
 from reconciler.decisions.halts import halts
+from reconciler.decisions.headroom import keep_headroom
 from reconciler.decisions.lines import cost, group_lines, node_lines, pod_lines
 from reconciler.decisions.membership import Membership
 from reconciler.decisions.memory import Memory
@@ -131,6 +132,7 @@ def _grow(view: _View, held: tuple[str, ...]) -> _Grown:
     heal_minimums(draft)
     fill_existing(draft, queue)
     grow_for(draft, queue)
+    keep_headroom(draft)
     explain_rest(draft, queue)
     waited_for = frozenset(
         entry.node for entry in queue.served.values() if entry.outcome is PodOutcome.FITS_EXISTING and entry.node

@@ -54,7 +54,7 @@ class GroupDraft:
 
 
 class Draft:
-    """Everything that the steps of one decision share."""
+    """Everything that the steps of one decision share. `protected` are nodes that headroom stands on."""
 
     def __init__(
         self,
@@ -78,6 +78,7 @@ class Draft:
         self.states = states
         self.limits = LimitLedger(policy.limits)
         self.added = 0
+        self.protected: set[int] = set()
         self.cutoff = policy.pods.expendable_below_priority
         self.state = SchedulingState(world, pods=self._counted_pods())
         self._prepare_nodes()

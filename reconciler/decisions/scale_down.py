@@ -42,7 +42,6 @@ class Removals:
         managed = sum(len(group.situation.nodes) for group in draft.groups)
         self._pace = -(-managed * draft.policy.pace.max_removed_percent // 100)
         self._gone: Counter[int] = Counter()
-        self._spared: Counter[int] = Counter()
         self._receivers: set[int] = set()
         self._homeless: set[int] = set()
         self._destinations: list[int] = []
@@ -99,10 +98,8 @@ class Removals:
             return Blocker(code="GroupGrows", message=f"{group.group.name} grows in this plan")
         if group.situation.size - self._gone[group.position] - 1 < group.group.min_size:
             return Blocker(code="MinSize", message=f"{group.group.name} is at its minimum size {group.group.min_size}")
-        spare = (group.group.headroom.nodes or 0) - self._spared[group.position]
-        if reason is RemovalReason.EMPTY and spare > 0:
-            self._spared[group.position] += 1
-            return Blocker(code="Headroom", message=f"headroom of {group.group.headroom.nodes} nodes keeps it")
+        if candidate.index in draft.protected and reason is not RemovalReason.ABOVE_MAX:
+            return Blocker(code="Headroom", message=f"headroom of {group.group.name} stands on it")
         shape = draft.world.node_shapes[draft.world.nodes[candidate.index].shape]
         passed = draft.limits.below_min(group.group, shape)
         if passed is not None:

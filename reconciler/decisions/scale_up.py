@@ -3,6 +3,7 @@
 import msgspec
 
 from reconciler.cluster.resources import Resources
+from reconciler.decisions.balancing import next_group, siblings
 from reconciler.decisions.demand import Demand
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.expanders import Choice, Option, choose
@@ -150,15 +151,43 @@ def _option(draft: Draft, group: GroupDraft, queue: Queue) -> Option | None:
 
 
 def _commit(draft: Draft, queue: Queue, choice: Choice) -> None:
-    group = draft.groups[choice.option.position]
-    nodes = draft.grow(group, choice.option.shape, choice.option.nodes)
-    reason = NewNode(group=group.group.name, tier=group.group.tier, expander=choice.expander).reason()
-    served = Served(outcome=PodOutcome.TRIGGERS_SCALE_UP, group=group.group.name, reasons=(reason,))
-    for shape, ordinal, many in choice.option.bindings:
-        draft.state.bind(shape, nodes[ordinal], many)
-        queue.take(shape, many, served)
-    pending = PendingPods(pods=choice.option.pods, nodes=choice.option.nodes, expander=choice.expander, compared=choice.compared)
-    group.reasons.append(pending.reason())
+    """Carry the chosen option out node by node, shared with siblings where the policy balances."""
+    option = choice.option
+    group = draft.groups[option.position]
+    together, apart = siblings(draft, group)
+    loads: list[list[tuple[int, int]]] = [[] for _ in range(option.nodes)]
+    for shape, ordinal, many in option.bindings:
+        loads[ordinal].append((shape, many))
+    shares: dict[int, list[int]] = {}
+    for load in loads:
+        taker = _grow_by_one(draft, group, next_group(draft, group, together), load)
+        reason = NewNode(group=taker.group.name, tier=taker.group.tier, expander=choice.expander).reason()
+        served = Served(outcome=PodOutcome.TRIGGERS_SCALE_UP, group=taker.group.name, reasons=(reason,))
+        share = shares.setdefault(taker.position, [0, 0])
+        share[0] += 1
+        for shape, many in load:
+            queue.take(shape, many, served)
+            share[1] += many
+    for position, (nodes, pods) in shares.items():
+        pending = PendingPods(pods=pods, nodes=nodes, expander=choice.expander, compared=choice.compared, apart=apart)
+        draft.groups[position].reasons.append(pending.reason())
+
+
+def _grow_by_one(draft: Draft, chosen: GroupDraft, sibling: GroupDraft, load: list[tuple[int, int]]) -> GroupDraft:
+    """One more node with its pods: of the sibling whose turn it is when all of them run there, else of the chosen one."""
+    template = sibling.group.template
+    if sibling is not chosen and template is not None:
+        mark = draft.state.mark()
+        trial = draft.state.add_node("balance", template, sibling.daemons)
+        fits = all(sum(n for _, n in draft.state.place(shape, many, [trial])) == many for shape, many in load)
+        draft.state.undo(mark)
+        if not fits:
+            sibling, template = chosen, chosen.group.template
+    if template is not None:
+        (node,) = draft.grow(sibling, template, 1)
+        for shape, many in load:
+            draft.state.bind(shape, node, many)
+    return sibling
 
 
 def explain_rest(draft: Draft, queue: Queue) -> None:

@@ -48,7 +48,7 @@ class Findings:
 
     def full(self, path: str) -> bool:
         """Whether further problems of a file are dropped, so that making them can be spared."""
-        return self._count.get(path, 0) >= MAX_PROBLEMS_PER_FILE
+        return self._count.get(path, 0) > MAX_PROBLEMS_PER_FILE
 
     def add(
         self,

@@ -130,9 +130,11 @@ class Reading:
         """A harmless value for a required field that could not be read; a tree with such a field is never used."""
         if field.children:
             return self.placeholders(field)
+        if field.kind is Kind.INTEGER_OR_PERCENT:
+            return None  # not 0: the other of the two attributes may hold the value
         if field.kind in (Kind.LIST, Kind.TAINT_LIST, Kind.LABEL_MAP, Kind.RESOURCE_MAP, Kind.STRING_MAP):
             return ()
-        return 0 if field.kind in (Kind.INTEGER, Kind.PERCENT, Kind.DURATION, Kind.INTEGER_OR_PERCENT) else ""
+        return 0 if field.kind in (Kind.INTEGER, Kind.PERCENT, Kind.DURATION) else ""
 
     def placeholders(self, field: Field) -> Values:
         """Harmless values for all that an object must feed."""

@@ -35,8 +35,8 @@ class Bindings:
         self._below = array("i")
         self._watchers: dict[int, list[Watcher]] = {}
 
-    def bind_world(self, pods: PodTable, chosen: Iterable[int] | None) -> None:
-        """Bind pods where they are: those chosen, or all on a node that have not finished."""
+    def bind_world(self, pods: PodTable, chosen: Iterable[int] | None) -> "array[int]":
+        """Bind pods where they are: those chosen, or all on a node that have not finished. Returns their indices."""
         if chosen is None:
             picked = array("i", bytes(4 * len(pods)))
             many = loops.running_pods(pods.node, pods.phase, *FINISHED_PHASES, picked)
@@ -59,6 +59,7 @@ class Bindings:
             self._below,
             self.size,
         )
+        return picked[:many]
 
     def add_node(self) -> None:
         """A node was appended to the table."""
@@ -130,6 +131,29 @@ class Bindings:
             for node, many in placed:
                 watcher.change(shape, node, many)
         return placed
+
+    def with_room(
+        self, shape: int, allowed: bytearray, blocked: bytearray, order: "array[int] | None", most_each: int
+    ) -> list[tuple[int, int]]:
+        """Nodes with room for the shape and for how many pods, in the given order, each node once."""
+        stop = len(self._nodes) if order is None else len(order)
+        found, room = array("i", bytes(4 * stop)), array("i", bytes(4 * stop))
+        columns, amounts = self._shapes.need(shape)
+        many = loops.with_room(
+            columns,
+            amounts,
+            self._nodes.free,
+            self._nodes.columns.width,
+            self._nodes.shape,
+            allowed,
+            blocked,
+            array("i") if order is None else order,
+            stop,
+            most_each,
+            found,
+            room,
+        )
+        return list(dict(zip(found[:many], room[:many], strict=True)).items())
 
     def pop_to(self, size: int) -> None:
         """Undo the newest cells until `size` are left."""

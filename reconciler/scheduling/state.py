@@ -8,16 +8,12 @@ from reconciler.cluster.pod import PodShape
 from reconciler.cluster.resources import Resources
 from reconciler.cluster.world import World
 from reconciler.scheduling.bindings import Bindings
-from reconciler.scheduling.eligibility import Eligibility
-from reconciler.scheduling.features import not_modelled
-from reconciler.scheduling.host_ports import HostPorts
-from reconciler.scheduling.node_mask import marked, union
+from reconciler.scheduling.filters import Filters
 from reconciler.scheduling.nodes import NodeTable
-from reconciler.scheduling.predicates.node_resources_fit import resources_rejection
-from reconciler.scheduling.shapes import Demand, ShapeTable
+from reconciler.scheduling.shapes import ShapeTable
+from reconciler.scheduling.topology.rationing import ration
 from reconciler.scheduling.verdict import Rejection
 
-_NO_BOUND = 1 << 31
 _FEW_NODES = 8
 
 
@@ -37,12 +33,9 @@ class SchedulingState:
         if self._nodes.columns.width > width:
             self._nodes.widen(width)
         self._shapes = ShapeTable(world.pod_shapes, self._nodes.columns)
-        self._demands: list[Demand] = self._shapes.demands()
-        self._eligibility = Eligibility(self._nodes)
         self._bindings = Bindings(self._nodes, self._shapes)
-        self._bindings.bind_world(world.pods, pods)
-        self._ports = HostPorts(self._bindings, self._shapes)
-        self._not_modelled: dict[int, str] = {}
+        bound = self._bindings.bind_world(world.pods, pods)
+        self._filters = Filters(world, self._nodes, self._shapes, self._bindings, bound)
         self._closed: list[int] = []
         self._marks: list[tuple[int, int, int]] = []
 
@@ -73,7 +66,7 @@ class SchedulingState:
             self._nodes.widen(width)
             self._shapes.widen(width)
         index = self._shapes.append(shape)
-        self._demands = self._shapes.demands()
+        self._filters.learn_shapes()
         return index
 
     def add_node(self, name: str, shape: NodeShape, pods: Sequence[int] = ()) -> int:
@@ -96,29 +89,15 @@ class SchedulingState:
 
     def modelled(self, shape: int) -> str:
         """Empty when verdicts for this shape are exact; else what is not modelled, as a phrase (`DynamicResources`)."""
-        found = self._not_modelled.get(shape)
-        if found is None:
-            found = self._not_modelled[shape] = not_modelled(self._shapes.shapes[shape], self._shapes.shapes)
-        return found
+        return self._filters.modelled(shape)
 
     def fits(self, shape: int, node: int) -> bool:
         """Would one more pod of this shape run on this node? False on closed nodes and for shapes not modelled."""
-        return self._room(shape, node, 1) > 0
+        return self._filters.room(shape, node, 1) > 0
 
     def verdict(self, shape: int, node: int) -> tuple[Rejection, ...]:
         """Every filter plugin that rejects the pod on the node, sorted by plugin; empty: fits. `closed` does not count."""
-        missing = self.modelled(shape)
-        if missing:
-            return (Rejection("NotModelled", missing),)
-        demand = self._demands[self._shapes.demand[shape]]
-        said: list[Rejection | None] = list(self._eligibility.rejections(demand, node))
-        if self._shapes.shapes[shape].host_ports:
-            said.append(self._ports.rejection(shape, node))
-        nodes = self._nodes
-        columns, amounts = self._shapes.need(shape)
-        room = nodes.room[nodes.shape[node]]
-        said.append(resources_rejection(nodes.columns.names, columns, amounts, nodes.free_row(node), room))
-        return tuple(sorted(rejection for rejection in said if rejection is not None))
+        return self._filters.verdict(shape, node)
 
     def place(self, shape: int, count: int, nodes: Sequence[int] | None = None) -> tuple[tuple[int, int], ...]:
         """Bind up to `count` pods of one shape, first fit over `nodes` in the given order (None: all, by index).
@@ -129,17 +108,14 @@ class SchedulingState:
             return ()
         if nodes is not None and len(nodes) <= _FEW_NODES:
             return self._place_on_few(shape, count, nodes)
-        demand = self._demands[self._shapes.demand[shape]]
-        blocked = self._nodes.closed
-        excluded = self._eligibility.excluded(demand)
-        if excluded is not None:
-            blocked = union(blocked, excluded)
-        most_each = _NO_BOUND
-        if self._shapes.shapes[shape].host_ports:
-            blocked = marked(blocked, self._ports.excluded(shape))
-            most_each = 1
         order = None if nodes is None else array("i", nodes)
-        return self._bindings.first_fit(shape, count, self._eligibility.allowed(demand), blocked, order, most_each)
+        first: tuple[tuple[int, int], ...] = ()
+        if count > 1 and self._filters.starts_group(shape):
+            first = self._place_on_many(shape, 1, order)
+            if not first:
+                return ()
+            count -= 1
+        return _added(first, self._place_on_many(shape, count, order))
 
     def bind(self, shape: int, node: int, count: int = 1) -> None:
         """Bind without asking."""
@@ -175,29 +151,40 @@ class SchedulingState:
         if count < len(self._nodes):
             self._nodes.drop_to(count)
             self._bindings.drop_to(count)
-            self._eligibility.drop_to(count)
-
-    def _room(self, shape: int, node: int, most: int) -> int:
-        """How many more pods of the shape the node takes, `most` at most."""
-        if self._nodes.closed[node] or self.modelled(shape):
-            return 0
-        if not self._eligibility.allows(self._demands[self._shapes.demand[shape]], node):
-            return 0
-        if self._shapes.shapes[shape].host_ports:
-            if not self._ports.fits(shape, node):
-                return 0
-            most = min(most, 1)
-        free, base = self._nodes.free, node * self._nodes.columns.width
-        for column, amount in zip(*self._shapes.need(shape), strict=True):
-            most = min(most, free[base + column] // amount)
-        return max(most, 0)
+            self._filters.drop_to(count)
 
     def _place_on_few(self, shape: int, count: int, nodes: Iterable[int]) -> tuple[tuple[int, int], ...]:
-        placed = []
-        for node in nodes:
-            many = self._room(shape, node, count)
-            if many:
-                self._bindings.push(shape, node, many)
-                placed.append((node, many))
-                count -= many
-        return tuple(placed)
+        placed: dict[int, int] = {}
+        progress = True
+        while progress and count > 0:
+            progress = False
+            for node in nodes:
+                many = self._filters.room(shape, node, count)
+                if many:
+                    self._bindings.push(shape, node, many)
+                    placed[node] = placed.get(node, 0) + many
+                    count -= many
+                    # A floor may have moved: the first node may take one more.
+                    progress = self._filters.has_rules(shape)
+                    if progress:
+                        break
+        return tuple(placed.items())
+
+    def _place_on_many(self, shape: int, count: int, order: "array[int] | None") -> tuple[tuple[int, int], ...]:
+        filters = self._filters
+        allowed, blocked, most_each = filters.allowed(shape), filters.blocked(shape), filters.most_each(shape)
+        limits = filters.limits(shape)
+        if not limits:
+            return self._bindings.first_fit(shape, count, allowed, blocked, order, most_each)
+        candidates = self._bindings.with_room(shape, allowed, blocked, order, most_each)
+        placed = ration(candidates, limits, count, lambda node, many: self._bindings.push(shape, node, many))
+        return tuple(placed.items())
+
+
+def _added(first: tuple[tuple[int, int], ...], rest: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
+    if not first:
+        return rest
+    sums = dict(first)
+    for node, many in rest:
+        sums[node] = sums.get(node, 0) + many
+    return tuple(sums.items())

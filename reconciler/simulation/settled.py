@@ -1,5 +1,6 @@
 """The settled column: where the loop would come to rest if demand stayed as it is and nothing took time."""
 
+from datetime import datetime
 from decimal import Decimal
 
 import msgspec
@@ -26,7 +27,8 @@ _ANY_NUMBER = 1_000_000
 def settled(world: World, policy: PolicySet, memory: Memory, now_seconds: int, plan: Plan) -> Plan:
     """`plan` with `settled` of every group, `settled_per_hour` and `settled_loops` (and the digest of that) filled in.
 
-    `memory` is what `decide` returned beside `plan`. Carries the plan out on an embedded cluster, decides again, and so
+    `memory` is what `decide` was given or what it returned beside `plan`; what the plan itself says of timers counts.
+    Carries the plan out on an embedded cluster, decides again, and so
     on, until it rests or 60 plans were made. Machines join and pods end at once, evicted pods with an
     owner come back pending and healthy, budgets of pods are recomputed. After an empty plan time jumps to the next
     timer (a node becomes removable, a back-off or a cool-down ends); an empty plan with no timer running and
@@ -41,6 +43,7 @@ def settled(world: World, policy: PolicySet, memory: Memory, now_seconds: int, p
     cluster = SimulatedCluster(world, hasty, now_seconds, durations=NO_DELAY, otherwise=AT_ONCE)
     _finish_starting(cluster, world, policy, now_seconds)
     writes = SimulatedWrites(cluster)
+    memory = _with_timers(memory, plan)
     current, loops, resting = plan, 1, 0
     while True:
         if current.actions:
@@ -81,6 +84,15 @@ def _lifted(budget: Budget) -> Budget:
     if budget.nodes == 0 or budget.percent == 0:
         return budget
     return msgspec.structs.replace(budget, nodes=_ANY_NUMBER, percent=None)
+
+
+def _with_timers(memory: Memory, plan: Plan) -> Memory:
+    since = {
+        line.node: int(datetime.fromisoformat(line.unneeded_since).timestamp())
+        for line in plan.nodes
+        if line.unneeded_since is not None and line.node not in memory.unneeded_since
+    }
+    return msgspec.structs.replace(memory, unneeded_since={**memory.unneeded_since, **since}) if since else memory
 
 
 def _finish_starting(cluster: SimulatedCluster, world: World, policy: PolicySet, now_seconds: int) -> None:

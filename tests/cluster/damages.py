@@ -30,8 +30,9 @@ def damaged(files: Files, seed: int) -> tuple[str, Files]:
     """What was done, and the files after it."""
     choice = random.Random(seed)
     result = dict(files)
-    name = choice.choice(sorted(result))
     kind = choice.choice(tuple(_WAYS))
+    named = [name for name, body in sorted(result.items()) if kind != "break a quantity" or b'"cpu"' in body]
+    name = choice.choice(named or sorted(result))
     result[name] = _WAYS[kind](choice, result[name])
     return f"{kind} {name}", result
 
@@ -55,10 +56,11 @@ def _changed(change: Callable[[random.Random, Any, Any], None]) -> Callable[[ran
 
     def apply(choice: random.Random, body: bytes) -> bytes:
         document = json.loads(body)
-        # Most places lie in managedFields and conditions; walking down by chance reaches shallow ones as often.
-        at, depth = document, choice.randrange(1, 9)
+        # By chance alone most damage would hit the four keys of the list itself, or its field managers.
+        inside = isinstance(document, dict) and document.get("items") and choice.random() < 0.9
+        at, depth = document["items"] if inside else document, choice.randrange(1, 9)
         while True:
-            keys = list(at) if isinstance(at, dict) else list(range(len(at)))
+            keys = [key for key in at if key != "managedFields"] if isinstance(at, dict) else list(range(len(at)))
             if not keys:
                 break
             key = choice.choice(keys)

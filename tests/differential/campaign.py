@@ -20,6 +20,7 @@ NOT_COMPARED: tuple[str, ...] = (
     "claims",
     "volumeZones",
     "volumeLimits",
+    "migratedDisks",
     "spread",
     "interPodAffinity",
     "declaredFeatures",

@@ -19,6 +19,7 @@ PLUGIN = {
     "claims": "VolumeBinding",
     "volumeZones": "VolumeZone",
     "volumeLimits": "NodeVolumeLimits",
+    "migratedDisks": "NodeVolumeLimits",
     "spread": "PodTopologySpread",
     "interPodAffinity": "InterPodAffinity",
     "phases": "NodeResourcesFit",

@@ -43,22 +43,37 @@ class PendingPods(Because, frozen=True, kw_only=True):
     nodes: int
     expander: str
     compared: tuple[str, ...]
+    apart: tuple[str, ...] = ()
 
     def sentence(self) -> str:
-        """Pods, nodes, and what the choice was made by."""
+        """Pods, nodes, what the choice was made by, and which groups were too different to share the growth."""
         against = f"; {self.expander} over " + ", ".join(self.compared) if self.compared else ""
-        return f"{count_text(self.pods, 'pending pod')} on {count_text(self.nodes, 'new node')}{against}"
+        text = f"{count_text(self.pods, 'pending pod')} on {count_text(self.nodes, 'new node')}{against}"
+        return f"{text}; not balanced with {', '.join(self.apart)}" if self.apart else text
 
 
 class Headroom(Because, frozen=True, kw_only=True):
-    """The group grows so that its headroom is free again."""
+    """The group grows so that its headroom is free again. `what` is `nodes` or `pods`."""
 
     code = "Headroom"
     wanted: int
     free: int
     nodes: int
+    what: str
 
-    template = "headroom of {wanted} nodes has {free} free: {nodes} more"
+    def sentence(self) -> str:
+        """What is wanted, what is there, what is added."""
+        return f"headroom for {self.wanted} {self.what} has {self.free} free: {count_text(self.nodes, 'node')} more"
+
+
+class HeadroomShort(Because, frozen=True, kw_only=True):
+    """The headroom cannot be had: a maximum or a limit is in the way."""
+
+    code = "HeadroomShort"
+    missing: int
+    what: str
+
+    template = "headroom lacks {missing} {what}, and the group may not grow further"
 
 
 class AtMaxSize(Because, frozen=True, kw_only=True):

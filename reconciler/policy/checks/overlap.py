@@ -8,7 +8,7 @@ from reconciler.policy.schedule import is_open, last_opening, openings_after
 MAX_OPENINGS = 500
 """How many openings of the rarer window are looked at: more than a year of a daily one, so every kind of day is met."""
 
-MAX_STEPS = 30_000
+MAX_STEPS = 10_000
 """How many openings are looked at in one tree."""
 
 _PROBE = 60

@@ -26,7 +26,9 @@ def scalar_schema(field: Field) -> Schema:
     """Type and bounds of a scalar field. Raises ValueError for kinds that are objects, lists, maps or int-or-string."""
     match field.kind:
         case Kind.STRING:
-            return _text(field, **({} if field.default == "" or field.enum else {"pattern": _NOT_BLANK}))
+            anything = field.default == "" or bool(field.enum)
+            pattern = f"^({field.pattern})$" if field.pattern else "" if anything else _NOT_BLANK
+            return _text(field, **({"pattern": pattern} if pattern else {}))
         case Kind.ENUM:
             return _text(field)
         case Kind.NAME:

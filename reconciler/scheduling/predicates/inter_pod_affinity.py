@@ -41,9 +41,7 @@ class AffinityRules(msgspec.Struct, frozen=True):
         if far:
             said.append(far)
         said.extend(f"anti-affinity: a matching pod is in {_place(counter, node)}" for counter in _taken(self.away, node))
-        said.extend(
-            f"a pod in {_place(counter, node)} has anti-affinity to this one" for counter in _taken(self.kept_away, node)
-        )
+        said.extend(f"a pod in {_place(counter, node)} has anti-affinity to this one" for counter in _taken(self.kept_away, node))
         return Rejection("InterPodAffinity", "; ".join(dict.fromkeys(said))) if said else None
 
     def _far(self, node: int) -> str:

@@ -20,9 +20,7 @@ class SpreadRule:
 
     __slots__ = ("adds", "counter", "matches_itself", "max_skew", "min_domains")
 
-    def __init__(
-        self, counter: LevelCounter, *, max_skew: int, min_domains: int, matches_itself: bool, adds: bool
-    ) -> None:
+    def __init__(self, counter: LevelCounter, *, max_skew: int, min_domains: int, matches_itself: bool, adds: bool) -> None:
         """`adds` says that a pod of the shape raises the count of its domain once it is bound."""
         self.counter = counter
         self.max_skew = max_skew
@@ -45,9 +43,7 @@ class SpreadRule:
 
     def moves_floor(self, domain: int) -> bool:
         """Would one more pod in the domain move the floor?"""
-        return (
-            self.adds and self.counter.open_domains >= self.min_domains and self.counter.alone_at_lowest(domain)
-        )
+        return self.adds and self.counter.open_domains >= self.min_domains and self.counter.alone_at_lowest(domain)
 
     def blocked_domains(self) -> list[int]:
         """Domains that take no pod now."""

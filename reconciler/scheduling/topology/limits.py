@@ -8,7 +8,9 @@ from reconciler.scheduling.topology.counter import DomainCounter
 class DomainLimit(Protocol):
     """A rule whose answer changes with the pods that are being placed."""
 
-    counter: DomainCounter
+    @property
+    def counter(self) -> DomainCounter:
+        """Pods by domain."""
 
     @property
     def floor(self) -> int:
@@ -35,6 +37,6 @@ class OnlyOne:
         """See `DomainLimit`."""
         return 0 if self.counter.counts[domain] > 0 else 1
 
-    def moves_floor(self, domain: int) -> bool:  # noqa: ARG002 - the protocol's signature
+    def moves_floor(self, domain: int) -> bool:
         """See `DomainLimit`."""
         return False

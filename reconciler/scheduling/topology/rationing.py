@@ -18,8 +18,8 @@ def ration(
 ) -> dict[int, int]:
     """Bind up to `count` pods; pods by node in the order in which nodes were first used.
 
-    `candidates` are (node, room) in the order of preference; `bind(node, pods)` must make the limits' counters see
-    the pods. Between two moves of a floor a domain only ever closes, so that a node turned away by a limit is parked
+    `candidates` are (node, room) in the order of preference, each node once; `bind(node, pods)` must let the limits'
+    counters see the pods. Between two moves of a floor a domain only ever closes, so that a node turned away by a limit is parked
     until that limit's floor moves; nodes without room never come back.
     """
     coarse = [limit for limit in limits if len(limit.counter.domains.values) <= _COARSE]
@@ -31,7 +31,7 @@ def ration(
     while count > 0:
         best: _Group | None = None
         for group in groups:
-            if group.settle() and (best is None or group.heap[0] < best.heap[0]) and group.open():
+            if group.heap and group.open() and group.settle() and (best is None or group.heap[0] < best.heap[0]):
                 best = group
         if best is None:
             break
@@ -39,7 +39,8 @@ def ration(
         many = min(count, room[node])
         for limit in limits:
             domain = limit.counter.domains.of[node]
-            many = min(many, 1 if limit.moves_floor(domain) else limit.slack(domain))
+            if domain != NO_DOMAIN:
+                many = min(many, 1 if limit.moves_floor(domain) else limit.slack(domain))
         bind(node, many)
         count -= many
         placed[node] = placed.get(node, 0) + many
@@ -81,7 +82,8 @@ class _Group:
         while heap:
             node = self._candidates[heap[0]][0]
             for index, limit in enumerate(self._fine):
-                if not limit.slack(limit.counter.domains.of[node]):
+                domain = limit.counter.domains.of[node]
+                if domain != NO_DOMAIN and not limit.slack(domain):
                     self._parked[index].append(heappop(heap))
                     break
             else:
@@ -95,9 +97,7 @@ class _Group:
         self._parked[index].clear()
 
 
-def _groups(
-    candidates: Sequence[tuple[int, int]], coarse: Sequence[DomainLimit], fine: Sequence[DomainLimit]
-) -> list[_Group]:
+def _groups(candidates: Sequence[tuple[int, int]], coarse: Sequence[DomainLimit], fine: Sequence[DomainLimit]) -> list[_Group]:
     found: dict[tuple[int, ...], _Group] = {}
     columns = [limit.counter.domains.of for limit in coarse]
     for position, (node, _) in enumerate(candidates):

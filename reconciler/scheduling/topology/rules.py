@@ -99,16 +99,12 @@ class Topology:
         repellers = self._repelled.get(shape, {})
         if not (value.spread or value.affinity or value.anti_affinity or repellers):
             return TopologyRules()
-        away = tuple(
-            self._counter(term.topology_key, self._selection.by_own_term(term)) for term in value.anti_affinity
-        )
+        away = tuple(self._counter(term.topology_key, self._selection.by_own_term(term)) for term in value.anti_affinity)
         kept_away = tuple(self._counter(key, frozenset(holders)) for key, holders in sorted(repellers.items()))
         near, starts = self._near(shape, value)
         own = [shape in self._selection.by_own_term(term) for term in value.anti_affinity]
         own += [shape in holders for _, holders in sorted(repellers.items())]
-        exclusive = tuple(
-            dict.fromkeys(counter for counter, raises in zip((*away, *kept_away), own, strict=True) if raises)
-        )
+        exclusive = tuple(dict.fromkeys(counter for counter, raises in zip((*away, *kept_away), own, strict=True) if raises))
         spread = tuple(self._spread(shape, value, constraint) for constraint in value.spread)
         counters = (*near, *away, *kept_away, *(rule.counter for rule in spread))
         return TopologyRules(

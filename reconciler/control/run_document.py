@@ -1,0 +1,117 @@
+"""A simulated run as one JSON document."""
+
+import msgspec
+
+from reconciler.control.report import ActionResult
+from reconciler.control.simulated_run import SimulatedRun, Turn
+from reconciler.plan.instant import instant_text
+from reconciler.plan.plan import FORMAT_VERSION
+from reconciler.simulation.journal import Happened
+from reconciler.simulation.rules import Violation
+from reconciler.simulation.run_summary import RunSummary
+
+_TOLD = (Happened.SCENARIO, Happened.DEMAND_CHANGED, Happened.MACHINE_FAILED, Happened.REMOVAL_FAILED, Happened.WRITE_REFUSED)
+
+
+class RunAction(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One action of a turn, and what became of it: `state` is Done, Skipped, Refused or Failed."""
+
+    kind: str
+    group: str
+    from_: int = msgspec.field(name="from")
+    to: int
+    nodes: tuple[str, ...]
+    reason: str
+    message: str
+    state: str
+    code: str
+    explanation: str
+
+
+class RunTurn(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One turn of the loop that did something, or before which something was told of: `joined` and `gone` are nodes."""
+
+    at: str
+    at_seconds: int
+    summary: str
+    actions: tuple[RunAction, ...]
+    told: tuple[str, ...]
+    joined: tuple[str, ...]
+    gone: tuple[str, ...]
+    unavailable: str
+    violations: tuple[str, ...]
+
+
+class RunDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The whole run."""
+
+    format_version: str = FORMAT_VERSION
+    scenario: str
+    turns: tuple[RunTurn, ...]
+    decisions: int
+    actions: int
+    summary: RunSummary
+    violations: tuple[Violation, ...]
+    unmet: tuple[str, ...]
+
+
+def run_turn(turn: Turn, start_seconds: int) -> RunTurn | None:
+    """The turn as a value to print; None when there is nothing to say. `at_seconds` counts from the start."""
+    told = tuple(_sentence(event.kind, event.object, event.detail) for event in turn.events if event.kind in _TOLD)
+    joined = tuple(event.object for event in turn.events if event.kind is Happened.NODE_JOINED)
+    gone = tuple(event.object for event in turn.events if event.kind is Happened.NODE_GONE)
+    report = turn.report
+    if not (report.results or told or joined or gone or report.unavailable or turn.violations):
+        return None
+    return RunTurn(
+        at=instant_text(turn.at_seconds),
+        at_seconds=turn.at_seconds - start_seconds,
+        summary=report.plan.summary if report.plan is not None else "",
+        actions=tuple(_action(result) for result in report.results),
+        told=told,
+        joined=joined,
+        gone=gone,
+        unavailable=report.unavailable,
+        violations=tuple(f"{violation.rule} {violation.object}: {violation.message}" for violation in turn.violations),
+    )
+
+
+def run_document(run: SimulatedRun, name: str, turns: list[RunTurn], decisions: int) -> RunDocument:
+    """The document of a run that has come to its end."""
+    return RunDocument(
+        scenario=name,
+        turns=tuple(turns),
+        decisions=decisions,
+        actions=sum(1 for turn in turns for action in turn.actions if action.state == "Done"),
+        summary=run.summary(),
+        violations=tuple(run.rules.violations),
+        unmet=run.unmet(),
+    )
+
+
+def _action(result: ActionResult) -> RunAction:
+    action = result.action
+    return RunAction(
+        kind=action.kind.value,
+        group=action.group,
+        from_=action.from_,
+        to=action.to,
+        nodes=action.nodes,
+        reason=action.reason.code,
+        message=action.reason.message,
+        state=result.state.value,
+        code=result.code,
+        explanation=result.message,
+    )
+
+
+def _sentence(kind: Happened, subject: str, detail: str) -> str:
+    match kind:
+        case Happened.MACHINE_FAILED:
+            return f"machine {subject} failed: {detail}"
+        case Happened.REMOVAL_FAILED:
+            return f"the removal of node {subject} was given up: {detail}"
+        case Happened.WRITE_REFUSED:
+            return f"a write to {subject} was refused: {detail}"
+        case _:
+            return detail

@@ -1,0 +1,162 @@
+"""All filter plugins over one state: what each says of a node, and which nodes none of them excludes."""
+
+from collections.abc import Iterable
+
+from reconciler.cluster.world import World
+from reconciler.scheduling.bindings import Bindings
+from reconciler.scheduling.eligibility import Eligibility
+from reconciler.scheduling.host_ports import HostPorts
+from reconciler.scheduling.node_mask import marked, union
+from reconciler.scheduling.nodes import NodeTable
+from reconciler.scheduling.predicates.inter_pod_affinity import AffinityRules
+from reconciler.scheduling.predicates.node_resources_fit import resources_rejection
+from reconciler.scheduling.predicates.pod_topology_spread import spread_rejection
+from reconciler.scheduling.shapes import Demand, ShapeTable
+from reconciler.scheduling.topology.counter import DomainCounter
+from reconciler.scheduling.topology.limits import DomainLimit, OnlyOne
+from reconciler.scheduling.topology.rules import Topology, TopologyRules
+from reconciler.scheduling.verdict import Rejection
+
+NOT_MODELLED = "NotModelled"
+_NO_BOUND = 1 << 31
+
+
+class Filters:
+    """Everything but resources is answered here by shape; resources are the kernels' part."""
+
+    def __init__(self, world: World, nodes: NodeTable, shapes: ShapeTable, bindings: Bindings, bound: Iterable[int]) -> None:
+        """`bound` are the pods of the world that were bound, by index."""
+        self._nodes = nodes
+        self._shapes = shapes
+        self._demands: list[Demand] = shapes.demands()
+        self._eligibility = Eligibility(nodes)
+        self._ports = HostPorts(bindings, shapes)
+        ghosts: dict[tuple[int, int], int] = {}
+        pods = world.pods
+        for pod in bound:
+            if pods.deletion_seconds[pod] and pods.node[pod] >= 0:
+                place = (pods.shape[pod], pods.node[pod])
+                ghosts[place] = ghosts.get(place, 0) + 1
+        self._topology = Topology(nodes, shapes, bindings, self._eligibility, dict(world.namespaces), ghosts)
+
+    def modelled(self, shape: int) -> str:
+        """Empty, or what verdicts of this shape leave out."""
+        return "DynamicResources" if self._shapes.shapes[shape].claims else ""
+
+    def verdict(self, shape: int, node: int) -> tuple[Rejection, ...]:
+        """Every plugin that rejects the pod on the node, sorted by plugin."""
+        missing = self.modelled(shape)
+        if missing:
+            return (Rejection(NOT_MODELLED, f"resource claims ({missing})"),)
+        said: list[Rejection | None] = list(self._eligibility.rejections(self._demand(shape), node))
+        if self._shapes.shapes[shape].host_ports:
+            said.append(self._ports.rejection(shape, node))
+        rules = self._topology.of(shape)
+        if not rules.empty:
+            said.append(spread_rejection(rules.spread, node))
+            said.append(rules.affinity.rejection(node))
+        nodes = self._nodes
+        columns, amounts = self._shapes.need(shape)
+        room = nodes.room[nodes.shape[node]]
+        said.append(resources_rejection(nodes.columns.names, columns, amounts, nodes.free_row(node), room))
+        return tuple(sorted(rejection for rejection in said if rejection is not None))
+
+    def room(self, shape: int, node: int, most: int) -> int:
+        """How many more pods of the shape the node takes at once, `most` at most, as far as no limit moves meanwhile."""
+        if self._nodes.closed[node] or self.modelled(shape):
+            return 0
+        if not self._eligibility.allows(self._demand(shape), node):
+            return 0
+        free, base = self._nodes.free, node * self._nodes.columns.width
+        for column, amount in zip(*self._shapes.need(shape), strict=True):
+            most = min(most, free[base + column] // amount)
+        if most <= 0:
+            return 0
+        if self._shapes.shapes[shape].host_ports:
+            if not self._ports.fits(shape, node):
+                return 0
+            most = 1
+        rules = self._topology.of(shape)
+        if rules.empty:
+            return most
+        return 1 if rules.allows(node) else 0
+
+    def allowed(self, shape: int) -> bytearray:
+        """By node shape: 1 where taints, cordon and labels let the pod in."""
+        return self._eligibility.allowed(self._demand(shape))
+
+    def blocked(self, shape: int) -> bytearray:
+        """By node: 1 where the node is closed, or a plugin says no now and will say no until other pods move."""
+        blocked = self._nodes.closed
+        excluded = self._eligibility.excluded(self._demand(shape))
+        if excluded is not None:
+            blocked = union(blocked, excluded)
+        if self._shapes.shapes[shape].host_ports:
+            blocked = marked(blocked, self._ports.excluded(shape))
+        rules = self._topology.of(shape)
+        return blocked if rules.empty else _topology_blocked(blocked, rules)
+
+    def most_each(self, shape: int) -> int:
+        """How many pods of the shape one node can have in one placement, whatever room there is."""
+        rules = self._topology.of(shape)
+        alone = self._shapes.shapes[shape].host_ports or any(counter.domains.singular for counter in rules.exclusive)
+        return 1 if alone else _NO_BOUND
+
+    def limits(self, shape: int) -> tuple[DomainLimit, ...]:
+        """Limits by domain that change while pods of the shape are placed, those aside that `most_each` says."""
+        rules = self._topology.of(shape)
+        only_one = tuple(OnlyOne(counter) for counter in rules.exclusive if not counter.domains.singular)
+        return (*(rule for rule in rules.spread if rule.adds), *only_one)
+
+    def starts_group(self, shape: int) -> bool:
+        """Must the first pod go anywhere before the others can join it?"""
+        affinity = self._topology.of(shape).affinity
+        return bool(affinity.near) and affinity.starts and affinity.first_of_group
+
+    def has_rules(self, shape: int) -> bool:
+        """Does spread or inter-pod affinity concern the shape?"""
+        return not self._topology.of(shape).empty
+
+    def learn_shapes(self) -> None:
+        """Shapes were appended to the table."""
+        self._demands = self._shapes.demands()
+
+    def drop_to(self, count: int) -> None:
+        """Nodes from index `count` on are gone."""
+        self._eligibility.drop_to(count)
+        self._topology.drop_to(count)
+
+    def _demand(self, shape: int) -> Demand:
+        return self._demands[self._shapes.demand[shape]]
+
+
+def _topology_blocked(blocked: bytearray, rules: TopologyRules) -> bytearray:
+    nodes: list[int] = []
+    for rule in rules.spread:
+        blocked = union(blocked, rule.counter.domains.missing)
+        if not rule.adds:
+            members = rule.counter.domains.members
+            for domain in rule.blocked_domains():
+                nodes.extend(members[domain])
+    affinity = rules.affinity
+    for counter in dict.fromkeys((*affinity.away, *affinity.kept_away)):
+        nodes.extend(_occupied(counter))
+    blocked = marked(blocked, nodes)
+    for counter in affinity.near:
+        blocked = union(blocked, _far(counter, affinity))
+    return blocked
+
+
+def _occupied(counter: DomainCounter) -> list[int]:
+    members = counter.domains.members
+    return [node for domain in counter.filled() for node in members[domain]]
+
+
+def _far(counter: DomainCounter, affinity: AffinityRules) -> bytearray:
+    """1 where the affinity terms are not met."""
+    if affinity.starts and affinity.first_of_group:
+        return counter.domains.missing
+    far = bytearray(b"\x01") * len(counter.domains.of)
+    for node in _occupied(counter):
+        far[node] = 0
+    return far
