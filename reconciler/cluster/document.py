@@ -175,7 +175,7 @@ def _run(file: str, part: str, head: _Type, items: list[Raw], start: int, *, mor
 def _object_envelope(file: str, part: str, body: bytes, error: msgspec.ValidationError) -> _Envelope:
     try:
         head = _type.decode(body)
-    except msgspec.DecodeError as second:
+    except DECODING_ERRORS as second:
         raise SnapshotError(file, part, _told(second, body)) from None
     if not head.kind or head.kind.endswith("List"):
         raise SnapshotError(file, part, _told(error, body)) from None
@@ -185,7 +185,7 @@ def _object_envelope(file: str, part: str, body: bytes, error: msgspec.Validatio
 def _status_message(body: bytes) -> str:
     try:
         content = msgspec.json.decode(body)
-    except (msgspec.DecodeError, RecursionError):
+    except DECODING_ERRORS:
         return "(unreadable)"
     message = content.get("message") or content.get("reason") or "no message"
     return str(message)[:200]

@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Raw
 
 from reconciler.cluster.instant import unix_seconds
+from reconciler.cluster.raw_part import DECODING_ERRORS
 from reconciler.cluster.unreadable import UnreadableError
 
 
@@ -49,7 +50,7 @@ def newest_seconds(item: Raw) -> int:
     try:
         stamped = _decoder.decode(item)
         return max((unix_seconds(text) for text in _texts(stamped) if text), default=0)
-    except (msgspec.DecodeError, UnreadableError):
+    except (*DECODING_ERRORS, UnreadableError):
         # A kind whose fields mean something else; whether the object itself is sound is judged where it is read.
         return 0
 

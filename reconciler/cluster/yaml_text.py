@@ -114,7 +114,7 @@ class _Document:
         parent = self._stack[-1]
         parent.values += values
         if parent.values > _MOST_VALUES:
-            raise self._error(event, f"more than {_MOST_VALUES} values in one document, aliases counted as often as they are used")
+            raise self._error(event, f"more than {_MOST_VALUES} values in one document, aliases counted where they are used")
         if isinstance(parent.content, list):
             parent.content.append(value)
         elif parent.key is not None:

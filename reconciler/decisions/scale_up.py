@@ -5,6 +5,7 @@ import msgspec
 from reconciler.cluster.resources import Resources
 from reconciler.decisions.balancing import next_group, siblings
 from reconciler.decisions.demand import Demand
+from reconciler.decisions.domains import open_domains
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.expanders import Choice, Option, choose
 from reconciler.decisions.reasons.groups import BelowMin as BelowMinReason
@@ -97,11 +98,32 @@ def grow_for(draft: Draft, queue: Queue) -> None:
     ranks = sorted({group.group.tier_rank for group in draft.groups})
     for rank in ranks:
         tier = [group for group in draft.groups if group.group.tier_rank == rank and draft.growth_stop(group) is None]
+        open_domains(draft, tier, [shape for shape, _ in queue.waiting()])
         while queue.waiting():
             options = [option for group in tier if (option := _option(draft, group, queue)) is not None]
             if not options or draft.work.exhausted:
                 break
             _commit(draft, queue, choose(options, draft.policy.expanders))
+            _fill_freed(draft, queue)
+
+
+def _fill_freed(draft: Draft, queue: Queue) -> None:
+    """Pods under a spread or affinity constraint may have got room by the last choice: a pod more in one zone frees a
+    place in the others."""
+    owner = {node: group for group in draft.groups for node in group.new_nodes}
+    for shape, count in queue.waiting():
+        pod = draft.state.pod_shape(shape)
+        if not (pod.spread or pod.affinity) or not draft.work.spend(draft.state.node_count):
+            continue
+        for node, placed in draft.state.place(shape, count):
+            group = owner.get(node)
+            if group is None:
+                name = draft.state.name(node)
+                served = Served(outcome=PodOutcome.FITS_EXISTING, node=name, reasons=(RoomOnNode(node=name).reason(),))
+            else:
+                reason = NewNode(group=group.group.name, tier=group.group.tier, expander="").reason()
+                served = Served(outcome=PodOutcome.TRIGGERS_SCALE_UP, group=group.group.name, reasons=(reason,))
+            queue.take(shape, placed, served)
 
 
 def _option(draft: Draft, group: GroupDraft, queue: Queue) -> Option | None:

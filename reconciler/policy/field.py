@@ -98,9 +98,14 @@ def walk(field: Field) -> Iterator[Field]:
         yield from walk(child)
 
 
+MAX_ITEMS = 256
+"""How many items a list may have where its field says nothing else."""
+
+
 def rooted(field: Field, path: str) -> Field:
     """`field` with complete paths, itself being at `path`."""
     item = rooted(field.item, path + "[]") if field.item is not None else None
     prefix = path + "." if path else ""
     children = tuple(rooted(child, prefix + child.yaml_key) for child in field.children)
-    return msgspec.structs.replace(field, path=path, item=item, children=children)
+    maximum = field.maximum if item is None or field.maximum is not None else MAX_ITEMS
+    return msgspec.structs.replace(field, path=path, item=item, children=children, maximum=maximum)

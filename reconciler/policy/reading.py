@@ -156,6 +156,10 @@ class Reading:
             return ()
         if field.minimum and len(node.items) < field.minimum:
             self.fault("EmptyValue", node, path, f"{name_of(path)} is empty", "remove the key for the default, or name one")
+        if field.maximum is not None and len(node.items) > field.maximum:
+            message = f"{name_of(path)} has {len(node.items)} items, the most is {field.maximum}"
+            self.fault("OutOfRange", node, path, message)
+            return None
         result: list[object] = []
         first: dict[str, str] = {}
         for index, item in enumerate(node.items):

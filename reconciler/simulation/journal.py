@@ -28,7 +28,8 @@ class Happened(StrEnum):
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
     """One event. `object` is a pod (`namespace/name`), a node or a target as text; `by` is who did it (a field manager);
-    `before` and `after` are replicas of a write; `target` is the target behind a node."""
+    `before` and `after` are replicas of a write; `target` is the target behind a node. Of an evicted pod `before` is the
+    index of its shape; of a created one `detail` is the pod whose place it takes."""
 
     at_seconds: int
     kind: Happened

@@ -58,7 +58,8 @@ class PodLifecycle:
         if refusal:
             return refusal
         if not pod.deletion:
-            self._journal.add(self._agenda.now_seconds, Happened.POD_EVICTED, pod.key, detail=pod.node.name if pod.node else "")
+            node = pod.node.name if pod.node else ""
+            self._journal.add(self._agenda.now_seconds, Happened.POD_EVICTED, pod.key, detail=node, before=pod.shape)
         self.terminate(pod)
         return ""
 

@@ -2,7 +2,10 @@
 
 import msgspec
 
+from reconciler.cluster.pod import PodShape
 from reconciler.cluster.target import TargetRef
+from reconciler.cluster.workload import DisruptionBudget
+from reconciler.decisions.disruption import label_selector_matches
 from reconciler.decisions.effective import effective_groups
 from reconciler.decisions.labels import selector_matches
 from reconciler.plan.plan import ActionKind, GroupLine, Plan, PodOutcome
@@ -53,7 +56,7 @@ class RuleBook:
         self._read = len(self._cluster.journal.events)
         groups = {line.target: line for line in plan.groups}
         for event in events:
-            self._follow(event)
+            self._follow(event, policy)
             self._check_event(event, groups)
         self._check_limits(policy, grew=any(_ours(event) and event.after > event.before for event in events))
         self._check_budgets(events)
@@ -64,7 +67,7 @@ class RuleBook:
     def _add(self, rule: str, subject: str, message: str) -> None:
         self.violations.append(Violation(at_seconds=self._cluster.now_seconds, rule=rule, object=subject, message=message))
 
-    def _follow(self, event: Event) -> None:
+    def _follow(self, event: Event, policy: PolicySet) -> None:
         """Keep the epoch of the demand, and who came and went in it."""
         foreign_write = event.kind is Happened.REPLICAS_WRITTEN and event.by != OUR_MANAGER
         if event.kind in _NEW_EPOCH or foreign_write:
@@ -78,9 +81,17 @@ class RuleBook:
             self._evicted[event.object] = event.at_seconds
         elif event.kind is Happened.POD_CREATED and event.detail in self._evicted:
             self._evicted[event.object] = event.at_seconds
-            self._homeless[event.object] = event.at_seconds
+            if not self._expendable(event.object, policy):
+                self._homeless[event.object] = event.at_seconds
         elif event.kind is Happened.POD_BOUND or event.kind is Happened.POD_GONE:
             self._homeless.pop(event.object, None)
+
+    def _expendable(self, key: str, policy: PolicySet) -> bool:
+        namespace, _, name = key.partition("/")
+        pod = self._cluster.objects.pods.get((namespace, name))
+        if pod is None:
+            return True
+        return self._cluster.objects.pod_shapes[pod.shape].priority < policy.policy.pods.expendable_below_priority
 
     def _check_event(self, event: Event, groups: dict[str, GroupLine]) -> None:
         line = groups.get(event.target or event.object)
@@ -137,13 +148,19 @@ class RuleBook:
         }
 
     def _check_budgets(self, events: list[Event]) -> None:
-        """A budget that lacks healthy pods although nothing but evictions happened to its pods."""
-        evicted = {event.object.partition("/")[0] for event in events if event.kind is Happened.POD_EVICTED}
+        """A budget that lacks healthy pods after evictions of its own pods, and nothing else happened to them."""
+        evicted = {event.before for event in events if event.kind is Happened.POD_EVICTED}
         if not evicted or any(event.kind in _NEW_EPOCH for event in events):
             return
-        for budget in self._cluster.world().budgets:
-            if budget.namespace in evicted and budget.expected_pods > 0 and budget.current_healthy < budget.desired_healthy:
-                message = f"{budget.current_healthy} healthy pods, {budget.desired_healthy} are needed"
+        world = self._cluster.world()
+        shapes = [world.pod_shapes[index] for index in sorted(evicted)]
+        for budget in world.budgets:
+            if not any(_covers(budget, shape) for shape in shapes):
+                continue
+            covered = {index for index, shape in enumerate(world.pod_shapes) if _covers(budget, shape)}
+            healthy = sum(1 for pod in world.pods if pod.shape in covered and pod.ready and not pod.deletion_seconds)
+            if healthy < budget.desired_healthy:
+                message = f"{healthy} healthy pods, {budget.desired_healthy} are needed"
                 self._add("BudgetBroken", f"{budget.namespace}/{budget.name}", message)
 
     def _check_plan(self, plan: Plan) -> None:
@@ -166,3 +183,7 @@ class RuleBook:
 
 def _ours(event: Event) -> bool:
     return event.kind is Happened.REPLICAS_WRITTEN and event.by == OUR_MANAGER
+
+
+def _covers(budget: DisruptionBudget, shape: PodShape) -> bool:
+    return budget.namespace == shape.namespace and label_selector_matches(budget.selector, dict(shape.labels))

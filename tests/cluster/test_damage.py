@@ -181,9 +181,7 @@ def test_yaml_syntax() -> None:
 
 def test_second_yaml_document() -> None:
     """Of several documents in a file the damaged one is named."""
-    error = refusal(
-        {
-            "x.yaml": b"apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n---\napiVersion: v1\nkind: Node\nmetadata: {name: n}\n"
-        }
-    )
+    sound = "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n"
+    bad = "apiVersion: v1\nkind: Node\nmetadata: {name: n}\n"
+    error = refusal({"x.yaml": f"{sound}---\n{bad}".encode()})
     assert error.item == "document 2, Node n"

@@ -36,7 +36,7 @@ def test_instants(text: str, seconds: int) -> None:
         "2025-02-29T00:00:00Z",
         "2026-11-21T24:00:00Z",
         "2026-11-21T00:60:00Z",
-        "２026-11-21T00:16:41Z",
+        "\uff12026-11-21T00:16:41Z",
     ],
 )
 def test_no_instant(text: str) -> None:

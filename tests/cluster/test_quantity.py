@@ -63,7 +63,27 @@ def test_finer_than_a_billionth_is_a_billionth() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", " ", "abc", "1 ", " 1", "1KI", "1Kib", "1mm", ".", "+", "1e", "1e1.5", "0x10", "1_000", "١", "1,5", "--1", "NaN", "inf"],
+    [
+        "",
+        " ",
+        "abc",
+        "1 ",
+        " 1",
+        "1KI",
+        "1Kib",
+        "1mm",
+        ".",
+        "+",
+        "1e",
+        "1e1.5",
+        "0x10",
+        "1_000",
+        "\u0661",
+        "1,5",
+        "--1",
+        "NaN",
+        "inf",
+    ],
 )
 def test_no_quantity(text: str) -> None:
     """What the grammar does not know is refused, naming the text."""

@@ -251,13 +251,13 @@ def test_pages_of_a_list() -> None:
 def test_files_are_asked_for_one_by_one() -> None:
     """A mapping that reads lazily is asked once a file, in order, and never for a file before its turn."""
 
-    class Watched(dict[str, bytes]):
-        asked: list[str] = []
+    asked: list[str] = []
 
+    class Watched(dict[str, bytes]):
         def __getitem__(self, key: str) -> bytes:
-            self.asked.append(key)
+            asked.append(key)
             return super().__getitem__(key)
 
     files = Watched({"b.json": dump(node("b")), "a.json": dump(node("a")), "snapshot.yaml": b"formatVersion: '1.0'"})
     read_snapshot(files)
-    assert files.asked == ["snapshot.yaml", "a.json", "b.json"]
+    assert asked == ["snapshot.yaml", "a.json", "b.json"]

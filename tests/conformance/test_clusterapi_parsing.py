@@ -105,7 +105,7 @@ def scalable(case: dict[str, Any], kind: str) -> TargetFacts:
 def test_scale_from_zero(name: str) -> None:
     """Capacity is known from annotations, the infrastructure template, or both together; cpu and memory are needed."""
     case = FROM_ZERO[name]
-    found = scalable(case, name.split()[0])
+    found = scalable(case, name.split(maxsplit=1)[0])
     assert (found.template.capacity is not None) is case["canScale"]
     partly = bool(case["annotations"] or case["capacity"]) and not case["canScale"]
     assert any("the capacity of a new node is not known" in problem for problem in found.problems) is partly

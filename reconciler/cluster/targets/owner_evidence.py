@@ -3,7 +3,7 @@
 import msgspec
 
 from reconciler.cluster.instant import unix_seconds
-from reconciler.cluster.raw_part import RawPart
+from reconciler.cluster.raw_part import DECODING_ERRORS, RawPart
 from reconciler.cluster.target import FieldOwner
 from reconciler.cluster.unreadable import UnreadableError
 from reconciler.cluster.wire import clusterapi as wire
@@ -38,7 +38,7 @@ def last_applied_replicas(annotations: dict[str, str]) -> int | None:
         return None
     try:
         manifest = _last_applied.decode(text)
-    except (msgspec.DecodeError, RecursionError):
+    except DECODING_ERRORS:
         raise UnreadableError(f"the annotation {LAST_APPLIED} is no manifest that can be read") from None
     return manifest.spec.replicas if manifest.spec else None
 

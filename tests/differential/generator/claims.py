@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from tests.differential.generator import local_claims
 from tests.differential.generator.draft import HOSTNAME, NAMESPACES, ZONE, ZONES, Draft, Object, add_volume
 from tests.differential.generator.volume import (
     DRIVER,
@@ -11,7 +12,6 @@ from tests.differential.generator.volume import (
     claim,
     csi,
     in_values,
-    local,
     storage_class,
     use,
     volume,
@@ -26,7 +26,7 @@ def add(draft: Draft) -> None:
     storage_class(draft, "later", DRIVER, "WaitForFirstConsumer")
     storage_class(draft, "later-zonal", DRIVER, "WaitForFirstConsumer", [{_ZONE_LABELS: [{"key": ZONE, "values": ["a", "b"]}]}])
     storage_class(draft, "local", NO_PROVISIONER, "WaitForFirstConsumer")
-    _local_volumes(draft)
+    local_claims.add_volumes(draft)
     names: dict[str, list[str]] = {namespace: ["no-such-claim"] for namespace in NAMESPACES}
     for index in range(draft.random.randint(12, 40)):
         namespace = draft.random.choice(NAMESPACES)
@@ -40,23 +40,6 @@ def add(draft: Draft) -> None:
             add_volume(pod, use(name))
     for pod in draft.some(draft.pods, 12):
         _ephemeral(draft, pod)
-
-
-def _local_volumes(draft: Draft) -> None:
-    # Sizes differ, so that "the smallest that is big enough" is one volume only.
-    for index in range(draft.random.randint(4, 16)):
-        key, values = draft.random.choice(((HOSTNAME, draft.subset(draft.node_names(), 1, 3)), (ZONE, draft.subset(ZONES, 1, 2))))
-        item = volume(draft, f"local-{index}", "local", 1 + index, local(), in_values(key, values))
-        if draft.chance(20):
-            item["metadata"]["labels"] = {"kind": "fast"}
-        if draft.chance(10):
-            item["spec"]["volumeMode"] = "Block"
-        if draft.chance(10):
-            item["spec"]["claimRef"] = {"namespace": "shop", "name": f"other-{index}", "uid": f"uid-other-{index}"}
-        if draft.chance(10):
-            item["status"]["phase"] = draft.random.choice(("Released", "Failed", "Pending"))
-        if draft.chance(10):
-            item["metadata"] |= {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["kubernetes.io/pv-protection"]}
 
 
 def _bound(draft: Draft, namespace: str, name: str) -> Object:
@@ -93,23 +76,15 @@ def _deleting(draft: Draft, namespace: str, name: str) -> Object:
 
 
 def _waiting(draft: Draft, namespace: str, name: str) -> Object:
-    return claim(draft, namespace, name, draft.random.choice(("later", "later-zonal")), 5)
+    item = claim(draft, namespace, name, draft.random.choice(("later", "later-zonal")), 5)
+    if draft.chance(20):
+        item["spec"]["volumeAttributesClassName"] = draft.random.choice(("gold", "silver"))
+    return item
 
 
 def _waiting_elsewhere(draft: Draft, namespace: str, name: str) -> Object:
     item = _waiting(draft, namespace, name)
     item["metadata"]["annotations"]["volume.kubernetes.io/selected-node"] = draft.random.choice(draft.node_names())
-    return item
-
-
-def _local(draft: Draft, namespace: str, name: str) -> Object:
-    item = claim(draft, namespace, name, "local", draft.random.randint(1, 17))
-    if draft.chance(20):
-        item["spec"]["selector"] = {"matchLabels": {"kind": "fast"}}
-    if draft.chance(10):
-        item["spec"]["volumeMode"] = "Block"
-    if draft.chance(10):
-        item["spec"]["accessModes"] = ["ReadOnlyMany"]
     return item
 
 
@@ -148,6 +123,7 @@ def _ephemeral(draft: Draft, pod: Object) -> None:
 _KINDS: tuple[Callable[[Draft, str, str], dict[str, Any]], ...] = (
     _bound,
     _bound,
+    local_claims.bound_local,
     _bound_to_nothing,
     _lost,
     _half_bound,
@@ -155,9 +131,9 @@ _KINDS: tuple[Callable[[Draft, str, str], dict[str, Any]], ...] = (
     _waiting,
     _waiting,
     _waiting_elsewhere,
-    _local,
-    _local,
-    _local,
+    local_claims.waiting_local,
+    local_claims.waiting_local,
+    local_claims.promised_local,
     _immediate,
     _without_class,
 )

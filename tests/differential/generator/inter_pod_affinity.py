@@ -8,6 +8,9 @@ _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 def add(draft: Draft) -> None:
     """Give pods required terms (and a few preferred ones, which must not matter)."""
+    if draft.chance(20):
+        # A snapshot may lack a Namespace; its labels are then as good as none.
+        draft.namespaces.pop()
     for pod in draft.some(draft.pods, 35):
         affinity = pod["spec"].setdefault("affinity", {})
         if draft.chance(45):

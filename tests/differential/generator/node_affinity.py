@@ -35,8 +35,11 @@ def _term(draft: Draft) -> Object:
     if draft.chance(80):
         term["matchExpressions"] = [_expression(draft) for _ in range(draft.random.randint(1, 2))]
     if draft.chance(20) or not term:
-        names = draft.subset([*draft.node_names()[:4], "no-such-node"], 1, 1)
-        term["matchFields"] = [{"key": "metadata.name", "operator": draft.random.choice(("In", "In", "NotIn")), "values": names}]
+        # Each requirement takes one name; two of them may contradict each other.
+        term["matchFields"] = [
+            {"key": "metadata.name", "operator": draft.random.choice(("In", "In", "NotIn")), "values": [name]}
+            for name in draft.subset([*draft.node_names()[:4], "no-such-node"], 1, 1 if draft.chance(75) else 2)
+        ]
     return term
 
 

@@ -3,6 +3,7 @@
 from tests.differential.generator.draft import Draft, Object
 
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
+CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 DRIVER = "disk.csi.example.com"
 

@@ -1,0 +1,105 @@
+"""`reconciler explain`, on the captured cluster and the policy of this repository."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from reconciler.cli.failure import guarded
+from reconciler.cli.main import cli
+
+ROOT = Path(__file__).resolve().parents[2]
+INPUTS = ("--policy", str(ROOT / "policies"), "--cluster", str(ROOT / "examples" / "quickstart"))
+
+Explain = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def explain(capsys: pytest.CaptureFixture[str]) -> Explain:
+    """Run `reconciler explain …`; exit code, stdout and stderr."""
+
+    def call(*argv: str) -> tuple[int, str, str]:
+        code = guarded(cli, ["explain", *argv, "--wide", *INPUTS])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+def test_pod_that_fits_nowhere(explain: Explain):
+    """20 cpu on nodes of 4 and 8: every group and every node says so, and who else waits for the same is named."""
+    code, out, _ = explain("pod", "batch/giant")
+    assert code == 0
+    assert "Pending, requests 20 cpu, 8Gi memory, priority 0" in out
+    assert "outcome: cannot be placed" in out
+    for group in ("auto", "big", "fixed", "spot"):
+        assert f"  - {group}: NodeResourcesFit: needs 20 cpu;" in out.split("A new node of each group:")[1]
+    assert "Nodes that are there: 0 of 12 nodes would run it" in out
+    assert "NodeResourcesFit says no on 12 nodes" in out
+    assert "closest is big-cvpqs-" in out
+    assert "The same holds for 1 pod: batch/giant-" in out
+
+
+def test_running_pod_that_keeps_its_node(explain: Explain):
+    """By its bare name; with the blocker that its disruption budget is."""
+    code, out, _ = explain("pod", "db-0")
+    assert code == 0
+    assert "pod data/db-0: Running" in out
+    assert "it is on node big-cvpqs-75zr8 of group big" in out
+    assert "NotEnoughPdb: PodDisruptionBudget data/db allows 0 evictions" in out
+
+
+def test_node(explain: Explain):
+    """State, the arithmetic of utilization by hand (0.5+0.35+1.0 cpu … of 4), threshold and blockers."""
+    code, out, _ = explain("node", "c1-auto-45vz8-m4ctm-89gsd")
+    assert code == 0
+    assert out.startswith("node c1-auto-45vz8-m4ctm-89gsd: underutilized, group auto\n")
+    assert "cpu 1.85 of 4 = 46.3%" in out  # 1850/4000 = 0.4625, rounded up to a permille
+    assert "utilization: 46.3%" in out
+    assert "threshold: 50%" in out
+
+
+def test_group(explain: Explain):
+    """Effective values with their places, owner with evidence, size with range."""
+    code, out, _ = explain("group", "auto")
+    assert code == 0
+    assert out.startswith("group auto: MachineDeployment capi/c1-auto-45vz8, tier on-demand")
+    assert "range 2..10" in out
+    assert "size.max: 10 (on-demand.yaml:" in out
+    assert "owner: ours" in out
+    assert "A new node: allocatable 4 cpu" in out
+
+
+def test_value(explain: Explain):
+    """The chain in order of precedence: what is written for the group wins over the target's own annotation."""
+    code, out, _ = explain("value", "auto/size.max")
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0] == "size.max of auto is 10"
+    assert lines[1].startswith("  1. 10 from on-demand.yaml:")
+    assert lines[1].endswith(", which wins")
+    assert lines[2].startswith("  2. 6 from ")
+    assert "cluster-api-autoscaler-node-group-max-size" in lines[2]
+
+
+@pytest.mark.parametrize(
+    ("what", "name", "says"),
+    [
+        ("group", "atuo", "Did you mean auto?"),
+        ("value", "auto/scaleDown.uneededTime", "Did you mean auto/scaleDown.unneededTime"),
+        ("node", "nothing-like-it", "There are 12: big-cvpqs-75zr8"),
+        ("node", "big-cvpqs", "several are meant"),
+        ("pod", "batch/gaint-76c5fdf9f8-9jrqj", "Did you mean batch/giant-76c5fdf9f8-9jrqj"),
+        ("pod", "batch/", "several are meant"),
+    ],
+)
+def test_names_that_are_not_there(explain: Explain, what: str, name: str, says: str):
+    """A wrong name gets a suggestion, an ambiguous one the names that it begins."""
+    code, out, err = explain(what, name)
+    assert (code, out) == (1, "")
+    assert says in err
+
+
+def test_a_beginning_is_enough(explain: Explain):
+    """A prefix that only one name has stands for it."""
+    assert explain("group", "fix") == explain("group", "fixed")
