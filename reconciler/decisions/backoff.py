@@ -60,11 +60,14 @@ def note_failures(
 
 
 def forget(memory: Memory, groups: Sequence[EffectiveGroup], resumed: frozenset[str], now_seconds: int) -> Memory:
-    """Drop back-offs that are over for good, of groups that are gone, and of groups whose hold has just ended."""
+    """Drop back-offs that are over for good, of groups that are gone, and of groups whose hold has just ended; with the
+    end of a hold the count of conflicts starts afresh too."""
     rules = {group.name: BackoffRule.of(group) for group in groups}
     kept = {
         name: state
         for name, state in sorted(memory.backoffs.items())
         if name in rules and name not in resumed and now_seconds - state.failed_seconds < rules[name].reset_seconds
     }
-    return msgspec.structs.replace(memory, backoffs=kept)
+    freed = {str(group.target) for group in groups if group.name in resumed}
+    conflicts = {target: state for target, state in memory.conflicts.items() if target not in freed}
+    return msgspec.structs.replace(memory, backoffs=kept, conflicts=conflicts)

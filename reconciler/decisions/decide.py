@@ -6,6 +6,7 @@ from reconciler.cluster.world import World
 from reconciler.decisions.actions import actions, releases
 from reconciler.decisions.backoff import forget, note_failures
 from reconciler.decisions.candidates import look_at_nodes
+from reconciler.decisions.conflict import conflict_sentence, note_conflicts
 from reconciler.decisions.demand import pending_demand
 from reconciler.decisions.disruption import DisruptionLedger
 from reconciler.decisions.draft import Draft, GroupDraft
@@ -63,15 +64,13 @@ def decide(
     """One decision at the instant `now_seconds` (Unix time): the plan (without `settled` columns) and what to remember."""
     work = Work(work_budget)
     groups, members = effective_view(world, policy, now_seconds)
-    judgements = tuple(_judge(group, policy, memory, now_seconds) for group in groups)
-    held = tuple(_held_why(group, judgement) for group, judgement in zip(groups, judgements, strict=True))
-    resumed = frozenset(
-        group.name for group, why in zip(groups, held, strict=True) if group.name in memory.held_groups and not why
-    )
+    resumed = frozenset(group.name for group in groups if group.name in memory.held_groups and not group.hold)
     memory = forget(memory, groups, resumed, now_seconds)
     states = node_states(world, groups, members, memory, now_seconds)
     situations = group_situations(world, groups, members, states, now_seconds)
-    memory = note_failures(memory, groups, situations, now_seconds)
+    memory = note_conflicts(note_failures(memory, groups, situations, now_seconds), groups, situations, now_seconds)
+    judgements = tuple(_judge(group, policy, memory, now_seconds) for group in groups)
+    held = tuple(_held_why(group, judgement) for group, judgement in zip(groups, judgements, strict=True))
     view = _View(world, policy, memory, now_seconds, work, groups, members, states, situations, judgements)
     grown = _grow(view, held)
     draft = grown.draft
@@ -142,7 +141,7 @@ def _grow(view: _View, held: tuple[str, ...]) -> _Grown:
 
 
 def _judge(group: EffectiveGroup, policy: PolicySet, memory: Memory, now_seconds: int) -> Judgement:
-    return judge(group.facts, _terms(policy, memory, now_seconds, str(group.target)))
+    return judge(group.facts, _terms(policy, memory, now_seconds, str(group.target)), conflict_sentence(memory, group))
 
 
 def _terms(policy: PolicySet, memory: Memory, now_seconds: int, target: str) -> Terms:

@@ -24,14 +24,25 @@ class LastWrite(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     written_seconds: int = 0
 
 
+class ConflictState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """How often somebody else undid our writes to a target, who, and the two values of the last time."""
+
+    count: int
+    last_seconds: int
+    writer: str
+    ours: int
+    theirs: int
+
+
 class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Keyed by names, never by indices; times are Unix seconds. Entries of things that are gone are dropped.
 
     `unneeded_since`: node name -> first plan that saw it unneeded without a break. `known_groups`: target -> group name
     at the last decision (a name that vanishes is released, a new name on the same target keeps its timers, which are
-    by node). `conflicts`: target -> how often our write was undone. `leaving`: node name -> when its removal began.
+    by node). `conflicts`: target -> a second writer. `leaving`: node name -> when its removal began.
     `foreign_since`: target -> when a write by somebody else that carries no time was first seen. `failed_machines`:
-    failures that have been counted already; `held_groups`: held at the last decision.
+    failures that have been counted already; `held_groups`: under a hold (in git or
+    on the target) at the last decision.
     """
 
     version: int = MEMORY_VERSION
@@ -39,7 +50,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     known_groups: Mapping[str, str] = {}
     backoffs: Mapping[str, BackoffState] = {}
     last_writes: Mapping[str, LastWrite] = {}
-    conflicts: Mapping[str, int] = {}
+    conflicts: Mapping[str, ConflictState] = {}
     leaving: Mapping[str, int] = {}
     foreign_since: Mapping[str, int] = {}
     failed_machines: tuple[str, ...] = ()

@@ -30,7 +30,7 @@ def remember(draft: Draft, judged: dict[int, Judged], memory: Memory) -> Memory:
         known_groups=dict(sorted({**released, **known}.items())) if draft.groups else memory.known_groups,
         leaving={name: since for name, since in memory.leaving.items() if name in names},
         foreign_since=dict(sorted(foreign.items())),
-        held_groups=tuple(sorted(group.group.name for group in draft.groups if group.held_why)),
+        held_groups=tuple(sorted(group.group.name for group in draft.groups if group.group.hold)),
     )
 
 

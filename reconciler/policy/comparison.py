@@ -48,7 +48,10 @@ class PolicyChange(msgspec.Struct, frozen=True, order=True, kw_only=True):
 
 
 def compare_policies(before: PolicySet, after: PolicySet) -> tuple[PolicyChange, ...]:
-    """What differs: the policy first, then groups by name. Formatting, comments and order of keys are no difference."""
+    """What differs: the policy first, then groups by name, inside by path.
+
+    Formatting, comments and order of keys are no difference.
+    """
     found = list(_policy_changes(before, after))
     earlier, later = {group.name: group for group in before.groups}, {group.name: group for group in after.groups}
     gone = {group.target: group for name, group in earlier.items() if name not in later}
@@ -74,7 +77,7 @@ def compare_policies(before: PolicySet, after: PolicySet) -> tuple[PolicyChange,
     found += [
         PolicyChange(kind="NodeGroup", name=group.name, before=group.name, place_before=group.place) for group in gone.values()
     ]
-    return tuple(sorted(found, key=lambda change: (change.kind != "NodeGroupPolicy", change.name)))
+    return tuple(sorted(found, key=lambda change: (change.kind != "NodeGroupPolicy", change.name, change.path)))
 
 
 def _policy_changes(before: PolicySet, after: PolicySet) -> Iterator[PolicyChange]:

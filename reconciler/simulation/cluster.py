@@ -61,7 +61,7 @@ class SimulatedCluster:
         self.workloads = Workloads(self.objects)
         self.pods = PodLifecycle(self.objects, self.agenda, self.durations, self.disruption, self.workloads, self.journal)
         self.drains = Drains(self.objects, self.agenda, self.durations, self.pods)
-        self.scheduler = Scheduler(self.objects, policy.policy.pods.scheduler_names)
+        self.scheduler = Scheduler(self.objects, policy.policy.pods.scheduler_names, self.disruption.refusal)
         self.machines = Machines(
             self.objects,
             self.agenda,
@@ -119,9 +119,13 @@ class SimulatedCluster:
                 self.pods.created(pod)
                 moved = True
             self.disruption.sync()
-            for pod in self.scheduler.bind_pending(self.agenda.now_seconds):
+            look = self.scheduler.look(self.agenda.now_seconds)
+            for pod in look.bound:
                 self.pods.bound(pod)
-                moved = True
+            for preemption in look.preemptions:
+                for victim in preemption.victims:
+                    self.pods.preempt(victim, preemption.pod)
+            moved = moved or bool(look.bound or look.preemptions)
             self.disruption.sync()
 
     def store(self, facts: TargetFacts, by: str) -> TargetFacts:

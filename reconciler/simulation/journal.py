@@ -11,7 +11,7 @@ class Happened(StrEnum):
     POD_CREATED = "PodCreated"
     POD_BOUND = "PodBound"
     POD_EVICTED = "PodEvicted"
-    EVICTION_REFUSED = "EvictionRefused"
+    POD_PREEMPTED = "PodPreempted"
     POD_GONE = "PodGone"
     NODE_JOINED = "NodeJoined"
     NODE_GONE = "NodeGone"

@@ -215,6 +215,7 @@ class ClusterObjects:
         """Put a pod on a node."""
         pod.node = node
         pod.unschedulable = 0
+        pod.nominated = None
         node.pods[pod] = None
         self.touch()
 

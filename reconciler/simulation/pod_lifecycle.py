@@ -63,6 +63,11 @@ class PodLifecycle:
         self.terminate(pod)
         return ""
 
+    def preempt(self, victim: PodObject, winner: PodObject) -> None:
+        """Delete a pod of lower priority for a higher one."""
+        self._journal.add(self._agenda.now_seconds, Happened.POD_PREEMPTED, victim.key, detail=winner.key)
+        self.terminate(victim)
+
     def terminate(self, pod: PodObject) -> None:
         """Delete the pod: its controller replaces it at once, it itself goes when its grace period is over."""
         if pod.deletion:

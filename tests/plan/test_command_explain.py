@@ -50,11 +50,14 @@ def test_running_pod_that_keeps_its_node(explain: Explain):
 
 
 def test_node(explain: Explain):
-    """State, the arithmetic of utilization by hand (0.5+0.35+1.0 cpu … of 4), threshold and blockers."""
+    """State, utilization with its arithmetic, threshold and blockers.
+
+    By hand from the snapshot: 50m + 700m + 500m + 500m + 100m cpu of 4, rounded up to a permille.
+    """
     code, out, _ = explain("node", "c1-auto-45vz8-m4ctm-89gsd")
     assert code == 0
     assert out.startswith("node c1-auto-45vz8-m4ctm-89gsd: underutilized, group auto\n")
-    assert "cpu 1.85 of 4 = 46.3%" in out  # 1850/4000 = 0.4625, rounded up to a permille
+    assert "cpu 1.85 of 4 = 46.3%" in out
     assert "utilization: 46.3%" in out
     assert "threshold: 50%" in out
 

@@ -63,7 +63,9 @@ def test_several_policies_need_a_name(run: Run, tmp_path: Path):
     result = run("--cluster", QUICKSTART, "--policy", tmp_path)
     assert (result.code, result.out) == (1, "")
     assert "--name (one, two)" in result.err
-    assert run("--cluster", QUICKSTART, "--policy", tmp_path, "--name", "two", "--no-settled").out.startswith("cluster c1 · policy two ")
+    assert run("--cluster", QUICKSTART, "--policy", tmp_path, "--name", "two", "--no-settled").out.startswith(
+        "cluster c1 · policy two "
+    )
     assert "holds one, two" in run("--cluster", QUICKSTART, "--policy", tmp_path, "--name", "three").err
 
 

@@ -119,7 +119,9 @@ def _windows_against_each_other(level: Level, findings: Findings, overlaps: Over
                 f"{level.name(min_path)} {low.size.min} is above {level.name(max_path)} {high.size.max} while both windows "
                 f"are open, at {when:%Y-%m-%dT%H:%M:%SZ} for instance"
             )
-            hint = "change one of the bounds, or a schedule or duration so that the windows do not overlap"
+            hint = (
+                "change a bound, or a schedule or duration; durations are real time, also in a night that loses or gains an hour"
+            )
             level.draft.report(findings, "MinAboveMax", level.path(min_path), message, hint, related=related)
 
 

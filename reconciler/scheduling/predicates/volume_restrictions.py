@@ -1,0 +1,107 @@
+"""VolumeRestrictions: disks that two pods cannot share on a node, and claims that one pod has for itself."""
+
+from reconciler.cluster.pod import VolumeUse
+from reconciler.scheduling.bindings import Bindings
+from reconciler.scheduling.presence import Presence
+from reconciler.scheduling.shapes import ShapeTable
+from reconciler.scheduling.verdict import Rejection
+from reconciler.scheduling.volumes.book import CLAIM_KIND, StorageBook, claim_uses
+
+PLUGIN = "VolumeRestrictions"
+_ONE_POD = "ReadWriteOncePod"
+# Types that the plugin looks at, and whether two pods may share one when both only read.
+_SHARED_READ_ONLY = {"GCEPersistentDisk": True, "AWSElasticBlockStore": False, "ISCSI": True, "RBD": True}
+
+
+def disks_conflict(one: VolumeUse, other: VolumeUse) -> bool:
+    """Can the two not be mounted by two pods on one node?
+
+    Source: plugin VolumeRestrictions, `isVolumeConflict`, 1.36: the same Google disk, iSCSI name or RBD image (one
+    monitor in common) conflicts unless both only read; the same Amazon volume always does.
+    """
+    if one.kind != other.kind or one.kind not in _SHARED_READ_ONLY or one.identity != other.identity:
+        return False
+    return not (_SHARED_READ_ONLY[one.kind] and one.read_only and other.read_only)
+
+
+class VolumeRestrictions:
+    """The plugin over a state."""
+
+    def __init__(self, book: StorageBook, shapes: ShapeTable, bindings: Bindings) -> None:
+        self._book = book
+        self._shapes = shapes
+        self._bindings = bindings
+        self._seen = 0
+        self._disks: dict[int, Presence] = {}
+        self._users: dict[tuple[str, str], list[int]] = {}
+        self._presence: dict[int, Presence] = {}
+
+    def objection(self, shape: int) -> str:
+        """Why no node at all will do; empty when none is excluded as a whole.
+
+        Source: PreFilter: a claim that is not there; a ReadWriteOncePod claim that any pod on a node uses. Claims of
+        generic ephemeral volumes are left out.
+        """
+        value = self._shapes.shapes[shape]
+        for use in claim_uses(value):
+            if use.ephemeral:
+                continue
+            claim = self._book.claim(value.namespace, use.claim)
+            if claim is None:
+                return f"claim {use.claim} does not exist"
+            if _ONE_POD in claim.access_modes and self._in_use(value.namespace, use.claim):
+                return f"claim {use.claim} is ReadWriteOncePod and in use by another pod"
+        return ""
+
+    def only_one(self, shape: int) -> bool:
+        """Does a claim of the shape admit one pod in the whole cluster?"""
+        value = self._shapes.shapes[shape]
+        claims = (self._book.claim(value.namespace, use.claim) for use in claim_uses(value) if not use.ephemeral)
+        return any(claim is not None and _ONE_POD in claim.access_modes for claim in claims)
+
+    def one_a_node(self, shape: int) -> bool:
+        """Do two pods of the shape exclude each other?"""
+        disks = self._shapes.shapes[shape].volumes
+        return any(disks_conflict(one, other) for one in disks for other in disks)
+
+    def excluded(self, shape: int) -> set[int]:
+        """Nodes where a disk of the shape is mounted by another pod."""
+        return {node for rival in self._rivals(shape) for node in self._disks[rival].counts}
+
+    def rejection(self, shape: int, node: int) -> Rejection | None:
+        """What the plugin says of one node."""
+        objection = self.objection(shape)
+        if objection:
+            return Rejection(PLUGIN, objection)
+        if any(node in self._disks[rival].counts for rival in self._rivals(shape)):
+            return Rejection(PLUGIN, "another pod on the node has the same disk mounted")
+        return None
+
+    def _rivals(self, shape: int) -> list[int]:
+        self._learn()
+        disks = self._shapes.shapes[shape].volumes
+        return [
+            rival
+            for rival in self._disks
+            if any(disks_conflict(one, other) for one in disks for other in self._shapes.shapes[rival].volumes)
+        ]
+
+    def _in_use(self, namespace: str, claim: str) -> bool:
+        self._learn()
+        for user in self._users.get((namespace, claim), ()):
+            found = self._presence.get(user)
+            if found is None:
+                found = self._presence[user] = Presence(self._bindings, user)
+            if found.counts:
+                return True
+        return False
+
+    def _learn(self) -> None:
+        for index in range(self._seen, len(self._shapes)):
+            value = self._shapes.shapes[index]
+            if any(use.kind in _SHARED_READ_ONLY for use in value.volumes):
+                self._disks[index] = Presence(self._bindings, index)
+            for use in value.volumes:
+                if use.kind == CLAIM_KIND and not use.ephemeral:
+                    self._users.setdefault((value.namespace, use.claim), []).append(index)
+        self._seen = len(self._shapes)

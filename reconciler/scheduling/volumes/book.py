@@ -1,0 +1,61 @@
+"""Claims, volumes, classes and CSI nodes by name."""
+
+from reconciler.cluster.pod import PodShape, VolumeUse
+from reconciler.cluster.volume import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
+from reconciler.cluster.world import World
+
+WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
+CLAIM_KIND = "PersistentVolumeClaim"
+
+
+class StorageBook:
+    """What was captured, indexed. Claims of generic ephemeral volumes are named after their pod, so that a shape with one
+    belongs to a single pod: its uid says whose claim it must be."""
+
+    def __init__(self, world: World) -> None:
+        storage = world.storage
+        self._claims = {(claim.namespace, claim.name): claim for claim in storage.claims}
+        self._volumes = {volume.name: volume for volume in storage.volumes}
+        self._classes = {item.name: item for item in storage.classes}
+        self._nodes = {node.name: node for node in storage.csi_nodes}
+        self._by_class: dict[str, list[PersistentVolume]] = {}
+        for volume in storage.volumes:
+            self._by_class.setdefault(volume.storage_class, []).append(volume)
+        ephemeral = {
+            index for index, shape in enumerate(world.pod_shapes) if any(volume.ephemeral for volume in shape.volumes)
+        }
+        self._owner: dict[int, str] = {}
+        if ephemeral:
+            for pod, shape in enumerate(world.pods.shape):
+                if shape in ephemeral:
+                    self._owner.setdefault(shape, world.pods.uid[pod])
+
+    def claim(self, namespace: str, name: str) -> PersistentVolumeClaim | None:
+        """A claim."""
+        return self._claims.get((namespace, name))
+
+    def volume(self, name: str) -> PersistentVolume | None:
+        """A volume."""
+        return self._volumes.get(name)
+
+    def storage_class(self, claim: PersistentVolumeClaim) -> StorageClass | None:
+        """The class that a claim names, if it exists. Source: a claim without class has none for the scheduler; the
+        default class is written into it when it is made."""
+        return self._classes.get(claim.storage_class) if claim.storage_class else None
+
+    def volumes_of_class(self, name: str) -> list[PersistentVolume]:
+        """All volumes of one class."""
+        return self._by_class.get(name, [])
+
+    def csi_node(self, name: str) -> CsiNode | None:
+        """What CSI drivers say about a node."""
+        return self._nodes.get(name)
+
+    def foreign(self, shape: int, use: VolumeUse, claim: PersistentVolumeClaim) -> bool:
+        """Is this the claim of an ephemeral volume that somebody else owns?"""
+        return use.ephemeral and claim.owner_uid != self._owner.get(shape, "")
+
+
+def claim_uses(shape: PodShape) -> tuple[VolumeUse, ...]:
+    """The volumes of a shape that go through claims."""
+    return tuple(use for use in shape.volumes if use.kind == CLAIM_KIND)

@@ -1,0 +1,87 @@
+"""A second writer is found by what it does to our writes, and ends in a hold that names it."""
+
+import msgspec
+
+from reconciler.cluster.target import FieldOwner
+from reconciler.cluster.world import World
+from reconciler.decisions.decide import decide, settle
+from reconciler.decisions.memory import Memory, Outcome
+from reconciler.plan.plan import ActionKind, OwnerState
+from reconciler.policy.documents import Hold
+from tests.builders import NOW, ClusterBuilder, node_group, policy
+from tests.decisions.deciding import group
+
+RULES = policy(node_group("reserved", max=2))
+
+
+def _world(owners: tuple[FieldOwner, ...] = (), generation: int = 1) -> World:
+    """One node, full, and a pod that asks for a second one: whoever sets replicas back to 1 undoes what we write."""
+    cluster = ClusterBuilder()
+    cluster.group("reserved", nodes=1, owners=owners)
+    cluster.pods("train", 1, cpu="4", on="reserved-1")
+    cluster.pods("waiting", 1, cpu="4")
+    world = cluster.world()
+    return msgspec.structs.replace(
+        world, targets=tuple(msgspec.structs.replace(facts, generation=generation) for facts in world.targets)
+    )
+
+
+def _loops(count: int, owners: tuple[FieldOwner, ...] = ()) -> tuple[list[bool], Memory]:
+    """Whether each loop wrote, when every write is undone before the next loop."""
+    memory, wrote = Memory(), []
+    for number in range(count):
+        now = NOW + 60 * number
+        plan, memory = decide(_world(owners, generation=1 + 2 * number), RULES, memory, now)
+        resizes = [action for action in plan.actions if action.kind is ActionKind.RESIZE]
+        wrote.append(bool(resizes))
+        memory = settle(
+            memory,
+            tuple(
+                Outcome(
+                    kind="Resize",
+                    group="reserved",
+                    target=a.target,
+                    to=a.to,
+                    done=True,
+                    at_seconds=now,
+                    generation=2 * number + 2,
+                )
+                for a in resizes
+            ),
+        )
+    return wrote, memory
+
+
+def test_three_undone_writes_end_in_a_hold() -> None:
+    """Three writes, each undone; from the fourth loop on nothing is written."""
+    wrote, memory = _loops(8)
+    assert wrote == [True, True, True, False, False, False, False, False]
+    plan, _ = decide(_world(generation=99), RULES, memory, NOW + 600)
+    line = group(plan, "reserved")
+    assert (line.owner.state, line.owner.by, line.wanted) == (OwnerState.HELD, "a second writer", 2)
+    assert "undid our writes 3 times, the last from 2 to 1" in line.owner.evidence[0]
+
+
+def test_the_writer_is_named_when_it_leaves_a_trace() -> None:
+    """An Update by another manager is in managedFields."""
+    platform = FieldOwner(manager="crusoe-nodepool", operation="Update", time_seconds=NOW)
+    _, memory = _loops(4, (platform,))
+    assert next(iter(memory.conflicts.values())).writer == "crusoe-nodepool"
+
+
+def test_a_hold_and_its_end_start_the_count_afresh() -> None:
+    """After the other writer was stopped, a hold and its release resume decisions."""
+    _, memory = _loops(4)
+    paused = policy(node_group("reserved", max=2, hold=Hold(reason="recovering a node")))
+    _, memory = decide(_world(generation=99), paused, memory, NOW + 600)
+    plan, memory = decide(_world(generation=99), RULES, memory, NOW + 660)
+    assert not memory.conflicts
+    assert [action.kind for action in plan.actions] == [ActionKind.RESIZE]
+
+
+def test_one_write_by_somebody_else_is_no_conflict() -> None:
+    """A person who sets the size once is not a second writer."""
+    _, memory = _loops(1)
+    plan, memory = decide(_world(generation=99), RULES, memory, NOW + 60)
+    assert group(plan, "reserved").owner.state is OwnerState.OURS
+    assert next(iter(memory.conflicts.values())).count == 1
