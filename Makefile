@@ -65,7 +65,7 @@ bench-check: $(STAMP) ## Fail where a figure is above 1.5 times the committed mu
 	@$(BIN)/python -m tests.benchmarks.harness --check
 
 bench-data: $(STAMP) ## Generate the large inputs
-	$(TIMED) "inputs in bench-data" $(BIN)/python examples/make_openb.py bench-data/openb
+	$(TIMED) "inputs in bench-data" $(BIN)/python examples/make_openb.py --out bench-data/openb
 
 differential: $(STAMP) ## Compare N random clusters with the real kube-scheduler plugins: make differential N=1000 SEED=7
 	$(TIMED) "components for the tests" $(BIN)/python -m tests.testbed.components oracle

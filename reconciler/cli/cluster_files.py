@@ -3,7 +3,7 @@
 import gzip
 import zlib
 from collections.abc import Iterator, Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from reconciler.cli.failure import InputError
 from reconciler.cluster.snapshot import SnapshotError, read_snapshot
@@ -11,9 +11,11 @@ from reconciler.cluster.world import World
 
 SUFFIXES = (".json", ".yaml", ".yml")
 MOST_FILES = 10_000
-# A file is read whole; what a capture of 15,000 nodes and 450,000 pods needs stays well below this.
+MOST_ENTRIES = 200_000
+# A file is read whole; what a capture of 15,000 nodes and 450,000 pods needs stays below this even in one file.
 LARGEST_FILE_BYTES = 4 << 30
 _CHUNK_BYTES = 1 << 20
+_GZIPPED = ".gz"
 
 
 class SnapshotFiles(Mapping[str, bytes]):
@@ -21,40 +23,40 @@ class SnapshotFiles(Mapping[str, bytes]):
 
     def __init__(self, path: Path) -> None:
         self._paths: dict[str, Path] = {}
-        if path.is_dir():
-            for found in sorted(path.rglob("*")):
-                self._add(found.relative_to(path), found)
-        else:
-            self._paths[path.name.removesuffix(".gz")] = path
-
-    def _add(self, relative: Path, path: Path) -> None:
-        name = PurePosixPath(relative).as_posix().removesuffix(".gz")
-        if not name.endswith(SUFFIXES) or any(part.startswith(".") for part in relative.parts) or not path.is_file():
+        if not path.is_dir():
+            self._paths[path.name.removesuffix(_GZIPPED)] = path
             return
+        root = path.resolve()
+        for entries, found in enumerate(path.rglob("*")):
+            relative = found.relative_to(path)
+            name = relative.as_posix().removesuffix(_GZIPPED)
+            hidden = any(part.startswith(".") for part in relative.parts)
+            if name.endswith(SUFFIXES) and not hidden and found.is_file():
+                self._add(name, found, root)
+            if entries == MOST_ENTRIES or len(self._paths) > MOST_FILES:
+                raise InputError(
+                    f"{path}: too many files for a snapshot (at most {MOST_FILES}); give the directory of the capture itself"
+                )
+
+    def _add(self, name: str, path: Path, root: Path) -> None:
+        if not path.resolve().is_relative_to(root):
+            raise InputError(f"{path}: links out of the snapshot and is not followed; copy the file instead")
         if name in self._paths:
-            raise InputError(f"{self._paths[name]} and {path} are one document twice, plain and gzipped: remove one of them")
-        if len(self._paths) == MOST_FILES:
-            raise InputError(f"{path}: more than {MOST_FILES} files are no snapshot; give the directory of the capture itself")
+            first, second = sorted((self._paths[name], path))
+            raise InputError(f"{first} and {second.name} are one document twice, plain and gzipped: remove one of them")
         self._paths[name] = path
 
     def __getitem__(self, name: str) -> bytes:
         path = self._paths[name]
         try:
-            with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
-                chunks, size = [], 0
-                while chunk := stream.read(_CHUNK_BYTES):
-                    size += len(chunk)
-                    if size > LARGEST_FILE_BYTES:
-                        raise InputError(f"{path}: larger than {LARGEST_FILE_BYTES >> 30} GiB; capture in several files")
-                    chunks.append(chunk)
+            return _unpacked(path) if path.suffix == _GZIPPED else _plain(path)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise InputError(f"{path}: damaged or cut-off gzip data ({error})") from None
         except OSError as error:
             raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
-        return b"".join(chunks)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._paths)
+        return iter(sorted(self._paths))
 
     def __len__(self) -> int:
         return len(self._paths)
@@ -65,10 +67,33 @@ def load_world(path: Path | str) -> World:
     root = Path(path)
     if not root.exists():
         raise InputError(
-            f"{root}: there is no such file or directory; --cluster takes a snapshot (`reconciler snapshot` writes one)"
+            f"{root}: there is no such file or directory; a snapshot is what `kubectl get … -o json` prints, "
+            "one file or a directory of such files"
         )
     try:
         return read_snapshot(SnapshotFiles(root))
     except SnapshotError as error:
         where = root if not error.file or not root.is_dir() else root / error.file
         raise InputError(": ".join(part for part in (str(where), error.item, error.message) if part)) from None
+
+
+def _plain(path: Path) -> bytes:
+    if path.stat().st_size > LARGEST_FILE_BYTES:
+        raise _too_large(path)
+    return path.read_bytes()
+
+
+def _unpacked(path: Path) -> bytes:
+    # What a gzipped file unpacks to is known only while it is unpacked.
+    chunks, size = [], 0
+    with gzip.open(path) as stream:
+        while chunk := stream.read(_CHUNK_BYTES):
+            size += len(chunk)
+            if size > LARGEST_FILE_BYTES:
+                raise _too_large(path)
+            chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def _too_large(path: Path) -> InputError:
+    return InputError(f"{path}: larger than {LARGEST_FILE_BYTES >> 30} GiB; capture in several files")

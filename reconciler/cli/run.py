@@ -74,6 +74,8 @@ def command(scenario: str | None, policy_path: Path | None, cluster_path: Path |
         run = _prepare(text, folder, policy_path, cluster_path, until)
     except ScenarioError as error:
         raise _shown(error) from None
+    if output == "text" and text.scenario.spec.description:
+        click.echo(f"{text.scenario.spec.description}\n")
     shown: list[RunTurn] = []
     decisions = 0
     bar = _Bar(run)

@@ -3,6 +3,7 @@
 import msgspec
 
 from reconciler.cluster import quantity
+from reconciler.cluster.declared_features import declared
 from reconciler.cluster.instant import unix_seconds
 from reconciler.cluster.node import HOSTNAME_LABEL, Node, NodeShape, Taint
 from reconciler.cluster.resources import Resources
@@ -45,6 +46,7 @@ def read_node(item: wire.Node, capi_group: str) -> NodeRead:
         unschedulable=spec.unschedulable,
         capacity=capacity,
         allocatable=allocatable,
+        declared_features=declared(status.declared_features or ()),
     )
     prefixes = (*_READ_ANNOTATIONS, f"{capi_group}/")
     node = Node(

@@ -61,7 +61,8 @@ class PodShape(msgspec.Struct, frozen=True, kw_only=True):
 
     `requests` is what kube-scheduler counts, `pods` in it being 1. `required_terms` None means no required node
     affinity (an empty tuple matches no node). `host_name_bound` says that some term or selector names a host, so that
-    verdicts differ within a node shape. `claims` names resource claims (DRA).
+    verdicts differ within a node shape. `claims` names resource claims (DRA). `required_features` names what a node's
+    kubelet must declare that it can do (plugin NodeDeclaredFeatures).
     """
 
     namespace: str
@@ -79,6 +80,7 @@ class PodShape(msgspec.Struct, frozen=True, kw_only=True):
     priority: int = 0
     scheduler_name: str = "default-scheduler"
     host_name_bound: bool = False
+    required_features: tuple[str, ...] = ()
 
 
 class Owner(msgspec.Struct, frozen=True, order=True, gc=False):

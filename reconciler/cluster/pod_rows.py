@@ -170,6 +170,7 @@ class PodRows:
                 spec.priority_class_name if spec.priority is None else None,
                 spec.scheduler_name,
                 spec.host_network,
+                spec.host_users,
                 volumes,
                 meta.name if any(item.ephemeral for item in volumes) else None,
                 _resizing(status) if bound and status else None,

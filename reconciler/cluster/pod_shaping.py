@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from reconciler.cluster.declared_features import required
 from reconciler.cluster.node import HOSTNAME_LABEL
 from reconciler.cluster.pod import AffinityTerm, HostPort, PodShape, SpreadConstraint, Toleration, VolumeUse
 from reconciler.cluster.pod_requests import pod_requests
@@ -63,6 +64,7 @@ def draft_shape(namespace: str, name: str, labels: msgspec.Raw, spec: wire.PodSp
         priority=spec.priority or 0,
         scheduler_name=spec.scheduler_name or "default-scheduler",
         host_name_bound=_names_host(node_selector, terms),
+        required_features=required(spec),
     )
     settled = spec.priority is not None
     return ShapeDraft(shape=shape, priority_class=None if settled else spec.priority_class_name or "", problems=requests.problems)

@@ -43,6 +43,10 @@ def settle(memory: Memory, outcomes: tuple[Outcome, ...]) -> Memory:
 
 def _settled(memory: Memory, outcome: Outcome) -> Memory:
     if not outcome.done:
+        if outcome.nodes:
+            # A removal that was refused or given up: its node is open again and may be judged anew.
+            kept = {name: since for name, since in memory.leaving.items() if name not in outcome.nodes}
+            memory = msgspec.structs.replace(memory, leaving=kept)
         return _failed(memory, outcome) if outcome.code == "Failed" else memory
     match outcome.kind:
         case ActionKind.RESIZE:

@@ -41,7 +41,8 @@ def classify(node: Node, source: Source, findings: Findings) -> Identity:
             return _MISTAKE
     if not isinstance(version, Scalar) or not isinstance(kind, Scalar):
         return _MISTAKE
-    group, _, _ = version.text.rpartition("/")
+    group, slash, _ = version.text.partition("/")
+    group = group if slash else ""
     if kind.text in _LISTS and (group in ("", API_GROUP)):
         items = _entry(node, "items")
         return Identity(items=items.items) if isinstance(items, Sequence) else Identity(other=f"{version.text}/{kind.text}")

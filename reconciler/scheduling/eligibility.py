@@ -1,156 +1,152 @@
-"""Which nodes satisfy a demand (tolerations, node selector, node affinity), remembered by demand and node shape."""
+"""Which nodes satisfy a demand (tolerations, labels, features), remembered by demand and by what nodes have in common."""
 
 from array import array
 
-from reconciler.cluster.node import HOSTNAME_LABEL, Taint
-from reconciler.cluster.pod import Toleration
+from reconciler.cluster.node import HOSTNAME_LABEL, NodeShape
 from reconciler.scheduling.nodes import NodeTable
-from reconciler.scheduling.predicates.node_affinity import (
-    NodeSelector,
-    Terms,
-    affinity_rejection,
-    label_reader,
-    matches,
-    names_host,
-    referenced_keys,
-)
+from reconciler.scheduling.predicates.node_affinity import affinity_rejection, label_reader, matches, names_host, referenced_keys
+from reconciler.scheduling.predicates.node_declared_features import features_rejection
 from reconciler.scheduling.predicates.taint_toleration import taint_rejection, unschedulable_rejection
-from reconciler.scheduling.shapes import Demand
+from reconciler.scheduling.shapes import Demand, DemandTable
 from reconciler.scheduling.verdict import Rejection
-
-_Warning = tuple[tuple[Taint, ...], bool]
 
 
 class Eligibility:
-    """Answers for all nodes at once, as bytes for the kernels.
+    """Answers for all nodes at once, as bytes for the kernels. Demands are given by their index.
 
     A cluster can have as many node shapes as nodes (a label with the instance id is enough), and many demands: what
     is judged is therefore the distinct sets of taints, and the distinct values of the labels that a demand names.
     """
 
-    def __init__(self, nodes: NodeTable) -> None:
+    def __init__(self, nodes: NodeTable, demands: DemandTable) -> None:
         self._nodes = nodes
-        self._warnings: dict[_Warning, int] = {}
+        self._demands = demands
+        self._warnings: dict[tuple[object, ...], int] = {}
         self._warning_of = array("i")
+        self._warned: list[NodeShape] = []
         self._labels: list[dict[str, str]] = []
-        self._allowed: dict[Demand, bytearray] = {}
-        self._excluded: dict[Demand, bytearray] = {}
-        self._tolerated: dict[tuple[Toleration, ...], list[int]] = {}
-        self._affine: dict[tuple[NodeSelector, Terms], dict[tuple[str | None, ...], bool]] = {}
-        self._keys: dict[tuple[NodeSelector, Terms], tuple[str, ...]] = {}
-        self._rejections: dict[tuple[Demand, int], tuple[Rejection, ...]] = {}
+        self._judged: dict[int, _Judged] = {}
 
-    def allowed(self, demand: Demand) -> bytearray:
-        """By node shape: 1 where taints, cordon and labels let the pod in. What hangs on a node's name is left open."""
-        found = self._allowed.get(demand)
-        if found is None:
-            found = self._allowed[demand] = bytearray()
-        if len(found) < len(self._nodes.shapes):
-            self._extend(demand, found)
-        return found
+    def allowed(self, demand: int) -> bytearray:
+        """By node shape: 1 where taints, cordon, features and labels let the pod in. What hangs on a node's name is left
+        open."""
+        judged = self._of(demand)
+        if len(judged.allowed) < len(self._nodes.shapes):
+            self._extend(judged)
+        return judged.allowed
 
-    def excluded(self, demand: Demand) -> bytearray | None:
+    def excluded(self, demand: int) -> bytearray | None:
         """By node: 1 where the affinity says no; None when no node's name matters (then `allowed` says it all)."""
-        _, selector, terms = demand
-        if not names_host(selector, terms):
+        judged = self._of(demand)
+        if not judged.names_host:
             return None
-        found = self._excluded.get(demand)
-        if found is None:
-            found = self._excluded[demand] = bytearray()
         nodes = self._nodes
-        for node in range(len(found), len(nodes)):
+        for node in range(len(judged.excluded), len(nodes)):
             labels = label_reader(nodes.shapes[nodes.shape[node]].labels, nodes.hostname(node))
-            found.append(not matches(selector, terms, labels, nodes.names[node]))
-        return found
+            judged.excluded.append(not matches(judged.demand.selector, judged.demand.terms, labels, nodes.names[node]))
+        return judged.excluded
 
     def drop_to(self, count: int) -> None:
         """Forget what was said of nodes from index `count` on."""
-        for found in self._excluded.values():
-            del found[count:]
+        for judged in self._judged.values():
+            del judged.excluded[count:]
 
-    def allows(self, demand: Demand, node: int) -> bool:
-        """Do taints, cordon, labels and name of one node let the pod in?"""
+    def allows(self, demand: int, node: int) -> bool:
+        """Do taints, cordon, features, labels and name of one node let the pod in?"""
         if not self.allowed(demand)[self._nodes.shape[node]]:
             return False
         excluded = self.excluded(demand)
         return excluded is None or not excluded[node]
 
-    def rejections(self, demand: Demand, node: int) -> tuple[Rejection, ...]:
-        """What NodeAffinity, NodeUnschedulable and TaintToleration say, in this order; remembered by node shape."""
-        tolerations, selector, terms = demand
-        index = self._nodes.shape[node]
-        found = None if names_host(selector, terms) else self._rejections.get((demand, index))
+    def rejections(self, demand: int, node: int) -> tuple[Rejection, ...]:
+        """What NodeAffinity, NodeDeclaredFeatures, NodeUnschedulable and TaintToleration say, in this order."""
+        judged, index = self._of(demand), self._nodes.shape[node]
+        found = judged.rejections.get(index)
         if found is None:
-            shape, name = self._nodes.shapes[index], self._nodes.names[node]
+            shape, wanted = self._nodes.shapes[index], judged.demand
             labels = label_reader(shape.labels, self._nodes.hostname(node))
             said = (
-                affinity_rejection(selector, terms, labels, name),
-                unschedulable_rejection(shape, tolerations),
-                taint_rejection(shape, tolerations),
+                affinity_rejection(wanted.selector, wanted.terms, labels, self._nodes.names[node]),
+                features_rejection(shape, wanted.features),
+                unschedulable_rejection(shape, wanted.tolerations),
+                taint_rejection(shape, wanted.tolerations),
             )
-            found = self._rejections[demand, index] = tuple(rejection for rejection in said if rejection is not None)
+            found = tuple(rejection for rejection in said if rejection is not None)
+            if not judged.names_host:
+                judged.rejections[index] = found
         return found
 
-    def meets(self, demand: Demand, node: int, *, taints: bool) -> bool:
+    def meets(self, demand: int, node: int, *, taints: bool) -> bool:
         """Do node selector and affinity match the node, and its taints too when they are asked for? Cordons do not matter."""
-        tolerations, selector, terms = demand
-        shape = self._nodes.shapes[self._nodes.shape[node]]
-        if taints and taint_rejection(shape, tolerations) is not None:
+        judged, index = self._of(demand), self._nodes.shape[node]
+        if taints and taint_rejection(self._nodes.shapes[index], judged.demand.tolerations) is not None:
             return False
-        if not selector and terms is None:
-            return True
         excluded = self.excluded(demand)
-        if excluded is not None:
-            return not excluded[node]
-        return self._is_affine(selector, terms, self._nodes.shape[node])
+        return self._is_affine(judged, index) if excluded is None else not excluded[node]
 
     def has_keys(self, keys: tuple[str, ...], node: int) -> bool:
         """Does the node have all these labels?"""
         if not keys:
             return True
         labels = self._labels_of(self._nodes.shape[node])
-        return all(key == HOSTNAME_LABEL or key in labels for key in keys)
+        return all(key in labels or (key == HOSTNAME_LABEL and self._nodes.hostname(node) is not None) for key in keys)
 
-    def _is_affine(self, selector: NodeSelector, terms: Terms, index: int) -> bool:
-        keys = self._keys.get((selector, terms))
-        if keys is None:
-            keys = self._keys[selector, terms] = referenced_keys(selector, terms)
+    def _of(self, demand: int) -> "_Judged":
+        found = self._judged.get(demand)
+        if found is None:
+            found = self._judged[demand] = _Judged(self._demands.values[demand])
+        return found
+
+    def _is_affine(self, judged: "_Judged", index: int) -> bool:
+        if not judged.keys and judged.demand.terms is None:
+            return True
         labels = self._labels_of(index)
-        values = tuple(map(labels.get, keys))
-        known = self._affine.setdefault((selector, terms), {})
-        answer = known.get(values)
+        values = tuple(map(labels.get, judged.keys))
+        answer = judged.affine.get(values)
         if answer is None:
-            answer = known[values] = matches(selector, terms, labels.get, "")
+            answer = judged.affine[values] = matches(judged.demand.selector, judged.demand.terms, labels.get, "")
         return answer
 
-    def _extend(self, demand: Demand, found: bytearray) -> None:
-        tolerations, selector, terms = demand
+    def _extend(self, judged: "_Judged") -> None:
         self._learn_warnings()
-        tolerated = self._tolerated_by(tolerations)
-        start = len(found)
-        if names_host(selector, terms) or (not selector and terms is None):
-            found.extend(map(tolerated.__getitem__, self._warning_of[start:]))
+        for shape in self._warned[len(judged.tolerated) :]:
+            judged.tolerated.append(
+                taint_rejection(shape, judged.demand.tolerations) is None
+                and unschedulable_rejection(shape, judged.demand.tolerations) is None
+                and features_rejection(shape, judged.demand.features) is None
+            )
+        start = len(judged.allowed)
+        if judged.names_host or (not judged.keys and judged.demand.terms is None):
+            judged.allowed.extend(map(judged.tolerated.__getitem__, self._warning_of[start:]))
             return
         for index in range(start, len(self._nodes.shapes)):
-            found.append(tolerated[self._warning_of[index]] and self._is_affine(selector, terms, index))
+            judged.allowed.append(judged.tolerated[self._warning_of[index]] and self._is_affine(judged, index))
 
     def _learn_warnings(self) -> None:
         for shape in self._nodes.shapes[len(self._warning_of) :]:
-            warning = (shape.taints, shape.unschedulable)
-            self._warning_of.append(self._warnings.setdefault(warning, len(self._warnings)))
-
-    def _tolerated_by(self, tolerations: tuple[Toleration, ...]) -> list[int]:
-        found = self._tolerated.setdefault(tolerations, [])
-        if len(found) < len(self._warnings):
-            for index in range(len(self._warning_of)):
-                if self._warning_of[index] == len(found):
-                    shape = self._nodes.shapes[index]
-                    found.append(
-                        taint_rejection(shape, tolerations) is None and unschedulable_rejection(shape, tolerations) is None
-                    )
-        return found
+            warning = (shape.taints, shape.unschedulable, shape.declared_features)
+            index = self._warnings.setdefault(warning, len(self._warned))
+            if index == len(self._warned):
+                self._warned.append(shape)
+            self._warning_of.append(index)
 
     def _labels_of(self, index: int) -> dict[str, str]:
         for shape in self._nodes.shapes[len(self._labels) :]:
             self._labels.append(dict(shape.labels))
         return self._labels[index]
+
+
+class _Judged:
+    """What is known about one demand. `keys` are the labels that it names."""
+
+    __slots__ = ("affine", "allowed", "demand", "excluded", "keys", "names_host", "rejections", "tolerated")
+
+    def __init__(self, demand: Demand) -> None:
+        self.demand = demand
+        self.keys = referenced_keys(demand.selector, demand.terms)
+        self.names_host = names_host(demand.selector, demand.terms)
+        self.allowed = bytearray()
+        self.excluded = bytearray()
+        self.tolerated: list[bool] = []
+        self.affine: dict[tuple[str | None, ...], bool] = {}
+        self.rejections: dict[int, tuple[Rejection, ...]] = {}

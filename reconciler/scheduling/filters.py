@@ -11,11 +11,12 @@ from reconciler.scheduling.nodes import NodeTable
 from reconciler.scheduling.predicates.inter_pod_affinity import AffinityRules
 from reconciler.scheduling.predicates.node_resources_fit import resources_rejection
 from reconciler.scheduling.predicates.pod_topology_spread import spread_rejection
-from reconciler.scheduling.shapes import Demand, ShapeTable
+from reconciler.scheduling.shapes import ShapeTable
 from reconciler.scheduling.topology.counter import DomainCounter
 from reconciler.scheduling.topology.limits import DomainLimit, OnlyOne
 from reconciler.scheduling.topology.rules import Topology, TopologyRules
 from reconciler.scheduling.verdict import Rejection
+from reconciler.scheduling.volumes.filter import VolumeFilters
 
 NOT_MODELLED = "NotModelled"
 _NO_BOUND = 1 << 31
@@ -28,8 +29,7 @@ class Filters:
         """`bound` are the pods of the world that were bound, by index."""
         self._nodes = nodes
         self._shapes = shapes
-        self._demands: list[Demand] = shapes.demands()
-        self._eligibility = Eligibility(nodes)
+        self._eligibility = Eligibility(nodes, shapes.demands)
         self._ports = HostPorts(bindings, shapes)
         ghosts: dict[tuple[int, int], int] = {}
         pods = world.pods
@@ -37,6 +37,7 @@ class Filters:
             if pods.deletion_seconds[pod] and pods.node[pod] >= 0:
                 place = (pods.shape[pod], pods.node[pod])
                 ghosts[place] = ghosts.get(place, 0) + 1
+        self._volumes = VolumeFilters(world, nodes, shapes, bindings, self._eligibility)
         self._topology = Topology(nodes, shapes, bindings, self._eligibility, dict(world.namespaces), ghosts)
 
     def modelled(self, shape: int) -> str:
@@ -51,6 +52,8 @@ class Filters:
         said: list[Rejection | None] = list(self._eligibility.rejections(self._demand(shape), node))
         if self._shapes.shapes[shape].host_ports:
             said.append(self._ports.rejection(shape, node))
+        if self._shapes.shapes[shape].volumes:
+            said.extend(self._volumes.rejections(shape, node))
         rules = self._topology.of(shape)
         if not rules.empty:
             said.append(spread_rejection(rules.spread, node))
@@ -76,6 +79,11 @@ class Filters:
             if not self._ports.fits(shape, node):
                 return 0
             most = 1
+        if self._shapes.shapes[shape].volumes:
+            if any(self._volumes.rejections(shape, node)):
+                return 0
+            if self._volumes.one_a_node(shape) or self._volumes.only_one(shape):
+                most = 1
         rules = self._topology.of(shape)
         if rules.empty:
             return most
@@ -93,14 +101,24 @@ class Filters:
             blocked = union(blocked, excluded)
         if self._shapes.shapes[shape].host_ports:
             blocked = marked(blocked, self._ports.excluded(shape))
+        if self._shapes.shapes[shape].volumes:
+            blocked = self._volumes.blocked(shape, blocked)
         rules = self._topology.of(shape)
         return blocked if rules.empty else _topology_blocked(blocked, rules)
 
     def most_each(self, shape: int) -> int:
         """How many pods of the shape one node can have in one placement, whatever room there is."""
-        rules = self._topology.of(shape)
-        alone = self._shapes.shapes[shape].host_ports or any(counter.domains.singular for counter in rules.exclusive)
-        return 1 if alone else _NO_BOUND
+        value, rules = self._shapes.shapes[shape], self._topology.of(shape)
+        alone = bool(value.host_ports) or any(counter.domains.singular for counter in rules.exclusive)
+        return 1 if alone or (value.volumes and self._volumes.one_a_node(shape)) else _NO_BOUND
+
+    def most_at_all(self, shape: int) -> int:
+        """How many pods of the shape can be placed anywhere before other pods move."""
+        if not self._shapes.shapes[shape].volumes:
+            return _NO_BOUND
+        if self._volumes.hopeless(shape):
+            return 0
+        return 1 if self._volumes.only_one(shape) else _NO_BOUND
 
     def limits(self, shape: int) -> tuple[DomainLimit, ...]:
         """Limits by domain that change while pods of the shape are placed, those aside that `most_each` says."""
@@ -117,17 +135,14 @@ class Filters:
         """Does spread or inter-pod affinity concern the shape?"""
         return not self._topology.of(shape).empty
 
-    def learn_shapes(self) -> None:
-        """Shapes were appended to the table."""
-        self._demands = self._shapes.demands()
-
     def drop_to(self, count: int) -> None:
         """Nodes from index `count` on are gone."""
         self._eligibility.drop_to(count)
         self._topology.drop_to(count)
+        self._volumes.drop_to(count)
 
-    def _demand(self, shape: int) -> Demand:
-        return self._demands[self._shapes.demand[shape]]
+    def _demand(self, shape: int) -> int:
+        return self._shapes.demand[shape]
 
 
 def _topology_blocked(blocked: bytearray, rules: TopologyRules) -> bytearray:

@@ -3,20 +3,48 @@
 from array import array
 from collections.abc import Sequence
 
+import msgspec
+
 from reconciler.cluster.pod import PodShape, Toleration
 from reconciler.scheduling.columns import ResourceColumns, widened
 from reconciler.scheduling.predicates.node_affinity import NodeSelector, Terms
 
-# What NodeUnschedulable, TaintToleration and NodeAffinity look at; many shapes share one.
-Demand = tuple[tuple[Toleration, ...], NodeSelector, Terms]
+
+class Demand(msgspec.Struct, frozen=True):
+    """What NodeUnschedulable, TaintToleration, NodeAffinity and NodeDeclaredFeatures look at; many shapes share one."""
+
+    tolerations: tuple[Toleration, ...] = ()
+    selector: NodeSelector = ()
+    terms: Terms = None
+    features: tuple[str, ...] = ()
+
+
+class DemandTable:
+    """Demands by index, each once."""
+
+    __slots__ = ("_index", "values")
+
+    def __init__(self) -> None:
+        self.values: list[Demand] = []
+        self._index: dict[Demand, int] = {}
+
+    def index(self, demand: Demand) -> int:
+        """The index of a demand."""
+        found = self._index.setdefault(demand, len(self.values))
+        if found == len(self.values):
+            self.values.append(demand)
+        return found
+
+
 # The requested columns and their amounts, none of them zero.
 Need = tuple["array[int]", "array[int]"]
 
 
 class ShapeTable:
-    """Pod shapes by index, those of the World first. `requests` holds `columns.width` numbers a shape."""
+    """Pod shapes by index, those of the World first. `requests` holds `columns.width` numbers a shape, `demand` an index of
+    `demands`."""
 
-    __slots__ = ("_by_value", "_demands", "_needs", "columns", "demand", "requests", "shapes")
+    __slots__ = ("_by_value", "_needs", "columns", "demand", "demands", "requests", "shapes")
 
     def __init__(self, shapes: Sequence[PodShape], columns: ResourceColumns) -> None:
         """Every extended resource must already have its column."""
@@ -25,7 +53,7 @@ class ShapeTable:
         self.requests = array("q", b"".join([self._row(shape).tobytes() for shape in self.shapes]))
         self._needs: list[Need | None] = [None] * len(self.shapes)
         self._by_value: dict[PodShape, int] = {}
-        self._demands: dict[Demand, int] = {}
+        self.demands = DemandTable()
         self.demand = array("i", [self._demand_index(shape) for shape in self.shapes])
 
     def __len__(self) -> int:
@@ -66,15 +94,10 @@ class ShapeTable:
             found = self._needs[shape] = (array("i", columns), array("q", [row[column] for column in columns]))
         return found
 
-    def demands(self) -> list[Demand]:
-        """The distinct demands, by index."""
-        return list(self._demands)
-
     def _row(self, shape: PodShape) -> "array[int]":
         row = self.columns.row(shape.requests)
         row[0] = 1
         return row
 
     def _demand_index(self, shape: PodShape) -> int:
-        demand = (shape.tolerations, shape.node_selector, shape.required_terms)
-        return self._demands.setdefault(demand, len(self._demands))
+        return self.demands.index(Demand(shape.tolerations, shape.node_selector, shape.required_terms, shape.required_features))

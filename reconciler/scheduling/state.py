@@ -65,9 +65,7 @@ class SchedulingState:
         if self._nodes.columns.learn(shape.requests):
             self._nodes.widen(width)
             self._shapes.widen(width)
-        index = self._shapes.append(shape)
-        self._filters.learn_shapes()
-        return index
+        return self._shapes.append(shape)
 
     def add_node(self, name: str, shape: NodeShape, pods: Sequence[int] = ()) -> int:
         """A node that is not there yet (upcoming, or a new one of a group) with its daemonset pods, by pod shape, bound
@@ -108,6 +106,7 @@ class SchedulingState:
             return ()
         if nodes is not None and len(nodes) <= _FEW_NODES:
             return self._place_on_few(shape, count, nodes)
+        count = min(count, self._filters.most_at_all(shape))
         order = None if nodes is None else array("i", nodes)
         first: tuple[tuple[int, int], ...] = ()
         if count > 1 and self._filters.starts_group(shape):
@@ -171,6 +170,8 @@ class SchedulingState:
         return tuple(placed.items())
 
     def _place_on_many(self, shape: int, count: int, order: "array[int] | None") -> tuple[tuple[int, int], ...]:
+        if count <= 0:
+            return ()
         filters = self._filters
         allowed, blocked, most_each = filters.allowed(shape), filters.blocked(shape), filters.most_each(shape)
         limits = filters.limits(shape)

@@ -8,7 +8,7 @@ from reconciler.simulation.writes import SimulatedWrites, Written
 
 
 def execute(plan: Plan, cluster: SimulatedCluster, writes: SimulatedWrites) -> tuple[Outcome, ...]:
-    """Do every action in order, whatever the policy's mode; what became of each, and of removals that failed since."""
+    """Do every action in order, whatever the policy's mode; what became of each, and of removals that ended since."""
     refs = {str(ref): ref for ref in cluster.objects.targets}
     outcomes = [_outcome(action, _do(action, refs, cluster, writes), cluster.now_seconds) for action in plan.actions]
     cluster.advance_to(cluster.now_seconds)
@@ -19,14 +19,14 @@ def execute(plan: Plan, cluster: SimulatedCluster, writes: SimulatedWrites) -> t
             group=groups.get(str(ended.target), ""),
             target=str(ended.target),
             to=ended.replicas,
-            nodes=(ended.node,),
-            done=False,
+            nodes=(ended.node,) if ended.code else (),
+            done=not ended.code,
             code=ended.code,
             message=ended.message,
             at_seconds=cluster.now_seconds,
+            generation=ended.generation,
         )
         for ended in writes.ended()
-        if ended.code
     )
     return tuple(outcomes)
 

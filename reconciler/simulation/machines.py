@@ -51,7 +51,7 @@ class Machines:
         self._daemon_pods = daemon_pods
         self._daemons_of: dict[int, tuple[DaemonPods, ...]] = {}
         self._key_of: dict[str, MachineKey] = {machine.node: key for key, machine in objects.machines.items() if machine.node}
-        self._numbers: dict[TargetRef, int] = {}
+        self._numbers = _numbers(objects)
         self._made: dict[TargetRef, int] = {}
         self._dirty: dict[TargetRef, None] = {}
         self.templates: dict[TargetRef, NodeShape] = {}
@@ -168,7 +168,7 @@ class Machines:
         self._objects.machines[key] = msgspec.structs.replace(
             machine, node=machine.name, provider_id=value.provider_id, phase="Running"
         )
-        self._journal.add(now, Happened.NODE_JOINED, machine.name, target=str(target))
+        self._journal.add(now, Happened.NODE_JOINED, machine.name, target=str(target), before=machine.created_seconds)
         self._add_daemons(node, template)
         if behaviour.device_seconds:
             self._agenda.after(behaviour.device_seconds, lambda: self._show_devices(node, template))
@@ -261,6 +261,18 @@ class Machines:
         self._journal.add(self._agenda.now_seconds, Happened.NODE_GONE, node.name, target=str(node.target) if node.target else "")
         if node.target is not None:
             self.resized(node.target)
+
+
+def _numbers(objects: ClusterObjects) -> dict[TargetRef, int]:
+    """The highest number that names a machine or node of each target: a name is never used twice."""
+    found: dict[TargetRef, int] = {}
+    named = [(node.target, name) for name, node in objects.nodes.items()]
+    named.extend((machine.target, machine.name) for machine in objects.machines.values())
+    for target, name in named:
+        head, _, tail = name.rpartition("-")
+        if target is not None and head == target.name and tail.isdecimal():
+            found[target] = max(found.get(target, 0), int(tail))
+    return found
 
 
 def _without_devices(shape: NodeShape) -> NodeShape:

@@ -34,8 +34,8 @@ class RuleBook:
 
     Rules: OutOfRange (no write of ours moves a group out of its range), LimitPassed, HeldTouched (nor against another
     owner of the field), BudgetBroken, EvictedHomeless, UpAndDown (in one plan: the node that leaves would have taken a
-    pod that buys), BoughtAndRemoved (a node bought for a demand leaves while that demand still is), EvictionBought (a pod
-    that we evicted buys a node).
+    pod that buys), BoughtAndRemoved (a node bought for a demand leaves while that demand still is; one that joined so late
+    that others were bought in its place may leave), EvictionBought (a pod that we evicted buys a node).
     """
 
     def __init__(self, cluster: SimulatedCluster) -> None:
@@ -76,7 +76,8 @@ class RuleBook:
             self._evicted.clear()
             self._homeless.clear()
         elif event.kind is Happened.NODE_JOINED:
-            self._joined[event.object] = event.at_seconds
+            late = event.at_seconds - event.before > self._provision_seconds(event.target, policy)
+            self._joined[event.object] = -1 if late else event.at_seconds
         elif event.kind is Happened.POD_EVICTED:
             self._evicted[event.object] = event.at_seconds
         elif event.kind is Happened.POD_CREATED and event.detail in self._evicted:
@@ -85,6 +86,12 @@ class RuleBook:
                 self._homeless[event.object] = event.at_seconds
         elif event.kind is Happened.POD_BOUND or event.kind is Happened.POD_GONE:
             self._homeless.pop(event.object, None)
+
+    def _provision_seconds(self, target: str, policy: PolicySet) -> int:
+        """How long a machine of a target may take before others are bought in its place."""
+        cluster = self._cluster
+        groups = effective_groups(cluster.world(), policy, cluster.now_seconds)
+        return next((group.max_node_provision_time_seconds for group in groups if str(group.target) == target), 0)
 
     def _expendable(self, key: str, policy: PolicySet) -> bool:
         namespace, _, name = key.partition("/")

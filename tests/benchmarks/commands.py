@@ -45,8 +45,10 @@ def cases() -> Iterator[Case]:
     yield Case("validate policies", [RECONCILER, "validate", policies])
     yield Case("validate 200 groups", [RECONCILER, "validate", str(_two_hundred_groups())])
     yield Case("plan quickstart", [RECONCILER, "plan", "--policy", policies, "--cluster", quickstart])
+    yield Case("fit quickstart", [RECONCILER, "fit", "--cluster", quickstart, "-o", "json"])
+    yield Case("explain pod", [RECONCILER, "explain", "pod", "batch/giant", "--policy", policies, "--cluster", quickstart])
     openb = _openb()
-    yield Case("plan openb", [RECONCILER, "plan", "--policy", str(openb / "policies"), "--cluster", str(openb / "cluster")])
+    yield Case("plan openb", [RECONCILER, "plan", "--policy", str(openb / "policies"), "--cluster", str(openb)])
 
 
 def _two_hundred_groups() -> Path:
@@ -60,7 +62,8 @@ def _two_hundred_groups() -> Path:
 
 
 def _openb() -> Path:
+    """1,523 nodes and 6,090 pods."""
     directory = DATA / "openb"
     if not directory.exists():
-        subprocess.run([sys.executable, str(TOP / "examples" / "make_openb.py"), str(directory)], check=True)
+        subprocess.run([sys.executable, str(TOP / "examples" / "make_openb.py"), "--out", str(directory)], check=True)
     return directory

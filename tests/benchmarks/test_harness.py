@@ -8,20 +8,20 @@ from tests.benchmarks.measure import Case, Figure, measure
 
 def test_a_figure_may_be_half_as_large_again() -> None:
     """1.5 times the committed multiple passes, more does not."""
-    figure = Figure("plan", seconds=3.0, peak_mib=None, runs=3)
+    figure = Figure("plan", seconds=3.0, cpu_seconds=3.0, peak_mib=None, runs=3)
     assert complaint(figure, 3.0, Committed(2.0)) == ""
     assert complaint(figure, 3.01, Committed(2.0)) == "3.01 times the yardstick, committed 2.00"
 
 
 def test_memory_may_be_half_as_large_again() -> None:
     """1.5 times the committed peak passes, more does not."""
-    assert complaint(Figure("plan", 1.0, 150.0, 3), 1.0, Committed(1.0, 100.0)) == ""
-    assert complaint(Figure("plan", 1.0, 151.0, 3), 1.0, Committed(1.0, 100.0)) == "151 MiB, committed 100"
+    assert complaint(Figure("plan", 1.0, 1.0, 150.0, 3), 1.0, Committed(1.0, 100.0)) == ""
+    assert complaint(Figure("plan", 1.0, 1.0, 151.0, 3), 1.0, Committed(1.0, 100.0)) == "151 MiB, committed 100"
 
 
 def test_a_new_figure_must_be_committed() -> None:
     """A case that nobody committed a figure for is reported."""
-    assert "--write" in complaint(Figure("new", 1.0, None, 3), 1.0, None)
+    assert "--write" in complaint(Figure("new", 1.0, 1.0, None, 3), 1.0, None)
 
 
 def test_a_process_is_measured_with_its_own_memory() -> None:

@@ -73,7 +73,9 @@ def test_file_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     """A file beyond the bound is refused before it fills the memory, also when it only unpacks to that."""
     monkeypatch.setattr(cluster_files, "LARGEST_FILE_BYTES", 1000)
     (tmp_path / "x.json.gz").write_bytes(gzip.compress(b" " * 1001))
-    assert "capture in several files" in refusal(tmp_path)
+    (tmp_path / "y.json").write_bytes(b" " * 1001)
+    assert "capture in several files" in refusal(tmp_path / "x.json.gz")
+    assert "capture in several files" in refusal(tmp_path / "y.json")
 
 
 def test_too_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,7 +83,7 @@ def test_too_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(cluster_files, "MOST_FILES", 2)
     for number in range(3):
         (tmp_path / f"{number}.json").write_bytes(BODY)
-    assert "more than 2 files" in refusal(tmp_path)
+    assert "at most 2" in refusal(tmp_path)
 
 
 def test_plain_and_gzipped_copy(tmp_path: Path) -> None:
@@ -91,7 +93,16 @@ def test_plain_and_gzipped_copy(tmp_path: Path) -> None:
     assert "twice, plain and gzipped" in refusal(tmp_path)
 
 
-def test_unreadable_file(tmp_path: Path) -> None:
-    """A link into nowhere is left out; a name that cannot be opened is told."""
+def test_link_out_of_the_snapshot(tmp_path: Path) -> None:
+    """A link to a file elsewhere is not followed: a snapshot may come from a stranger's branch."""
+    (tmp_path / "secret.json").write_bytes(BODY)
+    snapshot = tmp_path / "snapshot"
+    snapshot.mkdir()
+    (snapshot / "x.json").symlink_to(tmp_path / "secret.json")
+    assert "links out of the snapshot" in refusal(snapshot)
+
+
+def test_dangling_link(tmp_path: Path) -> None:
+    """A link into nowhere is no document."""
     (tmp_path / "x.json").symlink_to(tmp_path / "gone")
     assert "holds no documents" in refusal(tmp_path)

@@ -106,3 +106,10 @@ def test_amount_beyond_64_bits_is_reported() -> None:
     world = world_of(node("big", memory="99E"))
     assert world.node_shapes[0].allocatable.memory_bytes == 2**63 - 1
     assert [(item.code, item.object) for item in world.problems] == [("QuantityOutOfRange", "Node big")]
+
+
+def test_declared_features() -> None:
+    """Of what a kubelet declares only what a pod can need is kept, so that other news do not split shapes."""
+    features = ["SomethingElse", "UserNamespacesHostNetworkSupport", "RestartAllContainersOnContainerExits"]
+    wanted = ("RestartAllContainersOnContainerExits", "UserNamespacesHostNetworkSupport")
+    assert shape(status={"declaredFeatures": features}).declared_features == wanted

@@ -233,6 +233,26 @@ def test_resource_claims() -> None:
     assert shape(resourceClaims=[{"name": "gpu"}]).claims == ("gpu",)
 
 
+RULE = {"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [42]}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "needed"),
+    [
+        ({"containers": [container(restartPolicyRules=[RULE])]}, ("RestartAllContainersOnContainerExits",)),
+        ({"initContainers": [container(restartPolicyRules=[RULE])]}, ("RestartAllContainersOnContainerExits",)),
+        ({"containers": [container(restartPolicyRules=[{**RULE, "action": "Restart"}])]}, ()),
+        ({"hostNetwork": True, "hostUsers": False}, ("UserNamespacesHostNetworkSupport",)),
+        ({"hostNetwork": True, "hostUsers": True}, ()),
+        ({"hostUsers": False}, ()),
+    ],
+    ids=["container", "init container", "another action", "user namespace", "host users", "own network"],
+)
+def test_required_features(spec: Object, needed: tuple[str, ...]) -> None:
+    """What a pod needs of its kubelet, as the scheduler infers it."""
+    assert shape(**spec).required_features == needed
+
+
 def priorities(*objects: Object) -> list[int]:
     world: World = world_of(*objects)
     return [world.pod_shapes[index].priority for index in world.pods.shape]

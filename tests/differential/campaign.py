@@ -23,6 +23,7 @@ NOT_COMPARED: tuple[str, ...] = (
     "migratedDisks",
     "spread",
     "interPodAffinity",
+    "unfoldedKeys",
     "declaredFeatures",
 )
 COMPARED: tuple[str, ...] = tuple(name for name in FEATURES if name not in NOT_COMPARED)

@@ -22,6 +22,7 @@ PLUGIN = {
     "migratedDisks": "NodeVolumeLimits",
     "spread": "PodTopologySpread",
     "interPodAffinity": "InterPodAffinity",
+    "unfoldedKeys": "InterPodAffinity",
     "phases": "NodeResourcesFit",
     "declaredFeatures": "NodeDeclaredFeatures",
 }

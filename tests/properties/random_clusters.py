@@ -54,7 +54,9 @@ def random_cluster(seed: int, *, budgets: tuple[Budget, ...] = (Budget(nodes=MAN
                 topology_replicas=count,
             )
         elif fate < 0.2:
-            evidence = OwnerEvidence(owners=(FieldOwner(manager="argocd-controller", operation="Apply", time_seconds=NOW - 9_000),))
+            evidence = OwnerEvidence(
+                owners=(FieldOwner(manager="argocd-controller", operation="Apply", time_seconds=NOW - 9_000),)
+            )
         elif fate < 0.25:
             hold = Hold(reason="repair")
         elif fate < 0.35:

@@ -28,6 +28,7 @@ class NodeStatus(msgspec.Struct, rename="camel"):
     capacity: Amounts | None = None
     allocatable: Amounts | None = None
     conditions: list[Condition] | None = None
+    declared_features: list[str] | None = None
 
 
 class Node(msgspec.Struct, rename="camel"):

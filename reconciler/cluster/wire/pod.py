@@ -48,6 +48,13 @@ class Container(msgspec.Struct, rename="camel", omit_defaults=True, gc=False):
     resources: ContainerResources | None = None
     ports: Raw = EMPTY
     restart_policy: str | None = None
+    restart_policy_rules: Raw = EMPTY
+
+
+class RestartRule(msgspec.Struct, rename="camel", gc=False):
+    """One `restartPolicyRules` item of a container."""
+
+    action: str
 
 
 class ContainerPort(msgspec.Struct, rename="camel", gc=False):
@@ -134,6 +141,7 @@ class PodSpec(msgspec.Struct, rename="camel", gc=False):
     restart_policy: str | None = None
     termination_grace_period_seconds: int | None = None
     host_network: bool | None = None
+    host_users: bool | None = None
 
 
 class PodCondition(msgspec.Struct, rename="camel", gc=False):

@@ -8,11 +8,11 @@ from reconciler.plan.money import HOURS_PER_MONTH
 from reconciler.plan.plan import Plan
 from reconciler.rendering.markdown.changes import change_lines
 from reconciler.rendering.markdown.code import code, fenced, folded, table
+from reconciler.rendering.markdown.length import GITHUB_LIMIT, length
 from reconciler.rendering.text.page import NAMES_SHOWN, Page
 from reconciler.rendering.text.style import Style
 from reconciler.rendering.wording import STAY_PENDING, cost_rows, count, header_words, owner_words
 
-GITHUB_LIMIT = 65_536  # characters of one comment; beyond it the API answers 422
 _WIDTH = 120
 
 
@@ -34,12 +34,12 @@ def plan_markdown(plan: Plan, *, limit: int = GITHUB_LIMIT) -> str:
     missing: list[str] = []
     while True:
         text = _assembled(plan, parts, missing, changes)
-        if _length(text) <= limit or not parts:
+        if length(text) <= limit or not parts:
             break
         first = max(parts, key=lambda part: part.drop)
         parts = [part for part in parts if part is not first]
         missing.append(first.name)
-    return text if _length(text) <= limit else _cut(plan, missing, changes, limit)
+    return text if length(text) <= limit else _cut(plan, missing, changes, limit)
 
 
 def _parts(plan: Plan) -> list[_Part]:
@@ -119,7 +119,7 @@ def _cut(plan: Plan, missing: Sequence[str], changes: Sequence[str], limit: int)
     low, high = 0, len(changes)
     while low < high:
         middle = (low + high + 1) // 2
-        if _length(_shortened(plan, missing, changes, middle)) <= limit:
+        if length(_shortened(plan, missing, changes, middle)) <= limit:
             low = middle
         else:
             high = middle - 1
@@ -129,8 +129,3 @@ def _cut(plan: Plan, missing: Sequence[str], changes: Sequence[str], limit: int)
 def _shortened(plan: Plan, missing: Sequence[str], changes: Sequence[str], kept: int) -> str:
     left_out = (*missing, f"{count(len(changes) - kept, 'line')} of changes")
     return _assembled(plan, (), left_out, changes[:kept])
-
-
-def _length(text: str) -> int:
-    """UTF-16 units: the largest of the ways in which a host may count characters."""
-    return len(text) + sum(ord(character) > 0xFFFF for character in text) if not text.isascii() else len(text)

@@ -1,5 +1,7 @@
 """VolumeZone: a volume that names its zone or region is used there."""
 
+from functools import partial
+
 from reconciler.cluster.volume import PersistentVolume
 from reconciler.scheduling.nodes import NodeTable
 from reconciler.scheduling.shapes import ShapeTable
@@ -69,7 +71,7 @@ class VolumeZone:
 
     def blocked(self, shape: int) -> list[bytearray]:
         """Masks of nodes outside the zones of the shape's volumes."""
-        return [self._masks.get(demand, lambda node, demand=demand: self._suits(demand, node)) for demand in self._demands(shape)]
+        return [self._masks.get(demand, partial(self._suits, demand)) for demand in self._demands(shape)]
 
     def rejection(self, shape: int, node: int) -> Rejection | None:
         """What the plugin says of one node."""

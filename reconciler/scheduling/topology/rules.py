@@ -15,8 +15,9 @@ from reconciler.scheduling.topology.counter import DomainCounter, Ghosts, LevelC
 from reconciler.scheduling.topology.domains import DomainMap
 from reconciler.scheduling.topology.selection import NamespaceLabels, ShapeSelection
 
-# A topology key, the other keys that a node must have, the demand that it must meet, and whether taints belong to it.
-_MapKey = tuple[str, tuple[str, ...], Demand | None, bool]
+# A topology key, all keys that a node must have, the index of the demand that it must meet, whether taints belong to it.
+_MapKey = tuple[str, tuple[str, ...], int, bool]
+_EVERY_NODE = -1
 
 
 class TopologyRules(msgspec.Struct, frozen=True):
@@ -123,14 +124,15 @@ class Topology:
 
     def _spread(self, shape: int, value: PodShape, constraint: SpreadConstraint) -> SpreadRule:
         keys = tuple(sorted({other.topology_key for other in value.spread}))
-        demand: Demand = (
-            value.tolerations,
-            value.node_selector if constraint.node_affinity_policy == "Honor" else (),
-            value.required_terms if constraint.node_affinity_policy == "Honor" else None,
-        )
         honors_taints = constraint.node_taints_policy == "Honor"
-        if not honors_taints:
-            demand = ((), demand[1], demand[2])
+        honors_affinity = constraint.node_affinity_policy == "Honor"
+        demand = self._shapes.demands.index(
+            Demand(
+                tolerations=value.tolerations if honors_taints else (),
+                selector=value.node_selector if honors_affinity else (),
+                terms=value.required_terms if honors_affinity else None,
+            )
+        )
         selector = constraint.selector
         own = selector is not None and shape in self._selection.in_namespace(value.namespace, selector)
         counts_nothing = selector is None or not selector.requirements
@@ -144,7 +146,7 @@ class Topology:
         )
 
     def _counter(self, key: str, matching: frozenset[int]) -> DomainCounter:
-        place = ((key, (), None, False), matching)
+        place = ((key, (), _EVERY_NODE, False), matching)
         found = self._counters.get(place)
         if found is None:
             found = self._counters[place] = DomainCounter(self._bindings, self._map(place[0]), matching)
@@ -166,7 +168,7 @@ class Topology:
         """Do pods on a node count? Every key must be there, and the demand be met."""
         _, keys, demand, honors_taints = key
         others = tuple(other for other in keys if other != key[0])
-        if demand is None:
+        if demand == _EVERY_NODE:
             return lambda _: True
         others_present = self._eligibility.has_keys
         meets = self._eligibility.meets

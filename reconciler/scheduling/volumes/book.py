@@ -21,9 +21,7 @@ class StorageBook:
         self._by_class: dict[str, list[PersistentVolume]] = {}
         for volume in storage.volumes:
             self._by_class.setdefault(volume.storage_class, []).append(volume)
-        ephemeral = {
-            index for index, shape in enumerate(world.pod_shapes) if any(volume.ephemeral for volume in shape.volumes)
-        }
+        ephemeral = {index for index, shape in enumerate(world.pod_shapes) if any(volume.ephemeral for volume in shape.volumes)}
         self._owner: dict[int, str] = {}
         if ephemeral:
             for pod, shape in enumerate(world.pods.shape):

@@ -1,7 +1,8 @@
 """In-tree disks that a CSI driver has taken over on a node (CSI migration, csi-translation-lib 1.36).
 
-Of the plugins that can be translated, the scheduler takes five as migrated where the node's CSINode says so; Portworx,
-the fifth, is no volume type that is captured.
+Of the plugins that can be translated, the scheduler knows five as migrated; Portworx, the fifth, is no volume type that
+is captured. VolumeBinding goes by what the node's CSINode says, NodeVolumeLimits takes all five as taken over on every
+node that has a CSINode.
 """
 
 import msgspec
@@ -16,7 +17,8 @@ _AWS_SCHEME = "aws://"
 
 
 class Migration(msgspec.Struct, frozen=True):
-    """One in-tree plugin: its provisioner name, the driver that takes over, the driver's topology key."""
+    """One in-tree plugin: its provisioner name, the driver that takes over, the driver's topology key (empty: volumes keep
+    the topology that they have)."""
 
     plugin: str
     driver: str
@@ -26,7 +28,7 @@ class Migration(msgspec.Struct, frozen=True):
 MIGRATIONS: dict[str, Migration] = {
     "AWSElasticBlockStore": Migration("kubernetes.io/aws-ebs", "ebs.csi.aws.com", "topology.ebs.csi.aws.com/zone"),
     "GCEPersistentDisk": Migration("kubernetes.io/gce-pd", "pd.csi.storage.gke.io", "topology.gke.io/zone"),
-    "AzureDisk": Migration("kubernetes.io/azure-disk", "disk.csi.azure.com", "topology.disk.csi.azure.com/zone"),
+    "AzureDisk": Migration("kubernetes.io/azure-disk", "disk.csi.azure.com", ""),
     "Cinder": Migration("kubernetes.io/cinder", "cinder.csi.openstack.org", "topology.cinder.csi.openstack.org/zone"),
 }
 # Volume types that are no CSI driver and that no driver takes over; vSphere's migration is not counted by the scheduler.
@@ -41,11 +43,11 @@ def is_migrated(kind: str, node: CsiNode | None) -> bool:
     return found is not None and node is not None and found.plugin in node.migrated
 
 
-def driver_of_provisioner(provisioner: str, node: CsiNode | None) -> str:
-    """The CSI driver behind a provisioner on a node; empty when its volumes are not attached by one."""
+def driver_of_provisioner(provisioner: str) -> str:
+    """The CSI driver behind a provisioner; empty when its volumes are not attached by one."""
     found = _BY_PLUGIN.get(provisioner)
     if found is not None:
-        return found.driver if node is not None and found.plugin in node.migrated else ""
+        return found.driver
     return "" if provisioner in _TRANSLATED_BUT_OFF else provisioner
 
 
@@ -68,6 +70,8 @@ def translated_terms(volume: PersistentVolume) -> tuple[NodeSelectorTerm, ...] |
     volume's own zone label becomes a requirement; the old region label becomes the new one where zones are old.
     """
     terms, key = volume.required_terms, MIGRATIONS[volume.driver].topology_key
+    if not key:
+        return terms
     used = {item.key for term in terms or () for item in term.expressions}
     labels = dict(volume.labels)
     beta = ZONE not in used and (BETA_ZONE in used or (ZONE not in labels and BETA_ZONE in labels))

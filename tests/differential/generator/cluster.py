@@ -17,6 +17,7 @@ from tests.differential.generator import (
     resizes,
     spread,
     taints,
+    unfolded_keys,
     volume_limits,
     volume_zones,
 )
@@ -37,6 +38,7 @@ FEATURES = {
     "migratedDisks": migrated_disks.add,
     "spread": spread.add,
     "interPodAffinity": inter_pod_affinity.add,
+    "unfoldedKeys": unfolded_keys.add,
     "phases": phases.add,
     "declaredFeatures": declared_features.add,
 }

@@ -62,9 +62,6 @@ def _label_keys(draft: Draft, pod: Object, term: Object) -> None:
     if "version" in selector.get("matchLabels", {}):
         return
     term[field] = ["version"]
-    if draft.chance(75):
-        value = pod["metadata"]["labels"]["version"]
-        selector["matchExpressions"] = [
-            *selector.get("matchExpressions", []),
-            {"key": "version", "operator": operator, "values": [value]},
-        ]
+    value = pod["metadata"]["labels"]["version"]
+    folded = {"key": "version", "operator": operator, "values": [value]}
+    selector["matchExpressions"] = [*selector.get("matchExpressions", []), folded]

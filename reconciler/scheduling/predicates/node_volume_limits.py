@@ -1,0 +1,67 @@
+"""NodeVolumeLimits: a CSI driver attaches only so many volumes to one node."""
+
+from reconciler.scheduling.bindings import Bindings
+from reconciler.scheduling.nodes import NodeTable
+from reconciler.scheduling.shapes import ShapeTable
+from reconciler.scheduling.verdict import Rejection
+from reconciler.scheduling.volumes.attachments import Attachments, LimitedNode
+from reconciler.scheduling.volumes.book import StorageBook
+
+PLUGIN = "NodeVolumeLimits"
+
+
+class NodeVolumeLimits:
+    """The plugin over a state.
+
+    Source: plugin NodeVolumeLimits, Filter, 1.36: volumes that pods on the node use and that the pod adds are counted by
+    driver, each volume once, against what the node's CSINode can allocate; a node without CSINode, and a driver without a
+    number, has no limit. VolumeAttachment objects of volumes that no pod uses are not captured and do not count here.
+    """
+
+    def __init__(self, book: StorageBook, shapes: ShapeTable, nodes: NodeTable, bindings: Bindings) -> None:
+        self._book = book
+        self._shapes = shapes
+        self._nodes = nodes
+        self._bindings = bindings
+        self._made: Attachments | None = None
+
+    def objection(self, shape: int) -> str:
+        """Why no node at all will do: a claim that is not there or not the pod's own."""
+        found = self._attachments().of(shape)
+        if found.missing:
+            return f"claim {found.missing} does not exist"
+        return f"claim {found.foreign} was not made for this pod" if found.foreign else ""
+
+    def excluded(self, shape: int) -> list[int]:
+        """Nodes where the volumes of the shape go beyond a limit."""
+        limited = self._attachments().limited
+        return [node for node, state in limited.items() if self._excess(shape, state)]
+
+    def rejection(self, shape: int, node: int) -> Rejection | None:
+        """What the plugin says of one node."""
+        text = self.objection(shape)
+        if not text:
+            state = self._attachments().limited.get(node)
+            text = self._excess(shape, state) if state is not None else ""
+        return Rejection(PLUGIN, text) if text else None
+
+    def _excess(self, shape: int, state: LimitedNode) -> str:
+        volumes = self._attachments().of(shape).volumes
+        if not volumes:
+            return ""
+        if state.broken:
+            return "a pod on the node uses a claim that was not made for it"
+        added: dict[str, int] = {}
+        for volume in volumes:
+            if volume not in state.users:
+                added[volume[0]] = added.get(volume[0], 0) + 1
+        return "; ".join(
+            f"{driver} attaches {state.limits[driver]} volumes; {state.attached.get(driver, 0)} are there, {many} more needed"
+            for driver, many in sorted(added.items())
+            if driver in state.limits and state.attached.get(driver, 0) + many > state.limits[driver]
+        )
+
+    def _attachments(self) -> Attachments:
+        if self._made is None:
+            self._made = Attachments(self._book, self._shapes, self._nodes, self._bindings)
+        return self._made

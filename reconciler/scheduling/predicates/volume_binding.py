@@ -1,0 +1,201 @@
+"""VolumeBinding: every claim has a volume that the node can use, or can get one there."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from reconciler.cluster.selector import NodeSelectorTerm
+from reconciler.cluster.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
+from reconciler.scheduling.eligibility import Eligibility
+from reconciler.scheduling.label_match import selects
+from reconciler.scheduling.nodes import NodeTable
+from reconciler.scheduling.shapes import Demand, ShapeTable
+from reconciler.scheduling.verdict import Rejection
+from reconciler.scheduling.volumes.book import WAIT_FOR_FIRST_CONSUMER, StorageBook, claim_uses
+from reconciler.scheduling.volumes.masks import NodeMasks
+from reconciler.scheduling.volumes.migration import MIGRATIONS, is_migrated, translated_terms
+
+PLUGIN = "VolumeBinding"
+_NO_PROVISIONER = ("", "kubernetes.io/no-provisioner")
+_Terms = tuple[NodeSelectorTerm, ...] | None
+
+
+class ClaimSet(msgspec.Struct, frozen=True):
+    """The claims of one shape, sorted out. `objection` is why no node will do.
+
+    `bound` are volumes of bound claims, `chosen` names of nodes where claims are being provisioned, `waiting` claims that
+    wait for a consumer, the smallest first.
+    """
+
+    objection: str = ""
+    bound: tuple[PersistentVolume, ...] = ()
+    chosen: tuple[str, ...] = ()
+    waiting: tuple[PersistentVolumeClaim, ...] = ()
+    provisioning: tuple[PersistentVolumeClaim, ...] = ()
+
+
+class VolumeBinding:
+    """The plugin over a state."""
+
+    def __init__(
+        self, book: StorageBook, shapes: ShapeTable, nodes: NodeTable, eligibility: Eligibility, masks: NodeMasks
+    ) -> None:
+        self._book = book
+        self._shapes = shapes
+        self._nodes = nodes
+        self._eligibility = eligibility
+        self._masks = masks
+        self._sets: dict[int, ClaimSet] = {}
+        self._demands: dict[tuple[NodeSelectorTerm, ...], int] = {}
+
+    def objection(self, shape: int) -> str:
+        """Why no node at all will do; empty when none is excluded as a whole."""
+        return self._claims(shape).objection
+
+    def blocked(self, shape: int) -> list[bytearray]:
+        """Masks of nodes that cannot use, or get, a volume of the shape."""
+        claims = self._claims(shape)
+        found = [self._volume_mask(volume) for volume in claims.bound]
+        if claims.chosen or claims.waiting or claims.provisioning:
+            found.append(self._masks.get(("claims", shape), lambda node: not self._unbound_objection(claims, node)))
+        return found
+
+    def rejection(self, shape: int, node: int) -> Rejection | None:
+        """What the plugin says of one node, all of it."""
+        claims = self._claims(shape)
+        if claims.objection:
+            return Rejection(PLUGIN, claims.objection)
+        said = [f"volume {volume.name} cannot be used on this node" for volume in claims.bound if not self._usable(volume, node)]
+        unbound = self._unbound_objection(claims, node)
+        if unbound:
+            said.append(unbound)
+        return Rejection(PLUGIN, "; ".join(said)) if said else None
+
+    def _claims(self, shape: int) -> ClaimSet:
+        found = self._sets.get(shape)
+        if found is None:
+            found = self._sets[shape] = self._sorted_out(shape)
+        return found
+
+    def _sorted_out(self, shape: int) -> ClaimSet:
+        """Source: plugin VolumeBinding, PreFilter, and `GetPodVolumeClaims`, 1.36. A claim is bound once it names a volume
+        and carries the binder's mark; one that waits for a consumer is the scheduler's to bind; every other unbound claim
+        must be bound by somebody else first. A bound claim whose volume is gone fails on every node.
+        """
+        value = self._shapes.shapes[shape]
+        bound: list[PersistentVolume] = []
+        waiting: list[PersistentVolumeClaim] = []
+        for use in claim_uses(value):
+            claim = self._book.claim(value.namespace, use.claim)
+            if claim is None:
+                reason = "was not made yet" if use.ephemeral else "does not exist"
+                return ClaimSet(f"claim {use.claim} {reason}")
+            if claim.phase == "Lost":
+                return ClaimSet(f"claim {use.claim} has lost its volume {claim.volume}")
+            if claim.deleting:
+                return ClaimSet(f"claim {use.claim} is being deleted")
+            if self._book.foreign(shape, use, claim):
+                return ClaimSet(f"claim {use.claim} was not made for this pod")
+            if claim.volume and claim.bind_completed:
+                volume = self._book.volume(claim.volume)
+                if volume is None:
+                    return ClaimSet(f"volume {claim.volume} of claim {use.claim} does not exist")
+                bound.append(volume)
+                continue
+            found = self._book.storage_class(claim)
+            if found is None or found.binding_mode != WAIT_FOR_FIRST_CONSUMER or claim.volume:
+                return ClaimSet(f"claim {use.claim} is not bound")
+            waiting.append(claim)
+        free = [claim for claim in waiting if not claim.selected_node]
+        placed = [claim for claim in waiting if claim.selected_node]
+        return ClaimSet(
+            bound=tuple(dict.fromkeys(bound)),
+            chosen=tuple(sorted({claim.selected_node for claim in placed})),
+            waiting=tuple(sorted(dict.fromkeys(free), key=lambda claim: claim.requested_bytes)),
+            provisioning=tuple(dict.fromkeys(placed)),
+        )
+
+    def _unbound_objection(self, claims: ClaimSet, node: int) -> str:
+        """Source: `FindPodVolumes`: a claim that is being provisioned belongs to the node chosen for it; the others take
+        the smallest volumes that match, each volume once, or are provisioned."""
+        name = self._nodes.names[node]
+        elsewhere = [chosen for chosen in claims.chosen if chosen != name]
+        if elsewhere:
+            return f"a volume is being provisioned on {', '.join(elsewhere)}"
+        taken: set[str] = set()
+        to_provision = list(claims.provisioning)
+        for claim in claims.waiting:
+            volume = self._matching(claim, node, taken)
+            if volume is None:
+                to_provision.append(claim)
+            else:
+                taken.add(volume.name)
+        for claim in to_provision:
+            reason = self._provision_objection(claim, node)
+            if reason:
+                return reason
+        return ""
+
+    def _provision_objection(self, claim: PersistentVolumeClaim, node: int) -> str:
+        """Source: `checkVolumeProvisions`: the class must have a provisioner, and allow the node's topology."""
+        found: StorageClass | None = self._book.storage_class(claim)
+        if found is None:
+            return f"claim {claim.name} has no storage class"
+        if found.provisioner in _NO_PROVISIONER:
+            return f"no volume of class {found.name} matches claim {claim.name} on this node, and none is provisioned"
+        if found.allowed_topologies and self._excludes(found.allowed_topologies, node):
+            return f"class {found.name} of claim {claim.name} provisions no volume for this node's topology"
+        return ""
+
+    def _matching(self, claim: PersistentVolumeClaim, node: int, taken: set[str]) -> PersistentVolume | None:
+        """Source: component-helpers `FindMatchingVolume`: a volume reserved for the claim, wherever it stands in the list,
+        is the only candidate; else the smallest that is available, large enough, of the class and mode, selected,
+        with all access modes, and usable on the node."""
+        best: PersistentVolume | None = None
+        for volume in self._book.volumes_of_class(claim.storage_class or ""):
+            if volume.name in taken or not _could_serve(volume, claim):
+                continue
+            if volume.claim:
+                return volume if self._suits(volume.required_terms, node) else None
+            if (
+                volume.phase == "Available"
+                and (claim.selector is None or selects(claim.selector, volume.labels))
+                and set(claim.access_modes) <= set(volume.access_modes)
+                and (best is None or volume.capacity_bytes < best.capacity_bytes)
+                and self._suits(volume.required_terms, node)
+            ):
+                best = volume
+        return best
+
+    def _volume_mask(self, volume: PersistentVolume) -> bytearray:
+        if volume.driver in MIGRATIONS:
+            return self._masks.get(("volume", volume.name), lambda node: self._usable(volume, node))
+        return self._masks.get(("terms", volume.required_terms), lambda node: self._suits(volume.required_terms, node))
+
+    def _usable(self, volume: PersistentVolume, node: int) -> bool:
+        """Source: `checkBoundClaims`: where a CSI driver has taken the disk over, its own topology counts."""
+        if is_migrated(volume.driver, self._book.csi_node(self._nodes.names[node])):
+            return self._suits(translated_terms(volume), node)
+        return self._suits(volume.required_terms, node)
+
+    def _excludes(self, terms: Iterable[NodeSelectorTerm], node: int) -> bool:
+        return not self._suits(tuple(terms), node)
+
+    def _suits(self, terms: _Terms, node: int) -> bool:
+        """Do a volume's terms match the labels of a node? They are judged by labels alone: terms on fields always hold."""
+        if terms is None:
+            return True
+        demand = self._demands.get(terms)
+        if demand is None:
+            kept = tuple(NodeSelectorTerm(term.expressions) for term in terms if term.expressions)
+            holds = any(term.fields and not term.expressions for term in terms)
+            demand = self._demands[terms] = self._shapes.demands.index(Demand(terms=None if holds else kept))
+        return self._eligibility.meets(demand, node, taints=False)
+
+
+def _could_serve(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
+    if volume.claim:
+        mine = volume.claim == f"{claim.namespace}/{claim.name}" and volume.claim_uid in ("", claim.uid)
+        if not mine:
+            return False
+    return volume.capacity_bytes >= claim.requested_bytes and volume.volume_mode == claim.volume_mode and not volume.deleting

@@ -1,0 +1,130 @@
+"""Volumes that CSI drivers have attached to nodes with a limit, kept current."""
+
+import msgspec
+
+from reconciler.scheduling.bindings import Bindings
+from reconciler.scheduling.nodes import NodeTable
+from reconciler.scheduling.shapes import ShapeTable
+from reconciler.scheduling.volumes.book import StorageBook, claim_uses
+from reconciler.scheduling.volumes.migration import (
+    MIGRATIONS,
+    NOT_ATTACHED_BY_CSI,
+    driver_of_provisioner,
+    inline_handle,
+    volume_handle,
+)
+
+# A driver and a handle: what makes a volume one, however many pods use it.
+Volume = tuple[str, str]
+
+
+class LimitedNode:
+    """One node whose CSINode limits volumes: `limits` by driver, `users` by volume, `attached` by driver; `broken` counts
+    pods whose claims are not theirs, which make the plugin give up."""
+
+    __slots__ = ("attached", "broken", "limits", "users")
+
+    def __init__(self, limits: dict[str, int]) -> None:
+        self.limits = limits
+        self.users: dict[Volume, int] = {}
+        self.attached: dict[str, int] = {}
+        self.broken = 0
+
+    def add(self, volume: Volume, count: int) -> None:
+        """`count` more pods use a volume."""
+        before = self.users.get(volume, 0)
+        after = before + count
+        driver = volume[0]
+        if after:
+            self.users[volume] = after
+        else:
+            del self.users[volume]
+        if (before > 0) != (after > 0):
+            self.attached[driver] = self.attached.get(driver, 0) + (1 if after > 0 else -1)
+
+
+class ShapeVolumes(msgspec.Struct, frozen=True):
+    """The volumes that CSI drivers attach for a shape; `missing` names a claim that is not there, `foreign` one of
+    somebody else."""
+
+    volumes: frozenset[Volume] = frozenset()
+    missing: str = ""
+    foreign: str = ""
+
+
+class Attachments:
+    """Follows all shapes with volumes from the first question on."""
+
+    def __init__(self, book: StorageBook, shapes: ShapeTable, nodes: NodeTable, bindings: Bindings) -> None:
+        self._book = book
+        self._shapes = shapes
+        self._bindings = bindings
+        self._seen = 0
+        self._volumes: dict[int, ShapeVolumes] = {}
+        self.limited: dict[int, LimitedNode] = {}
+        for node, name in enumerate(nodes.names):
+            csi_node = book.csi_node(name)
+            limits = {} if csi_node is None else {item.driver: item.count for item in csi_node.drivers if item.count is not None}
+            if limits:
+                self.limited[node] = LimitedNode(limits)
+        self._watch()
+
+    def change(self, shape: int, node: int, count: int) -> None:
+        """See `Watcher`."""
+        limited = self.limited.get(node)
+        if limited is not None:
+            found = self.of(shape)
+            for volume in found.volumes:
+                limited.add(volume, count)
+            if found.foreign:
+                limited.broken += count
+
+    def of(self, shape: int) -> ShapeVolumes:
+        """The volumes of a shape on nodes with a CSINode; there, NodeVolumeLimits takes in-tree disks as taken over."""
+        self._watch()
+        found = self._volumes.get(shape)
+        if found is None:
+            found = self._volumes[shape] = self._volumes_of(shape)
+        return found
+
+    def _watch(self) -> None:
+        start, self._seen = self._seen, len(self._shapes)
+        for shape in range(start, len(self._shapes)):
+            if self._shapes.shapes[shape].volumes:
+                for _, node, count in self._bindings.of((shape,)):
+                    self.change(shape, node, count)
+                self._bindings.watch(shape, self)
+
+    def _volumes_of(self, shape: int) -> ShapeVolumes:
+        value = self._shapes.shapes[shape]
+        volumes: set[Volume] = set()
+        missing = foreign = ""
+        for use in value.volumes:
+            if use.kind in MIGRATIONS:
+                volumes.add((MIGRATIONS[use.kind].driver, inline_handle(use.kind, use.identity)))
+        for use in claim_uses(value):
+            claim = self._book.claim(value.namespace, use.claim)
+            if claim is None:
+                missing = missing or use.claim
+                continue
+            if self._book.foreign(shape, use, claim):
+                foreign = foreign or use.claim
+                continue
+            found = self._claimed(value.namespace, use.claim)
+            if all(found):
+                volumes.add(found)
+        return ShapeVolumes(frozenset(volumes), missing, foreign)
+
+    def _claimed(self, namespace: str, name: str) -> Volume:
+        """Source: plugin NodeVolumeLimits, `getCSIDriverInfo`: a claim without volume counts for its class's provisioner."""
+        claim = self._book.claim(namespace, name)
+        if claim is None:
+            return "", ""
+        volume = self._book.volume(claim.volume) if claim.volume else None
+        if volume is None:
+            found = self._book.storage_class(claim)
+            driver = driver_of_provisioner(found.provisioner) if found is not None else ""
+            return driver, f"claim {namespace}/{name}"
+        if volume.driver in MIGRATIONS:
+            return MIGRATIONS[volume.driver].driver, volume_handle(volume)
+        return ("", "") if volume.driver in NOT_ATTACHED_BY_CSI else (volume.driver, volume.handle)

@@ -1,0 +1,89 @@
+"""Pending pods are bound by priority, age and name, to the first node that fits, with preemption."""
+
+from reconciler.simulation.cluster import SimulatedCluster
+from tests.builders import NOW, ClusterBuilder, node_group, policy
+
+
+def _cluster(cluster: ClusterBuilder) -> SimulatedCluster:
+    simulated = SimulatedCluster(cluster.world(), policy(node_group("general")), NOW)
+    simulated.advance_to(NOW)
+    return simulated
+
+
+def _places(cluster: SimulatedCluster) -> dict[str, str]:
+    return {pod.name: pod.node.name if pod.node else "" for pod in cluster.objects.pods.values()}
+
+
+def test_the_first_node_by_name_that_fits_wins():
+    """One core is free on the first node, two on the second: the pod of 1.5 cores goes to the second."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=2, cpu="4")
+    cluster.pods("old", 1, cpu="3", on="general-1")
+    cluster.pods("big", 1, cpu="1500m")
+    cluster.pods("small", 1, cpu="500m")
+    assert _places(_cluster(cluster)) == {"old-1": "general-1", "big-1": "general-2", "small-1": "general-1"}
+
+
+def test_higher_priority_is_served_first():
+    """Room for one: the later but more important pod gets it."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1, cpu="2")
+    cluster.pods("a-low", 1, cpu="2", age=100)
+    cluster.pods("b-high", 1, cpu="2", priority=10, age=10)
+    assert _places(_cluster(cluster)) == {"a-low-1": "", "b-high-1": "general-1"}
+
+
+def test_older_pod_is_served_before_younger_one():
+    """Equal priority: age decides, not the name."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1, cpu="2")
+    cluster.pods("a-young", 1, cpu="2", age=10)
+    cluster.pods("b-old", 1, cpu="2", age=100)
+    assert _places(_cluster(cluster)) == {"a-young-1": "", "b-old-1": "general-1"}
+
+
+def test_pods_of_another_scheduler_wait():
+    """kube-scheduler leaves pods alone that name another scheduler."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1)
+    cluster.pods("gang", 1, shape={"scheduler_name": "volcano"})
+    assert _places(_cluster(cluster)) == {"gang-1": ""}
+
+
+def test_refused_pod_says_since_when():
+    """PodScheduled becomes False at the first look."""
+    cluster = ClusterBuilder()
+    cluster.pods("web", 1)
+    pending = cluster.world(pods=cluster.world().pods)
+    simulated = SimulatedCluster(pending, policy(node_group("general")), NOW)
+    simulated.objects.pods["shop", "web-1"].unschedulable = 0
+    simulated.objects.touch()
+    simulated.advance_to(NOW)
+    assert simulated.world().pods[0].unschedulable_seconds == NOW
+
+
+def test_lower_priority_gives_way_and_comes_back_pending():
+    """The node is full of unimportant pods: as few as needed go, their controller makes them again."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1, cpu="4")
+    cluster.pods("cheap", 4, cpu="1", on="general-1", priority=-20)
+    cluster.pods("dear", 1, cpu="2", priority=100)
+    simulated = _cluster(cluster)
+    simulated.advance_to(NOW + 60)
+    pods = simulated.objects.pods.values()
+    assert sum(pod.name.startswith("cheap") and pod.node is not None for pod in pods) == 2
+    assert sum(pod.name.startswith("cheap") and pod.node is None for pod in pods) == 2
+    assert _places(simulated)["dear-1"] == "general-1"
+
+
+def test_room_that_victims_leave_is_kept_for_the_pod_they_left_for():
+    """While the victims end, a younger pod of lower priority does not take the room."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1, cpu="2")
+    cluster.pods("cheap", 1, cpu="2", on="general-1", priority=-20)
+    cluster.pods("dear", 1, cpu="1500m", priority=100)
+    simulated = _cluster(cluster)
+    cluster_late = simulated.workloads.found("shop", "cheap")
+    assert cluster_late is not None
+    simulated.advance_to(NOW + 300)
+    assert _places(simulated)["dear-1"] == "general-1"
