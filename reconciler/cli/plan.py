@@ -61,11 +61,10 @@ def command(
     with measured.stage("decide"), progress("deciding"):
         plan, _ = decide(inputs.world, inputs.policy, Memory(), inputs.now_seconds, budget)
     if not no_settled:
-        from reconciler.plan.digest import with_digest
         from reconciler.simulation.settled import settled
 
         with measured.stage("settle"), progress("deciding on until nothing changes"):
-            plan = with_digest(settled(inputs.world, inputs.policy, Memory(), inputs.now_seconds, plan))
+            plan = settled(inputs.world, inputs.policy, Memory(), inputs.now_seconds, plan)
     with measured.stage("render"):
         text = _rendered(plan, output, wide=wide)
         if out_path is not None:

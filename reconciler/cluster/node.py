@@ -20,8 +20,9 @@ class NodeShape(msgspec.Struct, frozen=True, kw_only=True):
     """An equivalence class of nodes for scheduling.
 
     `labels` are sorted and leave out the hostname label when it equals the node's name (every node has its own; it is
-    implied). `taints` are sorted. `declared_features` keeps those of `status.declaredFeatures` that a pod can need. Two
-    nodes of one shape get the same node-local verdict for every pod shape that does not name a host.
+    implied; `without_hostname` is true for the odd node that has no such label at all). `taints` are sorted.
+    `declared_features` keeps those of `status.declaredFeatures` that a pod can need. Two nodes of one shape get the same
+    node-local verdict for every pod shape that does not name a host.
     """
 
     labels: tuple[tuple[str, str], ...] = ()
@@ -30,6 +31,7 @@ class NodeShape(msgspec.Struct, frozen=True, kw_only=True):
     capacity: Resources = Resources()
     allocatable: Resources = Resources()
     declared_features: tuple[str, ...] = ()
+    without_hostname: bool = False
 
     def label(self, key: str) -> str | None:
         """The value of one label, or None."""

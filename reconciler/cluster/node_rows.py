@@ -47,6 +47,7 @@ def read_node(item: wire.Node, capi_group: str) -> NodeRead:
         capacity=capacity,
         allocatable=allocatable,
         declared_features=declared(status.declared_features or ()),
+        without_hostname=HOSTNAME_LABEL not in (meta.labels or {}),
     )
     prefixes = (*_READ_ANNOTATIONS, f"{capi_group}/")
     node = Node(

@@ -45,8 +45,10 @@ def _settled(memory: Memory, outcome: Outcome) -> Memory:
     if not outcome.done:
         if outcome.nodes:
             # A removal that was refused or given up: its node is open again and may be judged anew.
-            kept = {name: since for name, since in memory.leaving.items() if name not in outcome.nodes}
-            memory = msgspec.structs.replace(memory, leaving=kept)
+            # Its time of being unneeded starts afresh, so that a drain which cannot end is not begun again at once.
+            leaving = {name: since for name, since in memory.leaving.items() if name not in outcome.nodes}
+            unneeded = {name: since for name, since in memory.unneeded_since.items() if name not in outcome.nodes}
+            memory = msgspec.structs.replace(memory, leaving=leaving, unneeded_since=unneeded)
         return _failed(memory, outcome) if outcome.code == "Failed" else memory
     match outcome.kind:
         case ActionKind.RESIZE:

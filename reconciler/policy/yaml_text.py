@@ -4,6 +4,7 @@ Only events are used (libyaml's when it is there), so that no tag can construct 
 expansion are bounded before any tree exists. Texts that libyaml and the pure parser word differently get one wording.
 """
 
+import codecs
 import re
 from typing import TypeAlias
 
@@ -34,15 +35,15 @@ def read_source(path: str, data: bytes, findings: Findings) -> tuple[Source, str
         message = f"the file has {len(data)} bytes, the limit is {MAX_FILE_BYTES}"
         findings.add("FileTooLarge", Source(path, ("",)), Spot(1, 1), message, "split it into several files")
         return None
+    data = data.removeprefix(codecs.BOM_UTF8)
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        before = data[: error.start].decode("utf-8-sig", "replace")
-        source = Source.of(path, before)
+        source = Source.of(path, data.decode("utf-8", "replace"))
         findings.open(source)
-        byte = f"0x{data[error.start]:02x}"
-        spot = Spot(len(source.lines), len(source.lines[-1]) + 1)
-        findings.add("NotUtf8", source, spot, f"byte {byte} is no UTF-8", "save the file as UTF-8")
+        before = Source.of(path, data[: error.start].decode("utf-8")).lines
+        spot = Spot(len(before), len(before[-1]) + 1)
+        findings.add("NotUtf8", source, spot, f"byte 0x{data[error.start]:02x} is no UTF-8", "save the file as UTF-8")
         return None
     source = Source.of(path, text)
     findings.open(source)

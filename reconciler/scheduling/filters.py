@@ -135,6 +135,34 @@ class Filters:
         """Does spread or inter-pod affinity concern the shape?"""
         return not self._topology.of(shape).empty
 
+    def skipped(self, shape: int) -> frozenset[str]:
+        """Plugins that have nothing to do for the shape as pods are now, and therefore do not look at nodes at all.
+
+        Source: PreFilter of InterPodAffinity (no term of its own, and none of others that selects it) and of
+        VolumeRestrictions (no in-tree disk, and no claim for one pod that is in use) answer Skip.
+        """
+        found = set()
+        value = self._shapes.shapes[shape]
+        kept_away = self._topology.of(shape).affinity.kept_away
+        if not value.affinity and not value.anti_affinity and not any(counter.total for counter in kept_away):
+            found.add("InterPodAffinity")
+        if self._volumes.without_restrictions(shape):
+            found.add("VolumeRestrictions")
+        return frozenset(found)
+
+    def crowded_by(self, shape: int, node: int, promised: Iterable[int]) -> Rejection | None:
+        """What PodTopologySpread adds when pods of these shapes are promised to the node.
+
+        Source: `updateWithPod`: an empty selector matches promised pods, though it counts none of those that are bound.
+        """
+        value = self._shapes.shapes[shape]
+        many = sum(self._shapes.shapes[other].namespace == value.namespace for other in promised)
+        rules = self._topology.of(shape).spread
+        for rule, constraint in zip(rules, value.spread, strict=True):
+            if constraint.selector is not None and not constraint.selector.requirements and rule.is_crowded(node, many):
+                return Rejection("PodTopologySpread", f"{many} pods are promised to the node; maxSkew {rule.max_skew}")
+        return None
+
     def drop_to(self, count: int) -> None:
         """Nodes from index `count` on are gone."""
         self._eligibility.drop_to(count)

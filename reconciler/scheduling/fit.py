@@ -68,13 +68,10 @@ def _nodes(state: SchedulingState, world: World, shape: int, own: int, nominated
             pod for pod in nominated.get(node, ()) if pod != own and world.pod_shapes[world.pods.shape[pod]].priority >= priority
         ]
         if promised:
-            mark = state.mark()
-            for pod in promised:
-                state.bind(world.pods.shape[pod], node)
-            for rejection in state.verdict(shape, node):
+            shapes = [world.pods.shape[pod] for pod in promised]
+            for rejection in state.verdict_with(shape, node, shapes):
                 said.setdefault(
                     rejection.plugin, Rejection(rejection.plugin, f"{rejection.message} (with the pods promised to the node)")
                 )
-            state.undo(mark)
         answers.append(NodeFit(state.name(node), tuple(sorted(said.values()))))
     return tuple(answers)

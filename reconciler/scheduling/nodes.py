@@ -62,9 +62,12 @@ class NodeTable:
         width = self.columns.width
         return self.free[node * width : (node + 1) * width]
 
-    def hostname(self, node: int) -> str:
-        """The hostname label of a node: implied by its name unless the shape spells it out."""
-        spelled = self.shapes[self.shape[node]].label(HOSTNAME_LABEL)
+    def hostname(self, node: int) -> str | None:
+        """The hostname label of a node: implied by its name unless the shape spells it out, or says that there is none."""
+        shape = self.shapes[self.shape[node]]
+        if shape.without_hostname:
+            return None
+        spelled = shape.label(HOSTNAME_LABEL)
         return self.names[node] if spelled is None else spelled
 
     def _shape_index(self, shape: NodeShape) -> int:

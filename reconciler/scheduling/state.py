@@ -97,6 +97,20 @@ class SchedulingState:
         """Every filter plugin that rejects the pod on the node, sorted by plugin; empty: fits. `closed` does not count."""
         return self._filters.verdict(shape, node)
 
+    def verdict_with(self, shape: int, node: int, promised: Sequence[int]) -> tuple[Rejection, ...]:
+        """The verdict were pods of these shapes on the node as well, as kube-scheduler takes pods that are nominated to it:
+        plugins that had nothing to look at before do not look now."""
+        skipped = self._filters.skipped(shape)
+        crowded = self._filters.crowded_by(shape, node, promised)
+        mark = self.mark()
+        for other in promised:
+            self.bind(other, node)
+        said = [rejection for rejection in self.verdict(shape, node) if rejection.plugin not in skipped]
+        self.undo(mark)
+        if crowded is not None and all(rejection.plugin != crowded.plugin for rejection in said):
+            said.append(crowded)
+        return tuple(sorted(said))
+
     def place(self, shape: int, count: int, nodes: Sequence[int] | None = None) -> tuple[tuple[int, int], ...]:
         """Bind up to `count` pods of one shape, first fit over `nodes` in the given order (None: all, by index).
 

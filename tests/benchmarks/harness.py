@@ -1,8 +1,8 @@
 """Measure all cases: `python -m tests.benchmarks.harness [--check | --write] [--only TEXT]`.
 
 A case comes from a function `cases()` of a module in this directory; it yields `Case`s. Figures are printed in seconds
-and, by processor time, as multiples of the yardstick; `--check` fails where a multiple (or a peak of memory) is above 1.5 times the committed
-one.
+and, by processor time, as multiples of the yardstick; `--check` fails where a multiple (or a peak of memory) is above 1.5
+times the committed one.
 """
 
 import argparse

@@ -1,5 +1,6 @@
 """`reconciler plan` as scripts use it."""
 
+import hashlib
 import json
 import re
 from collections.abc import Callable
@@ -142,6 +143,14 @@ def test_settled_column(run: Run):
     assert all(isinstance(group["settled"], int) for group in with_it["groups"])
     assert all(group["settled"] is None for group in without["groups"])
     assert with_it["digest"] != without["digest"]
+
+
+@pytest.mark.parametrize("options", [[], ["--no-settled"]])
+def test_digest_is_that_of_the_printed_plan(run: Run, options: list[str]):
+    """Anybody can check it: SHA-256 of the sorted compact JSON with `now` and `digest` emptied."""
+    document = json.loads(run("--cluster", QUICKSTART, "-o", "json", *options).out)
+    emptied = json.dumps(document | {"now": "", "digest": ""}, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    assert document["digest"] == "sha256:" + hashlib.sha256(emptied.encode()).hexdigest()
 
 
 def test_stats(run: Run):

@@ -54,3 +54,13 @@ def test_windows_that_cannot_all_be_compared_are_named() -> None:
     windows = "".join(f'    - {{schedule: "{n % 60} {n // 60} * * *", duration: 10s, size: {{min: 9}}}}\n' for n in range(pairs))
     windows += '    - {schedule: "59 23 * * *", duration: 10s, size: {max: 1}}\n'
     assert codes(read(POLICY + group("a", "  windows:\n" + windows))) == ["NotExamined"]
+
+
+def test_an_underline_ends_with_its_line() -> None:
+    """A tag written in its long form is longer than what stands in the text."""
+    (problem,) = [
+        one for one in read(POLICY.replace("{name: prod}", "!!set {name: prod}")).problems if one.code == "UnsupportedTag"
+    ]
+    assert problem.place.column - 1 + problem.width <= len(problem.source)
+    (long,) = [one for one in read("%TAG ! tag:example.com,2026:\n---\n!a x\n").problems if one.code == "UnsupportedTag"]
+    assert (long.place.line, long.width) == (3, 4)

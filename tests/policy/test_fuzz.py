@@ -146,7 +146,8 @@ def _check(tree: PolicyTree, data: bytes, case: int) -> None:
             assert place.path == "a.yaml", case
             assert 1 <= place.line <= len(lines), (case, problem)
             assert 1 <= place.column <= len(lines[place.line - 1]) + 1, (case, problem)
-        assert 1 <= problem.width <= max(1, len(problem.source)), (case, problem)
+        assert problem.source == lines[problem.place.line - 1] or not problem.source, (case, problem)
+        assert problem.width == 1 or problem.place.column - 1 + problem.width <= len(problem.source), (case, problem)
     assert bool(errors(tree)) != bool(tree.sets) or not tree.policies, case
     assert not (errors(tree) and tree.sets), case
 

@@ -83,7 +83,9 @@ def _label_text(key: str, value: str | None) -> str:
     return f"no {key}" if value is None else f"{key}={value}"
 
 
-def label_reader(pairs: Iterable[tuple[str, str]], hostname: str) -> Labels:
-    """Reads labels of a node, the implied hostname label included."""
-    have = {HOSTNAME_LABEL: hostname, **dict(pairs)}
+def label_reader(pairs: Iterable[tuple[str, str]], hostname: str | None) -> Labels:
+    """Reads labels of a node, the hostname label (None: there is none) included."""
+    have = dict(pairs)
+    if hostname is not None:
+        have[HOSTNAME_LABEL] = hostname
     return have.get

@@ -50,6 +50,14 @@ class SpreadRule:
         most = self.max_skew + self.floor - self.matches_itself
         return [domain for domain, count in enumerate(self.counter.counts) if count > most]
 
+    def is_crowded(self, node: int, promised: int) -> bool:
+        """Would `promised` pods, counted on this node and nowhere else, be too many? For selectors that count no bound pod."""
+        domains, counter = self.counter.domains, self.counter
+        if domains.of[node] == NO_DOMAIN or not domains.counts[node]:
+            return False
+        floor = promised if counter.open_domains == 1 and not self.floor_is_forced else 0
+        return promised + self.matches_itself - floor > self.max_skew
+
     def objection(self, node: int) -> str:
         """Why the node does not take the pod; empty when it does."""
         domains = self.counter.domains

@@ -59,6 +59,10 @@ class VolumeRestrictions:
         claims = (self._book.claim(value.namespace, use.claim) for use in claim_uses(value) if not use.ephemeral)
         return any(claim is not None and _ONE_POD in claim.access_modes for claim in claims)
 
+    def looks_at_disks(self, shape: int) -> bool:
+        """Has the shape an in-tree disk of a type that cannot be shared freely?"""
+        return any(use.kind in _SHARED_READ_ONLY for use in self._shapes.shapes[shape].volumes)
+
     def one_a_node(self, shape: int) -> bool:
         """Do two pods of the shape exclude each other?"""
         disks = self._shapes.shapes[shape].volumes

@@ -50,6 +50,10 @@ class VolumeFilters:
         """Can only one pod of the shape run at all?"""
         return self._restrictions.only_one(shape)
 
+    def without_restrictions(self, shape: int) -> bool:
+        """Has VolumeRestrictions nothing to look at for the shape?"""
+        return not self._restrictions.looks_at_disks(shape) and not self._restrictions.objection(shape)
+
     def drop_to(self, count: int) -> None:
         """Nodes from index `count` on are gone."""
         self._masks.drop_to(count)

@@ -1,0 +1,100 @@
+"""What is known before anything is decided, worked out once for all passes over it."""
+
+import msgspec
+
+from reconciler.cluster.world import World
+from reconciler.decisions.backoff import forget, note_failures
+from reconciler.decisions.conflict import conflict_sentence, note_conflicts
+from reconciler.decisions.draft import Draft, GroupDraft
+from reconciler.decisions.effective import effective_view
+from reconciler.decisions.group import EffectiveGroup
+from reconciler.decisions.membership import Membership
+from reconciler.decisions.memory import Memory
+from reconciler.decisions.ownership import NO_OWNER, Judgement, Terms, judge
+from reconciler.decisions.situation import GroupSituation, group_situations, node_states
+from reconciler.decisions.work import Work
+from reconciler.plan.plan import NodeState, OwnerState
+from reconciler.policy.documents import PolicySet
+
+
+class View(msgspec.Struct, frozen=True):
+    """Groups with their effective values, members, situations and owners; `memory` has the failures and conflicts of this
+    view already counted. `held` says, a group, why nothing is written for it (empty: something may be)."""
+
+    world: World
+    policy: PolicySet
+    memory: Memory
+    now_seconds: int
+    work: Work
+    groups: tuple[EffectiveGroup, ...]
+    members: Membership
+    states: tuple[NodeState, ...]
+    situations: tuple[GroupSituation, ...]
+    judgements: tuple[Judgement, ...]
+    held: tuple[str, ...]
+
+    @staticmethod
+    def of(world: World, policy: PolicySet, memory: Memory, now_seconds: int, work: Work) -> "View":
+        """Look at everything."""
+        groups, members = effective_view(world, policy, now_seconds)
+        resumed = frozenset(group.name for group in groups if group.name in memory.held_groups and not group.hold)
+        memory = forget(memory, groups, resumed, now_seconds)
+        states = node_states(world, groups, members, memory, now_seconds)
+        situations = group_situations(world, groups, members, states, now_seconds)
+        memory = note_conflicts(note_failures(memory, groups, situations, now_seconds), groups, situations, now_seconds)
+        judgements = tuple(_judge(group, policy, memory, now_seconds) for group in groups)
+        held = tuple(_held_why(group, judgement) for group, judgement in zip(groups, judgements, strict=True))
+        return View(world, policy, memory, now_seconds, work, groups, members, states, situations, judgements, held)
+
+    def draft(self, *, lift_holds: bool = False) -> Draft:
+        """A fresh working state; with `lift_holds` as if no group were held."""
+        return Draft(
+            world=self.world,
+            policy=self.policy.policy,
+            memory=self.memory,
+            now_seconds=self.now_seconds,
+            work=self.work,
+            groups=tuple(
+                GroupDraft(
+                    position,
+                    group,
+                    self.situations[position],
+                    self.judgements[position],
+                    "" if lift_holds else self.held[position],
+                )
+                for position, group in enumerate(self.groups)
+            ),
+            members=self.members,
+            states=self.states,
+        )
+
+    def terms(self) -> Terms:
+        """Terms for targets that belong to no group."""
+        return _terms(self.policy, self.memory, self.now_seconds, "")
+
+
+def _judge(group: EffectiveGroup, policy: PolicySet, memory: Memory, now_seconds: int) -> Judgement:
+    return judge(group.facts, _terms(policy, memory, now_seconds, str(group.target)), conflict_sentence(memory, group))
+
+
+def _terms(policy: PolicySet, memory: Memory, now_seconds: int, target: str) -> Terms:
+    return Terms(
+        adopt_from=policy.policy.adopt_from,
+        human_hold_seconds=policy.policy.human_hold_time_seconds,
+        now_seconds=now_seconds,
+        first_seen_seconds=memory.foreign_since.get(target, now_seconds),
+    )
+
+
+def _held_why(group: EffectiveGroup, judgement: Judgement) -> str:
+    """Why nothing is written for the group; empty when something may be."""
+    if group.hold:
+        return group.hold
+    if not judgement.ours:
+        ownership = judgement.ownership
+        if ownership.state is OwnerState.UNKNOWN:
+            return f"its owner is unknown, {ownership.evidence[-1]}"
+        if ownership.by in NO_OWNER:
+            return ownership.evidence[0]
+        return f"{ownership.by} decides its replicas"
+    return ""

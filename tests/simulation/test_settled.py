@@ -1,0 +1,140 @@
+"""The settled column: where sizes come to rest with unchanged demand."""
+
+import pytest
+
+from reconciler.cluster.target import FieldOwner
+from reconciler.decisions.decide import decide
+from reconciler.decisions.memory import Memory
+from reconciler.plan.digest import plan_digest
+from reconciler.plan.plan import Plan
+from reconciler.policy.documents import Budget, Mode, PolicySet, ScaleDown
+from reconciler.simulation.settled import MAX_LOOPS, settled
+from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
+
+
+def _settle(cluster: ClusterBuilder, rules: PolicySet) -> Plan:
+    world = cluster.world()
+    plan, memory = decide(world, rules, Memory(), NOW)
+    return settled(world, rules, memory, NOW, plan)
+
+
+def _sizes(plan: Plan) -> dict[str, tuple[int, int, int | None]]:
+    return {line.name: (line.current, line.desired, line.settled) for line in plan.groups}
+
+
+@pytest.mark.parametrize(("percent", "rest"), [(20, 4), (50, 2)])
+def test_a_threshold_shows_before_its_timer_has_run_out(percent, rest):
+    """Four nodes a quarter full: at 50% two of them take all pods, at 20% none is a candidate; now nothing happens."""
+    cluster = ClusterBuilder()
+    names = cluster.group("general", nodes=4, cpu="4")
+    cluster.pods("web", 8, cpu="500m", on=[name for name in names for _ in range(2)])
+    rules = policy(
+        node_group("general", scale_down=ScaleDown(utilization_threshold_percent=percent, unneeded_time_seconds=600)),
+        budgets=(Budget(nodes=1),),
+    )
+    # 8 pods of 500m fill one node of 4 cores entirely; nodes that took pods pass 50% and stay.
+    plan = _settle(cluster, rules)
+    current, desired, rest_at = _sizes(plan)["general"]
+    assert (current, desired) == (4, 4)
+    assert (rest_at == 4) is (rest == 4)
+    assert rest_at is not None
+    assert rest_at <= rest
+
+
+def test_growth_settles_at_what_was_bought():
+    """Five pods that fill a node each: five nodes, and nothing after."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=0, cpu="4")
+    cluster.pods("web", 5, cpu="3")
+    assert _sizes(_settle(cluster, policy(node_group("general", max=9)))) == {"general": (0, 5, 5)}
+
+
+def test_held_group_stays_as_it_is():
+    """Another owner declares its replicas, so empty nodes remain."""
+    cluster = ClusterBuilder()
+    owner = FieldOwner(manager="argocd-controller", operation="Apply", time_seconds=NOW - 9_000)
+    cluster.group("held", nodes=3, owners=(owner,))
+    cluster.group("free", nodes=3)
+    plan = _settle(cluster, policy(node_group("held"), node_group("free")))
+    assert _sizes(plan) == {"free": (3, 3, 0), "held": (3, 3, 3)}
+
+
+def test_mode_observe_shows_what_would_come():
+    """The column ignores that nothing would be written."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=3)
+    plan = _settle(cluster, policy(node_group("general", min=1), mode=Mode.OBSERVE))
+    assert _sizes(plan) == {"general": (3, 3, 1)}
+
+
+def test_a_budget_of_zero_still_forbids():
+    """How many may leave at once is lifted, but not a zero."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=3)
+    plan = _settle(cluster, policy(node_group("general"), budgets=(Budget(nodes=0),)))
+    assert _sizes(plan) == {"general": (3, 3, 3)}
+
+
+def test_many_nodes_settle_in_few_loops():
+    """A budget of one node at a time does not cost a loop a node."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=80)
+    plan = _settle(cluster, policy(node_group("general", max=100), budgets=(Budget(nodes=1),)))
+    assert _sizes(plan)["general"][2] == 0
+    assert plan.settled_loops is not None
+    assert plan.settled_loops < 10
+
+
+def test_upcoming_machine_joins_and_counts():
+    """The pod waits for the machine that is on its way: nothing is bought, and it is there at rest."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1, replicas=2, cpu="4")
+    cluster.machine("general-2", machine_deployment("general"), created=NOW - 30)
+    cluster.pods("old", 1, cpu="3", on="general-1")
+    cluster.pods("new", 1, cpu="3")
+    assert _sizes(_settle(cluster, policy(node_group("general")))) == {"general": (2, 2, 2)}
+
+
+def test_disruption_budget_lets_pods_go_one_after_the_other():
+    """One pod may be missing at a time; evicted ones come back healthy, so that the node can still be emptied."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=2, cpu="8")
+    cluster.pods("web", 4, cpu="500m", on=["general-1", "general-1", "general-1", "general-2"])
+    cluster.pods("fix", 1, cpu="4", on="general-2")
+    cluster.budget("web", max_unavailable="3", allowed=3, healthy=4, desired=1, expected=4)
+    assert _sizes(_settle(cluster, policy(node_group("general")))) == {"general": (2, 2, 1)}
+
+
+def test_cost_and_digest_follow():
+    """Three nodes of 0.50 come to rest at one: 0.50 an hour; the digest covers it."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=3)
+    plan = _settle(cluster, policy(node_group("general", min=1, price_per_hour="0.50")))
+    assert (plan.cost.current_per_hour, plan.cost.settled_per_hour) == ("1.50", "0.50")
+    assert plan.digest == plan_digest(plan)
+
+
+def test_both_memories_of_a_decision_give_the_same():
+    """The memory that went in and the one that came out lead to the same rest."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=3)
+    world, rules = cluster.world(), policy(node_group("general"))
+    plan, memory = decide(world, rules, Memory(), NOW)
+    assert settled(world, rules, memory, NOW, plan) == settled(world, rules, Memory(), NOW, plan)
+
+
+def test_the_world_is_left_as_it_was():
+    """Looking ahead touches nothing that was given."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=3)
+    cluster.pods("web", 3, on=["general-1", None, None])
+    world = cluster.world()
+    rules = policy(node_group("general"))
+    plan, memory = decide(world, rules, Memory(), NOW)
+    settled(world, rules, memory, NOW, plan)
+    assert world == cluster.world()
+
+
+def test_loops_are_bounded():
+    """The bound of the column is sixty plans."""
+    assert MAX_LOOPS == 60
