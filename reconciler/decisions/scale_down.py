@@ -201,20 +201,19 @@ def _cool_down(draft: Draft) -> CoolDown | None:
 
 def _why(draft: Draft, group: GroupDraft, candidate: Candidate, reason: RemovalReason, since: int) -> Because:
     node = draft.world.nodes[candidate.index]
-    unneeded = draft.now_seconds - since
     pods = sum(candidate.moving.values())
     if reason is RemovalReason.ABOVE_MAX:
         return NodeAboveMax(node=node.name, current=group.situation.size, max=group.group.max_size, pods=pods)
     if reason is RemovalReason.UNREADY:
-        return NodeUnready(node=node.name, unready_seconds=draft.now_seconds - node.ready_seconds)
+        return NodeUnready(node=node.name, since=instant_text(node.ready_seconds))
     if reason is RemovalReason.EMPTY:
-        return NodeEmpty(node=node.name, unneeded_seconds=unneeded)
+        return NodeEmpty(node=node.name, since=instant_text(since))
     return NodeUnderutilized(
         node=node.name,
         utilization_permille=candidate.utilization_permille or 0,
         threshold_percent=group.group.utilization_threshold_percent,
         pods=pods,
-        unneeded_seconds=unneeded,
+        since=instant_text(since),
     )
 
 

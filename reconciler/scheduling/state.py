@@ -100,6 +100,8 @@ class SchedulingState:
     def verdict_with(self, shape: int, node: int, promised: Sequence[int]) -> tuple[Rejection, ...]:
         """The verdict were pods of these shapes on the node as well, as kube-scheduler takes pods that are nominated to it:
         plugins that had nothing to look at before do not look now."""
+        if self.modelled(shape):
+            return self.verdict(shape, node)
         skipped = self._filters.skipped(shape)
         crowded = self._filters.crowded_by(shape, node, promised)
         mark = self.mark()
@@ -107,6 +109,7 @@ class SchedulingState:
             self.bind(other, node)
         said = [rejection for rejection in self.verdict(shape, node) if rejection.plugin not in skipped]
         self.undo(mark)
+        self._marks.pop()
         if crowded is not None and all(rejection.plugin != crowded.plugin for rejection in said):
             said.append(crowded)
         return tuple(sorted(said))

@@ -150,3 +150,20 @@ def test_two_states_of_one_pod_contradict() -> None:
     assert str(refused.value) == (
         "all.json: item 3 (Pod shop/a): the same name with other content is in all.json, item 1 (Pod shop/a)"
     )
+
+
+@pytest.mark.parametrize(
+    ("meta", "spec"),
+    [
+        ({"ownerReferences": [owner("ReplicaSet", "r", "apps/v1")]}, {}),
+        ({"annotations": {"cluster-autoscaler.kubernetes.io/safe-to-evict": "true"}}, {}),
+        ({}, {"terminationGracePeriodSeconds": 5}),
+        ({}, {"restartPolicy": "Never"}),
+        ({}, {"volumes": [{"name": "v", "emptyDir": {}}]}),
+    ],
+    ids=["owner", "annotation", "grace", "restart", "local volume"],
+)
+def test_what_a_drain_reads_makes_other_traits(meta: Object, spec: Object) -> None:
+    """Two pods that differ in anything that a drain reads never share their traits."""
+    assert len(world_of(pod("a"), pod("b", meta={"annotations": {"noise": "x"}})).pod_traits) == 1
+    assert len(world_of(pod("a"), pod("b", meta=meta, **spec)).pod_traits) == 2

@@ -51,23 +51,43 @@ def test_order_of_writing_does_not_matter() -> None:
     assert len(world_of(first, second).pod_shapes) == 1
 
 
+SPREAD = {"topologyKey": "zone", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {}}
+
+
 @pytest.mark.parametrize(
     "change",
     [
         {"nodeSelector": {"a": "b"}},
+        {"affinity": node_affinity({"matchExpressions": [{"key": "z", "operator": "Exists"}]})},
         {"tolerations": [{"operator": "Exists"}]},
+        {"topologySpreadConstraints": [SPREAD]},
         {"schedulerName": "other"},
         {"priority": 7},
-        {"containers": [container("101m", "64Mi")]},
-        {"hostNetwork": True, "containers": [container("100m", "64Mi", ports=[{"containerPort": 80}])]},
+        {"overhead": {"cpu": "1"}},
+        {"resources": {"requests": {"cpu": "1"}}},
+        {"initContainers": [container("1")]},
+        {"hostNetwork": True},
+        {"hostNetwork": True, "hostUsers": False},
         {"resourceClaims": [{"name": "gpu"}]},
         {"volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": "c"}}]},
+        {"volumes": [{"name": "d", "iscsi": {"iqn": "i"}}]},
+        {"containers": [container("101m", "64Mi")]},
+        {"containers": [container("100m", "64Mi", ports=[{"containerPort": 80, "hostPort": 80}])]},
     ],
-    ids=str,
+    ids=lambda change: "+".join(change),
 )
 def test_what_scheduling_reads_makes_another_shape(change: Object) -> None:
     """Two pods that differ in anything that scheduling reads never share a shape."""
-    assert len(world_of(pod("a"), pod("b", **change)).pod_shapes) == 2
+    plain = {"containers": [container("100m", "64Mi", ports=[{"containerPort": 80}])]}
+    assert len(world_of(pod("a", **plain), pod("b", **plain)).pod_shapes) == 1
+    assert len(world_of(pod("a", **plain), pod("b", **{**plain, **change})).pod_shapes) == 2
+
+
+def test_a_resize_under_way_makes_another_shape() -> None:
+    """Of two pods of one template the one that is being resized holds more."""
+    status = {"phase": "Running", "containerStatuses": [{"name": "main", "resources": {"requests": {"cpu": "4"}}}]}
+    resized = pod("a", nodeName="n1", status=status)
+    assert len(world_of(resized, pod("b", nodeName="n1", status={"phase": "Running"})).pod_shapes) == 2
 
 
 def test_namespace_and_labels_belong_to_the_shape() -> None:
@@ -117,10 +137,18 @@ def test_hard_spread_with_own_labels_folded_in() -> None:
         "labelSelector": {"matchLabels": {"app": "web"}},
         "matchLabelKeys": ["pod-template-hash", "absent"],
     }
-    soft = {**constraint, "whenUnsatisfiable": "ScheduleAnyway"}
+    soft = {**constraint, "whenUnsatisfiable": "ScheduleAnyway", "topologyKey": "host"}
     found = shape({"labels": {"app": "web", "pod-template-hash": "h"}}, topologySpreadConstraints=[constraint, soft])
     wanted = LabelSelector((Requirement("app", "In", ("web",)), Requirement("pod-template-hash", "In", ("h",))))
     assert found.spread == (SpreadConstraint(topology_key="zone", max_skew=2, min_domains=1, selector=wanted),)
+
+
+def test_other_terms_of_a_spread() -> None:
+    """How many domains there must be, and which nodes count."""
+    (found,) = shape(
+        topologySpreadConstraints=[{**SPREAD, "minDomains": 3, "nodeAffinityPolicy": "Ignore", "nodeTaintsPolicy": "Honor"}]
+    ).spread
+    assert (found.min_domains, found.node_affinity_policy, found.node_taints_policy) == (3, "Ignore", "Honor")
 
 
 def test_folding_twice_changes_nothing() -> None:

@@ -194,6 +194,8 @@ def test_now_is_the_newest_instant() -> None:
     machine = obj("Machine", "cluster.x-k8s.io/v1beta2", "m", "capi", spec={}, status={"certificatesExpiryDate": late})
     machine["metadata"]["creationTimestamp"] = "1970-01-01T00:02:00Z"
     assert world_of(item).captured_seconds == 300
+    item["status"]["conditions"] = []
+    assert world_of(item).captured_seconds == 180
     assert world_of(machine).captured_seconds == 120
 
 
@@ -204,6 +206,15 @@ def test_no_time_at_all_is_told() -> None:
     item["status"]["conditions"] = []
     world = world_of(item)
     assert (world.captured_seconds, [problem.code for problem in world.problems]) == (0, ["NoTimestamp"])
+
+
+def test_two_states_of_one_node_contradict() -> None:
+    """Of two files that disagree about an object neither is believed."""
+    files = {"a.json": dump(node("n1")), "b.json": dump(node("n1", cpu="8"))}
+    with pytest.raises(SnapshotError) as refused:
+        read_snapshot(files)
+    assert str(refused.value) == "b.json: Node n1: the same name with other content is in a.json, Node n1"
+    assert len(read_snapshot({**files, "b.json": files["a.json"]}).nodes) == 1
 
 
 def test_order_of_files_and_items_does_not_matter() -> None:

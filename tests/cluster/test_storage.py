@@ -91,6 +91,16 @@ def test_claim_without_class() -> None:
     assert world_of(item).storage.claims[0].storage_class is None
 
 
+def test_class_by_the_old_annotation() -> None:
+    """The annotation that preceded the field wins over it, on claims and on volumes, as the binder reads them."""
+    mark = {"annotations": {"volume.beta.kubernetes.io/storage-class": "old"}}
+    storage = world_of(
+        obj("PersistentVolumeClaim", "v1", "c", "data", meta=mark, spec={"storageClassName": "new"}),
+        obj("PersistentVolume", "v1", "pv", meta=mark, spec={"storageClassName": "new"}),
+    ).storage
+    assert (storage.claims[0].storage_class, storage.volumes[0].storage_class) == ("old", "old")
+
+
 def test_storage_class() -> None:
     """When a class binds, and where it may."""
     topology = {"matchLabelExpressions": [{"key": "zone", "values": ["b", "a"]}]}

@@ -76,7 +76,8 @@ def test_misspelt_key(wrong: str, right: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "key", ["cluster.x-k8s.io/cluster-name", "machinedeployment.clusters.x-k8s.io/revision", f"{CAPI}/paused"]
+    "key",
+    ["cluster.x-k8s.io/cluster-name", "machinedeployment.clusters.x-k8s.io/revision", f"{CAPI}/paused", "reconciler.dev/mode"],
 )
 def test_other_keys_are_nobodys_business(key: str) -> None:
     """Keys that belong to somebody else are no slips."""
@@ -173,6 +174,15 @@ def test_reference_of_the_older_version() -> None:
     assert found.template.capacity == Resources(cpu_milli=4000, memory_bytes=16 << 30, pods=110)
 
 
+def test_template_in_another_namespace() -> None:
+    """The namespace that v1beta1 writes into the reference counts, not that of the target."""
+    reference = {"apiVersion": "infra.example.com/v1", "kind": "XMachineTemplate", "name": "t", "namespace": "shared"}
+    elsewhere = infrastructure({"cpu": "4", "memory": "16Gi"})
+    elsewhere["metadata"]["namespace"] = "shared"
+    found = facts(scalable(template={"spec": {"infrastructureRef": reference}}), elsewhere)
+    assert found.template.capacity is not None
+
+
 def test_incomplete_capacity_is_none() -> None:
     """Without cpu or memory nobody knows what a new node offers, and it is said what is missing."""
     found = annotated(**{f"{CAPACITY}cpu": "4"})
@@ -250,7 +260,7 @@ def test_owners_of_replicas() -> None:
         managed("kubectl", "Apply", REPLICAS, time="1970-01-01T00:00:30Z"),
         managed("exp", "Update", REPLICAS, subresource="scale"),
         managed("manager", "Update", {"f:status": {"f:replicas": {}}}, subresource="status"),
-        managed("other", "Apply", {"f:spec": {"f:template": {}}}),
+        managed("other", "Apply", {"f:spec": {"f:template": {}}, "f:status": {"f:replicas": {}}}),
     ]
     found = facts(scalable(meta={"managedFields": entries})).owner
     assert found.owners == (

@@ -280,3 +280,14 @@ def test_pending_pods_keep_the_node_that_they_count_on() -> None:
     plan = plan_of(cluster.world(), _rules(), LONG_AGO)
     assert blocker_codes(plan, "general-1") == ["PendingPods"]
     assert [action.nodes for action in of_kind(plan, ActionKind.REMOVE_NODE)] == [("general-2",)]
+
+
+def test_the_same_plan_a_little_later_has_the_same_digest() -> None:
+    """Ages are told as instants, so ten seconds alone change nothing but `now`."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1)
+    world = cluster.world()
+    one, two = plan_of(world, _rules(), LONG_AGO, NOW), plan_of(world, _rules(), LONG_AGO, NOW + 10)
+    assert one.actions
+    assert one.now != two.now
+    assert one.digest == two.digest

@@ -1,6 +1,6 @@
-"""Reasons for the removal of nodes, and what keeps them (blockers)."""
+"""Reasons for the removal of nodes. Times are instants, not ages: a plan made later has the same bytes."""
 
-from reconciler.decisions.reasons.amounts import count_text, duration_text, permille_text
+from reconciler.decisions.reasons.amounts import count_text, permille_text
 from reconciler.plan.reason import Because
 
 
@@ -9,11 +9,9 @@ class NodeEmpty(Because, frozen=True, kw_only=True):
 
     code = "Empty"
     node: str
-    unneeded_seconds: int
+    since: str
 
-    def sentence(self) -> str:
-        """Since when."""
-        return f"{self.node} runs nothing that has to move, unneeded for {duration_text(self.unneeded_seconds)}"
+    template = "{node} runs nothing that has to move, unneeded since {since}"
 
 
 class NodeUnderutilized(Because, frozen=True, kw_only=True):
@@ -24,13 +22,13 @@ class NodeUnderutilized(Because, frozen=True, kw_only=True):
     utilization_permille: int
     threshold_percent: int
     pods: int
-    unneeded_seconds: int
+    since: str
 
     def sentence(self) -> str:
         """The figures."""
         return (
             f"{self.node} is used at {permille_text(self.utilization_permille)} (threshold {self.threshold_percent}%), "
-            f"{count_text(self.pods, 'pod')} fit elsewhere, unneeded for {duration_text(self.unneeded_seconds)}"
+            f"{count_text(self.pods, 'pod')} fit elsewhere, unneeded since {self.since}"
         )
 
 
@@ -39,11 +37,9 @@ class NodeUnready(Because, frozen=True, kw_only=True):
 
     code = "Unready"
     node: str
-    unready_seconds: int
+    since: str
 
-    def sentence(self) -> str:
-        """Since when."""
-        return f"{self.node} has not been ready for {duration_text(self.unready_seconds)}"
+    template = "{node} has not been ready since {since}"
 
 
 class NodeAboveMax(Because, frozen=True, kw_only=True):
