@@ -187,10 +187,12 @@ class Removals:
 def _cool_down(draft: Draft) -> CoolDown | None:
     """The cool-down in force that ends last. A plan that adds nodes removes none, unless that delay is 0."""
     pace, memory, now = draft.policy.pace, draft.memory, draft.now_seconds
+    if draft.added and pace.delay_after_add_seconds:
+        return CoolDown(after="the nodes that this plan adds", delay_seconds=pace.delay_after_add_seconds, until="")
     running = [
         (since + delay, CoolDown(after=after, delay_seconds=delay, until=instant_text(since + delay)))
         for after, delay, since in (
-            ("nodes were added", pace.delay_after_add_seconds, now if draft.added else memory.last_added_seconds),
+            ("nodes were added", pace.delay_after_add_seconds, memory.last_added_seconds),
             ("a removal", pace.delay_after_delete_seconds, memory.last_removed_seconds),
             ("a failure", pace.delay_after_failure_seconds, memory.last_failed_seconds),
         )

@@ -8,7 +8,7 @@ from reconciler.decisions.memory import Memory
 from reconciler.plan.digest import plan_digest
 from reconciler.plan.plan import Plan
 from reconciler.policy.documents import Budget, Mode, PolicySet, ScaleDown
-from reconciler.simulation.settled import MAX_LOOPS, settled
+from reconciler.simulation.settled import settled
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
 
 
@@ -22,23 +22,17 @@ def _sizes(plan: Plan) -> dict[str, tuple[int, int, int | None]]:
     return {line.name: (line.current, line.desired, line.settled) for line in plan.groups}
 
 
-@pytest.mark.parametrize(("percent", "rest"), [(20, 4), (50, 2)])
+@pytest.mark.parametrize(("percent", "rest"), [(20, 2), (50, 1)])
 def test_a_threshold_shows_before_its_timer_has_run_out(percent, rest):
-    """Four nodes a quarter full: at 50% two of them take all pods, at 20% none is a candidate; now nothing happens."""
+    """Two nodes a quarter full: at 50% one takes the other's pods, at 20% neither is a candidate; now nothing happens."""
     cluster = ClusterBuilder()
-    names = cluster.group("general", nodes=4, cpu="4")
-    cluster.pods("web", 8, cpu="500m", on=[name for name in names for _ in range(2)])
+    names = cluster.group("general", nodes=2, cpu="4")
+    cluster.pods("web", 4, cpu="500m", on=[name for name in names for _ in range(2)])
     rules = policy(
         node_group("general", scale_down=ScaleDown(utilization_threshold_percent=percent, unneeded_time_seconds=600)),
         budgets=(Budget(nodes=1),),
     )
-    # 8 pods of 500m fill one node of 4 cores entirely; nodes that took pods pass 50% and stay.
-    plan = _settle(cluster, rules)
-    current, desired, rest_at = _sizes(plan)["general"]
-    assert (current, desired) == (4, 4)
-    assert (rest_at == 4) is (rest == 4)
-    assert rest_at is not None
-    assert rest_at <= rest
+    assert _sizes(_settle(cluster, rules)) == {"general": (2, 2, rest)}
 
 
 def test_growth_settles_at_what_was_bought():
@@ -95,8 +89,8 @@ def test_upcoming_machine_joins_and_counts():
     assert _sizes(_settle(cluster, policy(node_group("general")))) == {"general": (2, 2, 2)}
 
 
-def test_disruption_budget_lets_pods_go_one_after_the_other():
-    """One pod may be missing at a time; evicted ones come back healthy, so that the node can still be emptied."""
+def test_evicted_pods_come_back_and_their_budget_is_met():
+    """The budget allows three to be missing: the node with three of them goes, and nothing is pending after."""
     cluster = ClusterBuilder()
     cluster.group("general", nodes=2, cpu="8")
     cluster.pods("web", 4, cpu="500m", on=["general-1", "general-1", "general-1", "general-2"])
@@ -133,8 +127,3 @@ def test_the_world_is_left_as_it_was():
     plan, memory = decide(world, rules, Memory(), NOW)
     settled(world, rules, memory, NOW, plan)
     assert world == cluster.world()
-
-
-def test_loops_are_bounded():
-    """The bound of the column is sixty plans."""
-    assert MAX_LOOPS == 60

@@ -191,7 +191,7 @@ class Released(Because, frozen=True, kw_only=True):
 
 
 class CoolDown(Because, frozen=True, kw_only=True):
-    """Removals wait after something that has just happened."""
+    """Removals wait after something that has just happened; `until` is empty where that is this plan itself."""
 
     code = "CoolDown"
     after: str
@@ -200,7 +200,8 @@ class CoolDown(Because, frozen=True, kw_only=True):
 
     def sentence(self) -> str:
         """What happened, how long the wait is, when it ends."""
-        return f"removals wait {duration_text(self.delay_seconds)} after {self.after}, until {self.until}"
+        wait = f"removals wait {duration_text(self.delay_seconds)} after {self.after}"
+        return f"{wait}, until {self.until}" if self.until else wait
 
 
 class RolloutInProgress(Because, frozen=True, kw_only=True):
