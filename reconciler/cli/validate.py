@@ -38,6 +38,8 @@ def command(ctx: click.Context, paths: tuple[Path, ...], output: str, *, strict:
     from reconciler.rendering.problems.summary import summary_line
 
     chosen = paths or (Path("policies"),)
+    if not paths and not chosen[0].exists():
+        raise InputError("there is no policies/ here; name a file or directory: reconciler validate PATH")
     files = read_policy_files(chosen, as_given=True)
     if not files:
         raise InputError(f"no .yaml, .yml or .json file in {', '.join(str(path) for path in chosen)}")

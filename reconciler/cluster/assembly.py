@@ -50,7 +50,7 @@ def assemble(intake: Intake, manifest: Manifest) -> World:
     captured = intake.captured | manifest.kinds
     seconds = manifest.captured_seconds
     if seconds is None:
-        seconds = intake.newest_seconds
+        seconds = intake.newest.seconds
         if not seconds:
             message = "no object carries a time and no snapshot.yaml says capturedAt: ages and timers count from 1970"
             problems.append(WorldProblem(code="NoTimestamp", object="", message=message))

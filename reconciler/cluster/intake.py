@@ -7,7 +7,7 @@ import msgspec
 
 from reconciler.cluster.document import AUTO_SCALING_GROUP, Document
 from reconciler.cluster.kept import ContradictionError, Kept, Key
-from reconciler.cluster.newest import newest_seconds
+from reconciler.cluster.newest import Newest
 from reconciler.cluster.node_rows import NodeRead, read_node
 from reconciler.cluster.pod_rows import PodRows
 from reconciler.cluster.pod_shaping import daemon_draft
@@ -55,7 +55,7 @@ class Intake:
         self.groups = Kept[autoscaling_group.AutoScalingGroup]()
         self.captured: set[str] = set()
         self.skipped: dict[str, int] = {}
-        self.newest_seconds = 0
+        self.newest = Newest()
         self._unfinished: dict[str, str] = {}
         self._finished: set[str] = set()
         self._readers = self._all_readers()
@@ -83,7 +83,7 @@ class Intake:
                     raise UnreadableError(f"it says kind {item.kind} in a list of {document.kind}")
                 keep(item, first + index, document)
                 if stamps:
-                    self.newest_seconds = max(self.newest_seconds, newest_seconds(raw))
+                    self.newest.see(raw)
         except DECODING_ERRORS as error:
             raise SnapshotError(document.file, document.label(index), finding(error)) from None
         except UnreadableError as error:

@@ -39,20 +39,42 @@ class _Stamped(msgspec.Struct):
 
 
 _decoder = msgspec.json.Decoder(_Stamped)
+_PLAIN_LENGTH = len("1970-01-01T00:00:00Z")
 
 
-def newest_seconds(item: Raw) -> int:
-    """Unix time, 0 when there is none.
+class Newest:
+    """The newest instant of all objects seen: `seconds`, Unix time, 0 when there is none.
 
     Read are creation, field managers, conditions, starts and completions. Left out is what may lie ahead: deletion
     times (they include the grace period), expiry dates and whatever stands in annotations.
     """
-    try:
-        stamped = _decoder.decode(item)
-        return max((unix_seconds(text) for text in _texts(stamped) if text), default=0)
-    except (*DECODING_ERRORS, UnreadableError):
-        # A kind whose fields mean something else; whether the object itself is sound is judged where it is read.
-        return 0
+
+    def __init__(self) -> None:
+        self.seconds = 0
+        self._text = ""
+
+    def see(self, item: Raw) -> None:
+        """Take one object into account."""
+        try:
+            stamped = _decoder.decode(item)
+        except DECODING_ERRORS:
+            # A kind whose fields mean something else; whether the object itself is sound is judged where it is read.
+            return
+        for text in _texts(stamped):
+            if text:
+                self._take(text)
+
+    def _take(self, text: str) -> None:
+        plain = len(text) == _PLAIN_LENGTH and text.endswith("Z")
+        # Texts of this form sort as their instants do, and nearly all are older than the newest one so far.
+        if plain and text <= self._text:
+            return
+        try:
+            self.seconds = max(self.seconds, unix_seconds(text))
+        except UnreadableError:
+            return
+        if plain:
+            self._text = text
 
 
 def _texts(stamped: _Stamped) -> Iterator[str | None]:

@@ -155,6 +155,13 @@ class Bindings:
         )
         return list(dict(zip(found[:many], room[:many], strict=True)).items())
 
+    def short(self, shape: int) -> bytearray:
+        """By node: 1 where some request of the shape is not free."""
+        found = bytearray(len(self._nodes))
+        columns, amounts = self._shapes.need(shape)
+        loops.short_of(columns, amounts, self._nodes.free, self._nodes.columns.width, found)
+        return found
+
     def pop_to(self, size: int) -> None:
         """Undo the newest cells until `size` are left."""
         if self._watchers:

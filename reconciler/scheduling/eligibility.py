@@ -76,6 +76,19 @@ class Eligibility:
                 judged.rejections[index] = found
         return found
 
+    def plugins(self, demand: int, flags: bytearray, flag: str) -> list[tuple[str, ...]]:
+        """By node, the plugins of `rejections`, and `flag` where `flags` has 1; sorted."""
+        shapes = self._nodes.shape
+        if self._of(demand).names_host:
+            said = [tuple(item.plugin for item in self.rejections(demand, node)) for node in range(len(shapes))]
+            return [tuple(sorted((*names, flag))) if flagged else names for names, flagged in zip(said, flags, strict=True)]
+        allowed, by_shape = self.allowed(demand), {}
+        for node, index in enumerate(shapes):
+            if index not in by_shape:
+                names = () if allowed[index] else tuple(item.plugin for item in self.rejections(demand, node))
+                by_shape[index] = (names, tuple(sorted((*names, flag))))
+        return [by_shape[index][flagged] for index, flagged in zip(shapes, flags, strict=True)]
+
     def meets(self, demand: int, node: int, *, taints: bool) -> bool:
         """Do node selector and affinity match the node, and its taints too when they are asked for? Cordons do not matter."""
         judged, index = self._of(demand), self._nodes.shape[node]

@@ -29,6 +29,7 @@ class Filters:
         """`bound` are the pods of the world that were bound, by index."""
         self._nodes = nodes
         self._shapes = shapes
+        self._bindings = bindings
         self._eligibility = Eligibility(nodes, shapes.demands)
         self._ports = HostPorts(bindings, shapes)
         ghosts: dict[tuple[int, int], int] = {}
@@ -63,6 +64,14 @@ class Filters:
         room = nodes.room[nodes.shape[node]]
         said.append(resources_rejection(nodes.columns.names, columns, amounts, nodes.free_row(node), room))
         return tuple(sorted(rejection for rejection in said if rejection is not None))
+
+    def plugins(self, shape: int) -> list[tuple[str, ...]]:
+        """The names in `verdict`, by node."""
+        value, nodes = self._shapes.shapes[shape], self._nodes
+        if value.host_ports or value.volumes or self.modelled(shape) or self.has_rules(shape):
+            return [tuple(said.plugin for said in self.verdict(shape, node)) for node in range(len(nodes))]
+        short = self._bindings.short(shape)
+        return self._eligibility.plugins(self._demand(shape), short, "NodeResourcesFit")
 
     def room(self, shape: int, node: int, most: int) -> int:
         """How many more pods of the shape the node takes at once, `most` at most, as far as no limit moves meanwhile."""

@@ -13,7 +13,7 @@ class NodeTable:
     `shape` indexes `shapes`; `closed` is one byte a node. Only the last nodes can be dropped again.
     """
 
-    __slots__ = ("_by_value", "_last", "closed", "columns", "free", "names", "room", "shape", "shapes")
+    __slots__ = ("_by_value", "_hosts", "_last", "closed", "columns", "free", "names", "room", "shape", "shapes")
 
     def __init__(self, shapes: Sequence[NodeShape], nodes: Sequence[Node]) -> None:
         self.columns = ResourceColumns()
@@ -26,6 +26,7 @@ class NodeTable:
         rows = [row.tobytes() for row in self.room]
         self.free = array("q", b"".join([rows[node.shape] for node in nodes]))
         self.closed = bytearray(len(nodes))
+        self._hosts: list[tuple[bool, str | None]] = []
         self._by_value: dict[NodeShape, int] = {}
         self._last: tuple[NodeShape | None, int] = (None, -1)
 
@@ -64,10 +65,13 @@ class NodeTable:
 
     def hostname(self, node: int) -> str | None:
         """The hostname label of a node: implied by its name unless the shape spells it out, or says that there is none."""
-        shape = self.shapes[self.shape[node]]
-        if shape.without_hostname:
+        hosts = self._hosts
+        if len(hosts) < len(self.shapes):
+            for shape in self.shapes[len(hosts) :]:
+                hosts.append((shape.without_hostname, shape.label(HOSTNAME_LABEL)))
+        without, spelled = hosts[self.shape[node]]
+        if without:
             return None
-        spelled = shape.label(HOSTNAME_LABEL)
         return self.names[node] if spelled is None else spelled
 
     def _shape_index(self, shape: NodeShape) -> int:

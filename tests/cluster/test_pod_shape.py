@@ -74,7 +74,7 @@ SPREAD = {"topologyKey": "zone", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedu
         {"containers": [container("101m", "64Mi")]},
         {"containers": [container("100m", "64Mi", ports=[{"containerPort": 80, "hostPort": 80}])]},
     ],
-    ids=lambda change: "+".join(change),
+    ids="+".join,
 )
 def test_what_scheduling_reads_makes_another_shape(change: Object) -> None:
     """Two pods that differ in anything that scheduling reads never share a shape."""

@@ -128,6 +128,14 @@ def test_one_error_makes_the_whole_tree_unusable() -> None:
     assert codes(tree) == ["NoKind"]
 
 
+def test_problems_across_files_name_both_places() -> None:
+    """Two groups on one target in two files: told in the later one, with the place in the earlier one."""
+    files = {"a.yaml": group("one", target="shared").encode(), "b/c.yaml": (POLICY + group("two", target="shared")).encode()}
+    (problem,) = read_tree(files, now_seconds=NOW).problems
+    assert (problem.code, str(problem.place)) == ("SharedTarget", "b/c.yaml:11:3")
+    assert [(str(place), label) for place, label in problem.related] == [("a.yaml:7:3", "NodeGroup 'one' sizes it as well")]
+
+
 def test_a_warning_leaves_the_tree_usable() -> None:
     """An expired hold is told and the policy applies."""
     tree = read(POLICY + group("a", '  hold: {reason: x, until: "2026-11-21T11:59:00Z"}\n'))

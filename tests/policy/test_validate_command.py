@@ -86,6 +86,14 @@ def test_wrong_usage_is_explained(policies: Path, arguments: tuple[str, ...], me
     assert result.stderr == f"error: {message}\n"
 
 
+def test_a_missing_default_directory_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Outside a repository with policies, the message says what to give."""
+    monkeypatch.chdir(tmp_path)
+    result = _run()
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == "error: there is no policies/ here; name a file or directory: reconciler validate PATH\n"
+
+
 def test_help_has_examples() -> None:
     """Help shows how it is called."""
     result = _run("--help")

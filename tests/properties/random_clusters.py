@@ -32,8 +32,9 @@ class RandomCluster(msgspec.Struct, frozen=True):
     held: frozenset[str]
 
 
-def random_cluster(seed: int, *, budgets: tuple[Budget, ...] = (Budget(nodes=MANY),)) -> RandomCluster:
-    """One cluster; the same for the same seed, on any machine."""
+def random_cluster(seed: int, *, headroom: bool = False, expendable: bool = False, protected: bool = True) -> RandomCluster:
+    """One cluster; the same for the same seed, on any machine. `headroom` gives some groups one, `expendable` makes some
+    pods cheaper than the cut-off, `protected` puts disruption budgets over some."""
     rng = random.Random(seed)
     cluster = ClusterBuilder()
     groups, nodes, taints, held = [], [], {}, set()
@@ -82,7 +83,7 @@ def random_cluster(seed: int, *, budgets: tuple[Budget, ...] = (Budget(nodes=MAN
                 max=max(low, rng.choice((2, 6, 10, 20))),
                 tier=rng.choice(tiers),
                 price_per_hour=rng.choice((None, "0.10", "0.25", "1.00")),
-                headroom=Headroom(nodes=1) if rng.random() < 0.1 else Headroom(),
+                headroom=Headroom(nodes=1) if rng.random() < 0.3 and headroom else Headroom(),
                 scale_down=ScaleDown(unneeded_time_seconds=rng.choice((0, 300, 600))),
                 hold=hold,
             )
@@ -91,14 +92,14 @@ def random_cluster(seed: int, *, budgets: tuple[Budget, ...] = (Budget(nodes=MAN
         cluster.daemonset("agent", cpu="100m", memory="128Mi")
     room = {node: _capacity(cluster, node) for node in nodes}
     for number in range(rng.randint(2, 12)):
-        _workload(rng, cluster, f"app-{number:02d}", room, taints)
+        _workload(rng, cluster, f"app-{number:02d}", room, taints, -20 if expendable else 0, protected=protected)
     limits = (Limit(name="cluster", max=(("nodes", len(nodes) + rng.randint(0, 6)),)),) if rng.random() < 0.3 else ()
     rules = policy(
         *groups,
         tiers=tuple(Tier(name=name) for name in tiers),
         expanders=tuple(rng.sample(list(Expander), k=rng.randint(1, 2))),
         limits=limits,
-        budgets=budgets,
+        budgets=(Budget(nodes=MANY),),
         pace=Pace(delay_after_add_seconds=rng.choice((0, 600))),
     )
     return RandomCluster(cluster.world(), rules, frozenset(held))
@@ -111,7 +112,14 @@ def _capacity(cluster: ClusterBuilder, node: str) -> list[int]:
 
 
 def _workload(
-    rng: random.Random, cluster: ClusterBuilder, name: str, room: dict[str, list[int]], taints: Mapping[str, tuple[str, ...]]
+    rng: random.Random,
+    cluster: ClusterBuilder,
+    name: str,
+    room: dict[str, list[int]],
+    taints: Mapping[str, tuple[str, ...]],
+    lowest: int,
+    *,
+    protected: bool,
 ) -> None:
     cpu, memory = rng.choice((100, 250, 500, 1_000, 1_900, 3_000)), rng.choice((64, 256, 1_024, 4_096))
     count = rng.randint(1, 10)
@@ -142,11 +150,11 @@ def _workload(
         memory=f"{memory}Mi",
         on=placed,
         tolerations=("dedicated",) if tolerant else (),
-        priority=rng.choice((0, 0, 0, 100, -20)),
+        priority=rng.choice((0, 0, 0, 100, lowest)),
         owner=rng.choice(("ReplicaSet", "ReplicaSet", "ReplicaSet", "StatefulSet", None)),
         traits=traits,
     )
-    if rng.random() < 0.3:
+    if rng.random() < 0.3 and protected:
         desired = -(-count * rng.choice((50, 80, 100)) // 100)
         cluster.budget(
             name,

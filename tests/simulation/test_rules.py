@@ -110,7 +110,7 @@ def test_evicted_pod_that_finds_no_place():
     """A quarter of an hour after its eviction it still waits."""
     cluster = _general(1)
     cluster.pods("big", 1, cpu="3", on="general-1")
-    cluster.pods("rest", 1, cpu="2", priority=5)
+    cluster.pods("rest", 1, cpu="2")
     bench = _Bench(cluster, policy(node_group("general", max=1)))
     bench.cluster.pods.evict(bench.cluster.objects.pods["shop", "big-1"])
     bench.cluster.advance_to(NOW + 600)

@@ -49,7 +49,7 @@ def test_policy_documents_may_stand_beside_it():
 def test_unknown_key_is_told_with_place_and_suggestion():
     """The place is that of the key."""
     assert _error("joinAfter", "joinAftr") == (
-        "scenarios/small.yaml:12:23",
+        "scenarios/small.yaml:12:24",
         "unknown key 'joinAftr'",
         "did you mean 'joinAfter'?",
     )
@@ -58,13 +58,13 @@ def test_unknown_key_is_told_with_place_and_suggestion():
 def test_unknown_key_inside_an_event():
     """Suggestions come from the object that the key stands in."""
     place, _, hint = _error("replicas: 20", "replica: 20")
-    assert (place, hint) == ("scenarios/small.yaml:14:43", "did you mean 'replicas'?")
+    assert (place, hint) == ("scenarios/small.yaml:14:44", "did you mean 'replicas'?")
 
 
 def test_wrong_type_is_told_at_the_value():
     """A count that is no number."""
     place, message, _ = _error("replicas: 20", "replicas: many")
-    assert (place, message) == ("scenarios/small.yaml:14:53", "expected `int`, got `str`")
+    assert (place, message) == ("scenarios/small.yaml:14:54", "expected `int`, got `str`")
 
 
 def test_duration_without_unit():
@@ -77,7 +77,7 @@ def test_duration_without_unit():
 def test_bad_quantity():
     """The quantity's own message is shown."""
     place, message, _ = _error("memory: 16Gi", "memory: 16GB")
-    assert place == "scenarios/small.yaml:7:52"
+    assert place == "scenarios/small.yaml:7:53"
     assert "16GB" in message
 
 

@@ -1,5 +1,6 @@
 """A real control plane on loopback: etcd, kube-apiserver, kube-scheduler, kube-controller-manager, and kwok for nodes."""
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ _CONTROLLERS = (
 )  # fmt: skip
 
 _MASTERS = "system:masters"
+_PREFIX = "reconciler-testbed-"
 
 
 class ControlPlane:
@@ -112,10 +114,19 @@ def _component(kubeconfig: Path) -> tuple[str, ...]:
     )  # fmt: skip
 
 
+def _remove_left_over() -> None:
+    """Remove the directories of processes that were killed before they could do it themselves."""
+    for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*"):
+        owner = path.name.removeprefix(_PREFIX).partition("-")[0]
+        if not Path("/proc", owner).exists():
+            shutil.rmtree(path, ignore_errors=True)
+
+
 @contextmanager
 def running_control_plane() -> Iterator[ControlPlane]:
     """A started control plane in a fresh directory, stopped and removed at the end."""
-    directory = Path(tempfile.mkdtemp(prefix="reconciler-testbed-"))
+    _remove_left_over()
+    directory = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
     try:
         plane = ControlPlane(directory)
         try:

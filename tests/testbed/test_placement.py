@@ -74,6 +74,7 @@ _NODES = [
     *_nodes("slots", "a", pods="3"),
     *_nodes("apart", "aab"),
     *_nodes("spread", "aab"),
+    *_nodes("disks", "ab"),
 ]
 _ONE = {"cpu": "1"}
 _TOLERATES = [{"key": "dedicated", "operator": "Exists"}]
@@ -84,9 +85,51 @@ _PODS = [
     *_pods("ports", 3, _ONE, ports=True),  # 2 nodes: 1 waits
     *_pods("slots", 5, {"cpu": "10m"}),  # room for 3 pods: 2 wait
     *_pods("apart", 4, _ONE, affinity=_apart("apart", HOST)),  # 3 hosts: 1 waits
+    *(
+        pod
+        | {"spec": pod["spec"] | {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": pod["metadata"]["name"]}}]}}
+        for pod in _pods("disks", 3, _ONE)  # two disks for three claims: 1 waits
+    ),
     *_pods("spread", 8, {"cpu": "2"}, topologySpreadConstraints=_spread("spread")),  # b takes 2, so a at most 3: 3 wait
 ]
-WAITING = {"cpu": 2, "gpu": 1, "intolerant": 2, "ports": 1, "slots": 2, "apart": 1, "spread": 3}
+_CLASS = {
+    "apiVersion": "storage.k8s.io/v1",
+    "kind": "StorageClass",
+    "metadata": {"name": "placement-local"},
+    "provisioner": "kubernetes.io/no-provisioner",
+    "volumeBindingMode": "WaitForFirstConsumer",
+}
+_VOLUMES = [
+    {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": name},
+        "spec": {
+            "capacity": {"storage": "1Gi"},
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": "placement-local",
+            "local": {"path": "/disk"},
+            "nodeAffinity": {
+                "required": {"nodeSelectorTerms": [{"matchExpressions": [{"key": HOST, "operator": "In", "values": [name]}]}]}
+            },
+        },
+    }
+    for name in ("placement-disks-0", "placement-disks-1")
+]
+_CLAIMS = [
+    {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": f"disks-{index}", "namespace": NAMESPACE},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": "placement-local",
+            "resources": {"requests": {"storage": "1Gi"}},
+        },
+    }
+    for index in range(3)
+]
+WAITING = {"cpu": 2, "gpu": 1, "intolerant": 2, "ports": 1, "slots": 2, "apart": 1, "spread": 3, "disks": 1}
 
 
 class Outcome(NamedTuple):
@@ -102,6 +145,7 @@ def outcome(control_plane: ControlPlane) -> Iterator[Outcome]:
     """Ready nodes and gated pods; we place them on paper, then the gates open and kube-scheduler places them."""
     api = control_plane.api
     api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}, *_NODES)
+    api.create(_CLASS, *_VOLUMES, *_CLAIMS)
     api.wait(f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts", bool, "the default service account")
     api.wait("/api/v1/nodes?labelSelector=pool", lambda nodes: all(map(_usable, nodes)), "all nodes being ready")
     api.create(*_PODS)
@@ -111,7 +155,7 @@ def outcome(control_plane: ControlPlane) -> Iterator[Outcome]:
         api.call("PATCH", path, {"spec": {"schedulingGates": None}}, "application/merge-patch+json")
     pods = api.wait(PODS, _decided, "a decision about every pod")
     yield Outcome(ours, pods, read_snapshot(captured(api)))
-    for item in (*_PODS, *_NODES):
+    for item in (*_PODS, *_CLAIMS, *_VOLUMES, _CLASS, *_NODES):
         api.delete(item)
     api.wait(PODS, lambda pods: not pods, "deletion of the pods")
     api.wait("/api/v1/nodes?labelSelector=pool", lambda nodes: not nodes, "deletion of the nodes")

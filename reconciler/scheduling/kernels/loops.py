@@ -217,3 +217,21 @@ def with_room(
             room_found[size] = many
             size += 1
     return size
+
+
+def short_of(
+    columns: cython.int[::1],
+    amounts: cython.longlong[::1],
+    free: cython.longlong[::1],
+    width: cython.Py_ssize_t,
+    found: cython.uchar[::1],
+) -> None:
+    """Write 1 for every node where one of the amounts is not free."""
+    node: cython.Py_ssize_t
+    index: cython.Py_ssize_t
+    requested: cython.Py_ssize_t = len(columns)
+    for node in range(len(found)):
+        for index in range(requested):
+            if free[node * width + columns[index]] < amounts[index]:
+                found[node] = 1
+                break

@@ -27,8 +27,9 @@ class DomainCounter:
         domains = self.domains
         if node >= len(domains.of):
             domains.sync()
-        if domains.counts[node] and domains.of[node] != NO_DOMAIN:
-            self._add(domains.of[node], count)
+        domain = domains.of[node]
+        if domain != NO_DOMAIN and domains.counts[node]:
+            self._add(domain, count)
 
     def grown(self) -> None:
         """See `DomainListener`."""

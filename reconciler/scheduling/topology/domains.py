@@ -8,6 +8,7 @@ from reconciler.cluster.node import HOSTNAME_LABEL
 from reconciler.scheduling.nodes import NodeTable
 
 NO_DOMAIN = -1
+_UNKNOWN = -2
 
 
 class DomainListener(Protocol):
@@ -30,11 +31,13 @@ class DomainMap:
     pods count. `members` are all nodes of a domain, `counting` how many of them count.
     """
 
-    def __init__(self, nodes: NodeTable, key: str, counts: Callable[[int], bool]) -> None:
+    def __init__(self, nodes: NodeTable, key: str, counts: Callable[[int], bool] | None) -> None:
+        """`counts` None: every node counts."""
         self._nodes = nodes
         self.key = key
         self._counts_node = counts
         self._index: dict[str, int] = {}
+        self._of_shape: dict[int, int] = {}
         self.values: list[str] = []
         self.members: list[list[int]] = []
         self.counting: list[int] = []
@@ -54,19 +57,22 @@ class DomainMap:
 
     def sync(self) -> None:
         """Take in nodes that were added to the table."""
-        nodes = self._nodes
+        nodes, known = self._nodes, self._of_shape
+        by_host = self.key == HOSTNAME_LABEL
         for node in range(len(self.of), len(nodes)):
-            value = nodes.hostname(node) if self.key == HOSTNAME_LABEL else nodes.shapes[nodes.shape[node]].label(self.key)
-            counts = self._counts_node(node)
+            counts = self._counts_node is None or self._counts_node(node)
             self.counts.append(counts)
-            if value is None:
-                self.of.append(NO_DOMAIN)
+            if by_host:
+                domain = self._domain_of(nodes.hostname(node))
+            else:
+                index = nodes.shape[node]
+                domain = known.get(index, _UNKNOWN)
+                if domain == _UNKNOWN:
+                    domain = known[index] = self._domain_of(nodes.shapes[index].label(self.key))
+            self.of.append(domain)
+            if domain == NO_DOMAIN:
                 self.missing.append(1)
                 continue
-            domain = self._index.get(value, NO_DOMAIN)
-            if domain == NO_DOMAIN:
-                domain = self._add(value)
-            self.of.append(domain)
             self.missing.append(0)
             self.members[domain].append(node)
             if counts:
@@ -90,11 +96,14 @@ class DomainMap:
         del self.missing[count:]
         del self.counts[count:]
 
-    def _add(self, value: str) -> int:
-        domain = self._index[value] = len(self.values)
-        self.values.append(value)
-        self.members.append([])
-        self.counting.append(0)
-        for listener in self._listeners:
-            listener.grown()
+    def _domain_of(self, value: str | None) -> int:
+        if value is None:
+            return NO_DOMAIN
+        domain = self._index.setdefault(value, len(self.values))
+        if domain == len(self.values):
+            self.values.append(value)
+            self.members.append([])
+            self.counting.append(0)
+            for listener in self._listeners:
+                listener.grown()
         return domain

@@ -164,12 +164,12 @@ class Topology:
             found = self._maps[key] = DomainMap(self._nodes, key[0], self._counts_node(key))
         return found
 
-    def _counts_node(self, key: _MapKey) -> Callable[[int], bool]:
+    def _counts_node(self, key: _MapKey) -> Callable[[int], bool] | None:
         """Do pods on a node count? Every key must be there, and the demand be met."""
         _, keys, demand, honors_taints = key
         others = tuple(other for other in keys if other != key[0])
         if demand == _EVERY_NODE:
-            return lambda _: True
+            return None
         others_present = self._eligibility.has_keys
         meets = self._eligibility.meets
         return lambda node: others_present(others, node) and meets(demand, node, taints=honors_taints)
