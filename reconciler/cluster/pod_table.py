@@ -143,3 +143,13 @@ class PodTable:
     def gated(self, index: int) -> bool:
         """Held back by scheduling gates."""
         return bool(self.flags[index] & _GATED)
+
+    def pending(self) -> list[int]:
+        """Rows without a node that are neither finished, terminating nor gated, in order."""
+        columns = zip(self.node, self.deletion_seconds, self.phase, self.flags, strict=True)
+        found = [
+            index
+            for index, (node, deleted, phase, flags) in enumerate(columns)
+            if node < 0 and not deleted and phase not in FINISHED_PHASES and not flags & _GATED
+        ]
+        return [index for index in found if index not in self.unknown_node] if self.unknown_node else found

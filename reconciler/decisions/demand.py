@@ -33,30 +33,47 @@ def pending_demand(world: World, state: SchedulingState, rules: PodRules, now_se
     Served by priority, then large ones first (first-fit decreasing), then in canonical order. Source of the exclusions:
     Cluster Autoscaler pod listers (finished, deleted and scheduling-gated pods are not demand), expendable cut-off.
     """
-    by_shape: dict[int, list[int]] = defaultdict(list)
-    apart: list[tuple[int, PodOutcome, Reason]] = []
     pods = world.pods
-    for index, node in enumerate(pods.node):
-        if node >= 0 or pods.deletion_seconds[index] or pods.finished(index) or pods.gated(index):
-            continue
-        if index in pods.unknown_node:
-            continue
-        shape = world.pod_shapes[pods.shape[index]]
-        due = pods.created_seconds[index] + rules.new_pod_delay_seconds
+    waiting: dict[int, list[int]] = defaultdict(list)
+    shapes = pods.shape
+    for index in pods.pending():
+        waiting[shapes[index]].append(index)
+    by_shape: dict[int, list[int]] = {}
+    apart: list[tuple[int, PodOutcome, Reason]] = []
+    for number, indices in waiting.items():
+        shape = world.pod_shapes[number]
         if shape.scheduler_name not in rules.scheduler_names:
-            apart.append((index, PodOutcome.NOT_MODELLED, OtherScheduler(scheduler=shape.scheduler_name).reason()))
+            reason = OtherScheduler(scheduler=shape.scheduler_name).reason()
+            apart.extend((index, PodOutcome.NOT_MODELLED, reason) for index in indices)
         elif shape.priority < rules.expendable_below_priority:
-            reason = Expendable(priority=shape.priority, cutoff=rules.expendable_below_priority)
-            apart.append((index, PodOutcome.EXPENDABLE, reason.reason()))
-        elif state.modelled(pods.shape[index]):
-            apart.append((index, PodOutcome.NOT_MODELLED, NotModelled(feature=state.modelled(pods.shape[index])).reason()))
-        elif rules.new_pod_delay_seconds and due > now_seconds:
-            late = Delayed(delay_seconds=rules.new_pod_delay_seconds, until=instant_text(due))
-            apart.append((index, PodOutcome.DELAYED, late.reason()))
+            reason = Expendable(priority=shape.priority, cutoff=rules.expendable_below_priority).reason()
+            apart.extend((index, PodOutcome.EXPENDABLE, reason) for index in indices)
+        elif feature := state.modelled(number):
+            reason = NotModelled(feature=feature).reason()
+            apart.extend((index, PodOutcome.NOT_MODELLED, reason) for index in indices)
         else:
-            by_shape[pods.shape[index]].append(index)
+            young, old = _by_age(world, indices, rules.new_pod_delay_seconds, now_seconds)
+            apart.extend(young)
+            if old:
+                by_shape[number] = old
     order = sorted(by_shape, key=lambda shape: (-world.pod_shapes[shape].priority, -_size(world, shape), shape))
     return DemandResult(demands=tuple(Demand(shape=shape, pods=tuple(by_shape[shape])) for shape in order), apart=tuple(apart))
+
+
+def _by_age(
+    world: World, indices: list[int], delay_seconds: int, now_seconds: int
+) -> tuple[list[tuple[int, PodOutcome, Reason]], list[int]]:
+    """Pods that are younger than the delay, with their reason, and the others."""
+    if not delay_seconds:
+        return [], indices
+    young, old = [], []
+    for index in indices:
+        due = world.pods.created_seconds[index] + delay_seconds
+        if due > now_seconds:
+            young.append((index, PodOutcome.DELAYED, Delayed(delay_seconds=delay_seconds, until=instant_text(due)).reason()))
+        else:
+            old.append(index)
+    return young, old
 
 
 def _size(world: World, shape: int) -> int:

@@ -19,6 +19,8 @@ class LimitLedger:
 
     def __init__(self, limits: tuple[Limit, ...]) -> None:
         self._limits = limits
+        # The shape is kept beside the answer so that its id cannot be given to another object.
+        self._known: dict[tuple[str, int], tuple[NodeShape, list[int]]] = {}
         self._used: list[dict[str, int]] = [{name: 0 for name, _ in (*limit.max, *limit.min)} for limit in limits]
 
     def count(self, group: EffectiveGroup | None, shape: NodeShape, nodes: int = 1) -> None:
@@ -56,6 +58,17 @@ class LimitLedger:
         return None
 
     def _over(self, group: EffectiveGroup | None, shape: NodeShape) -> list[int]:
+        """The limits that count such a node. Remembered by group and shape object, since one plan asks a node at a time."""
+        if not self._limits:
+            return []
+        key = (group.name if group is not None else "", id(shape))
+        known = self._known.get(key)
+        if known is None:
+            known = (shape, self._matching(group, shape))
+            self._known[key] = known
+        return known[1]
+
+    def _matching(self, group: EffectiveGroup | None, shape: NodeShape) -> list[int]:
         return [
             index
             for index, limit in enumerate(self._limits)

@@ -52,14 +52,9 @@ def _group_reasons(draft: GroupDraft) -> tuple[Reason, ...]:
 
 def pod_lines(draft: Draft, served: dict[int, Served]) -> tuple[PodLine, ...]:
     """Every pending pod, in World order."""
+    key = draft.world.pods.key
     return tuple(
-        PodLine(
-            pod=draft.world.pods.key(index),
-            outcome=entry.outcome,
-            node=entry.node,
-            group=entry.group,
-            reasons=entry.reasons,
-        )
+        PodLine(pod=key(index), outcome=entry.outcome, node=entry.node, group=entry.group, reasons=entry.reasons)
         for index, entry in sorted(served.items())
     )
 

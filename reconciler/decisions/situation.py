@@ -101,10 +101,11 @@ def _situation(
     for machine in members.machines[position]:
         if machine.node or machine.deleting:
             continue
+        # AWS does not say when an instance was asked for (created_seconds 0): it is waited for.
         age = now_seconds - machine.created_seconds
         if machine.failed:
             failed.append((machine.name, machine.failed))
-        elif age >= group.max_node_provision_time_seconds:
+        elif machine.created_seconds and age >= group.max_node_provision_time_seconds:
             failed.append((machine.name, f"no node within {group.max_node_provision_time_seconds} s"))
     return GroupSituation(
         nodes=nodes,

@@ -75,6 +75,8 @@ class Bindings:
 
     def push(self, shape: int, node: int, count: int) -> None:
         """`count` more pods of a shape on a node; fewer when negative."""
+        if not count:
+            return
         self._reserve(1)
         size = self.size
         self._node[size] = node

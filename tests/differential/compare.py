@@ -60,7 +60,7 @@ def _pairs(snapshot: Object) -> int:
         item["kind"] == "Pod"
         and "nodeName" not in item["spec"]
         and "deletionTimestamp" not in item["metadata"]
-        and item["status"]["phase"] not in ("Succeeded", "Failed")
+        and item["status"].get("phase") not in ("Succeeded", "Failed")
         for item in snapshot["items"]
     )
     return nodes * waiting

@@ -25,6 +25,7 @@ PLUGIN = {
     "unfoldedKeys": "InterPodAffinity",
     "phases": "NodeResourcesFit",
     "declaredFeatures": "NodeDeclaredFeatures",
+    "bare": "NodeResourcesFit",
 }
 
 

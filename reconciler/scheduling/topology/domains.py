@@ -38,6 +38,7 @@ class DomainMap:
         self._counts_node = counts
         self._index: dict[str, int] = {}
         self._of_shape: dict[int, int] = {}
+        self._shared = 0
         self.values: list[str] = []
         self.members: list[list[int]] = []
         self.counting: list[int] = []
@@ -52,8 +53,8 @@ class DomainMap:
 
     @property
     def singular(self) -> bool:
-        """Has no domain more than one node?"""
-        return len(self.values) >= len(self.of) - self.missing.count(1)
+        """Is every node in a domain, and in one of its own?"""
+        return not self._shared and 1 not in self.missing
 
     def sync(self) -> None:
         """Take in nodes that were added to the table."""
@@ -75,6 +76,7 @@ class DomainMap:
                 continue
             self.missing.append(0)
             self.members[domain].append(node)
+            self._shared += len(self.members[domain]) == 2
             if counts:
                 self.counting[domain] += 1
                 if self.counting[domain] == 1:
@@ -87,6 +89,7 @@ class DomainMap:
             domain = self.of[node]
             if domain != NO_DOMAIN:
                 self.members[domain].pop()
+                self._shared -= len(self.members[domain]) == 1
                 if self.counts[node]:
                     self.counting[domain] -= 1
                     if not self.counting[domain]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from random import Random
 
 from tests.differential.generator import (
+    bare,
     claims,
     declared_features,
     disks,
@@ -41,6 +42,7 @@ FEATURES = {
     "unfoldedKeys": unfolded_keys.add,
     "phases": phases.add,
     "declaredFeatures": declared_features.add,
+    "bare": bare.add,
 }
 
 
