@@ -128,7 +128,7 @@ class SchedulingState:
         if nodes is not None and len(nodes) <= _FEW_NODES:
             return self._place_on_few(shape, count, nodes)
         count = min(count, self._filters.most_at_all(shape))
-        order = None if nodes is None else array("i", nodes)
+        order = None if nodes is None else array("i", dict.fromkeys(nodes))
         first: tuple[tuple[int, int], ...] = ()
         if count > 1 and self._filters.starts_group(shape):
             first = self._place_on_many(shape, 1, order)
