@@ -15,6 +15,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "explain": ("explain", "Everything that led to one outcome: a pod, a node, a group, a value."),
     "fit": ("fit", "For each pending pod and node: does it fit, and every scheduler plugin that says no."),
     "drain-report": ("drain_report", "Which nodes could be drained at which threshold, and what keeps the others."),
+    "doctor": ("doctor", "Which build runs, and what is worth mending in a cluster."),
     "run": ("run", "The loop; with --simulate on the embedded cluster."),
     "schema": ("schema", "Print the JSON Schemas, the CRDs or the reference table."),
     "completion": ("completion", "Print the completion script for bash, zsh or fish."),

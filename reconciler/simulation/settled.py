@@ -15,6 +15,7 @@ from reconciler.policy.documents import Budget, NodeGroupPolicy, Pace, PolicySet
 from reconciler.simulation.behaviour import AT_ONCE, NO_DELAY
 from reconciler.simulation.cluster import SimulatedCluster
 from reconciler.simulation.execution import execute
+from reconciler.simulation.one_by_one import one_by_one
 from reconciler.simulation.timers import next_timer_seconds
 from reconciler.simulation.writes import SimulatedWrites
 
@@ -36,7 +37,7 @@ def settled(world: World, policy: PolicySet, memory: Memory, now_seconds: int, p
     drain is still under way without progress, three empty plans end the waiting.
 
     How many nodes may leave or join at the same time says nothing about where it ends when leaving takes no time;
-    such bounds are lifted, except those of zero. `mode: Observe` is ignored: this shows what would come. Groups that
+    such bounds are lifted, except those of zero, and nodes under one disruption budget go in one plan. `mode: Observe` is ignored: this shows what would come. Groups that
     are held stay as they are.
     """
     hasty = msgspec.structs.replace(policy, policy=_unpaced(policy.policy))
@@ -60,7 +61,7 @@ def settled(world: World, policy: PolicySet, memory: Memory, now_seconds: int, p
         if due is None or resting == EMPTY_PLANS or loops == MAX_LOOPS:
             break
         cluster.advance_to(due)
-        current, memory = decide(cluster.world(), hasty, memory, cluster.now_seconds)
+        current, memory = decide(one_by_one(cluster.world()), hasty, memory, cluster.now_seconds)
         loops += 1
     return _filled(plan, cluster, loops)
 

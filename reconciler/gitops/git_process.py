@@ -1,0 +1,181 @@
+"""One git command as a child process that can do nothing but read objects, within bounds of time and output.
+
+The repository's own configuration is read by git and cannot be switched off, so that everything in it that could start a
+program or open a connection is overruled here. SOURCE: git's manual: `git` (environment variables), `git-config`
+(`protocol.allow`, `core.hooksPath`, `core.fsmonitor`), `gitprotocol-v2`; lazy fetches of partial clones use the transports
+that `GIT_ALLOW_PROTOCOL` forbids.
+"""
+
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+TIMEOUT_SECONDS = 30.0
+MAX_OUTPUT_BYTES = 16 << 20
+_MAX_ERROR_BYTES = 64 << 10
+_CHUNK_BYTES = 1 << 16
+
+_OVERRULED = (
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.attributesFile=/dev/null",
+    "core.warnAmbiguousRefs=true",
+    "protocol.allow=never",
+    "safe.bareRepository=explicit",
+    "submodule.recurse=false",
+)
+_ENVIRONMENT = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_PAGER": "cat",
+    "LC_ALL": "C",
+    "LANGUAGE": "C",
+}
+_KEPT = ("PATH", "TMPDIR", "SYSTEMROOT")
+
+
+class GitError(Exception):
+    """git could not be run or did not end well; the text says why, in git's words where it has some."""
+
+
+class GitTimeoutError(GitError):
+    """The command took too long and was ended with everything that it had started."""
+
+
+class GitOutputError(GitError):
+    """The command printed more than is allowed and was ended."""
+
+
+class Printed(msgspec.Struct, frozen=True):
+    """What a command that ended by itself has printed; `code` is its exit code."""
+
+    out: bytes
+    err: str
+    code: int
+
+
+def run_git(
+    git_dir: Path,
+    arguments: Sequence[str],
+    *,
+    given: bytes = b"",
+    executable: str = "git",
+    most_bytes: int = MAX_OUTPUT_BYTES,
+    timeout_seconds: float = TIMEOUT_SECONDS,
+) -> Printed:
+    """Run `git ARGUMENTS` on the repository at `git_dir` with `given` on its standard input.
+
+    The child has no terminal, an environment of its own (nothing is inherited but `PATH` and the place for temporary
+    files) and its own process group, which is killed as a whole when it takes longer than `timeout_seconds` or prints
+    more than `most_bytes`. Raises `GitError` for these, and when git is not there.
+    """
+    command = [executable, "--no-pager", f"--git-dir={git_dir}"]
+    for setting in _OVERRULED:
+        command += ["-c", setting]
+    try:
+        process = subprocess.Popen(  # noqa: S603 - a list of words, the program is git, no word of others is an option
+            [*command, *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd="/",
+            env=_environment(os.environ),
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise GitError(f"git cannot be run: {error.strerror or error}") from None
+    try:
+        out, err = _exchange(process, given, most_bytes, timeout_seconds)
+        code = process.wait(timeout=timeout_seconds)
+    except subprocess.TimeoutExpired:
+        raise GitTimeoutError(f"git {arguments[0]} did not end within {timeout_seconds:g} s") from None
+    finally:
+        _end(process)
+    return Printed(out, err.decode("utf-8", "replace"), code)
+
+
+def _environment(inherited: Mapping[str, str]) -> dict[str, str]:
+    return {name: inherited[name] for name in _KEPT if name in inherited} | {"HOME": "/nonexistent"} | _ENVIRONMENT
+
+
+def _exchange(process: "subprocess.Popen[bytes]", given: bytes, most_bytes: int, timeout_seconds: float) -> tuple[bytes, bytes]:
+    """Feed standard input and drain both outputs at the same time, so that neither side waits for the other."""
+    if process.stdin is None or process.stdout is None or process.stderr is None:
+        raise GitError("git has no pipes")
+    deadline = time.monotonic() + timeout_seconds
+    printed: dict[int, bytearray] = {process.stdout.fileno(): bytearray(), process.stderr.fileno(): bytearray()}
+    bounds = {process.stdout.fileno(): most_bytes, process.stderr.fileno(): _MAX_ERROR_BYTES}
+    left = memoryview(given)
+    with selectors.DefaultSelector() as selector:
+        for stream in (process.stdout, process.stderr):
+            selector.register(stream, selectors.EVENT_READ)
+        os.set_blocking(process.stdin.fileno(), False)
+        selector.register(process.stdin, selectors.EVENT_WRITE)
+        for key, _ in _ready(selector, deadline, timeout_seconds):
+            if key.fileobj is process.stdin:
+                left = _write(process.stdin.fileno(), left)
+                if not left:
+                    selector.unregister(process.stdin)
+                    process.stdin.close()
+                continue
+            chunk = os.read(key.fd, _CHUNK_BYTES)
+            if not chunk:
+                selector.unregister(key.fileobj)
+            elif len(printed[key.fd]) + len(chunk) <= bounds[key.fd]:
+                printed[key.fd] += chunk
+            elif key.fileobj is process.stdout:
+                raise GitOutputError(f"git printed more than {most_bytes} bytes")
+    out, err = (bytes(content) for content in printed.values())
+    return out, err
+
+
+def _ready(
+    selector: selectors.BaseSelector, deadline: float, timeout_seconds: float
+) -> Iterator[tuple[selectors.SelectorKey, int]]:
+    while selector.get_map():
+        left = deadline - time.monotonic()
+        events = selector.select(left) if left > 0 else []
+        if not events:
+            raise GitTimeoutError(f"git did not end within {timeout_seconds:g} s")
+        yield from events
+
+
+def _write(descriptor: int, left: memoryview) -> memoryview:
+    if not left:
+        return left
+    try:
+        return left[os.write(descriptor, left[:_CHUNK_BYTES]) :]
+    except BlockingIOError:
+        return left
+    except BrokenPipeError:
+        return left[:0]
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """Kill what is left of the process group, and close our ends."""
+    if process.poll() is None:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            process.kill()
+        process.wait()
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None and not stream.closed:
+            try:
+                stream.close()
+            except BrokenPipeError:
+                continue

@@ -1,0 +1,102 @@
+"""What stands in a git tree, as `git ls-tree` lists it, and which of it may be read as policy."""
+
+import unicodedata
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from reconciler.gitops.ref_name import path_fault
+from reconciler.policy.tree import SUFFIXES
+from reconciler.policy.yaml_text import MAX_FILE_BYTES
+
+MAX_FILES = 10_000
+MAX_TREE_BYTES = 64 << 20
+
+_TREE, _LINK, _SUBMODULE = "040000", "120000", "160000"
+_FILES = ("100644", "100755", "100664")
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One line of the listing; `size` in bytes, 0 for what has none."""
+
+    mode: str
+    kind: str
+    object_id: str
+    size: int
+    path: str
+
+    @property
+    def is_tree(self) -> bool:
+        """A directory."""
+        return self.mode == _TREE
+
+
+class TreeProblem(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """Why a tree is refused: the path as it stands there (bytes that are no UTF-8 as surrogates), code, sentence, hint."""
+
+    path: str
+    code: str
+    message: str
+    hint: str = ""
+
+
+def parsed_listing(listing: bytes) -> Iterator[Entry]:
+    """The entries of `ls-tree -z -l`. Raises `ValueError` for what has another form."""
+    for line in listing.split(b"\0"):
+        if line:
+            facts, _, path = line.partition(b"\t")
+            mode, kind, object_id, size = facts.decode("ascii").split()
+            yield Entry(mode, kind, object_id, int(size) if size.isdigit() else 0, path.decode("utf-8", "surrogateescape"))
+
+
+def chosen_files(entries: Iterable[Entry]) -> tuple[list[Entry], list[TreeProblem]]:
+    """The policy files among `entries`, and what makes the tree unusable. Hidden ones are not looked at, as in directories.
+
+    Links and submodules are refused whatever their name, since what they point at is not part of the tree.
+    """
+    files: list[Entry] = []
+    problems: list[TreeProblem] = []
+    total = 0
+    for entry in entries:
+        code, message = path_fault(entry.path)
+        if code:
+            problems.append(TreeProblem(path=entry.path, code=code, message=message, hint="rename it"))
+        elif any(part.startswith(".") for part in entry.path.split("/")):
+            continue
+        elif entry.mode == _LINK:
+            hint = "put a copy of the file there"
+            message = "a symbolic link is not followed: a policy tree is plain files"
+            problems.append(TreeProblem(path=entry.path, code="SymbolicLink", message=message, hint=hint))
+        elif entry.mode == _SUBMODULE:
+            message = "a submodule is not fetched: a policy tree is plain files"
+            hint = "put the files into this repository, or preview that one"
+            problems.append(TreeProblem(path=entry.path, code="Submodule", message=message, hint=hint))
+        elif not entry.path.lower().endswith(SUFFIXES):
+            continue
+        elif entry.mode not in _FILES or entry.kind != "blob":
+            problems.append(TreeProblem(path=entry.path, code="NoFile", message=f"mode {entry.mode} is no regular file"))
+        elif entry.size > MAX_FILE_BYTES:
+            message = f"the file has {entry.size} bytes, the limit is {MAX_FILE_BYTES}; it was not read"
+            problems.append(TreeProblem(path=entry.path, code="FileTooLarge", message=message, hint="split it"))
+        else:
+            files.append(entry)
+            total += entry.size
+    if len(files) > MAX_FILES or total > MAX_TREE_BYTES:
+        message = f"{len(files)} policy files of {total} bytes; the limits are {MAX_FILES} and {MAX_TREE_BYTES}"
+        problems.append(TreeProblem(path="", code="TreeTooLarge", message=message, hint="is this a policy directory?"))
+        files = []
+    problems += _collisions(files)
+    return files, sorted(problems)
+
+
+def _collisions(files: Iterable[Entry]) -> Iterator[TreeProblem]:
+    """Names that some file systems take for one: what a directory would hold then depends on who checked it out."""
+    seen: dict[str, str] = {}
+    for entry in files:
+        key = unicodedata.normalize("NFC", entry.path).casefold()
+        other = seen.setdefault(key, entry.path)
+        if other is not entry.path:
+            same = other == entry.path
+            told = "stands twice in the tree" if same else f"differs from {other} in nothing that every file system keeps"
+            message = f"the name {told}"
+            yield TreeProblem(path=entry.path, code="NameCollision", message=message, hint="rename one of them")

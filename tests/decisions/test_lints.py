@@ -1,0 +1,121 @@
+"""What `doctor` finds worth mending; the row of the source document that asks for it is named in each test."""
+
+import msgspec
+
+from reconciler.cluster.pod import VolumeUse
+from reconciler.cluster.target import FieldOwner, OwnerEvidence
+from reconciler.decisions.lints import Finding, findings
+from reconciler.decisions.memory import Memory
+from reconciler.decisions.view import View
+from reconciler.decisions.work import Work
+from reconciler.policy.documents import NodeGroup
+from tests.builders import NOW, ClusterBuilder, node_group, policy
+
+ZONE = "topology.kubernetes.io/zone"
+
+
+def _findings(cluster: ClusterBuilder, *groups: NodeGroup) -> dict[str, Finding]:
+    rules = policy(*(groups or (node_group("general"),)))
+    return {finding.code: finding for finding in findings(View.of(cluster.world(), rules, Memory(), NOW, Work(10_000)))}
+
+
+def _with_zones(*zones: str) -> ClusterBuilder:
+    cluster = ClusterBuilder()
+    cluster.target("general", len(zones))
+    ref = cluster.world().targets[0].ref
+    for number, zone in enumerate(zones):
+        cluster.node(f"n{number}", labels={ZONE: zone})
+        cluster.machine(f"n{number}", ref, node=f"n{number}")
+    return cluster
+
+
+def test_s30_a_node_of_another_shape_is_listed() -> None:
+    """Two nodes of 4 cores and one of 8: the odd one is named with the difference."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=2)
+    cluster.node("odd", "8", labels={"pool": "general"})
+    cluster.machine("odd", cluster.world().targets[0].ref, node="odd")
+    found = _findings(cluster)["NodesDiffer"]
+    assert found.message == "odd differ from the other nodes of the group: cpu 4 and 8"
+
+
+def test_s53_a_taint_of_the_moment_is_no_difference() -> None:
+    """A cordon or a condition taint is not a changed node; nor are zones."""
+    cluster = _with_zones("a", "b")
+    cluster.node("n2", labels={ZONE: "a"}, taints=["node.kubernetes.io/memory-pressure:NoSchedule"])
+    cluster.machine("n2", cluster.world().targets[0].ref, node="n2")
+    assert "NodesDiffer" not in _findings(cluster)
+
+
+def test_s31_pods_without_requests() -> None:
+    """Invisible to every decision."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1)
+    cluster.pods("bare", 2, on="general-1")
+    assert _findings(cluster)["NoRequests"].object == "ReplicaSet shop/bare"
+
+
+def test_s32_workloads_without_a_disruption_budget() -> None:
+    """Two running pods without a budget are named, a covered workload and a single pod are not."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1)
+    cluster.pods("open", 2, cpu="1m", on="general-1")
+    cluster.pods("single", 1, cpu="1m", on="general-1")
+    cluster.pods("covered", 2, cpu="1m", on="general-1")
+    cluster.budget("covered", allowed=1)
+    assert _findings(cluster)["NoDisruptionBudget"].object == "ReplicaSet shop/open"
+
+
+def test_s52_volumes_in_a_group_over_several_zones() -> None:
+    """A claim and two zones in one group; with one zone there is nothing to say."""
+    for zones, expected in ((("a", "b"), True), (("a", "a"), False)):
+        cluster = _with_zones(*zones)
+        cluster.pods("db", 1, cpu="1m", on="n0", shape={"volumes": (VolumeUse(kind="claim", claim="data"),)})
+        assert ("ZonalVolumes" in _findings(cluster)) is expected
+
+
+def test_s57_many_small_groups() -> None:
+    """21 groups of at most two nodes; 20 are not too many."""
+    for count, expected in ((21, True), (20, False)):
+        cluster = ClusterBuilder()
+        names = [f"g{number:02d}" for number in range(count)]
+        for name in names:
+            cluster.group(name, nodes=0)
+        assert ("ManySmallGroups" in _findings(cluster, *(node_group(name, max=2) for name in names))) is expected
+
+
+def test_s62_regional_beside_zonal_groups() -> None:
+    """One group over two zones beside one in each."""
+    cluster = _with_zones("a", "b")
+    for zone in "ab":
+        cluster.group(f"zonal-{zone}", nodes=1, labels={ZONE: zone})
+    groups = (node_group("general"), node_group("zonal-a"), node_group("zonal-b"))
+    assert _findings(cluster, *groups)["RegionalAndZonalGroups"].message.startswith("general span several zones")
+
+
+def test_s65_a_gpu_group_without_accelerator_label() -> None:
+    """With the label there is nothing to say."""
+    for labels, expected in (({}, True), ({"cluster-api/accelerator": "h100"}, False)):
+        cluster = ClusterBuilder()
+        cluster.group("general", nodes=0, labels=labels)
+        facts = cluster.world().targets[0]
+        size = facts.template.capacity
+        assert size is not None
+        with_gpu = size.plus(type(size)(extended=(("nvidia.com/gpu", 2),)))
+        template = msgspec.structs.replace(facts.template, capacity=with_gpu, allocatable=with_gpu)
+        cluster.target("general", 0, template=template)
+        assert ("AcceleratorLabelMissing" in _findings(cluster)) is expected
+
+
+def test_s132_replicas_in_the_topology() -> None:
+    """A topology that declares replicas: the advice is the change that hands them over."""
+    evidence = OwnerEvidence(
+        owners=(FieldOwner(manager="capi-topology", operation="Apply"),),
+        topology_owned=True,
+        topology_deployment="general",
+        topology_replicas=4,
+    )
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1, evidence=evidence)
+    found = _findings(cluster)["TopologyReplicas"]
+    assert found.message == "the Cluster's topology declares replicas 4 for it"

@@ -1,0 +1,143 @@
+"""The compiled and the interpreted build of the hot loops are one source: they must answer alike."""
+
+from array import array
+from types import ModuleType
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reconciler.scheduling import kernels
+from reconciler.scheduling.kernels import loops as interpreted
+
+compiled = pytest.importorskip(
+    "reconciler.scheduling.kernels.compiled_loops", reason="no compiler was there at install time: the loops run interpreted"
+)
+_MANY = settings(max_examples=200, deadline=None)
+
+
+class Board:
+    """Columns of a few nodes and shapes, drawn at random, with an empty stack of cells."""
+
+    def __init__(self, draw: st.DrawFn) -> None:
+        self.width = draw(st.integers(1, 4))
+        self.nodes = draw(st.integers(1, 12))
+        self.shapes = draw(st.integers(1, 4))
+        amounts = st.integers(0, 9)
+        self.requests = array("q", [draw(amounts) for _ in range(self.shapes * self.width)])
+        self.free = array("q", [draw(st.integers(-5, 60)) for _ in range(self.nodes * self.width)])
+        self.node_shape = array("i", [draw(st.integers(0, 2)) for _ in range(self.nodes)])
+        self.allowed = bytearray(draw(st.lists(st.integers(0, 1), min_size=3, max_size=3)))
+        self.blocked = bytearray(draw(st.lists(st.integers(0, 1), min_size=self.nodes, max_size=self.nodes)))
+        order = draw(st.one_of(st.just([]), st.permutations(range(self.nodes))))
+        self.order = array("i", order)
+        self.stop = len(order) or self.nodes
+        self.shape = draw(st.integers(0, self.shapes - 1))
+        self.most_each, self.count = draw(st.sampled_from([1, 2, 1 << 31])), draw(st.integers(0, 40))
+        pods = draw(st.lists(st.tuples(st.integers(-1, self.nodes - 1), st.integers(0, self.shapes - 1)), max_size=20))
+        self.pod_node = array("i", [node for node, _ in pods])
+        self.pod_shape = array("i", [shape for _, shape in pods])
+        self.pod_phase = array("B", [draw(st.integers(0, 4)) for _ in pods])
+        self.seed = draw(st.integers(0, 3))
+
+    def need(self) -> tuple["array[int]", "array[int]"]:
+        """The requested columns of the shape."""
+        row = self.requests[self.shape * self.width : (self.shape + 1) * self.width]
+        columns = [column for column, amount in enumerate(row) if amount]
+        return array("i", columns), array("q", [row[column] for column in columns])
+
+
+boards = st.composite(Board)()
+
+
+def run_all(loops: ModuleType, board: Board) -> object:
+    """Bind what runs, place, look, find cells, and pop half of it; everything that was written."""
+    free, head = array("q", board.free), array("i", [-1] * board.nodes)
+    cells = [array("i", bytes(4 * 64)) for _ in range(4)]
+    found = array("i", bytes(4 * max(1, len(board.pod_node))))
+    running = loops.running_pods(board.pod_node, board.pod_phase, 2, 3, found)
+    size = loops.bind_each(found, running, board.pod_node, board.pod_shape, board.requests, free, board.width, head, *cells, 0)
+    columns, amounts = board.need()
+    placed = loops.first_fit(
+        columns,
+        amounts,
+        free,
+        board.width,
+        board.node_shape,
+        board.allowed,
+        board.blocked,
+        board.order,
+        board.stop,
+        board.most_each,
+        board.count,
+        board.shape,
+        head,
+        *cells,
+        size,
+    )
+    nodes, room = array("i", bytes(4 * board.nodes)), array("i", bytes(4 * board.nodes))
+    roomy = loops.with_room(
+        columns,
+        amounts,
+        free,
+        board.width,
+        board.node_shape,
+        board.allowed,
+        board.blocked,
+        board.order,
+        board.stop,
+        board.most_each,
+        nodes,
+        room,
+    )
+    short = bytearray(board.nodes)
+    loops.short_of(columns, amounts, free, board.width, short)
+    wanted = bytearray(index == board.seed for index in range(board.shapes))
+    mine = array("i", bytes(4 * 64))
+    many = loops.cells_of(wanted, cells[1], placed, mine)
+    written = [list(free), list(head), [list(cell[:placed]) for cell in cells]]
+    loops.pop_cells(placed, size // 2, board.requests, free, board.width, head, *cells)
+    return (running, list(found[:running]), size, placed, roomy, list(nodes), list(room), bytes(short), many, list(mine[:many]),
+            written, list(free), list(head))  # fmt: skip
+
+
+@_MANY
+@given(boards)
+def test_both_builds_write_the_same(board: Board) -> None:
+    """Every loop writes the same numbers compiled and interpreted."""
+    assert run_all(compiled, board) == run_all(interpreted, board)
+
+
+@_MANY
+@given(boards)
+def test_popping_everything_gives_the_room_back(board: Board) -> None:
+    """Room and heads are as before once every cell is off the stack."""
+    free, head = array("q", board.free), array("i", [-1] * board.nodes)
+    cells = [array("i", bytes(4 * 64)) for _ in range(4)]
+    columns, amounts = board.need()
+    for loops in (compiled, interpreted):
+        size = loops.first_fit(
+            columns,
+            amounts,
+            free,
+            board.width,
+            board.node_shape,
+            board.allowed,
+            board.blocked,
+            board.order,
+            board.stop,
+            board.most_each,
+            board.count,
+            board.shape,
+            head,
+            *cells,
+            0,
+        )
+        loops.pop_cells(size, 0, board.requests, free, board.width, head, *cells)
+        assert (free, list(head)) == (board.free, [-1] * board.nodes)
+
+
+def test_the_compiled_build_is_the_one_that_runs() -> None:
+    """Where the extension was built, it is in charge, and says so."""
+    assert kernels.active_build() == "compiled"
+    assert kernels.loops is compiled

@@ -1,0 +1,68 @@
+"""The hot loops without a compiler: hand arithmetic on the source itself."""
+
+from array import array
+
+from reconciler.scheduling.kernels import loops
+
+
+def test_first_fit_fills_each_node_before_the_next() -> None:
+    """Pods of 3 go onto nodes with 10, 2 and 7 free: three, none, two."""
+    free, head = array("q", [10, 2, 7]), array("i", [-1, -1, -1])
+    cells = [array("i", bytes(16)) for _ in range(4)]
+
+    size = loops.first_fit(
+        array("i", [0]),
+        array("q", [3]),
+        free,
+        1,
+        array("i", [0, 0, 0]),
+        bytearray([1]),
+        bytearray(3),
+        array("i"),
+        3,
+        1 << 31,
+        9,
+        0,
+        head,
+        *cells,
+        0,
+    )
+
+    assert size == 2
+    assert list(cells[0][:2]) == [0, 2]
+    assert list(cells[2][:2]) == [3, 2]
+    assert list(free) == [1, 2, 1]
+
+
+def test_an_overcommitted_node_takes_nothing() -> None:
+    """Room below zero is no room, not a large number."""
+    free, head = array("q", [-4]), array("i", [-1])
+    cells = [array("i", bytes(16)) for _ in range(4)]
+
+    size = loops.first_fit(
+        array("i", [0]),
+        array("q", [2]),
+        free,
+        1,
+        array("i", [0]),
+        bytearray([1]),
+        bytearray(1),
+        array("i"),
+        1,
+        1 << 31,
+        5,
+        0,
+        head,
+        *cells,
+        0,
+    )
+
+    assert size == 0
+
+
+def test_pods_that_have_finished_do_not_run() -> None:
+    """Of four pods one has no node and one has succeeded."""
+    found = array("i", bytes(16))
+
+    assert loops.running_pods(array("i", [0, -1, 2, 1]), array("B", [1, 0, 2, 1]), 2, 3, found) == 2
+    assert list(found[:2]) == [0, 3]
