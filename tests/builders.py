@@ -1,13 +1,11 @@
 """Worlds and policies by short calls, for tests.
 
-    cluster = ClusterBuilder()
-    cluster.group("general", nodes=2, cpu="4", memory="16Gi")            # nodes general-1, general-2 with machines
-    cluster.pods("web", 3, cpu="500m", on=["general-1", "general-2", None])
-    cluster.budget("web", min_available="50%")
-    world = cluster.world()
-    rules = policy(node_group("general", min=1, max=5))
-
-Everything is sorted as the World's contract says.
+cluster = ClusterBuilder()
+cluster.group("general", nodes=2, cpu="4", memory="16Gi")            # nodes general-1, general-2 with machines
+cluster.pods("web", 3, cpu="500m", on=["general-1", "general-2", None])
+cluster.budget("web", min_available="50%")
+world = cluster.world()
+rules = policy(node_group("general", min=1, max=5))
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,10 +19,9 @@ from reconciler.cluster.target import FieldOwner, Machine, OwnerEvidence, Target
 from reconciler.cluster.workload import Controller, DisruptionBudget
 from reconciler.cluster.world import DaemonPods, World
 from tests.policies import node_group, policy
-from tests.values import amounts, machine_deployment, selector, taint
+from tests.values import amounts, api_group, machine_deployment, selector, taint
 
 __all__ = ["NOW", "ClusterBuilder", "amounts", "machine_deployment", "node_group", "policy", "selector", "taint"]
-
 NOW = 1_800_000_000
 OUR_MANAGER = "nodegroup-reconciler"
 CAPTURED = (
@@ -51,7 +48,7 @@ class _PodRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ClusterBuilder:
-    """Collects objects, then makes a World of them. `now` is Unix seconds; objects are `age` seconds old unless told."""
+    """Collects objects for a World. `now` is Unix seconds; objects are `age` seconds old unless told."""
 
     def __init__(self, now: int = NOW, age: int = 86_400) -> None:
         self.now = now
@@ -88,7 +85,7 @@ class ClusterBuilder:
             capacity=size,
             allocatable=size,
         )
-        created = self.created if created is None else created
+        created = created or self.created
         node = Node(
             name=name,
             uid=f"uid-{name}",
@@ -144,7 +141,7 @@ class ClusterBuilder:
                 target=target,
                 node=node,
                 provider_id=f"sim:///{node}" if node else "",
-                created_seconds=self.created if created is None else created,
+                created_seconds=created or self.created,
                 failed=failed,
                 phase=phase,
             )
@@ -220,10 +217,9 @@ class ClusterBuilder:
             tolerations=tuple(Toleration(key, "Exists", "", "") for key in sorted(tolerations)),
             priority=priority,
         )
-        group = {"Job": "batch", "ReplicationController": ""}.get(owner or "", "apps")
         pod_traits = PodTraits(
             namespace=namespace,
-            controller=Owner(group, owner, name, f"uid-{namespace}-{name}") if owner else None,
+            controller=Owner(api_group(owner), owner, name, f"uid-{namespace}-{name}") if owner else None,
             daemonset=owner == "DaemonSet",
         )
         if owner and owner != "DaemonSet":
@@ -277,9 +273,8 @@ class ClusterBuilder:
 
     def controller(self, name: str, kind: str = "ReplicaSet", replicas: int | None = 1, *, namespace: str = "shop") -> None:
         """A controller of pods."""
-        group = {"Job": "batch", "ReplicationController": ""}.get(kind, "apps")
         self._controllers[namespace, kind, name] = Controller(
-            api_group=group, kind=kind, namespace=namespace, name=name, uid=f"uid-{namespace}-{name}", replicas=replicas
+            api_group=api_group(kind), kind=kind, namespace=namespace, name=name, uid=f"uid-{namespace}-{name}", replicas=replicas
         )
 
     def budget(

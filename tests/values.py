@@ -34,3 +34,8 @@ def taint(text: str) -> Taint:
     pair, _, effect = text.rpartition(":")
     key, _, value = pair.partition("=")
     return Taint(key, value, effect)
+
+
+def api_group(kind: str) -> str:
+    """The API group of a controller of pods."""
+    return {"Job": "batch", "ReplicationController": ""}.get(kind, "apps")

@@ -37,7 +37,7 @@ def command(cluster_path: Path, output: str) -> int:
         world = load_world(cluster_path)
     if output == "json":
         stream = sys.stdout.buffer
-        for piece in fit_json(fit(world)):
+        for piece in fit_json(fit(world, messages=False)):
             stream.write(piece)
         stream.flush()
     else:

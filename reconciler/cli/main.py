@@ -12,6 +12,7 @@ from reconciler import __version__
 COMMANDS: dict[str, tuple[str, str]] = {
     "validate": ("validate", "Check policy files: every problem with file:line:column, caret and hint."),
     "plan": ("plan", "Show what would be done, and why, for one policy and one cluster."),
+    "preview": ("preview", "What a policy change does: two revisions or directories, one cluster."),
     "explain": ("explain", "Everything that led to one outcome: a pod, a node, a group, a value."),
     "fit": ("fit", "For each pending pod and node: does it fit, and every scheduler plugin that says no."),
     "drain-report": ("drain_report", "Which nodes could be drained at which threshold, and what keeps the others."),

@@ -31,6 +31,12 @@ class PlanInputs(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_inputs(policy_path: Path | None, name: str | None, cluster_path: Path | None, now: str | None) -> PlanInputs:
     """Read everything. Raises `InputError` with what is wrong and what to do; warnings of policies go to stderr."""
+    world, now_seconds = read_world(cluster_path, now)
+    return PlanInputs(world=world, policy=read_policy(policy_path, name, now_seconds), now_seconds=now_seconds)
+
+
+def read_world(cluster_path: Path | None, now: str | None) -> tuple[World, int]:
+    """The World and the instant of the decision in Unix seconds. Raises `InputError`."""
     if cluster_path is None:
         raise InputError(
             "no cluster: --cluster PATH takes a snapshot, a file or directory of what `kubectl get … -o json` prints "
@@ -41,7 +47,7 @@ def read_inputs(policy_path: Path | None, name: str | None, cluster_path: Path |
     now_seconds = world.captured_seconds if asked is None else asked
     if asked is None and not now_seconds:
         raise InputError(f"{cluster_path}: nothing in the snapshot says when it was taken: give --now RFC3339")
-    return PlanInputs(world=world, policy=read_policy(policy_path, name, now_seconds), now_seconds=now_seconds)
+    return world, now_seconds
 
 
 def read_policy(path: Path | None, name: str | None, now_seconds: int) -> PolicySet:

@@ -6,6 +6,7 @@ import click
 _FILES = {
     "policy": "policy.schema.json",
     "plan": "plan.schema.json",
+    "preview": "preview.schema.json",
     "fit": "fit.schema.json",
     "validate": "validate.schema.json",
     "reference": "REFERENCE.md",
@@ -15,10 +16,10 @@ _FILES = {
 @click.command("schema")
 @click.argument("what", type=click.Choice([*_FILES, "crds"]), default="policy", metavar="[WHAT]")
 def command(what: str) -> None:
-    """Print a schema: policy (the default), plan, fit, validate, crds or reference.
+    """Print a schema: policy (the default), plan, preview, fit, validate, crds or reference.
 
-    policy is the JSON Schema of policy documents for editors; plan, fit and validate are those of what the commands print
-    with `-o json`; crds are the custom resource definitions; reference is the table of all keys, as markdown.
+    policy is the JSON Schema of policy documents for editors; plan, preview, fit and validate are those of what the commands
+    print with `-o json`; crds are the custom resource definitions; reference is the table of all keys, as markdown.
 
     \b
     Examples:

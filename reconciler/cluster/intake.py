@@ -5,6 +5,14 @@ from typing import Any
 
 import msgspec
 
+from reconciler.cluster.attachment import (
+    CsiDriver,
+    StorageCapacity,
+    VolumeAttachment,
+    csi_driver,
+    storage_capacity,
+    volume_attachment,
+)
 from reconciler.cluster.document import AUTO_SCALING_GROUP, Document
 from reconciler.cluster.kept import ContradictionError, Kept, Key
 from reconciler.cluster.newest import Newest
@@ -18,7 +26,7 @@ from reconciler.cluster.targets.autoscalinggroup import reference
 from reconciler.cluster.unreadable import SnapshotError, UnreadableError
 from reconciler.cluster.volume import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from reconciler.cluster.volume_rows import claim, csi_node, persistent_volume, storage_class
-from reconciler.cluster.wire import autoscaling_group, clusterapi, meta, node, pod, volume, workload
+from reconciler.cluster.wire import attachment, autoscaling_group, clusterapi, meta, node, pod, volume, workload
 from reconciler.cluster.workload import Controller, DisruptionBudget
 from reconciler.cluster.workload_rows import controller, disruption_budget
 
@@ -48,6 +56,9 @@ class Intake:
         self.claims = Kept[PersistentVolumeClaim]()
         self.classes = Kept[StorageClass]()
         self.csi_nodes = Kept[CsiNode]()
+        self.csi_drivers = Kept[CsiDriver]()
+        self.capacities = Kept[StorageCapacity]()
+        self.attachments = Kept[VolumeAttachment]()
         self.scalables = {kind: Kept[clusterapi.Scalable]() for kind in SCALABLE_KINDS}
         self.machines = Kept[clusterapi.Machine]()
         self.clusters = Kept[clusterapi.Cluster]()
@@ -131,6 +142,15 @@ class Intake:
             ("", "PersistentVolumeClaim"): (_decoder(volume.Claim), _keep(self.claims, claim, namespaced=True)),
             ("storage.k8s.io", "StorageClass"): (_decoder(volume.StorageClass), _keep(self.classes, storage_class)),
             ("storage.k8s.io", "CSINode"): (_decoder(volume.CsiNode), _keep(self.csi_nodes, csi_node)),
+            ("storage.k8s.io", "CSIDriver"): (_decoder(attachment.CsiDriver), _keep(self.csi_drivers, csi_driver)),
+            ("storage.k8s.io", "CSIStorageCapacity"): (
+                _decoder(attachment.StorageCapacity),
+                _keep(self.capacities, storage_capacity, namespaced=True),
+            ),
+            ("storage.k8s.io", "VolumeAttachment"): (
+                _decoder(attachment.VolumeAttachment),
+                _keep(self.attachments, volume_attachment),
+            ),
             (self.capi_group, "Machine"): (_decoder(clusterapi.Machine), _keep(self.machines, namespaced=True)),
             (self.capi_group, "Cluster"): (_decoder(clusterapi.Cluster), _keep(self.clusters, namespaced=True)),
             ("", _INFRASTRUCTURE): (_decoder(clusterapi.InfrastructureTemplate), self._template),

@@ -27,6 +27,7 @@ class PersistentVolume(msgspec.Struct, frozen=True, order=True, kw_only=True):
     handle: str = ""
     phase: str = ""
     deleting: bool = False
+    attributes_class: str = ""
 
 
 class PersistentVolumeClaim(msgspec.Struct, frozen=True, order=True, kw_only=True):
@@ -50,6 +51,7 @@ class PersistentVolumeClaim(msgspec.Struct, frozen=True, order=True, kw_only=Tru
     bind_completed: bool = False
     owner_uid: str = ""
     deleting: bool = False
+    attributes_class: str = ""
 
 
 class StorageClass(msgspec.Struct, frozen=True, order=True, kw_only=True):

@@ -40,6 +40,7 @@ def persistent_volume(item: wire.PersistentVolume) -> PersistentVolume:
         handle=handle,
         phase=item.status.phase if item.status else "",
         deleting=meta.deletion_timestamp is not None,
+        attributes_class=spec.volume_attributes_class_name or "",
     )
 
 
@@ -63,6 +64,7 @@ def claim(item: wire.Claim) -> PersistentVolumeClaim:
         bind_completed=_BIND_COMPLETED in marks,
         owner_uid=owner.uid if owner else "",
         deleting=meta.deletion_timestamp is not None,
+        attributes_class=spec.volume_attributes_class_name or "",
     )
 
 

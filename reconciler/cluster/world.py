@@ -2,6 +2,7 @@
 
 import msgspec
 
+from reconciler.cluster.attachment import CsiDriver, StorageCapacity, VolumeAttachment
 from reconciler.cluster.node import Node, NodeShape
 from reconciler.cluster.pod import PodShape, PodTraits
 from reconciler.cluster.pod_table import PodTable
@@ -28,12 +29,15 @@ class DaemonPods(msgspec.Struct, frozen=True, order=True, kw_only=True):
 
 
 class Storage(msgspec.Struct, frozen=True, kw_only=True):
-    """Volumes as the scheduler sees them: volumes by name, claims by (namespace, name), classes and CSI nodes by name."""
+    """Volumes as the scheduler sees them: volumes by name, claims and capacities by (namespace, name), the rest by name."""
 
     volumes: tuple[PersistentVolume, ...] = ()
     claims: tuple[PersistentVolumeClaim, ...] = ()
     classes: tuple[StorageClass, ...] = ()
     csi_nodes: tuple[CsiNode, ...] = ()
+    csi_drivers: tuple[CsiDriver, ...] = ()
+    capacities: tuple[StorageCapacity, ...] = ()
+    attachments: tuple[VolumeAttachment, ...] = ()
 
 
 class World(msgspec.Struct, frozen=True, kw_only=True):

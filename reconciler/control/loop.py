@@ -129,8 +129,8 @@ class ControlLoop:
             case ActionKind.REMOVE_NODE:
                 return self._port.remove_node(target, action.nodes[0], action.to, bound)
             case ActionKind.REPLACE:
-                # The new nodes first; those that they replace follow as removals once the new ones run.
-                return self._port.resize(target, action.to, bound)
+                # Growing first and draining once the new nodes run needs a memory of its own between the two.
+                return WriteResult(done=False, code=WriteCode.REFUSED, message="replacements are not carried out yet")
 
 
 def _observing(world: World, policy: PolicySet, now_seconds: int) -> frozenset[str] | None:

@@ -32,6 +32,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     reason: RemovalReason | None
     above_max: bool
     moving: dict[int, int]
+    evicted: dict[int, int]
     pods: tuple[int, ...]
     blockers: tuple[Blocker, ...]
 
@@ -42,7 +43,7 @@ def look_at_nodes(draft: Draft, ledger: DisruptionLedger) -> tuple[Candidate, ..
     judge = DrainJudge(world, draft.policy.drain, ledger, draft.now_seconds)
     on_node: dict[int, list[int]] = defaultdict(list)
     for index, node in enumerate(pods.node):
-        if node >= 0 and world.pod_shapes[pods.shape[index]].priority >= draft.cutoff:
+        if node >= 0:
             on_node[node].append(index)
     return tuple(_look_at(draft, judge, ledger, index, on_node.get(index, [])) for index in range(len(world.nodes)))
 
@@ -54,13 +55,20 @@ def _look_at(draft: Draft, judge: DrainJudge, ledger: DisruptionLedger, index: i
     group = draft.groups[where] if where >= 0 else None
     running: Counter[int] = Counter()
     moving: Counter[int] = Counter()
+    evicted: Counter[int] = Counter()
     blockers: list[Blocker] = []
     for pod in on_node:
         finished = pods.finished(pod)
-        if not finished:
+        # A pod below the cut-off needs no other place and fills no node, but evicting it asks its budget like any other.
+        expendable = world.pod_shapes[pods.shape[pod]].priority < draft.cutoff
+        if not finished and not expendable:
             running[pods.shape[pod]] += 1
         verdict = judge.judge(pod)
         if verdict.fate is Fate.STAYS:
+            continue
+        if not finished:
+            evicted[pods.shape[pod]] += 1
+        if expendable:
             continue
         blockers.extend(Blocker(code=code, pod=pods.key(pod), message=message) for code, message in verdict.rules)
         if not finished:
@@ -74,7 +82,7 @@ def _look_at(draft: Draft, judge: DrainJudge, ledger: DisruptionLedger, index: i
             key = next(pods.key(pod) for pod in on_node if pods.shape[pod] == pod_shape)
             message = f"it uses {unmodelled}, which is not modelled, so no other place is known for it"
             blockers.append(Blocker(code="NotModelled", pod=key, message=message))
-    blockers.extend(_budget_blockers(draft, ledger, moving, on_node))
+    blockers.extend(_budget_blockers(draft, ledger, evicted, on_node))
     utilization = utilization_permille(shape, requested)
     state = draft.states[index]
     reason = _reason(draft, group, state, utilization, moving, index)
@@ -92,6 +100,7 @@ def _look_at(draft: Draft, judge: DrainJudge, ledger: DisruptionLedger, index: i
         reason=reason,
         above_max=above_max,
         moving=dict(moving),
+        evicted=dict(evicted),
         pods=tuple(on_node),
         blockers=(*own, *sorted(blockers)),
     )
@@ -100,6 +109,14 @@ def _look_at(draft: Draft, judge: DrainJudge, ledger: DisruptionLedger, index: i
 def _budget_blockers(draft: Draft, ledger: DisruptionLedger, moving: Counter[int], on_node: list[int]) -> list[Blocker]:
     found = []
     pods = draft.world.pods
+    for shape in moving:
+        over = ledger.budgets_of(shape)
+        if len(over) > 1:
+            # Measured on kube-apiserver 1.36: the eviction of such a pod is answered with an error, whatever is left.
+            key = next(pods.key(i) for i in on_node if pods.shape[i] == shape)
+            names = ", ".join(ledger.budgets[index].name for index in over)
+            message = f"several PodDisruptionBudgets cover it ({names}), which the eviction API refuses"
+            found.append(Blocker(code="SeveralPdbs", pod=key, message=message))
     for index in ledger.short(moving):
         budget = ledger.budgets[index]
         needed = sum(count for shape, count in moving.items() if index in ledger.budgets_of(shape))

@@ -32,9 +32,16 @@ class DisruptionLedger:
         self._world = world
         self.budgets: tuple[DisruptionBudget, ...] = world.budgets
         self.left = [budget.disruptions_allowed if budget.observed else 0 for budget in world.budgets]
+        # Budgets by namespace and by one label that they ask for, so that a pod meets only those that could take it.
+        self._by_label: dict[tuple[str, str, str], list[int]] = {}
         self._by_namespace: dict[str, list[int]] = {}
         for index, budget in enumerate(world.budgets):
-            self._by_namespace.setdefault(budget.namespace, []).append(index)
+            wanted = next((r for r in budget.selector.requirements if r.operator == "In"), None) if budget.selector else None
+            if wanted is None:
+                self._by_namespace.setdefault(budget.namespace, []).append(index)
+            else:
+                for value in wanted.values:
+                    self._by_label.setdefault((budget.namespace, wanted.key, value), []).append(index)
         self._of_shape: dict[int, tuple[int, ...]] = {}
 
     def budgets_of(self, shape: int) -> tuple[int, ...]:
@@ -43,11 +50,10 @@ class DisruptionLedger:
         if found is None:
             pod = self._world.pod_shapes[shape]
             labels = dict(pod.labels)
-            found = tuple(
-                index
-                for index in self._by_namespace.get(pod.namespace, ())
-                if label_selector_matches(self.budgets[index].selector, labels)
-            )
+            near = [*self._by_namespace.get(pod.namespace, ())]
+            for key, value in pod.labels:
+                near.extend(self._by_label.get((pod.namespace, key, value), ()))
+            found = tuple(sorted(index for index in near if label_selector_matches(self.budgets[index].selector, labels)))
             self._of_shape[shape] = found
         return found
 

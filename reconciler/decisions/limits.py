@@ -48,6 +48,15 @@ class LimitLedger:
                     )
         return most, refusal
 
+    def left(self, group: EffectiveGroup, shape: NodeShape) -> dict[tuple[int, str], tuple[int, int]]:
+        """By limit (its index) and resource: what the limit leaves now, and what one more node of the group takes of it."""
+        return {
+            (index, name): (highest - self._used[index][name], one)
+            for index in self._over(group, shape)
+            for name, highest in self._limits[index].max
+            if (one := _amount(shape.capacity, name)) > 0
+        }
+
     def below_min(self, group: EffectiveGroup, shape: NodeShape) -> tuple[Limit, str] | None:
         """The limit (with the resource) whose minimum the removal of one such node would pass, or None."""
         for index in self._over(group, shape):

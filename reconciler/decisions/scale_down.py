@@ -75,7 +75,7 @@ class Removals:
         reason = RemovalReason.ABOVE_MAX if self._excess(group) > 0 else candidate.reason
         blocker = self._bounds(candidate, group, reason, waited_for)
         if blocker is None and reason is not None:
-            blocker = self._move_pods(candidate)
+            blocker = self._keep_headroom(candidate, reason) or self._move_pods(candidate)
         if blocker is not None or reason is None:
             return Judged(candidate=candidate, safe=False, blockers=(blocker,) if blocker else ())
         return self._when(candidate, group, reason)
@@ -107,10 +107,21 @@ class Removals:
             return Blocker(code="LimitMin", message=f"limit {limit.name} keeps a minimum of {resource}")
         return None
 
+    def _keep_headroom(self, candidate: Candidate, reason: RemovalReason) -> Blocker | None:
+        """kube-scheduler knows no headroom and prefers empty nodes: pods that fit there may go there, and the headroom
+        would be bought again."""
+        if reason is not RemovalReason.UNDERUTILIZED:
+            return None
+        for node in sorted(self._draft.protected):
+            if node != candidate.index and any(self._draft.state.fits(shape, node) for shape in candidate.moving):
+                name = self._draft.state.name(node)
+                return Blocker(code="Headroom", message=f"its pods could take the room of {name}, which headroom keeps free")
+        return None
+
     def _move_pods(self, candidate: Candidate) -> Blocker | None:
         """Find a place for every pod, all together; the places stay taken when all are found."""
         draft, state, moving = self._draft, self._draft.state, candidate.moving
-        short = self._ledger.short(moving)
+        short = self._ledger.short(candidate.evicted)
         if short:
             budget = self._ledger.budgets[short[0]]
             message = f"PodDisruptionBudget {budget.namespace}/{budget.name} is used up by nodes that leave before it"
@@ -134,7 +145,7 @@ class Removals:
                 return Blocker(
                     code="NoPlaceToMove", pod=_pod_of(draft.world, candidate, shape), message=self._no_place(shape, count)
                 )
-        self._ledger.take(moving)
+        self._ledger.take(candidate.evicted)
         self._receivers |= receivers
         return None
 

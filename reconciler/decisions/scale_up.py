@@ -1,9 +1,13 @@
 """Pods that no node can take -> new nodes: tiers in order, inside a tier the expander's choice, several groups a plan."""
 
+from collections import Counter
+
 import msgspec
 
 from reconciler.cluster.resources import Resources
 from reconciler.decisions.balancing import next_group, siblings
+from reconciler.decisions.cost.growth import GrownNode, Growth
+from reconciler.decisions.cost.rearrange import LEAST_COST, Rearranged, rearrange
 from reconciler.decisions.demand import Demand
 from reconciler.decisions.domains import open_domains
 from reconciler.decisions.draft import Draft, GroupDraft
@@ -21,6 +25,7 @@ from reconciler.decisions.reasons.pods import (
 )
 from reconciler.plan.plan import PodOutcome
 from reconciler.plan.reason import Reason
+from reconciler.policy.documents import Expander
 
 
 class Served(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,15 +104,74 @@ def grow_for(draft: Draft, queue: Queue) -> None:
     for rank in ranks:
         tier = [group for group in draft.groups if group.group.tier_rank == rank and draft.growth_stop(group) is None]
         open_domains(draft, tier, [shape for shape, _ in queue.waiting()])
-        while queue.waiting():
-            options = [option for group in tier if (option := _option(draft, group, queue)) is not None]
-            if not options or draft.work.exhausted:
-                break
-            _commit(draft, queue, choose(options, draft.policy.expanders))
-            _fill_freed(draft, queue)
+        growth = Growth(draft)
+        before = len(queue.served), [len(group.reasons) for group in draft.groups]
+        _grow_tier(draft, queue, tier, growth)
+        if draft.policy.expanders[:1] == (Expander.LEAST_COST,) and not draft.work.exhausted:
+            found = rearrange(draft, tier, growth)
+            if found is not None:
+                _serve_again(draft, queue, found, *before)
+                _grow_tier(draft, queue, tier, growth)
 
 
-def _fill_freed(draft: Draft, queue: Queue) -> None:
+def _grow_tier(draft: Draft, queue: Queue, tier: list[GroupDraft], growth: Growth) -> None:
+    while queue.waiting():
+        options = [option for group in tier if (option := _option(draft, group, queue)) is not None]
+        if not options or draft.work.exhausted:
+            break
+        _commit(draft, queue, choose(options, draft.policy.expanders))
+        _fill_freed(draft, queue, growth)
+
+
+def _serve_again(draft: Draft, queue: Queue, found: Rearranged, served_before: int, reasons_before: list[int]) -> None:
+    """Pods of this tier whose nodes were bought again get the new ones, and the groups the new reasons."""
+    names = [group.group.name for group in draft.groups]
+    if found.bought is None:
+        for position in {node.position for node in found.stay}:
+            draft.groups[position].reasons.append(found.because.reason())
+        return
+    staying = Counter[tuple[int, str | None]]()
+    for node in found.stay:
+        staying.update({(shape, names[node.position]): many for shape, many in node.load})
+    moving: dict[int, list[int]] = {}
+    left: set[str | None] = set()
+    for pod in list(queue.served)[served_before:]:
+        entry, shape = queue.served[pod], draft.world.pods.shape[pod]
+        if entry.outcome is not PodOutcome.TRIGGERS_SCALE_UP:
+            continue
+        if staying[shape, entry.group] > 0:
+            staying[shape, entry.group] -= 1
+        else:
+            moving.setdefault(shape, []).append(pod)
+            left.add(entry.group)
+    for group, count in zip(draft.groups, reasons_before, strict=True):
+        if group.group.name in left:
+            del group.reasons[count:]
+            _tell_growth(group, [node for node in found.stay if node.position == group.position], "", ())
+    for position in sorted({node.position for node in found.bought}):
+        group = draft.groups[position]
+        mine = [node for node in found.bought if node.position == position]
+        served = _served_by_new(group, LEAST_COST)
+        for node in mine:
+            for shape, many in node.load:
+                queue.served.update(dict.fromkeys(moving[shape][:many], served))
+                del moving[shape][:many]
+        _tell_growth(group, mine, LEAST_COST, found.compared)
+        group.reasons.append(found.because.reason())
+
+
+def _tell_growth(group: GroupDraft, nodes: list[GrownNode], expander: str, compared: tuple[str, ...]) -> None:
+    if nodes:
+        pods = sum(many for node in nodes for _, many in node.load)
+        group.reasons.append(PendingPods(pods=pods, nodes=len(nodes), expander=expander, compared=compared).reason())
+
+
+def _served_by_new(group: GroupDraft, expander: str) -> Served:
+    reason = NewNode(group=group.group.name, tier=group.group.tier, expander=expander).reason()
+    return Served(outcome=PodOutcome.TRIGGERS_SCALE_UP, group=group.group.name, reasons=(reason,))
+
+
+def _fill_freed(draft: Draft, queue: Queue, growth: Growth) -> None:
     """Pods under a spread or affinity constraint may have got room by the last choice: a pod more in one zone frees a
     place in the others."""
     owner = {node: group for group in draft.groups for node in group.new_nodes}
@@ -116,13 +180,13 @@ def _fill_freed(draft: Draft, queue: Queue) -> None:
         if not (pod.spread or pod.affinity) or not draft.work.spend(draft.state.node_count):
             continue
         for node, placed in draft.state.place(shape, count):
+            growth.note(shape, node, placed)
             group = owner.get(node)
             if group is None:
                 name = draft.state.name(node)
                 served = Served(outcome=PodOutcome.FITS_EXISTING, node=name, reasons=(RoomOnNode(node=name).reason(),))
             else:
-                reason = NewNode(group=group.group.name, tier=group.group.tier, expander="").reason()
-                served = Served(outcome=PodOutcome.TRIGGERS_SCALE_UP, group=group.group.name, reasons=(reason,))
+                served = _served_by_new(group, "")
             queue.take(shape, placed, served)
 
 
@@ -183,8 +247,7 @@ def _commit(draft: Draft, queue: Queue, choice: Choice) -> None:
     shares: dict[int, list[int]] = {}
     for load in loads:
         taker = _grow_by_one(draft, group, next_group(draft, group, together), load)
-        reason = NewNode(group=taker.group.name, tier=taker.group.tier, expander=choice.expander).reason()
-        served = Served(outcome=PodOutcome.TRIGGERS_SCALE_UP, group=taker.group.name, reasons=(reason,))
+        served = _served_by_new(taker, choice.expander)
         share = shares.setdefault(taker.position, [0, 0])
         share[0] += 1
         for shape, many in load:

@@ -14,6 +14,7 @@ from reconciler.rendering.plain import listed
 from reconciler.rendering.wording import GROWS, HELD, SHRINKS, action_words, count, outcome_words, owner_words, state_words
 
 _NAMES_SHOWN = 3
+_FIRST = ("Policy", "Groups", "Cost")
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -44,6 +45,12 @@ def difference_sections(changes: Sequence[PolicyChange], comparison: PlanCompari
     return tuple(section for section in found if section.differences)
 
 
+def with_further(sections: Sequence[Section], further: Sequence[Section]) -> tuple[Section, ...]:
+    """Sections with others put in before the actions: what a reviewer asks for right after groups and cost."""
+    first = tuple(section for section in sections if section.heading in _FIRST)
+    return (*first, *further, *(section for section in sections if section.heading not in _FIRST))
+
+
 def _policy(change: PolicyChange) -> Difference:
     whole = not change.path
     mark = GROWS if whole and change.before is None else SHRINKS if whole and change.after is None else HELD
@@ -63,7 +70,6 @@ def _group(pair: Pair[GroupLine]) -> Difference:
             ("now", str(old.current), str(new.current)),
             ("desired", str(old.desired), str(new.desired)),
             ("settled", _number(old.settled), _number(new.settled)),
-            ("would go to", _number(old.wanted), _number(new.wanted)),
             ("range", f"{old.min}..{old.max}", f"{new.min}..{new.max}"),
             ("tier", old.tier or "none", new.tier or "none"),
             ("owner", owner_words(old), owner_words(new)),
@@ -73,7 +79,11 @@ def _group(pair: Pair[GroupLine]) -> Difference:
         )
         if before != after
     ]
-    told = ", ".join(f"{name} {before} -> {after}" for name, before, after in facts) or "for other reasons than before"
+    parts = [f"{name} {before} -> {after}" for name, before, after in facts]
+    if new.wanted is not None and new.wanted != old.wanted:
+        # What a group would do is known of held ones only.
+        parts.append(f"would go to {new.wanted}" + ("" if old.wanted is None else f" (before: {old.wanted})"))
+    told = ", ".join(parts) or "for other reasons than before"
     rest_before = old.desired if old.settled is None else old.settled
     rest_after = new.desired if new.settled is None else new.settled
     mark = GROWS if rest_after > rest_before else SHRINKS if rest_after < rest_before else HELD

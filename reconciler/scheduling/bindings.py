@@ -73,6 +73,10 @@ class Bindings:
         """Tell the watcher of every change of a shape from now on."""
         self._watchers.setdefault(shape, []).append(watcher)
 
+    def watched(self, shape: int) -> bool:
+        """Does anything keep count of the pods of a shape?"""
+        return shape in self._watchers
+
     def push(self, shape: int, node: int, count: int) -> None:
         """`count` more pods of a shape on a node; fewer when negative."""
         if not count:

@@ -136,7 +136,9 @@ class Filters:
         return (*(rule for rule in rules.spread if rule.adds), *only_one)
 
     def starts_group(self, shape: int) -> bool:
-        """Must the first pod go anywhere before the others can join it?"""
+        """Does the first pod decide where the others can go: to be near it, or to share its volume?"""
+        if self._shapes.shapes[shape].volumes and self._volumes.waits(shape):
+            return True
         affinity = self._topology.of(shape).affinity
         return bool(affinity.near) and affinity.starts and affinity.first_of_group
 
@@ -145,12 +147,13 @@ class Filters:
         return not self._topology.of(shape).empty
 
     def skipped(self, shape: int) -> frozenset[str]:
-        """Plugins that have nothing to do for the shape as pods are now, and therefore do not look at nodes at all.
+        """Plugins that would not look at pods which are promised to a node.
 
         Source: PreFilter of InterPodAffinity (no term of its own, and none of others that selects it) and of
-        VolumeRestrictions (no in-tree disk, and no claim for one pod that is in use) answer Skip.
+        VolumeRestrictions (no in-tree disk, and no claim for one pod that is in use) answer Skip, so that their Filter is
+        not run at all; VolumeBinding does not look at other pods.
         """
-        found = set()
+        found = {"VolumeBinding"}
         value = self._shapes.shapes[shape]
         kept_away = self._topology.of(shape).affinity.kept_away
         if not value.affinity and not value.anti_affinity and not any(counter.total for counter in kept_away):
@@ -171,6 +174,10 @@ class Filters:
             if constraint.selector is not None and not constraint.selector.requirements and rule.is_crowded(node, many):
                 return Rejection("PodTopologySpread", f"{many} pods are promised to the node; maxSkew {rule.max_skew}")
         return None
+
+    def follow(self) -> None:
+        """Shapes were appended to the table."""
+        self._volumes.follow()
 
     def drop_to(self, count: int) -> None:
         """Nodes from index `count` on are gone."""

@@ -9,6 +9,7 @@ from reconciler.scheduling.state import SchedulingState
 from reconciler.scheduling.verdict import Rejection
 
 DEFAULT_SCHEDULER = "default-scheduler"
+_KEPT_ANSWERS = 16
 
 
 class NodeFit(msgspec.Struct, frozen=True):
@@ -25,26 +26,73 @@ class PodFit(msgspec.Struct, frozen=True):
     nodes: tuple[NodeFit, ...]
 
 
-def fit(world: World) -> Iterator[PodFit]:
+def fit(world: World, *, messages: bool = True) -> Iterator[PodFit]:
     """Every pod without a node that is neither terminating nor finished, by (namespace, name).
 
     Nominated pods count as kube-scheduler counts them (framework `RunFilterPluginsWithNominatedPods`): a node must
-    take the pod both as it is and with the pods of equal or higher priority that are promised to it.
+    take the pod both as it is and with the pods of equal or higher priority that are promised to it. Without `messages`
+    rejections name their plugin only, which takes a fraction of the time.
     """
-    state = SchedulingState(world)
-    nominated = _nominated(world)
-    answers: dict[tuple[int, int], tuple[NodeFit, ...]] = {}
+    asked = _Question(world, messages=messages)
     pods = world.pods
     for pod in range(len(pods)):
         if pods.node[pod] >= 0 or pod in pods.unknown_node or pods.deletion_seconds[pod] or pods.finished(pod):
             continue
-        shape = pods.shape[pod]
+        yield PodFit(pods.key(pod), asked.nodes(pod))
+
+
+class _Question:
+    """Answers by pod shape; pods that follow each other are mostly alike, so that a few answers are kept, not all."""
+
+    def __init__(self, world: World, *, messages: bool) -> None:
+        self._world = world
+        self._messages = messages
+        self._state = SchedulingState(world)
+        self._nominated = _nominated(world)
+        self._promised = {pod for pods in self._nominated.values() for pod in pods}
+        self._answers: dict[tuple[int, int], tuple[NodeFit, ...]] = {}
+        self._bare: dict[tuple[str, ...], tuple[Rejection, ...]] = {}
+
+    def nodes(self, pod: int) -> tuple[NodeFit, ...]:
+        shape = self._world.pods.shape[pod]
         # A pod's own nomination does not count against it, so that a nominated pod has an answer of its own.
-        own = pod if any(pod in promised for promised in nominated.values()) else -1
-        found = answers.get((shape, own))
+        key = (shape, pod if pod in self._promised else -1)
+        found = self._answers.get(key)
         if found is None:
-            found = answers[shape, own] = _nodes(state, world, shape, own, nominated)
-        yield PodFit(pods.key(pod), found)
+            if len(self._answers) == _KEPT_ANSWERS:
+                del self._answers[next(iter(self._answers))]
+            found = self._answers[key] = tuple(
+                NodeFit(self._state.name(node), self._with_promised(said, shape, key[1], node))
+                for node, said in enumerate(self._as_it_stands(shape))
+            )
+        return found
+
+    def _as_it_stands(self, shape: int) -> Iterator[tuple[Rejection, ...]]:
+        state = self._state
+        if self._messages:
+            yield from (state.verdict(shape, node) for node in range(state.node_count))
+            return
+        for names in state.rejecting_plugins(shape):
+            if names not in self._bare:
+                self._bare[names] = tuple(Rejection(name, "") for name in names)
+            yield self._bare[names]
+
+    def _with_promised(self, said: tuple[Rejection, ...], shape: int, own: int, node: int) -> tuple[Rejection, ...]:
+        shapes, column = self._world.pod_shapes, self._world.pods.shape
+        promised = [
+            column[pod]
+            for pod in self._nominated.get(node, ())
+            if pod != own and shapes[column[pod]].priority >= shapes[shape].priority
+        ]
+        if not promised:
+            return said
+        known = {rejection.plugin for rejection in said}
+        more = [
+            Rejection(rejection.plugin, f"{rejection.message} (with the pods promised to the node)")
+            for rejection in self._state.verdict_with(shape, node, promised)
+            if rejection.plugin not in known
+        ]
+        return tuple(sorted((*said, *more)))
 
 
 def _nominated(world: World) -> dict[int, list[int]]:
@@ -57,21 +105,3 @@ def _nominated(world: World) -> dict[int, list[int]]:
         if world.pod_shapes[pods.shape[pod]].scheduler_name == DEFAULT_SCHEDULER:
             found.setdefault(node, []).append(pod)
     return found
-
-
-def _nodes(state: SchedulingState, world: World, shape: int, own: int, nominated: dict[int, list[int]]) -> tuple[NodeFit, ...]:
-    priority = world.pod_shapes[shape].priority
-    answers = []
-    for node in range(state.node_count):
-        said = {rejection.plugin: rejection for rejection in state.verdict(shape, node)}
-        promised = [
-            pod for pod in nominated.get(node, ()) if pod != own and world.pod_shapes[world.pods.shape[pod]].priority >= priority
-        ]
-        if promised:
-            shapes = [world.pods.shape[pod] for pod in promised]
-            for rejection in state.verdict_with(shape, node, shapes):
-                said.setdefault(
-                    rejection.plugin, Rejection(rejection.plugin, f"{rejection.message} (with the pods promised to the node)")
-                )
-        answers.append(NodeFit(state.name(node), tuple(sorted(said.values()))))
-    return tuple(answers)

@@ -65,7 +65,9 @@ class SchedulingState:
         if self._nodes.columns.learn(shape.requests):
             self._nodes.widen(width)
             self._shapes.widen(width)
-        return self._shapes.append(shape)
+        index = self._shapes.append(shape)
+        self._filters.follow()
+        return index
 
     def add_node(self, name: str, shape: NodeShape, pods: Sequence[int] = ()) -> int:
         """A node that is not there yet (upcoming, or a new one of a group) with its daemonset pods, by pod shape, bound
@@ -88,6 +90,13 @@ class SchedulingState:
     def modelled(self, shape: int) -> str:
         """Empty when verdicts for this shape are exact; else what is not modelled, as a phrase (`DynamicResources`)."""
         return self._filters.modelled(shape)
+
+    def node_local(self, shape: int) -> bool:
+        """Does where pods of this shape go concern nothing but the node that they go to: no spread or affinity of their own or
+        of any other shape asked about so far, no host name, no host port, no volume?"""
+        value = self._shapes.shapes[shape]
+        bound_to = value.host_ports or value.volumes or value.host_name_bound or self.modelled(shape)
+        return not (bound_to or self._filters.has_rules(shape) or self._bindings.watched(shape))
 
     def fits(self, shape: int, node: int) -> bool:
         """Would one more pod of this shape run on this node? False on closed nodes and for shapes not modelled."""

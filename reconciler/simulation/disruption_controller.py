@@ -23,6 +23,7 @@ class DisruptionController:
     def __init__(self, objects: ClusterObjects) -> None:
         self._objects = objects
         self._of_shape: dict[int, tuple[BudgetKey, ...]] = {}
+        self._by_label: dict[tuple[str, str, str], list[BudgetKey]] = {}
         self._members: dict[BudgetKey, dict[PodObject, None]] = {}
         self._dirty: dict[BudgetKey, None] = {}
         self.index()
@@ -30,33 +31,38 @@ class DisruptionController:
     def index(self) -> None:
         """Read all budgets anew (one was added, changed or removed)."""
         self._of_shape.clear()
+        self._by_label.clear()
+        for key, budget in self._objects.budgets.items():
+            self._by_label.setdefault((key[0], *_telling_label(budget)), []).append(key)
         self._members = {key: {} for key in self._objects.budgets}
         for pod in self._objects.pods.values():
-            for key in self.budgets_of(pod):
+            for key in self.budgets_of(pod.shape):
                 self._members[key][pod] = None
 
-    def budgets_of(self, pod: PodObject) -> tuple[BudgetKey, ...]:
-        """The budgets whose selector takes the pod."""
-        found = self._of_shape.get(pod.shape)
+    def budgets_of(self, shape: int) -> tuple[BudgetKey, ...]:
+        """The budgets whose selector takes pods of a shape."""
+        found = self._of_shape.get(shape)
         if found is None:
-            shape = self._objects.pod_shapes[pod.shape]
-            labels = dict(shape.labels)
-            found = self._of_shape[pod.shape] = tuple(
-                key
-                for key, budget in self._objects.budgets.items()
-                if key[0] == shape.namespace and label_selector_matches(budget.selector, labels)
+            pod = self._objects.pod_shapes[shape]
+            labels = dict(pod.labels)
+            # Most selectors ask for one value of one label: only those that could match are asked.
+            asked = [*self._by_label.get((pod.namespace, "", ""), ())]
+            for label in pod.labels:
+                asked.extend(self._by_label.get((pod.namespace, *label), ()))
+            found = self._of_shape[shape] = tuple(
+                sorted(key for key in asked if label_selector_matches(self._objects.budgets[key].selector, labels))
             )
         return found
 
     def changed(self, pod: PodObject) -> None:
         """A pod was made, became ready or unready, or began to terminate."""
-        for key in self.budgets_of(pod):
+        for key in self.budgets_of(pod.shape):
             self._members[key][pod] = None
             self._dirty[key] = None
 
     def removed(self, pod: PodObject) -> None:
         """A pod is gone."""
-        for key in self.budgets_of(pod):
+        for key in self.budgets_of(pod.shape):
             self._members[key].pop(pod, None)
             self._dirty[key] = None
 
@@ -84,7 +90,7 @@ class DisruptionController:
         """Why an eviction is refused now; empty when it is granted."""
         if pod.phase is PodPhase.PENDING or pod.finished or pod.deletion:
             return ""
-        keys = self.budgets_of(pod)
+        keys = self.budgets_of(pod.shape)
         if len(keys) > 1:
             names = ", ".join(name for _, name in keys)
             return f"{pod.key} is under more than one PodDisruptionBudget ({names}), which the eviction API does not support"
@@ -142,6 +148,15 @@ class DisruptionController:
             elif pod.active:
                 replicas[key] = replicas.get(key, 0) + 1
         return sum(replicas.values())
+
+
+def _telling_label(budget: DisruptionBudget) -> tuple[str, str]:
+    """A label and value that every pod of the budget carries; two empty texts when there is none."""
+    requirements = budget.selector.requirements if budget.selector is not None else ()
+    for requirement in requirements:
+        if requirement.operator == "In" and len(requirement.values) == 1:
+            return requirement.key, requirement.values[0]
+    return "", ""
 
 
 def amount_of(text: str, total: int) -> int:

@@ -226,13 +226,6 @@ class Machines:
                 del self._objects.machines[victim]
                 self._objects.touch()
 
-    def mark(self, node: NodeObject) -> None:
-        """Annotate the machine of a node, so that it is the one that goes when replicas fall."""
-        key = self._key_of.get(node.name)
-        if key is not None:
-            self._objects.machines[key] = msgspec.structs.replace(self._objects.machines[key], delete_marked=True)
-            self._objects.touch()
-
     def delete(self, node: NodeObject) -> None:
         """Delete the machine of a node: the node is drained, then both are gone."""
         key = self._key_of.get(node.name)

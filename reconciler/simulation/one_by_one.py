@@ -4,44 +4,49 @@ from collections import Counter
 
 import msgspec
 
+from reconciler.cluster.node import Node
 from reconciler.cluster.world import World
 from reconciler.decisions.candidates import SCALE_DOWN_DISABLED
-from reconciler.decisions.disruption import DisruptionLedger
+from reconciler.simulation.disruption_controller import BudgetKey, DisruptionController
 
 _ANY_NUMBER = 1_000_000
 
 
-def one_by_one(world: World) -> World:
+def one_by_one(world: World, disruption: DisruptionController) -> World:
     """Disruption budgets that allow anything allow any number, but not for one node.
 
     A budget that lets one pod go at a time lets ten nodes go one after the other, since evicted pods come back healthy
     in between; judged all at once they would take ten plans. A node that alone needs more evictions than a budget
     allows can never be drained; it is kept by the annotation that disables its removal, so that this stays so.
+    `disruption` knows which budgets take which shapes of this World.
     """
-    ledger = DisruptionLedger(world)
-    allowed = ledger.left
-    if not any(allowed):
+    allowed = {
+        (budget.namespace, budget.name): budget.disruptions_allowed
+        for budget in world.budgets
+        if budget.observed and budget.disruptions_allowed
+    }
+    if not allowed:
         return world
-    needed: Counter[tuple[int, int]] = Counter()
+    needed: Counter[tuple[int, BudgetKey]] = Counter()
     pods = world.pods
     stays = [traits.daemonset or traits.mirror for traits in world.pod_traits]
     for index, node in enumerate(pods.node):
         if node >= 0 and not stays[pods.traits[index]] and not pods.finished(index):
-            for budget in ledger.budgets_of(pods.shape[index]):
+            for budget in disruption.budgets_of(pods.shape[index]):
                 needed[node, budget] += 1
-    kept = {node for (node, budget), count in needed.items() if count > allowed[budget]}
+    kept = {node for (node, budget), count in needed.items() if count > allowed.get(budget, 0)}
     return msgspec.structs.replace(
         world,
         budgets=tuple(
-            msgspec.structs.replace(budget, disruptions_allowed=_ANY_NUMBER) if left else budget
-            for budget, left in zip(world.budgets, allowed, strict=True)
+            msgspec.structs.replace(budget, disruptions_allowed=_ANY_NUMBER)
+            if (budget.namespace, budget.name) in allowed
+            else budget
+            for budget in world.budgets
         ),
-        nodes=tuple(
-            msgspec.structs.replace(
-                node, annotations=tuple(sorted({**dict(node.annotations), SCALE_DOWN_DISABLED: "true"}.items()))
-            )
-            if index in kept
-            else node
-            for index, node in enumerate(world.nodes)
-        ),
+        nodes=tuple(_kept(node) if index in kept else node for index, node in enumerate(world.nodes)),
     )
+
+
+def _kept(node: Node) -> Node:
+    annotations = {**dict(node.annotations), SCALE_DOWN_DISABLED: "true"}
+    return msgspec.structs.replace(node, annotations=tuple(sorted(annotations.items())))

@@ -10,11 +10,13 @@ from reconciler.decisions.decide import decide, settle
 from reconciler.decisions.effective import effective_groups
 from reconciler.decisions.memory import Memory
 from reconciler.plan.digest import with_digest
+from reconciler.plan.impact import Impact, evicted_now
 from reconciler.plan.plan import GroupLine, Plan
 from reconciler.policy.documents import Budget, NodeGroupPolicy, Pace, PolicySet
 from reconciler.simulation.behaviour import AT_ONCE, NO_DELAY
 from reconciler.simulation.cluster import SimulatedCluster
 from reconciler.simulation.execution import execute
+from reconciler.simulation.journal import Happened
 from reconciler.simulation.one_by_one import one_by_one
 from reconciler.simulation.timers import next_timer_seconds
 from reconciler.simulation.writes import SimulatedWrites
@@ -25,7 +27,19 @@ STEP_SECONDS = 10
 _ANY_NUMBER = 1_000_000
 
 
+class Rest(msgspec.Struct, frozen=True):
+    """A plan with its settled columns, and what happens to nodes and pods on the way there."""
+
+    plan: Plan
+    impact: Impact
+
+
 def settled(world: World, policy: PolicySet, memory: Memory, now_seconds: int, plan: Plan) -> Plan:
+    """`plan` with its settled columns, as `come_to_rest` finds them."""
+    return come_to_rest(world, policy, memory, now_seconds, plan).plan
+
+
+def come_to_rest(world: World, policy: PolicySet, memory: Memory, now_seconds: int, plan: Plan) -> Rest:
     """`plan` with `settled` of every group, `settled_per_hour` and `settled_loops` (and the digest of that) filled in.
 
     `memory` is what `decide` was given or what it returned beside `plan`; what the plan itself says of timers counts.
@@ -36,9 +50,9 @@ def settled(world: World, policy: PolicySet, memory: Memory, now_seconds: int, p
     nothing under way is the rest: further plans would read the same and be as empty, so they are not computed. While a
     drain is still under way without progress, three empty plans end the waiting.
 
-    How many nodes may leave or join at the same time says nothing about where it ends when leaving takes no time;
-    such bounds are lifted, except those of zero, and nodes under one disruption budget go in one plan. `mode: Observe` is ignored: this shows what would come. Groups that
-    are held stay as they are.
+    How many nodes may leave or join at the same time says nothing about where it ends when leaving takes no time; such
+    bounds are lifted, except those of zero, and nodes that share a disruption budget leave in one plan, one after the
+    other. `mode: Observe` is ignored: this shows what would come. Groups that are held stay as they are.
     """
     hasty = msgspec.structs.replace(policy, policy=_unpaced(policy.policy))
     cluster = SimulatedCluster(world, hasty, now_seconds, durations=NO_DELAY, otherwise=AT_ONCE)
@@ -61,9 +75,9 @@ def settled(world: World, policy: PolicySet, memory: Memory, now_seconds: int, p
         if due is None or resting == EMPTY_PLANS or loops == MAX_LOOPS:
             break
         cluster.advance_to(due)
-        current, memory = decide(one_by_one(cluster.world()), hasty, memory, cluster.now_seconds)
+        current, memory = decide(one_by_one(cluster.world(), cluster.disruption), hasty, memory, cluster.now_seconds)
         loops += 1
-    return _filled(plan, cluster, loops)
+    return Rest(_filled(plan, cluster, loops), _impact(world, plan, cluster))
 
 
 def _unpaced(policy: NodeGroupPolicy) -> NodeGroupPolicy:
@@ -105,6 +119,28 @@ def _finish_starting(cluster: SimulatedCluster, world: World, policy: PolicySet,
             continue
         if now_seconds - node.value.created_seconds < group.max_node_startup_time_seconds:
             cluster.finish_start(node, group.template, group.startup_taints)
+
+
+def _impact(world: World, plan: Plan, cluster: SimulatedCluster) -> Impact:
+    """Read from what happened; a pod that was made in the place of another counts under the name of the first one."""
+    first: dict[str, str] = {}
+    evicted: list[str] = []
+    joined: dict[str, int] = {}
+    group_of = {line.target: line.name for line in plan.groups}
+    for event in cluster.journal.events:
+        if event.kind is Happened.POD_CREATED and event.detail:
+            first[event.object] = first.get(event.detail, event.detail)
+        elif event.kind is Happened.POD_EVICTED:
+            evicted.append(first.get(event.object, event.object))
+        elif event.kind is Happened.NODE_JOINED and event.target in group_of:
+            joined[group_of[event.target]] = joined.get(group_of[event.target], 0) + 1
+    return Impact(
+        evicted_now=evicted_now(world, plan),
+        evicted_settled=tuple(sorted(evicted)),
+        nodes_gone=tuple(sorted(node.name for node in world.nodes if node.name not in cluster.objects.nodes)),
+        nodes_joined=dict(sorted(joined.items())),
+        waiting=tuple(sorted(first.get(pod.key, pod.key) for pod in cluster.objects.pending())),
+    )
 
 
 def _filled(plan: Plan, cluster: SimulatedCluster, loops: int) -> Plan:

@@ -100,7 +100,7 @@ class SimulatedWrites:
         return Written(generation=facts.generation)
 
     def _finish(self, target: TargetRef, name: str) -> None:
-        """The node is empty: mark its machine, lower replicas by one; the machine controller deletes exactly it."""
+        """The node is empty: its machine is deleted and replicas are lowered by one, so that no other machine goes."""
         cluster = self._cluster
         facts, node = cluster.objects.targets.get(target), cluster.objects.nodes.get(name)
         if facts is None or node is None:
@@ -112,7 +112,6 @@ class SimulatedWrites:
             cluster.drains.reopen(node)
             self._give_up(target, name, "Conflict", f'conflict with "{other}": .spec.replicas')
             return
-        cluster.machines.mark(node)
         cluster.machines.delete(node)
         stored = cluster.store(applied(facts, OUR_MANAGER, replicas, cluster.now_seconds), OUR_MANAGER)
         del self._removals[name]

@@ -43,7 +43,7 @@ def complaint(figure: Figure, multiple: float, committed: Committed | None) -> s
     if committed is None:
         return "no committed figure: run with --write and commit it"
     if multiple > committed.multiple * TOLERANCE:
-        return f"{multiple:.2f} times the yardstick, committed {committed.multiple:.2f}"
+        return f"{multiple:.3g} times the yardstick, committed {committed.multiple:.3g}"
     if figure.peak_mib and committed.peak_mib and figure.peak_mib > committed.peak_mib * TOLERANCE:
         return f"{figure.peak_mib:.0f} MiB, committed {committed.peak_mib:.0f}"
     return ""
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     committed = msgspec.json.decode(COMMITTED.read_bytes(), type=dict[str, Committed]) if COMMITTED.exists() else {}
     print(f"{'':44} {'wall':>11} {'processor':>11}")
-    print(f"{'yardstick':44} {'':11} {yardstick_seconds():9.3f} s   1.00 x")
+    print(f"{'yardstick':44} {'':11} {yardstick_seconds():9.4f} s       1 x")
     complaints: list[str] = []
     for case in all_cases():
         if options.only in case.name:
@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _print(case, figure, multiple)
             said = complaint(figure, multiple, committed.get(case.name))
             complaints += [f"{case.name}: {said}"] if said else []
-            committed[case.name] = Committed(round(multiple, 3), round(figure.peak_mib, 1) if figure.peak_mib else None)
+            committed[case.name] = Committed(float(f"{multiple:.3g}"), round(figure.peak_mib, 1) if figure.peak_mib else None)
     if options.write:
         COMMITTED.write_bytes(msgspec.json.format(msgspec.json.encode(dict(sorted(committed.items()))), indent=1) + b"\n")
         print(f"written: {COMMITTED}")
@@ -83,7 +83,7 @@ def _print(case: Case, figure: Figure, multiple: float) -> None:
     memory = f"{figure.peak_mib:7.0f} MiB" if figure.peak_mib else " " * 11
     asked = "" if case.bound_seconds is None else f"   asked {case.bound_seconds:g} s"
     over = "   OVER" if case.bound_seconds is not None and figure.seconds > case.bound_seconds else ""
-    times = f"{figure.seconds:9.3f} s {figure.cpu_seconds:9.3f} s {multiple:6.2f} x"
+    times = f"{figure.seconds:9.4f} s {figure.cpu_seconds:9.4f} s {multiple:7.3g} x"
     print(f"{case.name:44} {times} {memory}   {figure.runs} runs{asked}{over}", flush=True)
 
 

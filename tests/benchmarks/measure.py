@@ -33,6 +33,7 @@ class Figure(msgspec.Struct, frozen=True):
 
 # Short cases are repeated until a median means something, long ones are not.
 _RUNS, _ENOUGH_SECONDS, _FEWEST = 7, 20.0, 3
+_MANY, _SHORT_SECONDS = 50, 0.5
 
 
 def measure(case: Case) -> Figure:
@@ -40,7 +41,7 @@ def measure(case: Case) -> Figure:
     seconds: list[float] = []
     cpu: list[float] = []
     peaks: list[float] = []
-    while len(seconds) < _RUNS and (len(seconds) < _FEWEST or sum(seconds) < _ENOUGH_SECONDS):
+    while _again(seconds):
         if callable(case.run):
             started, busy = time.perf_counter(), time.process_time()
             case.run()
@@ -53,6 +54,14 @@ def measure(case: Case) -> Figure:
             peaks.append(usage.ru_maxrss / 1024)
     peak = max(peaks) if peaks else None
     return Figure(case.name, statistics.median(seconds), statistics.median(cpu), peak, len(seconds))
+
+
+def _again(seconds: list[float]) -> bool:
+    if len(seconds) < _FEWEST:
+        return True
+    if len(seconds) < _RUNS:
+        return sum(seconds) < _ENOUGH_SECONDS
+    return len(seconds) < _MANY and sum(seconds) < _SHORT_SECONDS
 
 
 def _process(name: str, arguments: Sequence[str]) -> tuple[float, resource.struct_rusage]:

@@ -1,5 +1,6 @@
 """Nodes that leave, and every reason why a node stays."""
 
+import msgspec
 import pytest
 
 from reconciler.cluster.target import FieldOwner
@@ -291,3 +292,35 @@ def test_the_same_plan_a_little_later_has_the_same_digest() -> None:
     assert one.actions
     assert one.now != two.now
     assert one.digest == two.digest
+
+
+def test_a_pod_under_two_budgets_keeps_its_node() -> None:
+    """The eviction API answers with an error for such a pod, so a drain would never end."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=2)
+    cluster.pods("web", 1, cpu="100m", on="general-1")
+    cluster.budget("web", allowed=5)
+    world = cluster.world()
+    twice = msgspec.structs.replace(world, budgets=(*world.budgets, msgspec.structs.replace(world.budgets[0], name="x")))
+    assert blocker_codes(plan_of(twice, _rules(min=1), LONG_AGO), "general-1") == ["SeveralPdbs"]
+
+
+def test_expendable_pods_ask_their_budget_too() -> None:
+    """A pod below the cut-off needs no other place, but its eviction is refused when its budget is used up."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=2)
+    cluster.pods("spare", 1, cpu="3", on="general-1", priority=-20)
+    free = plan_of(cluster.world(), _rules(min=1), LONG_AGO)
+    assert [action.nodes for action in of_kind(free, ActionKind.REMOVE_NODE)] == [("general-1",)]
+    cluster.budget("spare", allowed=0)
+    assert blocker_codes(plan_of(cluster.world(), _rules(min=1), LONG_AGO), "general-1") == ["NotEnoughPdb"]
+
+
+def test_headroom_is_not_given_to_pods_of_drained_nodes() -> None:
+    """The under-used node's pod would fit the node that headroom keeps free: draining it would buy the headroom again."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=2)
+    cluster.pods("web", 1, cpu="1", on="general-1")
+    plan = plan_of(cluster.world(), _rules(headroom=Headroom(nodes=1)), LONG_AGO)
+    assert not plan.actions
+    assert blocker_codes(plan, "general-1") == ["Headroom"]

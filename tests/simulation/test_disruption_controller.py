@@ -72,6 +72,22 @@ def test_expected_is_the_controllers_replicas_not_the_pods_that_are_there():
     assert (status.expected_pods, status.desired_healthy, status.disruptions_allowed) == (10, 8, 0)
 
 
+@pytest.mark.parametrize("change", ["deletion", "ready"])
+def test_terminating_and_unready_pods_are_not_healthy(change):
+    """One of three is on its way out or not Ready: two are healthy, one is needed, so one more may go."""
+    cluster = ClusterBuilder()
+    cluster.node("n1")
+    cluster.pods("web", 3, on="n1")
+    cluster.budget("web", allowed=2, min_available="1", healthy=3, desired=1, expected=3)
+    objects, controller = _controller(cluster)
+    pod = _pod(objects, "web-1")
+    pod.deletion, pod.ready = (1, True) if change == "deletion" else (0, False)
+    controller.changed(pod)
+    controller.sync()
+    status = objects.budgets["shop", "web"]
+    assert (status.current_healthy, status.disruptions_allowed) == (2, 1)
+
+
 def test_eviction_is_refused_with_the_numbers():
     """The refusal reads like that of the API server: needed and present."""
     cluster = ClusterBuilder()

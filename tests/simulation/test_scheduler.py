@@ -1,6 +1,7 @@
 """Pending pods are bound by priority, age and name, to the first node that fits, with preemption."""
 
 from reconciler.simulation.cluster import SimulatedCluster
+from reconciler.simulation.journal import Happened
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 
@@ -74,16 +75,16 @@ def test_lower_priority_gives_way_and_comes_back_pending():
     assert sum(pod.name.startswith("cheap") and pod.node is not None for pod in pods) == 2
     assert sum(pod.name.startswith("cheap") and pod.node is None for pod in pods) == 2
     assert _places(simulated)["dear-1"] == "general-1"
+    assert sum(event.kind is Happened.POD_PREEMPTED for event in simulated.journal.events) == 2
 
 
 def test_room_that_victims_leave_is_kept_for_the_pod_they_left_for():
-    """While the victims end, a younger pod of lower priority does not take the room."""
+    """While the victim ends, neither it nor a younger pod of its kind takes the room again."""
     cluster = ClusterBuilder()
     cluster.group("general", nodes=1, cpu="2")
     cluster.pods("cheap", 1, cpu="2", on="general-1", priority=-20)
     cluster.pods("dear", 1, cpu="1500m", priority=100)
     simulated = _cluster(cluster)
-    cluster_late = simulated.workloads.found("shop", "cheap")
-    assert cluster_late is not None
     simulated.advance_to(NOW + 300)
     assert _places(simulated)["dear-1"] == "general-1"
+    assert sum(event.kind is Happened.POD_PREEMPTED for event in simulated.journal.events) == 1

@@ -35,6 +35,7 @@ class PersistentVolumeSpec(msgspec.Struct, rename="camel"):
     claim_ref: ClaimRef | None = None
     storage_class_name: str = ""
     volume_mode: str | None = None
+    volume_attributes_class_name: str | None = None
     node_affinity: VolumeNodeAffinity | None = None
     csi: CsiSource | None = None
     gce_persistent_disk: InTreeDisk | None = msgspec.field(default=None, name="gcePersistentDisk")
@@ -79,6 +80,7 @@ class ClaimSpec(msgspec.Struct, rename="camel"):
     volume_name: str = ""
     storage_class_name: str | None = None
     volume_mode: str | None = None
+    volume_attributes_class_name: str | None = None
 
 
 class Claim(msgspec.Struct, rename="camel"):

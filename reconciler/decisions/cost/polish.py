@@ -4,7 +4,7 @@ from collections import Counter
 
 from reconciler.decisions.cost.problem import Filling, Load, Mix, Problem, Room
 
-_MOST_NODES = 400
+_MOST_NODES, _MOST_LOADS, _EMPTIEST = 400, 60, 12
 
 
 def polish(problem: Problem, mix: Mix) -> Mix:
@@ -14,7 +14,7 @@ def polish(problem: Problem, mix: Mix) -> Mix:
     for filling, times in mix:
         room.take(filling.offer, times)
     _downgrade(problem, nodes, room)
-    if sum(nodes.values()) <= _MOST_NODES:
+    if sum(nodes.values()) <= _MOST_NODES and len(mix) <= _MOST_LOADS:
         while _dissolve(problem, nodes, room) or _merge(problem, nodes, room):
             _downgrade(problem, nodes, room)
     return tuple(sorted((filling, times) for filling, times in nodes.items() if times))
@@ -67,15 +67,25 @@ def _merge(problem: Problem, nodes: Counter[Filling], room: Room) -> bool:
 def _dissolve(problem: Problem, nodes: Counter[Filling], room: Room) -> bool:
     """Spread the load of one node over the free room of the others."""
     every = sorted(nodes.elements())
-    for index, filling in sorted(enumerate(every), key=lambda pair: -problem.offers[pair[1].offer].price_micros):
-        rest = every[:index] + every[index + 1 :]
-        spread = _spread(problem, filling.load, rest)
+    emptiest = sorted((filling for filling, times in nodes.items() if times), key=lambda one: (_used(problem, one), one))
+    for filling in emptiest[:_EMPTIEST]:
+        index = every.index(filling)
+        spread = _spread(problem, filling.load, every[:index] + every[index + 1 :])
         if spread is not None:
             nodes.clear()
             nodes.update(spread)
             room.take(filling.offer, -1)
             return True
     return False
+
+
+def _used(problem: Problem, filling: Filling) -> float:
+    """The largest share of a resource that the load takes."""
+    free = problem.offers[filling.offer].free
+    sums = [
+        sum(item.need[kind] * pods for item, pods in zip(problem.items, filling.load, strict=True)) for kind in range(len(free))
+    ]
+    return max(taken / have if have else 0.0 for taken, have in zip(sums, free, strict=True))
 
 
 def _spread(problem: Problem, load: Load, rest: list[Filling]) -> list[Filling] | None:

@@ -57,7 +57,7 @@ def problem_report(tree: PolicyTree) -> ProblemReport:
         errors=errors,
         warnings=len(tree.problems) - errors,
         skipped=dict(tree.skipped),
-        problems=tuple(_entry(problem) for problem in tree.problems),
+        problems=tuple(problem_entry(problem) for problem in tree.problems),
     )
 
 
@@ -66,7 +66,8 @@ def render_json(tree: PolicyTree) -> str:
     return msgspec.json.format(msgspec.json.encode(problem_report(tree)), indent=2).decode() + "\n"
 
 
-def _entry(problem: Problem) -> ProblemEntry:
+def problem_entry(problem: Problem) -> ProblemEntry:
+    """One problem as it is printed."""
     place = problem.place
     return ProblemEntry(
         file=place.path,

@@ -7,7 +7,7 @@ import yaml
 
 from reconciler.policy.fields import document_kinds
 from reconciler.rendering.schemas.crd import crd_name, custom_resource_definition
-from reconciler.rendering.schemas.output_schema import fit_schema, plan_schema, validate_schema
+from reconciler.rendering.schemas.output_schema import fit_schema, plan_schema, preview_schema, validate_schema
 from reconciler.rendering.schemas.policy_schema import policy_schema
 from reconciler.rendering.schemas.reference import reference_text
 
@@ -27,7 +27,13 @@ class _Plain(yaml.SafeDumper):
 
 def generated_files() -> dict[str, str]:
     """File name below `schemas/` -> content."""
-    schemas = {"policy": policy_schema(), "plan": plan_schema(), "fit": fit_schema(), "validate": validate_schema()}
+    schemas = {
+        "policy": policy_schema(),
+        "plan": plan_schema(),
+        "preview": preview_schema(),
+        "fit": fit_schema(),
+        "validate": validate_schema(),
+    }
     files = {f"{name}.schema.json": schema_text(schema) for name, schema in schemas.items()}
     for kind in document_kinds():
         files[f"crds/{crd_name(kind)}.yaml"] = CRD_HEAD + crd_text(custom_resource_definition(kind))

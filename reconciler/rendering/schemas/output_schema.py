@@ -8,6 +8,8 @@ import msgspec
 from reconciler.plan.plan import FORMAT_VERSION, Plan
 from reconciler.policy.problem import Severity
 from reconciler.rendering.fit import FORMAT_VERSION as FIT_VERSION
+from reconciler.rendering.preview_json import FORMAT_VERSION as PREVIEW_VERSION
+from reconciler.rendering.preview_json import PreviewDocument
 from reconciler.rendering.problems.json_report import FORMAT_VERSION as PROBLEMS_VERSION
 from reconciler.rendering.problems.json_report import ProblemReport
 from reconciler.rendering.schemas.identity import DIALECT, schema_id
@@ -23,6 +25,16 @@ def plan_schema() -> dict[str, Any]:
     properties["digest"] |= {"pattern": "^(sha256:[0-9a-f]{64})?$"}
     properties["now"] |= {"format": "date-time"}
     properties["mode"] |= {"enum": ["Observe", "Enforce"]}
+    return schema
+
+
+def preview_schema() -> dict[str, Any]:
+    """The schema of `preview -o json`."""
+    schema = struct_schema(PreviewDocument, "preview", "What a policy change does")
+    properties = schema["$defs"]["PreviewDocument"]["properties"]
+    properties["formatVersion"] |= format_version(PREVIEW_VERSION)
+    properties["digest"] |= {"pattern": "^(sha256:[0-9a-f]{64})?$"}
+    properties["now"] |= {"format": "date-time"}
     return schema
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from reconciler.plan.comparison import PlanComparison
 from reconciler.policy.comparison import PolicyChange
-from reconciler.rendering.differences import difference_sections
+from reconciler.rendering.differences import Section, difference_sections, with_further
 from reconciler.rendering.text.paragraph import paragraph
 from reconciler.rendering.text.plan import WIDTH
 from reconciler.rendering.text.style import Style, Tone
@@ -14,12 +14,21 @@ _TONES = {GROWS: Tone.GROWS, SHRINKS: Tone.SHRINKS, HELD: Tone.HELD}
 
 
 def comparison_text(
-    changes: Sequence[PolicyChange], comparison: PlanComparison, *, colour: bool = False, wide: bool = False
+    changes: Sequence[PolicyChange],
+    comparison: PlanComparison,
+    *,
+    further: Sequence[Section] = (),
+    notes: Sequence[Sequence[str]] = (),
+    colour: bool = False,
+    wide: bool = False,
 ) -> str:
-    """What differs, for a terminal; ends with both summary lines and a newline."""
+    """What differs, for a terminal; ends with both summary lines and a newline.
+
+    `further` sections come behind the cost, `notes` (blocks of finished lines) before the summaries.
+    """
     style, width = Style(colour=colour), 0 if wide else WIDTH
-    blocks = []
-    for section in difference_sections(changes, comparison):
+    blocks: list[Sequence[str]] = []
+    for section in with_further(difference_sections(changes, comparison), further):
         lines = [style.paint(f"{section.heading}: {len(section.differences)}", Tone.HEADING)]
         for difference in section.differences:
             told = paragraph(difference.sentence, width, 2, f"{difference.mark} ")
@@ -27,8 +36,9 @@ def comparison_text(
         blocks.append(lines)
     if not changes:
         blocks.insert(0, ["The policy does not differ."])
-    if comparison.empty:
+    if comparison.empty and not further:
         blocks.append(["The decision does not differ."])
+    blocks += notes
     before = paragraph(f"before: {comparison.summary_before}", width, 0)
     blocks.append([*before, *paragraph(f"after:  {comparison.summary_after}", width, 0)])
     return "\n\n".join("\n".join(lines) for lines in blocks) + "\n"

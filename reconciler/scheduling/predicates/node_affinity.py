@@ -83,9 +83,14 @@ def _label_text(key: str, value: str | None) -> str:
     return f"no {key}" if value is None else f"{key}={value}"
 
 
-def label_reader(pairs: Iterable[tuple[str, str]], hostname: str | None) -> Labels:
-    """Reads labels of a node, the hostname label (None: there is none) included."""
+def node_labels(pairs: Iterable[tuple[str, str]], hostname: str | None) -> dict[str, str]:
+    """Labels of a node, the hostname label (None: there is none) included."""
     have = dict(pairs)
     if hostname is not None:
         have[HOSTNAME_LABEL] = hostname
-    return have.get
+    return have
+
+
+def label_reader(pairs: Iterable[tuple[str, str]], hostname: str | None) -> Labels:
+    """Reads such labels."""
+    return node_labels(pairs, hostname).get

@@ -15,7 +15,8 @@ class NodeVolumeLimits:
 
     Source: plugin NodeVolumeLimits, Filter, 1.36: volumes that pods on the node use and that the pod adds are counted by
     driver, each volume once, against what the node's CSINode can allocate; a node without CSINode, and a driver without a
-    number, has no limit. VolumeAttachment objects of volumes that no pod uses are not captured and do not count here.
+    number, has no limit. Volumes that are attached without a pod on the node that uses them count as well, and again for
+    the pod that needs them.
     """
 
     def __init__(self, book: StorageBook, shapes: ShapeTable, nodes: NodeTable, bindings: Bindings) -> None:

@@ -6,9 +6,12 @@ import msgspec
 
 from reconciler.cluster.selector import NodeSelectorTerm
 from reconciler.cluster.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
+from reconciler.scheduling.amount import amount_text
+from reconciler.scheduling.bindings import Bindings
 from reconciler.scheduling.eligibility import Eligibility
 from reconciler.scheduling.label_match import selects
 from reconciler.scheduling.nodes import NodeTable
+from reconciler.scheduling.predicates.node_affinity import node_labels
 from reconciler.scheduling.shapes import Demand, ShapeTable
 from reconciler.scheduling.verdict import Rejection
 from reconciler.scheduling.volumes.book import WAIT_FOR_FIRST_CONSUMER, StorageBook, claim_uses
@@ -38,7 +41,13 @@ class VolumeBinding:
     """The plugin over a state."""
 
     def __init__(
-        self, book: StorageBook, shapes: ShapeTable, nodes: NodeTable, eligibility: Eligibility, masks: NodeMasks
+        self,
+        book: StorageBook,
+        shapes: ShapeTable,
+        nodes: NodeTable,
+        bindings: Bindings,
+        eligibility: Eligibility,
+        masks: NodeMasks,
     ) -> None:
         self._book = book
         self._shapes = shapes
@@ -46,19 +55,71 @@ class VolumeBinding:
         self._eligibility = eligibility
         self._masks = masks
         self._sets: dict[int, ClaimSet] = {}
+        self._static = NodeMasks(nodes)
+        self._assumed: dict[tuple[str, str], _Assumed] = {}
+        self._names = {name: node for node, name in enumerate(nodes.names)}
+        self._bindings = bindings
+        self._seen = 0
         self._demands: dict[tuple[NodeSelectorTerm, ...], int] = {}
+
+    def follow(self) -> None:
+        """Watch the shapes that were appended to the table; before any pod of them is bound."""
+        for shape in range(self._seen, len(self._shapes)):
+            if self._shapes.shapes[shape].volumes:
+                self._bindings.watch(shape, self)
+        self._seen = len(self._shapes)
 
     def objection(self, shape: int) -> str:
         """Why no node at all will do; empty when none is excluded as a whole."""
         return self._claims(shape).objection
 
+    def waits(self, shape: int) -> bool:
+        """Is there a claim that the first pod to be placed gets its volume for?"""
+        return any((claim.namespace, claim.name) not in self._assumed for claim in self._claims(shape).waiting)
+
     def blocked(self, shape: int) -> list[bytearray]:
         """Masks of nodes that cannot use, or get, a volume of the shape."""
         claims = self._claims(shape)
         found = [self._volume_mask(volume) for volume in claims.bound]
-        if claims.chosen or claims.waiting or claims.provisioning:
-            found.append(self._masks.get(("claims", shape), lambda node: not self._unbound_objection(claims, node)))
+        found.extend(self._only(self._names.get(name, -1)) for name in claims.chosen)
+        to_provision = list(claims.provisioning)
+        by_node = False
+        for claim in claims.waiting:
+            assumed = self._assumed.get((claim.namespace, claim.name))
+            if assumed is not None:
+                found.append(self._only(assumed.node))
+            elif any(_could_take(volume, claim) for volume in self._book.volumes_of_class(claim.storage_class or "")):
+                by_node = True
+            else:
+                to_provision.append(claim)
+        if by_node:
+            found.append(self._static.get(shape, lambda node: not self._unbound_objection(claims, node)))
+        else:
+            found.extend(self._provision_mask(claim) for claim in to_provision)
         return found
+
+    def change(self, shape: int, node: int, count: int) -> None:
+        """See `Watcher`. Source: `AssumePodVolumes`: with the first pod that is placed, its claims are given their volumes,
+        or are to be provisioned for that node; pods that share a claim follow, and nobody else gets the volume."""
+        claims = self._claims(shape)
+        if not claims.waiting:
+            return
+        taken = self._taken()
+        for claim in claims.waiting:
+            key = (claim.namespace, claim.name)
+            assumed = self._assumed.get(key)
+            if assumed is None:
+                volume = self._matching(claim, node, taken)
+                assumed = self._assumed[key] = _Assumed(node, "" if volume is None else volume.name)
+                taken.add(assumed.volume)
+            assumed.users += count
+            if not assumed.users:
+                del self._assumed[key]
+        self._static.clear()
+
+    def drop_to(self, count: int) -> None:
+        """Nodes from index `count` on are gone."""
+        self._static.drop_to(count)
 
     def rejection(self, shape: int, node: int) -> Rejection | None:
         """What the plugin says of one node, all of it."""
@@ -122,9 +183,14 @@ class VolumeBinding:
         elsewhere = [chosen for chosen in claims.chosen if chosen != name]
         if elsewhere:
             return f"a volume is being provisioned on {', '.join(elsewhere)}"
-        taken: set[str] = set()
+        taken = self._taken()
         to_provision = list(claims.provisioning)
         for claim in claims.waiting:
+            assumed = self._assumed.get((claim.namespace, claim.name))
+            if assumed is not None:
+                if assumed.node != node:
+                    return f"claim {claim.name} gets its volume on {self._nodes.names[assumed.node]}"
+                continue
             volume = self._matching(claim, node, taken)
             if volume is None:
                 to_provision.append(claim)
@@ -137,7 +203,8 @@ class VolumeBinding:
         return ""
 
     def _provision_objection(self, claim: PersistentVolumeClaim, node: int) -> str:
-        """Source: `checkVolumeProvisions`: the class must have a provisioner, and allow the node's topology."""
+        """Source: `checkVolumeProvisions` and `hasEnoughCapacity`: the class must have a provisioner and allow the node's
+        topology; where the driver reports capacity, one that the node can reach must be large enough for the claim."""
         found: StorageClass | None = self._book.storage_class(claim)
         if found is None:
             return f"claim {claim.name} has no storage class"
@@ -145,12 +212,22 @@ class VolumeBinding:
             return f"no volume of class {found.name} matches claim {claim.name} on this node, and none is provisioned"
         if found.allowed_topologies and self._excludes(found.allowed_topologies, node):
             return f"class {found.name} of claim {claim.name} provisions no volume for this node's topology"
-        return ""
+        capacities = self._book.capacities(found)
+        if capacities is None or not claim.requested_bytes:
+            return ""
+        nodes = self._nodes
+        labels = node_labels(nodes.shapes[nodes.shape[node]].labels, nodes.hostname(node)).items()
+        for capacity in capacities:
+            enough = capacity.limit_bytes is not None and capacity.limit_bytes >= claim.requested_bytes
+            if enough and selects(capacity.nodes, labels):
+                return ""
+        needed = amount_text("memory", claim.requested_bytes, up=True)
+        return f"no storage of class {found.name} that this node can reach has {needed} left for claim {claim.name}"
 
     def _matching(self, claim: PersistentVolumeClaim, node: int, taken: set[str]) -> PersistentVolume | None:
         """Source: component-helpers `FindMatchingVolume`: a volume reserved for the claim, wherever it stands in the list,
-        is the only candidate; else the smallest that is available, large enough, of the class and mode, selected,
-        with all access modes, and usable on the node."""
+        is the only candidate; else the smallest that is available, large enough, of the class, mode and attributes class,
+        selected, with all access modes, and usable on the node."""
         best: PersistentVolume | None = None
         for volume in self._book.volumes_of_class(claim.storage_class or ""):
             if volume.name in taken or not _could_serve(volume, claim):
@@ -158,14 +235,27 @@ class VolumeBinding:
             if volume.claim:
                 return volume if self._suits(volume.required_terms, node) else None
             if (
-                volume.phase == "Available"
-                and (claim.selector is None or selects(claim.selector, volume.labels))
-                and set(claim.access_modes) <= set(volume.access_modes)
+                _could_take(volume, claim)
                 and (best is None or volume.capacity_bytes < best.capacity_bytes)
                 and self._suits(volume.required_terms, node)
             ):
                 best = volume
         return best
+
+    def _taken(self) -> set[str]:
+        return {assumed.volume for assumed in self._assumed.values()}
+
+    def _only(self, node: int) -> bytearray:
+        mask = bytearray(b"\x01") * len(self._nodes)
+        if node >= 0:
+            mask[node] = 0
+        return mask
+
+    def _provision_mask(self, claim: PersistentVolumeClaim) -> bytearray:
+        found = self._book.storage_class(claim)
+        tracked = found is not None and self._book.capacities(found) is not None
+        key = ("provision", claim.storage_class, claim.requested_bytes if tracked else 0)
+        return self._masks.get(key, lambda node: not self._provision_objection(claim, node))
 
     def _volume_mask(self, volume: PersistentVolume) -> bytearray:
         if volume.driver in MIGRATIONS:
@@ -193,9 +283,33 @@ class VolumeBinding:
         return self._eligibility.meets(demand, node, taints=False)
 
 
+class _Assumed:
+    """A claim that a placed pod uses: where, which volume it takes (empty: a new one), how many pods use it."""
+
+    __slots__ = ("node", "users", "volume")
+
+    def __init__(self, node: int, volume: str) -> None:
+        self.node = node
+        self.volume = volume
+        self.users = 0
+
+
+def _could_take(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
+    """Could the claim be bound to this volume on some node?"""
+    if volume.claim:
+        return _could_serve(volume, claim)
+    return (
+        volume.phase == "Available"
+        and (claim.selector is None or selects(claim.selector, volume.labels))
+        and set(claim.access_modes) <= set(volume.access_modes)
+        and _could_serve(volume, claim)
+    )
+
+
 def _could_serve(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
     if volume.claim:
         mine = volume.claim == f"{claim.namespace}/{claim.name}" and volume.claim_uid in ("", claim.uid)
         if not mine:
             return False
-    return volume.capacity_bytes >= claim.requested_bytes and volume.volume_mode == claim.volume_mode and not volume.deleting
+    alike = volume.volume_mode == claim.volume_mode and volume.attributes_class == claim.attributes_class
+    return alike and volume.capacity_bytes >= claim.requested_bytes and not volume.deleting

@@ -20,14 +20,18 @@ Volume = tuple[str, str]
 
 class LimitedNode:
     """One node whose CSINode limits volumes: `limits` by driver, `users` by volume, `attached` by driver; `broken` counts
-    pods whose claims are not theirs, which make the plugin give up."""
+    pods whose claims are not theirs, which make the plugin give up. `idle` are volumes that are attached though, as far
+    as pods tell, nobody need use them."""
 
-    __slots__ = ("attached", "broken", "limits", "users")
+    __slots__ = ("attached", "broken", "idle", "limits", "users")
 
-    def __init__(self, limits: dict[str, int]) -> None:
+    def __init__(self, limits: dict[str, int], idle: frozenset[Volume]) -> None:
         self.limits = limits
+        self.idle = idle
         self.users: dict[Volume, int] = {}
         self.attached: dict[str, int] = {}
+        for driver, _ in idle:
+            self.attached[driver] = self.attached.get(driver, 0) + 1
         self.broken = 0
 
     def add(self, volume: Volume, count: int) -> None:
@@ -39,6 +43,8 @@ class LimitedNode:
             self.users[volume] = after
         else:
             del self.users[volume]
+        if volume in self.idle:
+            return
         if (before > 0) != (after > 0):
             self.attached[driver] = self.attached.get(driver, 0) + (1 if after > 0 else -1)
 
@@ -66,7 +72,7 @@ class Attachments:
             csi_node = book.csi_node(name)
             limits = {} if csi_node is None else {item.driver: item.count for item in csi_node.drivers if item.count is not None}
             if limits:
-                self.limited[node] = LimitedNode(limits)
+                self.limited[node] = LimitedNode(limits, self._idle(name))
         self._watch()
 
     def change(self, shape: int, node: int, count: int) -> None:
@@ -86,6 +92,16 @@ class Attachments:
         if found is None:
             found = self._volumes[shape] = self._volumes_of(shape)
         return found
+
+    def _idle(self, name: str) -> frozenset[Volume]:
+        """Source: `getNodeVolumeAttachmentInfo`: attachments of CSI volumes count under the driver that attached them."""
+        found = set()
+        for attachment in self._book.attached(name):
+            volume = self._book.volume(attachment.volume)
+            in_tree = volume is None or volume.driver in MIGRATIONS or volume.driver in NOT_ATTACHED_BY_CSI
+            if volume is not None and not in_tree and attachment.driver:
+                found.add((attachment.driver, volume.handle))
+        return frozenset(found)
 
     def _watch(self) -> None:
         start, self._seen = self._seen, len(self._shapes)

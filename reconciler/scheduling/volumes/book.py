@@ -1,5 +1,6 @@
 """Claims, volumes, classes and CSI nodes by name."""
 
+from reconciler.cluster.attachment import StorageCapacity, VolumeAttachment
 from reconciler.cluster.pod import PodShape, VolumeUse
 from reconciler.cluster.volume import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from reconciler.cluster.world import World
@@ -17,6 +18,13 @@ class StorageBook:
         self._claims = {(claim.namespace, claim.name): claim for claim in storage.claims}
         self._volumes = {volume.name: volume for volume in storage.volumes}
         self._classes = {item.name: item for item in storage.classes}
+        self._tracking = {driver.name for driver in storage.csi_drivers if driver.storage_capacity}
+        self._capacities: dict[str, list[StorageCapacity]] = {}
+        for capacity in storage.capacities:
+            self._capacities.setdefault(capacity.storage_class, []).append(capacity)
+        self._attached: dict[str, list[VolumeAttachment]] = {}
+        for attachment in storage.attachments:
+            self._attached.setdefault(attachment.node, []).append(attachment)
         self._nodes = {node.name: node for node in storage.csi_nodes}
         self._by_class: dict[str, list[PersistentVolume]] = {}
         for volume in storage.volumes:
@@ -48,6 +56,16 @@ class StorageBook:
     def csi_node(self, name: str) -> CsiNode | None:
         """What CSI drivers say about a node."""
         return self._nodes.get(name)
+
+    def capacities(self, storage_class: StorageClass) -> list[StorageCapacity] | None:
+        """What is left for volumes of a class; None when its driver does not report it."""
+        if storage_class.provisioner not in self._tracking:
+            return None
+        return self._capacities.get(storage_class.name, [])
+
+    def attached(self, node: str) -> list[VolumeAttachment]:
+        """What is attached to a node."""
+        return self._attached.get(node, [])
 
     def foreign(self, shape: int, use: VolumeUse, claim: PersistentVolumeClaim) -> bool:
         """Is this the claim of an ephemeral volume that somebody else owns?"""

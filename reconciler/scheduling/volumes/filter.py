@@ -21,7 +21,8 @@ class VolumeFilters:
     def __init__(self, world: World, nodes: NodeTable, shapes: ShapeTable, bindings: Bindings, eligibility: Eligibility) -> None:
         book = StorageBook(world)
         self._masks = NodeMasks(nodes)
-        self._binding = VolumeBinding(book, shapes, nodes, eligibility, self._masks)
+        self._binding = VolumeBinding(book, shapes, nodes, bindings, eligibility, self._masks)
+        self._binding.follow()
         self._limits = NodeVolumeLimits(book, shapes, nodes, bindings)
         self._restrictions = VolumeRestrictions(book, shapes, bindings)
         self._zone = VolumeZone(book, shapes, nodes, self._masks)
@@ -46,6 +47,10 @@ class VolumeFilters:
         """Do two pods of the shape exclude each other on a node?"""
         return self._restrictions.one_a_node(shape)
 
+    def waits(self, shape: int) -> bool:
+        """Do claims of the shape get their volume with the first pod?"""
+        return self._binding.waits(shape)
+
     def only_one(self, shape: int) -> bool:
         """Can only one pod of the shape run at all?"""
         return self._restrictions.only_one(shape)
@@ -57,3 +62,8 @@ class VolumeFilters:
     def drop_to(self, count: int) -> None:
         """Nodes from index `count` on are gone."""
         self._masks.drop_to(count)
+        self._binding.drop_to(count)
+
+    def follow(self) -> None:
+        """Shapes were appended to the table."""
+        self._binding.follow()

@@ -21,6 +21,10 @@ class NodeMasks:
             found.append(not suits(node))
         return found
 
+    def clear(self) -> None:
+        """Forget everything: what judgements go by has changed."""
+        self._masks.clear()
+
     def drop_to(self, count: int) -> None:
         """Forget nodes from index `count` on."""
         for mask in self._masks.values():

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from random import Random
 
 from tests.differential.generator import (
+    attachments,
     bare,
+    capacities,
     claims,
     declared_features,
     disks,
@@ -36,7 +38,9 @@ FEATURES = {
     "claims": claims.add,
     "volumeZones": volume_zones.add,
     "volumeLimits": volume_limits.add,
+    "attachments": attachments.add,
     "migratedDisks": migrated_disks.add,
+    "capacities": capacities.add,
     "spread": spread.add,
     "interPodAffinity": inter_pod_affinity.add,
     "unfoldedKeys": unfolded_keys.add,

@@ -3,19 +3,19 @@
 from tests.differential.generator.draft import NAMESPACES, Draft, Object, add_volume
 from tests.differential.generator.volume import bind, claim, csi, storage_class, use, volume
 
-_DRIVERS = ("disk.csi.example.com", "files.csi.example.com")
+DRIVERS = ("disk.csi.example.com", "files.csi.example.com")
 
 
 def add(draft: Draft) -> None:
     """Give nodes CSINodes with limits, and pods volumes of those drivers, some shared, some not yet provisioned."""
-    for driver in _DRIVERS:
+    for driver in DRIVERS:
         storage_class(draft, driver.split(".", maxsplit=1)[0], driver, "WaitForFirstConsumer")
     for node in draft.some(draft.nodes, 80):
         draft.storage.append(_csi_node(draft, node["metadata"]["name"]))
     names: dict[str, list[str]] = {namespace: [] for namespace in NAMESPACES}
     for index in range(draft.random.randint(15, 40)):
         namespace = draft.random.choice(NAMESPACES)
-        driver = draft.random.choice(_DRIVERS)
+        driver = draft.random.choice(DRIVERS)
         class_name = driver.split(".", maxsplit=1)[0]
         item = claim(draft, namespace, f"data-{index}", class_name, 5)
         if draft.chance(75):
@@ -31,7 +31,7 @@ def add(draft: Draft) -> None:
 
 def _csi_node(draft: Draft, name: str) -> Object:
     drivers = []
-    for driver in draft.subset(_DRIVERS, 0):
+    for driver in draft.subset(DRIVERS, 0):
         entry: Object = {"name": driver, "nodeID": name, "topologyKeys": []}
         if draft.chance(85):
             entry["allocatable"] = {"count": draft.random.choice((0, 1, 2, 3, 8))}

@@ -59,6 +59,19 @@ func refusals(cluster *snapshot) []string {
 		node, err := internal[storage.CSINode](item)
 		say("CSINode", item.Name, err, storagevalidation.ValidateCSINode(node))
 	}
+	for _, item := range cluster.csiDrivers {
+		driver, err := internal[storage.CSIDriver](item)
+		say("CSIDriver", item.Name, err, storagevalidation.ValidateCSIDriver(driver))
+	}
+	for _, item := range cluster.capacities {
+		capacity, err := internal[storage.CSIStorageCapacity](item)
+		say("CSIStorageCapacity", item.Namespace+"/"+item.Name, err, storagevalidation.ValidateCSIStorageCapacity(
+			capacity, storagevalidation.CSIStorageCapacityValidateOptions{}))
+	}
+	for _, item := range cluster.attachments {
+		attachment, err := internal[storage.VolumeAttachment](item)
+		say("VolumeAttachment", item.Name, err, storagevalidation.ValidateVolumeAttachment(attachment))
+	}
 	slices.Sort(found)
 	return found
 }

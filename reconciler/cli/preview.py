@@ -1,0 +1,220 @@
+"""`reconciler preview`: what a policy change does, before it is merged."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reconciler.cli.plan_options import WORK_BUDGET_HELP
+
+if TYPE_CHECKING:
+    from reconciler.cli.preview_sides import Asked, Side
+    from reconciler.cluster.world import World
+    from reconciler.plan.preview import Preview
+    from reconciler.policy.documents import PolicySet
+
+
+@click.command("preview")
+@click.option("--base", "base_ref", metavar="REF", help="Branch, tag or commit to compare with: from where --head left it.")
+@click.option("--head", "head_ref", metavar="REF", help="Branch, tag or commit with the change [default: HEAD].")
+@click.option("--base-tip", is_flag=True, help="Compare with --base as it is now, not with where the branches went apart.")
+@click.option("--base-dir", metavar="DIR", type=click.Path(path_type=Path), help="Directory to compare with, instead of --base.")
+@click.option("--head-dir", metavar="DIR", type=click.Path(path_type=Path), help="Directory with the change, instead of --head.")
+@click.option("--path", metavar="PATH", help="Where the policies are in the repository [default: policies].")
+@click.option(
+    "--repo", metavar="DIR", type=click.Path(path_type=Path), default=Path(), help="The repository [default: this directory]."
+)
+@click.option("--name", metavar="NAME", help="Which NodeGroupPolicy, where the files hold several.")
+@click.option(
+    "--cluster",
+    "cluster_path",
+    metavar="PATH",
+    type=click.Path(path_type=Path),
+    help="Snapshot of the cluster: a file or a directory of `kubectl get -o json|yaml` output, also .gz.",
+)
+@click.option("--now", metavar="RFC3339", help="The instant of both decisions [default: that of the snapshot].")
+@click.option("--work-budget", metavar="N", type=click.IntRange(min=1), help=WORK_BUDGET_HELP)
+@click.option(
+    "-o", "--output", type=click.Choice(["text", "markdown", "json"]), default="text", show_default=True, help="Format."
+)
+@click.option("--out", "out_path", metavar="FILE", type=click.Path(path_type=Path), help="Also save the preview as JSON there.")
+@click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 when the policy or the decision differs, 0 when not.")
+@click.option("--wide", is_flag=True, help="Text: do not break lines, list every name.")
+@click.option("--stats", is_flag=True, help="Print one line of JSON on stderr: seconds by stage, peak memory, counts.")
+def command(
+    base_ref: str | None,
+    head_ref: str | None,
+    base_dir: Path | None,
+    head_dir: Path | None,
+    path: str | None,
+    repo: Path,
+    name: str | None,
+    cluster_path: Path | None,
+    now: str | None,
+    work_budget: int | None,
+    output: str,
+    out_path: Path | None,
+    *,
+    base_tip: bool,
+    detailed_exitcode: bool,
+    wide: bool,
+    stats: bool,
+) -> int:
+    """Show what a policy change does: the difference of two policies in words, and of the decisions that follow from them.
+
+    Both policies meet the same cluster at the same instant: now, and where sizes come to rest with unchanged demand. Revisions
+    are read from the repository as they were committed: nothing is checked out, fetched or executed.
+
+    \b
+    Examples:
+      reconciler preview --base origin/main --head HEAD --cluster snapshot/
+      reconciler preview --base origin/main --head-dir policies/ --cluster snapshot/
+      reconciler preview --base v1.4 --head v1.5 --path clusters/prod --cluster snapshot/ -o markdown
+      reconciler preview --base-dir rendered/main --head-dir rendered/change --cluster snapshot/ --detailed-exitcode
+    """
+    from reconciler.cli.failure import EXIT_CHANGES, EXIT_ERROR, EXIT_OK
+    from reconciler.cli.plan_inputs import read_world
+    from reconciler.cli.preview_sides import DEFAULT_PATH, read_sides
+    from reconciler.cli.stats import Stats
+    from reconciler.cli.terminal import progress
+    from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
+
+    base, head = _asked(base_ref, head_ref, base_dir, head_dir, path, base_tip=base_tip)
+    measured = Stats()
+    with measured.stage("load"), progress("reading policies and cluster"):
+        world, now_seconds = read_world(cluster_path, now)
+        before, after = read_sides(base, head, repo, DEFAULT_PATH if path is None else path, now_seconds, base_tip=base_tip)
+    if after.errors:
+        _refuse(before, after, now_seconds, output, out_path)
+        return EXIT_ERROR
+    budget = DEFAULT_WORK_BUDGET if work_budget is None else work_budget
+    with measured.stage("decide"), progress("deciding twice"):
+        preview = _preview(world, now_seconds, before, after, _chosen(before, after, name), name, budget)
+    with measured.stage("render"):
+        _write(_rendered(preview, output, wide=wide))
+        if out_path is not None:
+            from reconciler.rendering.preview_json import preview_json
+
+            _save(preview_json(preview), out_path)
+    if stats:
+        counts = {"nodes": len(world.nodes), "pods": len(world.pods), "groups": len(preview.plan.groups)}
+        click.echo(measured.line(**counts, policyChanges=len(preview.changes)), err=True)
+    return EXIT_CHANGES if detailed_exitcode and preview.changed else EXIT_OK
+
+
+def _asked(
+    base_ref: str | None, head_ref: str | None, base_dir: Path | None, head_dir: Path | None, path: str | None, *, base_tip: bool
+) -> tuple["Asked", "Asked"]:
+    from reconciler.cli.preview_sides import Asked
+
+    if (base_ref is None) == (base_dir is None):
+        raise click.UsageError("give exactly one of --base REF and --base-dir DIR")
+    if head_ref is not None and head_dir is not None:
+        raise click.UsageError("give only one of --head REF and --head-dir DIR")
+    if base_dir is not None and head_dir is not None and (path is not None or base_tip):
+        raise click.UsageError("--path and --base-tip go with revisions, not with two directories")
+    if base_dir is not None and head_ref is None and head_dir is None:
+        raise click.UsageError("--base-dir needs --head-dir DIR or --head REF beside it")
+    head_ref = "HEAD" if head_ref is None and head_dir is None else head_ref
+    return Asked(ref=base_ref, directory=base_dir), Asked(ref=head_ref, directory=head_dir)
+
+
+def _chosen(before: "Side", after: "Side", name: str | None) -> "PolicySet":
+    """The head's policy that is meant."""
+    from reconciler.cli.failure import InputError
+
+    names = [entry.policy.name for entry in after.sets]
+    if not names:
+        had = f" (the base has {', '.join(entry.policy.name for entry in before.sets)})" if before.sets else ""
+        raise InputError(
+            f"{after.where}: no NodeGroupPolicy in {after.files} policy files{had}; write one (`kind: NodeGroupPolicy`), "
+            "or say where they are with --path"
+        )
+    if name is None and len(names) == 1:
+        return after.sets[0]
+    if name is None:
+        raise InputError(f"{after.where} holds several policies: choose one with --name ({', '.join(names)})")
+    for entry in after.sets:
+        if entry.policy.name == name:
+            return entry
+    raise InputError(f"--name {name}: {after.where} holds {', '.join(names)}")
+
+
+def _preview(
+    world: "World", now_seconds: int, before: "Side", after: "Side", policy: "PolicySet", name: str | None, work_budget: int
+) -> "Preview":
+    from reconciler.gitops.preview import alone, compare
+
+    head = (after.side, policy)
+    # One policy under another name is the same one renamed; of several, only the name tells.
+    earlier = next((entry for entry in before.sets if entry.policy.name == policy.policy.name), None)
+    if earlier is None and len(before.sets) == 1 and len(after.sets) == 1:
+        earlier = before.sets[0]
+    if earlier is not None:
+        return compare(world, now_seconds, (before.side, earlier), head, work_budget, after.problems)
+    if before.errors:
+        why = f"the policy at the base has {before.errors} {'error' if before.errors == 1 else 'errors'}."
+    else:
+        why = f"there is no policy {policy.policy.name if before.sets or name else ''}".rstrip() + " at the base yet."
+    return alone(
+        world, now_seconds, before.side, head, work_budget,
+        no_base=why, base_problems=before.problems if before.errors else (), warnings=after.problems,
+    )  # fmt: skip
+
+
+def _refuse(before: "Side", after: "Side", now_seconds: int, output: str, out_path: Path | None) -> None:
+    """Print what is wrong with the head, as `validate` does; the base is not looked at."""
+    import sys
+
+    from reconciler.cli.terminal import wants_colour
+    from reconciler.plan.instant import instant_text
+    from reconciler.rendering.preview_json import refused_json
+    from reconciler.rendering.problems.text import render_text
+
+    document = refused_json(before.side, after.side, after.problems, instant_text(now_seconds))
+    if output == "json":
+        _write(document)
+    elif output == "markdown":
+        from reconciler.rendering.markdown.preview import refused_markdown
+
+        _write(refused_markdown(after.problems, before.side, after.side))
+    else:
+        _write(render_text(after.problems, color=wants_colour(sys.stdout)))
+    if out_path is not None:
+        _save(document, out_path)
+    errors = f"{after.errors} {'error' if after.errors == 1 else 'errors'}"
+    click.echo(f"error: {after.where}: {errors} in the policy, so nothing was decided", err=True)
+
+
+def _rendered(preview: "Preview", output: str, *, wide: bool) -> str:
+    if output == "json":
+        from reconciler.rendering.preview_json import preview_json
+
+        return preview_json(preview)
+    if output == "markdown":
+        from reconciler.rendering.markdown.preview import preview_markdown
+
+        return preview_markdown(preview)
+    import sys
+
+    from reconciler.cli.terminal import wants_colour
+    from reconciler.rendering.text.preview import preview_text
+
+    return preview_text(preview, colour=wants_colour(sys.stdout), wide=wide)
+
+
+def _write(text: str) -> None:
+    """Data goes to stdout as UTF-8, whatever the locale."""
+    click.echo(text.encode("utf-8", "replace"), nl=False)
+
+
+def _save(text: str, path: Path) -> None:
+    from reconciler.cli.failure import InputError
+
+    # Through a neighbour, so that a reader never sees half a document.
+    whole = path.with_name(f".{path.name}.part")
+    try:
+        whole.write_text(text, encoding="utf-8")
+        whole.replace(path)
+    except OSError as error:
+        raise InputError(f"--out {path}: {error.strerror or error}") from None

@@ -1,0 +1,74 @@
+"""What one tier has gained since a point: as a list of loaded nodes, to be taken back and given again otherwise."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+import msgspec
+
+from reconciler.decisions.draft import Draft
+
+
+class GrownNode(msgspec.Struct, frozen=True, order=True):
+    """A new node of the group at `position` with its pods, (shape, count), those of DaemonSets left out."""
+
+    position: int
+    load: tuple[tuple[int, int], ...]
+
+
+class Growth:
+    """A point in a draft. Pods that went to nodes which were there before are noted, since taking back drops them as well."""
+
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+        self._mark = draft.state.mark()
+        self._nodes = draft.state.node_count
+        self._added = draft.added
+        self._before = [(group.desired, len(group.new_nodes)) for group in draft.groups]
+        self._elsewhere: list[tuple[int, int, int]] = []
+
+    def note(self, shape: int, node: int, count: int) -> None:
+        """Pods of a shape were bound to a node."""
+        if node < self._nodes:
+            self._elsewhere.append((shape, node, count))
+
+    def nodes(self) -> list[GrownNode]:
+        """All new nodes in the order in which they came."""
+        draft = self._draft
+        numbers = sorted(
+            (node, group.position)
+            for group, (_, count) in zip(draft.groups, self._before, strict=True)
+            for node in group.new_nodes[count:]
+        )
+        return [GrownNode(position, self._load(node, position)) for node, position in numbers]
+
+    def _load(self, node: int, position: int) -> tuple[tuple[int, int], ...]:
+        load = Counter(dict(self._draft.state.bound(node)))
+        load.subtract(Counter(self._draft.groups[position].daemons))
+        return tuple((shape, count) for shape, count in sorted(load.items()) if count > 0)
+
+    def take_back(self) -> None:
+        """The draft as it was at the point, but for reasons and served pods."""
+        draft = self._draft
+        for group, (desired, count) in zip(draft.groups, self._before, strict=True):
+            template = group.group.template
+            if template is not None and len(group.new_nodes) > count:
+                draft.limits.count(group.group, template, count - len(group.new_nodes))
+                del group.new_nodes[count:]
+                group.desired = desired
+        draft.added = self._added
+        draft.state.undo(self._mark)
+
+    def give(self, nodes: Iterable[GrownNode]) -> bool:
+        """Grow by these nodes from the point on; False (and an undefined draft: take back) where a bound refuses one."""
+        draft = self._draft
+        for shape, place, count in self._elsewhere:
+            draft.state.bind(shape, place, count)
+        for node in nodes:
+            group = draft.groups[node.position]
+            template = group.group.template
+            if template is None or draft.room(group, template)[0] <= 0:
+                return False
+            (number,) = draft.grow(group, template, 1)
+            for shape, count in node.load:
+                draft.state.bind(shape, number, count)
+        return True

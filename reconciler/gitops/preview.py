@@ -1,0 +1,68 @@
+"""Two policies against one cluster: what the second changes, now and at rest."""
+
+from reconciler.cluster.world import World
+from reconciler.decisions.decide import decide
+from reconciler.decisions.memory import Memory
+from reconciler.plan.comparison import compare_plans
+from reconciler.plan.preview import Preview, PreviewSide
+from reconciler.policy.comparison import compare_policies
+from reconciler.policy.documents import PolicySet
+from reconciler.policy.problem import Problem
+from reconciler.simulation.settled import Rest, come_to_rest
+
+
+def compare(
+    world: World,
+    now_seconds: int,
+    base: tuple[PreviewSide, PolicySet],
+    head: tuple[PreviewSide, PolicySet],
+    work_budget: int,
+    warnings: tuple[Problem, ...] = (),
+) -> Preview:
+    """Both decisions on the same world, without anything remembered but the groups that the base has.
+
+    These are what the head's decision knows as groups of before, so that one that leaves the policy is released.
+    """
+    before_side, before_policy = base
+    after_side, after_policy = head
+    before, known = _decided(world, before_policy, Memory(), now_seconds, work_budget)
+    after, _ = _decided(world, after_policy, Memory(known_groups=known.known_groups), now_seconds, work_budget)
+    comparison = compare_plans(before.plan, after.plan)
+    differing = {pair.either.name for pair in comparison.groups}
+    earlier = {line.name for line in before.plan.groups}
+    return Preview(
+        base=before_side,
+        head=after_side,
+        plan=after.plan,
+        changes=compare_policies(before_policy, after_policy),
+        comparison=comparison,
+        impact_before=before.impact,
+        impact_after=after.impact,
+        untouched=tuple(line.name for line in after.plan.groups if line.name in earlier and line.name not in differing),
+        warnings=warnings,
+    )
+
+
+def alone(
+    world: World,
+    now_seconds: int,
+    base: PreviewSide,
+    head: tuple[PreviewSide, PolicySet],
+    work_budget: int,
+    *,
+    no_base: str,
+    base_problems: tuple[Problem, ...] = (),
+    warnings: tuple[Problem, ...] = (),
+) -> Preview:
+    """The head's decision where there is nothing to compare it with; `no_base` says why."""
+    side, policy = head
+    rest, _ = _decided(world, policy, Memory(), now_seconds, work_budget)
+    return Preview(
+        base=base, head=side, plan=rest.plan, impact_after=rest.impact, warnings=warnings, no_base=no_base,
+        base_problems=base_problems,
+    )  # fmt: skip
+
+
+def _decided(world: World, policy: PolicySet, memory: Memory, now_seconds: int, work_budget: int) -> tuple[Rest, Memory]:
+    plan, remembered = decide(world, policy, memory, now_seconds, work_budget)
+    return come_to_rest(world, policy, memory, now_seconds, plan), remembered

@@ -1,0 +1,39 @@
+"""What carrying a plan out does to nodes and pods: by its own actions now, and on the way to where the loop rests."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from reconciler.cluster.world import World
+from reconciler.plan.plan import Plan
+
+
+class Impact(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Pods as `namespace/name`, nodes by name, all sorted; groups by name.
+
+    `evicted_now` are pods that this plan's removals move; DaemonSet and mirror pods go with their node and do not count.
+    The others are None or empty where nobody looked ahead: `evicted_settled` counts every eviction (a pod that moves
+    twice counts twice under its first name), `nodes_gone` are nodes of today that are gone at rest, `nodes_joined` how many
+    nodes joined each group on the way, `waiting` pods that have no node at rest, replaced ones under their first name.
+    """
+
+    evicted_now: tuple[str, ...] = ()
+    evicted_settled: tuple[str, ...] = ()
+    nodes_gone: tuple[str, ...] = ()
+    nodes_joined: Mapping[str, int] = {}
+    waiting: tuple[str, ...] = ()
+
+
+def evicted_now(world: World, plan: Plan) -> tuple[str, ...]:
+    """The pods that have to move when the nodes of this plan's removals are drained, sorted."""
+    names = {name for action in plan.actions for name in action.nodes}
+    if not names:
+        return ()
+    leaving = {index for index, node in enumerate(world.nodes) if node.name in names}
+    found = []
+    for pod in world.pods:
+        traits = world.pod_traits[pod.traits]
+        stays = traits.daemonset or traits.mirror or pod.finished or pod.deletion_seconds
+        if pod.node in leaving and not stays:
+            found.append(pod.key)
+    return tuple(sorted(found))

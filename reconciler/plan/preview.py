@@ -1,0 +1,58 @@
+"""The Preview: two policies, and what each would do to one cluster at one instant."""
+
+import hashlib
+
+import msgspec
+
+from reconciler.plan.comparison import PlanComparison
+from reconciler.plan.impact import Impact
+from reconciler.plan.plan import Plan
+from reconciler.policy.comparison import PolicyChange
+from reconciler.policy.problem import Problem
+
+
+class PreviewSide(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Where one policy comes from: `source` as the user named it (a revision, a directory), `revision` the commit that was
+    read (None for a directory), `merge_base` whether that is where the branches went apart and not the tip."""
+
+    source: str
+    revision: str | None = None
+    merge_base: bool = False
+
+
+class Preview(msgspec.Struct, frozen=True, kw_only=True):
+    """`comparison` None: there is nothing to compare with, `no_base` says why, and `plan` stands alone.
+
+    `untouched` are groups of both policies that do not differ. `warnings` are problems of the head's files that are no errors.
+    """
+
+    base: PreviewSide
+    head: PreviewSide
+    plan: Plan
+    changes: tuple[PolicyChange, ...] = ()
+    comparison: PlanComparison | None = None
+    impact_before: Impact = Impact()
+    impact_after: Impact = Impact()
+    untouched: tuple[str, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+    no_base: str = ""
+    base_problems: tuple[Problem, ...] = ()
+
+    @property
+    def changed(self) -> bool:
+        """Whether the policy or the decision differs; without a base everything is new."""
+        if self.comparison is None or self.changes:
+            return True
+        return not self.comparison.empty or self.impact_before != self.impact_after
+
+    @property
+    def digest(self) -> str:
+        """`sha256:` over what is told, not over the commits and the instant: equal for two pushes that do the same."""
+        plan = None
+        if self.comparison is None:
+            plan = msgspec.structs.replace(self.plan, now="", digest="", policy_revision=None)
+        told = (
+            self.changes, self.comparison, self.impact_before, self.impact_after, self.untouched, self.warnings,
+            self.no_base, self.base_problems, plan,
+        )  # fmt: skip
+        return "sha256:" + hashlib.sha256(msgspec.json.encode(told, order="sorted")).hexdigest()

@@ -1,0 +1,64 @@
+"""A preview as markdown for a pull request."""
+
+from reconciler.plan.preview import Preview, PreviewSide
+from reconciler.policy.problem import Problem, Severity
+from reconciler.rendering.markdown.code import code, fenced, folded
+from reconciler.rendering.markdown.comparison import comparison_markdown
+from reconciler.rendering.markdown.length import GITHUB_LIMIT, length
+from reconciler.rendering.markdown.plan import plan_markdown
+from reconciler.rendering.plain import plain, shortened
+from reconciler.rendering.preview_words import (
+    NOT_COMPARED,
+    further_sections,
+    head_words,
+    side_words,
+    untouched_words,
+    warnings_words,
+)
+from reconciler.rendering.problems.text import render_text
+from reconciler.rendering.wording import count
+
+_MOST_LINES = 100
+_LINE_CHARACTERS = 300
+
+
+def preview_markdown(preview: Preview, *, limit: int = GITHUB_LIMIT) -> str:
+    """At most `limit` UTF-16 units; the last line holds the digest and the commits, everything above it is what is told."""
+    sides = f"base {code(side_words(preview.base))} · head {code(side_words(preview.head))}"
+    foot = f"\n<sub>{code(preview.digest)} · {sides}</sub>\n"
+    words = " · ".join(f"{name} {code(value)}" for name, value in head_words(preview))
+    if preview.comparison is None:
+        told = ["## What this policy does to the node groups", "", f"{NOT_COMPARED}: {code(preview.no_base)}", ""]
+        if preview.base_problems:
+            told += [*folded("Problems of the base", problem_lines(render_text(preview.base_problems))), ""]
+        start = "\n".join(told) + "\n"
+        return start + plan_markdown(preview.plan, limit=limit - length(start) - length(foot)) + foot
+    notes = []
+    if warnings := warnings_words(preview):
+        notes.append([f"### Warnings about the policy ({len(warnings)})", "", *problem_lines("\n".join(warnings))])
+    if untouched := untouched_words(preview):
+        notes.append(folded(untouched, problem_lines("\n".join(preview.untouched))))
+    room = limit - length(foot)
+    return (
+        comparison_markdown(
+            preview.changes, preview.comparison, further=further_sections(preview), lead=words, notes=notes, limit=room
+        )
+        + foot
+    )
+
+
+def refused_markdown(problems: tuple[Problem, ...], base: PreviewSide, head: PreviewSide) -> str:
+    """What is wrong with a head that cannot be used, for a pull request."""
+    errors = sum(problem.severity is Severity.ERROR for problem in problems)
+    title = f"## This policy cannot be used: {count(errors, 'error')}"
+    told = "Nothing was decided, and a reconciler that follows this branch keeps the last good policy."
+    body = problem_lines(render_text(problems))
+    foot = f"<sub>base {code(side_words(base))} · head {code(side_words(head))}</sub>"
+    return "\n".join([title, "", told, "", *body, "", foot]) + "\n"
+
+
+def problem_lines(text: str) -> list[str]:
+    """Lines of others in a fence: at most a hundred, long ones shortened."""
+    lines = [shortened(plain(line), _LINE_CHARACTERS) for line in text.splitlines()]
+    left = len(lines) - _MOST_LINES
+    return fenced([*lines[:_MOST_LINES], *([f"and {left} lines more"] if left > 0 else [])], "text")

@@ -1,0 +1,201 @@
+"""A preview as JSON for programs."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from reconciler.plan.impact import Impact
+from reconciler.plan.plan import Action, Cost, GroupLine, NodeLine, Plan, PlanProblem, PodLine
+from reconciler.plan.preview import Preview, PreviewSide
+from reconciler.policy.comparison import PolicyChange
+from reconciler.policy.place import Place
+from reconciler.policy.problem import Problem
+from reconciler.rendering.problems.json_report import ProblemEntry, problem_entry
+
+FORMAT_VERSION = "1.0"
+
+
+class PlaceEntry(msgspec.Struct, frozen=True):
+    """Where a value stands: path relative to the policy root, line and column from 1."""
+
+    file: str
+    line: int
+    column: int
+
+
+class ChangeEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One difference of the policies. `path` is empty where a whole document came, went or was renamed."""
+
+    kind: str
+    name: str
+    path: str
+    before: str | None
+    after: str | None
+    place_before: PlaceEntry | None
+    place_after: PlaceEntry | None
+    reaches: tuple[str, ...]
+    discovery: tuple[str, ...]
+    sentence: str
+
+
+class GroupPair(msgspec.Struct, frozen=True):
+    """A node group in both plans; null where it is not."""
+
+    before: GroupLine | None
+    after: GroupLine | None
+
+
+class ActionPair(msgspec.Struct, frozen=True):
+    """An action in both plans."""
+
+    before: Action | None
+    after: Action | None
+
+
+class PodPair(msgspec.Struct, frozen=True):
+    """A pending pod in both plans."""
+
+    before: PodLine | None
+    after: PodLine | None
+
+
+class NodePair(msgspec.Struct, frozen=True):
+    """A node in both plans."""
+
+    before: NodeLine | None
+    after: NodeLine | None
+
+
+class ProblemPair(msgspec.Struct, frozen=True):
+    """A problem in both plans."""
+
+    before: PlanProblem | None
+    after: PlanProblem | None
+
+
+class CostPair(msgspec.Struct, frozen=True):
+    """What all managed nodes cost."""
+
+    before: Cost
+    after: Cost
+
+
+class ImpactPair(msgspec.Struct, frozen=True):
+    """What happens to nodes and pods."""
+
+    before: Impact
+    after: Impact
+
+
+class DecisionDifference(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What the second plan says differently, and nothing else; `empty` when nothing."""
+
+    empty: bool
+    summary_before: str
+    summary_after: str
+    cost: CostPair
+    impact: ImpactPair
+    groups: tuple[GroupPair, ...]
+    actions: tuple[ActionPair, ...]
+    pods: tuple[PodPair, ...]
+    nodes: tuple[NodePair, ...]
+    problems: tuple[ProblemPair, ...]
+
+
+class PreviewDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """`policyProblems` are those of the head's files; with an error among them there is neither difference nor plan.
+
+    `decision` is null when there is nothing to compare with, which `noBase` says; `plan` is then the head's plan alone, and
+    null otherwise. `digest` covers what is told, not commits and instants; empty without a decision.
+    """
+
+    format_version: str = FORMAT_VERSION
+    digest: str = ""
+    now: str
+    cluster: str = ""
+    policy: str = ""
+    mode: str = ""
+    base: PreviewSide
+    head: PreviewSide
+    changed: bool
+    policy_problems: tuple[ProblemEntry, ...] = ()
+    no_base: str = ""
+    base_problems: tuple[ProblemEntry, ...] = ()
+    changes: tuple[ChangeEntry, ...] = ()
+    untouched_groups: tuple[str, ...] = ()
+    decision: DecisionDifference | None = None
+    plan: Plan | None = None
+
+
+def preview_json(preview: Preview) -> str:
+    """Two spaces of indentation, keys in declared order; ends with a newline."""
+    plan = preview.plan
+    return _text(
+        PreviewDocument(
+            digest=preview.digest,
+            now=plan.now,
+            cluster=plan.cluster,
+            policy=plan.policy,
+            mode=plan.mode,
+            base=preview.base,
+            head=preview.head,
+            changed=preview.changed,
+            policy_problems=_entries(preview.warnings),
+            no_base=preview.no_base,
+            base_problems=_entries(preview.base_problems),
+            changes=tuple(_change(change) for change in preview.changes),
+            untouched_groups=preview.untouched,
+            decision=_decision(preview),
+            plan=plan if preview.comparison is None else None,
+        )
+    )
+
+
+def refused_json(base: PreviewSide, head: PreviewSide, problems: tuple[Problem, ...], now: str) -> str:
+    """The document for a head that cannot be used."""
+    return _text(PreviewDocument(now=now, base=base, head=head, changed=False, policy_problems=_entries(problems)))
+
+
+def _decision(preview: Preview) -> DecisionDifference | None:
+    found = preview.comparison
+    if found is None:
+        return None
+    return DecisionDifference(
+        empty=found.empty and preview.impact_before == preview.impact_after,
+        summary_before=found.summary_before,
+        summary_after=found.summary_after,
+        cost=CostPair(found.cost_before, found.cost_after),
+        impact=ImpactPair(preview.impact_before, preview.impact_after),
+        groups=tuple(GroupPair(pair.before, pair.after) for pair in found.groups),
+        actions=tuple(ActionPair(pair.before, pair.after) for pair in found.actions),
+        pods=tuple(PodPair(pair.before, pair.after) for pair in found.pods),
+        nodes=tuple(NodePair(pair.before, pair.after) for pair in found.nodes),
+        problems=tuple(ProblemPair(pair.before, pair.after) for pair in found.problems),
+    )
+
+
+def _change(change: PolicyChange) -> ChangeEntry:
+    return ChangeEntry(
+        kind=change.kind,
+        name=change.name,
+        path=change.path,
+        before=change.before,
+        after=change.after,
+        place_before=_place(change.place_before),
+        place_after=_place(change.place_after),
+        reaches=change.reaches,
+        discovery=change.discovery,
+        sentence=change.sentence(),
+    )
+
+
+def _place(place: Place | None) -> PlaceEntry | None:
+    return None if place is None else PlaceEntry(place.path, place.line, place.column)
+
+
+def _entries(problems: Iterable[Problem]) -> tuple[ProblemEntry, ...]:
+    return tuple(problem_entry(problem) for problem in problems)
+
+
+def _text(document: PreviewDocument) -> str:
+    return msgspec.json.format(msgspec.json.encode(document, order="deterministic"), indent=2).decode() + "\n"

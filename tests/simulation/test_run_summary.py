@@ -1,0 +1,43 @@
+"""Totals of a run, by hand."""
+
+from reconciler.simulation.journal import Happened, Journal
+from reconciler.simulation.run_summary import RunSummary, summarize
+
+HOUR = 3_600
+
+
+def _summary(journal: Journal, **options: object) -> RunSummary:
+    defaults = {"started_nodes": {"n1": "A"}, "waiting": {}, "pending": 0, "price_micros": {"A": 200_000}, "currency": "EUR"}
+    return summarize(journal.events, 0, 2 * HOUR, **{**defaults, **options})
+
+
+def test_node_hours_and_cost():
+    """One node for two hours, one of the same price for half an hour: 2.5 hours at 0.20."""
+    journal = Journal()
+    journal.add(HOUR, Happened.NODE_JOINED, "n2", target="A")
+    journal.add(HOUR + 1_800, Happened.NODE_GONE, "n2", target="A")
+    summary = _summary(journal)
+    assert (summary.node_seconds, summary.cost) == (9_000, "0.50")
+
+
+def test_targets_without_price_are_named_and_left_out():
+    """Two hours of a node that nobody priced cost nothing, and say so."""
+    summary = _summary(Journal(), started_nodes={"n1": "A", "n2": "B"})
+    assert (summary.node_seconds, summary.cost, summary.unpriced) == (4 * HOUR, "0.40", ("B",))
+
+
+def test_waiting_times_by_nearest_rank():
+    """Twenty pods wait 1 to 20 seconds: half within 10, 95 percent within 19."""
+    journal = Journal()
+    for wait in range(1, 21):
+        journal.add(100, Happened.POD_CREATED, f"shop/p{wait}")
+        journal.add(100 + wait, Happened.POD_BOUND, f"shop/p{wait}")
+    summary = _summary(journal)
+    assert (summary.pods_placed, summary.wait_p50_seconds, summary.wait_p95_seconds, summary.wait_max_seconds) == (20, 10, 19, 20)
+
+
+def test_pods_that_waited_before_the_run_count_from_its_start():
+    """A pod that was pending for a day and is bound after a minute waited a minute."""
+    journal = Journal()
+    journal.add(60, Happened.POD_BOUND, "shop/old")
+    assert _summary(journal, waiting={"shop/old": -86_400}).wait_max_seconds == 60
