@@ -41,8 +41,21 @@ class ShapeDraft(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
 
 
-def draft_shape(namespace: str, name: str, labels: msgspec.Raw, spec: wire.PodSpec, status: wire.PodStatus | None) -> ShapeDraft:
-    """The shape of a pod or of a pod template. Raises `UnreadableError`."""
+def draft_shape(
+    namespace: str,
+    name: str,
+    labels: msgspec.Raw,
+    spec: wire.PodSpec,
+    status: wire.PodStatus | None,
+    *,
+    template: bool = False,
+) -> ShapeDraft:
+    """The shape of a pod, or of the pods that a template will make. Raises `UnreadableError`.
+
+    The API server folds `matchLabelKeys` and `mismatchLabelKeys` of affinity terms into their selectors when it creates a
+    pod, and kube-scheduler reads the selectors alone: so they are folded for templates, and left alone for pods. Of spread
+    constraints kube-scheduler reads `matchLabelKeys` itself, so they are folded for both.
+    """
     own = _labels.read(labels) or {}
     affinity = _affinity.read(spec.affinity) or wire.Affinity()
     node_selector = label_pairs(_node_selector.read(spec.node_selector))
@@ -57,8 +70,8 @@ def draft_shape(namespace: str, name: str, labels: msgspec.Raw, spec: wire.PodSp
         tolerations=_toleration_set(_tolerations.read(spec.tolerations) or ()),
         host_ports=_host_ports(spec),
         spread=_hard_spread(_spread.read(spec.topology_spread_constraints) or (), own),
-        affinity=_pod_terms(affinity.pod_affinity, own, namespace),
-        anti_affinity=_pod_terms(affinity.pod_anti_affinity, own, namespace),
+        affinity=_pod_terms(affinity.pod_affinity, own if template else {}, namespace),
+        anti_affinity=_pod_terms(affinity.pod_anti_affinity, own if template else {}, namespace),
         volumes=volume_uses(name, spec.volumes or ()),
         claims=tuple(sorted({claim.name for claim in _claims.read(spec.resource_claims) or ()})),
         priority=spec.priority or 0,
@@ -73,7 +86,7 @@ def draft_shape(namespace: str, name: str, labels: msgspec.Raw, spec: wire.PodSp
 def daemon_draft(namespace: str, name: str, template: wire.PodTemplate) -> ShapeDraft:
     """The shape of the pods that a DaemonSet makes, with the tolerations that its controller adds to each."""
     labels = template.metadata.labels if template.metadata else EMPTY
-    draft = draft_shape(namespace, name, labels, template.spec, None)
+    draft = draft_shape(namespace, name, labels, template.spec, None, template=True)
     added = [Toleration(f"node.kubernetes.io/{key}", "Exists", "", effect) for key, effect in _DAEMON_TOLERATIONS]
     if template.spec.host_network:
         added.append(Toleration("node.kubernetes.io/network-unavailable", "Exists", "", "NoSchedule"))

@@ -14,11 +14,11 @@ _MOST_NAMES = 6
 def fit_json(fits: Iterable[PodFit]) -> Iterator[bytes]:
     """The document of `fit -o json` in pieces: one a pod, since a large cluster's answers do not fit into memory at once."""
     yield b'{"formatVersion":' + msgspec.json.encode(FORMAT_VERSION) + b',"pods":['
-    known: tuple[int, bytes] = (0, b"")
+    known: tuple[tuple[NodeFit, ...], bytes] | None = None
     separator = b""
     for fit in fits:
-        if known[0] != id(fit.nodes):
-            known = (id(fit.nodes), b",".join(_node_json(node) for node in fit.nodes))
+        if known is None or known[0] is not fit.nodes:
+            known = (fit.nodes, b",".join(_node_json(node) for node in fit.nodes))
         yield separator + b'{"pod":' + msgspec.json.encode(fit.pod) + b',"nodes":[' + known[1] + b"]}"
         separator = b","
     yield b"]}\n"

@@ -13,10 +13,8 @@ from tests.differential.oracle import Oracle
 from tests.differential.ours import our_fit
 from tests.differential.shrink import shrink
 
-# Left out on purpose: verdicts read the label keys of affinity terms as the API server folds them into the selector when a
-# pod is made, the plugin does not read them; on pods that an API server has made there is no difference. All else is
-# compared.
-NOT_COMPARED: tuple[str, ...] = ("unfoldedKeys",)
+# A feature may be left out here for a stated reason only; none is.
+NOT_COMPARED: tuple[str, ...] = ()
 COMPARED: tuple[str, ...] = tuple(name for name in FEATURES if name not in NOT_COMPARED)
 
 

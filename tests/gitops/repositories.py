@@ -60,9 +60,7 @@ class GitRepo:
             "GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org", "GIT_AUTHOR_DATE": NOW,
             "GIT_COMMITTER_NAME": "Ada", "GIT_COMMITTER_EMAIL": "ada@example.org", "GIT_COMMITTER_DATE": NOW,
         }  # fmt: skip
-        done = subprocess.run(
-            ["git", *arguments], cwd=self.root, env=environment, input=given, capture_output=True, check=True
-        )
+        done = subprocess.run(["git", *arguments], cwd=self.root, env=environment, input=given, capture_output=True, check=True)
         return done.stdout.decode().strip()
 
     def commit(self, files: Mapping[str, str | bytes | None], message: str = "change") -> str:
@@ -127,7 +125,7 @@ def write_cluster(directory: Path) -> Path:
         cpu = "1" if target == "quiet" else "500m"
         for index in range(2):
             objects.append(
-                pod(f"web-6d4cf56db6-{number}{index}abc".replace("0", "x").replace("1", "z"), nodeName=name,
+                pod(f"web-6d4cf56db6-{number}{index}bcd".replace("0", "x").replace("1", "z"), nodeName=name,
                     containers=[container(cpu, "1Gi")], meta={**meta, "ownerReferences": [owner("ReplicaSet", "web", "apps/v1")]},
                     status={"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]})
             )  # fmt: skip

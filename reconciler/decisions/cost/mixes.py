@@ -13,6 +13,7 @@ from reconciler.decisions.cost.start import fillers, greedy, worths
 
 _LARGE = 200  # items times offers above which only quick steps are taken
 _QUICK_PRICINGS = 10_000  # items times offers times rounds, at most
+_FEW_WAYS = 2  # ways to fill a node that large problems try
 _ROUNDS = 60
 _SEARCH_STEPS = 4_000
 _BRANCH_NODES = 40
@@ -84,7 +85,7 @@ def greedy_mix(problem: Problem, given: Mix) -> tuple[Mix, list[Mix]]:
     large = _large(problem)
     found = [given]
     for worth in worths(problem)[: 1 if large else None]:
-        mix = greedy(problem, worth, ways[:-1] if large else ways)
+        mix = greedy(problem, worth, ways[: _FEW_WAYS if large else None])
         if mix is not None:
             found.append(mix)
     polished = [mix for mix in (polish(problem, mix) for mix in found) if problem.proper(mix)]
@@ -151,9 +152,10 @@ def _rounded(problem: Problem, fillings: Sequence[Filling], prices: Prices) -> M
     rest = remainder(problem, kept)
     if rest is None or not any(item.count for item in rest.items):
         return kept
-    ways = fillers(rest)
-    worth = [value + 1 for value in prices.values]
-    found = [mix for mix in (greedy(rest, worth, ways), greedy(rest, worths(problem)[0], ways)) if mix is not None]
+    large = _large(problem)
+    ways = fillers(rest)[: _FEW_WAYS if large else None]
+    values = [[value + 1 for value in prices.values], *(() if large else worths(problem)[:1])]
+    found = [mix for mix in (greedy(rest, worth, ways) for worth in values) if mix is not None]
     if not found:
         return None
     best = min((polish(rest, mix) for mix in found), key=lambda mix: (rest.cost(mix), mix))

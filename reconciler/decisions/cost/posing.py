@@ -34,9 +34,11 @@ def pose(draft: Draft, tier: Sequence[GroupDraft], nodes: Sequence[GrownNode]) -
     groups = [group for group in tier if group.group.template is not None and draft.room(group, group.group.template)[0] > 0]
     if any(group.group.price_micros is None for group in groups) or _prices_differ(groups):
         return None
+    alike = Counter(nodes)
     sums: Counter[int] = Counter()
-    for node in nodes:
-        sums.update(dict(node.load))
+    for node, times in alike.items():
+        for shape, pods in node.load:
+            sums[shape] += pods * times
     shapes = tuple(sorted(sums))
     names = sorted({name for shape in shapes for name, _ in draft.state.pod_shape(shape).requests.items()})
     offers, lets_in, left = [], [], []
@@ -64,12 +66,12 @@ def pose(draft: Draft, tier: Sequence[GroupDraft], nodes: Sequence[GrownNode]) -
     problem = Problem(items=items, offers=tuple(offers), caps=_caps(left, pace, sum(sums.values())))
     positions = tuple(group.position for group in groups)
     by_position = {position: index for index, position in enumerate(positions)}
-    if any(node.position not in by_position for node in nodes):
+    if any(node.position not in by_position for node in alike):
         return None
     given: Counter[Filling] = Counter()
-    for node in nodes:
+    for node, times in alike.items():
         load = dict(node.load)
-        given[Filling(by_position[node.position], tuple(load.get(shape, 0) for shape in shapes))] += 1
+        given[Filling(by_position[node.position], tuple(load.get(shape, 0) for shape in shapes))] += times
     return Posed(problem, shapes, positions, tuple(sorted(given.items())))
 
 

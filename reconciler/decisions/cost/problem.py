@@ -101,18 +101,19 @@ class Room:
 
     def __init__(self, problem: Problem) -> None:
         self._most = [offer.most for offer in problem.offers]
-        self._caps = [[cap.bound, cap.weights] for cap in problem.caps]
+        self._caps = problem.caps
+        self._bounds = [cap.bound for cap in problem.caps]
 
     def of(self, offer: int) -> int:
         """Nodes of the offer that may still be added."""
         most = self._most[offer]
-        for bound, weights in self._caps:
-            if weights[offer] > 0:
-                most = min(most, bound // weights[offer])
+        for bound, cap in zip(self._bounds, self._caps, strict=True):
+            if cap.weights[offer] > 0:
+                most = min(most, bound // cap.weights[offer])
         return most
 
     def take(self, offer: int, nodes: int) -> None:
         """Add nodes (negative: give back)."""
         self._most[offer] -= nodes
-        for cap in self._caps:
-            cap[0] -= cap[1][offer] * nodes
+        for index, cap in enumerate(self._caps):
+            self._bounds[index] -= cap.weights[offer] * nodes

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import msgspec
 
 from reconciler.decisions.balancing import next_group, siblings
-from reconciler.decisions.cost.growth import Growth, GrownNode
+from reconciler.decisions.cost.growth import GrownNode, Growth
 from reconciler.decisions.cost.master import solver
 from reconciler.decisions.cost.mixes import Answer, least_cost, work
 from reconciler.decisions.cost.posing import Posed, pose

@@ -45,7 +45,7 @@ def worths(problem: Problem) -> list[list[int]]:
     asked = [sum(item.need[kind] * item.count for item in problem.items) or 1 for kind in kinds]
     offered = [sum(offer.free[kind] for offer in problem.offers) or 1 for kind in kinds]
     scarce = [asked[kind] * _SCALE // offered[kind] for kind in kinds]
-    found = [
+    return [
         [sum(need * _SCALE // total for need, total in zip(item.need, asked, strict=True)) + 1 for item in problem.items],
         [sum(need * _SCALE // total for need, total in zip(item.need, offered, strict=True)) + 1 for item in problem.items],
         [
@@ -53,7 +53,6 @@ def worths(problem: Problem) -> list[list[int]]:
             for item in problem.items
         ],
     ]
-    return found
 
 
 def orders(problem: Problem) -> list[list[int]]:

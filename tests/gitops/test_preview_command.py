@@ -1,0 +1,282 @@
+"""`reconciler preview` on real repositories."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from tests.gitops.conftest import Preview
+from tests.gitops.repositories import BASE, POLICY, GitRepo, group
+
+ROOT = Path(__file__).resolve().parents[2]
+
+THRESHOLD = """\
+cluster small · policy prod · mode Enforce
+now 2026-11-21T18:00:00Z
+base main at BASE
+head change at HEAD
+
+Policy: 1
+  ! NodeGroupPolicy prod: tiers[on-demand].defaults.scaleDown.utilizationThresholdPercent 20 -> 50
+    (prod.yaml:8:30 -> prod.yaml:8:30); reaches general, quiet
+
+Groups: 1
+  - general: settled 2 -> 1
+
+Cost: 1
+  - settled: -$0.192 per hour, -$140.16 per month (730 h)
+
+Evictions: 1
+  - until it rests: 0 -> 2 evictions; moved: shop/web-* (2)
+
+Nodes that come and go until it rests: 1
+  - general: 1 node leaves that stayed before: general-1
+
+Nodes: 3
+  ! general: 1 node, in use, stays (NotUnderutilized) -> underutilized, removable
+    (NotUnneededLongEnough): general-1
+  ! general: 1 node, in use, stays (NotUnderutilized) -> underutilized, stays (MinSize): general-2
+  ! quiet: 1 node, in use, stays (NotUnderutilized) -> underutilized, stays (ReceivesPods): quiet-1
+
+1 group untouched: quiet
+
+before: No changes.
+after:  No changes.
+"""
+
+
+def change(repo: GitRepo, files: dict[str, str | bytes | None]) -> str:
+    """A commit on the branch `change`; `main` stays."""
+    repo.branch("change")
+    return repo.commit(files)
+
+
+def document(text: str) -> dict[str, object]:
+    """A printed document, held against the schema."""
+    schema = json.loads((ROOT / "schemas" / "preview.schema.json").read_text())
+    found = json.loads(text)
+    Draft202012Validator(schema).validate(found)
+    return found
+
+
+def test_threshold_shows_in_the_settled_column(repo: GitRepo, preview: Preview):
+    """Each node of `general` has 1 of 4 CPUs requested, 25%: above 20, below 50. At 50 the two pods of one move to another
+    node, min 1 keeps the last; a node costs 0.192, and 0.192 x 730 h = 140.16. `quiet` has one node, its minimum."""
+    base = repo.git("rev-parse", "main")
+    head = change(repo, {"policies/prod.yaml": POLICY.replace("20", "50")})
+    result = preview("--base", "main", "--head", "change")
+    told, _, digest = result.out.rpartition("sha256:")
+    assert (result.code, result.err, len(digest)) == (0, "", 65)
+    assert told == THRESHOLD.replace("BASE", base[:12]).replace("HEAD", head[:12])
+
+
+def test_nothing_moved(repo: GitRepo, preview: Preview):
+    """A change of comments only is told as none, exits with 0, and prints the same bytes twice, in every format."""
+    change(repo, {"policies/prod.yaml": "# words\n" + POLICY, "README.md": "words"})
+    for output in ("text", "markdown", "json"):
+        first, second = (preview("--base", "main", "-o", output, "--detailed-exitcode") for _ in range(2))
+        assert first == second
+        assert (first.code, first.err) == (0, "")
+    text = preview("--base", "main").out
+    assert "The policy does not differ.\n\nThe decision does not differ.\n\n2 groups untouched: general, quiet\n" in text
+
+
+def test_digest_does_not_depend_on_commits(repo: GitRepo, preview: Preview):
+    """Two pushes that do the same are told the same but for the commits in the last line of the markdown."""
+    change(repo, {"policies/prod.yaml": POLICY.replace("20", "50")})
+    first = preview("--base", "main", "-o", "markdown").out.rstrip().split("\n")
+    repo.commit({"README.md": "another push"})
+    second = preview("--base", "main", "-o", "markdown").out.rstrip().split("\n")
+    assert first[:-1] == second[:-1]
+    assert first[-1] != second[-1]
+    assert first[-1].split(" · ")[0] == second[-1].split(" · ")[0]
+
+
+def test_merge_base_is_what_is_compared(repo: GitRepo, preview: Preview):
+    """What happened on `main` since is not part of the change; with --base-tip it is."""
+    change(repo, {"policies/general.yaml": group("general").replace("max: 5", "max: 6")})
+    repo.git("switch", "--quiet", "main")
+    repo.commit({"policies/quiet.yaml": group("quiet").replace("max: 5", "max: 9")})
+    result = preview("--base", "main", "--head", "change")
+    assert "where the branches went apart" in result.out
+    assert "size.max 5 -> 6" in result.out
+    assert "quiet: size.max" not in result.out
+    tips = preview("--base", "main", "--head", "change", "--base-tip").out
+    assert "NodeGroup quiet: size.max 9 -> 5 (quiet.yaml:8:18 -> quiet.yaml:8:18)" in tips
+    assert "went apart" not in tips
+
+
+def test_renamed_file_is_no_change(repo: GitRepo, preview: Preview):
+    """Groups are documents, not files; only what is written in them counts."""
+    change(repo, {"policies/general.yaml": None, "policies/moved/renamed.yml": group("general")})
+    result = preview("--base", "main", "--detailed-exitcode")
+    assert result.code == 0
+    assert "The policy does not differ." in result.out
+
+
+def test_renamed_group_keeps_its_target(repo: GitRepo, preview: Preview):
+    """The same target under a new name is a rename and no release."""
+    change(repo, {"policies/general.yaml": group("general").replace("{name: general, namespace: r", "{name: web, namespace: r")})
+    text = preview("--base", "main").out
+    assert "NodeGroup web: renamed from general, the same target" in text
+    assert "release" not in text
+
+
+def test_removed_group_is_released(repo: GitRepo, preview: Preview):
+    """Its target keeps its size, and the plan says so."""
+    change(repo, {"policies/general.yaml": None})
+    result = preview("--base", "main", "--detailed-exitcode")
+    assert result.code == 2
+    assert "- NodeGroup general: removed, its target keeps its size (was general.yaml:1:1)" in result.out
+    assert "- general: no group of this policy any more" in result.out
+    assert "+ general: release MachineDeployment capi/general at 2 replicas" in result.out
+    assert "after:  Plan: 1 released" in result.out
+
+
+def test_all_groups_removed_is_refused_by_the_decision(repo: GitRepo, preview: Preview):
+    """Nothing is released when no group is left, and the preview says why."""
+    change(repo, {"policies/general.yaml": None, "policies/quiet.yaml": None})
+    text = preview("--base", "main").out
+    assert "the policy has no groups any more, where it had 2: nothing is" in text
+    assert "release MachineDeployment" not in text
+
+
+def test_hold_and_owner_effects(repo: GitRepo, preview: Preview):
+    """A hold in git stops the removal that would come: the node stays, the money is not saved."""
+    repo.commit({"policies/prod.yaml": POLICY.replace("20", "50")})
+    change(repo, {"policies/general.yaml": group("general") + '  hold: {reason: "audit"}\n'})
+    text = preview("--base", "main").out
+    assert "general: settled 1 -> 2, held no -> yes" in text
+    assert "+ settled: +$0.192 per hour, +$140.16 per month" in text
+    assert "+ general: 1 node stays that left before: general-1" in text
+    assert "until it rests: 2 -> 0 evictions; no longer: shop/web-* (2)" in text
+
+
+def test_invalid_head(repo: GitRepo, preview: Preview):
+    """Problems as validate prints them, with the path in the repository; nothing is decided, the base is not told."""
+    change(repo, {"policies/general.yaml": group("general").replace("max: 5", "maxx: 5")})
+    result = preview("--base", "main", "--detailed-exitcode")
+    assert result.code == 1
+    assert "policies/general.yaml:8:18: error: there is no key 'maxx' in size [UnknownField]\n" in result.out
+    assert "^^^^" in result.out
+    assert "before:" not in result.out
+    assert result.err == "error: policies at HEAD: 1 error in the policy, so nothing was decided\n"
+    written = document(preview("--base", "main", "-o", "json").out)
+    assert [problem["code"] for problem in written["policyProblems"]] == ["UnknownField"]
+    assert (written["decision"], written["plan"], written["changed"]) == (None, None, False)
+    assert "## This policy cannot be used: 1 error\n" in preview("--base", "main", "-o", "markdown").out
+
+
+@pytest.mark.parametrize("broken", [POLICY.replace("Enforce", "Bogus"), None])
+def test_unusable_base(repo: GitRepo, preview: Preview, broken: str | None):
+    """A base that is invalid or has no policy: said so, and the plan of the head alone."""
+    files = dict.fromkeys(BASE) if broken is None else {"policies/prod.yaml": broken}
+    repo.commit(files)
+    change(repo, BASE)
+    text = preview("--base", "main").out
+    why = "there is no policy at the base yet" if broken is None else "the policy at the base has 1 error"
+    assert f"Nothing to compare with: {why}. This is the plan of HEAD alone.\n" in text
+    assert ("policies/prod.yaml:5:9: error: " in text) == (broken is not None)
+    assert "Node groups: 2" in text
+    written = document(preview("--base", "main", "-o", "json").out)
+    assert written["decision"] is None
+    assert [line["name"] for line in written["plan"]["groups"]] == ["general", "quiet"]
+    assert why in preview("--base", "main", "-o", "markdown").out
+
+
+def test_json(repo: GitRepo, preview: Preview, tmp_path: Path):
+    """The document fits its schema, carries both sides and the places; --out writes the same bytes."""
+    head = change(repo, {"policies/prod.yaml": POLICY.replace("20", "50")})
+    saved = tmp_path / "preview.json"
+    result = preview("--base", "main", "-o", "json", "--out", saved)
+    assert saved.read_text() == result.out
+    written = document(result.out)
+    assert written["head"] == {"source": "HEAD", "revision": head, "mergeBase": False}
+    assert written["changes"][0]["placeAfter"] == {"file": "prod.yaml", "line": 8, "column": 30}
+    pair = written["decision"]["groups"][0]
+    assert [pair[side]["settled"] for side in ("before", "after")] == [2, 1]
+    assert written["decision"]["cost"]["after"]["settledPerHour"] == "0.384"
+    assert written["decision"]["impact"]["after"]["nodesGone"] == ["general-1"]
+    assert written["untouchedGroups"] == ["quiet"]
+
+
+def test_directories(repo: GitRepo, preview: Preview, tmp_path: Path):
+    """Rendered trees are compared as revisions are; a revision and a directory go together too."""
+    for side, percent in (("old", "20"), ("new", "50")):
+        for name, text in BASE.items():
+            path = tmp_path / side / Path(name).name
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text.replace("20}", f"{percent}}}"))
+    both = preview("--base-dir", tmp_path / "old", "--head-dir", tmp_path / "new").out
+    assert "- general: settled 2 -> 1" in both
+    assert f"base {tmp_path / 'old'}\n" in both
+    mixed = preview("--base", "main", "--head-dir", tmp_path / "new").out
+    assert "- general: settled 2 -> 1" in mixed
+
+
+def test_policies_elsewhere(repo: GitRepo, preview: Preview):
+    """--path names a directory or one file; the whole tree is `.`."""
+    all_of_it = POLICY + "---\n" + group("general") + "---\n" + group("quiet")
+    repo.commit({**dict.fromkeys(BASE), "clusters/prod.yaml": all_of_it})
+    change(repo, {"clusters/prod.yaml": all_of_it.replace("max: 5", "max: 6")})
+    for path in ("clusters", "./clusters/", "clusters/prod.yaml", "."):
+        result = preview("--base", "main", "--path", path)
+        assert "NodeGroup general: size.max 5 -> 6" in result.out, (path, result)
+    result = preview("--base", "main", "--path", "elsewhere")
+    assert result.code == 1
+    assert "elsewhere at HEAD: no NodeGroupPolicy in 0 policy files" in result.err
+
+
+def test_several_policies(repo: GitRepo, preview: Preview):
+    """--name chooses; without it the error lists them; one that the base does not have stands alone."""
+    change(repo, {"policies/more.yaml": POLICY.replace("prod", "test")})
+    assert "choose one with --name (prod, test)" in preview("--base", "main").err
+    assert "The policy does not differ." in preview("--base", "main", "--name", "prod").out
+    assert "there is no policy test at the base yet" in preview("--base", "main", "--name", "test").out
+    assert "holds prod, test" in preview("--base", "main", "--name", "other").err
+
+
+@pytest.mark.parametrize(("argv", "told"), [
+    ([], "exactly one of --base REF and --base-dir DIR"),
+    (["--base", "main", "--base-dir", "x"], "exactly one of --base REF and --base-dir DIR"),
+    (["--base", "main", "--head", "x", "--head-dir", "y"], "only one of --head REF and --head-dir DIR"),
+    (["--base-dir", "x"], "--base-dir needs --head-dir DIR or --head REF"),
+    (["--base-dir", "x", "--head-dir", "y", "--path", "z"], "go with revisions"),
+    (["--base-dir", "nowhere", "--head-dir", "nowhere"], "nowhere: no such directory"),
+    (["--base", "main", "--repo", "/"], "is in no git repository; name one with --repo DIR"),
+])  # fmt: skip
+def test_wrong_usage(preview: Preview, argv: list[str], told: str):
+    """What is missing or too much is said, exit code 1."""
+    result = preview(*argv)
+    assert (result.code, result.out) == (1, "")
+    assert told in " ".join(result.err.split())
+
+
+def test_long_markdown_is_cut_in_order(repo: GitRepo, preview: Preview):
+    """Two thousand changed groups do not fit into one comment: the summary stays, the policy is cut last, with counts."""
+    many = {f"policies/{part}.yaml": "---\n".join(group(f"g{part}{number:03}") for number in range(500)) for part in range(4)}
+    repo.commit(many)
+    change(repo, {name: text.replace("max: 5", "max: 6") for name, text in many.items()})
+    text = preview("--base", "main", "-o", "markdown").out
+    assert len(text) <= 65_536
+    assert "after: **`" in text
+    assert "lines more that did not fit" in text
+    assert text.rstrip().splitlines()[-1].startswith("<sub>`sha256:")
+
+
+def test_whole_process_on_the_quickstart(tmp_path: Path):
+    """As a user starts it: a repository made of the example's policies, one changed bound, the example's cluster."""
+    repo = GitRepo(tmp_path / "repo")
+    texts = {f"policies/{path.name}": path.read_text() for path in (ROOT / "policies").glob("*.yaml")}
+    repo.commit(texts)
+    repo.branch("change")
+    repo.commit({"policies/on-demand.yaml": texts["policies/on-demand.yaml"].replace("max: 10", "max: 7")})
+    argv = [
+        sys.executable, "-m", "reconciler", "preview", "--base", "main", "--cluster", str(ROOT / "examples" / "quickstart"),
+    ]  # fmt: skip
+    done = subprocess.run(argv, cwd=repo.root, capture_output=True, text=True, check=True, env={"PATH": "/usr/bin:/bin"})
+    assert done.stderr == ""
+    assert "NodeGroup auto: size.max 10 -> 7" in done.stdout

@@ -1,0 +1,154 @@
+"""`reconciler fit`: which pods are asked about, and how the answer looks."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from reconciler.cli.main import main
+from reconciler.cluster.pod import PodPhase
+from reconciler.cluster.pod_table import PodTable
+from reconciler.cluster.world import World
+from reconciler.rendering.fit import fit_json, fit_text
+from reconciler.scheduling.fit import fit
+from tests.builders import ClusterBuilder
+
+_POD = {
+    "metadata": {"namespace": "shop", "name": "web", "uid": "u1"},
+    "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "3"}}}]},
+    "status": {"phase": "Pending"},
+}
+_NODE = {
+    "metadata": {"name": "n1", "labels": {"kubernetes.io/hostname": "n1"}},
+    "spec": {"taints": [{"key": "t", "effect": "NoSchedule"}]},
+    "status": {"allocatable": {"cpu": "2", "memory": "4Gi", "pods": "10"}},
+}
+
+
+def _snapshot(tmp_path: Path) -> Path:
+    for kind, item in (("Pod", _POD), ("Node", _NODE)):
+        document = {"apiVersion": "v1", "kind": f"{kind}List", "items": [item]}
+        (tmp_path / f"{kind.lower()}s.json").write_text(json.dumps(document))
+    return tmp_path
+
+
+def test_the_json_of_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every pod with every node, and the sorted names of the plugins that say no."""
+    assert main_exit(["fit", "--cluster", str(_snapshot(tmp_path)), "-o", "json"]) == 0
+
+    assert json.loads(capsys.readouterr().out) == {
+        "formatVersion": "1.0",
+        "pods": [
+            {
+                "pod": "shop/web",
+                "nodes": [{"node": "n1", "fits": False, "reasons": ["NodeResourcesFit", "TaintToleration"]}],
+            }
+        ],
+    }
+
+
+def test_the_text_of_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A paragraph a pod, with numbers."""
+    assert main_exit(["fit", "--cluster", str(_snapshot(tmp_path))]) == 0
+
+    assert capsys.readouterr().out.splitlines() == [
+        "shop/web fits on 0 of 1 node",
+        "  n1",
+        "    NodeResourcesFit: needs 3 cpu; 2 of 2 free",
+        "    TaintToleration: untolerated taint t:NoSchedule",
+    ]
+
+
+def main_exit(arguments: list[str]) -> int:
+    """The exit code of the command line."""
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    return int(stop.value.code or 0)
+
+
+def _changed(world: World, **fields: object) -> World:
+    rows = [msgspec.structs.replace(pod, **fields) if pod.name == "web-1" else pod for pod in world.pods]
+    return msgspec.structs.replace(world, pods=PodTable(rows))
+
+
+@pytest.mark.parametrize(
+    ("fields", "asked"),
+    [
+        ({}, True),
+        ({"gated": True}, True),
+        ({"deletion_seconds": 5}, False),
+        ({"phase": PodPhase.FAILED}, False),
+        ({"unknown_node": "gone"}, False),
+        ({"node": 0}, False),
+    ],
+)
+def test_who_is_asked_about(fields: dict[str, object], asked: bool) -> None:
+    """Pods without a node that are neither terminating nor finished, gated ones included."""
+    cluster = ClusterBuilder()
+    cluster.node("n")
+    cluster.pods("web", 1)
+
+    assert [item.pod for item in fit(_changed(cluster.world(), **fields))] == (["shop/web-1"] if asked else [])
+
+
+def _one_free_cpu() -> ClusterBuilder:
+    cluster = ClusterBuilder()
+    cluster.node("n", cpu="1")
+    cluster.pods("first", 1, cpu="1", priority=10)
+    cluster.pods("other", 1, cpu="1", priority=0)
+    cluster.pods("vip", 1, cpu="1", priority=20)
+    return cluster
+
+
+def _fits(world: World) -> dict[str, bool]:
+    return {item.pod: not item.nodes[0].rejections for item in fit(world)}
+
+
+def _nominate(world: World, name: str, **fields: object) -> World:
+    rows = [msgspec.structs.replace(pod, nominated=0, **fields) if pod.name == name else pod for pod in world.pods]
+    return msgspec.structs.replace(world, pods=PodTable(rows))
+
+
+def test_a_promised_place_is_kept_from_lower_priorities() -> None:
+    """The node is promised to `first`: `other` does not fit, `vip` comes before it, and it does not block itself."""
+    world = _nominate(_one_free_cpu().world(), "first-1")
+
+    assert _fits(world) == {"shop/first-1": True, "shop/other-1": False, "shop/vip-1": True}
+
+
+def test_gated_pods_have_no_promise() -> None:
+    """A nomination counts once the pod can be scheduled."""
+    world = _nominate(_one_free_cpu().world(), "first-1", gated=True)
+
+    assert _fits(world)["shop/other-1"]
+
+
+@pytest.mark.parametrize("render", [lambda fits: b"".join(fit_json(fits)).decode(), lambda fits: "\n".join(fit_text(fits))])
+def test_equal_pods_get_equal_answers(render: Callable[[object], str]) -> None:
+    """Answers of pods with other shapes in between are not mixed up."""
+    cluster = ClusterBuilder()
+    cluster.node("n", cpu="1")
+    for number in range(20):
+        cluster.pods(f"p{number:02d}", 1, cpu="2" if number % 2 else "1")
+
+    text = render(fit(cluster.world()))
+
+    assert text.count("NodeResourcesFit") == 10
+
+
+def test_plugins_are_the_same_with_and_without_messages() -> None:
+    """The short way to the names gives what the long one does, promised places included."""
+    world = _nominate(_one_free_cpu().world(), "first-1")
+
+    names = [
+        [[said.plugin for said in node.rejections] for item in fit(world, messages=messages) for node in item.nodes]
+        for messages in (True, False)
+    ]
+    assert names[0] == names[1] == [[], ["NodeResourcesFit"], []]
+
+
+def test_nothing_pending() -> None:
+    """An empty answer is said, not silent."""
+    assert list(fit_text(fit(ClusterBuilder().world()))) == ["No pod is pending."]

@@ -1,0 +1,163 @@
+"""Plugins that look at one node and nothing else; expected values are those of the upstream rules, by hand."""
+
+import pytest
+
+from reconciler.cluster.node import NodeShape, Taint
+from reconciler.cluster.pod import HostPort, Toleration
+from reconciler.cluster.selector import NodeSelectorTerm, Requirement
+from reconciler.scheduling.amount import amount_text
+from reconciler.scheduling.label_match import satisfies
+from reconciler.scheduling.predicates.node_affinity import affinity_rejection, matches
+from reconciler.scheduling.predicates.node_declared_features import features_rejection
+from reconciler.scheduling.predicates.node_ports import conflicts
+from reconciler.scheduling.predicates.taint_toleration import taint_rejection, tolerates, unschedulable_rejection
+
+GPU = Taint("dedicated", "gpu", "NoSchedule")
+
+
+@pytest.mark.parametrize(
+    ("toleration", "covered"),
+    [
+        (Toleration("dedicated", "Equal", "gpu", "NoSchedule"), True),
+        (Toleration("dedicated", "", "gpu", ""), True),
+        (Toleration("dedicated", "Equal", "cpu", ""), False),
+        (Toleration("dedicated", "Exists", "", ""), True),
+        (Toleration("", "Exists", "", ""), True),
+        (Toleration("", "Exists", "", "NoExecute"), False),
+        (Toleration("other", "Exists", "", ""), False),
+        (Toleration("dedicated", "Gt", "1", ""), False),
+    ],
+)
+def test_tolerations(toleration: Toleration, covered: bool) -> None:
+    """A toleration covers a taint as `ToleratesTaint` says; comparison operators are off by default in 1.36."""
+    assert tolerates(toleration, GPU) is covered
+
+
+def test_taints_that_only_prefer_do_not_reject() -> None:
+    """PreferNoSchedule is a score; NoSchedule and NoExecute are named, all of them."""
+    shape = NodeShape(taints=(GPU, Taint("gone", "", "NoExecute"), Taint("nice", "", "PreferNoSchedule")))
+
+    rejection = taint_rejection(shape, ())
+
+    assert rejection is not None
+    assert rejection.message == "untolerated taint dedicated=gpu:NoSchedule, gone:NoExecute"
+
+
+@pytest.mark.parametrize(
+    ("tolerations", "rejected"),
+    [
+        ((), True),
+        ((Toleration("node.kubernetes.io/unschedulable", "Exists", "", "NoSchedule"),), False),
+        ((Toleration("node.kubernetes.io/unschedulable", "Exists", "", "NoExecute"),), True),
+        ((Toleration("", "Exists", "", ""),), False),
+    ],
+)
+def test_cordoned_nodes(tolerations: tuple[Toleration, ...], rejected: bool) -> None:
+    """A cordon keeps out whoever does not tolerate its taint, also where the node does not carry that taint."""
+    assert (unschedulable_rejection(NodeShape(unschedulable=True), tolerations) is not None) is rejected
+
+
+@pytest.mark.parametrize(
+    ("operator", "values", "label", "holds"),
+    [
+        ("In", ("a", "b"), "b", True),
+        ("In", ("a",), None, False),
+        ("NotIn", ("a",), None, True),
+        ("NotIn", ("a",), "a", False),
+        ("Exists", (), "", True),
+        ("DoesNotExist", (), None, True),
+        ("Gt", ("5",), "6", True),
+        ("Gt", ("5",), "5", False),
+        ("Gt", ("5",), "5.5", False),
+        ("Lt", ("-3",), "-4", True),
+        ("Lt", ("five",), "1", False),
+        ("Gt", ("1", "2"), "3", False),
+        ("Gt", ("1",), "9223372036854775808", False),
+        ("Lt", ("1_0",), "1", False),
+    ],
+)
+def test_requirements(operator: str, values: tuple[str, ...], label: str | None, holds: bool) -> None:
+    """Operators hold as apimachinery's label requirements do: integers of 64 bits for Gt and Lt, one value only."""
+    assert satisfies(Requirement("key", operator, values), label) is holds
+
+
+def _term(*expressions: Requirement, fields: tuple[Requirement, ...] = ()) -> NodeSelectorTerm:
+    return NodeSelectorTerm(expressions, fields)
+
+
+@pytest.mark.parametrize(
+    ("terms", "fits"),
+    [
+        (None, True),
+        ((), False),
+        ((_term(),), False),
+        ((_term(Requirement("zone", "In", ("b",))), _term(Requirement("zone", "In", ("a",)))), True),
+        ((_term(Requirement("zone", "In", ("a",)), Requirement("pool", "Exists")),), False),
+        ((_term(fields=(Requirement("metadata.name", "In", ("n1",)),)),), True),
+        ((_term(fields=(Requirement("metadata.name", "NotIn", ("n1",)),)),), False),
+        ((_term(fields=(Requirement("metadata.name", "In", ("n0", "n1")),)),), False),
+        ((_term(fields=(Requirement("metadata.name", "Exists"),)),), False),
+    ],
+)
+def test_required_terms(terms: tuple[NodeSelectorTerm, ...] | None, fits: bool) -> None:
+    """Terms are alternatives, requirements in one term all hold; fields take exactly one value; empty ones match nothing."""
+    assert matches((), terms, {"zone": "a"}.get, "n1") is fits
+
+
+def test_what_a_node_lacks_is_said() -> None:
+    """The message names the unmet pair and what the node has instead."""
+    rejection = affinity_rejection((("pool", "gpu"), ("zone", "a")), None, {"zone": "b", "pool": "gpu"}.get, "n1")
+
+    assert rejection is not None
+    assert rejection.message == "wants zone=a; the node has pool=gpu, zone=b"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "clash"),
+    [
+        (HostPort(80), HostPort(80), True),
+        (HostPort(80), HostPort(81), False),
+        (HostPort(80, "TCP"), HostPort(80, "UDP"), False),
+        (HostPort(80, "TCP", "10.0.0.1"), HostPort(80, "TCP", "10.0.0.2"), False),
+        (HostPort(80, "TCP", "10.0.0.1"), HostPort(80), True),
+        (HostPort(80, "", ""), HostPort(80, "TCP", "127.0.0.1"), True),
+    ],
+)
+def test_host_ports(one: HostPort, other: HostPort, clash: bool) -> None:
+    """Ports collide on one address or where either takes every address, in both directions."""
+    assert conflicts(one, other) is clash
+    assert conflicts(other, one) is clash
+
+
+def test_features_that_a_kubelet_does_not_declare() -> None:
+    """Every feature that a pod needs must be declared; the missing ones are named."""
+    rejection = features_rejection(NodeShape(declared_features=("A",)), ("A", "B"))
+
+    assert rejection is not None
+    assert rejection.message == "the node does not declare B"
+    assert features_rejection(NodeShape(), ()) is None
+
+
+@pytest.mark.parametrize(
+    ("resource", "amount", "text"),
+    [
+        ("cpu", 1200, "1.2"),
+        ("cpu", 4000, "4"),
+        ("cpu", 5, "0.005"),
+        ("memory", 3 << 29, "1.5Gi"),
+        ("memory", 100, "100"),
+        ("memory", -(1 << 20), "-1Mi"),
+        ("nvidia.com/gpu", 3, "3"),
+    ],
+)
+def test_amounts(resource: str, amount: int, text: str) -> None:
+    """Amounts are short and exact where they can be."""
+    assert amount_text(resource, amount) == text
+
+
+def test_what_is_needed_never_looks_like_what_is_free() -> None:
+    """One byte more than is free is rounded up, what is free is rounded down."""
+    free = (5 << 30) + 3
+
+    assert amount_text("memory", free) == "5Gi"
+    assert amount_text("memory", free + 1, up=True) == "5.01Gi"

@@ -1,0 +1,196 @@
+"""The contract of a scheduling state, by small cases that can be followed by hand."""
+
+from reconciler.cluster.node import NodeShape
+from reconciler.cluster.pod import HostPort, PodPhase, PodShape
+from reconciler.scheduling.state import SchedulingState
+from reconciler.scheduling.verdict import Rejection
+from tests.builders import ClusterBuilder, amounts
+
+_OFFER = NodeShape(capacity=amounts("4", "8Gi", 10), allocatable=amounts("4", "8Gi", 10))
+
+
+def _three_nodes() -> ClusterBuilder:
+    cluster = ClusterBuilder()
+    cluster.group("g", nodes=3, cpu="4", memory="8Gi", max_pods=10)
+    return cluster
+
+
+def test_pods_fill_the_first_nodes() -> None:
+    """Nodes of 4 cpu take two pods of 1500m each; one is on the first node already."""
+    cluster = _three_nodes()
+    cluster.pods("web", 6, cpu="1500m", on=["g-1", None, None, None, None, None])
+    state = SchedulingState(cluster.world())
+
+    assert state.place(0, 9) == ((0, 1), (1, 2), (2, 2))
+    assert state.used(0) == amounts("3", "0", 2)
+
+
+def test_every_short_resource_is_named_with_numbers() -> None:
+    """The verdict says what is needed, what is free and of how much."""
+    cluster = _three_nodes()
+    cluster.pods("web", 1, cpu="2800m", on="g-1")
+    cluster.pods("big", 1, cpu="4", memory="16Gi")
+    state = SchedulingState(cluster.world())
+
+    (rejection,) = state.verdict(0, 0)
+
+    assert rejection == Rejection("NodeResourcesFit", "needs 4 cpu; 1.2 of 4 free and needs 16Gi memory; 8Gi of 8Gi free")
+
+
+def test_a_full_node_has_no_place_for_one_more_pod() -> None:
+    """The number of pods is a resource, also for pods that request nothing."""
+    cluster = ClusterBuilder()
+    cluster.node("n", max_pods=1)
+    cluster.pods("idle", 2, on=["n", None])
+
+    (rejection,) = SchedulingState(cluster.world()).verdict(0, 0)
+
+    assert rejection == Rejection("NodeResourcesFit", "needs 1 pod; 0 of 1 free")
+
+
+def test_an_overcommitted_node_takes_pods_that_request_nothing() -> None:
+    """A resource counts only for pods that request some of it."""
+    cluster = ClusterBuilder()
+    cluster.node("n", cpu="1")
+    cluster.pods("greedy", 1, cpu="3", on="n")
+    cluster.pods("idle", 1)
+    state = SchedulingState(cluster.world())
+
+    assert [state.verdict(shape, 0) == () for shape in (0, 1)] == [False, True]
+
+
+def test_a_resource_that_the_node_does_not_list_is_missing() -> None:
+    """Zero of an extended resource are free where nobody registered any."""
+    cluster = ClusterBuilder()
+    cluster.node("n")
+    cluster.pods("train", 1, gpu=1)
+
+    (rejection,) = SchedulingState(cluster.world()).verdict(0, 0)
+
+    assert rejection.message == "needs 1 nvidia.com/gpu; 0 of 0 free"
+
+
+def test_finished_pods_hold_nothing_terminating_ones_do() -> None:
+    """Of a succeeded and a terminating pod of 1 cpu, only the terminating one is bound."""
+    cluster = ClusterBuilder()
+    cluster.node("n")
+    cluster.pods("done", 1, cpu="1", on="n")
+    cluster.pods("leaving", 1, cpu="1", on="n")
+    world = cluster.world()
+    world.pods.phase[0] = list(PodPhase).index(PodPhase.SUCCEEDED)
+    world.pods.deletion_seconds[1] = cluster.now
+
+    assert SchedulingState(world).used(0).cpu_milli == 1000
+
+
+def test_only_chosen_pods_are_bound() -> None:
+    """`pods` names the pods that count."""
+    cluster = _three_nodes()
+    cluster.pods("web", 3, cpu="1", on=["g-1", "g-1", "g-2"])
+
+    state = SchedulingState(cluster.world(), pods=[2])
+
+    assert [state.bound(node) for node in range(3)] == [(), ((0, 1),), ()]
+
+
+def test_one_pod_with_a_host_port_on_each_node() -> None:
+    """Equal pods with a host port take one node each, and the verdict names the port."""
+    cluster = _three_nodes()
+    cluster.pods("edge", 1, on="g-2", shape={"host_ports": (HostPort(443),)})
+    state = SchedulingState(cluster.world())
+
+    assert state.place(0, 9) == ((0, 1), (2, 1))
+    assert state.verdict(0, 0) == (Rejection("NodePorts", "host port 443/TCP is taken"),)
+
+
+def test_a_new_node_has_its_daemonset_pods() -> None:
+    """What is given with a node is bound to it without asking."""
+    cluster = ClusterBuilder()
+    cluster.node("n")
+    cluster.daemonset("agent", cpu="500m")
+    cluster.pods("web", 1, cpu="1")
+    state = SchedulingState(cluster.world())
+
+    node = state.add_node("new", _OFFER, [0])
+
+    assert (node, state.name(node), state.node_count) == (1, "new", 2)
+    assert state.bound(node) == ((0, 1),)
+    assert state.place(1, 9, [node]) == ((1, 3),)
+
+
+def test_a_closed_node_keeps_its_pods_and_takes_no_more() -> None:
+    """`closed` is no plugin: the verdict stays as it is."""
+    cluster = _three_nodes()
+    cluster.pods("web", 2, cpu="1", on=["g-1", None])
+    state = SchedulingState(cluster.world())
+
+    state.close(0)
+
+    assert not state.fits(0, 0)
+    assert state.verdict(0, 0) == ()
+    assert state.bound(0) == ((0, 1),)
+    assert state.place(0, 1) == ((1, 1),)
+
+
+def test_marks_nest() -> None:
+    """Undoing the outer mark undoes what came after the inner one too; a mark can be returned to twice."""
+    state = SchedulingState(_three_nodes().world())
+    shape = state.add_shape(PodShape(namespace="x", requests=amounts("1", "0", 1)))
+    outer = state.mark()
+    state.place(shape, 2)
+    inner = state.mark()
+    state.add_node("new", _OFFER)
+    state.close(1)
+    state.place(shape, 9)
+
+    state.undo(inner)
+    assert [state.bound(node) for node in range(state.node_count)] == [((shape, 2),), (), ()]
+    state.undo(outer)
+    assert state.bound(0) == ()
+    state.bind(shape, 2)
+    state.undo(outer)
+    assert state.bound(2) == ()
+    assert state.fits(shape, 1)
+
+
+def test_equal_shapes_get_one_index() -> None:
+    """A shape of the World is found again, a new one is added once."""
+    cluster = _three_nodes()
+    cluster.pods("web", 1, cpu="1")
+    world = cluster.world()
+    state = SchedulingState(world)
+
+    assert state.add_shape(world.pod_shapes[0]) == 0
+    fresh = PodShape(namespace="x", requests=amounts("1", "0", 1, fpga=1))
+    assert state.add_shape(fresh) == state.add_shape(fresh) == 1
+    assert state.verdict(1, 0)[0].message == "needs 1 fpga; 0 of 0 free"
+
+
+def test_resource_claims_are_not_modelled() -> None:
+    """Such a shape never fits, is never placed, and says so."""
+    cluster = _three_nodes()
+    cluster.pods("train", 1, shape={"claims": ("gpu",)})
+    state = SchedulingState(cluster.world())
+
+    assert state.modelled(0) == "DynamicResources"
+    assert not state.fits(0, 0)
+    assert state.place(0, 1) == ()
+    assert [said.plugin for said in state.verdict(0, 0)] == ["NotModelled"]
+
+
+def test_equal_pods_go_where_their_labels_let_them() -> None:
+    """Node selectors, taints and names exclude nodes; what is left is filled in the order given."""
+    cluster = ClusterBuilder()
+    cluster.node("a", labels={"zone": "x"})
+    cluster.node("b", labels={"zone": "y"}, taints=["t=1:NoSchedule"])
+    cluster.node("c", labels={"zone": "y"}, cordoned=True)
+    cluster.node("d", labels={"zone": "y"})
+    cluster.pods("any", 1, cpu="1")
+    cluster.pods("host", 1, cpu="1", node_selector={"kubernetes.io/hostname": "d"})
+    cluster.pods("zone", 1, cpu="1", node_selector={"zone": "y"}, tolerations=["t"])
+    state = SchedulingState(cluster.world())
+
+    assert state.place(0, 2, [3, 2, 1, 0]) == ((3, 2),)
+    assert state.place(1, 9) == ((3, 2),)
+    assert state.place(2, 9) == ((1, 4),)
+    assert [said.plugin for said in state.verdict(0, 2)] == ["NodeUnschedulable"]

@@ -1,0 +1,188 @@
+"""Spread and inter-pod affinity, by small cases that can be followed by hand."""
+
+import msgspec
+
+from reconciler.cluster.node import NodeShape
+from reconciler.cluster.pod import AffinityTerm, SpreadConstraint
+from reconciler.cluster.selector import LabelSelector, Requirement
+from reconciler.scheduling.state import SchedulingState
+from reconciler.scheduling.verdict import Rejection
+from tests.builders import ClusterBuilder, selector
+
+ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+
+
+def _zones(*zones: str | None) -> ClusterBuilder:
+    cluster = ClusterBuilder()
+    for number, zone in enumerate(zones):
+        cluster.node(f"n{number}", labels={ZONE: zone} if zone else {})
+    return cluster
+
+
+def _spread(key: str = ZONE, skew: int = 1, **more: object) -> dict[str, object]:
+    constraint = SpreadConstraint(topology_key=key, max_skew=skew, selector=selector(app="web"), **more)
+    return {"spread": (constraint,)}
+
+
+def test_pods_go_round_the_zones() -> None:
+    """With maxSkew 1 the second pod of a zone waits for every other zone; first fit picks the first node of each."""
+    cluster = _zones("a", "a", "b", "c")
+    cluster.pods("web", 1, cpu="1", shape=_spread())
+
+    assert SchedulingState(cluster.world()).place(0, 7) == ((0, 3), (2, 2), (3, 2))
+
+
+def test_a_full_zone_holds_the_others_back() -> None:
+    """Zone c has room for one pod: the others stop at two."""
+    cluster = _zones("a", "b")
+    cluster.node("n2", cpu="1", labels={ZONE: "c"})
+    cluster.pods("web", 1, cpu="1", shape=_spread())
+    state = SchedulingState(cluster.world())
+
+    assert state.place(0, 9) == ((0, 2), (1, 2), (2, 1))
+    assert state.verdict(0, 0) == (
+        Rejection("PodTopologySpread", f"{ZONE}=a has 2 matching pods, the least is 1; one more is beyond maxSkew 1"),
+    )
+
+
+def test_a_node_without_the_key_is_out() -> None:
+    """The constraint's label must be there."""
+    cluster = _zones("a", None)
+    cluster.pods("web", 1, shape=_spread())
+
+    assert SchedulingState(cluster.world()).verdict(0, 1) == (Rejection("PodTopologySpread", f"the node has no label {ZONE}"),)
+
+
+def test_too_few_domains_count_as_an_empty_one() -> None:
+    """minDomains 3 with two zones: the least is taken as 0, so that each zone takes maxSkew pods."""
+    cluster = _zones("a", "b")
+    cluster.pods("web", 1, shape=_spread(skew=2, min_domains=3))
+
+    assert SchedulingState(cluster.world()).place(0, 9) == ((0, 2), (1, 2))
+
+
+def test_nodes_that_the_pod_cannot_use_are_no_domains() -> None:
+    """Zone b is not selected, so that it holds nobody back; with policy Ignore it does."""
+    for policy, placed in (("Honor", ((0, 4),)), ("Ignore", ((0, 1),))):
+        cluster = ClusterBuilder()
+        cluster.node("n0", labels={ZONE: "a", "pool": "web"}, cpu="4")
+        cluster.node("n1", labels={ZONE: "b", "pool": "db"})
+        cluster.pods("web", 1, cpu="1", node_selector={"pool": "web"}, shape=_spread(node_affinity_policy=policy))
+
+        assert SchedulingState(cluster.world()).place(0, 9) == placed
+
+
+def test_tainted_nodes_are_domains_unless_asked() -> None:
+    """nodeTaintsPolicy is Ignore by default: an empty zone behind a taint holds pods back."""
+    for policy, placed in (("Ignore", ((0, 1),)), ("Honor", ((0, 4),))):
+        cluster = ClusterBuilder()
+        cluster.node("n0", labels={ZONE: "a"}, cpu="4")
+        cluster.node("n1", labels={ZONE: "b"}, taints=["t=1:NoSchedule"])
+        cluster.pods("web", 1, cpu="1", shape=_spread(node_taints_policy=policy))
+
+        assert SchedulingState(cluster.world()).place(0, 9) == placed
+
+
+def test_terminating_pods_do_not_count_for_spread() -> None:
+    """A pod that is being deleted in zone a does not hold back the next one there; it still uses its room."""
+    cluster = _zones("a", "b")
+    cluster.pods("web", 1, cpu="1", on="n0", shape=_spread())
+    world = cluster.world()
+    world.pods.deletion_seconds[0] = cluster.now
+    state = SchedulingState(world)
+
+    assert state.verdict(0, 0) == ()
+    assert state.used(0).cpu_milli == 1000
+
+
+def test_two_constraints_hold_together() -> None:
+    """Zone and host, both maxSkew 1, two zones of two hosts: five pods go 2+1 and 1+1."""
+    cluster = _zones("a", "a", "b", "b")
+    both = (*_spread(HOST)["spread"], *_spread(ZONE)["spread"])
+    cluster.pods("web", 1, cpu="100m", shape={"spread": both})
+
+    assert SchedulingState(cluster.world()).place(0, 5) == ((0, 2), (2, 1), (1, 1), (3, 1))
+
+
+def _apart(key: str = HOST, **labels: str) -> AffinityTerm:
+    return AffinityTerm(topology_key=key, selector=selector(**(labels or {"app": "web"})), namespaces=("shop",))
+
+
+def test_pods_that_keep_apart_take_a_node_each() -> None:
+    """Anti-affinity to their own kind by host: one pod a node."""
+    cluster = _zones("a", "a", "b")
+    cluster.pods("web", 1, shape={"anti_affinity": (_apart(),)})
+
+    assert SchedulingState(cluster.world()).place(0, 9) == ((0, 1), (1, 1), (2, 1))
+
+
+def test_pods_that_keep_apart_by_zone_are_free_without_one() -> None:
+    """One pod a zone; a node without the label belongs to no domain and takes all that are left."""
+    cluster = _zones("a", "a", "b", None)
+    cluster.pods("web", 1, cpu="1", shape={"anti_affinity": (_apart(ZONE),)})
+
+    assert SchedulingState(cluster.world()).place(0, 9) == ((0, 1), (2, 1), (3, 4))
+
+
+def test_anti_affinity_of_others_counts() -> None:
+    """A pod without any rule is kept away from the zone of one whose terms select it."""
+    cluster = _zones("a", "b")
+    cluster.pods("lonely", 1, on="n0", shape={"anti_affinity": (_apart(ZONE, app="web"),)})
+    cluster.pods("web", 1, cpu="1")
+    state = SchedulingState(cluster.world())
+
+    assert state.verdict(1, 0) == (Rejection("InterPodAffinity", f"a pod in {ZONE}=a has anti-affinity to this one"),)
+    assert state.place(1, 9) == ((1, 4),)
+    state.unbind(0, 0)
+    assert state.verdict(1, 0) == ()
+
+
+def test_the_first_pod_of_a_group_may_go_anywhere_with_the_keys() -> None:
+    """It matches its own term and nobody else does; the others then follow it into its zone."""
+    cluster = _zones(None, "b", "a", "b")
+    cluster.pods("web", 1, cpu="3", shape={"affinity": (_apart(ZONE),)})
+
+    assert SchedulingState(cluster.world()).place(0, 9) == ((1, 1), (3, 1))
+
+
+def test_nobody_starts_a_group_that_it_is_not_part_of() -> None:
+    """Affinity to pods that are nowhere rejects every node."""
+    cluster = _zones("a")
+    cluster.pods("web", 1, shape={"affinity": (_apart(ZONE, app="db"),)})
+
+    assert SchedulingState(cluster.world()).verdict(0, 0) == (
+        Rejection("InterPodAffinity", f"affinity: no matching pod in {ZONE}=a"),
+    )
+
+
+def test_namespaces_of_a_term() -> None:
+    """A term looks at its namespaces, and at those whose labels its namespace selector matches."""
+    by_label = LabelSelector((Requirement("team", "In", ("red",)),))
+    for chosen, rejected in ((None, False), (by_label, True), (LabelSelector(), True)):
+        cluster = _zones("a")
+        term = AffinityTerm(topology_key=ZONE, selector=selector(app="db"), namespaces=("shop",), namespace_selector=chosen)
+        cluster.pods("db", 1, on="n0", namespace="data")
+        cluster.pods("web", 1, shape={"anti_affinity": (term,)})
+        world = cluster.world(namespaces=(("data", (("team", "red"),)), ("shop", ())))
+
+        assert bool(SchedulingState(world).verdict(1, 0)) is rejected
+
+
+def test_a_new_node_opens_its_zone_and_undo_closes_it() -> None:
+    """An added node brings a domain that holds the others back until it is undone."""
+    cluster = _zones("a")
+    cluster.pods("web", 1, cpu="100m", on="n0", shape=_spread())
+    world = cluster.world()
+    state = SchedulingState(world)
+    assert state.fits(0, 0)
+    mark = state.mark()
+
+    state.add_node("new", _in_zone(world.node_shapes[0], "b"))
+
+    assert not state.fits(0, 0)
+    state.undo(mark)
+    assert state.fits(0, 0)
+
+
+def _in_zone(shape: NodeShape, zone: str) -> NodeShape:
+    return msgspec.structs.replace(shape, labels=((ZONE, zone),))

@@ -1,0 +1,261 @@
+"""The four volume plugins, by small cases that can be followed by hand."""
+
+import pytest
+
+from reconciler.cluster.attachment import CsiDriver, StorageCapacity, VolumeAttachment
+from reconciler.cluster.pod import VolumeUse
+from reconciler.cluster.selector import LabelSelector, NodeSelectorTerm, Requirement
+from reconciler.cluster.volume import CsiDriverLimit, CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
+from reconciler.cluster.world import Storage
+from reconciler.scheduling.predicates.volume_restrictions import disks_conflict
+from reconciler.scheduling.state import SchedulingState
+from reconciler.scheduling.volumes.migration import translated_terms, volume_handle
+from tests.builders import ClusterBuilder
+
+ZONE = "topology.kubernetes.io/zone"
+DRIVER = "disk.csi.example.com"
+LATER = StorageClass(name="later", provisioner=DRIVER, binding_mode="WaitForFirstConsumer")
+LOCAL = StorageClass(name="local", provisioner="kubernetes.io/no-provisioner", binding_mode="WaitForFirstConsumer")
+_GIB = 1 << 30
+
+
+def _term(key: str, *values: str) -> tuple[NodeSelectorTerm, ...]:
+    return (NodeSelectorTerm((Requirement(key, "In", values),)),)
+
+
+def _claim(name: str, **fields: object) -> PersistentVolumeClaim:
+    given = {"namespace": "shop", "name": name, "uid": f"uid-{name}", "access_modes": ("ReadWriteOnce",), "phase": "Pending"}
+    return PersistentVolumeClaim(**{**given, "requested_bytes": _GIB, **fields})
+
+
+def _bound(name: str, volume: str, **fields: object) -> PersistentVolumeClaim:
+    return _claim(name, volume=volume, bind_completed=True, phase="Bound", **fields)
+
+
+def _volume(name: str, **fields: object) -> PersistentVolume:
+    given = {"driver": DRIVER, "handle": name, "capacity_bytes": 5 * _GIB, "access_modes": ("ReadWriteOnce",)}
+    return PersistentVolume(**{"name": name, "phase": "Available", **given, **fields})
+
+
+def _uses(*claims: str) -> dict[str, object]:
+    return {"volumes": tuple(VolumeUse(kind="PersistentVolumeClaim", claim=claim) for claim in claims)}
+
+
+def _state(storage: Storage, *pods: tuple[str, dict[str, object], str | None], nodes: int = 3) -> SchedulingState:
+    """Nodes n0, n1, … in zones a, b, c and one pod a given (name, shape, node); its shape is at its position by name."""
+    cluster = ClusterBuilder()
+    for number in range(nodes):
+        cluster.node(f"n{number}", labels={ZONE: "abc"[number % 3]})
+    for name, shape, node in pods:
+        cluster.pods(name, 1, cpu="1", on=node, shape=shape)
+    return SchedulingState(cluster.world(storage=storage))
+
+
+def _says(state: SchedulingState, shape: int = 0) -> list[list[str]]:
+    return [[said.plugin for said in state.verdict(shape, node)] for node in range(state.node_count)]
+
+
+def test_a_missing_claim_is_named_by_four_plugins() -> None:
+    """Every plugin that looks at claims rejects every node."""
+    four = ["NodeVolumeLimits", "VolumeBinding", "VolumeRestrictions", "VolumeZone"]
+
+    assert _says(_state(Storage(), ("web", _uses("data"), None))) == [four] * 3
+
+
+def test_a_bound_volume_is_used_where_it_can_be() -> None:
+    """The volume's node affinity decides."""
+    storage = Storage(volumes=(_volume("pv", required_terms=_term(ZONE, "b")),), claims=(_bound("data", "pv"),))
+
+    assert _says(_state(storage, ("web", _uses("data"), None))) == [["VolumeBinding"], [], ["VolumeBinding"]]
+
+
+@pytest.mark.parametrize(
+    ("claim", "message"),
+    [
+        (_claim("data", storage_class="now"), "claim data is not bound"),
+        (_claim("data", volume="pv", storage_class="later"), "claim data is not bound"),
+        (_bound("data", "gone"), "volume gone of claim data does not exist"),
+        (_claim("data", volume="pv", phase="Lost"), "claim data has lost its volume pv"),
+        (_bound("data", "pv", deleting=True), "claim data is being deleted"),
+    ],
+)
+def test_claims_that_nothing_can_be_done_about(claim: PersistentVolumeClaim, message: str) -> None:
+    """An unbound claim that does not wait for a consumer, a lost, a deleted and an unfounded one reject every node."""
+    now = StorageClass(name="now", provisioner=DRIVER)
+    state = _state(Storage(volumes=(_volume("pv"),), claims=(claim,), classes=(LATER, now)), ("web", _uses("data"), None))
+
+    said = {item.plugin: item.message for item in state.verdict(0, 1)}
+
+    assert said["VolumeBinding"] == message
+    assert state.place(0, 1) == ()
+
+
+def test_a_waiting_claim_goes_where_its_class_provisions() -> None:
+    """allowedTopologies leaves zones b and c."""
+    zonal = StorageClass(
+        name="later", provisioner=DRIVER, binding_mode="WaitForFirstConsumer", allowed_topologies=_term(ZONE, "b", "c")
+    )
+    state = _state(Storage(claims=(_claim("data", storage_class="later"),), classes=(zonal,)), ("web", _uses("data"), None))
+
+    assert _says(state) == [["VolumeBinding"], [], []]
+
+
+def test_pods_that_share_a_waiting_claim_follow_the_first() -> None:
+    """The claim gets its volume on the node of the first pod: of six pods of 1 cpu, four fit there, the others nowhere."""
+    state = _state(Storage(claims=(_claim("data", storage_class="later"),), classes=(LATER,)), ("web", _uses("data"), None))
+    mark = state.mark()
+
+    assert state.place(0, 6, [1, 0, 2]) == ((1, 4),)
+    assert _says(state) == [["VolumeBinding"], ["NodeResourcesFit"], ["VolumeBinding"]]
+    state.undo(mark)
+    assert _says(state) == [[], [], []]
+
+
+def test_a_claim_that_is_being_provisioned_keeps_its_node() -> None:
+    """The scheduler's own choice is written on the claim."""
+    claim = _claim("data", storage_class="later", selected_node="n2")
+
+    assert _says(_state(Storage(claims=(claim,), classes=(LATER,)), ("web", _uses("data"), None))) == [
+        ["VolumeBinding"],
+        ["VolumeBinding"],
+        [],
+    ]
+
+
+def test_a_local_volume_serves_one_claim() -> None:
+    """Two claims, one volume on n1: the pod that comes first takes it."""
+    volume = _volume("disk", storage_class="local", driver="Local", required_terms=_term("kubernetes.io/hostname", "n1"))
+    claims = (_claim("one", storage_class="local"), _claim("two", storage_class="local"))
+    state = _state(
+        Storage(volumes=(volume,), claims=claims, classes=(LOCAL,)), ("a", _uses("one"), None), ("b", _uses("two"), None)
+    )
+
+    assert _says(state, 0) == _says(state, 1) == [["VolumeBinding"], [], ["VolumeBinding"]]
+    assert state.place(1, 1) == ((1, 1),)
+    assert state.place(0, 1) == ()
+
+
+@pytest.mark.parametrize(
+    "unfit",
+    [
+        {"capacity_bytes": _GIB - 1},
+        {"phase": "Released"},
+        {"volume_mode": "Block"},
+        {"deleting": True},
+        {"claim": "shop/other"},
+        {"access_modes": ("ReadOnlyMany",)},
+        {"storage_class": "other"},
+        {"attributes_class": "gold"},
+    ],
+)
+def test_volumes_that_do_not_match_a_claim(unfit: dict[str, object]) -> None:
+    """Too small, not available, of another mode or class, reserved for somebody else: no match."""
+    volume = _volume("disk", **{"storage_class": "local", "driver": "Local", **unfit})
+    storage = Storage(volumes=(volume,), claims=(_claim("one", storage_class="local"),), classes=(LOCAL,))
+
+    assert _says(_state(storage, ("a", _uses("one"), None)))[0] == ["VolumeBinding"]
+
+
+def test_capacity_that_a_driver_reports() -> None:
+    """Only zone a has enough left; a driver that does not track capacity is believed everywhere."""
+    zone_a = LabelSelector((Requirement(ZONE, "In", ("a",)),))
+    capacities = (
+        StorageCapacity(namespace="x", name="a", storage_class="later", nodes=zone_a, limit_bytes=_GIB),
+        StorageCapacity(namespace="x", name="b", storage_class="later", nodes=LabelSelector(), limit_bytes=_GIB - 1),
+        StorageCapacity(namespace="x", name="c", storage_class="later", nodes=None, limit_bytes=9 * _GIB),
+    )
+    for tracked, fits in ((True, [True, False, False]), (False, [True, True, True])):
+        storage = Storage(
+            claims=(_claim("data", storage_class="later"),),
+            classes=(LATER,),
+            csi_drivers=(CsiDriver(name=DRIVER, storage_capacity=tracked),),
+            capacities=capacities,
+        )
+        state = _state(storage, ("web", _uses("data"), None))
+
+        assert [state.fits(0, node) for node in range(3)] == fits
+
+
+def test_read_write_once_pod() -> None:
+    """A claim for one pod rejects every node while another pod has it, and one pod is placed at most."""
+    storage = Storage(volumes=(_volume("pv"),), claims=(_bound("data", "pv", access_modes=("ReadWriteOncePod",)),))
+    taken = _state(storage, ("a", _uses("data"), "n0"), ("b", _uses("data"), None))
+    free = _state(storage, ("a", _uses("data"), None))
+
+    assert _says(taken, 0) == [["VolumeRestrictions"]] * 3
+    assert free.place(0, 5) == ((0, 1),)
+
+
+@pytest.mark.parametrize(
+    ("kind", "read_only", "clash"),
+    [
+        ("GCEPersistentDisk", True, False),
+        ("GCEPersistentDisk", False, True),
+        ("AWSElasticBlockStore", True, True),
+        ("ISCSI", True, False),
+        ("RBD", False, True),
+        ("AzureDisk", False, False),
+    ],
+)
+def test_disks_shared_on_a_node(kind: str, read_only: bool, clash: bool) -> None:
+    """Reading is shared but for Amazon volumes; Azure disks are not looked at."""
+    disk = VolumeUse(kind=kind, identity="d", read_only=read_only)
+
+    assert disks_conflict(disk, disk) is clash
+    assert not disks_conflict(disk, VolumeUse(kind=kind, identity="other"))
+    state = _state(Storage(), ("a", {"volumes": (disk,)}, None))
+    assert (state.place(0, 5) == ((0, 1), (1, 1), (2, 1))) is clash
+
+
+def test_volume_zones() -> None:
+    """Labels of a volume name its zones, several with two underscores; the old label is met by the new one."""
+    volume = _volume("pv", labels=(("failure-domain.beta.kubernetes.io/zone", "b__c"),))
+    storage = Storage(volumes=(volume,), claims=(_bound("data", "pv"),))
+
+    assert _says(_state(storage, ("web", _uses("data"), None))) == [["VolumeZone"], [], []]
+
+
+def _limited(*limits: int | None) -> tuple[CsiNode, ...]:
+    return tuple(
+        CsiNode(name=f"n{number}", drivers=(CsiDriverLimit(driver=DRIVER, count=count),)) for number, count in enumerate(limits)
+    )
+
+
+def test_volume_limits() -> None:
+    """Limits of 0, 1 and none; one volume is attached once however many pods use it, and an idle attachment counts."""
+    storage = Storage(
+        volumes=(_volume("one"), _volume("two"), _volume("idle")),
+        claims=(_bound("one", "one"), _bound("two", "two")),
+        csi_nodes=_limited(0, 1, None),
+    )
+    state = _state(storage, ("a", _uses("one"), None), ("b", _uses("two"), None))
+
+    assert _says(state) == [["NodeVolumeLimits"], [], []]
+    state.bind(0, 1)
+    assert _says(state, 0) == [["NodeVolumeLimits"], [], []]
+    assert _says(state, 1) == [["NodeVolumeLimits"], ["NodeVolumeLimits"], []]
+    state.unbind(0, 1)
+    assert _says(state, 1) == [["NodeVolumeLimits"], [], []]
+
+
+def test_attachments_without_a_pod_count() -> None:
+    """A volume that is still attached to n0 takes its place there."""
+    storage = Storage(
+        volumes=(_volume("one"), _volume("idle")),
+        claims=(_bound("one", "one"),),
+        csi_nodes=_limited(1, 1),
+        attachments=(VolumeAttachment(name="x", driver=DRIVER, node="n0", volume="idle"),),
+    )
+
+    assert _says(_state(storage, ("a", _uses("one"), None), nodes=2)) == [["NodeVolumeLimits"], []]
+
+
+def test_disks_that_a_driver_took_over() -> None:
+    """The zone becomes the driver's own key, from the affinity or else from the label; handles are the driver's."""
+    amazon = _volume("pv", driver="AWSElasticBlockStore", handle="aws://eu-1a/vol-1", required_terms=_term(ZONE, "a"))
+    google = _volume("pv", driver="GCEPersistentDisk", handle="disk", labels=((ZONE, "a"),))
+
+    assert translated_terms(amazon) == _term("topology.ebs.csi.aws.com/zone", "a")
+    assert volume_handle(amazon) == "vol-1"
+    assert translated_terms(google) == _term("topology.gke.io/zone", "a")
+    assert volume_handle(google) == "projects/UNSPECIFIED/zones/a/disks/disk"
