@@ -13,12 +13,13 @@ from reconciler.policy.documents import PolicySet
 from reconciler.policy.place import Place
 from reconciler.policy.problem import Problem, Severity
 from reconciler.policy.tree import read_tree
-from reconciler.rendering.plain import plain
+from reconciler.rendering.plain import plain, shortened
 
 if TYPE_CHECKING:
     from reconciler.gitops.repository import PolicyFiles, Repository
 
 DEFAULT_PATH = "policies"
+_PATH_CHARACTERS = 200
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,7 +78,8 @@ def _side(repository: "Repository", asked: Asked, commit: str | None, path: str,
     if found.problems:
         problems = tuple(sorted(_refusals(found)))
         return Side(side=side, where=where, sets=(), problems=problems, files=0)
-    prefix = "" if found.root.rpartition("/")[2] in found.files else f"{found.root}/" if found.root else ""
+    above = found.root.rpartition("/")[0] if found.alone else found.root
+    prefix = f"{above}/" if above else ""
     return _checked(side, where, found.files, {f"{prefix}{name}": data for name, data in found.files.items()}, now_seconds)
 
 
@@ -101,8 +103,8 @@ def _refusals(found: "PolicyFiles") -> list[Problem]:
     refused = []
     for problem in found.problems:
         name = problem.path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-        path = "/".join(part for part in (found.root, name) if part) or "."
-        place = Place(plain(path), 1, 1)
+        path = found.root if found.alone else "/".join(part for part in (found.root, name) if part)
+        place = Place(shortened(plain(path or "."), _PATH_CHARACTERS), 1, 1)
         message, hint = plain(problem.message), problem.hint
         refused.append(Problem(place=place, code=problem.code, message=message, hint=hint))
     return refused

@@ -13,9 +13,11 @@ import msgspec
 
 from reconciler.gitops.git_process import GitError, GitOutputError, run_git
 from reconciler.gitops.ref_name import RefusedNameError, checked_ref, checked_root, object_id
-from reconciler.gitops.tree_listing import MAX_TREE_BYTES, Entry, TreeProblem, chosen_files, parsed_listing
+from reconciler.gitops.tree_listing import MAX_FILES, Entry, TreeProblem, chosen_files, parsed_listing, size_problems
 
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
+_MAX_POINTER_BYTES = 8192
+_LINE_BYTES = 128  # of an answer of cat-file: an id, a kind, a size
 _DEEPEN = "a shallow clone has only its newest commits: fetch more (`git fetch --unshallow`; in a checkout action fetch-depth: 0)"
 
 
@@ -26,7 +28,8 @@ class RepositoryError(Exception):
 class PolicyFiles(msgspec.Struct, frozen=True, kw_only=True):
     """The policy files below one place of one commit, by path relative to that place; unusable when there are problems.
 
-    `found` is False when the commit has nothing at that place. `root` is the place as a path, empty for the whole tree.
+    `found` is False when the commit has nothing at that place. `root` is the place as a path, empty for the whole tree;
+    `alone` is True when it is no directory, and the one path is then its name.
     """
 
     revision: str
@@ -34,6 +37,7 @@ class PolicyFiles(msgspec.Struct, frozen=True, kw_only=True):
     files: Mapping[str, bytes] = {}
     problems: tuple[TreeProblem, ...] = ()
     found: bool = True
+    alone: bool = False
 
 
 class Repository:
@@ -59,8 +63,8 @@ class Repository:
             why = f" ({error.strerror or error})" if isinstance(error, OSError) else ""
             raise RepositoryError(f"{directory} is in no git repository{why}; {hint}") from None
         with found:
-            git_dir = Path(found.git_dir).absolute()
-            bare = found.working_tree_dir is None or not (Path(found.working_tree_dir) / ".git").exists()
+            git_dir, work_tree = Path(found.git_dir).absolute(), found.working_tree_dir
+        bare = work_tree is None or not _belongs(git_dir, Path(work_tree) / ".git")
         if bare and git_dir.resolve() != directory.resolve():
             raise RepositoryError(f"{directory} lies inside the bare repository {git_dir}; name that one with --repo")
         return Repository(git_dir, git.Git.GIT_PYTHON_GIT_EXECUTABLE or "git")
@@ -103,8 +107,8 @@ class Repository:
             if place is None:
                 return nothing
             if not place.is_tree:
-                alone = Entry(place.mode, place.kind, place.object_id, place.size, root.rpartition("/")[2])
-                return self._read(nothing, [alone])
+                alone = Entry(place.mode, place.kind, place.object_id, root.rpartition("/")[2])
+                return self._read(msgspec.structs.replace(nothing, alone=True), [alone])
             tree = place.object_id
         try:
             return self._read(nothing, self._listing(tree, "", deep=True))
@@ -114,10 +118,12 @@ class Repository:
             return msgspec.structs.replace(nothing, problems=(problem,), found=True)
 
     def _listing(self, tree: str, path: str, *, deep: bool) -> list[Entry]:
-        arguments = ["ls-tree", "-z", "-l", "--full-tree", *(["-r"] if deep else []), tree, *(["--", path] if path else [])]
+        arguments = ["ls-tree", "-z", "--full-tree", *(["-r"] if deep else []), tree, *(["--", path] if path else [])]
         printed = run_git(self._git_dir, arguments, executable=self._executable)
         if printed.code:
-            raise RepositoryError(f"the tree {tree[:12]} cannot be read ({_said(printed.err)}); {_DEEPEN}")
+            raise RepositoryError(
+                f"the tree {tree[:12]} cannot be read (git says {_said(printed.err)}): it is damaged, or not here; {_DEEPEN}"
+            )
         try:
             return list(parsed_listing(printed.out))
         except ValueError:
@@ -125,7 +131,9 @@ class Repository:
 
     def _read(self, nothing: PolicyFiles, entries: list[Entry]) -> PolicyFiles:
         files, problems = chosen_files(entries)
-        content = dict(self._contents(files)) if not problems else {}
+        sizes = self._sizes(files) if not problems else {}
+        problems += size_problems(sizes)
+        content = dict(self._contents(files, sizes)) if not problems else {}
         problems += [
             TreeProblem(
                 path=name,
@@ -136,27 +144,43 @@ class Repository:
             for name, data in content.items()
             if data.startswith(_LFS_POINTER)
         ]
-        return PolicyFiles(
-            revision=nothing.revision, root=nothing.root, files={} if problems else content, problems=tuple(sorted(problems))
-        )
+        files_read = {} if problems else content
+        return msgspec.structs.replace(nothing, files=files_read, problems=tuple(sorted(problems)), found=True)
 
-    def _contents(self, files: list[Entry]) -> Iterator[tuple[str, bytes]]:
+    def _sizes(self, files: list[Entry]) -> dict[str, int]:
+        """Bytes by path, asked for before anything is read."""
+        printed = self._batch("--batch-check", files, MAX_FILES * _LINE_BYTES).split(b"\n")
+        sizes = {}
+        for file, line in zip(files, printed, strict=False):
+            facts = line.split()
+            if len(facts) != len(("id", "kind", "size")) or facts[1] != b"blob":
+                raise self._missing(file)
+            sizes[file.path] = int(facts[2])
+        return sizes
+
+    def _contents(self, files: list[Entry], sizes: Mapping[str, int]) -> Iterator[tuple[str, bytes]]:
         """All files through one process, in the order in which they were asked for."""
-        if not files:
-            return
-        most = MAX_TREE_BYTES + sum(len(file.object_id) + 64 for file in files)
-        asked = "".join(f"{file.object_id}\n" for file in files).encode()
-        printed = run_git(
-            self._git_dir, ["cat-file", "--batch", "--buffer"], given=asked, executable=self._executable, most_bytes=most
-        )
+        printed = self._batch("--batch", files, sum(sizes.values()) + len(files) * _LINE_BYTES)
         position = 0
         for file in files:
-            end = printed.out.find(b"\n", position)
-            head = printed.out[position:end].split()
-            if head != [file.object_id.encode(), b"blob", b"%d" % file.size] or end < 0:
-                raise RepositoryError(f"{_quoted(file.path)}: its content {file.object_id[:12]} is not in this clone; {_DEEPEN}")
-            yield file.path, printed.out[end + 1 : end + 1 + file.size]
-            position = end + 1 + file.size + 1
+            size, end = sizes[file.path], printed.find(b"\n", position)
+            if printed[position:end].split() != [file.object_id.encode(), b"blob", b"%d" % size]:
+                raise self._missing(file)
+            yield file.path, printed[end + 1 : end + 1 + size]
+            position = end + 1 + size + 1
+
+    def _batch(self, mode: str, files: list[Entry], most_bytes: int) -> bytes:
+        if not files:
+            return b""
+        asked = "".join(f"{file.object_id}\n" for file in files).encode()
+        arguments = ["cat-file", mode, "--buffer"]
+        return run_git(self._git_dir, arguments, given=asked, executable=self._executable, most_bytes=most_bytes).out
+
+    @staticmethod
+    def _missing(file: Entry) -> RepositoryError:
+        return RepositoryError(
+            f"{_quoted(file.path)}: its content {file.object_id[:12]} is damaged or not in this clone; {_DEEPEN}"
+        )
 
     def _run(self, *arguments: str) -> str | None:
         """What a command prints; None when it failed."""
@@ -167,6 +191,18 @@ class Repository:
                 "write refs/heads/NAME, refs/tags/NAME or the commit id"
             )
         return None if printed.code else printed.out.decode("utf-8", "replace")
+
+
+def _belongs(git_dir: Path, entry: Path) -> bool:
+    """Whether the `.git` of a work tree, a directory or (linked work trees, submodules) a file, leads to `git_dir`."""
+    try:
+        if not entry.is_file():
+            return entry.resolve() == git_dir.resolve()
+        pointer = entry.read_bytes()[:_MAX_POINTER_BYTES].decode("utf-8", "surrogateescape")
+    except OSError:
+        return False
+    target = pointer.removeprefix("gitdir:").strip()
+    return (entry.parent / target).resolve() == git_dir.resolve()
 
 
 def _quoted(name: str) -> str:

@@ -1,7 +1,7 @@
 """What stands in a git tree, as `git ls-tree` lists it, and which of it may be read as policy."""
 
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -12,17 +12,17 @@ from reconciler.policy.yaml_text import MAX_FILE_BYTES
 MAX_FILES = 10_000
 MAX_TREE_BYTES = 64 << 20
 
+_HINTS = {"UnsafePath": "rename it", "PathTooLong": "shorten it", "TooDeep": "move it further up"}
 _TREE, _LINK, _SUBMODULE = "040000", "120000", "160000"
 _FILES = ("100644", "100755", "100664")
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """One line of the listing; `size` in bytes, 0 for what has none."""
+    """One line of the listing."""
 
     mode: str
     kind: str
     object_id: str
-    size: int
     path: str
 
     @property
@@ -41,12 +41,12 @@ class TreeProblem(msgspec.Struct, frozen=True, order=True, kw_only=True):
 
 
 def parsed_listing(listing: bytes) -> Iterator[Entry]:
-    """The entries of `ls-tree -z -l`. Raises `ValueError` for what has another form."""
+    """The entries of `ls-tree -z`. Raises `ValueError` for what has another form."""
     for line in listing.split(b"\0"):
         if line:
             facts, _, path = line.partition(b"\t")
-            mode, kind, object_id, size = facts.decode("ascii").split()
-            yield Entry(mode, kind, object_id, int(size) if size.isdigit() else 0, path.decode("utf-8", "surrogateescape"))
+            mode, kind, object_id = facts.decode("ascii").split()
+            yield Entry(mode, kind, object_id, path.decode("utf-8", "surrogateescape"))
 
 
 def chosen_files(entries: Iterable[Entry]) -> tuple[list[Entry], list[TreeProblem]]:
@@ -56,11 +56,10 @@ def chosen_files(entries: Iterable[Entry]) -> tuple[list[Entry], list[TreeProble
     """
     files: list[Entry] = []
     problems: list[TreeProblem] = []
-    total = 0
     for entry in entries:
         code, message = path_fault(entry.path)
         if code:
-            problems.append(TreeProblem(path=entry.path, code=code, message=message, hint="rename it"))
+            problems.append(TreeProblem(path=entry.path, code=code, message=message, hint=_HINTS[code]))
         elif any(part.startswith(".") for part in entry.path.split("/")):
             continue
         elif entry.mode == _LINK:
@@ -75,18 +74,35 @@ def chosen_files(entries: Iterable[Entry]) -> tuple[list[Entry], list[TreeProble
             continue
         elif entry.mode not in _FILES or entry.kind != "blob":
             problems.append(TreeProblem(path=entry.path, code="NoFile", message=f"mode {entry.mode} is no regular file"))
-        elif entry.size > MAX_FILE_BYTES:
-            message = f"the file has {entry.size} bytes, the limit is {MAX_FILE_BYTES}; it was not read"
-            problems.append(TreeProblem(path=entry.path, code="FileTooLarge", message=message, hint="split it"))
         else:
             files.append(entry)
-            total += entry.size
-    if len(files) > MAX_FILES or total > MAX_TREE_BYTES:
-        message = f"{len(files)} policy files of {total} bytes; the limits are {MAX_FILES} and {MAX_TREE_BYTES}"
-        problems.append(TreeProblem(path="", code="TreeTooLarge", message=message, hint="is this a policy directory?"))
+    if len(files) > MAX_FILES:
+        problems.append(_too_large(f"{len(files)} policy files, the limit is {MAX_FILES}"))
         files = []
     problems += _collisions(files)
     return files, sorted(problems)
+
+
+def size_problems(sizes: Mapping[str, int]) -> list[TreeProblem]:
+    """What is too large to be read, by path and number of bytes."""
+    problems = [
+        TreeProblem(
+            path=path,
+            code="FileTooLarge",
+            message=f"the file has {size} bytes, the limit is {MAX_FILE_BYTES}; it was not read",
+            hint="split it into several files",
+        )
+        for path, size in sizes.items()
+        if size > MAX_FILE_BYTES
+    ]
+    total = sum(sizes.values())
+    if not problems and total > MAX_TREE_BYTES:
+        problems.append(_too_large(f"the policy files have {total} bytes together, the limit is {MAX_TREE_BYTES}"))
+    return problems
+
+
+def _too_large(message: str) -> TreeProblem:
+    return TreeProblem(path="", code="TreeTooLarge", message=message, hint="is this a policy directory?")
 
 
 def _collisions(files: Iterable[Entry]) -> Iterator[TreeProblem]:
@@ -97,6 +113,6 @@ def _collisions(files: Iterable[Entry]) -> Iterator[TreeProblem]:
         other = seen.setdefault(key, entry.path)
         if other is not entry.path:
             same = other == entry.path
-            told = "stands twice in the tree" if same else f"differs from {other} in nothing that every file system keeps"
+            told = "stands twice in the tree" if same else f"differs from {other} only in case or in how accents are composed"
             message = f"the name {told}"
             yield TreeProblem(path=entry.path, code="NameCollision", message=message, hint="rename one of them")

@@ -50,8 +50,9 @@ class GitRepo:
 
     def __init__(self, root: Path, *, object_format: str = "sha1") -> None:
         self.root = root
-        root.mkdir(parents=True, exist_ok=True)
-        self.git("init", "--quiet", "--initial-branch=main", f"--object-format={object_format}")
+        if not (root / ".git").exists():
+            root.mkdir(parents=True, exist_ok=True)
+            self.git("init", "--quiet", "--template=", "--initial-branch=main", f"--object-format={object_format}")
 
     def git(self, *arguments: str, given: bytes = b"") -> str:
         """Run git without any configuration of the machine; what it prints."""
@@ -123,12 +124,16 @@ def write_cluster(directory: Path) -> Path:
                 status={"phase": "Running", "nodeRef": {"name": name}})
         )  # fmt: skip
         cpu = "1" if target == "quiet" else "500m"
-        for index in range(2):
-            objects.append(
-                pod(f"web-6d4cf56db6-{number}{index}bcd".replace("0", "x").replace("1", "z"), nodeName=name,
-                    containers=[container(cpu, "1Gi")], meta={**meta, "ownerReferences": [owner("ReplicaSet", "web", "apps/v1")]},
-                    status={"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]})
-            )  # fmt: skip
+        objects += [
+            pod(
+                f"web-6d4cf56db6-{letter}{'xzw'[number]}bcd",
+                nodeName=name,
+                containers=[container(cpu, "1Gi")],
+                meta={**meta, "ownerReferences": [owner("ReplicaSet", "web", "apps/v1")]},
+                status={"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
+            )
+            for letter in "xz"
+        ]
     objects.append(obj("ReplicaSet", "apps/v1", "web", "shop", meta={"uid": "uid-web"}, spec={"replicas": 6}))
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "all.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))

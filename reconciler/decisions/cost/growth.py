@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from itertools import groupby
 
 import msgspec
 
@@ -42,8 +43,11 @@ class Growth:
         return [GrownNode(position, self._load(node, position)) for node, position in numbers]
 
     def _load(self, node: int, position: int) -> tuple[tuple[int, int], ...]:
-        load = Counter(dict(self._draft.state.bound(node)))
-        load.subtract(Counter(self._draft.groups[position].daemons))
+        bound, daemons = self._draft.state.bound(node), self._draft.groups[position].daemons
+        if not daemons:
+            return bound
+        load = Counter(dict(bound))
+        load.subtract(Counter(daemons))
         return tuple((shape, count) for shape, count in sorted(load.items()) if count > 0)
 
     def take_back(self) -> None:
@@ -63,12 +67,16 @@ class Growth:
         draft = self._draft
         for shape, place, count in self._elsewhere:
             draft.state.bind(shape, place, count)
-        for node in nodes:
-            group = draft.groups[node.position]
-            template = group.group.template
-            if template is None or draft.room(group, template)[0] <= 0:
-                return False
-            (number,) = draft.grow(group, template, 1)
+        return all(self.add(node, sum(1 for _ in alike)) for node, alike in groupby(nodes))
+
+    def add(self, node: GrownNode, times: int) -> bool:
+        """Grow by so many equal nodes; False, and none of them, where a bound refuses that many."""
+        draft = self._draft
+        group = draft.groups[node.position]
+        template = group.group.template
+        if template is None or draft.room(group, template)[0] < times:
+            return False
+        for number in draft.grow(group, template, times):
             for shape, count in node.load:
                 draft.state.bind(shape, number, count)
         return True

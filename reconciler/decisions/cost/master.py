@@ -5,10 +5,14 @@ One thread, a fixed seed and limits on counted work instead of time, so that equ
 
 from collections.abc import Iterable, Sequence
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from reconciler.decisions.cost.problem import Filling, Mix, Problem
+
+if TYPE_CHECKING:
+    import highspy
 
 _MICROS_A_UNIT = 10_000  # costs near 1 keep the solver's absolute tolerances meaningful
 _WHOLE = 1e-6
@@ -45,8 +49,8 @@ class Master:
         self._offer_rows = [index for index, offer in enumerate(problem.offers) if offer.most < most]
         self._lp = self._model()
 
-    def _model(self) -> "object":
-        highs = self._highs.Highs()
+    def _model(self) -> "highspy.Highs":
+        highs: highspy.Highs = self._highs.Highs()
         for option, value in (
             ("output_flag", False),
             ("threads", 1),
@@ -73,7 +77,7 @@ class Master:
             self._column(self._lp, filling)
         return len(fresh)
 
-    def _column(self, highs: object, filling: Filling, most: float | None = None) -> None:
+    def _column(self, highs: "highspy.Highs", filling: Filling, most: float | None = None) -> None:
         rows = [index for index, pods in enumerate(filling.load) if pods]
         weights = [float(filling.load[index]) for index in rows]
         first = len(self._problem.items)
@@ -86,15 +90,15 @@ class Master:
                 weights.append(cap.weights[filling.offer] / max(cap.weights))
         upper = self._highs.kHighsInf if most is None else most
         cost = self._problem.offers[filling.offer].price_micros / _MICROS_A_UNIT
-        highs.addCol(cost, 0.0, upper, len(rows), rows, weights)  # type: ignore[attr-defined]
+        highs.addCol(cost, 0.0, upper, len(rows), rows, weights)
 
     def relaxed(self) -> Prices | None:
         """Solve the linear program over the fillings so far; None when that did not come to an end."""
         lp = self._lp
-        lp.run()  # type: ignore[attr-defined]
-        if lp.getModelStatus() != self._highs.HighsModelStatus.kOptimal:  # type: ignore[attr-defined]
+        lp.run()
+        if lp.getModelStatus() != self._highs.HighsModelStatus.kOptimal:
             return None
-        solution = lp.getSolution()  # type: ignore[attr-defined]
+        solution = lp.getSolution()
         duals = list(solution.row_dual)
         items, offers = len(self._problem.items), len(self._offer_rows)
         prices = [offer.price_micros for offer in self._problem.offers]
@@ -106,7 +110,7 @@ class Master:
         return Prices(
             values=[max(0, round(dual * _MICROS_A_UNIT)) for dual in duals[:items]],
             prices=prices,
-            bound=lp.getObjectiveValue() * _MICROS_A_UNIT,  # type: ignore[attr-defined]
+            bound=lp.getObjectiveValue() * _MICROS_A_UNIT,
             amounts=list(solution.col_value),
         )
 
@@ -130,9 +134,9 @@ class Master:
         second = self._integers(columns, nodes)
         rows = list(range(len(columns)))
         spent = [problem.offers[filling.offer].price_micros / _MICROS_A_UNIT for filling in columns]
-        second.addRow(-self._highs.kHighsInf, cost / _MICROS_A_UNIT + _WHOLE, len(columns), rows, spent)  # type: ignore[attr-defined]
+        second.addRow(-self._highs.kHighsInf, cost / _MICROS_A_UNIT + _WHOLE, len(columns), rows, spent)
         for row in rows:
-            second.changeColCost(row, 1.0 + row / (16.0 * len(columns)))  # type: ignore[attr-defined]
+            second.changeColCost(row, 1.0 + row / (16.0 * len(columns)))
         self._give(second, columns, mix)
         settled, done = self._solve(second, columns)
         return (settled, True) if settled is not None and done else (mix, True)
@@ -140,28 +144,28 @@ class Master:
     def _reduced(self, filling: Filling, prices: Prices) -> int:
         return prices.prices[filling.offer] - sum(map(int.__mul__, prices.values, filling.load))
 
-    def _integers(self, columns: Sequence[Filling], nodes: int) -> object:
+    def _integers(self, columns: Sequence[Filling], nodes: int) -> "highspy.Highs":
         highs = self._model()
         for option, value in (("mip_max_nodes", nodes), ("mip_rel_gap", 0.0), ("mip_abs_gap", 1e-5)):
-            highs.setOptionValue(option, value)  # type: ignore[attr-defined]
+            highs.setOptionValue(option, value)
         whole = self._highs.HighsVarType.kInteger
         for index, filling in enumerate(columns):
             self._column(highs, filling)
-            highs.changeColIntegrality(index, whole)  # type: ignore[attr-defined]
+            highs.changeColIntegrality(index, whole)
         return highs
 
-    def _give(self, highs: object, columns: Sequence[Filling], known: Iterable[tuple[Filling, int]]) -> None:
+    def _give(self, highs: "highspy.Highs", columns: Sequence[Filling], known: Iterable[tuple[Filling, int]]) -> None:
         """Hand a mix to the solver as the one to beat."""
         times = dict(known)
         solution = self._highs.HighsSolution()
         solution.col_value = [float(times.get(filling, 0)) for filling in columns]
-        highs.setSolution(solution)  # type: ignore[attr-defined]
+        highs.setSolution(solution)
 
-    def _solve(self, highs: object, columns: Sequence[Filling]) -> tuple[Mix | None, bool]:
-        highs.run()  # type: ignore[attr-defined]
-        info = highs.getInfo()  # type: ignore[attr-defined]
+    def _solve(self, highs: "highspy.Highs", columns: Sequence[Filling]) -> tuple[Mix | None, bool]:
+        highs.run()
+        info = highs.getInfo()
         if info.primal_solution_status != self._highs.SolutionStatus.kSolutionStatusFeasible:
             return None, False
-        amounts = [round(amount) for amount in highs.getSolution().col_value]  # type: ignore[attr-defined]
+        amounts = [round(amount) for amount in highs.getSolution().col_value]
         mix = tuple((filling, times) for filling, times in zip(columns, amounts, strict=True) if times)
-        return mix, highs.getModelStatus() == self._highs.HighsModelStatus.kOptimal  # type: ignore[attr-defined]
+        return mix, highs.getModelStatus() == self._highs.HighsModelStatus.kOptimal

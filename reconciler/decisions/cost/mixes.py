@@ -16,7 +16,9 @@ _QUICK_PRICINGS = 10_000  # items times offers times rounds, at most
 _FEW_WAYS = 2  # ways to fill a node that large problems try
 _ROUNDS = 60
 _SEARCH_STEPS = 4_000
-_BRANCH_NODES = 40
+_CLOSE_PERMILLE = 2
+_BRANCH_NODES = 20
+_NEAR_STEPS, _NEAR_FILLINGS = 4_000, 60
 _ROUNDING = 5  # micros: what duals lose when they become integers
 
 
@@ -55,11 +57,7 @@ def least_cost(problem: Problem, given: Mix, solver: Callable[[], ModuleType | N
     prices = _generate(problem, master)
     if prices is None:
         return Answer(start, cost, cost)
-    best = start
-    for mix in _whole(problem, master, prices, start):
-        polished = polish(problem, problem.trimmed(mix))
-        if problem.proper(polished) and problem.cost(polished) < problem.cost(best):
-            best = polished
+    best = _cheapest(problem, _whole(problem, master, prices, start))
     return Answer(best, problem.cost(best), cost, round(prices.bound))
 
 
@@ -132,17 +130,41 @@ def _exact(problem: Problem, pricing: Pricing, prices: Prices) -> list[Filling]:
 
 def _whole(problem: Problem, master: Master, prices: Prices, start: Mix) -> list[Mix]:
     """Mixes in whole numbers: rounded down with a greedy rest, and for problems that are not large the solver's own."""
-    found = []
     rounded = _rounded(problem, master.fillings, prices)
-    if rounded is not None:
-        found.append(rounded)
-    if not _large(problem):
-        known = min((start, *(mix for mix in found if problem.proper(mix))), key=problem.cost)
-        master.add(filling for filling, _ in known)
-        exact, _ = master.whole(known, prices, _BRANCH_NODES)
-        if exact is not None:
-            found.append(exact)
+    found = [start] if rounded is None else [start, rounded]
+    if _large(problem):
+        return found
+    best = _cheapest(problem, found)
+    master.add(filling for filling, _ in best)
+    chosen, _ = master.whole(best, prices, _BRANCH_NODES)
+    if chosen is not None:
+        found.append(chosen)
+        best = _cheapest(problem, found)
+    # A mix cheaper than the best holds no filling whose reduced cost is above what is still to be gained; where all others
+    # can be listed, what the solver then chooses is the optimum.
+    slack = problem.cost(best) - round(prices.bound)
+    if slack > problem.cost(best) * _CLOSE_PERMILLE // 1000 and master.add(_near(problem, prices, slack)):
+        chosen, _ = master.whole(best, prices, _BRANCH_NODES)
+        if chosen is not None:
+            found.append(chosen)
     return found
+
+
+def _cheapest(problem: Problem, mixes: Sequence[Mix]) -> Mix:
+    """The cheapest of mixes once what they have too much is cut off and they are polished; the first of them is proper."""
+    neat = [mixes[0], *(polish(problem, problem.trimmed(mix)) for mix in mixes[1:])]
+    return min((mix for mix in neat if problem.proper(mix)), key=lambda mix: (problem.cost(mix), mix))
+
+
+def _near(problem: Problem, prices: Prices, slack: int) -> list[Filling]:
+    """Fillings within `slack` of paying, the nearest of them where there are too many."""
+    pricing = Pricing(problem)
+    found = [
+        (price - sum(map(int.__mul__, prices.values, load)), Filling(offer, load))
+        for offer, price in enumerate(prices.prices)
+        for load in pricing.near(offer, prices.values, price - slack - 1, _NEAR_STEPS)
+    ]
+    return [filling for _, filling in sorted(found)[:_NEAR_FILLINGS]]
 
 
 def _rounded(problem: Problem, fillings: Sequence[Filling], prices: Prices) -> Mix | None:

@@ -30,9 +30,9 @@ class Posed(msgspec.Struct, frozen=True):
 
 def pose(draft: Draft, tier: Sequence[GroupDraft], nodes: Sequence[GrownNode]) -> Posed | None:
     """The pods of `nodes` over the groups of a tier, asked at the point before those nodes. None when a group that may grow
-    has no price, or when siblings that share growth have different ones."""
+    has no price."""
     groups = [group for group in tier if group.group.template is not None and draft.room(group, group.group.template)[0] > 0]
-    if any(group.group.price_micros is None for group in groups) or _prices_differ(groups):
+    if any(group.group.price_micros is None for group in groups):
         return None
     alike = Counter(nodes)
     sums: Counter[int] = Counter()
@@ -77,15 +77,6 @@ def pose(draft: Draft, tier: Sequence[GroupDraft], nodes: Sequence[GrownNode]) -
 
 def _row(amounts: Resources, names: Sequence[str]) -> tuple[int, ...]:
     return tuple(amounts.get(name) for name in names)
-
-
-def _prices_differ(groups: Sequence[GroupDraft]) -> bool:
-    """Balancing decides which sibling gets a node, so a mix knows its cost only where siblings cost the same."""
-    prices: dict[str, set[int | None]] = {}
-    for group in groups:
-        if group.group.balance_with != "Off":
-            prices.setdefault(group.group.balance_with, set()).add(group.group.price_micros)
-    return any(len(found) > 1 for found in prices.values())
 
 
 def _caps(left: Sequence[dict[tuple[int, str], tuple[int, int]]], pace: int, most: int) -> tuple[Cap, ...]:

@@ -37,6 +37,15 @@ class Pricing:
             return None, search.steps > 0
         return self._filled_up(offer, search.best), search.steps > 0
 
+    def near(self, offer: int, values: Sequence[int], above: int, steps: int) -> list[Load]:
+        """Fillings worth more than `above` to which no pod can be added, all of them if `steps` last."""
+        problem = self._problem
+        order = [index for index in self._orders(offer, values)[0] if problem.items[index].offers[offer]]
+        search = _Search(problem, offer, order, values, above, steps)
+        search.found = []
+        search.descend(0, list(problem.offers[offer].free), 0)
+        return search.found
+
     def _filled_up(self, offer: int, load: Load) -> Load:
         """With the room that is left given to pods without value: it may serve when numbers become whole."""
         problem = self._problem
@@ -60,13 +69,14 @@ class Pricing:
                 value / (sum(map(float.__mul__, weights, map(float, item.need))) + 1e-9)
                 for item, value in zip(items, values, strict=True)
             ]
-            found.append(sorted(range(len(items)), key=lambda index, density=density: (-density[index], index)))  # type: ignore[misc]
+            found.append(sorted(range(len(items)), key=density.__getitem__, reverse=True))
         return found
 
 
 class _Search:
     def __init__(self, problem: Problem, offer: int, order: list[int], values: Sequence[int], above: int, steps: int) -> None:
         self.best: Load | None = None
+        self.found: list[Load] | None = None
         self.steps = steps
         self._above = above
         self._order = order
@@ -96,12 +106,12 @@ class _Search:
     def descend(self, depth: int, free: list[int], value: int) -> None:
         """All fillings from this item on."""
         self.steps -= 1
-        if value > self._above:
+        if self.found is not None:
+            if depth == len(self._order) and value > self._above and self._full(free):
+                self.found.append(self._load(depth))
+        elif value > self._above:
             self._above = value
-            load = [0] * self._width
-            for position, many in enumerate(self._chosen[:depth]):
-                load[self._order[position]] = many
-            self.best = tuple(load)
+            self.best = self._load(depth)
         if depth == len(self._order) or self.steps <= 0:
             return
         hope = min(
@@ -119,3 +129,16 @@ class _Search:
             self._chosen[depth] = pods
             self.descend(depth + 1, [have - want * pods for have, want in zip(free, need, strict=True)], value + gain * pods)
         self._chosen[depth] = 0
+
+    def _load(self, depth: int) -> Load:
+        load = [0] * self._width
+        for position, many in enumerate(self._chosen[:depth]):
+            load[self._order[position]] = many
+        return tuple(load)
+
+    def _full(self, free: list[int]) -> bool:
+        """Can no pod be added?"""
+        return not any(
+            many < most and all(map(int.__le__, need, free))
+            for many, most, need in zip(self._chosen, self._most, self._needs, strict=True)
+        )

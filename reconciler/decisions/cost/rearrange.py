@@ -7,6 +7,7 @@ the most that a mix may cost.
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import groupby
 
 import msgspec
 
@@ -52,8 +53,9 @@ def rearrange(draft: Draft, tier: Sequence[GroupDraft], growth: Growth) -> Rearr
     posed = pose(draft, tier, moving)
     answer = None if posed is None else _answer(draft, posed)
     if posed is not None and answer is not None and answer.cost_micros < posed.problem.cost(posed.given):
-        bought = _buy(draft, posed.nodes(answer.mix))
-        if bought is not None:
+        bought = _buy(draft, growth, posed.nodes(answer.mix))
+        # Siblings that share the growth may have other prices.
+        if bought is not None and _cost(draft, bought) < _cost(draft, moving):
             return Rearranged(stay, bought, _because(draft, moving, bought, answer))
     growth.take_back()
     growth.give(grown)
@@ -71,28 +73,33 @@ def _answer(draft: Draft, posed: Posed) -> Answer | None:
     return least_cost(posed.problem, posed.given, solver)
 
 
-def _buy(draft: Draft, nodes: Sequence[GrownNode]) -> list[GrownNode] | None:
+def _buy(draft: Draft, growth: Growth, nodes: Sequence[GrownNode]) -> list[GrownNode] | None:
     """Grow by these nodes, shared with siblings where the policy balances; None where a node does not take its load after
     all or a bound refuses it."""
     together = {position: siblings(draft, draft.groups[position])[0] for position in {node.position for node in nodes}}
-    takes = {}
-    bought = []
-    for node in nodes:
-        group = draft.groups[node.position]
-        taker = next_group(draft, group, together[node.position])
-        for candidate in (taker, group):
-            place = GrownNode(candidate.position, node.load)
-            if place not in takes:
-                takes[place] = _takes(draft, candidate, node.load)
-            template = candidate.group.template
-            if takes[place] and template is not None and draft.room(candidate, template)[0] > 0:
-                (number,) = draft.grow(candidate, template, 1)
-                for shape, pods in node.load:
-                    draft.state.bind(shape, number, pods)
-                bought.append(place)
-                break
-        else:
-            return None
+    takes: dict[GrownNode, bool] = {}
+
+    def add(node: GrownNode, times: int) -> bool:
+        if node not in takes:
+            takes[node] = _takes(draft, draft.groups[node.position], node.load)
+        return takes[node] and growth.add(node, times)
+
+    bought: list[GrownNode] = []
+    for node, alike in groupby(nodes):
+        times = sum(1 for _ in alike)
+        if len(together[node.position]) == 1:
+            if not add(node, times):
+                return None
+            bought += [node] * times
+            continue
+        for _ in range(times):
+            taker = next_group(draft, draft.groups[node.position], together[node.position])
+            shared = GrownNode(taker.position, node.load)
+            if not add(shared, 1):
+                shared = node
+                if not add(node, 1):
+                    return None
+            bought.append(shared)
     return bought
 
 

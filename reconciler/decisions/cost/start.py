@@ -60,15 +60,9 @@ def orders(problem: Problem) -> list[list[int]]:
     kinds = range(len(problem.offers[0].free))
     largest = [max(offer.free[kind] for offer in problem.offers) or 1 for kind in kinds]
     shares = [[need * _SCALE // most for need, most in zip(item.need, largest, strict=True)] for item in problem.items]
-    keys: list[Callable[[int], int]] = [lambda index: -max(shares[index]), lambda index: -sum(shares[index])]
-    keys.extend(_by(shares, kind) for kind in kinds)
-    every = range(len(problem.items))
-    found = [sorted(every, key=lambda index, key=key: (key(index), index)) for key in keys]  # type: ignore[misc]
+    keys = [[max(row) for row in shares], [sum(row) for row in shares], *([row[kind] for row in shares] for kind in kinds)]
+    found = [sorted(range(len(shares)), key=key.__getitem__, reverse=True) for key in keys]
     return [list(order) for order in dict.fromkeys(map(tuple, found))]
-
-
-def _by(shares: list[list[int]], kind: int) -> Callable[[int], int]:
-    return lambda index: -shares[index][kind]
 
 
 def fillers(problem: Problem) -> list[Filler]:

@@ -35,7 +35,9 @@ class _Graph:
         self.problem = problem
         self.order = sorted(
             (index for index, item in enumerate(problem.items) if item.offers[offer]),
-            key=lambda index: [-need * 1000 // max(1, free) for need, free in zip(problem.items[index].need, problem.offers[offer].free)],
+            key=lambda index: [
+                -need * 1000 // max(1, free) for need, free in zip(problem.items[index].need, problem.offers[offer].free)
+            ],
         )
         self.kinds = range(len(problem.offers[offer].free))
         self.states: dict[tuple[tuple[int, int, int], ...], int] = {(): 0}
@@ -98,7 +100,12 @@ def judge(problem: Problem, *, relative_gap: float = 0.0009, seconds: float = 30
     sys.setrecursionlimit(10_000)
     highs = highspy.Highs()
     for option, value in (
-        ("output_flag", log), ("threads", 1), ("mip_rel_gap", relative_gap), ("mip_abs_gap", 0.0), ("time_limit", seconds), ("random_seed", 1),
+        ("output_flag", log),
+        ("threads", 1),
+        ("mip_rel_gap", relative_gap),
+        ("mip_abs_gap", 0.0),
+        ("time_limit", seconds),
+        ("random_seed", 1),
     ):
         highs.setOptionValue(option, value)
     for item in problem.items:
@@ -114,7 +121,14 @@ def judge(problem: Problem, *, relative_gap: float = 0.0009, seconds: float = 30
             highs.addRow(0.0, 0.0, 0, [], [])
         rows += len(graph.states) - 1
         if graph.source:
-            highs.addCol(terms.price_micros / 1e4, 0.0, float(sum(item.count for item in problem.items)), 1, [first + graph.source - 1], [1.0])
+            highs.addCol(
+                terms.price_micros / 1e4,
+                0.0,
+                float(sum(item.count for item in problem.items)),
+                1,
+                [first + graph.source - 1],
+                [1.0],
+            )
             highs.changeColIntegrality(columns, whole)
             columns += 1
         for out, state in graph.states.items():
