@@ -52,8 +52,13 @@ def read_sides(base: Asked, head: Asked, repository: Path, path: str, now_second
     if base.directory is not None and head.directory is not None:
         return _from_directory(base.directory, now_seconds), _from_directory(head.directory, now_seconds)
     # Only here, since finding a repository costs more than everything else in this module.
-    from reconciler.gitops.repository import GitError, Repository, RepositoryError
-
+    try:
+        from reconciler.gitops.repository import GitError, Repository, RepositoryError
+    except ImportError:
+        # GitPython looks for git when it is imported.
+        raise InputError(
+            "there is no git on the PATH, and revisions are read with it; directories need none: --base-dir and --head-dir"
+        ) from None
     try:
         source = Repository.at(repository)
         later = None if head.ref is None else source.commit(head.ref)

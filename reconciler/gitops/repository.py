@@ -185,6 +185,8 @@ class Repository:
     def _run(self, *arguments: str) -> str | None:
         """What a command prints; None when it failed."""
         printed = run_git(self._git_dir, arguments, executable=self._executable)
+        if "short object ID" in printed.err:
+            raise RepositoryError(f"{_quoted(arguments[-1].removesuffix('^{commit}'))} begins several ids: give more digits")
         if "is ambiguous" in printed.err:
             raise RepositoryError(
                 f"{_quoted(arguments[-1].removesuffix('^{commit}'))} names a branch and a tag; "

@@ -1,9 +1,8 @@
 """How long one case takes, and how much memory its process needed."""
 
-import os
-import resource
 import statistics
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 
@@ -48,10 +47,10 @@ def measure(case: Case) -> Figure:
             cpu.append(time.process_time() - busy)
             seconds.append(time.perf_counter() - started)
         else:
-            taken, usage = _process(case.name, case.run)
+            taken, busy, peak_mib = _process(case.name, case.run)
             seconds.append(taken)
-            cpu.append(usage.ru_utime + usage.ru_stime)
-            peaks.append(usage.ru_maxrss / 1024)
+            cpu.append(busy)
+            peaks.append(peak_mib)
     peak = max(peaks) if peaks else None
     return Figure(case.name, statistics.median(seconds), statistics.median(cpu), peak, len(seconds))
 
@@ -64,14 +63,24 @@ def _again(seconds: list[float]) -> bool:
     return len(seconds) < _MANY and sum(seconds) < _SHORT_SECONDS
 
 
-def _process(name: str, arguments: Sequence[str]) -> tuple[float, resource.struct_rusage]:
-    started = time.perf_counter()
-    with subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
-        said = process.stderr.read() if process.stderr else b""
-        # wait4 gives the resources of this child alone; Popen must not wait a second time.
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    taken = time.perf_counter() - started
-    if process.returncode != 0:
-        raise RuntimeError(f"{name}: {' '.join(arguments)} ended with {process.returncode}: {said.decode()[-500:]}")
-    return taken, usage
+# A child starts with the peak memory of the process that forked it, so that a large parent hides what the child needs:
+# a small launcher stands between. It prints seconds, processor seconds and peak KiB.
+_LAUNCHER = """
+import os, sys, time
+started = time.perf_counter()
+quiet = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
+child = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ, file_actions=quiet)
+_, status, usage = os.wait4(child, 0)
+print(time.perf_counter() - started, usage.ru_utime + usage.ru_stime, usage.ru_maxrss)
+sys.exit(os.waitstatus_to_exitcode(status) and 1)
+"""
+
+
+def _process(name: str, arguments: Sequence[str]) -> tuple[float, float, float]:
+    """Seconds, processor seconds and peak MiB of one run."""
+    launched = [sys.executable, "-I", "-S", "-c", _LAUNCHER, *arguments]
+    done = subprocess.run(launched, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"{name}: {' '.join(arguments)} failed: {done.stderr[-500:]}")
+    seconds, busy, peak = done.stdout.split()
+    return float(seconds), float(busy), float(peak) / 1024

@@ -230,6 +230,32 @@ def test_policies_elsewhere(repo: GitRepo, preview: Preview):
     assert "elsewhere at HEAD: no NodeGroupPolicy in 0 policy files" in result.err
 
 
+def test_warnings_of_the_head_are_told(repo: GitRepo, preview: Preview):
+    """A hold that has ended is a warning: told with its place in every format, and the decision is made."""
+    change(repo, {"policies/general.yaml": group("general") + '  hold: {reason: "audit", until: "2026-11-01T00:00:00Z"}\n'})
+    text = preview("--base", "main").out
+    assert "Warnings about the policy: 1\n  ! policies/general.yaml:10:" in text
+    assert (
+        "### Warnings about the policy (1)\n\n```text\npolicies/general.yaml:10:"
+        in preview("--base", "main", "-o", "markdown").out
+    )
+    assert document(preview("--base", "main", "-o", "json").out)["policyProblems"][0]["severity"] == "warning"
+
+
+def test_without_git(repo: GitRepo, cluster: Path, tmp_path: Path):
+    """Revisions need the git command, and the message says what does not; directories work."""
+    argv = [sys.executable, "-m", "reconciler", "preview", "--cluster", str(cluster)]
+    environment = {"PATH": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    revisions = subprocess.run(
+        [*argv, "--base", "main"], cwd=repo.root, capture_output=True, text=True, env=environment, check=False
+    )
+    assert (revisions.returncode, revisions.stdout) == (1, "")
+    assert revisions.stderr.startswith("error: there is no git on the PATH")
+    sides = ["--base-dir", "policies", "--head-dir", "policies"]
+    done = subprocess.run([*argv, *sides], cwd=repo.root, capture_output=True, text=True, env=environment, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_several_policies(repo: GitRepo, preview: Preview):
     """--name chooses; without it the error lists them; one that the base does not have stands alone."""
     change(repo, {"policies/more.yaml": POLICY.replace("prod", "test")})
@@ -256,8 +282,9 @@ def test_wrong_usage(preview: Preview, argv: list[str], told: str):
 
 
 def test_long_markdown_is_cut_in_order(repo: GitRepo, preview: Preview):
-    """Two thousand changed groups do not fit into one comment: the summary stays, the policy is cut last, with counts."""
-    many = {f"policies/{part}.yaml": "---\n".join(group(f"g{part}{number:03}") for number in range(500)) for part in range(4)}
+    """Five hundred changed groups with long names do not fit into one comment: the summary stays, what is missing is counted."""
+    names = [f"{'long-' * 10}{number:03}" for number in range(500)]
+    many = {"policies/many.yaml": "---\n".join(group(name) for name in names)}
     repo.commit(many)
     change(repo, {name: text.replace("max: 5", "max: 6") for name, text in many.items()})
     text = preview("--base", "main", "-o", "markdown").out

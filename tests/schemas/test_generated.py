@@ -25,7 +25,8 @@ def test_nothing_else_is_committed():
 
 
 @pytest.mark.parametrize(("what", "name"), [
-    ([], "policy.schema.json"), (["plan"], "plan.schema.json"), (["fit"], "fit.schema.json"),
+    ([], "policy.schema.json"), (["plan"], "plan.schema.json"), (["preview"], "preview.schema.json"),
+    (["fit"], "fit.schema.json"),
     (["validate"], "validate.schema.json"), (["reference"], "REFERENCE.md"),
 ])  # fmt: skip
 def test_command_prints_the_committed_file(what: list[str], name: str):

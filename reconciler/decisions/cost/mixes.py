@@ -17,7 +17,7 @@ _FEW_WAYS = 2  # ways to fill a node that large problems try
 _ROUNDS = 60
 _SEARCH_STEPS = 4_000
 _CLOSE_PERMILLE = 2
-_BRANCH_NODES = 20
+_BRANCH_NODES = 5
 _NEAR_STEPS, _NEAR_FILLINGS = 4_000, 60
 _ROUNDING = 5  # micros: what duals lose when they become integers
 
@@ -44,6 +44,8 @@ def least_cost(problem: Problem, given: Mix, solver: Callable[[], ModuleType | N
     Method: column generation for the cutting-stock form of the problem (Gilmore, Gomory 1961) with one knapsack an offer;
     the columns found are then chosen in whole numbers.
     """
+    if not problem.proper(given):
+        return Answer(given, problem.cost(given), problem.cost(given))
     start, starts = greedy_mix(problem, given)
     cost = problem.cost(start)
     if cost <= at_least(problem, start):

@@ -27,17 +27,14 @@ def preview_markdown(preview: Preview, *, limit: int = GITHUB_LIMIT) -> str:
     sides = f"base {code(side_words(preview.base))} · head {code(side_words(preview.head))}"
     foot = f"\n<sub>{code(preview.digest)} · {sides}</sub>\n"
     words = " · ".join(f"{name} {code(value)}" for name, value in head_words(preview))
+    notes = _notes(preview)
     if preview.comparison is None:
         told = ["## What this policy does to the node groups", "", f"{NOT_COMPARED}: {code(preview.no_base)}", ""]
         if preview.base_problems:
             told += [*folded("Problems of the base", problem_lines(render_text(preview.base_problems))), ""]
+        told += [line for note in notes for line in (*note, "")]
         start = "\n".join(told) + "\n"
         return start + plan_markdown(preview.plan, limit=limit - length(start) - length(foot)) + foot
-    notes = []
-    if warnings := warnings_words(preview):
-        notes.append([f"### Warnings about the policy ({len(warnings)})", "", *problem_lines("\n".join(warnings))])
-    if untouched := untouched_words(preview):
-        notes.append(folded(untouched, problem_lines("\n".join(preview.untouched))))
     room = limit - length(foot)
     return (
         comparison_markdown(
@@ -45,6 +42,15 @@ def preview_markdown(preview: Preview, *, limit: int = GITHUB_LIMIT) -> str:
         )
         + foot
     )
+
+
+def _notes(preview: Preview) -> list[list[str]]:
+    notes = []
+    if warnings := warnings_words(preview):
+        notes.append([f"### Warnings about the policy ({len(warnings)})", "", *problem_lines("\n".join(warnings))])
+    if untouched := untouched_words(preview):
+        notes.append(folded(untouched, problem_lines("\n".join(preview.untouched))))
+    return notes
 
 
 def refused_markdown(problems: tuple[Problem, ...], base: PreviewSide, head: PreviewSide) -> str:

@@ -28,8 +28,9 @@ def preview_text(preview: Preview, *, colour: bool = False, wide: bool = False) 
         blocks = [head, "\n".join(told)]
         if preview.base_problems:
             blocks.append(render_text(preview.base_problems, color=colour).rstrip("\n"))
+        blocks += ["\n".join(block) for block in _notes(preview, width, colour=colour)]
         return "\n\n".join([*blocks, plan_text(preview.plan, colour=colour, wide=wide)])
-    notes = list(_notes(preview, width, colour=colour))
+    notes = _notes(preview, width, colour=colour)
     body = comparison_text(
         preview.changes, preview.comparison, further=further_sections(preview), notes=notes, colour=colour, wide=wide
     )

@@ -2,9 +2,11 @@
 
 import random
 
-from reconciler.decisions.cost.problem import Item, Offer, Problem
+from reconciler.decisions.cost.problem import Item, Mix, Offer, Problem
+from reconciler.decisions.cost.start import fillers, greedy, worths
+from tests.decisions.cost.optima import Optimum
 
-GIB4 = 1 << 28
+_QUARTER_GIB = 1 << 28
 
 
 def instance(seed: int, *, pods: int = 200, shapes: int = 8, offers: int = 8) -> Problem:
@@ -17,14 +19,14 @@ def instance(seed: int, *, pods: int = 200, shapes: int = 8, offers: int = 8) ->
         gib = cores * rng.choice((2, 4, 8))
         cards = rng.choice((1, 2, 4)) if fourth and number % 3 == 0 else 0
         micros = int((cores * 31_611 + gib * 4_237) * rng.uniform(0.8, 1.25)) + cards * 400_000
-        free = (cores * 1000 - 250, (gib * 4 - 3) * GIB4, 110, *((cards,) if fourth else ()))
+        free = (cores * 1000 - 250, (gib * 4 - 3) * _QUARTER_GIB, 110, *((cards,) if fourth else ()))
         bought.append(Offer(price_micros=micros // 100 * 100, free=free, most=1000))
     asked = []
     for number in range(shapes):
         cpu = rng.choice((500, 750, 1000, 1500, 2000, 3000, 3500))
         quarters = max(2, cpu * 4 * rng.choice((1, 2, 3, 4, 6, 8)) // 1000)
         card = 1 if fourth and number < 2 else 0
-        need = (cpu, quarters * GIB4, 1, *((card,) if fourth else ()))
+        need = (cpu, quarters * _QUARTER_GIB, 1, *((card,) if fourth else ()))
         closed = rng.randrange(offers) if rng.random() < 0.3 else -1
         lets_in = tuple(
             index != closed and all(n <= f for n, f in zip(need, offer.free, strict=True)) for index, offer in enumerate(bought)
@@ -32,3 +34,15 @@ def instance(seed: int, *, pods: int = 200, shapes: int = 8, offers: int = 8) ->
         count = rng.randint(pods // shapes, 2 * pods // shapes)
         asked.append(Item(count=count, need=need, offers=lets_in))
     return Problem(items=tuple(item for item in asked if any(item.offers)), offers=tuple(bought))
+
+
+def recorded(optimum: Optimum) -> Problem:
+    """The instance that an optimum belongs to."""
+    return instance(optimum.seed)
+
+
+def one_choice(problem: Problem) -> Mix:
+    """A plain answer that places everything: nodes filled from large to small, the best for its price again and again."""
+    mix = greedy(problem, worths(problem)[0], fillers(problem)[:1])
+    assert mix is not None
+    return mix

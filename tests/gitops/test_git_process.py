@@ -1,0 +1,82 @@
+"""The child process: bounded in time and output, and ended with everything that it started."""
+
+from pathlib import Path
+
+import pytest
+
+from reconciler.gitops.git_process import GitError, GitOutputError, GitTimeoutError, run_git
+from tests.gitops.repositories import GitRepo
+
+
+def program(path: Path, body: str) -> str:
+    """A shell script in the place of git."""
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that is dead and not yet collected does not."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return state.rpartition(")")[2].split()[0] != "Z"
+
+
+def test_timeout_ends_the_whole_group(tmp_path: Path):
+    """A child of the child that would go on for ever is killed too."""
+    fake = program(tmp_path / "fake", f"sleep 1000 & echo $! > {tmp_path}/pid; wait")
+    with pytest.raises(GitTimeoutError, match=r"did not end within 1 s"):
+        run_git(tmp_path, ["rev-parse"], executable=fake, timeout_seconds=1)
+    assert not alive(int((tmp_path / "pid").read_text()))
+
+
+def test_output_is_bounded(tmp_path: Path):
+    """Endless output ends at the bound, on standard error it is only cut."""
+    endless = program(tmp_path / "endless", "while :; do echo 0123456789; done")
+    with pytest.raises(GitOutputError, match="more than 100000 bytes"):
+        run_git(tmp_path, ["rev-parse"], executable=endless, most_bytes=100_000)
+    noisy = program(tmp_path / "noisy", "head -c 1000000 /dev/zero | tr '\\0' x >&2; echo done")
+    printed = run_git(tmp_path, ["rev-parse"], executable=noisy)
+    assert printed.out == b"done\n"
+    assert len(printed.err) <= 65_536
+
+
+def test_large_input_and_output_at_once(tmp_path: Path):
+    """Neither side waits for the other: more than any pipe holds, both ways."""
+    echo = program(tmp_path / "echo", "exec cat")
+    data = b"x" * (3 << 20)
+    assert run_git(tmp_path, ["cat-file"], given=data, executable=echo).out == data
+
+
+def test_input_that_nobody_reads(tmp_path: Path):
+    """A child that ends without reading is no error of its own."""
+    deaf = program(tmp_path / "deaf", "exec 0<&-; echo ok; exit 3")
+    printed = run_git(tmp_path, ["cat-file"], given=b"x" * (3 << 20), executable=deaf)
+    assert (printed.out, printed.code) == (b"ok\n", 3)
+
+
+def test_no_git():
+    """A program that is not there is said so."""
+    with pytest.raises(GitError, match="git cannot be run: No such file or directory"):
+        run_git(Path("/nonexistent"), ["rev-parse"], executable="/nonexistent/git")
+
+
+def test_environment_and_overrides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Nothing is inherited but the path; prompts, system and user configuration, hooks and transports are switched off."""
+    monkeypatch.setenv("GIT_EXTERNAL_DIFF", "x")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "x")
+    show = program(tmp_path / "show", 'env; for word; do echo "argument $word"; done')
+    lines = set(run_git(tmp_path, ["rev-parse"], executable=show).out.decode().splitlines())
+    assert {
+        "GIT_TERMINAL_PROMPT=0", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ALLOW_PROTOCOL=none",
+        "GIT_NO_LAZY_FETCH=1", "argument core.hooksPath=/dev/null", "argument protocol.allow=never",
+    } <= lines  # fmt: skip
+    assert not [line for line in lines if line.startswith(("GIT_EXTERNAL_DIFF", "AWS_"))]
+
+
+def test_a_cat_that_answers_for_git_is_really_git(repo: GitRepo):
+    """The same call with the real program reads an object."""
+    printed = run_git(repo.root / ".git", ["cat-file", "-t", "HEAD"])
+    assert (printed.out, printed.err, printed.code) == (b"commit\n", "", 0)
