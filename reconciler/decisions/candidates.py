@@ -1,13 +1,10 @@
 """Which nodes could leave at all: how they are used, and what keeps them whatever happens elsewhere."""
 
-from collections import Counter, defaultdict
-
 import msgspec
 
-from reconciler.cluster.resources import Resources
 from reconciler.decisions.disruption import DisruptionLedger
 from reconciler.decisions.draft import Draft, GroupDraft
-from reconciler.decisions.drain import DrainJudge, Fate
+from reconciler.decisions.load import NodeLoads
 from reconciler.decisions.reasons.amounts import permille_text
 from reconciler.decisions.utilization import has_gpu, utilization_permille
 from reconciler.plan.plan import Blocker, NodeState
@@ -39,55 +36,21 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
 
 def look_at_nodes(draft: Draft, ledger: DisruptionLedger) -> tuple[Candidate, ...]:
     """Every node of the World, in its order."""
-    world, pods = draft.world, draft.world.pods
-    judge = DrainJudge(world, draft.policy.drain, ledger, draft.now_seconds)
-    on_node: dict[int, list[int]] = defaultdict(list)
-    for index, node in enumerate(pods.node):
-        if node >= 0:
-            on_node[node].append(index)
-    return tuple(_look_at(draft, judge, ledger, index, on_node.get(index, [])) for index in range(len(world.nodes)))
+    loads = NodeLoads(draft, ledger)
+    return tuple(_look_at(draft, loads, index) for index in range(len(draft.world.nodes)))
 
 
-def _look_at(draft: Draft, judge: DrainJudge, ledger: DisruptionLedger, index: int, on_node: list[int]) -> Candidate:
-    world, pods = draft.world, draft.world.pods
+def _look_at(draft: Draft, loads: NodeLoads, index: int) -> Candidate:
+    world = draft.world
     shape = world.node_shapes[world.nodes[index].shape]
     where = draft.members.group_of[index]
     group = draft.groups[where] if where >= 0 else None
-    running: Counter[int] = Counter()
-    moving: Counter[int] = Counter()
-    evicted: Counter[int] = Counter()
-    blockers: list[Blocker] = []
-    for pod in on_node:
-        finished = pods.finished(pod)
-        # A pod below the cut-off needs no other place and fills no node, but evicting it asks its budget like any other.
-        expendable = world.pod_shapes[pods.shape[pod]].priority < draft.cutoff
-        if not finished and not expendable:
-            running[pods.shape[pod]] += 1
-        verdict = judge.judge(pod)
-        if verdict.fate is Fate.STAYS:
-            continue
-        if not finished:
-            evicted[pods.shape[pod]] += 1
-        if expendable:
-            continue
-        blockers.extend(Blocker(code=code, pod=pods.key(pod), message=message) for code, message in verdict.rules)
-        if not finished:
-            moving[pods.shape[pod]] += 1
-    requested = Resources()
-    for pod_shape, count in running.items():
-        requested = requested.plus(world.pod_shapes[pod_shape].requests, count)
-    for pod_shape in moving:
-        unmodelled = draft.state.modelled(pod_shape)
-        if unmodelled:
-            key = next(pods.key(pod) for pod in on_node if pods.shape[pod] == pod_shape)
-            message = f"it uses {unmodelled}, which is not modelled, so no other place is known for it"
-            blockers.append(Blocker(code="NotModelled", pod=key, message=message))
-    blockers.extend(_budget_blockers(draft, ledger, evicted, on_node))
-    utilization = utilization_permille(shape, requested)
+    load = loads.of(index, shape)
+    utilization = utilization_permille(shape, load.requested)
     state = draft.states[index]
-    reason = _reason(draft, group, state, utilization, moving, index)
+    reason = _reason(draft, group, state, utilization, index, moving=bool(load.moving))
     above_max = group is not None and group.situation.size > group.group.max_size
-    if state is NodeState.IN_USE and not moving:
+    if state is NodeState.IN_USE and not load.moving:
         state = NodeState.EMPTY
     elif state is NodeState.IN_USE and reason is RemovalReason.UNDERUTILIZED:
         state = NodeState.UNDERUTILIZED
@@ -99,36 +62,15 @@ def _look_at(draft: Draft, judge: DrainJudge, ledger: DisruptionLedger, index: i
         utilization_permille=utilization,
         reason=reason,
         above_max=above_max,
-        moving=dict(moving),
-        evicted=dict(evicted),
-        pods=tuple(on_node),
-        blockers=(*own, *sorted(blockers)),
+        moving=load.moving,
+        evicted=load.evicted,
+        pods=load.pods,
+        blockers=(*own, *load.blockers),
     )
 
 
-def _budget_blockers(draft: Draft, ledger: DisruptionLedger, moving: Counter[int], on_node: list[int]) -> list[Blocker]:
-    found = []
-    pods = draft.world.pods
-    for shape in moving:
-        over = ledger.budgets_of(shape)
-        if len(over) > 1:
-            # Measured on kube-apiserver 1.36: the eviction of such a pod is answered with an error, whatever is left.
-            key = next(pods.key(i) for i in on_node if pods.shape[i] == shape)
-            names = ", ".join(ledger.budgets[index].name for index in over)
-            message = f"several PodDisruptionBudgets cover it ({names}), which the eviction API refuses"
-            found.append(Blocker(code="SeveralPdbs", pod=key, message=message))
-    for index in ledger.short(moving):
-        budget = ledger.budgets[index]
-        needed = sum(count for shape, count in moving.items() if index in ledger.budgets_of(shape))
-        pod = next(pods.key(i) for i in on_node if index in ledger.budgets_of(pods.shape[i]))
-        allowed = ledger.left[index]
-        message = f"PodDisruptionBudget {budget.namespace}/{budget.name} allows {max(0, allowed)} evictions, {needed} are needed"
-        found.append(Blocker(code="NotEnoughPdb", pod=pod, message=message))
-    return found
-
-
 def _reason(
-    draft: Draft, group: GroupDraft | None, state: NodeState, utilization: int | None, moving: Counter[int], index: int
+    draft: Draft, group: GroupDraft | None, state: NodeState, utilization: int | None, index: int, *, moving: bool
 ) -> RemovalReason | None:
     if group is None or state in (NodeState.LEAVING, NodeState.NOT_STARTED, NodeState.UNMANAGED):
         return None

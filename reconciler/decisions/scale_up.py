@@ -4,14 +4,14 @@ from collections import Counter
 
 import msgspec
 
-from reconciler.cluster.resources import Resources
 from reconciler.decisions.balancing import next_group, siblings
 from reconciler.decisions.cost.growth import GrownNode, Growth
 from reconciler.decisions.cost.rearrange import LEAST_COST, Rearranged, rearrange
 from reconciler.decisions.demand import Demand
 from reconciler.decisions.domains import open_domains
 from reconciler.decisions.draft import Draft, GroupDraft
-from reconciler.decisions.expanders import Choice, Option, choose
+from reconciler.decisions.expanders import Choice, choose
+from reconciler.decisions.options import options_of
 from reconciler.decisions.reasons.groups import BelowMin as BelowMinReason
 from reconciler.decisions.reasons.groups import MinNotReached, PendingPods
 from reconciler.decisions.reasons.pods import (
@@ -26,6 +26,7 @@ from reconciler.decisions.reasons.pods import (
 from reconciler.plan.plan import PodOutcome
 from reconciler.plan.reason import Reason
 from reconciler.policy.documents import Expander
+from reconciler.scheduling.packing import label_keys
 
 
 class Served(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,8 +116,9 @@ def grow_for(draft: Draft, queue: Queue) -> None:
 
 
 def _grow_tier(draft: Draft, queue: Queue, tier: list[GroupDraft], growth: Growth) -> None:
+    keys = label_keys([*(draft.state.pod_shape(shape) for shape, _ in queue.waiting()), *draft.world.pod_shapes])
     while queue.waiting():
-        options = [option for group in tier if (option := _option(draft, group, queue)) is not None]
+        options = options_of(draft, tier, queue.waiting(), keys)
         if not options or draft.work.exhausted:
             break
         _commit(draft, queue, choose(options, draft.policy.expanders))
@@ -188,52 +190,6 @@ def _fill_freed(draft: Draft, queue: Queue, growth: Growth) -> None:
             else:
                 served = _served_by_new(group, "")
             queue.take(shape, placed, served)
-
-
-def _option(draft: Draft, group: GroupDraft, queue: Queue) -> Option | None:
-    """What the group would do for the pods that are left: first fit, in serving order, node by node."""
-    template = group.group.template
-    if template is None:
-        return None
-    room, _ = draft.room(group, template)
-    if room <= 0:
-        return None
-    state, mark = draft.state, draft.state.mark()
-    nodes: dict[int, int] = {}
-    bindings: list[tuple[int, int, int]] = []
-    for shape, count in queue.waiting():
-        if not draft.work.spend(len(nodes) + 1):
-            break
-        left = count
-        for node, many in state.place(shape, count, list(nodes)) if nodes else ():
-            bindings.append((shape, nodes[node], many))
-            left -= many
-        while left and len(nodes) < room:
-            before = state.mark()
-            node = state.add_node(f"{group.group.name}-try", template, group.daemons)
-            many = sum(bound for _, bound in state.place(shape, left, [node]))
-            if not many:
-                state.undo(before)
-                break
-            nodes[node] = len(nodes)
-            bindings.append((shape, nodes[node], many))
-            left -= many
-    state.undo(mark)
-    if not nodes:
-        return None
-    requested = Resources()
-    for shape, _, many in bindings:
-        requested = requested.plus(state.pod_shape(shape).requests, many)
-    return Option(
-        position=group.position,
-        group=group.group.name,
-        shape=template,
-        nodes=len(nodes),
-        pods=sum(many for _, _, many in bindings),
-        requested=requested,
-        price_micros=group.group.price_micros,
-        bindings=tuple(bindings),
-    )
 
 
 def _commit(draft: Draft, queue: Queue, choice: Choice) -> None:

@@ -13,9 +13,10 @@ def utilization_permille(shape: NodeShape, requested: Resources) -> int | None:
     node advertises neither cpu nor memory.
     """
     allocatable = shape.allocatable
-    for name in GPU_RESOURCES:
-        if shape.capacity.get(name) or allocatable.get(name):
-            return _share(requested.get(name), allocatable.get(name)) or 0
+    if shape.capacity.extended or allocatable.extended:
+        for name in GPU_RESOURCES:
+            if shape.capacity.get(name) or allocatable.get(name):
+                return _share(requested.get(name), allocatable.get(name)) or 0
     shares = [
         share
         for share in (
@@ -29,6 +30,8 @@ def utilization_permille(shape: NodeShape, requested: Resources) -> int | None:
 
 def has_gpu(shape: NodeShape) -> bool:
     """Whether the GPU threshold applies."""
+    if not shape.capacity.extended and not shape.allocatable.extended:
+        return False
     return any(shape.capacity.get(name) or shape.allocatable.get(name) for name in GPU_RESOURCES)
 
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 from deepdiff import DeepDiff
-from deepdiff.model import DiffLevel
 
 from reconciler.policy.checks.levels import tier_index
 from reconciler.policy.documents import NodeGroup, NodeGroupPolicy, PolicySet
@@ -110,18 +109,30 @@ def _document_changes(before: NodeGroup | NodeGroupPolicy, after: NodeGroup | No
     tree = DeepDiff(old.values, new.values, view="tree", threshold_to_diff_deeper=0)
     levels = [level for kind in sorted(tree) for level in tree[kind]]
     for level in sorted(levels, key=lambda level: _path_text(tuple(level.path(output_format="list")))):
-        yield _change(level, before, after, old, new)
+        for path, was, is_now in _values(tuple(level.path(output_format="list")), level.t1, level.t2):
+            yield _change(path, _text(was), _text(is_now), before, after, old, new)
+
+
+def _values(path: Path, was: object, is_now: object) -> Iterator[tuple[Path, object, object]]:
+    """Defaults that came or went together are told value by value, since each has groups of its own that it reaches."""
+    either = was if isinstance(was, dict) else is_now
+    if "defaults" not in path or not isinstance(either, dict) or path[-1] in _WHOLE or any(key.startswith("[") for key in either):
+        yield path, was, is_now
+        return
+    for key in sorted(either):
+        parts = (side[key] if isinstance(side, dict) else None for side in (was, is_now))
+        yield from _values((*path, key), *parts)
 
 
 def _change(
-    level: DiffLevel,
+    path: Path,
+    was: str | None,
+    is_now: str | None,
     before: NodeGroup | NodeGroupPolicy,
     after: NodeGroup | NodeGroupPolicy,
     old: WrittenDocument,
     new: WrittenDocument,
 ) -> PolicyChange:
-    path: Path = tuple(level.path(output_format="list"))
-    was, is_now = _text(level.t1), _text(level.t2)
     return PolicyChange(
         kind=type(after).__name__,
         name=after.name,

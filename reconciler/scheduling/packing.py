@@ -16,7 +16,7 @@ from reconciler.cluster.pod import PodShape
 from reconciler.cluster.resources import Resources
 from reconciler.scheduling.state import SchedulingState
 
-_Class = tuple[tuple[tuple[str, str], ...], tuple[Taint, ...], bool]
+TemplateClass = tuple[tuple[tuple[str, str], ...], tuple[Taint, ...], bool]
 
 
 class PackTemplate(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,10 +45,10 @@ def pack(
 ) -> Packing:
     """Place `demands` ((shape, pods), in order) on new nodes. `others` are shapes of pods that run already, whose
     anti-affinity may reach new nodes. The state keeps the new nodes and their pods."""
-    keys = _label_keys([*(state.pod_shape(shape) for shape, _ in demands), *others])
-    classes: dict[_Class, list[int]] = {}
+    keys = label_keys([*(state.pod_shape(shape) for shape, _ in demands), *others])
+    classes: dict[TemplateClass, list[int]] = {}
     for index, template in enumerate(templates):
-        classes.setdefault(_class_of(template.shape, keys), []).append(index)
+        classes.setdefault(template_class(template.shape, keys), []).append(index)
     ladders = [_Ladder(templates, members) for _, members in sorted(classes.items())]
     mark = state.mark()
     filling = _Filling(state, templates, ladders)
@@ -154,11 +154,12 @@ class _Filling:
         return {node: ladder.cheapest_for(self._state.used(node), index) for node, (ladder, index) in self._opened.items()}
 
 
-def _class_of(shape: NodeShape, keys: frozenset[str]) -> _Class:
+def template_class(shape: NodeShape, keys: frozenset[str]) -> TemplateClass:
+    """What constraints of pods can see of a new node, its size left out: two templates of one class answer alike."""
     return tuple(pair for pair in shape.labels if pair[0] in keys), shape.taints, shape.unschedulable
 
 
-def _label_keys(shapes: Iterable[PodShape]) -> frozenset[str]:
+def label_keys(shapes: Iterable[PodShape]) -> frozenset[str]:
     """Labels that some constraint of some pod looks at."""
     found: set[str] = set()
     for shape in shapes:

@@ -129,7 +129,7 @@ def _impact(world: World, plan: Plan, cluster: SimulatedCluster) -> Impact:
     group_of = {line.target: line.name for line in plan.groups}
     for event in cluster.journal.events:
         if event.kind is Happened.POD_CREATED and event.detail:
-            pass
+            first[event.object] = first.get(event.detail, event.detail)
         elif event.kind is Happened.POD_EVICTED:
             evicted.append(first.get(event.object, event.object))
         elif event.kind is Happened.NODE_JOINED and event.target in group_of:

@@ -86,7 +86,7 @@ def several(*names: bytes) -> Make:
 
 def submodule(repo: GitRepo, canary: str) -> object:
     """A submodule whose update is a command and whose address is a program."""
-    modules = f'[submodule "m"]\n\tpath = policies/m\n\turl = ext::sh -c touch% {canary}\n\tupdate = !touch {canary}\n'
+    modules = f'[submodule "m"]\n\tpath = policies/m\n\turl = ext::touch {canary}\n\tupdate = !touch {canary}\n'
     policies = repo.tree(("160000", b"m", "1" * 40), ("100644", b"x.yaml", repo.blob(GOOD)))
     return repo.commit_tree(repo.tree(("100644", b".gitmodules", repo.blob(modules.encode())), ("40000", b"policies", policies)))
 
@@ -317,7 +317,7 @@ def test_missing_objects_are_not_fetched(repo: GitRepo, preview: Preview, canary
     (repo.root / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
     repo.git("config", "core.repositoryFormatVersion", "1")
     repo.git("config", "extensions.partialClone", "origin")
-    repo.git("config", "remote.origin.url", f"ext::sh -c 'touch {canary}'")
+    repo.git("config", "remote.origin.url", f"ext::touch {canary}")
     repo.git("config", "remote.origin.promisor", "true")
     repo.git("config", "protocol.ext.allow", "always")
     result = preview("--base", "main", "--head", "hostile")

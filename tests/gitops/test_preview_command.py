@@ -230,6 +230,20 @@ def test_policies_elsewhere(repo: GitRepo, preview: Preview):
     assert "elsewhere at HEAD: no NodeGroupPolicy in 0 policy files" in result.err
 
 
+def test_new_defaults_of_a_tier_show_whom_they_reach(repo: GitRepo, preview: Preview):
+    """Two values come at once where the tier had none: each is told with the groups that take it. `general` has its own
+    unneeded time, so that only `quiet` takes the tier's."""
+    bare = POLICY.replace("      defaults: {scaleDown: {utilizationThresholdPercent: 20}}\n", "")
+    own = {"policies/general.yaml": group("general") + "  scaleDown: {unneededTime: 20m}\n"}
+    repo.commit({"policies/prod.yaml": bare, **own})
+    change(repo, {"policies/prod.yaml": POLICY.replace("Percent: 20", "Percent: 60, unneededTime: 5m")})
+    found = document(preview("--base", "main", "-o", "json").out)["changes"]
+    assert [(entry["path"], entry["before"], entry["after"], entry["reaches"]) for entry in found] == [
+        ("tiers[on-demand].defaults.scaleDown.unneededTime", None, "5m", ["quiet"]),
+        ("tiers[on-demand].defaults.scaleDown.utilizationThresholdPercent", None, "60", ["general", "quiet"]),
+    ]
+
+
 def test_warnings_of_the_head_are_told(repo: GitRepo, preview: Preview):
     """A hold that has ended is a warning: told with its place in every format, and the decision is made."""
     change(repo, {"policies/general.yaml": group("general") + '  hold: {reason: "audit", until: "2026-11-01T00:00:00Z"}\n'})

@@ -194,3 +194,24 @@ def test_equal_pods_go_where_their_labels_let_them() -> None:
     assert state.place(1, 9) == ((3, 2),)
     assert state.place(2, 9) == ((1, 4),)
     assert [said.plugin for said in state.verdict(0, 2)] == ["NodeUnschedulable"]
+
+
+def test_a_node_that_comes_twice_is_asked_once() -> None:
+    """Repeating a node in the list gives it no second pod with the same host port."""
+    cluster = _three_nodes()
+    cluster.pods("edge", 1, shape={"host_ports": (HostPort(443),)})
+
+    assert SchedulingState(cluster.world()).place(0, 9, [1] * 20) == ((1, 1),)
+
+
+def test_what_was_said_of_an_undone_node_is_forgotten() -> None:
+    """Another node in the place of an undone one is judged by its own name."""
+    cluster = _three_nodes()
+    cluster.pods("host", 1, node_selector={"kubernetes.io/hostname": "new-2"})
+    state = SchedulingState(cluster.world())
+    mark = state.mark()
+    first = state.add_node("new-1", _OFFER)
+    assert not state.fits(0, first)
+    state.undo(mark)
+
+    assert state.fits(0, state.add_node("new-2", _OFFER))

@@ -168,6 +168,29 @@ def test_namespaces_of_a_term() -> None:
         assert bool(SchedulingState(world).verdict(1, 0)) is rejected
 
 
+def test_one_pod_a_zone_where_each_zone_has_one_node() -> None:
+    """A node without the label takes all that are left, also when no zone is shared."""
+    cluster = _zones("a", "b", None)
+    cluster.pods("web", 1, cpu="1", shape={"anti_affinity": (_apart(ZONE),)})
+
+    assert SchedulingState(cluster.world()).place(0, 9) == ((0, 1), (1, 1), (2, 4))
+
+
+def test_namespaces_that_nobody_knows() -> None:
+    """A selector in a pod's own term stands for Namespace objects; in a term of others, a namespace without one has no
+    labels."""
+    without_team = LabelSelector((Requirement("team", "DoesNotExist"),))
+    for here, there, rejected in (("shop", "data", False), ("data", "shop", True)):
+        cluster = _zones("a")
+        term = AffinityTerm(topology_key=ZONE, selector=selector(app="b"), namespace_selector=without_team)
+        cluster.pods("b", 1, on="n0" if here == "shop" else None, namespace="data")
+        cluster.pods("a", 1, on="n0" if here == "data" else None, shape={"anti_affinity": (term,)})
+        state = SchedulingState(cluster.world(namespaces=()))
+        asked = next(index for index in (0, 1) if state.pod_shape(index).labels == (("app", "a" if here == "shop" else "b"),))
+
+        assert bool(state.verdict(asked, 0)) is rejected, there
+
+
 def test_a_new_node_opens_its_zone_and_undo_closes_it() -> None:
     """An added node brings a domain that holds the others back until it is undone."""
     cluster = _zones("a")

@@ -135,6 +135,19 @@ def test_a_local_volume_serves_one_claim() -> None:
     assert state.place(0, 1) == ()
 
 
+def test_two_claims_of_a_pod_take_two_volumes() -> None:
+    """Once the pod is placed, neither of the two local volumes is left for a third claim."""
+    volumes = tuple(_volume(name, storage_class="local", driver="Local") for name in ("d1", "d2"))
+    claims = tuple(_claim(name, storage_class="local") for name in ("one", "three", "two"))
+    state = _state(
+        Storage(volumes=volumes, claims=claims, classes=(LOCAL,)), ("a", _uses("one", "two"), None), ("b", _uses("three"), None)
+    )
+
+    assert state.fits(1, 0)
+    assert state.place(0, 1) == ((0, 1),)
+    assert _says(state, 1) == [["VolumeBinding"]] * 3
+
+
 @pytest.mark.parametrize(
     "unfit",
     [
@@ -259,3 +272,15 @@ def test_disks_that_a_driver_took_over() -> None:
     assert volume_handle(amazon) == "vol-1"
     assert translated_terms(google) == _term("topology.gke.io/zone", "a")
     assert volume_handle(google) == "projects/UNSPECIFIED/zones/a/disks/disk"
+
+
+def test_an_attachment_that_a_pod_uses_counts_once() -> None:
+    """The volume of the bound pod is attached as well: of two places one is left."""
+    storage = Storage(
+        volumes=(_volume("one"), _volume("two")),
+        claims=(_bound("one", "one"), _bound("two", "two")),
+        csi_nodes=_limited(2),
+        attachments=(VolumeAttachment(name="x", driver=DRIVER, node="n0", volume="one"),),
+    )
+
+    assert _says(_state(storage, ("a", _uses("one"), "n0"), ("b", _uses("two"), None), nodes=1), 1) == [[]]

@@ -54,9 +54,13 @@ class Api:
             pair.flush()
             self._context.load_cert_chain(pair.name)
 
+    def connect(self, seconds: float = 30) -> http.client.HTTPSConnection:
+        """A connection of one's own, for many requests or a watch; an answer may take so many seconds."""
+        return http.client.HTTPSConnection(self._host, self._port, context=self._context, timeout=seconds)
+
     def call(self, method: str, path: str, body: Object | None = None, content_type: str = "application/json") -> Any:
         """One request. Raises ApiError, or OSError while nobody listens."""
-        connection = http.client.HTTPSConnection(self._host, self._port, context=self._context, timeout=30)
+        connection = self.connect()
         try:
             headers = {"Accept": "application/json", "Content-Type": content_type, "User-Agent": "testbed"}
             connection.request(method, path, None if body is None else json.dumps(body), headers)

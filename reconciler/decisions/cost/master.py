@@ -146,7 +146,14 @@ class Master:
 
     def _integers(self, columns: Sequence[Filling], nodes: int) -> "highspy.Highs":
         highs = self._model()
-        for option, value in (("mip_max_nodes", nodes), ("mip_rel_gap", 0.0), ("mip_abs_gap", 1e-5)):
+        for option, value in (
+            ("mip_max_nodes", nodes),
+            ("mip_rel_gap", 0.0),
+            ("mip_abs_gap", 1e-5),
+            # Both cost a third of the time each and gained nothing on the instances that are measured.
+            ("mip_allow_restart", False),
+            ("mip_heuristic_run_rins", False),
+        ):
             highs.setOptionValue(option, value)
         whole = self._highs.HighsVarType.kInteger
         for index, filling in enumerate(columns):

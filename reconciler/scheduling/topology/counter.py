@@ -112,8 +112,7 @@ class LevelCounter(DomainCounter):
 
     def _enter(self, level: int) -> None:
         self._levels[level] = self._levels.get(level, 0) + 1
-        if level < self._low or self._open == 1:
-            self._low = level
+        self._low = min(self._low, level)
 
     def _leave(self, level: int) -> None:
         left = self._levels[level] - 1

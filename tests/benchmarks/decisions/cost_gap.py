@@ -13,8 +13,7 @@ import msgspec
 
 from reconciler.decisions.cost.master import solver
 from reconciler.decisions.cost.mixes import least_cost
-from tests.decisions.cost.instances import one_choice, recorded
-from tests.decisions.cost.instances import instance as make
+from tests.decisions.cost.instances import instance, one_choice
 from tests.decisions.cost.judge import judge
 from tests.decisions.cost.optima import OPTIMA, PROVED_PERMILLE, Optimum, optima
 
@@ -31,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     costs, starts = [], []
     print("instance  mix/bound  start/bound  one choice/bound")
     for optimum in optima():
-        problem = recorded(optimum)
+        problem = instance(optimum.seed)
         given = one_choice(problem)
         answer = least_cost(problem, given, solver)
         costs.append(answer.cost_micros / optimum.bound_micros)
@@ -46,7 +45,7 @@ def prove(seconds: float) -> None:
     """Write the optima of all instances that can be proved in the time."""
     found = []
     for seed in range(INSTANCES):
-        verdict = judge(make(seed), seconds=seconds)
+        verdict = judge(instance(seed), seconds=seconds)
         print(f"instance {seed}: {verdict.best_micros} micros an hour, gap {verdict.gap:.5f}, {verdict.arcs} arcs", flush=True)
         if verdict.gap * 1000 <= PROVED_PERMILLE:
             found.append(Optimum(seed=seed, best_micros=verdict.best_micros, bound_micros=round(verdict.bound_micros)))

@@ -4,7 +4,6 @@ import random
 
 from reconciler.decisions.cost.problem import Item, Mix, Offer, Problem
 from reconciler.decisions.cost.start import fillers, greedy, worths
-from tests.decisions.cost.optima import Optimum
 
 _QUARTER_GIB = 1 << 28
 
@@ -34,11 +33,6 @@ def instance(seed: int, *, pods: int = 200, shapes: int = 8, offers: int = 8) ->
         count = rng.randint(pods // shapes, 2 * pods // shapes)
         asked.append(Item(count=count, need=need, offers=lets_in))
     return Problem(items=tuple(item for item in asked if any(item.offers)), offers=tuple(bought))
-
-
-def recorded(optimum: Optimum) -> Problem:
-    """The instance that an optimum belongs to."""
-    return instance(optimum.seed)
 
 
 def one_choice(problem: Problem) -> Mix:

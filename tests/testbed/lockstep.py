@@ -1,0 +1,148 @@
+"""Our placement and kube-scheduler's, step by step: both always face the same pods on the same nodes.
+
+kube-scheduler chooses among fitting nodes by score, we take the first. After a few hundred unlike pods that alone would
+leave other pods over. So each step asks us first, lets kube-scheduler decide about the same pods, and then takes over where
+it put them: the next step starts from one state again. Steps come in the order in which we serve demand.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import msgspec
+
+from reconciler.cluster.pod import PodShape
+from reconciler.cluster.snapshot import read_snapshot
+from reconciler.cluster.world import World
+from reconciler.decisions.demand import pending_demand
+from reconciler.policy.documents import PodRules
+from reconciler.scheduling.state import SchedulingState
+from tests.testbed.api import Object
+from tests.testbed.capture import captured
+from tests.testbed.connections import Connections, Request
+from tests.testbed.control_plane import ControlPlane
+from tests.testbed.crowd import Crowd
+from tests.testbed.scheduled import REFUSED, Scheduled
+
+
+class Step(NamedTuple):
+    """One step: the pods, how many of them we predicted to fit, where kube-scheduler bound them (pods that it left pending
+    are not in it), the pods that it bound where our verdict was no, and plugins that alone kept a pod left pending off a
+    node, by our verdict."""
+
+    pods: tuple[str, ...]
+    predicted: int
+    bound: dict[str, str]
+    against_us: tuple[str, ...]
+    decisive: frozenset[str]
+
+
+class Lockstep:
+    """A World with its gates lifted, our state of it, and the real cluster behind it."""
+
+    def __init__(self, plane: ControlPlane, connections: Connections, namespace: str) -> None:
+        self._connections = connections
+        self._path = f"/api/v1/namespaces/{namespace}/pods"
+        self._world = _without_gates(captured(plane.api))
+        self._state = SchedulingState(self._world)
+        self._index = {self._state.name(node): node for node in range(self._state.node_count)}
+        self._scheduled = Scheduled(plane.api, namespace)
+
+    def close(self) -> None:
+        """Stop watching."""
+        self._scheduled.close()
+
+    def kinds(self) -> Iterator[tuple[int, list[str]]]:
+        """(shape, names of the pods) in the order in which we serve them."""
+        world = self._world
+        for demand in pending_demand(world, self._state, PodRules(), world.captured_seconds).demands:
+            yield demand.shape, [world.pods.name[pod] for pod in demand.pods]
+
+    def shape(self, shape: int) -> PodShape:
+        """A pod shape of the World."""
+        return self._state.pod_shape(shape)
+
+    def predicted(self, shape: int, count: int) -> int:
+        """How many of `count` pods our placement finds room for now."""
+        mark = self._state.mark()
+        placed = sum(many for _, many in self._state.place(shape, count))
+        self._state.undo(mark)
+        return placed
+
+    def step(self, shape: int, names: list[str]) -> Step:
+        """Predict, lift the gates of these pods of one shape, wait for the decisions, take over what was decided."""
+        state = self._state
+        predicted = self.predicted(shape, len(names))
+        self._connections.send(
+            Request("PATCH", f"{self._path}/{name}", {"spec": {"schedulingGates": None}}) for name in names
+        )
+        decisions = self._scheduled.wait(names)
+        against_us = []
+        bound = {name: node for name, node in decisions.items() if node != REFUSED}
+        for name, node in bound.items():
+            if not state.fits(shape, self._index[node]):
+                against_us.append(name)
+            state.bind(shape, self._index[node])
+        left = len(bound) < len(names)
+        decisive = {said[0] for said in state.rejecting_plugins(shape) if len(said) == 1} if left else ()
+        return Step(tuple(names), predicted, bound, tuple(against_us), frozenset(decisive))
+
+    def remove(self, names: list[str]) -> None:
+        """Delete pods, so that kube-scheduler does not try them again."""
+        self._connections.send(Request("DELETE", f"{self._path}/{name}", {"gracePeriodSeconds": 0}) for name in names)
+
+
+@contextmanager
+def lockstep(plane: ControlPlane, namespace: str, crowd: Crowd) -> Iterator[Lockstep]:
+    """Create the crowd, its nodes usable and its pods gated; remove it in the end."""
+    api = plane.api
+    api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+    pods, nodes = f"/api/v1/namespaces/{namespace}/pods", [item["metadata"]["name"] for item in crowd.nodes]
+    with Connections(api) as connections:
+        try:
+            connections.create(crowd.nodes)
+            api.wait(f"/api/v1/namespaces/{namespace}/serviceaccounts", bool, "the default service account")
+            connections.create(crowd.pods)
+            api.wait("/api/v1/nodes", _usable(crowd), "all nodes being ready")
+            together = Lockstep(plane, connections, namespace)
+            try:
+                yield together
+            finally:
+                together.close()
+        finally:
+            connections.send(Request("DELETE", f"{pods}/{item['metadata']['name']}", {"gracePeriodSeconds": 0}) for item in crowd.pods)
+            connections.send(Request("DELETE", f"/api/v1/nodes/{name}") for name in nodes)
+            api.call("DELETE", f"/api/v1/namespaces/{namespace}")
+            api.wait(pods, lambda left: not left, "deletion of the pods")
+            api.wait("/api/v1/namespaces", lambda left: all(item["metadata"]["name"] != namespace for item in left), "deletion")
+
+
+def _usable(crowd: Crowd) -> Callable[[list[Object]], bool]:
+    """Do the nodes have the taints that they should have, and no others, and are they ready?"""
+    expected = {item["metadata"]["name"]: _taint_keys(item) for item in crowd.nodes}
+    for item in crowd.nodes:
+        if item["spec"].get("unschedulable"):
+            expected[item["metadata"]["name"]].add("node.kubernetes.io/unschedulable")
+
+    def holds(nodes: list[Object]) -> bool:
+        seen = {item["metadata"]["name"]: _taint_keys(item) for item in nodes if _ready(item)}
+        return all(seen.get(name) == keys for name, keys in expected.items())
+
+    return holds
+
+
+def _taint_keys(node: Object) -> set[str]:
+    return {taint["key"] for taint in node["spec"].get("taints", ())}
+
+
+def _ready(node: Object) -> bool:
+    return any(item["type"] == "Ready" and item["status"] == "True" for item in node["status"].get("conditions", ()))
+
+
+def _without_gates(files: dict[str, bytes]) -> World:
+    """The World once the gates are lifted: a gated pod is no demand."""
+    pods = msgspec.json.decode(files["pods.json"])
+    for pod in pods["items"]:
+        pod["spec"].pop("schedulingGates", None)
+        pod["status"].pop("conditions", None)
+    return read_snapshot(files | {"pods.json": msgspec.json.encode(pods)})
