@@ -27,7 +27,7 @@ ifneq ($(shell $(BIN)/python -c '' 2>/dev/null && cat $(STAMP) 2>/dev/null),$(CU
 .PHONY: $(STAMP)
 endif
 
-.PHONY: help setup run test check format bench bench-check bench-data differential clean
+.PHONY: help setup run demo-preview test check format bench bench-check bench-data differential clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -46,6 +46,9 @@ $(STAMP): pyproject.toml
 
 run: $(STAMP) ## Show the main job on the example cluster: a plan, the same as markdown, the loop on a simulated cluster
 	@sh examples/demo.sh $(BIN)/reconciler
+
+demo-preview: $(STAMP) ## Preview a policy change in a throw-away repository, as a pull request would show it
+	@sh examples/preview/demo.sh $(BIN)/reconciler
 
 test: $(STAMP) ## Run all tests, those against the real Kubernetes components included
 	$(TIMED) "components for the tests" $(BIN)/python -m tests.testbed.components

@@ -14,7 +14,8 @@ def _read(*items: dict[str, object]) -> Storage:
 
 
 def _object(kind: str, name: str, **fields: object) -> dict[str, object]:
-    return {"apiVersion": "storage.k8s.io/v1", "kind": kind, "metadata": {"name": name}, **fields}
+    metadata = {"name": name, "namespace": "x"} if kind == "CSIStorageCapacity" else {"name": name}
+    return {"apiVersion": "storage.k8s.io/v1", "kind": kind, "metadata": metadata, **fields}
 
 
 def test_drivers_say_whether_they_track_capacity() -> None:
@@ -39,9 +40,9 @@ def test_the_largest_volume_comes_before_the_capacity() -> None:
 
     zone_a = LabelSelector((Requirement("zone", "In", ("a",)),))
     assert found.capacities == (
-        StorageCapacity(namespace="", name="a", storage_class="s", nodes=zone_a, limit_bytes=2 << 30),
-        StorageCapacity(namespace="", name="b", storage_class="s", nodes=None, limit_bytes=1 << 30),
-        StorageCapacity(namespace="", name="c", storage_class="s", nodes=LabelSelector(), limit_bytes=None),
+        StorageCapacity(namespace="x", name="a", storage_class="s", nodes=zone_a, limit_bytes=2 << 30),
+        StorageCapacity(namespace="x", name="b", storage_class="s", nodes=None, limit_bytes=1 << 30),
+        StorageCapacity(namespace="x", name="c", storage_class="s", nodes=LabelSelector(), limit_bytes=None),
     )
 
 

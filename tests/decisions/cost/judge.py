@@ -16,7 +16,8 @@ from reconciler.decisions.cost.problem import Problem
 
 
 class Verdict(NamedTuple):
-    """The cost of the best mix known to the judge and a bound that no mix goes below, in micros an hour."""
+    """The cost of the best mix known to the judge (0: it found none in time) and a bound that no mix goes below, in micros an
+    hour."""
 
     best_micros: int
     bound_micros: float
@@ -25,7 +26,7 @@ class Verdict(NamedTuple):
     @property
     def gap(self) -> float:
         """Of the optimum, as a share."""
-        return (self.best_micros - self.bound_micros) / self.best_micros
+        return (self.best_micros - self.bound_micros) / self.best_micros if self.best_micros else 1.0
 
 
 class _Graph:
@@ -144,4 +145,5 @@ def judge(problem: Problem, *, relative_gap: float = 0.0009, seconds: float = 30
                 arcs += 1
     highs.run()
     info = highs.getInfo()
-    return Verdict(round(info.objective_function_value * 1e4), info.mip_dual_bound * 1e4, arcs)
+    found = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
+    return Verdict(round(info.objective_function_value * 1e4) if found else 0, info.mip_dual_bound * 1e4, arcs)

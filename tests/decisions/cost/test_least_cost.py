@@ -58,20 +58,19 @@ def test_the_plan_tells_the_mix_and_what_it_was_compared_with() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bounds", "expected"),
+    ("documents", "expected"),
     [
-        ({"large": 0}, {"small": 4}),
-        ({"small": 0}, {"large": 2}),
-        ({"limits": (Limit(name="cores", max=(("cpu", 13_999),)),)}, {"small": 3}),
-        ({"limits": (Limit(name="cores", max=(("cpu", 14_000),)),)}, {"small": 3}),
-        ({"limits": (Limit(name="cores", max=(("cpu", 16_000),)),)}, {"large": 1, "small": 1}),
-        ({"pace": Pace(max_added_nodes=2)}, {"large": 1, "small": 1}),
+        (rules(large=0), {"small": 4}),
+        (rules(small=0), {"large": 2}),
+        (rules(limits=(Limit(name="cores", max=(("cpu", 13_999),)),)), {"large": 1}),
+        (rules(limits=(Limit(name="cores", max=(("cpu", 14_000),)),)), {"large": 1, "small": 1}),
+        (rules(pace=Pace(max_added_nodes=3)), {"large": 1, "small": 1}),
     ],
 )
-def test_bounds_hold_for_mixes(bounds: dict[str, object], expected: dict[str, int]) -> None:
-    """Fourteen cores under a maximum, a limit on cores, and a pace: never more than allowed, never fewer pods than greedily."""
-    plan = plan_of(cluster_of(14).world(), rules(**bounds))  # type: ignore[arg-type]
-    assert sizes(plan) == expected
+def test_bounds_hold_for_mixes(documents: PolicySet, expected: dict[str, int]) -> None:
+    """Fourteen cores: a maximum of no node leaves the other group alone, a core less than 14 leaves room for the large node
+    and nothing beside it, and the mix of two nodes is within a pace of three."""
+    assert sizes(plan_of(cluster_of(14).world(), documents)) == expected
 
 
 def test_a_mix_stays_within_one_tier() -> None:
