@@ -110,10 +110,15 @@ def lockstep(plane: ControlPlane, namespace: str, crowd: Crowd) -> Iterator[Lock
             finally:
                 together.close()
         finally:
+            import time; t=time.time()
             connections.send(Request("DELETE", f"{pods}/{item['metadata']['name']}", {"gracePeriodSeconds": 0}) for item in crowd.pods)
+            print("pods", time.time()-t)
             connections.send(Request("DELETE", f"/api/v1/nodes/{name}") for name in nodes)
-            api.call("DELETE", f"/api/v1/namespaces/{namespace}")
+            print("nodes", time.time()-t)
             api.wait(pods, lambda left: not left, "deletion of the pods")
+            print("waited", time.time()-t)
+            api.call("DELETE", f"/api/v1/namespaces/{namespace}")
+            print("ns", time.time()-t)
             api.wait("/api/v1/namespaces", lambda left: all(item["metadata"]["name"] != namespace for item in left), "deletion")
 
 
