@@ -63,7 +63,7 @@ def _option(draft: Draft, group: GroupDraft, waiting: list[tuple[int, int]], roo
             left -= many
         while left and len(nodes) < room:
             before = state.mark()
-            node = state.add_node(f"{group.group.name}-try", template, group.daemons)
+            node = state.add_node(f"{group.group.name}-try-{len(nodes)}", template, group.daemons)
             many = sum(bound for _, bound in state.place(shape, left, [node]))
             if not many:
                 state.undo(before)

@@ -104,13 +104,13 @@ def lockstep(plane: ControlPlane, namespace: str, crowd: Crowd) -> Iterator[Lock
             api.wait(f"/api/v1/namespaces/{namespace}/serviceaccounts", bool, "the default service account")
             connections.create(crowd.pods)
             api.wait("/api/v1/nodes", _usable(crowd), "all nodes being ready")
-            together = Lockstep(plane, connections, namespace)
+            cpu("create"); together = Lockstep(plane, connections, namespace)
             try:
                 yield together
             finally:
                 together.close()
         finally:
-            import time; t=time.time()
+            import time; t=time.time(); cpu("steps")
             connections.send(Request("DELETE", f"{pods}/{item['metadata']['name']}", {"gracePeriodSeconds": 0}) for item in crowd.pods)
             print("pods", time.time()-t)
             connections.send(Request("DELETE", f"/api/v1/nodes/{name}") for name in nodes)
@@ -118,7 +118,7 @@ def lockstep(plane: ControlPlane, namespace: str, crowd: Crowd) -> Iterator[Lock
             api.wait(pods, lambda left: not left, "deletion of the pods")
             print("waited", time.time()-t)
             api.call("DELETE", f"/api/v1/namespaces/{namespace}")
-            print("ns", time.time()-t)
+            cpu("delete"); print("ns", time.time()-t)
             api.wait("/api/v1/namespaces", lambda left: all(item["metadata"]["name"] != namespace for item in left), "deletion")
 
 
@@ -151,3 +151,18 @@ def _without_gates(files: dict[str, bytes]) -> World:
         pod["spec"].pop("schedulingGates", None)
         pod["status"].pop("conditions", None)
     return read_snapshot(files | {"pods.json": msgspec.json.encode(pods)})
+
+
+def cpu(what):
+    import os, subprocess
+    out = {}
+    me = os.getpid()
+    for p in os.listdir("/proc"):
+        if p.isdigit():
+            try:
+                f = open(f"/proc/{p}/stat").read().rpartition(")")
+                a = f[2].split()
+                if int(p)==me or int(a[1]) == me:
+                    out[f[0].partition("(")[2]] = (int(a[11])+int(a[12]))/100
+            except OSError: pass
+    print(what, out)

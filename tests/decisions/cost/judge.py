@@ -37,14 +37,15 @@ class _Graph:
         self.order = sorted(
             (index for index, item in enumerate(problem.items) if item.offers[offer]),
             key=lambda index: [
-                -need * 1000 // max(1, free) for need, free in zip(problem.items[index].need, problem.offers[offer].free)
+                -need * 1000 // max(1, free)
+                for need, free in zip(problem.items[index].need, problem.offers[offer].free, strict=True)
             ],
         )
         self.kinds = range(len(problem.offers[offer].free))
         self.states: dict[tuple[tuple[int, int, int], ...], int] = {(): 0}
         self.known: dict[tuple[int, tuple[int, ...]], int] = {}
         self.sums = [self._reachable(kind, problem.offers[offer].free[kind]) for kind in self.kinds]
-        self.source = self.build(0, problem.offers[offer].free)
+        self.source = self.build(0, problem.offers[offer].free, strict=True)
 
     def _reachable(self, kind: int, most: int) -> list[list[int]]:
         """By position in the order: all sums of this resource that pods from there on can make, ascending."""

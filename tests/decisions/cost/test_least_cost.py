@@ -142,6 +142,22 @@ def test_siblings_share_the_nodes_of_a_mix() -> None:
     assert sizes(plan_of(cluster.world(), documents)) == {"a": 1, "b": 1, "large": 2}
 
 
+def test_a_mix_that_balancing_makes_dearer_is_not_bought() -> None:
+    """Two large and two small nodes would cost 2.60, but the dear sibling gets one of the small: 3.00; three large cost 2.70."""
+    cluster = ClusterBuilder()
+    for name in ("a", "b"):
+        cluster.group(name, nodes=0, cpu="4", memory="64Gi")
+    cluster.group("large", nodes=0, cpu="10", memory="64Gi")
+    cluster.pods("web", 28, cpu="1", memory="1Gi")
+    documents = policy(
+        node_group("a", price_per_hour="0.40", balance_with="pair"),
+        node_group("b", price_per_hour="0.80", balance_with="pair"),
+        node_group("large", price_per_hour="0.90"),
+        expanders=LEAST_COST,
+    )
+    assert sizes(plan_of(cluster.world(), documents)) == {"large": 3}
+
+
 def test_without_the_solver_the_plan_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     """highspy cannot be imported: all pods are served, and every group that grew tells that no solver was asked."""
     monkeypatch.setitem(sys.modules, "highspy", None)

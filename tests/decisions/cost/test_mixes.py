@@ -115,7 +115,7 @@ def test_equal_bytes_in_processes_with_other_hash_seeds() -> None:
     program = (
         "import msgspec; from tests.decisions.cost.instances import instance, one_choice;"
         "from reconciler.decisions.cost.master import solver; from reconciler.decisions.cost.mixes import least_cost;"
-        "p = instance(4, pods=80); print(msgspec.json.encode(least_cost(p, one_choice(p), solver)).decode())"
+        "p = instance(2, pods=60); print(msgspec.json.encode(least_cost(p, one_choice(p), solver)).decode())"
     )
     texts = {
         subprocess.run([sys.executable, "-c", program], env={"PYTHONHASHSEED": seed}, check=True, capture_output=True).stdout
