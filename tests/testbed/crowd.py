@@ -6,14 +6,13 @@ from typing import NamedTuple
 from tests.differential.generator.draft import HOSTNAME, ZONE, ZONES, Draft, Object
 from tests.testbed.control_plane import FAKE_NODE
 
-GATE = {"name": "example.com/wait"}
 _CARD = "example.com/card"
 _SPOT = "example.com/spot"
 _POOLS = ("general", "memory", "compute", "slots", "cards", "spot", "edge")
 
 
 class Crowd(NamedTuple):
-    """Objects to create; every pod is gated, pods of one kind follow each other."""
+    """Objects to create; pods of one kind follow each other."""
 
     nodes: list[Object]
     pods: list[Object]
@@ -27,13 +26,13 @@ def node(name: str, labels: dict[str, str], amounts: dict[str, str], **spec: obj
 
 
 def pods(namespace: str, kind: str, count: int, spec: Object, labels: dict[str, str] | None = None) -> list[Object]:
-    """Equal pods behind a scheduling gate."""
+    """Equal pods."""
     return [
         {
             "apiVersion": "v1",
             "kind": "Pod",
             "metadata": {"name": f"{kind}-{index:02d}", "namespace": namespace, "labels": {"app": kind} | (labels or {})},
-            "spec": spec | {"schedulingGates": [GATE]},
+            "spec": spec,
         }
         for index in range(count)
     ]

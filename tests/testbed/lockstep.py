@@ -38,12 +38,14 @@ class Step(NamedTuple):
 
 
 class Lockstep:
-    """A World with its gates lifted, our state of it, and the real cluster behind it."""
+    """A World in which all pods of the crowd are pending, our state of it, and the real cluster, where they come step by
+    step."""
 
-    def __init__(self, plane: ControlPlane, connections: Connections, namespace: str) -> None:
+    def __init__(self, plane: ControlPlane, connections: Connections, namespace: str, pods: list[Object]) -> None:
         self._connections = connections
         self._path = f"/api/v1/namespaces/{namespace}/pods"
-        self._world = _without_gates(captured(plane.api))
+        self._pods = {pod["metadata"]["name"]: pod for pod in pods}
+        self._world = _with_pending(captured(plane.api), pods)
         self._state = SchedulingState(self._world)
         self._index = {self._state.name(node): node for node in range(self._state.node_count)}
         self._scheduled = Scheduled(plane.api, namespace)
@@ -70,12 +72,10 @@ class Lockstep:
         return placed
 
     def step(self, shape: int, names: list[str]) -> Step:
-        """Predict, lift the gates of these pods of one shape, wait for the decisions, take over what was decided."""
+        """Predict, create these pods of one shape, wait for the decisions, take over what was decided."""
         state = self._state
         predicted = self.predicted(shape, len(names))
-        self._connections.send(
-            Request("PATCH", f"{self._path}/{name}", {"spec": {"schedulingGates": None}}) for name in names
-        )
+        self._connections.create(self._pods[name] for name in names)
         decisions = self._scheduled.wait(names)
         against_us = []
         bound = {name: node for name, node in decisions.items() if node != REFUSED}
@@ -102,9 +102,8 @@ def lockstep(plane: ControlPlane, namespace: str, crowd: Crowd) -> Iterator[Lock
         try:
             connections.create(crowd.nodes)
             api.wait(f"/api/v1/namespaces/{namespace}/serviceaccounts", bool, "the default service account")
-            connections.create(crowd.pods)
             api.wait("/api/v1/nodes", _usable(crowd), "all nodes being ready")
-            cpu("create"); together = Lockstep(plane, connections, namespace)
+            cpu("create"); together = Lockstep(plane, connections, namespace, crowd.pods)
             try:
                 yield together
             finally:
@@ -144,13 +143,12 @@ def _ready(node: Object) -> bool:
     return any(item["type"] == "Ready" and item["status"] == "True" for item in node["status"].get("conditions", ()))
 
 
-def _without_gates(files: dict[str, bytes]) -> World:
-    """The World once the gates are lifted: a gated pod is no demand."""
-    pods = msgspec.json.decode(files["pods.json"])
-    for pod in pods["items"]:
-        pod["spec"].pop("schedulingGates", None)
-        pod["status"].pop("conditions", None)
-    return read_snapshot(files | {"pods.json": msgspec.json.encode(pods)})
+def _with_pending(files: dict[str, bytes], pods: list[Object]) -> World:
+    """The World that was captured, with these pods pending."""
+    status = {"phase": "Pending"}
+    items = [pod | {"metadata": pod["metadata"] | {"uid": pod["metadata"]["name"]}, "status": status} for pod in pods]
+    wanted = {"apiVersion": "v1", "kind": "List", "items": items}
+    return read_snapshot(files | {"wanted.json": msgspec.json.encode(wanted)})
 
 
 def cpu(what):
@@ -160,7 +158,7 @@ def cpu(what):
     for p in os.listdir("/proc"):
         if p.isdigit():
             try:
-                f = open(f"/proc/{p}/stat").read().rpartition(")")
+                import pathlib; f = pathlib.Path(f"/proc/{p}/stat").read_text().rpartition(")")
                 a = f[2].split()
                 if int(p)==me or int(a[1]) == me:
                     out[f[0].partition("(")[2]] = (int(a[11])+int(a[12]))/100

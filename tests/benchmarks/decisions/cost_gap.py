@@ -17,7 +17,7 @@ from tests.decisions.cost.instances import instance, one_choice
 from tests.decisions.cost.judge import judge
 from tests.decisions.cost.optima import OPTIMA, PROVED_PERMILLE, Optimum, optima
 
-INSTANCES = 44
+INSTANCES = 60
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -7,7 +7,6 @@ problems using column generation and branch-and-bound (1999); merging of states 
 J. P. Pedroso, Bin packing and related problems: general arc-flow formulation with graph compression (2016).
 """
 
-import sys
 from typing import NamedTuple
 
 import highspy
@@ -45,7 +44,12 @@ class _Graph:
         self.states: dict[tuple[tuple[int, int, int], ...], int] = {(): 0}
         self.known: dict[tuple[int, tuple[int, ...]], int] = {}
         self.sums = [self._reachable(kind, problem.offers[offer].free[kind]) for kind in self.kinds]
-        self.source = self.build(0, problem.offers[offer].free, strict=True)
+        self.source = self.build(0, problem.offers[offer].free)
+
+    @property
+    def arcs(self) -> int:
+        """How many there are."""
+        return sum(map(len, self.states))
 
     def _reachable(self, kind: int, most: int) -> list[list[int]]:
         """By position in the order: all sums of this resource that pods from there on can make, ascending."""
@@ -97,12 +101,17 @@ def _largest(sums: list[int], most: int) -> int:
     return sums[low - 1]
 
 
-def judge(problem: Problem, *, relative_gap: float = 0.0009, seconds: float = 300.0, log: bool = False) -> Verdict:
-    """Solve to the gap. Only problems without caps, and with room for any number of nodes."""
-    sys.setrecursionlimit(10_000)
+def judge(problem: Problem, *, relative_gap: float = 0.0009, seconds: float = 300.0, most_arcs: int = 25_000) -> Verdict:
+    """Solve to the gap; nothing is proved of problems whose graphs have too many arcs. Only problems without caps, and with
+    room for any number of nodes."""
+    graphs = []
+    for offer in range(len(problem.offers)):
+        graphs.append(_Graph(problem, offer))
+        if sum(graph.arcs for graph in graphs) > most_arcs:
+            return Verdict(0, 0.0, most_arcs)
     highs = highspy.Highs()
     for option, value in (
-        ("output_flag", log),
+        ("output_flag", False),
         ("threads", 1),
         ("mip_rel_gap", relative_gap),
         ("mip_abs_gap", 0.0),
@@ -116,7 +125,7 @@ def judge(problem: Problem, *, relative_gap: float = 0.0009, seconds: float = 30
     columns = 0
     whole = highspy.HighsVarType.kInteger
     for offer, terms in enumerate(problem.offers):
-        graph = _Graph(problem, offer)
+        graph = graphs[offer]
         first = rows
         # One balance row a state but the sink, which is state 0: what comes in goes out.
         for _ in range(len(graph.states) - 1):
