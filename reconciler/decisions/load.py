@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 import msgspec
 
 from reconciler.cluster.node import NodeShape
+from reconciler.cluster.pod_table import FINISHED_PHASES
 from reconciler.cluster.resources import Resources
 from reconciler.decisions.disruption import DisruptionLedger
 from reconciler.decisions.draft import Draft
@@ -23,6 +24,18 @@ class NodeLoad(msgspec.Struct, frozen=True, kw_only=True):
     blockers: tuple[Blocker, ...] = ()
 
 
+class _Kind(msgspec.Struct, frozen=True, kw_only=True):
+    """What is the same for all pods that are alike: `special` says that their shape is not modelled, `covered` that some
+    disruption budget is over them."""
+
+    shape: int
+    expendable: bool
+    finished: bool
+    verdict: Verdict
+    special: bool
+    covered: bool
+
+
 _NOTHING = NodeLoad()
 
 
@@ -38,11 +51,14 @@ class NodeLoads:
         self._classes = [shape * many + trait for shape, trait in zip(pods.shape, pods.traits, strict=True)]
         aged = draft.policy.drain.system_pod_timeout_seconds is not None
         # Pods that have ended or are ending, and pods whose age counts, are judged one by one.
-        self._single = frozenset(
+        ending = [
             index
-            for index, deleted in enumerate(pods.deletion_seconds)
-            if deleted or pods.finished(index) or (aged and pods.namespace[index] == "kube-system")
-        )
+            for index, (deleted, phase) in enumerate(zip(pods.deletion_seconds, pods.phase, strict=True))
+            if deleted or phase in FINISHED_PHASES
+        ]
+        system = [index for index, name in enumerate(pods.namespace) if name == "kube-system"] if aged else []
+        self._single = frozenset((*ending, *system))
+        self._kinds: dict[int, _Kind] = {}
         self._on_node: dict[int, list[int]] = defaultdict(list)
         for index, node in enumerate(pods.node):
             if node >= 0:
@@ -55,40 +71,56 @@ class NodeLoads:
             return _NOTHING
         single = [index for index in on_node if index in self._single] if self._single else []
         ordinary = [index for index in on_node if index not in self._single] if single else on_node
-        groups: list[tuple[int, int, bool]] = [(index, 1, self._draft.world.pods.finished(index)) for index in single]
-        if ordinary:
-            first = {self._classes[index]: index for index in reversed(ordinary)}
-            counts = Counter([self._classes[index] for index in ordinary])
-            groups.extend((first[kind], count, False) for kind, count in counts.items())
+        groups = [(self._looked_at(index), index, 1) for index in single]
+        classes = [self._classes[index] for index in ordinary]
+        for kind, count in Counter(classes).items():
+            known = self._kinds.get(kind)
+            if known is None:
+                known = self._kinds[kind] = self._looked_at(ordinary[classes.index(kind)])
+            first = ordinary[classes.index(kind)] if known.verdict.rules else -1
+            groups.append((known, first, count))
         return self._sum(on_node, groups, shape)
 
-    def _sum(self, on_node: list[int], groups: list[tuple[int, int, bool]], node: NodeShape) -> NodeLoad:
-        """`groups` are (a pod, how many are like it, whether they have ended)."""
-        world, cutoff = self._draft.world, self._draft.cutoff
-        shapes, pods = world.pod_shapes, world.pods
+    def _looked_at(self, index: int) -> _Kind:
+        pods, shapes = self._draft.world.pods, self._draft.world.pod_shapes
+        number = pods.shape[index]
+        return _Kind(
+            shape=number,
+            # A pod below the cut-off needs no other place and fills no node, but its eviction asks its budget all the same.
+            expendable=shapes[number].priority < self._draft.cutoff,
+            finished=pods.finished(index),
+            verdict=self._judge.judge(index),
+            special=bool(self._draft.state.modelled(number)),
+            covered=bool(self._ledger.budgets_of(number)),
+        )
+
+    def _sum(self, on_node: list[int], groups: list[tuple[_Kind, int, int]], node: NodeShape) -> NodeLoad:
+        """`groups` are (kind, one pod of it, how many)."""
         running: dict[int, int] = {}
         moving: dict[int, int] = {}
         evicted: dict[int, int] = {}
         blockers: list[Blocker] = []
-        for index, count, finished in groups:
-            number = pods.shape[index]
-            # A pod below the cut-off needs no other place and fills no node, but its eviction asks its budget all the same.
-            expendable = shapes[number].priority < cutoff
-            if not finished and not expendable:
+        special = covered = False
+        for kind, index, count in groups:
+            number = kind.shape
+            if not kind.finished and not kind.expendable:
                 running[number] = running.get(number, 0) + count
-            verdict = self._judge.judge(index)
-            if verdict.fate is Fate.STAYS:
+            if kind.verdict.fate is Fate.STAYS:
                 continue
-            if not finished:
+            if not kind.finished:
                 evicted[number] = evicted.get(number, 0) + count
-            if expendable:
+                covered = covered or kind.covered
+            if kind.expendable:
                 continue
-            if verdict.rules:
-                blockers.extend(self._named(on_node, index, count, verdict))
-            if not finished:
+            if kind.verdict.rules:
+                blockers.extend(self._named(on_node, index, count, kind.verdict))
+            if not kind.finished:
                 moving[number] = moving.get(number, 0) + count
-        blockers.extend(self._unmodelled(on_node, moving))
-        blockers.extend(self._budgets(on_node, evicted))
+                special = special or kind.special
+        if special:
+            blockers.extend(self._unmodelled(on_node, moving))
+        if covered:
+            blockers.extend(self._budgets(on_node, evicted))
         return NodeLoad(
             pods=tuple(on_node),
             requested=self._requested(running, node),

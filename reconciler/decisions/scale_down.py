@@ -1,5 +1,6 @@
 """Nodes that may leave: which ones, in which order, when, and what keeps each of the others."""
 
+from array import array
 from collections import Counter
 
 import msgspec
@@ -44,7 +45,7 @@ class Removals:
         self._gone: Counter[int] = Counter()
         self._receivers: set[int] = set()
         self._homeless: set[int] = set()
-        self._destinations: list[int] = []
+        self._destinations = array("i")
 
     def judge_all(self, candidates: tuple[Candidate, ...], waited_for: frozenset[int]) -> dict[int, Judged]:
         """Every node by index. `waited_for` are nodes that this plan counts on for pending pods."""
@@ -54,7 +55,7 @@ class Removals:
         # Pods move to nodes that stay anyway before they move to nodes that could leave, the last of those first: that
         # keeps the number of evictions and of receiving nodes small.
         others = [c.index for c in candidates if c.index not in first]
-        self._destinations = [*others, *(c.index for c in reversed(order))]
+        self._destinations = array("i", [*others, *(c.index for c in reversed(order))])
         judged = {c.index: Judged(candidate=c, safe=False, blockers=c.blockers) for c in candidates}
         for candidate in order:
             judged[candidate.index] = self._judge(candidate, waited_for)

@@ -130,14 +130,17 @@ class SchedulingState:
     def place(self, shape: int, count: int, nodes: Sequence[int] | None = None) -> tuple[tuple[int, int], ...]:
         """Bind up to `count` pods of one shape, first fit over `nodes` in the given order (None: all, by index).
 
-        Returns (node, pods bound) for nodes that got some; their sum is what was placed. Equals pod-by-pod first fit.
+        Returns (node, pods bound) for nodes that got some; their sum is what was placed. Equals pod-by-pod first fit. An
+        `array("i")` without repetitions is used as it is.
         """
         if count <= 0 or self.modelled(shape):
             return ()
         if nodes is not None and len(nodes) <= _FEW_NODES:
             return self._place_on_few(shape, count, nodes)
         count = min(count, self._filters.most_at_all(shape))
-        order = None if nodes is None else array("i", dict.fromkeys(nodes))
+        # An array of C ints is taken as it is: whoever asks a thousand times over the same order makes it once.
+        ready = nodes if isinstance(nodes, array) and nodes.typecode == "i" else None
+        order = ready if ready is not None or nodes is None else array("i", dict.fromkeys(nodes))
         first: tuple[tuple[int, int], ...] = ()
         if count > 1 and self._filters.starts_group(shape):
             first = self._place_on_many(shape, 1, order)

@@ -91,7 +91,7 @@ def _pod_spec(draft: Draft, index: int) -> Object:
 
 def _resources(draft: Draft) -> Object:
     requests = {
-        "cpu": draft.random.choice(("50m", "100m", "333m", "0.5", "1", "2")),
+        "cpu": draft.random.choice(("50m", "100m", "250m", "333m", "0.5", "1")),
         "memory": draft.random.choice(("64Mi", "256Mi", "1Gi", "1500M", "3Gi")),
     }
     limits: dict[str, str] = {}

@@ -2,6 +2,8 @@
 
 import random
 
+import msgspec
+
 from reconciler.decisions.cost.problem import Item, Mix, Offer, Problem
 from reconciler.decisions.cost.start import fillers, greedy, worths
 
@@ -33,6 +35,19 @@ def instance(seed: int, *, pods: int = 200, shapes: int = 8, offers: int = 8) ->
         count = rng.randint(pods // shapes, 2 * pods // shapes)
         asked.append(Item(count=count, need=need, offers=lets_in))
     return Problem(items=tuple(item for item in asked if any(item.offers)), offers=tuple(bought))
+
+
+def few_pods(seed: int) -> Problem:
+    """At most twelve pods of an instance."""
+    rng = random.Random(seed)
+    problem = instance(seed, pods=8, shapes=rng.randint(2, 4), offers=rng.randint(2, 6))
+    items, left = [], 12
+    for item in problem.items:
+        count = min(item.count, left)
+        left -= count
+        if count:
+            items.append(msgspec.structs.replace(item, count=count))
+    return msgspec.structs.replace(problem, items=tuple(items))
 
 
 def one_choice(problem: Problem) -> Mix:

@@ -6,11 +6,10 @@ import pytest
 
 from reconciler.decisions.cost.master import solver
 from reconciler.decisions.cost.mixes import greedy_mix, least_cost
-from tests.decisions.cost.instances import instance, one_choice
+from tests.decisions.cost.brute_force import cheapest
+from tests.decisions.cost.instances import few_pods, instance, one_choice
 from tests.decisions.cost.judge import judge
 from tests.decisions.cost.optima import PROVED_PERMILLE, Optimum, optima
-
-QUICK = 6  # instances that a run of the tests looks at with the solver
 
 
 def test_the_record_is_large_enough_and_proved() -> None:
@@ -55,3 +54,12 @@ def test_the_judge_proves_again_what_is_on_record(optimum: Optimum) -> None:
     assert verdict.gap * 1000 <= PROVED_PERMILLE
     assert verdict.bound_micros <= optimum.best_micros + 1
     assert optimum.bound_micros <= verdict.best_micros + 1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_judge_is_right_on_few_pods(seed: int) -> None:
+    """Its bound and its best are what trying everything gives."""
+    problem = few_pods(seed)
+    verdict = judge(problem)
+    assert verdict.bound_micros <= cheapest(problem) + 1
+    assert verdict.best_micros == pytest.approx(cheapest(problem), rel=PROVED_PERMILLE / 1000)

@@ -1,6 +1,5 @@
 """Problems in numbers alone: mixes against everything that can be tried, bounds, repeatability."""
 
-import random
 import subprocess
 import sys
 
@@ -11,22 +10,9 @@ from reconciler.decisions.cost.master import solver
 from reconciler.decisions.cost.mixes import least_cost
 from reconciler.decisions.cost.problem import Cap, Filling, Item, Mix, Offer, Problem
 from tests.decisions.cost.brute_force import cheapest
-from tests.decisions.cost.instances import instance, one_choice
+from tests.decisions.cost.instances import few_pods, instance, one_choice
 
 ONE_PLACE = (True, True)
-
-
-def few_pods(seed: int) -> Problem:
-    """At most twelve pods of an instance."""
-    rng = random.Random(seed)
-    problem = instance(seed, pods=8, shapes=rng.randint(2, 4), offers=rng.randint(2, 6))
-    items, left = [], 12
-    for item in problem.items:
-        count = min(item.count, left)
-        left -= count
-        if count:
-            items.append(msgspec.structs.replace(item, count=count))
-    return msgspec.structs.replace(problem, items=tuple(items))
 
 
 @pytest.mark.parametrize("first", range(0, 60, 10))
