@@ -79,6 +79,7 @@ class Draft:
         self.limits = LimitLedger(policy.limits)
         self.added = 0
         self.protected: set[int] = set()
+        self._staying: frozenset[int] | None = None
         self.cutoff = policy.pods.expendable_below_priority
         self.state = SchedulingState(world, pods=self._counted_pods())
         self._prepare_nodes()
@@ -134,10 +135,12 @@ class Draft:
 
     def staying_shapes(self) -> frozenset[int]:
         """Shapes whose pods go down with their node (DaemonSet and mirror pods)."""
-        pods, traits = self.world.pods, self.world.pod_traits
-        return frozenset(
-            shape for shape, trait in zip(pods.shape, pods.traits, strict=True) if traits[trait].daemonset or traits[trait].mirror
-        )
+        if self._staying is None:
+            pods = self.world.pods
+            down = {index for index, traits in enumerate(self.world.pod_traits) if traits.daemonset or traits.mirror}
+            pairs = set(zip(pods.shape, pods.traits, strict=True)) if down else set()
+            self._staying = frozenset(shape for shape, traits in pairs if traits in down)
+        return self._staying
 
     def growth_stop(self, draft: GroupDraft) -> Because | None:
         """Why the group may not grow at all; None when it may."""

@@ -55,7 +55,8 @@ def pod_lines(draft: Draft, served: dict[int, Served]) -> tuple[PodLine, ...]:
     key = draft.world.pods.key
     return tuple(
         PodLine(pod=key(index), outcome=entry.outcome, node=entry.node, group=entry.group, reasons=entry.reasons)
-        for index, entry in sorted(served.items())
+        for index in sorted(served)
+        for entry in (served[index],)
     )
 
 

@@ -39,11 +39,11 @@ def pods(namespace: str, kind: str, count: int, spec: Object, labels: dict[str, 
 
 
 def node_local_crowd(namespace: str, kinds: int, of_each: int) -> Crowd:
-    """About 170 nodes in seven pools, and pods that look at nothing but the node: no rule of any of them counts others,
+    """About 200 nodes in seven pools, and pods that look at nothing but the node: no rule of any of them counts others,
     ports and room aside."""
     draft = Draft(Random(f"node-local:{kinds}:{of_each}"))
     nodes = [
-        *_pool(draft, "general", 56, cpu="4", memory="16Gi"),
+        *_pool(draft, "general", 80, cpu="4", memory="16Gi"),
         *_pool(draft, "memory", 20, cpu="4", memory="64Gi", **{"hugepages-2Mi": "512Mi"}),
         *_pool(draft, "compute", 20, cpu="16", memory="32Gi"),
         *_pool(draft, "slots", 16, cpu="8", memory="32Gi", pods="6"),
@@ -76,9 +76,11 @@ def _pool(draft: Draft, pool: str, count: int, **amounts: str) -> list[Object]:
 def _pod_spec(draft: Draft, index: int) -> Object:
     container = {"name": "main", "image": "x", "resources": _resources(draft)}
     spec: Object = {"containers": [container]}
+    if _CARD in container["resources"]["limits"]:
+        spec["tolerations"] = [{"key": _CARD, "operator": "Exists"}]
     if draft.chance(20):
         spec["initContainers"] = [_init_container(draft)]
-    if draft.chance(60):
+    if draft.chance(50):
         spec |= _choice(draft)
     if draft.chance(50):
         spec["tolerations"] = [_toleration(draft) for _ in range(draft.random.randint(1, 2))]
@@ -86,6 +88,7 @@ def _pod_spec(draft: Draft, index: int) -> Object:
         # More pods than nodes that they may go to, so that some wait for nothing but a port.
         container["ports"] = [_port(draft, number) for number in draft.subset((80, 443, 5353), 1, 2)]
         spec["nodeSelector"] = {"pool": draft.random.choice(("edge", "edge", "memory"))}
+        spec.pop("affinity", None)
     return spec
 
 
@@ -108,7 +111,7 @@ def _resources(draft: Draft) -> Object:
 
 
 def _init_container(draft: Draft) -> Object:
-    requests = {"cpu": draft.random.choice(("10m", "1500m")), "memory": draft.random.choice(("10Mi", "4Gi"))}
+    requests = {"cpu": draft.random.choice(("10m", "750m")), "memory": draft.random.choice(("10Mi", "2Gi"))}
     container: Object = {"name": "first", "image": "x", "resources": {"requests": requests}}
     return container | ({"restartPolicy": "Always"} if draft.chance(50) else {})
 

@@ -5,8 +5,8 @@ leave other pods over. So each step asks us first, lets kube-scheduler decide ab
 it put them: the next step starts from one state again. Steps come in the order in which we serve demand.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator
+from contextlib import closing, contextmanager
 from typing import NamedTuple
 
 import msgspec
@@ -49,6 +49,7 @@ class Lockstep:
         self._state = SchedulingState(self._world)
         self._index = {self._state.name(node): node for node in range(self._state.node_count)}
         self._scheduled = Scheduled(plane.api, namespace)
+        self._removed: set[str] = set()
 
     def close(self) -> None:
         """Stop watching."""
@@ -87,42 +88,35 @@ class Lockstep:
         decisive = {said[0] for said in state.rejecting_plugins(shape) if len(said) == 1} if left else ()
         return Step(tuple(names), predicted, bound, tuple(against_us), frozenset(decisive))
 
-    def clear(self) -> None:
-        """Delete all pods, first those that wait: kube-scheduler would give them the room of the others."""
-        self.remove(sorted(self._scheduled.node, key=lambda name: self._scheduled.node[name] != REFUSED))
-
-    def remove(self, names: list[str]) -> None:
+    def remove(self, names: Collection[str]) -> None:
         """Delete pods, so that kube-scheduler does not try them again."""
         self._connections.send(Request("DELETE", f"{self._path}/{name}", {"gracePeriodSeconds": 0}) for name in names)
+        self._removed.update(names)
+
+    def clear(self) -> None:
+        """Delete all pods, first those that wait: kube-scheduler would give them the room of the others."""
+        left = [name for name in self._scheduled.node if name not in self._removed]
+        self.remove(sorted(left, key=lambda name: self._scheduled.node[name] != REFUSED))
 
 
 @contextmanager
 def lockstep(plane: ControlPlane, namespace: str, crowd: Crowd) -> Iterator[Lockstep]:
-    """Create the crowd, its nodes usable and its pods gated; remove it in the end."""
+    """Create the nodes of the crowd; remove them and the pods in the end (the namespace goes when its controller finds time)."""
     api = plane.api
-    api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
-    pods, nodes = f"/api/v1/namespaces/{namespace}/pods", [item["metadata"]["name"] for item in crowd.nodes]
+    pods = f"/api/v1/namespaces/{namespace}/pods"
     with Connections(api) as connections:
+        api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
         try:
             connections.create(crowd.nodes)
             api.wait(f"/api/v1/namespaces/{namespace}/serviceaccounts", bool, "the default service account")
             api.wait("/api/v1/nodes", _usable(crowd), "all nodes being ready")
-            cpu("create"); together = Lockstep(plane, connections, namespace, crowd.pods)
-            try:
+            with closing(Lockstep(plane, connections, namespace, crowd.pods)) as together:
                 yield together
-            finally:
-                together.close()
+                together.clear()
+                api.wait(pods, lambda left: not left, "deletion of the pods")
         finally:
-            import time; t=time.time(); cpu("steps")
-            together.clear()
-            print("pods", time.time()-t)
-            connections.send(Request("DELETE", f"/api/v1/nodes/{name}") for name in nodes)
-            print("nodes", time.time()-t)
-            api.wait(pods, lambda left: not left, "deletion of the pods")
-            print("waited", time.time()-t)
+            connections.send(Request("DELETE", f"/api/v1/nodes/{item['metadata']['name']}") for item in crowd.nodes)
             api.call("DELETE", f"/api/v1/namespaces/{namespace}")
-            cpu("delete"); print("ns", time.time()-t)
-            api.wait("/api/v1/namespaces", lambda left: all(item["metadata"]["name"] != namespace for item in left), "deletion")
 
 
 def _usable(crowd: Crowd) -> Callable[[list[Object]], bool]:
@@ -153,18 +147,3 @@ def _with_pending(files: dict[str, bytes], pods: list[Object]) -> World:
     items = [pod | {"metadata": pod["metadata"] | {"uid": pod["metadata"]["name"]}, "status": status} for pod in pods]
     wanted = {"apiVersion": "v1", "kind": "List", "items": items}
     return read_snapshot(files | {"wanted.json": msgspec.json.encode(wanted)})
-
-
-def cpu(what):
-    import os, subprocess
-    out = {}
-    me = os.getpid()
-    for p in os.listdir("/proc"):
-        if p.isdigit():
-            try:
-                import pathlib; f = pathlib.Path(f"/proc/{p}/stat").read_text().rpartition(")")
-                a = f[2].split()
-                if int(p)==me or int(a[1]) == me:
-                    out[f[0].partition("(")[2]] = (int(a[11])+int(a[12]))/100
-            except OSError: pass
-    print(what, out)
