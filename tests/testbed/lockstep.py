@@ -43,6 +43,7 @@ class Lockstep:
 
     def __init__(self, plane: ControlPlane, connections: Connections, namespace: str, pods: list[Object]) -> None:
         self._connections = connections
+        self._namespace = namespace
         self._path = f"/api/v1/namespaces/{namespace}/pods"
         self._pods = {pod["metadata"]["name"]: pod for pod in pods}
         self._world = _with_pending(captured(plane.api), pods)
@@ -59,7 +60,8 @@ class Lockstep:
         """(shape, names of the pods) in the order in which we serve them."""
         world = self._world
         for demand in pending_demand(world, self._state, PodRules(), world.captured_seconds).demands:
-            yield demand.shape, [world.pods.name[pod] for pod in demand.pods]
+            if world.pod_shapes[demand.shape].namespace == self._namespace:
+                yield demand.shape, [world.pods.name[pod] for pod in demand.pods]
 
     def shape(self, shape: int) -> PodShape:
         """A pod shape of the World."""

@@ -14,7 +14,6 @@ not hang on which of several fitting nodes it chooses:
   there yet. (Room only shrinks under node-local rules, so what was refused at any time is refused in the end.)
 """
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import pytest
@@ -58,15 +57,16 @@ class Counting(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def node_local(control_plane: ControlPlane) -> Iterator[NodeLocal]:
+def node_local(control_plane: ControlPlane) -> NodeLocal:
     """2,000 pods that look at nothing but the node, on about 200 nodes that they nearly fill."""
     with lockstep(control_plane, _CROWD, node_local_crowd(_CROWD, _KINDS, _OF_EACH_KIND)) as together:
         steps = [together.step(shape, names) for shape, names in together.kinds()]
-        yield NodeLocal(steps, read_snapshot(captured(control_plane.api)))
+        print("NL", len(steps), sum(len(s.pods) for s in steps), sum(s.predicted for s in steps), sum(len(s.bound) for s in steps), sum(1 for s in steps if s.predicted), sum(1 for s in steps if 0<s.predicted<25))
+        return NodeLocal(steps, read_snapshot(captured(control_plane.api)))
 
 
 @pytest.fixture(scope="module")
-def counting(control_plane: ControlPlane) -> Iterator[Counting]:
+def counting(control_plane: ControlPlane) -> Counting:
     """Several hundred pods under spread and anti-affinity, one after the other."""
     with lockstep(control_plane, _COUNTING, counting_crowd(_COUNTING, _APPS, _OF_EACH_APP)) as together:
         steps: list[Step] = []
@@ -77,7 +77,8 @@ def counting(control_plane: ControlPlane) -> Iterator[Counting]:
             steps += taken
             if _hangs_on_no_choice(together, shape):
                 totals.append(Total(names[0], predicted, sum(len(step.bound) for step in taken)))
-        yield Counting(steps, totals)
+        print("CO", len(steps), sum(len(s.pods) for s in steps), sum(s.predicted for s in steps), sum(len(s.bound) for s in steps), len(totals), totals)
+        return Counting(steps, totals)
 
 
 def _one_by_one(together: Lockstep, shape: int, names: list[str]) -> list[Step]:

@@ -1,0 +1,116 @@
+"""Whole decisions: `decide` alone, on Worlds that are there already. In brackets what the Cluster Autoscaler 1.36.1 needs for
+one loop on a machine with 2 cores; each case checks what it decided, since a figure for a wrong answer is worth nothing."""
+
+import random
+from collections.abc import Callable, Iterator
+
+from reconciler.cluster.pod import AffinityTerm, SpreadConstraint
+from reconciler.cluster.world import World
+from reconciler.decisions.decide import decide
+from reconciler.decisions.memory import Memory
+from reconciler.policy.documents import Budget, Pace, PolicySet
+from tests.benchmarks.measure import Case
+from tests.builders import NOW, ClusterBuilder, node_group, policy, selector
+
+ZONE = "topology.kubernetes.io/zone"
+OPEN = (Budget(nodes=1_000_000),)
+PLENTY = 10**12
+
+
+def cases() -> Iterator[Case]:
+    """The workloads of the Cluster Autoscaler's own benchmarks and of its known weaknesses."""
+    yield Case("50,000 ownerless pods, 1 group [7.2 s]", _run(*_ownerless(), change=1000), bound_seconds=0.12)
+    yield Case("50 ReplicaSets x 1,000, 20 groups [11.2 s]", _run(*_replica_sets(), change=1000), bound_seconds=0.1)
+    yield Case("host anti-affinity, 1,000 x 20 groups [13.6 s]", _run(*_apart(), change=1000), bound_seconds=0.13)
+    yield Case("zone spread, 1,000 pods, 3 groups [252 loops]", _run(*_spread(), change=252), bound_seconds=0.1)
+    yield Case("2,000 nodes x 40 pods at 40% [7.8 s]", _run(*_half_empty(), change=-1200), bound_seconds=0.35)
+    yield Case("5,000 nodes, 150,000 pods, 5,000 pending [13.8 s]", _run(*_large(5_000, 20, 5_000, 0)), bound_seconds=0.4)
+    yield Case("15,000 nodes, 450,000 pods, 1,000 candidates", _run(*_large(15_000, 100, 5_000, 1_000)), bound_seconds=1.2)
+
+
+def _run(world: World, rules: PolicySet, memory: Memory, change: int | None = None) -> Callable[[], object]:
+    def run() -> str:
+        plan, _ = decide(world, rules, memory, NOW, PLENTY)
+        made = sum(group.desired - group.current for group in plan.groups)
+        if change is not None and made != change:
+            raise RuntimeError(f"{made} nodes instead of {change}: {plan.summary}")
+        return plan.summary
+
+    return run
+
+
+def _ownerless() -> tuple[World, PolicySet, Memory]:
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=0, cpu="10", memory="10Ki", max_pods=1000)
+    cluster.pods("web", 50_000, cpu="200m", memory="200", owner=None)
+    return cluster.world(), policy(node_group("general", max=10_000)), Memory()
+
+
+def _twenty_groups() -> tuple[ClusterBuilder, PolicySet]:
+    cluster = ClusterBuilder()
+    names = [f"group-{number:02d}" for number in range(20)]
+    for name in names:
+        cluster.group(name, nodes=0, cpu="10", memory="10Ki", max_pods=1000)
+    return cluster, policy(*(node_group(name, max=10_000) for name in names))
+
+
+def _replica_sets() -> tuple[World, PolicySet, Memory]:
+    cluster, rules = _twenty_groups()
+    for number in range(50):
+        cluster.pods(f"web-{number:02d}", 1_000, cpu="200m", memory="200")
+    return cluster.world(), rules, Memory()
+
+
+def _apart() -> tuple[World, PolicySet, Memory]:
+    cluster, rules = _twenty_groups()
+    term = AffinityTerm(topology_key="kubernetes.io/hostname", selector=selector(app="web"), namespaces=("shop",))
+    cluster.pods("web", 1_000, cpu="200m", memory="200", shape={"anti_affinity": (term,)})
+    return cluster.world(), rules, Memory()
+
+
+def _spread() -> tuple[World, PolicySet, Memory]:
+    """334, 333 and 333 pods of 2.5 cores in three zones, four to a node of 10 cores: 84 nodes in each."""
+    cluster = ClusterBuilder()
+    for zone in "abc":
+        cluster.group(zone, nodes=1, cpu="10", memory="10Gi", labels={ZONE: zone})
+        cluster.pods(f"full-{zone}", 1, cpu="10", on=f"{zone}-1")
+    spread = SpreadConstraint(topology_key=ZONE, max_skew=1, selector=selector(app="web"))
+    cluster.pods("web", 1_000, cpu="2500m", memory="200", shape={"spread": (spread,)})
+    return cluster.world(), policy(*(node_group(zone, max=10_000) for zone in "abc")), Memory()
+
+
+def _half_empty() -> tuple[World, PolicySet, Memory]:
+    """Load of 800 full nodes on 2,000: 1,200 may go."""
+    cluster = ClusterBuilder()
+    names = cluster.group("general", nodes=2_000, cpu="10", memory="10Ki", max_pods=1000)
+    cluster.pods("web", 80_000, cpu="100m", memory="100", on=[name for name in names for _ in range(40)])
+    memory = Memory(unneeded_since=dict.fromkeys(names, NOW - 9999))
+    return cluster.world(), policy(node_group("general", max=10_000), budgets=OPEN), memory
+
+
+def _large(nodes: int, groups: int, pending: int, candidates: int) -> tuple[World, PolicySet, Memory]:
+    """30 pods a node in 200 shapes; `candidates` nodes carry a third of that."""
+    rng = random.Random(1)
+    cluster = ClusterBuilder()
+    names = [
+        name
+        for number in range(groups)
+        for name in cluster.group(f"group-{number:03d}", nodes=nodes // groups, cpu="16", memory="64Gi")
+    ]
+    low = frozenset(rng.sample(names, candidates))
+    places: dict[int, list[str]] = {}
+    for name in names:
+        for _ in range(10 if name in low else 30):
+            places.setdefault(rng.randrange(200), []).append(name)
+    for number, on in sorted(places.items()):
+        memory_mib = 700 + number % 7 * 100
+        cluster.pods(f"run-{number:03d}", len(on), cpu=f"{300 + number % 10 * 40}m", memory=f"{memory_mib}Mi", on=on)
+    for number in range(50):
+        cpu, memory_mib = 500 + number % 10 * 300, 1000 + number % 5 * 1000
+        cluster.pods(f"wait-{number:02d}", pending // 50, cpu=f"{cpu}m", memory=f"{memory_mib}Mi")
+    rules = policy(
+        *(node_group(f"group-{number:03d}", max=10_000) for number in range(groups)),
+        budgets=OPEN,
+        pace=Pace(delay_after_add_seconds=0),
+    )
+    return cluster.world(), rules, Memory(unneeded_since=dict.fromkeys(names, NOW - 9999))
