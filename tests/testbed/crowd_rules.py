@@ -12,7 +12,7 @@ _DEDICATED = {"key": "dedicated", "value": "d", "effect": "NoSchedule"}
 
 
 def counting_crowd(namespace: str, apps: int, of_each: int) -> Crowd:
-    """33 nodes in four zones, the pods of zone d needing a toleration; apps in turn under each combination of rules."""
+    """33 nodes in four zones, those of zone d for pods that tolerate it; apps in turn under each combination of rules."""
     draft = Draft(Random(f"counting:{apps}:{of_each}"))
     nodes = []
     for zone, count in _HOSTS.items():
@@ -29,7 +29,7 @@ def counting_crowd(namespace: str, apps: int, of_each: int) -> Crowd:
 
 
 def _spec(draft: Draft, app: str, team: str, index: int) -> Object:
-    requests = {"cpu": draft.random.choice(("100m", "200m", "400m")), "memory": "64Mi"}
+    requests = {"cpu": draft.random.choice(("100m", "300m", "900m")), "memory": "64Mi"}
     spec: Object = {"containers": [{"name": "main", "image": "x", "resources": {"requests": requests}}]}
     spec |= _RULES[index % len(_RULES)](draft, {"matchLabels": {"app": app}}, {"matchLabels": {_TEAM: team}})
     if draft.chance(25):

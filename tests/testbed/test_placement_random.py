@@ -31,7 +31,7 @@ from tests.testbed.lockstep import Lockstep, Step, lockstep
 
 _CROWD, _COUNTING = "crowd", "counting"
 _KINDS, _OF_EACH_KIND = 80, 25
-_APPS, _OF_EACH_APP = 24, 18
+_APPS, _OF_EACH_APP = 24, 14
 
 
 class NodeLocal(NamedTuple):
