@@ -1,8 +1,7 @@
 """Our placement and kube-scheduler's, step by step: both always face the same pods on the same nodes.
 
-kube-scheduler chooses among fitting nodes by score, we take the first. After a few hundred unlike pods that alone would
-leave other pods over. So each step asks us first, lets kube-scheduler decide about the same pods, and then takes over where
-it put them: the next step starts from one state again. Steps come in the order in which we serve demand.
+Each step asks our core first, lets kube-scheduler decide about the same pods, and then takes over where it put them, so that
+the next step starts from one state again. Steps come in the order in which demand is served.
 """
 
 from collections.abc import Callable, Collection, Iterator

@@ -43,10 +43,7 @@ _event = msgspec.json.Decoder(_Event)
 
 
 class Scheduled:
-    """What became of the pods of one namespace: a node's name, or REFUSED once kube-scheduler said Unschedulable.
-
-    A pod that is refused first and bound later counts as bound from then on.
-    """
+    """What became of the pods of one namespace: `node` has a node's name, or REFUSED once kube-scheduler said Unschedulable."""
 
     def __init__(self, api: Api, namespace: str, seconds: float = 60) -> None:
         """Raises TimeoutError from `wait` when nothing at all happens for `seconds`."""

@@ -18,7 +18,7 @@ def counting_crowd(namespace: str, apps: int, of_each: int) -> Crowd:
     for zone, count in _HOSTS.items():
         for index in range(count):
             labels = {ZONE: zone, "generation": draft.random.choice(("1", "7"))}
-            amounts = {"cpu": draft.random.choice(("2", "4", "8")), "memory": "32Gi", "pods": "40"}
+            amounts = {"cpu": draft.random.choice(("1", "2", "4")), "memory": "32Gi", "pods": "40"}
             spec: Object = {"taints": [_DEDICATED]} if zone == "d" else {}
             nodes.append(node(f"counting-{zone}-{index:02d}", labels, amounts, **spec))
     made = []
@@ -29,7 +29,7 @@ def counting_crowd(namespace: str, apps: int, of_each: int) -> Crowd:
 
 
 def _spec(draft: Draft, app: str, team: str, index: int) -> Object:
-    requests = {"cpu": draft.random.choice(("100m", "300m", "900m")), "memory": "64Mi"}
+    requests = {"cpu": draft.random.choice(("100m", "200m", "600m")), "memory": "64Mi"}
     spec: Object = {"containers": [{"name": "main", "image": "x", "resources": {"requests": requests}}]}
     spec |= _RULES[index % len(_RULES)](draft, {"matchLabels": {"app": app}}, {"matchLabels": {_TEAM: team}})
     if draft.chance(25):
