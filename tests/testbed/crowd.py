@@ -74,7 +74,7 @@ def _pool(draft: Draft, pool: str, count: int, **amounts: str) -> list[Object]:
 
 
 def _pod_spec(draft: Draft, index: int) -> Object:
-    container = {"name": "main", "image": "x", "resources": _resources(draft)}
+    container: Object = {"name": "main", "image": "x", "resources": _resources(draft)}
     spec: Object = {"containers": [container]}
     if _CARD in container["resources"]["limits"]:
         spec["tolerations"] = [{"key": _CARD, "operator": "Exists"}]
@@ -120,7 +120,9 @@ def _choice(draft: Draft) -> Object:
     pool = draft.random.choice(_POOLS)
     if draft.chance(40):
         return {"nodeSelector": {"pool": pool} | ({ZONE: draft.random.choice(ZONES)} if draft.chance(40) else {})}
-    terms = [{"matchExpressions": [_expression(draft) for _ in range(draft.random.randint(1, 2))]} for _ in range(2)]
+    terms: list[Object] = [
+        {"matchExpressions": [_expression(draft) for _ in range(draft.random.randint(1, 2))]} for _ in range(2)
+    ]
     if draft.chance(15):
         terms[0] = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [f"crowd-{pool}-03"]}]}
     return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}}

@@ -1,9 +1,9 @@
 """Our placement against the real kube-scheduler on seeded random crowds: is anything that we predict to fit left pending?
 
 kube-scheduler chooses among fitting nodes by score and by lot, so that after a few hundred unlike pods two correct
-placements can leave different pods over. So pods come in the order in which we serve demand, and before each step our state takes over where kube-scheduler put the
-earlier pods (`lockstep`): a prediction is always made for the cluster that kube-scheduler then sees. What is compared does
-not hang on which of several fitting nodes it chooses:
+placements can leave different pods over. So pods come in the order in which demand is served, and before each step our state
+takes over where kube-scheduler put the earlier pods (`lockstep`): a prediction is always made for the cluster that
+kube-scheduler then sees. What is compared does not hang on which of several fitting nodes it chooses:
 
 - Under node-local rules a step is all pods of one kind. However they are dealt out, the number of equal pods that fit is
   the same: the sum over nodes of what each takes. So that many must be bound, by our `place`, neither more nor less.
