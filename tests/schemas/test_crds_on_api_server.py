@@ -17,7 +17,8 @@ STRICT = "?dryRun=All&fieldValidation=Strict"
 
 def established(items: list[dict[str, Any]]) -> bool:
     ours = [item for item in items if item["spec"]["group"] == "reconciler.dev"]
-    conditions = [{c["type"]: c["status"] for c in item.get("status", {}).get("conditions", [])} for item in ours]
+    # Right after the POST `status.conditions` can be null.
+    conditions = [{c["type"]: c["status"] for c in item.get("status", {}).get("conditions") or ()} for item in ours]
     return len(ours) == 2 and all(found.get("Established") == "True" for found in conditions)
 
 

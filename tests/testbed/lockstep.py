@@ -135,11 +135,11 @@ def _usable(crowd: Crowd) -> Callable[[list[Object]], bool]:
 
 
 def _taint_keys(node: Object) -> set[str]:
-    return {taint["key"] for taint in node["spec"].get("taints", ())}
+    return {taint["key"] for taint in node["spec"].get("taints") or ()}
 
 
 def _ready(node: Object) -> bool:
-    return any(item["type"] == "Ready" and item["status"] == "True" for item in node["status"].get("conditions", ()))
+    return any(item["type"] == "Ready" and item["status"] == "True" for item in node["status"].get("conditions") or ())
 
 
 def _with_pending(files: dict[str, bytes], pods: list[Object]) -> World:

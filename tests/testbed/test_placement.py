@@ -162,14 +162,14 @@ def outcome(control_plane: ControlPlane) -> Iterator[Outcome]:
 
 
 def _usable(node: Object) -> bool:
-    conditions = {item["type"]: item["status"] for item in node["status"].get("conditions", ())}
-    taints = {taint["key"] for taint in node["spec"].get("taints", ())}
+    conditions = {item["type"]: item["status"] for item in node["status"].get("conditions") or ()}
+    taints = {taint["key"] for taint in node["spec"].get("taints") or ()}
     return conditions.get("Ready") == "True" and taints <= {"dedicated"}
 
 
 def _decided(pods: list[Object]) -> bool:
     def one(pod: Object) -> bool:
-        conditions = pod["status"].get("conditions", ())
+        conditions = pod["status"].get("conditions") or ()
         refused = any(item["type"] == "PodScheduled" and item.get("reason") == "Unschedulable" for item in conditions)
         return "nodeName" in pod["spec"] or refused
 
