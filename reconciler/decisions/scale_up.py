@@ -116,7 +116,10 @@ def grow_for(draft: Draft, queue: Queue) -> None:
 
 
 def _grow_tier(draft: Draft, queue: Queue, tier: list[GroupDraft], growth: Growth) -> None:
-    keys = label_keys([*(draft.state.pod_shape(shape) for shape, _ in queue.waiting()), *draft.world.pod_shapes])
+    waiting = [draft.state.pod_shape(shape) for shape, _ in queue.waiting()]
+    # Of the pods that run only anti-affinity reaches new nodes; taking all that they look at costs nothing and is safe.
+    running = [msgspec.structs.replace(shape, volumes=()) if shape.volumes else shape for shape in draft.world.pod_shapes]
+    keys = label_keys([*waiting, *running], [group.group.template for group in tier if group.group.template is not None])
     while queue.waiting():
         options = options_of(draft, tier, queue.waiting(), keys)
         if not options or draft.work.exhausted:
@@ -264,7 +267,8 @@ def _why_no_group(draft: Draft, shape: int) -> tuple[tuple[str, ...], tuple[Reas
             continue
         able.append(group.group.name)
         if stop is None:
-            stop = draft.room(group, template)[1]
+            room, refusal = draft.room(group, template)
+            stop = refusal if room <= 0 else None
         if stop is not None:
             details.append(stop.reason())
     return tuple(able), tuple(details)

@@ -45,7 +45,8 @@ def pack(
 ) -> Packing:
     """Place `demands` ((shape, pods), in order) on new nodes. `others` are shapes of pods that run already, whose
     anti-affinity may reach new nodes. The state keeps the new nodes and their pods."""
-    keys = label_keys([*(state.pod_shape(shape) for shape, _ in demands), *others])
+    shapes = [*(state.pod_shape(shape) for shape, _ in demands), *others]
+    keys = label_keys(shapes, [template.shape for template in templates])
     classes: dict[TemplateClass, list[int]] = {}
     for index, template in enumerate(templates):
         classes.setdefault(template_class(template.shape, keys), []).append(index)
@@ -159,10 +160,13 @@ def template_class(shape: NodeShape, keys: frozenset[str]) -> TemplateClass:
     return tuple(pair for pair in shape.labels if pair[0] in keys), shape.taints, shape.unschedulable
 
 
-def label_keys(shapes: Iterable[PodShape]) -> frozenset[str]:
-    """Labels that some constraint of some pod looks at."""
+def label_keys(shapes: Iterable[PodShape], templates: Iterable[NodeShape]) -> frozenset[str]:
+    """Labels by which some pod could tell the templates apart. Volumes may look at any label (zones of disks, topologies of
+    storage classes, segments of storage capacity), so that all labels of the templates count where a pod has one."""
     found: set[str] = set()
     for shape in shapes:
+        if shape.volumes:
+            found.update(key for template in templates for key, _ in template.labels)
         found.update(key for key, _ in shape.node_selector)
         found.update(item.key for term in shape.required_terms or () for item in term.expressions)
         found.update(item.topology_key for item in shape.spread)

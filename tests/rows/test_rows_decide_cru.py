@@ -44,14 +44,16 @@ def test_s003_the_third_write_that_is_undone_ends_in_a_hold() -> None:
 
 
 def test_s004_a_reserve_that_two_groups_share_is_never_passed() -> None:
-    """Two reserved machines for two groups that ask for two each: two in all."""
+    """Two reserved machines for two groups that ask for two each: two in all; a group outside gets its two."""
     cluster = ClusterBuilder()
-    for name in ("one", "two"):
+    for name in ("one", "two", "outside"):
         cluster.group(name, nodes=0)
         cluster.pods(f"on-{name}", 2, cpu="4", node_selector={"pool": name})
     limit = Limit(name="reserve", groups=Selector(match_labels=RESERVE), max=(("nodes", 2),))
-    rules = policy(node_group("one", labels=RESERVE), node_group("two", labels=RESERVE), limits=(limit,))
-    assert sum(line.desired for line in plan_of(cluster.world(), rules).groups) == 2
+    groups = (node_group("one", labels=RESERVE), node_group("two", labels=RESERVE), node_group("outside"))
+    plan = plan_of(cluster.world(), policy(*groups, limits=(limit,)))
+    assert group(plan, "one").desired + group(plan, "two").desired == 2
+    assert group(plan, "outside").desired == 2
 
 
 def test_s006_the_plan_says_that_lowering_will_be_undone() -> None:

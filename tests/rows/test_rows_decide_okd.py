@@ -8,6 +8,9 @@ from reconciler.plan.plan import ActionKind, NodeState, Plan, PodOutcome
 from reconciler.policy.documents import BlockRule, Budget, DrainRules, Limit, PolicySet
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 from tests.decisions.deciding import blocker_codes, codes, group, node, of_kind, plan_of, pod
+from tests.policy.texts import POLICY, read
+from tests.policy.texts import codes as problem_codes
+from tests.policy.texts import group as group_text
 
 LONG_AGO = Memory(unneeded_since={f"general-{number}": NOW - 3600 for number in range(1, 11)})
 NODE_DISABLED = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
@@ -66,6 +69,14 @@ def test_s016_limits_count_all_nodes_and_the_plan_tells_them_apart() -> None:
     assert (reason.code, reason.data["used"]) == ("LimitReached", 12_000)
     assert [(line.node, line.group) for line in plan.nodes] == [("general-1", "general"), ("master-0", None)]
     assert node(plan, "master-0").state is NodeState.UNMANAGED
+
+
+@pytest.mark.parametrize(("most", "warned"), [(5, True), (6, False)])
+def test_s017_a_limit_of_nodes_leaves_room_for_the_control_plane(most: int, warned: bool) -> None:
+    """Groups of at most 2 and 3 nodes: a limit of 5 has no room for one node of the control plane, 6 has."""
+    limit = f"spec: {{limits: [{{name: all, max: {{nodes: {most}}}}}]}}"
+    groups = "".join(group_text(name, f"  size: {{min: 0, max: {high}}}\n") for name, high in (("a", 2), ("b", 3)))
+    assert ("LimitBelowMaximums" in problem_codes(read(POLICY.replace("spec: {}", limit) + groups))) is warned
 
 
 def test_s019_utilization_is_requests_over_allocatable_with_a_threshold_of_half() -> None:

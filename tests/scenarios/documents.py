@@ -1,6 +1,7 @@
 """The form of a decision scenario: types are the schema, unknown keys are errors."""
 
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 import yaml
@@ -65,14 +66,14 @@ class GivenMachine(_Document, frozen=True, kw_only=True):
 
 
 class GivenPods(_Document, frozen=True, kw_only=True):
-    """Pods shop/NAME-1, NAME-2… of one controller: running on `on` (a node for all, or one a pod), else pending."""
+    """Pods shop/NAME-1, NAME-2… of one controller: running on `node` (one for all, or one a pod), else pending."""
 
     name: str
     count: int = 1
     cpu: str = "0"
     memory: str = "0"
     gpu: int = 0
-    on: str | list[str] | None = None
+    node: str | list[str] | None = None
     node_selector: dict[str, str] = {}
     tolerations: list[str] = []
     alone_per_node: bool = False
@@ -104,7 +105,7 @@ class When(_Document, frozen=True, kw_only=True):
     at: str = "0s"
     every: str = "1m"
     times: int = 1
-    actions: str = "Ignored"
+    actions: Literal["Ignored", "Done", "Undone"] = "Ignored"
 
 
 class ThenAction(_Document, frozen=True, kw_only=True):

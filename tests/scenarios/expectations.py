@@ -10,41 +10,40 @@ from reconciler.decisions.decide import decide, settle
 from reconciler.decisions.memory import Memory, Outcome
 from reconciler.plan.plan import Action, GroupLine, NodeLine, Plan, PodLine
 from reconciler.policy.documents import PolicySet
-from reconciler.policy.duration import parse_duration
+from reconciler.policy.duration import DurationError, parse_duration
+from reconciler.policy.quantity import QuantityError
 from tests.builders import NOW
 from tests.scenarios.documents import DecisionScenario, Given, ScenarioFileError, Step, Then, ThenAction, ThenLine
 from tests.scenarios.translate import after, policy_of, world_of
-
-ACTIONS = ("Ignored", "Done", "Undone")
 
 
 class Play:
     """One scenario from its first step to its last: what is there, what is remembered, how often targets were written."""
 
-    def __init__(self, scenario: DecisionScenario) -> None:
+    def __init__(self, name: str, scenario: DecisionScenario) -> None:
+        self._name = name
         self._given = scenario.given
         self._steps = scenario.steps
         self._memory = Memory()
         self._generation = 1
 
     def differences(self) -> list[str]:
-        """What is not as expected, step by step; empty when all is well."""
+        """What is not as expected, step by step; empty when all is well. Raises `ScenarioFileError`, naming the file."""
         found: list[str] = []
         for number, step in enumerate(self._steps, start=1):
             self._given = after(self._given, step.given)
-            found += [f"step {number} at {step.when.at}: {text}" for text in compare(step.then, self._plans(step))]
+            try:
+                found += [f"step {number} at {step.when.at}: {text}" for text in compare(step.then, self._plans(step))]
+            except (ScenarioFileError, DurationError, QuantityError) as error:
+                raise ScenarioFileError(f"{self._name}: step {number}: {error}") from error
         return found
 
     def _plans(self, step: Step) -> list[Plan]:
         when = step.when
-        if when.actions not in ACTIONS:
-            raise ScenarioFileError(f"steps.when.actions: {when.actions!r} is none of {', '.join(ACTIONS)}")
         start, interval = NOW + parse_duration(when.at), parse_duration(when.every)
-        plans = []
         rules, cluster = policy_of(self._given, start), _Cluster(self._given, start)
-        for now in range(start, start + when.times * interval, interval):
-            plans.append(self._turn(cluster.world(self._generation), rules, now, when.actions))
-        return plans
+        instants = range(start, start + when.times * interval, interval)
+        return [self._turn(cluster.world(self._generation), rules, now, when.actions) for now in instants]
 
     def _turn(self, world: World, rules: PolicySet, now: int, actions: str) -> Plan:
         plan, self._memory = decide(world, rules, self._memory, now)

@@ -25,7 +25,7 @@ steps: [{then: {groups: {general: {desired: 4}}}}]
 @pytest.mark.parametrize("path", DECISIONS, ids=lambda path: path.stem)
 def test_decisions(path):
     """Every plan of the scenario says what it must."""
-    assert Play(read_decision(path)).differences() == []
+    assert Play(path.name, read_decision(path)).differences() == []
 
 
 @pytest.mark.parametrize("path", OVER_TIME, ids=lambda path: path.stem)
@@ -39,7 +39,7 @@ def _differences(tmp_path, old, new):
     assert old in SMALL
     path = tmp_path / "small.yaml"
     path.write_text(SMALL.replace(old, new))
-    return Play(read_decision(path)).differences()
+    return Play(path.name, read_decision(path)).differences()
 
 
 def test_unmet_expectation_is_told(tmp_path):
@@ -68,7 +68,7 @@ def test_unknown_key_names_file_and_key(tmp_path):
 
 def test_unknown_policy_key_is_told_by_the_policy_reader(tmp_path):
     """What stands under `spec` is a real policy, read by the product."""
-    with pytest.raises(ScenarioFileError, match=r"maxx.*did you mean"):
+    with pytest.raises(ScenarioFileError, match=r"small\.yaml: step 1: .*maxx.*did you mean"):
         _differences(tmp_path, "max: 9", "maxx: 9")
 
 
@@ -76,3 +76,24 @@ def test_expectation_that_a_line_cannot_have(tmp_path):
     """`outcome` is for pods."""
     with pytest.raises(ScenarioFileError, match="outcome: such a line has only by, desired"):
         _differences(tmp_path, "desired: 4", "outcome: FitsExisting")
+
+
+def test_node_that_is_not_there(tmp_path):
+    """A pod on a node that nobody has is a typing error."""
+    with pytest.raises(
+        ScenarioFileError, match=r"small\.yaml: step 1: given\.pods web: no node 'general-9', there are general-1"
+    ):
+        _differences(tmp_path, "}}}]}", "}}}], pods: [{name: web, node: general-9}]}")
+
+
+@pytest.mark.parametrize("path", DECISIONS, ids=lambda path: path.stem)
+def test_file_name_begins_with_the_incident(path):
+    """So that a folder listing is a list of incidents."""
+    assert path.name.startswith(f"{read_decision(path).incident:02}-")
+
+
+def test_example_of_the_readme(tmp_path):
+    """What the README shows can be played as it stands."""
+    path = tmp_path / "12-example.yaml"
+    path.write_text((FOLDER / "README.md").read_text().split("```yaml\n")[1].split("```")[0])
+    assert Play(path.name, read_decision(path)).differences() == []

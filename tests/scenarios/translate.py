@@ -72,10 +72,27 @@ def world_of(given: Given, now: int, generation: int) -> World:
         cluster.machine(machine.name, machine_deployment(machine.group), created=created, failed=machine.failed)
     for pods in given.pods or []:
         _add_pods(cluster, pods)
+    _check_names(given, cluster)
     world = cluster.world(storage=_storage(given.volumes or []))
     written = {group.name: group for group in given.groups or []}
     targets = tuple(_stated(facts, written[facts.ref.name], generation) for facts in world.targets)
     return msgspec.structs.replace(world, targets=targets)
+
+
+def _check_names(given: Given, cluster: ClusterBuilder) -> None:
+    """A pod on a node, or a machine of a group, that is not there would silently mean something else."""
+    nodes = {node.name for node in cluster.world().nodes}
+    for pods in given.pods or []:
+        for name in [pods.node] if isinstance(pods.node, str) else pods.node or []:
+            if name not in nodes:
+                raise ScenarioFileError(f"given.pods {pods.name}: no node {name!r}, there are {', '.join(sorted(nodes))}")
+    groups = {group.name for group in given.groups or []}
+    for what, name in [
+        *((node.name, node.group) for node in given.nodes or []),
+        *((m.name, m.group) for m in given.machines or []),
+    ]:
+        if name and name not in groups:
+            raise ScenarioFileError(f"given: {what} is of group {name!r}, there are {', '.join(sorted(groups))}")
 
 
 def _add_group(cluster: ClusterBuilder, group: GivenGroup, now: int) -> None:
@@ -126,7 +143,7 @@ def _add_pods(cluster: ClusterBuilder, pods: GivenPods) -> None:
         pods.count,
         cpu=pods.cpu,
         memory=pods.memory,
-        on=pods.on,
+        on=pods.node,
         node_selector=pods.node_selector,
         tolerations=pods.tolerations,
         shape=shape,
