@@ -2,9 +2,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.testbed.fixtures import control_plane
+from tests.testbed.fixtures import cluster_api, control_plane, new_cluster
 
-__all__ = ["control_plane"]
+__all__ = ["cluster_api", "control_plane", "new_cluster"]
 
 
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:

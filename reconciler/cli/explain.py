@@ -20,6 +20,7 @@ _SHOWN = 10
 @click.argument("what", type=click.Choice(["pod", "node", "group", "value"]))
 @click.argument("subject", metavar="NAME")
 @input_options
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Format.")
 @click.option("--wide", is_flag=True, help="Do not break lines.")
 def command(
     what: str,
@@ -29,6 +30,7 @@ def command(
     cluster_path: Path | None,
     now: str | None,
     work_budget: int | None,
+    output: str,
     *,
     wide: bool,
 ) -> None:
@@ -43,6 +45,7 @@ def command(
       reconciler explain node general-a-x7k2p --cluster snapshot/
       reconciler explain group general-a --policy policies/ --cluster snapshot/
       reconciler explain value general-a/scaleDown.unneededTime --cluster snapshot/
+      reconciler explain node general-a-x7k2p --cluster snapshot/ -o json | jq .node.decision.blockers
     """
     from reconciler.cli.plan_inputs import read_inputs
     from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide
@@ -51,8 +54,11 @@ def command(
 
     inputs = read_inputs(policy_path, name, cluster_path, now)
     budget = DEFAULT_WORK_BUDGET if work_budget is None else work_budget
-    plan, _ = decide(inputs.world, inputs.policy, Memory(), inputs.now_seconds, budget)
-    case = Case.of(inputs.world, inputs.policy, plan, inputs.now_seconds)
+    plan, memory = decide(inputs.world, inputs.policy, Memory(), inputs.now_seconds, budget)
+    case = Case.of(inputs.world, inputs.policy, plan, inputs.now_seconds, memory)
+    if output == "json":
+        click.echo(_document(case, what, subject), nl=False)
+        return
     click.echo("\n".join(_explained(case, what, subject, 0 if wide else _WIDTH)))
 
 
@@ -72,6 +78,31 @@ def _explained(case: "Case", what: str, subject: str, width: int) -> list[str]:
     from reconciler.rendering.explanation.value import explain_value, value_names
 
     return explain_value(case, _chosen(what, subject, value_names(case)), width)
+
+
+def _document(case: "Case", what: str, subject: str) -> str:
+    from reconciler.rendering.explanation.document import ExplanationDocument, ValueExplanation, document_json
+    from reconciler.rendering.explanation.group_findings import effective_value, group_findings
+    from reconciler.rendering.explanation.node_findings import node_findings
+    from reconciler.rendering.explanation.pod_findings import pod_findings
+    from reconciler.rendering.explanation.value import value_names
+
+    plan = case.plan
+    pod = node = group = value = None
+    if what == "pod":
+        pod = pod_findings(case, _pods(case, subject))
+    elif what == "node":
+        node = node_findings(case, _chosen(what, subject, [node.name for node in case.world.nodes]))
+    elif what == "group":
+        group = group_findings(case, _chosen(what, subject, [group.name for group in case.groups]))
+    else:
+        name, _, path = _chosen(what, subject, value_names(case)).rpartition("/")
+        value = ValueExplanation(group=name, effective=effective_value(case.group(name), path))
+    return document_json(
+        ExplanationDocument(
+            what=what, now=plan.now, cluster=plan.cluster, policy=plan.policy, pod=pod, node=node, group=group, value=value
+        )
+    )
 
 
 def _pods(case: "Case", subject: str) -> list[int]:

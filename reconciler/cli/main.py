@@ -13,11 +13,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "validate": ("validate", "Check policy files: every problem with file:line:column, caret and hint."),
     "plan": ("plan", "Show what would be done, and why, for one policy and one cluster."),
     "preview": ("preview", "What a policy change does: two revisions or directories, one cluster."),
+    "apply": ("apply", "Carry out a saved plan; refuse what is stale, by name of what moved."),
     "explain": ("explain", "Everything that led to one outcome: a pod, a node, a group, a value."),
     "fit": ("fit", "For each pending pod and node: does it fit, and every scheduler plugin that says no."),
     "drain-report": ("drain_report", "Which nodes could be drained at which threshold, and what keeps the others."),
     "doctor": ("doctor", "Which build runs, and what is worth mending in a cluster."),
     "run": ("run", "The loop; with --simulate on the embedded cluster."),
+    "simulate": ("simulate", "Demand of the past under one policy or two: how long pods wait, what nodes cost."),
     "schema": ("schema", "Print the JSON Schemas, the CRDs or the reference table."),
     "completion": ("completion", "Print the completion script for bash, zsh or fish."),
 }

@@ -8,6 +8,7 @@ import click
 from reconciler.cli.plan_options import input_options
 
 if TYPE_CHECKING:
+    from reconciler.cluster.world import World
     from reconciler.plan.plan import Plan
 
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 @input_options
 @click.option("--out", "out_path", metavar="FILE", type=click.Path(path_type=Path), help="Also save the plan as JSON there.")
 @click.option(
-    "-o", "--output", type=click.Choice(["text", "markdown", "json"]), default="text", show_default=True, help="Format."
+    "-o", "--output", type=click.Choice(["text", "markdown", "json", "html"]), default="text", show_default=True, help="Format."
 )
 @click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 when there are changes, 0 when there are none.")
 @click.option("--no-settled", is_flag=True, help="Leave out the column of sizes at which the loop would come to rest; faster.")
@@ -44,6 +45,7 @@ def command(
       reconciler plan --cluster snapshot/
       reconciler plan --policy policies/ --cluster snapshot.json.gz --now 2026-11-21T18:00:00Z
       reconciler plan --cluster snapshot/ -o markdown > comment.md
+      reconciler plan --cluster snapshot/ -o html > plan.html
       reconciler plan --cluster snapshot/ -o json | jq '.groups[] | select(.held)'
       reconciler plan --cluster snapshot/ --out plan.json --detailed-exitcode
     """
@@ -59,17 +61,19 @@ def command(
         inputs = read_inputs(policy_path, name, cluster_path, now)
     budget = DEFAULT_WORK_BUDGET if work_budget is None else work_budget
     with measured.stage("decide"), progress("deciding"):
-        plan, _ = decide(inputs.world, inputs.policy, Memory(), inputs.now_seconds, budget)
+        plan, memory = decide(inputs.world, inputs.policy, Memory(), inputs.now_seconds, budget)
+    at_rest = None
     if not no_settled:
-        from reconciler.simulation.settled import settled
+        from reconciler.simulation.settled import come_to_rest
 
         with measured.stage("settle"), progress("deciding on until nothing changes"):
-            plan = settled(inputs.world, inputs.policy, Memory(), inputs.now_seconds, plan)
+            rest = come_to_rest(inputs.world, inputs.policy, memory, inputs.now_seconds, plan)
+            plan, at_rest = rest.plan, rest.world
     with measured.stage("render"):
-        text = _rendered(plan, output, wide=wide)
+        text = _page(plan, inputs.world, at_rest) if output == "html" else _rendered(plan, output, wide=wide)
         if out_path is not None:
             _save(plan, out_path)
-    click.echo(text, nl=False)
+    click.echo(text.encode() if output == "html" else text, nl=False)
     if stats:
         counts = {"nodes": len(inputs.world.nodes), "pods": len(inputs.world.pods), "groups": len(plan.groups)}
         click.echo(measured.line(**counts, actions=len(plan.actions), pendingPods=len(plan.pods)), err=True)
@@ -91,6 +95,14 @@ def _rendered(plan: "Plan", output: str, *, wide: bool) -> str:
     from reconciler.rendering.text.plan import plan_text
 
     return plan_text(plan, colour=wants_colour(sys.stdout), wide=wide)
+
+
+def _page(plan: "Plan", now: "World", at_rest: "World | None") -> str:
+    from reconciler.plan.picture import Pictures, picture
+    from reconciler.rendering.html.plan import plan_html
+
+    rest = None if at_rest is None else picture(at_rest, plan.groups, plan.nodes)
+    return plan_html(plan, Pictures(now=picture(now, plan.groups, plan.nodes), rest=rest))
 
 
 def _save(plan: "Plan", path: Path) -> None:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @click.option("--now", metavar="RFC3339", help="The instant of both decisions [default: that of the snapshot].")
 @click.option("--work-budget", metavar="N", type=click.IntRange(min=1), help=WORK_BUDGET_HELP)
 @click.option(
-    "-o", "--output", type=click.Choice(["text", "markdown", "json"]), default="text", show_default=True, help="Format."
+    "-o", "--output", type=click.Choice(["text", "markdown", "json", "html"]), default="text", show_default=True, help="Format."
 )
 @click.option("--out", "out_path", metavar="FILE", type=click.Path(path_type=Path), help="Also save the preview as JSON there.")
 @click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 when the policy or the decision differs, 0 when not.")
@@ -70,6 +70,7 @@ def command(
       reconciler preview --base origin/main --head HEAD --cluster snapshot/
       reconciler preview --base origin/main --head-dir policies/ --cluster snapshot/
       reconciler preview --base v1.4 --head v1.5 --path clusters/prod --cluster snapshot/ -o markdown
+      reconciler preview --base origin/main --cluster snapshot/ -o html > preview.html
       reconciler preview --base-dir rendered/main --head-dir rendered/change --cluster snapshot/ --detailed-exitcode
     """
     from reconciler.cli.failure import EXIT_CHANGES, EXIT_ERROR, EXIT_OK
@@ -89,7 +90,9 @@ def command(
         return EXIT_ERROR
     budget = DEFAULT_WORK_BUDGET if work_budget is None else work_budget
     with measured.stage("decide"), progress("deciding twice"):
-        preview = _preview(world, now_seconds, before, after, _chosen(before, after, name), name, budget)
+        preview = _preview(
+            world, now_seconds, before, after, _chosen(before, after, name), name, budget, pictured=output == "html"
+        )
     with measured.stage("render"):
         _write(_rendered(preview, output, wide=wide))
         if out_path is not None:
@@ -141,7 +144,15 @@ def _chosen(before: "Side", after: "Side", name: str | None) -> "PolicySet":
 
 
 def _preview(
-    world: "World", now_seconds: int, before: "Side", after: "Side", policy: "PolicySet", name: str | None, work_budget: int
+    world: "World",
+    now_seconds: int,
+    before: "Side",
+    after: "Side",
+    policy: "PolicySet",
+    name: str | None,
+    work_budget: int,
+    *,
+    pictured: bool,
 ) -> "Preview":
     from reconciler.gitops.preview import alone, compare
 
@@ -151,7 +162,7 @@ def _preview(
     if earlier is None and len(before.sets) == 1 and len(after.sets) == 1:
         earlier = before.sets[0]
     if earlier is not None:
-        return compare(world, now_seconds, (before.side, earlier), head, work_budget, after.problems)
+        return compare(world, now_seconds, (before.side, earlier), head, work_budget, after.problems, pictured=pictured)
     if before.errors:
         why = f"the policy at the base has {before.errors} {'error' if before.errors == 1 else 'errors'}."
     else:
@@ -159,6 +170,7 @@ def _preview(
     return alone(
         world, now_seconds, before.side, head, work_budget,
         no_base=why, base_problems=before.problems if before.errors else (), warnings=after.problems,
+        pictured=pictured,
     )  # fmt: skip
 
 
@@ -178,6 +190,10 @@ def _refuse(before: "Side", after: "Side", now_seconds: int, output: str, out_pa
         from reconciler.rendering.markdown.preview import refused_markdown
 
         _write(refused_markdown(after.problems, before.side, after.side))
+    elif output == "html":
+        from reconciler.rendering.html.preview import refused_html
+
+        _write(refused_html(after.problems, before.side, after.side))
     else:
         _write(render_text(after.problems, color=wants_colour(sys.stdout)))
     if out_path is not None:
@@ -195,6 +211,10 @@ def _rendered(preview: "Preview", output: str, *, wide: bool) -> str:
         from reconciler.rendering.markdown.preview import preview_markdown
 
         return preview_markdown(preview)
+    if output == "html":
+        from reconciler.rendering.html.preview import preview_html
+
+        return preview_html(preview)
     import sys
 
     from reconciler.cli.terminal import wants_colour

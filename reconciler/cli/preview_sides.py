@@ -8,18 +8,17 @@ import msgspec
 
 from reconciler.cli.failure import InputError
 from reconciler.cli.policy_files import read_policy_files
+from reconciler.gitops.tree_refusal import refusals
 from reconciler.plan.preview import PreviewSide
 from reconciler.policy.documents import PolicySet
-from reconciler.policy.place import Place
 from reconciler.policy.problem import Problem, Severity
 from reconciler.policy.tree import read_tree
-from reconciler.rendering.plain import plain, shortened
+from reconciler.rendering.plain import plain
 
 if TYPE_CHECKING:
-    from reconciler.gitops.repository import PolicyFiles, Repository
+    from reconciler.gitops.repository import Repository
 
 DEFAULT_PATH = "policies"
-_PATH_CHARACTERS = 200
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,7 +80,7 @@ def _side(repository: "Repository", asked: Asked, commit: str | None, path: str,
     side = PreviewSide(source=plain(asked.ref), revision=commit, merge_base=merge_base)
     where = f"{found.root or '.'} at {plain(asked.ref)}"
     if found.problems:
-        problems = tuple(sorted(_refusals(found)))
+        problems = refusals(found.problems, found.root, alone=found.alone)
         return Side(side=side, where=where, sets=(), problems=problems, files=0)
     above = found.root.rpartition("/")[0] if found.alone else found.root
     prefix = f"{above}/" if above else ""
@@ -101,15 +100,3 @@ def _checked(side: PreviewSide, where: str, files: Mapping[str, bytes], given: M
     tree = read_tree(files, now_seconds=now_seconds, revision=side.revision)
     problems = read_tree(given, now_seconds=now_seconds).problems if tree.problems else ()
     return Side(side=side, where=where, sets=tree.sets, problems=problems, files=tree.files)
-
-
-def _refusals(found: "PolicyFiles") -> list[Problem]:
-    """Problems of the tree itself, which have no line: they point at the first."""
-    refused = []
-    for problem in found.problems:
-        name = problem.path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-        path = found.root if found.alone else "/".join(part for part in (found.root, name) if part)
-        place = Place(shortened(plain(path or "."), _PATH_CHARACTERS), 1, 1)
-        message, hint = plain(problem.message), problem.hint
-        refused.append(Problem(place=place, code=problem.code, message=message, hint=hint))
-    return refused

@@ -5,7 +5,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.cli.source_options import source_options
+
 if TYPE_CHECKING:
+    from reconciler.cli.source_choice import SourceChoice
     from reconciler.cluster.world import World
     from reconciler.control.run_document import RunTurn
     from reconciler.control.simulated_run import SimulatedRun
@@ -47,7 +50,10 @@ spec: {start: {cluster: "-"}, until: 1h}
 )
 @click.option("--until", metavar="DURATION", help="Virtual time to run for, such as 90m [default: the scenario's].")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Format.")
-def command(scenario: str | None, policy_path: Path | None, cluster_path: Path | None, until: str | None, output: str) -> int:
+@source_options
+def command(
+    scenario: str | None, policy_path: Path | None, cluster_path: Path | None, until: str | None, output: str, **source: object
+) -> int:
     """Run the loop. With --simulate nothing real is touched: cluster and clock are made up, the decisions are not.
 
     Prints one line for everything that the loop does, then pods, waiting times, node hours, cost and broken rules.
@@ -58,9 +64,11 @@ def command(scenario: str | None, policy_path: Path | None, cluster_path: Path |
       reconciler run --simulate
       reconciler run --simulate examples/scenarios/burst-and-fall.yaml
       reconciler run --simulate --cluster snapshot/ --policy policies/ --until 2h -o json
+      reconciler run --simulate --git https://git.example.org/policies.git --path clusters/prod --allowed-signers FILE
     """
     from reconciler.cli.failure import EXIT_ERROR, EXIT_OK, InputError
     from reconciler.cli.run_lines import summary_lines, turn_lines
+    from reconciler.cli.source_choice import source_choice
     from reconciler.control.run_document import RunDocument, run_document, run_turn
     from reconciler.simulation.scenario_text import ScenarioError
 
@@ -69,9 +77,12 @@ def command(scenario: str | None, policy_path: Path | None, cluster_path: Path |
             "the loop on a live cluster is not part of this version yet. `reconciler run --simulate` runs it on an "
             "embedded cluster, `reconciler plan --cluster SNAPSHOT` decides once on a captured one"
         )
+    choice = source_choice(source)
+    if choice.git_url is not None and policy_path is not None:
+        raise InputError("--git and --policy are two sources: give one")
     try:
         text, folder = _read_scenario(scenario, cluster_path)
-        run = _prepare(text, folder, policy_path, cluster_path, until)
+        run = _prepare(text, folder, policy_path, choice, cluster_path, until)
     except ScenarioError as error:
         raise _shown(error) from None
     if output == "text" and text.scenario.spec.description:
@@ -120,18 +131,26 @@ def _read_scenario(scenario: str, cluster_path: Path | None) -> "tuple[ScenarioT
 
 
 def _prepare(
-    text: "ScenarioText", folder: Path, policy_path: Path | None, cluster_path: Path | None, until: str | None
+    text: "ScenarioText",
+    folder: Path,
+    policy_path: Path | None,
+    source: "SourceChoice",
+    cluster_path: Path | None,
+    until: str | None,
 ) -> "SimulatedRun":
     from reconciler.cli.failure import InputError
     from reconciler.cli.plan_inputs import read_policy
+    from reconciler.cli.source_choice import read_once
     from reconciler.control.simulated_run import SimulatedRun
     from reconciler.policy.duration import DurationError, parse_duration
 
     world = _world(text, folder, cluster_path)
     spec = text.scenario.spec
     now = world.captured_seconds
-    if policy_path is not None:
-        policy = read_policy(policy_path, None, now)
+    if source.git_url is not None:
+        policy = read_once(source, now)  # virtual time does not wait for a repository
+    elif policy_path is not None:
+        policy = read_policy(policy_path, source.policy_name, now)
     elif spec.policy:
         policy = read_policy(folder / spec.policy, None, now)
     elif text.source.path == "(no scenario)":

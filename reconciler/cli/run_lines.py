@@ -5,7 +5,14 @@ from collections.abc import Iterator
 from reconciler.control.run_document import RunAction, RunDocument, RunTurn
 from reconciler.policy.duration import format_duration
 
-_VERBS = {"Resize": "resize", "RemoveNode": "remove", "Replace": "replace", "Adopt": "adopt", "Release": "release"}
+_VERBS = {
+    "Resize": "resize",
+    "RemoveNode": "remove",
+    "Replace": "replace",
+    "Adopt": "adopt",
+    "Release": "release",
+    "Cancel": "cancel",
+}
 
 
 def turn_lines(turn: RunTurn) -> Iterator[str]:

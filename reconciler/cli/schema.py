@@ -7,6 +7,9 @@ _FILES = {
     "policy": "policy.schema.json",
     "plan": "plan.schema.json",
     "preview": "preview.schema.json",
+    "apply": "apply.schema.json",
+    "explain": "explain.schema.json",
+    "simulate": "simulate.schema.json",
     "fit": "fit.schema.json",
     "validate": "validate.schema.json",
     "reference": "REFERENCE.md",
@@ -16,10 +19,10 @@ _FILES = {
 @click.command("schema")
 @click.argument("what", type=click.Choice([*_FILES, "crds"]), default="policy", metavar="[WHAT]")
 def command(what: str) -> None:
-    """Print a schema: policy (the default), plan, preview, fit, validate, crds or reference.
+    """Print a schema: policy (the default), plan, preview, apply, fit, validate, crds or reference.
 
-    policy is the JSON Schema of policy documents for editors; plan, preview, fit and validate are those of what the commands
-    print with `-o json`; crds are the custom resource definitions; reference is the table of all keys, as markdown.
+    policy is the JSON Schema of policy documents for editors; plan, preview, apply, fit and validate are those of what the
+    commands print with `-o json`; crds are the custom resource definitions; reference is the table of all keys, as markdown.
 
     \b
     Examples:

@@ -4,8 +4,12 @@ import os
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from reconciler.policy.documents import PolicyTree
 
 _FORMATS = ("text", "json", "sarif", "github")
 
@@ -16,18 +20,30 @@ _FORMATS = ("text", "json", "sarif", "github")
     short_help="Check policy files: every problem with file:line:column, caret and hint.",
 )
 @click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(path_type=Path, allow_dash=True))
+@click.option(
+    "--manifests",
+    "manifests",
+    metavar="DIR",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Also look for manifests there that fight over replicas with these policies; repeatable.",
+)
 @click.option("-o", "--output", type=click.Choice(_FORMATS), default="text", show_default=True, help="How problems are printed.")
 @click.option("--strict", is_flag=True, help="Warnings count as problems too.")
 @click.pass_context
-def command(ctx: click.Context, paths: tuple[Path, ...], output: str, *, strict: bool) -> None:
+def command(ctx: click.Context, paths: tuple[Path, ...], manifests: tuple[Path, ...], output: str, *, strict: bool) -> None:
     """Check policy files and directories (default: policies/); - reads standard input.
 
     Every problem is printed, not only the first. Exit code 0: no problems, or only warnings; 1: problems.
+
+    With --manifests, a MachineDeployment or a Cluster topology that declares replicas which a node group decides is a problem:
+    the line to delete, or what to write for Argo CD. Helm charts are to be rendered before.
 
     \b
     Examples:
       reconciler validate
       reconciler validate policies/ --strict
+      reconciler validate policies/ --manifests clusters/prod/
       reconciler validate -o sarif policies/ > policies.sarif
       kustomize build overlays/prod | reconciler validate -
     """
@@ -44,6 +60,8 @@ def command(ctx: click.Context, paths: tuple[Path, ...], output: str, *, strict:
     if not files:
         raise InputError(f"no .yaml, .yml or .json file in {', '.join(str(path) for path in chosen)}")
     tree = read_tree(files, now_seconds=int(time.time()))
+    if manifests:
+        tree = _with_manifests(tree, manifests)
     if output == "text":
         from reconciler.rendering.problems.text import render_text
 
@@ -64,6 +82,17 @@ def command(ctx: click.Context, paths: tuple[Path, ...], output: str, *, strict:
     click.echo(summary_line(tree), err=output != "text")
     if any(strict or problem.severity is Severity.ERROR for problem in tree.problems):
         ctx.exit(EXIT_ERROR)
+
+
+def _with_manifests(tree: "PolicyTree", directories: tuple[Path, ...]) -> "PolicyTree":
+    """The tree with the problems of manifests behind its own; a policy with errors claims nothing."""
+    import msgspec
+
+    from reconciler.cli.policy_files import read_policy_files
+    from reconciler.policy.manifests import manifest_problems
+
+    found = manifest_problems(read_policy_files(directories, as_given=True), tree.sets)
+    return msgspec.structs.replace(tree, problems=(*tree.problems, *found))
 
 
 def _write(text: str) -> None:

@@ -36,6 +36,15 @@ class Kept(Generic[_T]):
         elif known != value:
             raise ContradictionError("/".join(part for part in key if part), self._sources[key], source)
 
+    def discard(self, key: Key) -> _T | None:
+        """Forget an object, as a live view does before it reads the object anew; what was kept, None when nothing was."""
+        self._sources.pop(key, None)
+        return self._items.pop(key, None)
+
+    def get(self, key: Key) -> _T | None:
+        """One object."""
+        return self._items.get(key)
+
     def by_key(self) -> dict[Key, _T]:
         """The objects by namespace and name, in the order of the names."""
         return dict(sorted(self._items.items(), key=lambda pair: pair[0]))

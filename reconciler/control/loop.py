@@ -1,6 +1,9 @@
 """The loop: observe, decide, re-validate, actuate, record. Level-based: each turn starts from what is there."""
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Protocol, TypeAlias
+
+import msgspec
 
 from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
@@ -22,6 +25,8 @@ from reconciler.providers.contract import (
 )
 
 MAX_TRIES = 3
+Chooser: TypeAlias = Callable[[Plan, World], tuple[Action, ...]]
+"""Which actions of a decision are done, told the view that it was made on; those of a saved plan, for one."""
 
 
 class PolicySource(Protocol):
@@ -36,12 +41,20 @@ class ControlLoop:
     since everything needed lies in the store, on the targets and in the taints of leaving nodes."""
 
     def __init__(
-        self, port: ClusterPort, policies: PolicySource, store: MemoryStore, *, work_budget: int = DEFAULT_WORK_BUDGET
+        self,
+        port: ClusterPort,
+        policies: PolicySource,
+        store: MemoryStore,
+        *,
+        work_budget: int = DEFAULT_WORK_BUDGET,
+        choose: Chooser | None = None,
     ) -> None:
+        """`choose` None: every action of a decision is done."""
         self._port = port
         self._policies = policies
         self._store = store
         self._work_budget = work_budget
+        self._choose = choose
 
     def turn(self) -> LoopReport:
         """One turn. Never raises for what the cluster, the store or a provider does; the report says it."""
@@ -65,7 +78,8 @@ class ControlLoop:
             self._store.save(memory)
         except StoreUnavailableError as error:
             return LoopReport(at_seconds=now, plan=plan, removals=removals, unavailable=str(error))
-        results = self._actuate(plan, world, policy, now)
+        chosen = plan if self._choose is None else msgspec.structs.replace(plan, actions=self._choose(plan, world))
+        results = self._actuate(chosen, world, policy, now)
         memory = settle(memory, tuple(_outcome(result, now) for result in results if result.state is not ResultState.SKIPPED))
         try:
             self._store.save(memory)
@@ -126,11 +140,13 @@ class ControlLoop:
                 return self._port.adopt(target, action.to, bound)
             case ActionKind.RELEASE:
                 return self._port.release(target, bound)
+            case ActionKind.CANCEL:
+                return self._port.cancel(target, action.machines, action.to, bound)
             case ActionKind.REMOVE_NODE:
                 return self._port.remove_node(target, action.nodes[0], action.to, bound)
             case ActionKind.REPLACE:
-                # Growing first and draining once the new nodes run needs a memory of its own between the two.
-                return WriteResult(done=False, code=WriteCode.REFUSED, message="replacements are not carried out yet")
+                # Only the growth: the memory, stored before this, has later turns drain the nodes once the new one is ready.
+                return self._port.resize(target, action.to, bound)
 
 
 def _observing(world: World, policy: PolicySet, now_seconds: int) -> frozenset[str] | None:

@@ -35,11 +35,22 @@ def revalidate(action: Action, judged: World, fresh: World) -> Revalidated:
             moved = _node_moved(node, judged, fresh)
             if moved:
                 return Revalidated(moved=moved)
+        joined = _machine_joined(action, fresh)
+        if joined:
+            return Revalidated(moved=joined)
     return Revalidated(target=facts.ref, bound=msgspec.structs.replace(action.bound, resource_version=facts.resource_version))
 
 
 def _facts(world: World, target: str) -> TargetFacts | None:
     return next((facts for facts in world.targets if str(facts.ref) == target), None)
+
+
+def _machine_joined(action: Action, fresh: World) -> str:
+    """A machine that was judged to be no node any more to come, and came all the same."""
+    for machine in fresh.machines:
+        if machine.name in action.machines and str(machine.target) == action.target and machine.node:
+            return f"machine {machine.name} has become node {machine.node}"
+    return ""
 
 
 def _node_moved(name: str, judged: World, fresh: World) -> str:

@@ -1,10 +1,13 @@
 """From what was drafted to actions, in the order in which they are done, each bound to what it was judged on."""
 
 from reconciler.cluster.target import TargetFacts
+from reconciler.decisions.consolidation import Opportunity
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.memory import Memory
+from reconciler.decisions.money import price_text
 from reconciler.decisions.ownership import OUR_MANAGER, Terms, judge
 from reconciler.decisions.reasons.groups import Adoption, Released
+from reconciler.decisions.reasons.nodes import NodesReplaced
 from reconciler.decisions.scale_down import Judged
 from reconciler.plan.plan import Action, ActionKind, Bound, OwnerState
 from reconciler.plan.reason import Reason
@@ -12,11 +15,20 @@ from reconciler.plan.reason import Reason
 OUR_MARKS = ("reconciler.dev/revision", "reconciler.dev/reason")
 
 
-def actions(draft: Draft, judged: dict[int, Judged], policy_digest: str, releases: tuple[Action, ...]) -> tuple[Action, ...]:
-    """Adoptions, then growth, then removals node by node, then releases; inside a kind by group and node name."""
+def actions(
+    draft: Draft,
+    judged: dict[int, Judged],
+    policy_digest: str,
+    releases: tuple[Action, ...],
+    replacing: Opportunity | None = None,
+) -> tuple[Action, ...]:
+    """Adoptions, growth, what is taken back, removals node by node, the replacement that begins, releases; inside a kind by
+    group and node name."""
     adopt: list[Action] = []
     resize: list[Action] = []
+    cancel: list[Action] = []
     remove: list[Action] = []
+    replace: list[Action] = []
     for group in sorted(draft.groups, key=lambda entry: entry.group.name):
         facts = group.group.facts
         if facts is None or group.held_why:
@@ -27,10 +39,24 @@ def actions(draft: Draft, judged: dict[int, Judged], policy_digest: str, release
             ownership = group.judgement.ownership
             why = Adoption(manager=ownership.by, why=ownership.evidence[-1]).reason()
             adopt.append(_action(ActionKind.ADOPT, group, current, current, (), bound, why))
-        if group.desired > current:
+        if replacing is not None and group.position == replacing.position:
+            names = tuple(draft.world.nodes[index].name for index in replacing.nodes)
+            why = NodesReplaced(
+                nodes=names,
+                by=group.group.name,
+                saving_per_hour=price_text(replacing.saving_micros),
+                saving_percent=replacing.saving_percent,
+            ).reason()
+            replace.append(_action(ActionKind.REPLACE, group, current, current + 1, names, bound, why))
+        elif group.desired > current:
             why = _growth_reason(group)
             resize.append(_action(ActionKind.RESIZE, group, current, group.desired, (), bound, why))
         size = current
+        taken_back = group.cancelled
+        if taken_back is not None:
+            size -= taken_back.requests
+            why = taken_back.why.reason()
+            cancel.append(_action(ActionKind.CANCEL, group, current, size, (), bound, why, machines=taken_back.machines))
         for index in sorted(group.removed, key=lambda index: draft.world.nodes[index].name):
             because = judged[index].why
             if because is None:
@@ -38,7 +64,7 @@ def actions(draft: Draft, judged: dict[int, Judged], policy_digest: str, release
             name = draft.world.nodes[index].name
             remove.append(_action(ActionKind.REMOVE_NODE, group, size, size - 1, (name,), bound, because.reason()))
             size -= 1
-    return (*adopt, *resize, *remove, *releases)
+    return (*adopt, *resize, *cancel, *remove, *replace, *releases)
 
 
 def _growth_reason(group: GroupDraft) -> Reason:
@@ -59,7 +85,14 @@ def _bound(group: GroupDraft, facts: TargetFacts, policy_digest: str) -> Bound:
 
 
 def _action(
-    kind: ActionKind, group: GroupDraft, before: int, after: int, nodes: tuple[str, ...], bound: Bound, reason: Reason
+    kind: ActionKind,
+    group: GroupDraft,
+    before: int,
+    after: int,
+    nodes: tuple[str, ...],
+    bound: Bound,
+    reason: Reason,
+    machines: tuple[str, ...] = (),
 ) -> Action:
     return Action(
         kind=kind,
@@ -68,6 +101,7 @@ def _action(
         from_=before,
         to=after,
         nodes=nodes,
+        machines=machines,
         bound=bound,
         reason=reason,
     )

@@ -14,7 +14,7 @@ def siblings(draft: Draft, group: GroupDraft) -> tuple[tuple[GroupDraft, ...], t
     """
     name = group.group.balance_with
     template = group.group.template
-    if name == OFF or template is None:
+    if name == OFF or template is None or group.group.whole:
         return (group,), ()
     found, apart = [], []
     for other in draft.groups:
@@ -24,7 +24,7 @@ def siblings(draft: Draft, group: GroupDraft) -> tuple[tuple[GroupDraft, ...], t
         shape = other.group.template
         if other.group.balance_with != name or other.group.tier_rank != group.group.tier_rank or shape is None:
             continue
-        if draft.growth_stop(other) is not None:
+        if other.group.whole or draft.growth_stop(other) is not None:
             continue
         broken = difference(template, shape, ignored_labels(draft.policy)) if name == AUTO else ""
         if broken:

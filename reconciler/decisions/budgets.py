@@ -8,7 +8,7 @@ from reconciler.policy.documents import Budget, RemovalReason
 # Without budgets in the policy: the Cluster Autoscaler's parallelism (10 nodes at once, 1 of them drained).
 DEFAULT_BUDGETS = (
     Budget(name="default", nodes=10),
-    Budget(name="default drain", nodes=1, reasons=(RemovalReason.UNDERUTILIZED,)),
+    Budget(name="default drain", nodes=1, reasons=(RemovalReason.UNDERUTILIZED, RemovalReason.CONSOLIDATED)),
 )
 
 

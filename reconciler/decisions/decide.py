@@ -1,19 +1,26 @@
 """`decide` and `settle`: the only door to the decisions. Pure, total, deterministic."""
 
+from collections.abc import Mapping
+
 import msgspec
 
 from reconciler.cluster.world import World
 from reconciler.decisions.actions import actions, releases
 from reconciler.decisions.candidates import look_at_nodes
+from reconciler.decisions.conflict import conflict_reasons
 from reconciler.decisions.demand import pending_demand
 from reconciler.decisions.disruption import DisruptionLedger
 from reconciler.decisions.draft import Draft
+from reconciler.decisions.gangs import gangs, given_up, without
 from reconciler.decisions.halts import halts
 from reconciler.decisions.headroom import keep_headroom
 from reconciler.decisions.lines import cost, group_lines, node_lines, pod_lines
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.problems import plan_problems
+from reconciler.decisions.purchase import Demand
 from reconciler.decisions.remember import remember, settle
+from reconciler.decisions.replacement import consolidate, takeovers
+from reconciler.decisions.requests import cancel_requests
 from reconciler.decisions.scale_down import Removals
 from reconciler.decisions.scale_up import Queue, Served, explain_rest, fill_existing, grow_for, heal_minimums
 from reconciler.decisions.view import View
@@ -42,15 +49,19 @@ def decide(
 ) -> tuple[Plan, Memory]:
     """One decision at the instant `now_seconds` (Unix time): the plan (without `settled` columns) and what to remember."""
     view = View.of(world, policy, memory, now_seconds, Work(work_budget))
-    grown = _grow(view.draft(), view)
+    grown = _grow_in_gangs(view, lift_holds=False)
     draft = grown.draft
     wanted: dict[str, int] = {}
     if any(view.held):
-        free = _grow(view.draft(lift_holds=True), view)
+        free = _grow_in_gangs(view, lift_holds=True)
         wanted = {entry.group.name: entry.desired for entry in free.draft.groups}
     ledger = DisruptionLedger(world)
     halted = halts(draft)
-    judged = Removals(draft, ledger, halted).judge_all(look_at_nodes(draft, ledger), grown.waited_for)
+    demand = Demand(draft, policy.digest)
+    removals = Removals(draft, ledger, halted, demand.bought())
+    under_way = takeovers(draft)
+    judged = removals.judge_all(look_at_nodes(draft, ledger), grown.waited_for, under_way)
+    replaced = consolidate(draft, judged, removals, under_way)
     gone = releases(
         world.targets,
         frozenset(str(group.target) for group in view.groups),
@@ -58,7 +69,7 @@ def decide(
         view.terms(),
         policy.digest,
     )
-    done = actions(draft, judged, policy.digest, gone)
+    done = actions(draft, judged, policy.digest, gone, replaced.starts)
     problems = plan_problems(draft, halted, view.memory)
     lines, pods, bill = group_lines(draft, wanted), pod_lines(draft, grown.served), cost(draft)
     plan = Plan(
@@ -76,20 +87,40 @@ def decide(
         not_captured=world.not_captured,
         problems=problems,
     )
-    return with_digest(plan), remember(draft, judged, view.memory)
+    grew = {entry.group or "" for entry in grown.served.values() if entry.outcome is PodOutcome.TRIGGERS_SCALE_UP}
+    remembered = replaced.told(remember(draft, judged, view.memory))
+    remembered = msgspec.structs.replace(remembered, purchase=demand.purchase(grew))
+    return with_digest(plan), remembered
 
 
-def _grow(draft: Draft, view: View) -> _Grown:
-    """Heal minimums, place pending pods, grow for the rest, keep headroom."""
+def _grow_in_gangs(view: View, *, lift_holds: bool) -> _Grown:
+    """Grow, and again without the gangs that did not come out whole."""
+    waiting = gangs(view.world, view.policy.policy.pods.gang_labels)
+    refused: dict[int, Served] = {}
+    rounds = 0
+    while True:
+        grown = _grow(view.draft(lift_holds=lift_holds), view, refused)
+        broken = given_up(view.world, waiting, grown.served, refused, rounds)
+        if not broken:
+            return grown
+        refused |= broken
+        rounds += 1
+
+
+def _grow(draft: Draft, view: View, refused: Mapping[int, Served]) -> _Grown:
+    """Heal minimums, place pending pods but those of `refused` gangs, grow for the rest, keep headroom."""
     demand = pending_demand(view.world, draft.state, view.policy.policy.pods, view.now_seconds)
-    queue = Queue(demand.demands)
+    queue = Queue(without(demand.demands, refused))
     queue.served.update({index: Served(outcome=outcome, reasons=(reason,)) for index, outcome, reason in demand.apart})
+    queue.served.update(refused)
     draft.replace_leaving()
     heal_minimums(draft)
     fill_existing(draft, queue)
     grow_for(draft, queue)
     keep_headroom(draft)
     explain_rest(draft, queue)
+    cancel_requests(draft)
+    conflict_reasons(draft, queue.served)
     waited_for = frozenset(
         entry.node for entry in queue.served.values() if entry.outcome is PodOutcome.FITS_EXISTING and entry.node
     )

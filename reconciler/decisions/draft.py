@@ -4,13 +4,22 @@ from collections.abc import Iterable
 
 from reconciler.cluster.node import NodeShape
 from reconciler.cluster.world import World
+from reconciler.decisions.cancellation import Cancellation
 from reconciler.decisions.group import EffectiveGroup
 from reconciler.decisions.limits import LimitLedger
 from reconciler.decisions.membership import Membership
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.ownership import Judgement
-from reconciler.decisions.reasons.groups import AtMaxSize, BackedOff, GroupHeld, PaceReached, TemplateUnknown
-from reconciler.decisions.situation import GroupSituation
+from reconciler.decisions.reasons.groups import (
+    AtMaxSize,
+    BackedOff,
+    GroupHeld,
+    GroupUnhealthy,
+    OnlyWhole,
+    PaceReached,
+    TemplateUnknown,
+)
+from reconciler.decisions.situation import GroupSituation, too_many
 from reconciler.decisions.work import Work
 from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import NodeState
@@ -24,6 +33,7 @@ class GroupDraft:
     the scheduling state, `removed` indices of the World."""
 
     __slots__ = (
+        "cancelled",
         "daemons",
         "desired",
         "group",
@@ -51,6 +61,7 @@ class GroupDraft:
         self.removed: list[int] = []
         self.reasons: list[Reason] = list(group.reasons)
         self.daemons: tuple[int, ...] = ()
+        self.cancelled: Cancellation | None = None
 
 
 class Draft:
@@ -149,6 +160,15 @@ class Draft:
             return GroupHeld(group=group.name, why=draft.held_why)
         if group.template is None:
             return TemplateUnknown(group=group.name, why=group.template_problem)
+        health, unready, nodes = self.policy.health, draft.situation.unready, len(draft.situation.nodes)
+        if unready and too_many(unready, nodes, health.max_unready_percent, health.ok_unready_count):
+            return GroupUnhealthy(
+                group=group.name,
+                unready=unready,
+                nodes=nodes,
+                ok_unready=health.ok_unready_count,
+                max_percent=health.max_unready_percent,
+            )
         backoff = self.memory.backoffs.get(group.name)
         if backoff is not None and backoff.until_seconds > self.now_seconds:
             until = instant_text(backoff.until_seconds)
@@ -156,9 +176,22 @@ class Draft:
         return None
 
     def room(self, draft: GroupDraft, shape: NodeShape) -> tuple[int, Because | None]:
-        """How many nodes the group may still gain, and what refuses the next one."""
+        """How many nodes the group may still gain, and what refuses the next one. A group that only grows whole may gain all
+        of them, or none."""
         group = draft.group
-        room = max(0, group.max_size - draft.desired)
+        whole = max(0, group.max_size - draft.desired)
+        room, refusal = self._room(draft, shape, whole)
+        if group.whole and room < whole:
+            bound = refusal.sentence() if refusal is not None else ""
+            return 0, OnlyWhole(group=group.name, missing=whole, possible=room, bound=bound)
+        return room, refusal
+
+    def step(self, draft: GroupDraft, shape: NodeShape, nodes: int) -> int:
+        """How many nodes the group gains when it is to gain `nodes` (more than 0): all that it may where it grows whole."""
+        return self.room(draft, shape)[0] if draft.group.whole else nodes
+
+    def _room(self, draft: GroupDraft, shape: NodeShape, room: int) -> tuple[int, Because | None]:
+        group = draft.group
         refusal: Because | None = AtMaxSize(group=group.name, max=group.max_size)
         pace = max(0, self.policy.pace.max_added_nodes - self.added)
         if pace < room:

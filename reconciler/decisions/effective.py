@@ -18,6 +18,7 @@ from reconciler.plan.reason import Reason
 from reconciler.policy.documents import (
     Discovery,
     GroupFields,
+    Growth,
     Headroom,
     Mode,
     NodeGroup,
@@ -134,6 +135,11 @@ def _group(
     chains["mode"] = mode.chain
     removals = resolve(sources, "scaleDown.mode", lambda f: f.scale_down.mode, Toggle.ENABLED, str)
     chains["scaleDown.mode"] = removals.chain
+    consolidation_path = "scaleDown.consolidation.mode"
+    consolidation = resolve(sources, consolidation_path, lambda f: f.scale_down.consolidation.mode, Toggle.DISABLED, str)
+    chains[consolidation_path] = consolidation.chain
+    growth = resolve(sources, "scaleUp.growth", lambda f: f.scale_up.growth, Growth.AS_NEEDED, str)
+    chains["scaleUp.growth"] = growth.chain
     balance = resolve(sources, "balanceWith", lambda f: f.balance_with, "Off", str)
     chains["balanceWith"] = balance.chain
     price = resolve(sources, "pricePerHour", lambda f: f.price_per_hour, "", lambda v: v or "unknown")
@@ -146,6 +152,8 @@ def _group(
         tuple(world.nodes[index] for index in members if world.nodes[index].ready),
     )
     chains["template.capacity"] = tuple(Origin(source=source, value="capacity") for source in template.sources)
+    if template.mixed is not None and not (facts is not None and facts.rolling_out):
+        reasons.append(template.mixed.reason())
     observe = Mode.OBSERVE in (mode.value, policy.policy.mode)
     return EffectiveGroup(
         name=name,
@@ -161,6 +169,7 @@ def _group(
         balance_with=balance.value,
         template=template.shape,
         template_problem=template.problem,
+        whole=growth.value is Growth.ZERO_OR_MAX,
         startup_taints=tuple(
             sorted({taint.key for fields, _ in sources.levels("template") for taint in fields.template.startup_taints})
         ),
@@ -175,6 +184,10 @@ def _group(
         ),
         unneeded_time_seconds=seconds("scaleDown.unneededTime", lambda f: f.scale_down.unneeded_time_seconds, 600),
         unready_time_seconds=seconds("scaleDown.unreadyTime", lambda f: f.scale_down.unready_time_seconds, 1200),
+        consolidates=consolidation.value is Toggle.ENABLED,
+        min_saving_percent=percent(
+            "scaleDown.consolidation.minSavingPercent", lambda f: f.scale_down.consolidation.min_saving_percent, 15
+        ),
         max_node_provision_time_seconds=seconds(
             "scaleUp.maxNodeProvisionTime", lambda f: f.scale_up.max_node_provision_time_seconds, 900
         ),

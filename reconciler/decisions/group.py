@@ -20,7 +20,8 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True):
 class EffectiveGroup(msgspec.Struct, frozen=True, kw_only=True):
     """One group with every value decided at one instant. Durations in seconds, thresholds in percent.
 
-    `template` is what one new node offers (None: unknown, `template_problem` says why). `chains` maps a field path
+    `template` is what one new node offers (None: unknown, `template_problem` says why). `whole`: it grows to its maximum at
+    once, or not at all. `chains` maps a field path
     (`size.min`) to the sources in order of precedence; the first one won. `facts` None: the target is not there.
     """
 
@@ -37,6 +38,7 @@ class EffectiveGroup(msgspec.Struct, frozen=True, kw_only=True):
     balance_with: str = "Off"
     template: NodeShape | None = None
     template_problem: str = ""
+    whole: bool = False
     startup_taints: tuple[str, ...] = ()
     price_micros: int | None = None
     headroom: Headroom = Headroom()
@@ -45,6 +47,8 @@ class EffectiveGroup(msgspec.Struct, frozen=True, kw_only=True):
     gpu_utilization_threshold_percent: int = 50
     unneeded_time_seconds: int = 600
     unready_time_seconds: int = 1200
+    consolidates: bool = False
+    min_saving_percent: int = 15
     max_node_provision_time_seconds: int = 900
     max_node_startup_time_seconds: int = 900
     backoff_initial_seconds: int = 300

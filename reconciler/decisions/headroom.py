@@ -74,10 +74,12 @@ def _room_for_pods(draft: Draft, group: GroupDraft, shape: int, count: int) -> N
         draft.state.undo(mark)
         if not many:
             break
-        (node,) = draft.grow(group, template, 1)
-        draft.state.bind(shape, node, many)
-        group.reasons.append(Headroom(wanted=count, free=count - left, nodes=1, what="pods").reason())
+        grown = draft.grow(group, template, draft.step(group, template, 1))
+        draft.state.bind(shape, grown[0], many)
+        group.reasons.append(Headroom(wanted=count, free=count - left, nodes=len(grown), what="pods").reason())
         left -= many
+        for node in grown[1:]:
+            left -= sum(bound for _, bound in draft.state.place(shape, left, [node]))
     if left:
         group.reasons.append(HeadroomShort(missing=left, what="pods").reason())
     draft.protected.update(placed)
@@ -90,6 +92,7 @@ def _grow(draft: Draft, group: GroupDraft, missing: int, wanted: int, free: int)
     room, _ = draft.room(group, template)
     added = min(missing, room)
     if added > 0:
+        added = draft.step(group, template, added)
         draft.grow(group, template, added)
         group.reasons.append(Headroom(wanted=wanted, free=free, nodes=added, what="nodes").reason())
     if added < missing:

@@ -21,6 +21,7 @@ class LimitLedger:
         self._limits = limits
         # The shape is kept beside the answer so that its id cannot be given to another object.
         self._known: dict[tuple[str, int], tuple[NodeShape, list[int]]] = {}
+        self._unmanaged: list[dict[str, int]] = [{name: 0 for name, _ in (*limit.max, *limit.min)} for limit in limits]
         self._used: list[dict[str, int]] = [{name: 0 for name, _ in (*limit.max, *limit.min)} for limit in limits]
 
     def count(self, group: EffectiveGroup | None, shape: NodeShape, nodes: int = 1) -> None:
@@ -29,6 +30,8 @@ class LimitLedger:
             used = self._used[index]
             for name in used:
                 used[name] += nodes * _amount(shape.capacity, name)
+                if group is None:
+                    self._unmanaged[index][name] += nodes * _amount(shape.capacity, name)
 
     def room(self, group: EffectiveGroup, shape: NodeShape, most: int) -> tuple[int, LimitReached | None]:
         """How many nodes (at most `most`) may be added, and the limit that refuses the next one."""
@@ -44,7 +47,13 @@ class LimitLedger:
                 if allowed < most:
                     most = allowed
                     refusal = LimitReached(
-                        group=group.name, limit=limit.name, resource=name, used=used + allowed * one, node=one, max=highest
+                        group=group.name,
+                        limit=limit.name,
+                        resource=name,
+                        used=used + allowed * one,
+                        unmanaged=self._unmanaged[index][name],
+                        node=one,
+                        max=highest,
                     )
         return most, refusal
 

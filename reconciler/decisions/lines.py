@@ -2,9 +2,17 @@
 
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.money import price_text
-from reconciler.decisions.reasons.groups import AboveMax, GroupHeld, MachinesFailed, RolloutInProgress, UpcomingNodes
+from reconciler.decisions.reasons.groups import (
+    AboveMax,
+    GroupHeld,
+    GroupUnhealthy,
+    MachinesFailed,
+    RolloutInProgress,
+    UpcomingNodes,
+)
 from reconciler.decisions.scale_down import Judged
 from reconciler.decisions.scale_up import Served
+from reconciler.decisions.situation import waits_for
 from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import Cost, GroupLine, NodeLine, PodLine
 from reconciler.plan.reason import Reason
@@ -12,10 +20,10 @@ from reconciler.plan.reason import Reason
 
 def group_lines(draft: Draft, wanted: dict[str, int]) -> tuple[GroupLine, ...]:
     """All groups by tier and name; `wanted` by name for held ones."""
-    return tuple(_group_line(group, wanted.get(group.group.name)) for group in draft.groups)
+    return tuple(_group_line(draft, group, wanted.get(group.group.name)) for group in draft.groups)
 
 
-def _group_line(draft: GroupDraft, wanted: int | None) -> GroupLine:
+def _group_line(plan: Draft, draft: GroupDraft, wanted: int | None) -> GroupLine:
     group, situation = draft.group, draft.situation
     return GroupLine(
         name=group.name,
@@ -29,17 +37,27 @@ def _group_line(draft: GroupDraft, wanted: int | None) -> GroupLine:
         owner=draft.judgement.ownership,
         held=bool(draft.held_why),
         price_per_hour=None if group.price_micros is None else price_text(group.price_micros),
-        reasons=_group_reasons(draft),
+        reasons=_group_reasons(plan, draft),
     )
 
 
-def _group_reasons(draft: GroupDraft) -> tuple[Reason, ...]:
+def _group_reasons(plan: Draft, draft: GroupDraft) -> tuple[Reason, ...]:
     group, situation = draft.group, draft.situation
     found = list(draft.reasons)
     if draft.held_why:
         found.insert(0, GroupHeld(group=group.name, why=draft.held_why).reason())
+    stop = plan.growth_stop(draft)
+    if isinstance(stop, GroupUnhealthy):
+        found.append(stop.reason())
     if situation.upcoming or situation.starting:
-        found.append(UpcomingNodes(count=situation.upcoming + len(situation.starting)).reason())
+        named = {what for index in situation.starting for what in waits_for(plan.world, plan.world.nodes[index], group)}
+        found.append(
+            UpcomingNodes(
+                count=situation.upcoming + len(situation.starting),
+                starting=len(situation.starting),
+                waits_for=tuple(sorted(named)),
+            ).reason()
+        )
     if situation.failed:
         name, message = situation.failed[0]
         found.append(MachinesFailed(count=len(situation.failed), first=f"{name}: {message}").reason())

@@ -11,6 +11,7 @@ import msgspec
 
 from reconciler.cluster.node import ZONE_LABEL, NodeShape
 from reconciler.cluster.world import World
+from reconciler.decisions.accelerators import ACCELERATOR_LABELS, accelerator_label
 from reconciler.decisions.disruption import DisruptionLedger
 from reconciler.decisions.group import EffectiveGroup
 from reconciler.decisions.similarity import difference, ignored_labels
@@ -18,14 +19,6 @@ from reconciler.decisions.utilization import GPU_RESOURCES, has_gpu
 from reconciler.decisions.view import View
 from reconciler.plan.plan import OwnerState
 
-# Labels by which autoscalers and device plugins know the type of accelerator before it is advertised.
-ACCELERATOR_LABELS = (
-    "cluster-api/accelerator",
-    "k8s.amazonaws.com/accelerator",
-    "cloud.google.com/gke-accelerator",
-    "accelerator",
-    "nvidia.com/gpu.product",
-)
 MANY_GROUPS, FEW_NODES = 20, 2
 
 
@@ -180,7 +173,7 @@ def _accelerator_label(view: View) -> Iterator[Finding]:
     for group in view.groups:
         if group.template is None or not has_gpu(group.template):
             continue
-        if not any(group.template.label(key) for key in ACCELERATOR_LABELS):
+        if accelerator_label(group.template) is None:
             names = ", ".join(name for name in GPU_RESOURCES if group.template.capacity.get(name))
             yield Finding(
                 code="AcceleratorLabelMissing",

@@ -34,15 +34,35 @@ class ConflictState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     theirs: int
 
 
+class Purchase(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What was last bought for pods: the digest of the demand then, and by target since when nodes were bought for it."""
+
+    demand: str
+    since: Mapping[str, int] = {}
+
+
+class Replacement(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A `Replace` under way: since `started_seconds` a node of `target` (to be its `to`th replica) is to take over the pods
+    of `nodes`, which saves `saving_micros` an hour. Written before the target grows."""
+
+    target: str
+    nodes: tuple[str, ...]
+    to: int
+    started_seconds: int
+    saving_micros: int
+
+
 class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Keyed by names, never by indices; times are Unix seconds. Entries of things that are gone are dropped.
 
     `unneeded_since`: node name -> first plan that saw it unneeded without a break. `known_groups`: target -> group name
     at the last decision (a name that vanishes is released, a new name on the same target keeps its timers, which are
     by node). `conflicts`: target -> a second writer. `leaving`: node name -> when its removal began.
-    `foreign_since`: target -> when a write by somebody else that carries no time was first seen. `failed_machines`:
-    failures that have been counted already; `held_groups`: under a hold (in git or
-    on the target) at the last decision.
+    `foreign_since`: target -> when a write by somebody else that carries no time was first seen. `waiting_since`:
+    request for a node that does not say its age -> when it was first seen. `failed_machines`: failures that have been
+    counted already; `held_groups`: under a hold (in git or on the target) at the last decision. `purchase`: the demand
+    that nodes were last bought for, so that it does not cost nodes again; `replaceable_since`: replacement -> first plan
+    that saw that it saves enough, without a break; `replacements`: those under way.
     """
 
     version: int = MEMORY_VERSION
@@ -53,8 +73,12 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     conflicts: Mapping[str, ConflictState] = {}
     leaving: Mapping[str, int] = {}
     foreign_since: Mapping[str, int] = {}
+    waiting_since: Mapping[str, int] = {}
     failed_machines: tuple[str, ...] = ()
     held_groups: tuple[str, ...] = ()
+    purchase: Purchase | None = None
+    replaceable_since: Mapping[str, int] = {}
+    replacements: tuple[Replacement, ...] = ()
     last_added_seconds: int = 0
     last_removed_seconds: int = 0
     last_failed_seconds: int = 0

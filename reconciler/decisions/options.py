@@ -23,7 +23,7 @@ def options_of(draft: Draft, groups: list[GroupDraft], waiting: list[tuple[int, 
         room, _ = draft.room(group, template)
         if room <= 0:
             continue
-        alike = (template_class(template, keys), template.allocatable, group.daemons)
+        alike = (template_class(template, keys), template.allocatable, group.daemons, group.group.whole and room)
         if alike not in known or not _holds_for(*known[alike], room):
             known[alike] = (_option(draft, group, waiting, room), room)
         option = known[alike][0]
@@ -81,7 +81,7 @@ def _option(draft: Draft, group: GroupDraft, waiting: list[tuple[int, int]], roo
         position=group.position,
         group=group.group.name,
         shape=template,
-        nodes=len(nodes),
+        nodes=draft.step(group, template, len(nodes)),
         pods=sum(many for _, _, many in bindings),
         requested=requested,
         price_micros=group.group.price_micros,

@@ -49,6 +49,9 @@ def _settled(memory: Memory, outcome: Outcome) -> Memory:
             leaving = {name: since for name, since in memory.leaving.items() if name not in outcome.nodes}
             unneeded = {name: since for name, since in memory.unneeded_since.items() if name not in outcome.nodes}
             memory = msgspec.structs.replace(memory, leaving=leaving, unneeded_since=unneeded)
+        if outcome.kind == ActionKind.REPLACE:
+            kept = tuple(one for one in memory.replacements if (one.target, one.nodes) != (outcome.target, outcome.nodes))
+            memory = msgspec.structs.replace(memory, replacements=kept)
         return _failed(memory, outcome) if outcome.code == "Failed" else memory
     match outcome.kind:
         case ActionKind.RESIZE:
@@ -56,7 +59,11 @@ def _settled(memory: Memory, outcome: Outcome) -> Memory:
             return msgspec.structs.replace(
                 memory, last_added_seconds=outcome.at_seconds, last_writes={**memory.last_writes, outcome.target: write}
             )
-        case ActionKind.REMOVE_NODE | ActionKind.REPLACE:
+        case ActionKind.REPLACE:
+            # What it adds is no growth for demand: its own drains follow, and so may others.
+            write = LastWrite(replicas=outcome.to, generation=outcome.generation, written_seconds=outcome.at_seconds)
+            return msgspec.structs.replace(memory, last_writes={**memory.last_writes, outcome.target: write})
+        case ActionKind.REMOVE_NODE:
             write = LastWrite(replicas=outcome.to, generation=outcome.generation, written_seconds=outcome.at_seconds)
             return msgspec.structs.replace(
                 memory,
@@ -64,6 +71,9 @@ def _settled(memory: Memory, outcome: Outcome) -> Memory:
                 last_writes={**memory.last_writes, outcome.target: write},
                 leaving={**memory.leaving, **dict.fromkeys(outcome.nodes, outcome.at_seconds)},
             )
+        case ActionKind.CANCEL:
+            write = LastWrite(replicas=outcome.to, generation=outcome.generation, written_seconds=outcome.at_seconds)
+            return msgspec.structs.replace(memory, last_writes={**memory.last_writes, outcome.target: write})
         case ActionKind.RELEASE:
             known = {target: name for target, name in memory.known_groups.items() if target != outcome.target}
             return msgspec.structs.replace(memory, known_groups=known)

@@ -2,6 +2,7 @@
 
 from array import array
 from collections import Counter
+from collections.abc import Iterable
 
 import msgspec
 
@@ -10,12 +11,28 @@ from reconciler.decisions.budgets import BudgetLedger
 from reconciler.decisions.candidates import Candidate
 from reconciler.decisions.disruption import DisruptionLedger
 from reconciler.decisions.draft import Draft, GroupDraft
+from reconciler.decisions.memory import Replacement
+from reconciler.decisions.money import price_text
+from reconciler.decisions.purchase import NOTHING, Bought, came_late
 from reconciler.decisions.reasons.groups import CoolDown
-from reconciler.decisions.reasons.nodes import NodeAboveMax, NodeEmpty, NodeUnderutilized, NodeUnready
+from reconciler.decisions.reasons.nodes import NodeAboveMax, NodeEmpty, NodeReplaced, NodeUnderutilized, NodeUnready
 from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import Blocker, NodeState
 from reconciler.plan.reason import Because
 from reconciler.policy.documents import RemovalReason
+
+# Removals that save: they follow demand. The others mend something, whatever was bought.
+_SAVING = (RemovalReason.EMPTY, RemovalReason.UNDERUTILIZED)
+
+
+class _Places:
+    """Nodes that take pods, in the order in which they are tried, and the shapes that were found to fit on none."""
+
+    __slots__ = ("homeless", "order")
+
+    def __init__(self, order: Iterable[int] = ()) -> None:
+        self.order = array("i", order)
+        self.homeless: set[int] = set()
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,13 +46,24 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     why: Because | None = None
 
 
-class Removals:
-    """One pass over all nodes. `halted` are reasons for which nothing at all leaves now and timers are forgotten."""
+class Takeover(msgspec.Struct, frozen=True, kw_only=True):
+    """A replacement under way: `sources` are its nodes that are still there, `takers` new ones that are ready (World
+    indices)."""
 
-    def __init__(self, draft: Draft, ledger: DisruptionLedger, halted: tuple[str, ...]) -> None:
+    replacement: Replacement
+    sources: tuple[int, ...]
+    takers: tuple[int, ...]
+
+
+class Removals:
+    """One pass over all nodes. `halted` are reasons for which nothing at all leaves now and timers are forgotten; `bought` is
+    what came for the present demand, which is no reason for others to leave."""
+
+    def __init__(self, draft: Draft, ledger: DisruptionLedger, halted: tuple[str, ...], bought: Bought = NOTHING) -> None:
         self._draft = draft
         self._ledger = ledger
-        self._halted = halted
+        self.halted = halted
+        self._bought = bought
         self._cool_down = _cool_down(draft)
         leaving: Counter[RemovalReason | None] = Counter({None: sum(1 for state in draft.states if state is NodeState.LEAVING)})
         managed_ready = sum(group.situation.ready for group in draft.groups)
@@ -44,19 +72,24 @@ class Removals:
         self._pace = -(-managed * draft.policy.pace.max_removed_percent // 100)
         self._gone: Counter[int] = Counter()
         self._receivers: set[int] = set()
-        self._homeless: set[int] = set()
-        self._destinations = array("i")
+        self._places = {False: _Places(), True: _Places()}
 
-    def judge_all(self, candidates: tuple[Candidate, ...], waited_for: frozenset[int]) -> dict[int, Judged]:
+    def judge_all(
+        self, candidates: tuple[Candidate, ...], waited_for: frozenset[int], under_way: tuple[Takeover, ...] = ()
+    ) -> dict[int, Judged]:
         """Every node by index. `waited_for` are nodes that this plan counts on for pending pods."""
-        ready = [c for c in candidates if not c.blockers and c.group is not None]
+        apart = {index for one in under_way for index in (*one.sources, *one.takers)}
+        ready = [c for c in candidates if not c.blockers and c.group is not None and c.index not in apart]
         order = sorted(ready, key=self._rank)
         first = {candidate.index for candidate in order}
         # Pods move to nodes that stay anyway before they move to nodes that could leave, the last of those first: that
         # keeps the number of evictions and of receiving nodes small.
         others = [c.index for c in candidates if c.index not in first]
-        self._destinations = array("i", [*others, *(c.index for c in reversed(order))])
+        every = [*others, *(c.index for c in reversed(order))]
+        self._places = {True: _Places(every), False: _Places(i for i in every if i not in self._bought.nodes)}
         judged = {c.index: Judged(candidate=c, safe=False, blockers=c.blockers) for c in candidates}
+        for one in under_way:
+            self._take_over(one, judged, waited_for)
         for candidate in order:
             judged[candidate.index] = self._judge(candidate, waited_for)
         return judged
@@ -76,10 +109,40 @@ class Removals:
         reason = RemovalReason.ABOVE_MAX if self._excess(group) > 0 else candidate.reason
         blocker = self._bounds(candidate, group, reason, waited_for)
         if blocker is None and reason is not None:
-            blocker = self._keep_headroom(candidate, reason) or self._move_pods(candidate)
+            blocker = self._keep_headroom(candidate, reason) or self._move_pods(candidate, reason)
         if blocker is not None or reason is None:
             return Judged(candidate=candidate, safe=False, blockers=(blocker,) if blocker else ())
         return self._when(candidate, group, reason)
+
+    def may_replace(self) -> bool:
+        """Whether a replacement may begin now: its drains would have to follow."""
+        return self._cool_down is None and self._pace > 0 and self._budgets.refuses(RemovalReason.CONSOLIDATED) is None
+
+    def _take_over(self, one: Takeover, judged: dict[int, Judged], waited_for: frozenset[int]) -> None:
+        """The nodes of a replacement under way: drained onto the new node once it is there."""
+        names = [self._draft.world.nodes[index].name for index in one.sources]
+        for index in one.takers:
+            message = f"it stands in for {', '.join(names)}"
+            judged[index] = Judged(
+                candidate=judged[index].candidate, safe=False, blockers=(Blocker(code="Replaces", message=message),)
+            )
+        places = _Places(one.takers)
+        for index in one.sources:
+            candidate = judged[index].candidate
+            group = candidate.group
+            own = tuple(blocker for blocker in candidate.blockers if blocker.code != "NotUnderutilized")
+            if group is None or own:
+                judged[index] = Judged(candidate=candidate, safe=False, blockers=own)
+                continue
+            blocker = self._bounds(candidate, group, RemovalReason.CONSOLIDATED, waited_for)
+            if not one.takers:
+                message = f"it is replaced as soon as a new node of {one.replacement.target} is ready"
+                blocker = Blocker(code="AwaitsReplacement", message=message)
+            blocker = blocker or self._move_pods(candidate, RemovalReason.CONSOLIDATED, places)
+            if blocker is not None:
+                judged[index] = Judged(candidate=candidate, safe=False, blockers=(blocker,))
+                continue
+            judged[index] = self._when(candidate, group, RemovalReason.CONSOLIDATED, one)
 
     def _excess(self, group: GroupDraft) -> int:
         return group.situation.size - self._gone[group.position] - group.group.max_size
@@ -97,6 +160,12 @@ class Removals:
             return Blocker(code="ReceivesPods", message="it takes pods of nodes that leave")
         if group.desired > group.situation.current:
             return Blocker(code="GroupGrows", message=f"{group.group.name} grows in this plan")
+        since = self._bought.since.get(group.position)
+        if since is not None and reason in _SAVING and not came_late(draft, candidate.index):
+            message = (
+                f"{group.group.name} has grown for the same demand since {instant_text(since)}: no up and down for one demand"
+            )
+            return Blocker(code="SameDemand", message=message)
         if group.situation.size - self._gone[group.position] - 1 < group.group.min_size:
             return Blocker(code="MinSize", message=f"{group.group.name} is at its minimum size {group.group.min_size}")
         if candidate.index in draft.protected and reason is not RemovalReason.ABOVE_MAX:
@@ -119,9 +188,10 @@ class Removals:
                 return Blocker(code="Headroom", message=f"its pods could take the room of {name}, which headroom keeps free")
         return None
 
-    def _move_pods(self, candidate: Candidate) -> Blocker | None:
+    def _move_pods(self, candidate: Candidate, reason: RemovalReason, places: _Places | None = None) -> Blocker | None:
         """Find a place for every pod, all together; the places stay taken when all are found."""
         draft, state, moving = self._draft, self._draft.state, candidate.moving
+        places = places or self._places[reason not in _SAVING]
         short = self._ledger.short(candidate.evicted)
         if short:
             budget = self._ledger.budgets[short[0]]
@@ -133,29 +203,31 @@ class Removals:
         for shape in sorted(moving, key=lambda shape: (-draft.world.pod_shapes[shape].requests.cpu_milli, shape)):
             count = moving[shape]
             state.unbind(shape, candidate.index, count)
-            if not draft.work.spend(len(self._destinations)):
+            if not draft.work.spend(len(places.order)):
                 state.undo(mark)
                 return Blocker(code="NotExamined", message="the work budget of this plan ran out before it")
-            placed = () if shape in self._homeless else state.place(shape, count, self._destinations)
+            placed = () if shape in places.homeless else state.place(shape, count, places.order)
             receivers.update(node for node, _ in placed)
             if sum(many for _, many in placed) < count:
                 state.undo(mark)
                 if not placed and not state.fits(shape, candidate.index):
                     # Room elsewhere only shrinks during this pass, so the answer stays no for the nodes that follow.
-                    self._homeless.add(shape)
-                return Blocker(
-                    code="NoPlaceToMove", pod=_pod_of(draft.world, candidate, shape), message=self._no_place(shape, count)
-                )
+                    places.homeless.add(shape)
+                message = self._no_place(shape, count, reason, len(places.order) - (candidate.index in places.order))
+                return Blocker(code="NoPlaceToMove", pod=_pod_of(draft.world, candidate, shape), message=message)
         self._ledger.take(candidate.evicted)
         self._receivers |= receivers
         return None
 
-    def _no_place(self, shape: int, count: int) -> str:
+    def _no_place(self, shape: int, count: int, reason: RemovalReason, others: int) -> str:
         requests = self._draft.world.pod_shapes[shape].requests
         needs = f"{requests.cpu_milli}m cpu, {requests.memory_bytes >> 20}Mi memory"
-        return f"{count} pods like it ({needs} each) have no place on the other {len(self._destinations) - 1} nodes"
+        told = f"{count} pods like it ({needs} each) have no place on the other {others} nodes"
+        if reason in _SAVING and self._bought.nodes:
+            return f"{told}; room that was bought for the same demand as now does not count"
+        return told
 
-    def _when(self, candidate: Candidate, group: GroupDraft, reason: RemovalReason) -> Judged:
+    def _when(self, candidate: Candidate, group: GroupDraft, reason: RemovalReason, takeover: Takeover | None = None) -> Judged:
         draft = self._draft
         node = draft.world.nodes[candidate.index]
         self._gone[group.position] += 1
@@ -164,27 +236,28 @@ class Removals:
         due = since + group.group.unneeded_time_seconds
         if reason is RemovalReason.UNREADY:
             due = max(since, node.ready_seconds + group.group.unready_time_seconds)
-        elif reason is RemovalReason.ABOVE_MAX:
+        elif reason in (RemovalReason.ABOVE_MAX, RemovalReason.CONSOLIDATED):
             due = since
         blocker = self._not_now(reason, due)
         if blocker is not None:
-            remembered = None if self._halted else since
-            at = None if self._halted else max(due, draft.now_seconds)
+            remembered = None if self.halted else since
+            at = None if self.halted else max(due, draft.now_seconds)
             return Judged(candidate=candidate, safe=True, blockers=(blocker,), unneeded_since=remembered, removable_at=at)
         self._budgets.take(reason)
         self._pace -= 1
-        why = _why(draft, group, candidate, reason, since)
+        why = _why(draft, group, candidate, reason, since) if takeover is None else _replaced(draft, candidate, takeover)
         group.removed.append(candidate.index)
         group.desired -= 1
         return Judged(candidate=candidate, safe=True, blockers=(), unneeded_since=since, removable_at=due, why=why)
 
     def _not_now(self, reason: RemovalReason, due: int) -> Blocker | None:
-        if self._halted:
-            return Blocker(code="RemovalsHalted", message=self._halted[0])
+        if self.halted:
+            return Blocker(code="RemovalsHalted", message=self.halted[0])
         if due > self._draft.now_seconds:
             code = "NotUnreadyLongEnough" if reason is RemovalReason.UNREADY else "NotUnneededLongEnough"
             return Blocker(code=code, message=f"{reason.value}, removable from {instant_text(due)}")
-        if self._cool_down is not None:
+        # The drains of a replacement are its second half: what it added itself must not put them off.
+        if self._cool_down is not None and reason is not RemovalReason.CONSOLIDATED:
             return Blocker(code="CoolDown", message=self._cool_down.sentence())
         budget = self._budgets.refuses(reason)
         if budget is not None:
@@ -228,6 +301,15 @@ def _why(draft: Draft, group: GroupDraft, candidate: Candidate, reason: RemovalR
         threshold_percent=group.group.utilization_threshold_percent,
         pods=pods,
         since=instant_text(since),
+    )
+
+
+def _replaced(draft: Draft, candidate: Candidate, takeover: Takeover) -> Because:
+    return NodeReplaced(
+        node=draft.world.nodes[candidate.index].name,
+        by=tuple(draft.world.nodes[index].name for index in takeover.takers),
+        pods=sum(candidate.moving.values()),
+        saving_per_hour=price_text(takeover.replacement.saving_micros),
     )
 
 

@@ -13,7 +13,7 @@ from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.expanders import Choice, choose
 from reconciler.decisions.options import options_of
 from reconciler.decisions.reasons.groups import BelowMin as BelowMinReason
-from reconciler.decisions.reasons.groups import MinNotReached, PendingPods
+from reconciler.decisions.reasons.groups import GrownWhole, MinNotReached, PendingPods
 from reconciler.decisions.reasons.pods import (
     GroupRejects,
     GroupsExhausted,
@@ -23,6 +23,7 @@ from reconciler.decisions.reasons.pods import (
     RoomOnNode,
     RoomOnUpcoming,
 )
+from reconciler.decisions.rejections import rejections
 from reconciler.plan.plan import PodOutcome
 from reconciler.plan.reason import Reason
 from reconciler.policy.documents import Expander
@@ -74,7 +75,7 @@ def heal_minimums(draft: Draft) -> None:
             continue
         room, refusal = draft.room(group, template)
         if room > 0:
-            draft.grow(group, template, min(missing, room))
+            draft.grow(group, template, draft.step(group, template, min(missing, room)))
             group.reasons.append(below.reason())
         if room < missing and refusal is not None:
             short = MinNotReached(reached=group.desired, min=group.group.min_size, bound=refusal.sentence())
@@ -215,6 +216,9 @@ def _commit(draft: Draft, queue: Queue, choice: Choice) -> None:
     for position, (nodes, pods) in shares.items():
         pending = PendingPods(pods=pods, nodes=nodes, expander=choice.expander, compared=choice.compared, apart=apart)
         draft.groups[position].reasons.append(pending.reason())
+    needed = sum(1 for load in loads if load)
+    if group.group.whole and needed < option.nodes:
+        group.reasons.append(GrownWhole(nodes=option.nodes, needed=needed, max=group.group.max_size).reason())
 
 
 def _grow_by_one(draft: Draft, chosen: GroupDraft, sibling: GroupDraft, load: list[tuple[int, int]]) -> GroupDraft:
@@ -242,7 +246,12 @@ def explain_rest(draft: Draft, queue: Queue) -> None:
             queue.take(shape, count, Served(outcome=PodOutcome.UNPLACEABLE, reasons=(reason,)))
             continue
         able, details = _why_no_group(draft, shape)
-        first = GroupsExhausted(groups=able).reason() if able else NoGroupFits(groups=len(draft.groups)).reason()
+        there = len(draft.world.nodes)
+        told = rejections(draft, shape, range(there)) if draft.work.spend(there) else ()
+        if able:
+            first = GroupsExhausted(groups=able, nodes=there, rejections=told).reason()
+        else:
+            first = NoGroupFits(groups=len(draft.groups), nodes=there, rejections=told).reason()
         queue.take(shape, count, Served(outcome=PodOutcome.UNPLACEABLE, reasons=(first, *details)))
 
 

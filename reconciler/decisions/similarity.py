@@ -1,6 +1,7 @@
 """When two groups are alike enough to be grown together (`balanceWith: Auto`), and what broke it when they are not."""
 
 from reconciler.cluster.node import NodeShape
+from reconciler.cluster.resources import Resources
 from reconciler.decisions.reasons.amounts import amount_text
 from reconciler.policy.balancing import ALWAYS_IGNORED, ALWAYS_IGNORED_PREFIX, PRESETS
 from reconciler.policy.documents import NodeGroupPolicy
@@ -22,10 +23,9 @@ def difference(left: NodeShape, right: NodeShape, ignored: frozenset[str]) -> st
     Capacity is compared exactly but for memory (1.5 %), allocatable within 5 %, labels but the ignored ones, and taints,
     which the Cluster Autoscaler leaves out.
     """
-    for name in sorted({key for key, _ in (*left.capacity.items(), *right.capacity.items())}):
-        one, two = left.capacity.get(name), right.capacity.get(name)
-        if not _within(one, two, MEMORY_PERMILLE if name == "memory" else 0):
-            return f"{name} {amount_text(name, one)} and {amount_text(name, two)}"
+    size = size_difference(left.capacity, right.capacity)
+    if size:
+        return size
     for name in sorted({key for key, _ in (*left.allocatable.items(), *right.allocatable.items())}):
         one, two = left.allocatable.get(name), right.allocatable.get(name)
         if not _within(one, two, ALLOCATABLE_PERMILLE):
@@ -36,6 +36,15 @@ def difference(left: NodeShape, right: NodeShape, ignored: frozenset[str]) -> st
             return f"label {key}: {mine.get(key, 'none')} and {theirs.get(key, 'none')}"
     if left.taints != right.taints:
         return "taints"
+    return ""
+
+
+def size_difference(left: Resources, right: Resources) -> str:
+    """The first resource in which two capacities differ by more than machines of one type do; empty when there is none."""
+    for name in sorted({key for key, _ in (*left.items(), *right.items())}):
+        one, two = left.get(name), right.get(name)
+        if not _within(one, two, MEMORY_PERMILLE if name == "memory" else 0):
+            return f"{name} {amount_text(name, one)} and {amount_text(name, two)}"
     return ""
 
 

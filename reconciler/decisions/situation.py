@@ -5,10 +5,12 @@ from collections.abc import Iterable
 import msgspec
 
 from reconciler.cluster.node import Node
+from reconciler.cluster.target import Machine
 from reconciler.cluster.world import World
 from reconciler.decisions.group import EffectiveGroup
 from reconciler.decisions.membership import Membership
 from reconciler.decisions.memory import Memory
+from reconciler.decisions.reasons.amounts import duration_text
 from reconciler.plan.plan import NodeState
 
 LEAVING_TAINTS = ("reconciler.dev/deleting", "ToBeDeletedByClusterAutoscaler")
@@ -16,7 +18,9 @@ LEAVING_TAINTS = ("reconciler.dev/deleting", "ToBeDeletedByClusterAutoscaler")
 
 class GroupSituation(msgspec.Struct, frozen=True, kw_only=True):
     """What one group has. `nodes` are indices in World order. `size` is what will remain of `current` once the nodes
-    that are leaving are gone; `upcoming` counts nodes asked for, not registered, and still expected."""
+    that are leaving and the requests that failed are gone; `upcoming` counts nodes asked for, not registered, and still expected.
+    `failed` are (machine or request, why); `cancellable` those machines among them that may be taken back now, and `unmade`
+    the overdue requests for which there is no machine at all."""
 
     nodes: tuple[int, ...]
     current: int
@@ -26,6 +30,9 @@ class GroupSituation(msgspec.Struct, frozen=True, kw_only=True):
     leaving: tuple[int, ...]
     failed: tuple[tuple[str, str], ...]
     ready: int
+    unready: int = 0
+    cancellable: tuple[str, ...] = ()
+    unmade: int = 0
 
 
 def node_states(
@@ -60,16 +67,20 @@ def _node_state(
     young = now_seconds - node.created_seconds < group.max_node_startup_time_seconds
     if not node.ready:
         return NodeState.NOT_STARTED if young else NodeState.UNREADY
-    if young and (any(taint.key in group.startup_taints for taint in shape.taints) or _devices_missing(world, node, group)):
+    if young and waits_for(world, node, group):
         return NodeState.NOT_STARTED
     return NodeState.IN_USE
 
 
-def _devices_missing(world: World, node: Node, group: EffectiveGroup) -> bool:
-    if group.template is None:
-        return False
-    allocatable = world.node_shapes[node.shape].allocatable
-    return any(amount and not allocatable.get(name) for name, amount in group.template.allocatable.extended)
+def waits_for(world: World, node: Node, group: EffectiveGroup) -> tuple[str, ...]:
+    """What a node that has joined still waits for: to be Ready, startup taints by key, devices by resource name."""
+    shape = world.node_shapes[node.shape]
+    offered = group.template.allocatable.extended if group.template is not None else ()
+    return (
+        *(() if node.ready else ("Ready",)),
+        *(f"taint {taint.key}" for taint in shape.taints if taint.key in group.startup_taints),
+        *(name for name, amount in offered if amount and not shape.allocatable.get(name)),
+    )
 
 
 def group_situations(
@@ -77,10 +88,23 @@ def group_situations(
     groups: tuple[EffectiveGroup, ...],
     members: Membership,
     states: tuple[NodeState, ...],
+    memory: Memory,
     now_seconds: int,
 ) -> tuple[GroupSituation, ...]:
     """One situation a group, by the order of `groups`."""
-    return tuple(_situation(world, group, members, position, states, now_seconds) for position, group in enumerate(groups))
+    return tuple(
+        _situation(world, group, members, position, states, memory, now_seconds) for position, group in enumerate(groups)
+    )
+
+
+def waiting_key(group: EffectiveGroup, machine: Machine) -> str:
+    """What `Memory.waiting_since` calls a machine that does not say since when it is."""
+    return f"{group.target}/{machine.name}"
+
+
+def unmade_key(group: EffectiveGroup, replicas: int) -> str:
+    """What `Memory.waiting_since` calls the requests of a target, at one size, for which there is no machine."""
+    return f"{group.target} at {replicas}"
 
 
 def _situation(
@@ -89,6 +113,7 @@ def _situation(
     members: Membership,
     position: int,
     states: tuple[NodeState, ...],
+    memory: Memory,
     now_seconds: int,
 ) -> GroupSituation:
     nodes = members.members[position]
@@ -97,25 +122,37 @@ def _situation(
     # A machine that is being deleted has already left spec.replicas; a node that is only drained or marked has not.
     gone = sum(1 for index in leaving if _deleting(members, index) or world.nodes[index].deleting)
     registered = len(nodes) - gone
+    asked = max(0, current - registered)
+    waiting = [machine for machine in members.machines[position] if not machine.node and not machine.deleting]
+    patience = duration_text(group.max_node_provision_time_seconds)
     failed: list[tuple[str, str]] = []
-    for machine in members.machines[position]:
-        if machine.node or machine.deleting:
-            continue
-        # AWS does not say when an instance was asked for (created_seconds 0): it is waited for.
-        age = now_seconds - machine.created_seconds
+    for machine in waiting:
+        since = machine.created_seconds or memory.waiting_since.get(waiting_key(group, machine), now_seconds)
         if machine.failed:
             failed.append((machine.name, machine.failed))
-        elif machine.created_seconds and age >= group.max_node_provision_time_seconds:
-            failed.append((machine.name, f"no node within {group.max_node_provision_time_seconds} s"))
+        elif now_seconds - since >= group.max_node_provision_time_seconds:
+            failed.append((machine.name, f"no node within {patience}"))
+    # More machines than requests: the target has not followed its last write yet, or makes more for a rollout. Which of them
+    # will stay is not known then.
+    settled = len(waiting) <= asked
+    marked = {machine.name for machine in waiting if machine.delete_marked}
+    cancellable = tuple(name for name, _ in failed if name not in marked) if settled else ()
+    unmade_since = memory.waiting_since.get(unmade_key(group, current), now_seconds)
+    overdue = now_seconds - unmade_since >= group.max_node_provision_time_seconds
+    unmade = asked - len(waiting) if settled and overdue else 0
+    failed.extend((f"request {number + 1}", f"no machine within {patience}") for number in range(unmade))
     return GroupSituation(
         nodes=nodes,
         current=current,
-        size=current - (len(leaving) - gone),
-        upcoming=max(0, current - registered - len(failed)),
+        size=current - (len(leaving) - gone) - (len(cancellable) + unmade),
+        upcoming=max(0, asked - len(failed)),
         starting=tuple(index for index in nodes if states[index] is NodeState.NOT_STARTED),
         leaving=leaving,
         failed=tuple(failed),
         ready=sum(1 for index in nodes if world.nodes[index].ready and states[index] is not NodeState.LEAVING),
+        unready=sum(1 for index in nodes if states[index] is NodeState.UNREADY),
+        cancellable=cancellable,
+        unmade=unmade,
     )
 
 
@@ -132,4 +169,9 @@ def unhealthy(states: Iterable[NodeState], max_unready_percent: int, ok_unready_
     """
     managed = [state for state in states if state is not NodeState.UNMANAGED]
     unready = sum(1 for state in managed if state is NodeState.UNREADY)
-    return unready > ok_unready_count and unready * 100 > max_unready_percent * len(managed), unready, len(managed)
+    return too_many(unready, len(managed), max_unready_percent, ok_unready_count), unready, len(managed)
+
+
+def too_many(unready: int, nodes: int, max_unready_percent: int, ok_unready_count: int) -> bool:
+    """Whether both bounds are passed, strictly: the same test for all managed nodes and for those of one group."""
+    return unready > ok_unready_count and unready * 100 > max_unready_percent * nodes

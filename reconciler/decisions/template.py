@@ -1,6 +1,7 @@
 """What one new node of a group would offer, from the policy, the target, its infrastructure, or a node that is there."""
 
 from collections import Counter
+from itertools import pairwise
 
 import msgspec
 
@@ -8,9 +9,12 @@ from reconciler.cluster.node import ZONE_LABEL, Node, NodeShape, Taint
 from reconciler.cluster.resources import Resources
 from reconciler.cluster.target import TargetTemplate
 from reconciler.cluster.world import World
+from reconciler.decisions.reasons.groups import MixedShapes
+from reconciler.decisions.similarity import size_difference
 from reconciler.policy.documents import Template
 
 DEFAULT_MAX_PODS = 110
+LIVE_SOURCE = "the ready nodes of the group"
 ARCH_LABEL, OS_LABEL = "kubernetes.io/arch", "kubernetes.io/os"
 
 # Taints that a node carries for a while only: set by kubelet, the cloud or Cluster API until it is usable, by the
@@ -34,6 +38,7 @@ class TemplateResult(msgspec.Struct, frozen=True, kw_only=True):
     shape: NodeShape | None
     problem: str = ""
     sources: tuple[str, ...] = ()
+    mixed: MixedShapes | None = None
 
 
 def new_node_shape(
@@ -42,12 +47,13 @@ def new_node_shape(
     """The shape of one new node.
 
     Capacity: the first written in the policy levels, else the target's (annotations, tags, infrastructure template),
-    else that of the most common shape among `members` (ready nodes of the group). Allocatable: capacity less
-    `reserved` where written, else the target's, else that of a member with the same capacity, else the capacity.
-    Labels and taints: what all members share, overlaid by the target's, overlaid by the policy's.
+    else the least of each resource over `members` (ready nodes of the group; upstream takes the first one, so that pods
+    larger than the others buy nodes in vain). Allocatable: capacity less `reserved` where written, else the target's, else
+    that of the members where their capacity is the same, else the capacity. Labels and taints: what all members share,
+    overlaid by the target's, overlaid by the policy's.
     """
     sources: list[str] = []
-    live = _common_shape(world, members)
+    live, sizes = _least_shape(world, members)
     capacity, allocatable = _amounts(levels, target, live, sources)
     if capacity is None or allocatable is None:
         return TemplateResult(
@@ -63,6 +69,7 @@ def new_node_shape(
             allocatable=allocatable,
         ),
         sources=tuple(sources),
+        mixed=mixed_shapes(sizes) if sources == [LIVE_SOURCE] else None,
     )
 
 
@@ -80,7 +87,7 @@ def _amounts(
         sources.extend(target.origins)
     elif live is not None:
         capacity, allocatable = live.capacity, live.allocatable
-        sources.append("a ready node of the group")
+        sources.append(LIVE_SOURCE)
     if capacity is None:
         return None, None
     if not capacity.pods:
@@ -99,12 +106,41 @@ def _same_machine(left: Resources, right: Resources) -> bool:
     return (left.cpu_milli, left.memory_bytes) == (right.cpu_milli, right.memory_bytes)
 
 
-def _common_shape(world: World, members: tuple[Node, ...]) -> NodeShape | None:
-    if not members:
-        return None
-    counts = Counter((world.node_shapes[node.shape].capacity, world.node_shapes[node.shape].allocatable) for node in members)
-    best = min(counts.items(), key=lambda item: (-item[1], item[0]))[0]
-    return NodeShape(capacity=best[0], allocatable=best[1])
+def _least_shape(world: World, members: tuple[Node, ...]) -> tuple[NodeShape | None, tuple[Resources, ...]]:
+    """The least of each resource over nodes that offer the same kinds of resources, and the capacities that it was taken from.
+
+    A node whose devices are not there yet offers fewer kinds: the most frequent set of kinds counts, of equals the largest.
+    """
+    shapes = Counter(node.shape for node in members)
+    kinds = Counter[tuple[str, ...]]()
+    for index, count in shapes.items():
+        kinds[_kinds(world.node_shapes[index])] += count
+    if not kinds:
+        return None, ()
+    usual = min(kinds, key=lambda names: (-kinds[names], -len(names), names))
+    alike = [world.node_shapes[index] for index in shapes if _kinds(world.node_shapes[index]) == usual]
+    least = NodeShape(
+        capacity=_least([shape.capacity for shape in alike]), allocatable=_least([shape.allocatable for shape in alike])
+    )
+    return least, tuple(sorted({shape.capacity for shape in alike}))
+
+
+def _kinds(shape: NodeShape) -> tuple[str, ...]:
+    return tuple(name for name, amount in shape.allocatable.extended if amount)
+
+
+def _least(amounts: list[Resources]) -> Resources:
+    names = {name for amount in amounts for name, _ in amount.items()}
+    return Resources.of({name: min(amount.get(name) for amount in amounts) for name in names})
+
+
+def mixed_shapes(sizes: tuple[Resources, ...]) -> MixedShapes | None:
+    """What to say of nodes that differ in size by more than machines of one type do; None when they do not."""
+    for left, right in pairwise(sizes):
+        broken = size_difference(left, right)
+        if broken:
+            return MixedShapes(shapes=len(sizes), differs=broken)
+    return None
 
 
 def _labels(

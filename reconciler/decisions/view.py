@@ -11,6 +11,7 @@ from reconciler.decisions.group import EffectiveGroup
 from reconciler.decisions.membership import Membership
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.ownership import NO_OWNER, Judgement, Terms, judge
+from reconciler.decisions.requests import note_waiting
 from reconciler.decisions.situation import GroupSituation, group_situations, node_states
 from reconciler.decisions.work import Work
 from reconciler.plan.plan import NodeState, OwnerState
@@ -40,7 +41,8 @@ class View(msgspec.Struct, frozen=True):
         resumed = frozenset(group.name for group in groups if group.name in memory.held_groups and not group.hold)
         memory = forget(memory, groups, resumed, now_seconds)
         states = node_states(world, groups, members, memory, now_seconds)
-        situations = group_situations(world, groups, members, states, now_seconds)
+        memory = note_waiting(memory, groups, members.machines, now_seconds)
+        situations = group_situations(world, groups, members, states, memory, now_seconds)
         memory = note_conflicts(note_failures(memory, groups, situations, now_seconds), groups, situations, now_seconds)
         judgements = tuple(_judge(group, policy, memory, now_seconds) for group in groups)
         held = tuple(_held_why(group, judgement) for group, judgement in zip(groups, judgements, strict=True))

@@ -45,6 +45,9 @@ _ENVIRONMENT = {
     "LC_ALL": "C",
     "LANGUAGE": "C",
 }
+# A limit that is set before git starts holds for everything that git starts; setting it in the forked child of a process
+# with threads could block for ever.
+_LIMITED = ("/bin/sh", "-c", 'ulimit -f "$1" && shift && exec "$@"', "sh")
 _KEPT = ("PATH", "TMPDIR", "SYSTEMROOT")
 
 
@@ -76,16 +79,25 @@ def run_git(
     executable: str = "git",
     most_bytes: int = MAX_OUTPUT_BYTES,
     timeout_seconds: float = TIMEOUT_SECONDS,
+    settings: Sequence[str] = (),
+    environment: Mapping[str, str] | None = None,
+    most_file_bytes: int | None = None,
 ) -> Printed:
     """Run `git ARGUMENTS` on the repository at `git_dir` with `given` on its standard input.
+
+    `settings` (`name=value`) and `environment` win over what is overruled here: a fetch needs one transport, the check of a
+    signature its keys. `most_file_bytes` is the size at which the kernel ends whoever writes a larger file, such as a pack
+    (RLIMIT_FSIZE, in steps of 512 bytes).
 
     The child has no terminal, an environment of its own (nothing is inherited but `PATH` and the place for temporary
     files) and its own process group, which is killed as a whole when it takes longer than `timeout_seconds` or prints
     more than `most_bytes`. Raises `GitError` for these, and when git is not there.
     """
     command = [executable, "--no-pager", f"--git-dir={git_dir}"]
-    for setting in _OVERRULED:
+    for setting in (*_OVERRULED, *settings):
         command += ["-c", setting]
+    if most_file_bytes is not None:
+        command = [*_LIMITED, str(most_file_bytes // 512), *command]
     try:
         process = subprocess.Popen(  # noqa: S603 - a list of words, the program is git, no word of others is an option
             [*command, *arguments],
@@ -93,7 +105,7 @@ def run_git(
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd="/",
-            env=_environment(os.environ),
+            env=_environment(os.environ) | dict(environment or {}),
             start_new_session=True,
         )
     except OSError as error:
@@ -166,8 +178,12 @@ def _write(descriptor: int, left: memoryview) -> memoryview:
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """Kill what is left of the process group, and close our ends."""
-    if process.poll() is None:
+    """Kill what is left of the process group, and close our ends.
+
+    A group whose leader was not waited for cannot have passed its number on, so that no other process is hit, and children
+    that outlived the leader are.
+    """
+    if process.returncode is None:
         try:
             os.killpg(process.pid, signal.SIGKILL)
         except ProcessLookupError:

@@ -4,6 +4,7 @@ from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.plan.comparison import compare_plans
+from reconciler.plan.picture import Pictures, picture
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.policy.comparison import compare_policies
 from reconciler.policy.documents import PolicySet
@@ -18,10 +19,13 @@ def compare(
     head: tuple[PreviewSide, PolicySet],
     work_budget: int,
     warnings: tuple[Problem, ...] = (),
+    *,
+    pictured: bool = False,
 ) -> Preview:
     """Both decisions on the same world, without anything remembered but the groups that the base has.
 
-    These are what the head's decision knows as groups of before, so that one that leaves the policy is released.
+    These are what the head's decision knows as groups of before, so that one that leaves the policy is released. `pictured`
+    adds the pictures of the cluster now and at rest with either policy.
     """
     before_side, before_policy = base
     after_side, after_policy = head
@@ -40,6 +44,7 @@ def compare(
         impact_after=after.impact,
         untouched=tuple(line.name for line in after.plan.groups if line.name in earlier and line.name not in differing),
         warnings=warnings,
+        pictures=_pictures(world, after, before) if pictured else None,
     )
 
 
@@ -53,16 +58,25 @@ def alone(
     no_base: str,
     base_problems: tuple[Problem, ...] = (),
     warnings: tuple[Problem, ...] = (),
+    pictured: bool = False,
 ) -> Preview:
     """The head's decision where there is nothing to compare it with; `no_base` says why."""
     side, policy = head
     rest, _ = _decided(world, policy, Memory(), now_seconds, work_budget)
     return Preview(
         base=base, head=side, plan=rest.plan, impact_after=rest.impact, warnings=warnings, no_base=no_base,
-        base_problems=base_problems,
+        base_problems=base_problems, pictures=_pictures(world, rest, None) if pictured else None,
     )  # fmt: skip
+
+
+def _pictures(world: World, rest: Rest, before: Rest | None) -> Pictures:
+    return Pictures(
+        now=picture(world, rest.plan.groups, rest.plan.nodes),
+        rest=picture(rest.world, rest.plan.groups, rest.plan.nodes),
+        rest_before=None if before is None else picture(before.world, before.plan.groups, before.plan.nodes),
+    )
 
 
 def _decided(world: World, policy: PolicySet, memory: Memory, now_seconds: int, work_budget: int) -> tuple[Rest, Memory]:
     plan, remembered = decide(world, policy, memory, now_seconds, work_budget)
-    return come_to_rest(world, policy, memory, now_seconds, plan), remembered
+    return come_to_rest(world, policy, remembered, now_seconds, plan), remembered

@@ -94,6 +94,13 @@ class Repository:
             )
         return found
 
+    def message(self, commit: str) -> str:
+        """The message of a commit as it was written: data, which nothing here follows. Raises `RepositoryError`."""
+        printed = run_git(self._git_dir, ["cat-file", "commit", commit], executable=self._executable)
+        if printed.code:
+            raise RepositoryError(f"the commit {commit[:12]} cannot be read (git says {_said(printed.err)}); {_DEEPEN}")
+        return printed.out.partition(b"\n\n")[2].decode("utf-8", "replace")
+
     def policy_files(self, commit: str, path: str) -> PolicyFiles:
         """The policy files at and below `path` at a commit. Raises `RepositoryError` when they cannot be read at all."""
         try:

@@ -70,9 +70,7 @@ class Api(Protocol):
         raises comes out here, and nothing was sent. Raises `ApiError` or `UnreachableError`.
         """
 
-    def stream(
-        self, path: str, query: Mapping[str, str], *, silence_seconds: float
-    ) -> AbstractContextManager[Iterator[bytes]]:
+    def stream(self, path: str, query: Mapping[str, str], *, silence_seconds: float) -> AbstractContextManager[Iterator[bytes]]:
         """The lines of a watch. A line that does not come within `silence_seconds` raises `UnreachableError`."""
 
 

@@ -26,6 +26,7 @@ class ActionKind(StrEnum):
     REPLACE = "Replace"
     ADOPT = "Adopt"
     RELEASE = "Release"
+    CANCEL = "Cancel"
 
 
 class PodOutcome(StrEnum):
@@ -90,7 +91,11 @@ class Bound(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Action(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One thing to do. Resize goes from `from_` to `to` replicas; RemoveNode and Replace name the nodes that leave."""
+    """One thing to do. Resize goes from `from_` to `to` replicas; RemoveNode and Replace name the nodes that leave.
+
+    Cancel takes back requests for nodes that never came: `machines` are deleted, and with `to` below `from_` so many requests
+    are withdrawn (those without any machine included); with `to` equal to `from_` the target makes others in their place.
+    """
 
     kind: ActionKind
     group: str
@@ -98,6 +103,7 @@ class Action(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     from_: int = msgspec.field(name="from")
     to: int
     nodes: tuple[str, ...] = ()
+    machines: tuple[str, ...] = ()
     bound: Bound
     reason: Reason
 

@@ -6,6 +6,7 @@ import msgspec
 
 from reconciler.plan.comparison import PlanComparison
 from reconciler.plan.impact import Impact
+from reconciler.plan.picture import Pictures
 from reconciler.plan.plan import Plan
 from reconciler.policy.comparison import PolicyChange
 from reconciler.policy.problem import Problem
@@ -24,6 +25,7 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     """`comparison` None: there is nothing to compare with, `no_base` says why, and `plan` stands alone.
 
     `untouched` are groups of both policies that do not differ. `warnings` are problems of the head's files that are no errors.
+    `pictures` are there where somebody wants to see them, and are not told anew by the digest.
     """
 
     base: PreviewSide
@@ -37,6 +39,7 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[Problem, ...] = ()
     no_base: str = ""
     base_problems: tuple[Problem, ...] = ()
+    pictures: Pictures | None = None
 
     @property
     def changed(self) -> bool:

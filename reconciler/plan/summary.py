@@ -19,8 +19,8 @@ def summary(
 ) -> str:
     """The one line.
 
-    Grammar: `Plan: ` or `No changes`, what changes (groups up, groups down, replacements, adopted, released), what
-    stays wrong (pods that cannot be placed, held groups, problems), the difference in cost, a full stop.
+    Grammar: `Plan: ` or `No changes`, what changes (groups up, groups down, replacements, adopted, released, machines asked
+    for anew), what stays wrong (pods that cannot be placed, held groups, problems), the difference in cost, a full stop.
     `Plan: 2 groups up (+7 nodes), 1 group down (-2 nodes), 1 held; +$1.92/h.`
     `No changes; 40 pods cannot be placed, 1 group held.` `No changes.` alone says that nothing is pending, held or in error.
     """
@@ -50,7 +50,8 @@ def _counts(actions: Sequence[Action]) -> list[str]:
     parts += [
         f"{kinds[kind]} {word}" for kind, word in ((ActionKind.ADOPT, "adopted"), (ActionKind.RELEASE, "released")) if kinds[kind]
     ]
-    return parts
+    anew = sum(len(action.machines) for action in actions if action.kind is ActionKind.CANCEL and action.to == action.from_)
+    return [*parts, f"{_count(anew, 'machine')} asked for anew"] if anew else parts
 
 
 def _stuck(outcomes: Counter[PodOutcome]) -> list[str]:

@@ -79,6 +79,13 @@ class Selector(msgspec.Struct, frozen=True, kw_only=True):
     match_expressions: tuple[LabelRequirement, ...] = ()
 
 
+class Consolidation(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether nodes of a group are replaced by a cheaper one, and for how much at least."""
+
+    mode: Toggle | None = None
+    min_saving_percent: int | None = None
+
+
 class ScaleDown(msgspec.Struct, frozen=True, kw_only=True):
     """When nodes of a group may be removed."""
 
@@ -87,6 +94,7 @@ class ScaleDown(msgspec.Struct, frozen=True, kw_only=True):
     gpu_utilization_threshold_percent: int | None = None
     unneeded_time_seconds: int | None = None
     unready_time_seconds: int | None = None
+    consolidation: Consolidation = Consolidation()
 
 
 class Backoff(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,9 +105,17 @@ class Backoff(msgspec.Struct, frozen=True, kw_only=True):
     reset_seconds: int | None = None
 
 
-class ScaleUp(msgspec.Struct, frozen=True, kw_only=True):
-    """How long new nodes may take, and what follows a failure."""
+class Growth(StrEnum):
+    """In which steps a group grows: by what is needed, or at once to its maximum and otherwise not at all."""
 
+    AS_NEEDED = "AsNeeded"
+    ZERO_OR_MAX = "ZeroOrMax"
+
+
+class ScaleUp(msgspec.Struct, frozen=True, kw_only=True):
+    """In which steps the group grows, how long new nodes may take, and what follows a failure."""
+
+    growth: Growth | None = None
     max_node_provision_time_seconds: int | None = None
     max_node_startup_time_seconds: int | None = None
     backoff: Backoff = Backoff()
@@ -251,6 +267,7 @@ class PodRules(msgspec.Struct, frozen=True, kw_only=True):
     expendable_below_priority: int = -10
     new_pod_delay_seconds: int = 0
     scheduler_names: tuple[str, ...] = ("default-scheduler",)
+    gang_labels: tuple[str, ...] = ()
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):

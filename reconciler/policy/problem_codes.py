@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-PROBLEM_CODES: Mapping[str, str] = {
+_TEXT_CODES: Mapping[str, str] = {
     "AdoptsFromController": "Replicas that a controller keeps writing cannot be taken over.",
     "AliasBomb": "Aliases may not make a text much larger than it is.",
     "AliasLoop": "An alias may not stand inside what it repeats.",
@@ -78,3 +78,17 @@ PROBLEM_CODES: Mapping[str, str] = {
     "UnsupportedTag": "A policy is plain data: no tags.",
     "WrongType": "A value has the type of its field.",
 }
+
+TREE_CODES: Mapping[str, str] = {
+    "LfsPointer": "A policy file is in the repository itself, not in Git LFS.",
+    "NameCollision": "Names of files differ in more than case or the composition of accents.",
+    "NoFile": "A policy file is a regular file.",
+    "PathTooLong": "Paths are short.",
+    "Submodule": "A policy tree is plain files: submodules are not fetched.",
+    "SymbolicLink": "A policy tree is plain files: links are not followed.",
+    "TreeTooLarge": "A policy tree has few enough files and bytes to be read.",
+    "UnsafePath": "A path stays in its tree and has no invisible or control characters, and no backslash.",
+}
+"""Of a whole tree, found before any text is read; deep directories are `TooDeep` and large files `FileTooLarge`."""
+
+PROBLEM_CODES: Mapping[str, str] = {**_TEXT_CODES, **TREE_CODES}

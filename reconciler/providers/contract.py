@@ -1,5 +1,6 @@
 """What the loop asks of whoever holds the targets: the same contract for the simulated cluster and for real ones."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Protocol
 
@@ -56,6 +57,45 @@ class RemovalProgress(msgspec.Struct, frozen=True, kw_only=True):
     message: str = ""
 
 
+class TargetRemoval(msgspec.Struct, frozen=True, kw_only=True):
+    """How far the removal of one machine is at its target. Draining: nothing definite yet, try again; `code` and `message`
+    say what is in the way. `reopen` says whether the node stays and should be open again, when Failed."""
+
+    state: RemovalState
+    replicas: int = 0
+    generation: int = 0
+    code: str = ""
+    message: str = ""
+    reopen: bool = True
+
+
+class TargetProvider(Protocol):
+    """The writes on targets of one platform. Nodes are drained by whoever calls."""
+
+    def resize(self, target: TargetRef, replicas: int, bound: Bound, annotations: Mapping[str, str] | None = None) -> WriteResult:
+        """As `ClusterPort.resize`; `annotations` explain the write on the target, where that is allowed."""
+
+    def adopt(self, target: TargetRef, replicas: int, bound: Bound) -> WriteResult:
+        """As `ClusterPort.adopt`."""
+
+    def release(self, target: TargetRef, bound: Bound) -> WriteResult:
+        """As `ClusterPort.release`."""
+
+    def cancel(self, target: TargetRef, machines: tuple[str, ...], replicas: int, bound: Bound) -> WriteResult:
+        """As `ClusterPort.cancel`."""
+
+    def may_begin(self, target: TargetRef, machine: str, node: str, bound: Bound) -> WriteResult:
+        """Whether the removal of the machine may begin; nothing is written. `machine` is empty when the platform cannot be
+        told which one is to go."""
+
+    def step(self, target: TargetRef, machine: str, node: str, floor: int) -> TargetRemoval:
+        """Go on with the removal of an empty node: exactly its machine goes and replicas fall by one, not below `floor`.
+        To be repeated while Draining; what it had done is read from the platform's own objects."""
+
+    def abandon(self, target: TargetRef, machine: str) -> WriteResult:
+        """Take back what marks the machine, unless it is going already. Marks of others are left."""
+
+
 class ClusterPort(Protocol):
     """A live view and the few writes. Every write is idempotent: repeating it after an unknown outcome is safe."""
 
@@ -66,13 +106,27 @@ class ClusterPort(Protocol):
         """The clock that goes with the view (virtual in a simulation)."""
 
     def resize(self, target: TargetRef, replicas: int, bound: Bound) -> WriteResult:
-        """Set replicas by an apply that never forces; refused as `Stale` when the object is not as `bound` says."""
+        """Set replicas by an apply that never forces; refused as `Stale` when replicas or their owner are not as `bound` says.
+
+        A port that reads the object again before the write may take over a resourceVersion that moved for another reason.
+        """
 
     def adopt(self, target: TargetRef, replicas: int, bound: Bound) -> WriteResult:
         """Take the replicas field over from the owner that was judged, keeping its value."""
 
     def release(self, target: TargetRef, bound: Bound) -> WriteResult:
         """Take our marks off the target; its replicas stay."""
+
+    def cancel(self, target: TargetRef, machines: tuple[str, ...], replicas: int, bound: Bound) -> WriteResult:
+        """Take back requests for nodes that never came: delete exactly `machines` and set replicas, so that no other machine
+        goes. `replicas` equal to the bound's: the target makes others in their place.
+
+        Read again before the write and refused as `Stale` when one of `machines` has a node by now, or when the target has
+        more machines beside them than `replicas` (the platform would choose a running one to go); a machine that is gone
+        already is no fault. Cluster API: mark each for deletion, then lower replicas in one write, and take the marks back
+        when that is refused (with replicas kept: delete the Machine objects). Auto Scaling groups: lower the desired capacity
+        only while no more instances than that are there, and never terminate one that runs.
+        """
 
     def remove_node(self, target: TargetRef, node: str, replicas: int, bound: Bound) -> WriteResult:
         """Drain `node` by evictions that honour disruption budgets, then delete exactly it and lower replicas by one.

@@ -39,6 +39,10 @@ class SimulatedPort:
         """Our marks go."""
         return _result(self._writes.release(target, bound))
 
+    def cancel(self, target: TargetRef, machines: tuple[str, ...], replicas: int, bound: Bound) -> WriteResult:
+        """The machines go and replicas follow, in one step."""
+        return _result(self._writes.cancel(target, machines, replicas, bound))
+
     def remove_node(self, target: TargetRef, node: str, replicas: int, bound: Bound) -> WriteResult:
         """The drain begins; it goes on while virtual time passes."""
         return _result(self._writes.remove_node(target, node, bound))

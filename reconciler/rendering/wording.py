@@ -54,7 +54,7 @@ def group_mark(group: GroupLine, others: frozenset[str]) -> str:
 
 def groups_with_other_actions(actions: Sequence[Action]) -> frozenset[str]:
     """Groups that are adopted or released, or in which nodes are replaced."""
-    kinds = (ActionKind.ADOPT, ActionKind.RELEASE, ActionKind.REPLACE)
+    kinds = (ActionKind.ADOPT, ActionKind.RELEASE, ActionKind.REPLACE, ActionKind.CANCEL)
     return frozenset(action.group for action in actions if action.kind in kinds)
 
 
@@ -68,7 +68,7 @@ def owner_words(group: GroupLine) -> str:
 
 def action_mark(action: Action) -> str:
     """One character for what an action does."""
-    if action.kind in (ActionKind.ADOPT, ActionKind.RELEASE, ActionKind.REPLACE):
+    if action.kind in (ActionKind.ADOPT, ActionKind.RELEASE, ActionKind.REPLACE) or action.to == action.from_:
         return OTHER
     return GROWS if action.to > action.from_ else SHRINKS
 
@@ -83,6 +83,10 @@ def action_words(action: Action) -> str:
             return f"{action.group}: remove node {nodes} ({action.from_} -> {action.to})"
         case ActionKind.REPLACE:
             return f"{action.group}: replace {count(len(action.nodes), 'node')} {nodes} ({action.from_} -> {action.to})"
+        case ActionKind.CANCEL:
+            what = f"machine {', '.join(action.machines)}" if action.machines else f"{count(action.from_ - action.to, 'request')}"
+            verb = "cancel" if action.to < action.from_ else "replace"
+            return f"{action.group}: {verb} {what} ({action.from_} -> {action.to})"
         case ActionKind.ADOPT:
             return f"{action.group}: adopt {action.target} at {count(action.to, 'replica')}"
         case ActionKind.RELEASE:

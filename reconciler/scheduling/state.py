@@ -87,6 +87,10 @@ class SchedulingState:
             self._nodes.closed[node] = 1
             self._closed.append(node)
 
+    def closed(self, node: int) -> bool:
+        """Does the node take no more pods?"""
+        return bool(self._nodes.closed[node])
+
     def modelled(self, shape: int) -> str:
         """Empty when verdicts for this shape are exact; else what is not modelled, as a phrase (`DynamicResources`)."""
         return self._filters.modelled(shape)

@@ -42,9 +42,11 @@ def _do(action: Action, refs: dict[str, TargetRef], cluster: SimulatedCluster, w
             return writes.adopt(ref, action.to, _now(cluster.objects.targets[ref], action.bound))
         case ActionKind.RELEASE:
             return writes.release(ref, _now(cluster.objects.targets[ref], action.bound))
+        case ActionKind.CANCEL:
+            return writes.cancel(ref, action.machines, action.to, _now(cluster.objects.targets[ref], action.bound))
         case ActionKind.REPLACE:
-            first = writes.resize(ref, action.to, _now(cluster.objects.targets[ref], action.bound))
-            return first if first.code else _remove(action, ref, cluster, writes)
+            # The nodes that it names are drained by later plans, when the new one is there.
+            return writes.resize(ref, action.to, _now(cluster.objects.targets[ref], action.bound))
         case ActionKind.REMOVE_NODE:
             return _remove(action, ref, cluster, writes)
 

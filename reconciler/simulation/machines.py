@@ -226,6 +226,22 @@ class Machines:
                 del self._objects.machines[victim]
                 self._objects.touch()
 
+    def not_cancellable(self, target: TargetRef, names: tuple[str, ...], replicas: int) -> str:
+        """Why machines of a target may not be taken back so that `replicas` remain; empty when they may."""
+        for machine in self._objects.machines.values():
+            if machine.target == target and machine.name in names and machine.node:
+                return f"machine {machine.name} has become node {machine.node}"
+        left = self._count(target) - sum(1 for key in self._without_node(target) if key[1] in names)
+        return f"{target} has {left} machines beside them, {replicas} are to remain" if left > replicas else ""
+
+    def cancel(self, target: TargetRef, names: tuple[str, ...]) -> None:
+        """Machines that have no node are gone; the target follows its replicas."""
+        for key in self._without_node(target):
+            if key[1] in names:
+                del self._objects.machines[key]
+                self._objects.touch()
+        self.resized(target)
+
     def delete(self, node: NodeObject) -> None:
         """Delete the machine of a node: the node is drained, then both are gone."""
         key = self._key_of.get(node.name)

@@ -17,6 +17,7 @@ Value = TypeVar("Value")
 
 _PHASE_CODES = {phase: code for code, phase in enumerate(PodPhase)}
 _READY, _GATED = 1, 2
+_SPARE_SHAPES = 64
 
 
 class PodObject:
@@ -227,9 +228,20 @@ class ClusterObjects:
             if pod.node is None and not pod.unknown_node and not pod.gated and not pod.deletion and not pod.finished
         )
 
+    def _forget_node_shapes(self) -> None:
+        """Keep only shapes that a node has: every drain makes one of its own, and over weeks they become many."""
+        used = sorted({node.value.shape for node in self.nodes.values()})
+        places = {old: new for new, old in enumerate(used)}
+        for node in self.nodes.values():
+            node.value = msgspec.structs.replace(node.value, shape=places[node.value.shape])
+        self.node_shapes = [self.node_shapes[old] for old in used]
+        self._node_shape_index = None
+
     def world(self, now_seconds: int) -> World:
         """The World at an instant; the same value as before when nothing changed but the clock."""
         if self._view is None:
+            if len(self.node_shapes) > _SPARE_SHAPES + 2 * len(self.nodes):
+                self._forget_node_shapes()
             if self._node_order is None:
                 self._node_order = [self.nodes[name] for name in sorted(self.nodes)]
             if self._pod_order is None:

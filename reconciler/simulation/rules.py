@@ -35,7 +35,9 @@ class RuleBook:
     Rules: OutOfRange (no write of ours moves a group out of its range), LimitPassed, HeldTouched (nor against another
     owner of the field), BudgetBroken, EvictedHomeless, UpAndDown (in one plan: the node that leaves would have taken a
     pod that buys), BoughtAndRemoved (a node bought for a demand leaves while that demand still is; one that joined so late
-    that others were bought in its place may leave), EvictionBought (a pod that we evicted buys a node).
+    that others were bought in its place may leave), GrewAndShrank (while the demand for which a group grew still is, a node
+    that was there before leaves it), EvictionBought (a pod that we evicted buys a node), ReplacedForMore (a replacement
+    whose new node costs as much as those that it names). Nodes that a `Replace` named before it grew may leave.
     """
 
     def __init__(self, cluster: SimulatedCluster) -> None:
@@ -46,6 +48,8 @@ class RuleBook:
         self._evicted: dict[str, int] = {}
         self._homeless: dict[str, int] = {}
         self._bought: set[str] = set()
+        self._grew_for_pods: set[str] = set()
+        self._replaced: set[str] = set()
         self._limits: dict[str, dict[str, int]] = {}
         self.violations: list[Violation] = []
 
@@ -55,9 +59,11 @@ class RuleBook:
         events = self._cluster.journal.since(self._read)
         self._read = len(self._cluster.journal.events)
         groups = {line.target: line for line in plan.groups}
+        self._replaced.update(node for action in plan.actions if action.kind is ActionKind.REPLACE for node in action.nodes)
+        buyers = {line.group for line in plan.pods if line.outcome is PodOutcome.TRIGGERS_SCALE_UP}
         for event in events:
             self._follow(event, policy)
-            self._check_event(event, groups)
+            self._check_event(event, groups, buyers)
         self._check_limits(policy, grew=any(_ours(event) and event.after > event.before for event in events))
         self._check_budgets(events)
         self._check_plan(plan)
@@ -73,6 +79,7 @@ class RuleBook:
         if event.kind in _NEW_EPOCH or foreign_write:
             self._epoch = event.at_seconds
             self._bought.clear()
+            self._grew_for_pods.clear()
             self._evicted.clear()
             self._homeless.clear()
         elif event.kind is Happened.NODE_JOINED:
@@ -100,7 +107,7 @@ class RuleBook:
             return True
         return self._cluster.objects.pod_shapes[pod.shape].priority < policy.policy.pods.expendable_below_priority
 
-    def _check_event(self, event: Event, groups: dict[str, GroupLine]) -> None:
+    def _check_event(self, event: Event, groups: dict[str, GroupLine], buyers: set[str | None]) -> None:
         line = groups.get(event.target or event.object)
         if event.kind is Happened.WRITE_REFUSED and event.detail.startswith("Conflict"):
             self._add("HeldTouched", event.object, f"a write was tried against another owner: {event.detail}")
@@ -112,13 +119,23 @@ class RuleBook:
                 self._add("OutOfRange", event.object, message)
             if event.after > event.before:
                 self._bought.add(event.object)
+                if line.name in buyers:
+                    self._grew_for_pods.add(event.object)
         if (_ours(event) or event.kind is Happened.REMOVAL_BEGAN) and line.held:
             self._add("HeldTouched", event.object, f"{line.name} is held")
-        if event.kind is Happened.REMOVAL_BEGAN and line.current <= line.max and event.target in self._bought:
-            joined = self._joined.get(event.object, -1)
-            ready = event.object in self._cluster.objects.nodes and self._cluster.objects.nodes[event.object].value.ready
-            if joined >= self._epoch and ready:
-                self._add("BoughtAndRemoved", event.object, "it was bought for the demand that still is")
+        if event.kind is Happened.REMOVAL_BEGAN and line.current <= line.max:
+            self._check_removal(event)
+
+    def _check_removal(self, event: Event) -> None:
+        """A removal that neither brings a group down to its maximum nor mends anything: did the same demand buy?"""
+        node = self._cluster.objects.nodes.get(event.object)
+        if event.object in self._replaced or node is None or not node.value.ready:
+            return
+        joined = self._joined.get(event.object, 0)
+        if joined >= self._epoch and event.target in self._bought:
+            self._add("BoughtAndRemoved", event.object, "it was bought for the demand that still is")
+        elif 0 <= joined < self._epoch and event.target in self._grew_for_pods:
+            self._add("GrewAndShrank", event.object, f"{event.target} grew for the demand that still is")
 
     def _check_limits(self, policy: PolicySet, *, grew: bool) -> None:
         if not policy.policy.limits:

@@ -13,6 +13,9 @@ from reconciler.scheduling.state import SchedulingState
 from reconciler.simulation.objects import ClusterObjects, NodeObject, PodObject
 from reconciler.simulation.preemption import Preemption, find_victims
 
+Placing = Callable[[SchedulingState, int, int, list[NodeObject]], tuple[tuple[int, int], ...]]
+"""Binds up to so many pods of a shape in a state over nodes (by index); (node, pods bound) as `SchedulingState.place` has it."""
+
 
 class Bindings(msgspec.Struct, frozen=True):
     """What one look at the pending pods led to."""
@@ -30,6 +33,8 @@ class Scheduler:
         self._names = scheduler_names
         self._protected = protected
         self._looked_at = -1
+        self.placing: Placing | None = None
+        """Where pods would rather go, instead of the first node by name."""
 
     def look(self, now_seconds: int) -> Bindings:
         """Bind what fits, nominate for others where lower ones can give way; the rest is marked unschedulable."""
@@ -61,7 +66,9 @@ class Scheduler:
             placed = 0
             modelled = not state.modelled(shape)
             if shape not in full and modelled:
-                for index, count in state.place(shape, len(run)):
+                wanted = len(run)
+                spread = state.place(shape, wanted) if self.placing is None else self.placing(state, shape, wanted, nodes)
+                for index, count in spread:
                     for pod in run[placed : placed + count]:
                         objects.bind(pod, nodes[index])
                         bound.append(pod)

@@ -28,10 +28,11 @@ _ANY_NUMBER = 1_000_000
 
 
 class Rest(msgspec.Struct, frozen=True):
-    """A plan with its settled columns, and what happens to nodes and pods on the way there."""
+    """A plan with its settled columns, what happens to nodes and pods on the way there, and the cluster at rest."""
 
     plan: Plan
     impact: Impact
+    world: World
 
 
 def settled(world: World, policy: PolicySet, memory: Memory, now_seconds: int, plan: Plan) -> Plan:
@@ -77,7 +78,7 @@ def come_to_rest(world: World, policy: PolicySet, memory: Memory, now_seconds: i
         cluster.advance_to(due)
         current, memory = decide(one_by_one(cluster.world(), cluster.disruption), hasty, memory, cluster.now_seconds)
         loops += 1
-    return Rest(_filled(plan, cluster, loops), _impact(world, plan, cluster))
+    return Rest(_filled(plan, cluster, loops), _impact(world, plan, cluster), cluster.world())
 
 
 def _unpaced(policy: NodeGroupPolicy) -> NodeGroupPolicy:

@@ -77,6 +77,23 @@ class SimulatedWrites:
         kept = tuple(item for item in facts.annotations if item[0] not in OUR_ANNOTATIONS)
         return Written(generation=self._cluster.store(msgspec.structs.replace(facts, annotations=kept), OUR_MANAGER).generation)
 
+    def cancel(self, target: TargetRef, machines: tuple[str, ...], replicas: int, bound: Bound) -> Written:
+        """Delete machines that never became nodes and set replicas, so that no other machine goes."""
+        facts = self._cluster.objects.targets.get(target)
+        if facts is None:
+            return self._refused(target, "NotFound", f"{target} is not there")
+        stale = _moved(facts, bound) or self._cluster.machines.not_cancellable(target, machines, replicas)
+        if stale:
+            return self._refused(target, "Stale", stale)
+        other = conflict(facts, OUR_MANAGER, replicas)
+        if other:
+            return self._refused(target, "Conflict", f'Apply failed with 1 conflict: conflict with "{other}": .spec.replicas')
+        self._cluster.machines.cancel(target, machines)
+        if replicas == facts.replicas:
+            return Written(generation=facts.generation)
+        stored = self._cluster.store(applied(facts, OUR_MANAGER, replicas, self._cluster.now_seconds), OUR_MANAGER)
+        return Written(generation=stored.generation)
+
     def remove_node(self, target: TargetRef, name: str, bound: Bound) -> Written:
         """Mark and cordon the node and begin to drain it."""
         facts = self._cluster.objects.targets.get(target)

@@ -42,4 +42,4 @@ def test_completion_answers(tmp_path: Path):
         cli, [], prog_name="reconciler",
         env={"_RECONCILER_COMPLETE": "bash_complete", "COMP_WORDS": "reconciler plan -o ", "COMP_CWORD": "3"},
     )  # fmt: skip
-    assert result.stdout.split() == ["plain,text", "plain,markdown", "plain,json"]
+    assert result.stdout.split() == ["plain,text", "plain,markdown", "plain,json", "plain,html"]

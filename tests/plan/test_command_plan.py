@@ -88,7 +88,7 @@ def test_policy_errors_are_printed_as_validate_does(run: Run, tmp_path: Path):
         (["--cluster", QUICKSTART, "--policy", "nowhere"], "nowhere: no such file or directory"),
         (["--cluster", QUICKSTART, "--now", "yesterday"], "--now: 'yesterday' is no RFC 3339 instant"),
         (["--cluster", QUICKSTART, "--name", "x"], "name the policy files with --policy"),
-        (["--cluster", QUICKSTART, "-o", "html"], "'html' is not one of 'text', 'markdown', 'json'"),
+        (["--cluster", QUICKSTART, "-o", "yaml"], "'yaml' is not one of 'text', 'markdown', 'json', 'html'"),
         (["--cluster", QUICKSTART, "--work-budget", "0"], "0 is not in the range"),
     ],
 )

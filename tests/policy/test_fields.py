@@ -143,7 +143,7 @@ def test_documented_defaults_of_groups_are_those_of_decisions() -> None:
         for field in walk(found.root)
         if field.default is not None and field.kind in (Kind.DURATION, Kind.PERCENT)
     }
-    assert len(numbers) == 9
+    assert len(numbers) == 10
     assert numbers == {name: built_in[name] for name in numbers}
     modes = {field.path: field.default for field in walk(found.root) if field.path in ("spec.scaleDown.mode", "spec.balanceWith")}
     assert modes == {"spec.scaleDown.mode": "Enabled", "spec.balanceWith": "Off"}

@@ -17,5 +17,5 @@ def test_keys_in_the_order_of_the_design(mixed_plan: Plan):
     """The document starts with its format version and the keys of an action stand as declared."""
     document = json.loads(plan_json(mixed_plan))
     assert next(iter(document)) == "formatVersion"
-    assert list(document["actions"][0]) == ["kind", "group", "target", "from", "to", "nodes", "bound", "reason"]
+    assert list(document["actions"][0]) == ["kind", "group", "target", "from", "to", "nodes", "machines", "bound", "reason"]
     assert plan_json(mixed_plan).endswith("\n}\n")

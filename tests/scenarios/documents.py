@@ -116,6 +116,7 @@ class ThenAction(_Document, frozen=True, kw_only=True):
     from_: int | None = msgspec.field(name="from", default=None)
     to: int | None = None
     nodes: list[str] | None = None
+    machines: list[str] | None = None
     reason: str | None = None
 
 

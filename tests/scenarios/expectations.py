@@ -109,7 +109,7 @@ def _same_actions(expected: Sequence[ThenAction], found: Sequence[Action]) -> bo
 
 def _same(want: ThenAction, action: Action) -> bool:
     seen = {"kind": action.kind.value, "reason": action.reason.code, "nodes": list(action.nodes)}
-    seen |= {"group": action.group, "from": action.from_, "to": action.to}
+    seen |= {"group": action.group, "from": action.from_, "to": action.to, "machines": list(action.machines)}
     return all(seen[name] == value for name, value in _shown(want).items())
 
 

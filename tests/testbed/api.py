@@ -28,6 +28,27 @@ _PLURALS = {
     "CustomResourceDefinition": "customresourcedefinitions",
     "ConfigMap": "configmaps",
     "CSINode": "csinodes",
+    "Secret": "secrets",
+    "ServiceAccount": "serviceaccounts",
+    "Role": "roles",
+    "RoleBinding": "rolebindings",
+    "ClusterRole": "clusterroles",
+    "ClusterRoleBinding": "clusterrolebindings",
+    "MutatingWebhookConfiguration": "mutatingwebhookconfigurations",
+    "ValidatingWebhookConfiguration": "validatingwebhookconfigurations",
+    "Cluster": "clusters",
+    "ClusterClass": "clusterclasses",
+    "Machine": "machines",
+    "MachineDeployment": "machinedeployments",
+    "MachineSet": "machinesets",
+    "SimCluster": "simclusters",
+    "SimClusterTemplate": "simclustertemplates",
+    "SimMachine": "simmachines",
+    "SimMachineTemplate": "simmachinetemplates",
+    "SimBootstrapConfig": "simbootstrapconfigs",
+    "SimBootstrapConfigTemplate": "simbootstrapconfigtemplates",
+    "SimControlPlane": "simcontrolplanes",
+    "SimControlPlaneTemplate": "simcontrolplanetemplates",
 }
 
 
@@ -94,7 +115,30 @@ class Api:
 
     def delete(self, item: Object) -> None:
         """Delete an object at once."""
-        self.call("DELETE", f"{collection(item)}/{item['metadata']['name']}", {"gracePeriodSeconds": 0})
+        self.call("DELETE", path_of(item), {"gracePeriodSeconds": 0})
+
+    def read(self, item: Object) -> Object:
+        """An object as the server has it now."""
+        answer: Object = self.get(path_of(item))
+        return answer
+
+    def merge(self, item: Object, change: Object, manager: str = "testbed") -> Object:
+        """Merge-patch an object as a field manager (operation Update)."""
+        path = f"{path_of(item)}?fieldManager={manager}"
+        answer: Object = self.call("PATCH", path, change, "application/merge-patch+json")
+        return answer
+
+    def apply(self, item: Object, manager: str, *, force: bool = False) -> Object:
+        """Server-side apply exactly these fields as a field manager (operation Apply)."""
+        path = f"{path_of(item)}?fieldManager={manager}&force={'true' if force else 'false'}"
+        answer: Object = self.call("PATCH", path, item, "application/apply-patch+yaml")
+        return answer
+
+    def scale(self, item: Object, replicas: int, manager: str = "testbed") -> Object:
+        """Write replicas through the scale subresource, as kubectl scale and autoscalers do."""
+        path = f"{path_of(item)}/scale?fieldManager={manager}"
+        answer: Object = self.call("PATCH", path, {"spec": {"replicas": replicas}}, "application/merge-patch+json")
+        return answer
 
     def ready(self) -> bool:
         """Does the API server say that it is ready?"""
@@ -128,6 +172,11 @@ def collection(item: Object) -> str:
     top = f"/apis/{group}" if "/" in group else f"/api/{group}"
     namespace = item["metadata"].get("namespace")
     return f"{top}/{f'namespaces/{namespace}/' if namespace else ''}{_PLURALS[item['kind']]}"
+
+
+def path_of(item: Object) -> str:
+    """The path of an object, or of the object that these fields belong to."""
+    return f"{collection(item)}/{item['metadata']['name']}"
 
 
 def _json(text: bytes) -> Any:

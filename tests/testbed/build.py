@@ -13,6 +13,7 @@ from tests.testbed.toolchain import NotAvailableError, go_binary, go_environment
 
 # A plain build of a Kubernetes program reports no version, which its own checks then refuse.
 KUBERNETES_VERSION = "v1.36.3"
+CLUSTER_API_VERSION = "v1.14.2"
 VERSION_FLAGS = " ".join(
     f"-X k8s.io/component-base/version.{name}={value}"
     for name, value in (
@@ -26,12 +27,15 @@ VERSION_FLAGS = " ".join(
 
 
 class GoProgram(msgspec.Struct, frozen=True):
-    """A program: its name, the directory of its module, the package to build (`.` or an import path) and linker flags."""
+    """A program: its name, the directory of its module, the package to build (`.` or an import path), linker flags, the name
+    of its file where that is another, and whether a copy of unknown version that is installed will do."""
 
     name: str
     module: Path
     package: str = "."
     flags: str = ""
+    file: str = ""
+    any_version: bool = True
 
     def sources(self) -> list[Path]:
         """What a build depends on; the modules behind go.mod are pinned by go.sum."""
@@ -42,7 +46,7 @@ class GoProgram(msgspec.Struct, frozen=True):
 def built(program: GoProgram) -> Path:
     """The program's binary, built now or taken from the cache. Raises NotAvailableError."""
     key = content_key(program.sources(), program.package, program.flags)
-    target = cache_directory() / f"{program.name}-{key}" / program.name
+    target = cache_directory() / f"{program.name}-{key}" / (program.file or program.name)
     if target.exists():
         return target
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -19,7 +19,7 @@ class Authority:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._key = ec.generate_private_key(ec.SECP256R1())
-        self._name = _subject("testbed-ca", "")
+        self._name = _subject("testbed-ca")
         certificate = (
             self._builder(self._name, self._key.public_key())
             .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
@@ -31,11 +31,11 @@ class Authority:
     def server(self, name: str) -> tuple[Path, Path]:
         """Certificate and key of a server on loopback."""
         names = x509.SubjectAlternativeName([x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
-        return self._issue(name, _subject(name, ""), ExtendedKeyUsageOID.SERVER_AUTH, names)
+        return self._issue(name, _subject(name), ExtendedKeyUsageOID.SERVER_AUTH, names)
 
-    def client(self, user: str, group: str = "") -> tuple[Path, Path]:
-        """Certificate and key of an API user, in a group if one is given."""
-        return self._issue(user.replace(":", "-"), _subject(user, group), ExtendedKeyUsageOID.CLIENT_AUTH, None)
+    def client(self, user: str, *groups: str) -> tuple[Path, Path]:
+        """Certificate and key of an API user in some groups."""
+        return self._issue(user.replace(":", "-"), _subject(user, *groups), ExtendedKeyUsageOID.CLIENT_AUTH, None)
 
     def _issue(
         self, name: str, subject: x509.Name, usage: x509.ObjectIdentifier, names: x509.SubjectAlternativeName | None
@@ -71,11 +71,10 @@ def service_account_keys(directory: Path) -> tuple[Path, Path]:
     return public, private
 
 
-def _subject(user: str, group: str) -> x509.Name:
-    names = [x509.NameAttribute(NameOID.COMMON_NAME, user)]
-    if group:
-        names.append(x509.NameAttribute(NameOID.ORGANIZATION_NAME, group))
-    return x509.Name(names)
+def _subject(user: str, *groups: str) -> x509.Name:
+    # Attributes of one relative name each: that is where the API server looks for groups.
+    organizations = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, user), *organizations])
 
 
 def _write_key(path: Path, key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey) -> None:

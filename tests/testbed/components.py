@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tests.differential import oracle
 from tests.testbed.build import built
+from tests.testbed.manifests import cluster_api_manifests
 from tests.testbed.programs import PROGRAMS, kwok_stages, program
 from tests.testbed.toolchain import NotAvailableError
 
@@ -17,6 +18,7 @@ COMPONENTS: dict[str, Callable[[], Path]] = {
     "oracle": lambda: built(oracle.PROGRAM),
     **{name: partial(program, name) for name in PROGRAMS},
     "kwok-stages": kwok_stages,
+    "cluster-api-manifests": cluster_api_manifests,
 }
 
 

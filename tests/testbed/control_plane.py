@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.testbed.api import Api
+from tests.testbed.audit import AuditLog, Request, audit_policy
 from tests.testbed.certificates import Authority, service_account_keys
 from tests.testbed.kubeconfig import write_kubeconfig
 from tests.testbed.process import Process, free_ports
@@ -23,7 +24,7 @@ _CONTROLLERS = (
     "persistentvolume-protection-controller", "persistentvolumeclaim-protection-controller",
 )  # fmt: skip
 
-_MASTERS = "system:masters"
+MASTERS = "system:masters"
 _PREFIX = "reconciler-testbed-"
 
 
@@ -32,21 +33,32 @@ class ControlPlane:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self._processes: list[Process] = []
+        self._processes: dict[str, Process] = {}
         names = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok")
         self._programs = {name: program(name) for name in names}
         self._stages = kwok_stages()
-        self._authority = Authority(directory)
+        self.authority = Authority(directory)
+        self._certificate = self.authority.server("kube-apiserver")
         self._service_account_keys = service_account_keys(directory)
         self._etcd_port, self._peer_port, self._port, self._kwok_port = free_ports(4)
         self.server = f"https://127.0.0.1:{self._port}"
-        self.kubeconfig = self.kubeconfig_of("admin", _MASTERS)
+        self.kubeconfig = self.kubeconfig_of("admin", MASTERS)
         self.api = Api(self.kubeconfig)
+        self._audit_log = AuditLog(directory / "audit.log", Api(self.kubeconfig_of(AuditLog.USER, MASTERS)))
 
-    def kubeconfig_of(self, user: str, group: str = "") -> Path:
-        """A kubeconfig for a user of this control plane."""
-        path = self.directory / f"{user.replace(':', '-')}.kubeconfig"
-        return write_kubeconfig(path, self.server, self._authority.certificate, *self._authority.client(user, group))
+    def kubeconfig_of(self, user: str, *groups: str, server: str = "") -> Path:
+        """A kubeconfig for a user of this control plane, in these groups; `server` is the URL of a proxy in between."""
+        port = f"-{server.rpartition(':')[2]}" if server else ""
+        path = self.directory / f"{user.replace(':', '-')}{port}.kubeconfig"
+        pair = self.authority.client(user, *groups)
+        return write_kubeconfig(path, server or self.server, self.authority.certificate, *pair)
+
+    def audit(self, user: str, *, mutating: bool = True) -> list[Request]:
+        """All requests of one user that were answered until now; only those that may change something, unless told otherwise.
+
+        Not recorded: the components themselves, and what the administrator reads.
+        """
+        return self._audit_log.requests(user, mutating=mutating)
 
     def start(self) -> None:
         """Start everything; returns when the API server is ready and the scheduler and controllers run."""
@@ -56,50 +68,83 @@ class ControlPlane:
 
     def stop(self) -> None:
         """Stop everything, the last started first."""
-        for process in reversed(self._processes):
+        for process in reversed(self._processes.values()):
             # An API server with open watches waits for them: it gets little time.
             process.stop(patience_seconds=2)
         self._processes.clear()
 
-    def _run(self, name: str, *arguments: str | Path) -> Process:
-        process = Process(name, [str(self._programs[name]), *map(str, arguments)], self.directory)
-        self._processes.append(process)
+    def run(self, name: str, *arguments: str | Path) -> Process:
+        """Start a program (one of the control plane by its name, any other by its path) that stops with the control plane."""
+        binary = self._programs.get(name, name)
+        process = Process(Path(name).name, [str(binary), *map(str, arguments)], self.directory)
+        self._processes[process.name] = process
         return process
+
+    @contextmanager
+    def paused(self, name: str) -> Iterator[None]:
+        """Freeze one process (`etcd`, `kube-apiserver`, …): connections stay open and nothing is answered."""
+        process = self._processes[name]
+        process.pause()
+        try:
+            yield
+        finally:
+            process.resume()
+
+    @contextmanager
+    def api_server_away(self, *, graceful: bool = False) -> Iterator[None]:
+        """Kill the API server, or ask it to stop; afterwards start it again, on the same port and data, and wait until it is
+        ready."""
+        process = self._processes["kube-apiserver"]
+        if graceful:
+            process.stop(patience_seconds=2)
+        else:
+            process.kill()
+        try:
+            yield
+        finally:
+            self._start_api_server()
+
+    def restart_api_server(self, *, graceful: bool = False) -> None:
+        """Kill or stop the API server and start it again; nothing else is restarted."""
+        with self.api_server_away(graceful=graceful):
+            pass
 
     def _start_etcd(self) -> None:
         client, peer = f"http://127.0.0.1:{self._etcd_port}", f"http://127.0.0.1:{self._peer_port}"
-        self._run(
+        self.run(
             "etcd", "--data-dir", self.directory / "etcd", "--unsafe-no-fsync", "--log-level=warn",
             f"--listen-client-urls={client}", f"--advertise-client-urls={client}",
             f"--listen-peer-urls={peer}", f"--initial-advertise-peer-urls={peer}", f"--initial-cluster=default={peer}",
         )  # fmt: skip
 
     def _start_api_server(self) -> None:
-        certificate, key = self._authority.server("kube-apiserver")
+        certificate, key = self._certificate
         public, private = self._service_account_keys
-        process = self._run(
+        process = self.run(
             "kube-apiserver", f"--etcd-servers=http://127.0.0.1:{self._etcd_port}",
             "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", f"--secure-port={self._port}",
             f"--tls-cert-file={certificate}", f"--tls-private-key-file={key}",
-            f"--client-ca-file={self._authority.certificate}",
+            f"--client-ca-file={self.authority.certificate}",
             "--service-account-issuer=https://kubernetes.default.svc",
             f"--service-account-key-file={public}", f"--service-account-signing-key-file={private}",
             "--service-cluster-ip-range=10.96.0.0/16", "--authorization-mode=RBAC",
             "--endpoint-reconciler-type=none", "--profiling=false", "--shutdown-delay-duration=0s",
             "--enable-priority-and-fairness=false",
+            f"--audit-policy-file={audit_policy(self.directory / 'audit-policy.yaml')}",
+            f"--audit-log-path={self._audit_log.path}",
         )  # fmt: skip
         process.wait_until(self.api.ready, "being ready")
 
     def _start_controllers(self) -> None:
         manager = self.kubeconfig_of("system:kube-controller-manager")
-        self._run(
+        self.run(
             "kube-controller-manager", *_component(manager), "--use-service-account-credentials=true",
             f"--service-account-private-key-file={self._service_account_keys[1]}", "--concurrent-gc-syncs=5",
             "--node-monitor-grace-period=10m", f"--controllers={','.join(_CONTROLLERS)}",
         )  # fmt: skip
-        self._run("kube-scheduler", *_component(self.kubeconfig_of("system:kube-scheduler")))
-        kwok = self.kubeconfig_of("kwok", _MASTERS)
-        self._run(
+        self.run("kube-scheduler", *_component(self.kubeconfig_of("system:kube-scheduler")))
+        kwok = self.kubeconfig_of("kwok", MASTERS)
+        self.run(
             "kwok", f"--kubeconfig={kwok}", f"--config={self._stages}", "--manage-all-nodes=false",
             "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake", "--node-lease-duration-seconds=40",
             "--node-ip=10.0.0.1", "--cidr=10.64.0.0/12", f"--server-address=127.0.0.1:{self._kwok_port}",

@@ -1,5 +1,6 @@
 """Processes that never outlive the tests."""
 
+import signal
 import socket
 import subprocess
 import sys
@@ -41,6 +42,19 @@ class Process:
             if time.monotonic() > deadline:
                 raise RuntimeError(f"{self.name}: {what} did not happen in {seconds:.0f} s:\n{self.tail()}")
             time.sleep(0.02)
+
+    def pause(self) -> None:
+        """Freeze the program: it keeps its sockets and answers nothing (SIGSTOP)."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let a frozen program go on (SIGCONT)."""
+        self._process.send_signal(signal.SIGCONT)
+
+    def kill(self) -> None:
+        """End the program at once, as a crash does (SIGKILL); returns when it is gone."""
+        self._process.kill()
+        self._process.wait()
 
     def stop(self, patience_seconds: float) -> None:
         """SIGTERM, and SIGKILL when that did not end it in time."""

@@ -2,12 +2,11 @@
 
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
-from tests.testbed.build import VERSION_FLAGS, GoProgram, built
+from tests.testbed.build import CLUSTER_API_VERSION, VERSION_FLAGS, GoProgram, built
 from tests.testbed.cache import cache_directory, content_key, locked
-from tests.testbed.toolchain import NotAvailableError, go_binary, go_environment
+from tests.testbed.go_modules import module_directory
 
 _MODULES = Path(__file__).parent / "modules"
 
@@ -24,6 +23,30 @@ PROGRAMS: dict[str, GoProgram] = {
         _kubernetes("kube-scheduler"),
         _kubernetes("kube-controller-manager"),
         GoProgram(name="kwok", module=_MODULES / "kwok", package="sigs.k8s.io/kwok/cmd/kwok"),
+        # Its file name is the field manager of its writes; the released image calls it so.
+        GoProgram(
+            name="cluster-api",
+            module=_MODULES / "cluster-api",
+            package="sigs.k8s.io/cluster-api/core",
+            flags=f"-X sigs.k8s.io/cluster-api/version.gitVersion={CLUSTER_API_VERSION}",
+            file="manager",
+            any_version=False,
+        ),
+        # Not part of a control plane: what they print is compared, so it has to be this version.
+        GoProgram(
+            name="kustomize",
+            module=_MODULES / "kustomize",
+            package="sigs.k8s.io/kustomize/kustomize/v5",
+            flags="-X sigs.k8s.io/kustomize/api/provenance.version=kustomize/v5.8.2",
+            any_version=False,
+        ),
+        GoProgram(
+            name="helm",
+            module=_MODULES / "helm",
+            package="helm.sh/helm/v4/cmd/helm",
+            flags="-X helm.sh/helm/v4/internal/version.version=v4.3.1",
+            any_version=False,
+        ),
     )
 }
 
@@ -39,11 +62,14 @@ _STAGES = (
 
 def program(name: str) -> Path:
     """The binary of one program. Raises NotAvailableError."""
+    wanted = PROGRAMS[name]
+    if not wanted.any_version:
+        return built(wanted)
     assets = os.environ.get("KUBEBUILDER_ASSETS")
     if assets and (Path(assets) / name).is_file():
         return Path(assets) / name
     on_path = shutil.which(name)
-    return Path(on_path) if on_path else built(PROGRAMS[name])
+    return Path(on_path) if on_path else built(wanted)
 
 
 def kwok_stages() -> Path:
@@ -52,17 +78,6 @@ def kwok_stages() -> Path:
     target = cache_directory() / f"kwok-stages-{content_key([module / 'go.mod'], *_STAGES)}.yaml"
     with locked(target.with_name(f"{target.name}.lock")):
         if not target.exists():
-            source = _module_directory(module, "sigs.k8s.io/kwok")
+            source = module_directory(module, "sigs.k8s.io/kwok")
             target.write_text("\n---\n".join((source / stage).read_text() for stage in _STAGES))
     return target
-
-
-def _module_directory(module: Path, name: str) -> Path:
-    command = [str(go_binary(module / "go.mod")), "list", "-m", "-f", "{{.Dir}}", name]
-    for attempt in (["go", "mod", "download", name], None):
-        done = subprocess.run(command, check=False, cwd=module, env=go_environment(), capture_output=True, text=True)
-        if done.returncode == 0 and done.stdout.strip():
-            return Path(done.stdout.strip())
-        if attempt:
-            subprocess.run([command[0], *attempt[1:]], check=False, cwd=module, env=go_environment(), capture_output=True)
-    raise NotAvailableError(f"the module {name} cannot be downloaded: {done.stderr.strip()}")

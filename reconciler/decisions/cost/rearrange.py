@@ -44,13 +44,15 @@ def rearrange(draft: Draft, tier: Sequence[GroupDraft], growth: Growth) -> Rearr
     """Buy the growth of a tier again for less; None (and the draft as it was) when there is nothing cheaper to tell of."""
     grown = growth.nodes()
     local = {shape: draft.state.node_local(shape) for node in grown for shape, _ in node.load}
-    moving = [node for node in grown if node.load and all(local[shape] for shape, _ in node.load)]
+    free = {group.position for group in tier if not group.group.whole}
+    moving = [n for n in grown if n.load and n.position in free and all(local[shape] for shape, _ in n.load)]
     if not moving:
         return None
-    stay = [node for node in grown if not node.load or not all(local[shape] for shape, _ in node.load)]
+    taken = frozenset(moving)
+    stay = [node for node in grown if node not in taken]
     growth.take_back()
     growth.give(stay)
-    posed = pose(draft, tier, moving)
+    posed = pose(draft, [group for group in tier if group.position in free], moving)
     answer = None if posed is None else _answer(draft, posed)
     if posed is not None and answer is not None and answer.cost_micros < posed.problem.cost(posed.given):
         bought = _buy(draft, growth, posed.nodes(answer.mix))

@@ -94,13 +94,41 @@ class LimitReached(Because, frozen=True, kw_only=True):
     limit: str
     resource: str
     used: int
+    unmanaged: int = 0
     node: int
     max: int
 
     def sentence(self) -> str:
-        """What is there, what one node adds, what the limit is."""
+        """What is there, how much of it nobody manages, what one node adds, what the limit is."""
         used, node, most = (amount_text(self.resource, value) for value in (self.used, self.node, self.max))
-        return f"limit {self.limit} allows {most} {self.resource}: {used} there, one more node of {self.group} adds {node}"
+        foreign = f" ({amount_text(self.resource, self.unmanaged)} of it unmanaged)" if self.unmanaged else ""
+        there = f"limit {self.limit} allows {most} {self.resource}: {used} there{foreign}"
+        return f"{there}, one more node of {self.group} adds {node}"
+
+
+class OnlyWhole(Because, frozen=True, kw_only=True):
+    """The group grows to its maximum at once, or not at all, and something forbids a part of it."""
+
+    code = "OnlyWhole"
+    group: str
+    missing: int
+    possible: int
+    bound: str
+
+    template = "{group} only grows whole, by {missing} nodes, and {possible} are possible: {bound}"
+
+
+class GrownWhole(Because, frozen=True, kw_only=True):
+    """More nodes than the pods need: the group grows to its maximum at once."""
+
+    code = "GrownWhole"
+    nodes: int
+    needed: int
+    max: int
+
+    def sentence(self) -> str:
+        """What is needed, what is added, and why."""
+        return f"{count_text(self.nodes, 'node')} where {self.needed} would do: it only grows whole, to its maximum {self.max}"
 
 
 class PaceReached(Because, frozen=True, kw_only=True):
@@ -131,6 +159,24 @@ class TemplateUnknown(Because, frozen=True, kw_only=True):
     why: str
 
     template = "nothing says what a new node of {group} offers: {why}"
+
+
+class GroupUnhealthy(Because, frozen=True, kw_only=True):
+    """Most nodes of the group are not ready, so that one more would hardly be: another group grows instead.
+
+    Source: Cluster Autoscaler `clusterstate`, health of a node group: more than 3 and more than 45 %, of its own nodes.
+    """
+
+    code = "GroupUnhealthy"
+    group: str
+    unready: int
+    nodes: int
+    ok_unready: int
+    max_percent: int
+
+    template = (
+        "{group} does not grow: {unready} of its {nodes} nodes are not ready, more than {ok_unready} and more than {max_percent}%"
+    )
 
 
 class BackedOff(Because, frozen=True, kw_only=True):
@@ -169,6 +215,39 @@ class NoMaxSize(Because, frozen=True, kw_only=True):
     current: int
 
     template = "no source gives size.max, so the group stays at {current}"
+
+
+class Conflict(Because, frozen=True, kw_only=True):
+    """A second writer: our writes were undone again and again. From the third time on the group is held."""
+
+    code = "Conflict"
+    writer: str
+    times: int
+    hold_at: int
+    ours: int
+    theirs: int
+    asking: tuple[str, ...]
+    more_asking: int = 0
+
+    def sentence(self) -> str:
+        """Who, how often, the two values, who asks for ours, and what follows."""
+        text = f"{self.writer} undid our writes {count_text(self.times, 'time')}, the last from {self.ours} to {self.theirs}"
+        if self.asking:
+            rest = f" and {self.more_asking} more" if self.more_asking else ""
+            text += f"; {', '.join(self.asking)}{rest} keep asking for {self.ours}"
+        if self.times >= self.hold_at:
+            return f"{text}; nothing is written until that ends and the group was held and released"
+        return f"{text}; at {self.hold_at} times nothing more is written"
+
+
+class MixedShapes(Because, frozen=True, kw_only=True):
+    """The nodes of the group differ in size, and nothing else says what a new one offers: the least of each is counted on."""
+
+    code = "MixedShapes"
+    shapes: int
+    differs: str
+
+    template = "its nodes have {shapes} sizes ({differs}): a new one is taken to offer the least of each"
 
 
 class Adoption(Because, frozen=True, kw_only=True):
@@ -214,14 +293,20 @@ class RolloutInProgress(Because, frozen=True, kw_only=True):
 
 
 class UpcomingNodes(Because, frozen=True, kw_only=True):
-    """Nodes already asked for that have not joined."""
+    """Nodes already asked for that no pod can use yet: `starting` of them have joined, and wait for what `waits_for` names."""
 
     code = "UpcomingNodes"
     count: int
+    starting: int = 0
+    waits_for: tuple[str, ...] = ()
 
     def sentence(self) -> str:
-        """How many."""
-        return f"{count_text(self.count, 'node')} asked for and not registered yet"
+        """How many, and what those that have joined wait for."""
+        parts = [f"{count_text(self.count - self.starting, 'node')} asked for and not registered yet"]
+        if self.starting:
+            named = f" ({', '.join(self.waits_for)})" if self.waits_for else ""
+            parts.append(f"{count_text(self.starting, 'node')} joined and not started yet{named}")
+        return ", ".join(parts[self.count == self.starting :])
 
 
 class MachinesFailed(Because, frozen=True, kw_only=True):
@@ -236,6 +321,37 @@ class MachinesFailed(Because, frozen=True, kw_only=True):
         return f"{count_text(self.count, 'machine')} failed or did not register in time; {self.first}"
 
 
+class RequestCancelled(Because, frozen=True, kw_only=True):
+    """Requests for nodes that never came are taken back: exactly these machines go, and the size falls by no more than them."""
+
+    code = "RequestCancelled"
+    machines: tuple[str, ...]
+    without_machine: int
+    nodes: int
+    why: str
+
+    def sentence(self) -> str:
+        """What goes, why, and what stays."""
+        parts = [f"machine {', '.join(self.machines)}"] if self.machines else []
+        if self.without_machine:
+            parts.append(f"{count_text(self.without_machine, 'request')} without a machine")
+        return f"{' and '.join(parts)} never became a node ({self.why}): taken back, all {self.nodes} nodes stay"
+
+
+class AskedAnew(Because, frozen=True, kw_only=True):
+    """Machines that never became nodes are replaced: the group is at its minimum, so that its size stays."""
+
+    code = "AskedAnew"
+    machines: tuple[str, ...]
+    min: int
+    why: str
+
+    def sentence(self) -> str:
+        """What is replaced, why, and why the size stays."""
+        names = ", ".join(self.machines)
+        return f"machine {names} never became a node ({self.why}): asked for anew, since the minimum is {self.min}"
+
+
 class WindowOpen(Because, frozen=True, kw_only=True):
     """A window changes the bounds now."""
 
@@ -244,3 +360,29 @@ class WindowOpen(Because, frozen=True, kw_only=True):
     until: str
 
     template = "window {window} is open until {until}"
+
+
+class CouldBeReplaced(Because, frozen=True, kw_only=True):
+    """One cheaper node could stand in for several."""
+
+    code = "CouldBeReplaced"
+    nodes: tuple[str, ...]
+    by: str
+    saving_per_hour: str
+    saving_percent: int
+    enabled: bool
+
+    def sentence(self) -> str:
+        """Which nodes, by what, what that saves, and what keeps it from happening."""
+        text = f"{', '.join(self.nodes)} could be replaced by one new node of {self.by}: saves {self.saving_per_hour}/h"
+        text += f" ({self.saving_percent}%)"
+        return text if self.enabled else f"{text}; scaleDown.consolidation.mode is Disabled"
+
+
+class ResizeNextTime(Because, frozen=True, kw_only=True):
+    """A change of size waits for the adoption that this plan makes."""
+
+    code = "ResizeNextTime"
+    group: str
+
+    template = "{group} is adopted first; its size changes in the next loop, judged anew on the adopted object"

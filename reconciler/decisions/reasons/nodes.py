@@ -57,3 +57,36 @@ class NodeAboveMax(Because, frozen=True, kw_only=True):
             f"the group has {self.current} replicas, above its maximum {self.max}; "
             f"{count_text(self.pods, 'pod')} of {self.node} fit elsewhere"
         )
+
+
+class NodeReplaced(Because, frozen=True, kw_only=True):
+    """A cheaper node stands in for the node."""
+
+    code = "Consolidated"
+    node: str
+    by: tuple[str, ...]
+    pods: int
+    saving_per_hour: str
+
+    def sentence(self) -> str:
+        """By which node, and what the whole replacement saves."""
+        return (
+            f"{', '.join(self.by)} stands in for {self.node} and takes its {count_text(self.pods, 'pod')}; "
+            f"the replacement saves {self.saving_per_hour}/h"
+        )
+
+
+class NodesReplaced(Because, frozen=True, kw_only=True):
+    """One new node is to stand in for dearer ones."""
+
+    code = "Replacement"
+    nodes: tuple[str, ...]
+    by: str
+    saving_per_hour: str
+    saving_percent: int
+
+    def sentence(self) -> str:
+        """The nodes by name."""
+        names = ", ".join(self.nodes)
+        told = f"one new node of {self.by} takes all pods of {names}, which are drained once it is ready"
+        return f"{told}: saves {self.saving_per_hour}/h ({self.saving_percent}%)"

@@ -43,10 +43,12 @@ class NoGroupFits(Because, frozen=True, kw_only=True):
 
     code = "NoGroupFits"
     groups: int
+    nodes: int = 0
+    rejections: tuple[str, ...] = ()
 
     def sentence(self) -> str:
-        """How many groups were looked at."""
-        return f"no new node of any of {count_text(self.groups, 'group')} could run it"
+        """How many groups were looked at, and what the nodes that are there have against it."""
+        return f"no new node of any of {count_text(self.groups, 'group')} could run it{_on_nodes(self.nodes, self.rejections)}"
 
 
 class GroupsExhausted(Because, frozen=True, kw_only=True):
@@ -54,10 +56,12 @@ class GroupsExhausted(Because, frozen=True, kw_only=True):
 
     code = "GroupsExhausted"
     groups: tuple[str, ...]
+    nodes: int = 0
+    rejections: tuple[str, ...] = ()
 
     def sentence(self) -> str:
-        """Which groups."""
-        return f"{', '.join(self.groups)} could run it, but none may grow now"
+        """Which groups, and what the nodes that are there have against it."""
+        return f"{', '.join(self.groups)} could run it, but none may grow now{_on_nodes(self.nodes, self.rejections)}"
 
 
 class GroupRejects(Because, frozen=True, kw_only=True):
@@ -111,6 +115,19 @@ class NotExamined(Because, frozen=True, kw_only=True):
     template = "the work budget of this plan ran out after {spent} steps, before this pod"
 
 
+class GangIncomplete(Because, frozen=True, kw_only=True):
+    """Some pods of a gang have no place, so that no node is bought for the others."""
+
+    code = "GangIncomplete"
+    gang: str
+    label: str
+    pods: int
+    placed: int
+    first: str
+
+    template = "gang {gang} (label {label}) would get {placed} of {pods} places, all or none: {first} has none"
+
+
 class OtherScheduler(Because, frozen=True, kw_only=True):
     """The pod is not for a scheduler that the policy names."""
 
@@ -118,3 +135,7 @@ class OtherScheduler(Because, frozen=True, kw_only=True):
     scheduler: str
 
     template = "it waits for scheduler {scheduler}, which the policy does not name"
+
+
+def _on_nodes(nodes: int, rejections: tuple[str, ...]) -> str:
+    return f"; {count_text(nodes, 'node')} there: {', '.join(rejections)}" if rejections else ""

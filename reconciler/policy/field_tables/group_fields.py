@@ -1,6 +1,6 @@
 """The fields of a NodeGroup that a tier's or the policy's `defaults` may carry as well."""
 
-from reconciler.policy.documents import Mode, Toggle
+from reconciler.policy.documents import Growth, Mode, Toggle
 from reconciler.policy.field import Equivalents, Field, Kind
 from reconciler.policy.field_tables.bounds import HOLD, WINDOWS, size
 from reconciler.policy.field_tables.template import TEMPLATE
@@ -212,15 +212,52 @@ _SCALE_DOWN = Field(
             capi="scaledownunreadytime",
             asg="scaledownunreadytime",
         ),
+        Field(
+            yaml_key="consolidation",
+            kind=Kind.OBJECT,
+            description="Whether nodes of the group are replaced by one cheaper node that takes all their pods.",
+            attribute="consolidation",
+            children=(
+                Field(
+                    yaml_key="mode",
+                    kind=Kind.ENUM,
+                    description="Enabled replaces; Disabled only shows in the plan what a replacement would save.",
+                    default=Toggle.DISABLED.value,
+                    enum=tuple(Toggle),
+                    examples=("Enabled",),
+                    attribute="mode",
+                ),
+                Field(
+                    yaml_key="minSavingPercent",
+                    kind=Kind.PERCENT,
+                    description="What a replacement must save at least, as a share of the price of the nodes that it replaces.",
+                    unit="percent",
+                    default=15,
+                    examples=(20,),
+                    minimum=1,
+                    maximum=100,
+                    attribute="min_saving_percent",
+                ),
+            ),
+        ),
     ),
 )
 
 _SCALE_UP = Field(
     yaml_key="scaleUp",
     kind=Kind.OBJECT,
-    description="How long new nodes may take, and what follows a failure.",
+    description="In which steps the group grows, how long new nodes may take, and what follows a failure.",
     attribute="scale_up",
     children=(
+        Field(
+            yaml_key="growth",
+            kind=Kind.ENUM,
+            description="ZeroOrMax grows the group at once to its maximum, or not at all where limits or pace forbid that.",
+            default=Growth.AS_NEEDED.value,
+            enum=tuple(Growth),
+            examples=("ZeroOrMax",),
+            attribute="growth",
+        ),
         _time(
             "maxNodeProvisionTime",
             "max_node_provision_time_seconds",

@@ -45,6 +45,15 @@ PODS = Field(
             attribute="scheduler_names",
             item=Field(yaml_key="", kind=Kind.STRING, description="One scheduler.", examples=("default-scheduler",)),
         ),
+        Field(
+            yaml_key="gangLabels",
+            kind=Kind.LIST,
+            description="Pods of one namespace with the same value of such a label are a gang: all get a place in a plan, or none.",
+            examples=(("scheduling.x-k8s.io/pod-group",),),
+            unique=True,
+            attribute="gang_labels",
+            item=Field(yaml_key="", kind=Kind.LABEL_KEY, description="One label.", examples=("scheduling.x-k8s.io/pod-group",)),
+        ),
     ),
 )
 

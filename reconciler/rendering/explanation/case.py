@@ -3,9 +3,14 @@
 import msgspec
 
 from reconciler.cluster.world import World
+from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
 from reconciler.decisions.effective import effective_view
 from reconciler.decisions.group import EffectiveGroup
+from reconciler.decisions.limits import LimitLedger
 from reconciler.decisions.membership import Membership
+from reconciler.decisions.memory import Memory
+from reconciler.decisions.view import View
+from reconciler.decisions.work import Work
 from reconciler.plan.plan import GroupLine, NodeLine, Plan
 from reconciler.policy.documents import PolicySet
 from reconciler.scheduling.state import SchedulingState
@@ -19,12 +24,23 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     plan: Plan
     groups: tuple[EffectiveGroup, ...]
     members: Membership
+    memory: Memory
+    now_seconds: int
 
     @staticmethod
-    def of(world: World, policy: PolicySet, plan: Plan, now_seconds: int) -> "Case":
-        """The case of a plan that was decided for exactly these."""
+    def of(world: World, policy: PolicySet, plan: Plan, now_seconds: int, memory: Memory) -> "Case":
+        """The case of a plan that was decided for exactly these; `memory` is what `decide` returned beside it."""
         groups, members = effective_view(world, policy, now_seconds)
-        return Case(world=world, policy=policy, plan=plan, groups=groups, members=members)
+        return Case(world=world, policy=policy, plan=plan, groups=groups, members=members, memory=memory, now_seconds=now_seconds)
+
+    def group(self, name: str) -> EffectiveGroup:
+        """A group that exists, with its effective values."""
+        return next(group for group in self.groups if group.name == name)
+
+    def limits(self) -> LimitLedger:
+        """What counts against the limits before this plan does anything."""
+        view = View.of(self.world, self.policy, self.memory, self.now_seconds, Work(DEFAULT_WORK_BUDGET))
+        return view.draft().limits
 
     def group_line(self, name: str) -> GroupLine:
         """The line of a group that exists."""

@@ -2,11 +2,14 @@
 
 from reconciler.cluster.node import NodeShape
 from reconciler.decisions.group import EffectiveGroup
+from reconciler.decisions.limits import NODES
 from reconciler.decisions.reasons.amounts import amount_text
 from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import NodeState
-from reconciler.rendering.alike import alike_nodes
+from reconciler.rendering.alike import alike_nodes, owner_label
 from reconciler.rendering.explanation.case import Case
+from reconciler.rendering.explanation.document import GroupExplanation
+from reconciler.rendering.explanation.group_findings import group_findings
 from reconciler.rendering.plain import listed
 from reconciler.rendering.text.paragraph import paragraph
 from reconciler.rendering.wording import action_words, blockers_words, count, owner_words, state_words, utilization_words
@@ -18,7 +21,7 @@ _NAMES_SHOWN = 3
 def explain_group(case: Case, name: str, width: int) -> list[str]:
     """Lines about one group."""
     line = case.group_line(name)
-    group = next(group for group in case.groups if group.name == name)
+    group, found = case.group(name), group_findings(case, name)
     settled = "" if line.settled is None else f", settled {line.settled}"
     lines = paragraph(f"group {name}: {line.target}, tier {line.tier or 'none'}, mode {group.mode}", width, 0)
     lines += paragraph(f"size: now {line.current}, desired {line.desired}{settled}, range {line.min}..{line.max}", width, 0)
@@ -26,14 +29,20 @@ def explain_group(case: Case, name: str, width: int) -> list[str]:
     for sentence in line.owner.evidence:
         lines += paragraph(sentence, width, 2, "- ")
     lines += _hold(group, width)
+    if found.backoff is not None:
+        times = count(found.backoff.failures, "failure")
+        lines += paragraph(f"backed off until {found.backoff.until} after {times}: {found.backoff.reason}", width, 0)
     if line.held and line.wanted is not None:
         lines += paragraph(f"held; it would go {line.current} -> {line.wanted}", width, 0)
-    for action in case.plan.actions:
-        if action.group == name:
-            lines += paragraph(f"this plan: {action_words(action)}: {action.reason.message}", width, 0)
+    for action in found.actions:
+        lines += paragraph(f"this plan: {action_words(action)}: {action.reason.message} [{action.reason.code}]", width, 0)
+    told = [action.reason for action in found.actions]
     for reason in line.reasons:
+        if reason in told:
+            continue
         lines += paragraph(f"{reason.message} [{reason.code}]", width, 2, "- ")
-    return [*lines, *_template(group, width), *_values(group, width), *_nodes(case, name, width)]
+    lines += [*_template(group, width), *_limits(found, width), *_rejected(found, width), *_values(found, width)]
+    return [*lines, *_nodes(case, name, width)]
 
 
 def _hold(group: EffectiveGroup, width: int) -> list[str]:
@@ -59,12 +68,36 @@ def _allocatable(shape: NodeShape) -> str:
     return ", ".join(f"{amount_text(name, amount)} {name}" for name, amount in shape.allocatable.items())
 
 
-def _values(group: EffectiveGroup, width: int) -> list[str]:
+def _limits(found: GroupExplanation, width: int) -> list[str]:
+    lines = ["", "Limits that count its nodes:"] if found.limits else []
+    for line in found.limits:
+        used, most, one = (_amount(line.resource, amount) for amount in (line.used, line.max, line.one_more))
+        lines += paragraph(
+            f"{line.limit}: {used} of {most} {line.resource} there or asked for; one more node takes {one}", width, 2
+        )
+    return lines
+
+
+def _amount(resource: str, amount: int) -> str:
+    return str(amount) if resource == NODES else amount_text(resource, amount)
+
+
+def _rejected(found: GroupExplanation, width: int) -> list[str]:
+    lines = ["", "No option for pods that wait:"] if found.rejected else []
+    for entry in found.rejected:
+        pods = listed(tuple(dict.fromkeys(owner_label(pod) for pod in entry.pods)), _NAMES_SHOWN)
+        lines += paragraph(f"{pods} ({count(len(entry.pods), 'pod')}): {entry.message} [{entry.code}]", width, 2, "- ")
+    return lines
+
+
+def _values(found: GroupExplanation, width: int) -> list[str]:
     lines = ["", "Effective values, and where they come from:"]
-    for path, chain in sorted(group.chains.items()):
-        if chain:
-            told = f"{path}: {chain[0].value}" if path != "template.capacity" else path
-            lines += paragraph(f"{told} ({chain[0].source})", width, 2)
+    for entry in found.values:
+        first, *others = entry.chain
+        capacity = entry.path == "template.capacity"
+        told = f"{entry.path} ({first.source})" if capacity else f"{entry.path}: {entry.value} ({first.source})"
+        over = [other.source if capacity else f"{other.value} ({other.source})" for other in others]
+        lines += paragraph(told + (f", over {', '.join(over)}" if over else ""), width, 2)
     return lines
 
 

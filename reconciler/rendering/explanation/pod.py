@@ -10,6 +10,7 @@ from reconciler.decisions.group import EffectiveGroup
 from reconciler.decisions.reasons.amounts import amount_text
 from reconciler.plan.plan import PodLine
 from reconciler.rendering.explanation.case import Case
+from reconciler.rendering.explanation.pod_findings import new_node_verdict
 from reconciler.rendering.plain import listed
 from reconciler.rendering.text.paragraph import paragraph
 from reconciler.rendering.wording import count, outcome_words
@@ -96,12 +97,7 @@ def _placing(case: Case, shape: int, width: int) -> list[str]:
 def _on_new_node(case: Case, state: SchedulingState, group: EffectiveGroup, shape: int) -> str:
     if group.template is None:
         return f"unknown: {group.template_problem}"
-    mark = state.mark()
-    node = state.add_node(f"{group.name}-new", group.template)
-    for daemon in case.world.daemon_pods:
-        state.place(daemon.shape, 1, [node])
-    verdict = state.verdict(shape, node)
-    state.undo(mark)
+    verdict = new_node_verdict(case, state, group, shape)
     return _said(verdict) if verdict else "would run it"
 
 

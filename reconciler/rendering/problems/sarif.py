@@ -11,17 +11,19 @@ from urllib.parse import quote
 import msgspec
 
 from reconciler import __version__
+from reconciler.policy.manifests import MANIFEST_CODES
 from reconciler.policy.place import Place
 from reconciler.policy.problem import Problem
 from reconciler.policy.problem_codes import PROBLEM_CODES
 
+_RULES = {**PROBLEM_CODES, **MANIFEST_CODES}
 SCHEMA_URI = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
 
 def render_sarif(problems: tuple[Problem, ...]) -> str:
     """A SARIF log with one run."""
     codes = sorted({problem.code for problem in problems})
-    rules = [{"id": code, "name": code, "shortDescription": {"text": PROBLEM_CODES[code]}} for code in codes]
+    rules = [{"id": code, "name": code, "shortDescription": {"text": _RULES[code]}} for code in codes]
     log = {
         "$schema": SCHEMA_URI,
         "version": "2.1.0",

@@ -7,7 +7,15 @@ import yaml
 
 from reconciler.policy.fields import document_kinds
 from reconciler.rendering.schemas.crd import crd_name, custom_resource_definition
-from reconciler.rendering.schemas.output_schema import fit_schema, plan_schema, preview_schema, validate_schema
+from reconciler.rendering.schemas.output_schema import (
+    apply_schema,
+    explain_schema,
+    fit_schema,
+    plan_schema,
+    preview_schema,
+    simulate_schema,
+    validate_schema,
+)
 from reconciler.rendering.schemas.policy_schema import policy_schema
 from reconciler.rendering.schemas.reference import reference_text
 
@@ -31,6 +39,9 @@ def generated_files() -> dict[str, str]:
         "policy": policy_schema(),
         "plan": plan_schema(),
         "preview": preview_schema(),
+        "apply": apply_schema(),
+        "explain": explain_schema(),
+        "simulate": simulate_schema(),
         "fit": fit_schema(),
         "validate": validate_schema(),
     }

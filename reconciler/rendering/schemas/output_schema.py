@@ -7,12 +7,18 @@ import msgspec
 
 from reconciler.plan.plan import FORMAT_VERSION, Plan
 from reconciler.policy.problem import Severity
+from reconciler.rendering.apply import FORMAT_VERSION as APPLY_VERSION
+from reconciler.rendering.apply import ApplyDocument
+from reconciler.rendering.explanation.document import FORMAT_VERSION as EXPLANATION_VERSION
+from reconciler.rendering.explanation.document import ExplanationDocument
 from reconciler.rendering.fit import FORMAT_VERSION as FIT_VERSION
 from reconciler.rendering.preview_json import FORMAT_VERSION as PREVIEW_VERSION
 from reconciler.rendering.preview_json import PreviewDocument
 from reconciler.rendering.problems.json_report import FORMAT_VERSION as PROBLEMS_VERSION
 from reconciler.rendering.problems.json_report import ProblemReport
 from reconciler.rendering.schemas.identity import DIALECT, schema_id
+from reconciler.rendering.simulation import FORMAT_VERSION as SIMULATION_VERSION
+from reconciler.rendering.simulation import SimulationDocument
 
 _SPACES = re.compile(r"\s+")
 
@@ -35,6 +41,37 @@ def preview_schema() -> dict[str, Any]:
     properties["formatVersion"] |= format_version(PREVIEW_VERSION)
     properties["digest"] |= {"pattern": "^(sha256:[0-9a-f]{64})?$"}
     properties["now"] |= {"format": "date-time"}
+    return schema
+
+
+def apply_schema() -> dict[str, Any]:
+    """The schema of `apply -o json`."""
+    schema = struct_schema(ApplyDocument, "apply", "What became of a saved plan")
+    properties = schema["$defs"]["ApplyDocument"]["properties"]
+    properties["formatVersion"] |= format_version(APPLY_VERSION)
+    properties["now"] |= {"format": "date-time"}
+    schema["$defs"]["AppliedAction"]["properties"]["state"] |= {"enum": ["Done", "Skipped", "Refused", "Failed"]}
+    return schema
+
+
+def explain_schema() -> dict[str, Any]:
+    """The schema of `explain -o json`."""
+    schema = struct_schema(ExplanationDocument, "explain", "Everything that led to one outcome")
+    properties = schema["$defs"]["ExplanationDocument"]["properties"]
+    properties["formatVersion"] |= format_version(EXPLANATION_VERSION)
+    properties["what"] |= {"enum": ["pod", "node", "group", "value"]}
+    properties["now"] |= {"format": "date-time"}
+    return schema
+
+
+def simulate_schema() -> dict[str, Any]:
+    """The schema of `simulate -o json`."""
+    schema = struct_schema(SimulationDocument, "simulate", "Demand over time under one policy or two")
+    properties = schema["$defs"]["SimulationDocument"]["properties"]
+    properties["formatVersion"] |= format_version(SIMULATION_VERSION)
+    properties["sides"] |= {"minItems": 1, "maxItems": 2}
+    for key in ("start", "end"):
+        properties[key] |= {"format": "date-time"}
     return schema
 
 

@@ -1,0 +1,151 @@
+"""`reconciler apply`: exactly a saved plan, as far as it still holds."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reconciler.cli.plan_options import input_options
+
+if TYPE_CHECKING:
+    from reconciler.control.apply import RemovalTerms
+    from reconciler.plan.plan import Plan
+    from reconciler.rendering.apply import ApplyDocument
+
+
+@click.command("apply")
+@click.argument("plan_path", metavar="PLANFILE", type=click.Path(path_type=Path))
+@input_options
+@click.option("--simulate", is_flag=True, help="Do it on the embedded cluster, which starts from --cluster.")
+@click.option(
+    "--require-plan",
+    "limit",
+    metavar="N",
+    type=click.IntRange(min=0),
+    help="Remove more than N nodes only with an approval of the policy.",
+)
+@click.option("--approved-by", "approved_by", metavar="REF", help="Commit whose trailers approve.")
+@click.option(
+    "--repo", metavar="DIR", type=click.Path(path_type=Path), default=Path(), help="Its repository [default: this directory]."
+)
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Format.")
+def command(
+    plan_path: Path,
+    policy_path: Path | None,
+    name: str | None,
+    cluster_path: Path | None,
+    now: str | None,
+    work_budget: int | None,
+    limit: int | None,
+    approved_by: str | None,
+    repo: Path,
+    output: str,
+    *,
+    simulate: bool,
+) -> int:
+    """Carry out what `reconciler plan --out PLANFILE` saved. It decides again, and does what both plans do.
+
+    An action is refused, and the refusal says what has moved: the policy, the owner of the replicas, the bounds of the group,
+    the replicas. A scale-up is done by the smaller of both counts. Exit code 0: all of it was done; 1: something was not.
+
+    An approval is a trailer of a commit message (the digest of the policy is in the plan, under actions[].bound):
+
+    \b
+      Reconciler-Approve: sha256:… nodes<=5 evictions<=20
+
+    \b
+    Examples:
+      reconciler plan --cluster snapshot/ --out plan.json
+      reconciler apply plan.json --cluster snapshot/ --simulate
+      reconciler apply plan.json --cluster snapshot/ --simulate --require-plan 3 --approved-by HEAD
+      reconciler apply plan.json --cluster snapshot/ --simulate -o json | jq '.actions[] | select(.state != "Done")'
+    """
+    from reconciler.cli.failure import EXIT_ERROR, EXIT_OK, InputError
+    from reconciler.cli.plan_inputs import read_inputs
+    from reconciler.cli.terminal import progress
+    from reconciler.control.apply_document import apply_document
+    from reconciler.control.simulated_apply import SimulatedApply
+    from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
+
+    if approved_by is not None and limit is None:
+        raise click.UsageError("--approved-by goes with --require-plan N")
+    saved = _read(plan_path)
+    if not simulate:
+        raise InputError(
+            "writing to a live cluster by `apply` is not part of this version yet: --cluster SNAPSHOT --simulate does the plan "
+            "on the embedded cluster, `reconciler run` writes what its own plan says"
+        )
+    with progress("reading policy and cluster"):
+        inputs = read_inputs(policy_path, name, cluster_path, now)
+    _same_place(saved, inputs.world.name, inputs.policy.policy.name)
+    terms = _terms(limit, approved_by, repo)
+    budget = DEFAULT_WORK_BUDGET if work_budget is None else work_budget
+    with progress("applying"):
+        applied, happened = SimulatedApply(inputs.world, inputs.policy, inputs.now_seconds, saved, terms, budget).run()
+    document = apply_document(saved, applied, inputs.now_seconds, happened)
+    _write(document, output)
+    return EXIT_OK if document.complete else EXIT_ERROR
+
+
+def _write(document: "ApplyDocument", output: str) -> None:
+    import sys
+
+    from reconciler.cli.terminal import wants_colour
+    from reconciler.rendering.apply import apply_json, apply_text
+
+    text = apply_json(document) if output == "json" else apply_text(document, colour=wants_colour(sys.stdout))
+    click.echo(text.encode("utf-8", "replace"), nl=False)
+
+
+def _read(path: Path) -> "Plan":
+    from reconciler.cli.failure import InputError
+    from reconciler.plan.saved import MOST_BYTES, SavedPlanError, read_saved
+
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}; `reconciler plan --out {path}` writes one") from None
+    try:
+        return read_saved(data)
+    except SavedPlanError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def _same_place(saved: "Plan", cluster: str, policy: str) -> None:
+    """A plan for another cluster or another policy is a mix-up and nothing to judge action by action."""
+    from reconciler.cli.failure import InputError
+    from reconciler.rendering.plain import plain
+
+    for what, planned, found in (("cluster", saved.cluster, cluster), ("policy", saved.policy, policy)):
+        if planned != found:
+            raise InputError(f"the plan is for {what} {plain(planned) or '(unnamed)'}, this is {found or '(unnamed)'}")
+
+
+def _terms(limit: int | None, approved_by: str | None, repo: Path) -> "RemovalTerms | None":
+    from reconciler.control.apply import RemovalTerms
+    from reconciler.plan.approval import read_approvals
+    from reconciler.rendering.plain import plain
+
+    if limit is None:
+        return None
+    if approved_by is None:
+        return RemovalTerms(limit=limit)
+    approvals, problems = read_approvals(_message(repo, approved_by))
+    for problem in problems:
+        click.echo(f"warning: {plain(problem)}", err=True)
+    return RemovalTerms(limit=limit, approvals=approvals)
+
+
+def _message(repo: Path, name: str) -> str:
+    from reconciler.cli.failure import InputError
+
+    try:
+        from reconciler.gitops.repository import GitError, Repository, RepositoryError
+    except ImportError:
+        raise InputError("there is no git on the PATH, and the commit of --approved-by is read with it") from None
+    try:
+        repository = Repository.at(repo)
+        return repository.message(repository.commit(name))
+    except (RepositoryError, GitError) as error:
+        raise InputError(str(error)) from None

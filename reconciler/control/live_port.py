@@ -1,0 +1,242 @@
+"""The live cluster behind the port of the loop: a view, a clock, the providers of its targets, and the drain of its nodes."""
+
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+import msgspec
+
+from reconciler.cluster.target import TargetFacts, TargetKind, TargetRef
+from reconciler.cluster.world import World
+from reconciler.decisions.effective import effective_groups
+from reconciler.decisions.group import EffectiveGroup
+from reconciler.kube.api import ApiError, UnreachableError
+from reconciler.kube.live_world import IncompleteViewError
+from reconciler.plan.plan import Bound
+from reconciler.policy.documents import Mode, PolicySet
+from reconciler.providers.answer import failed
+from reconciler.providers.clusterapi_reading import machine_of
+from reconciler.providers.contract import (
+    RemovalProgress,
+    RemovalState,
+    TargetProvider,
+    ViewUnavailableError,
+    WriteCode,
+    WriteResult,
+)
+
+DELETING_TAINT = "reconciler.dev/deleting"
+_NOTHING_MAY_GO = 1 << 31
+
+
+class LiveView(Protocol):
+    """Where the view comes from."""
+
+    def observe(self) -> World:
+        """A complete view. Raises `IncompleteViewError` when there is none to trust."""
+
+
+class DrainStep(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a drain is: pods that have not left, the last refusal, and why it must be given up (empty: it need not)."""
+
+    remaining: int
+    message: str = ""
+    given_up: str = ""
+
+
+class NodeDrain(Protocol):
+    """Emptying nodes. Our taint on the node is its only state. All methods raise `ApiError` and `UnreachableError`."""
+
+    def begin(self, node: str) -> None:
+        """Mark the node with our taint; again changes nothing."""
+
+    def step(self, node: str) -> DrainStep:
+        """Evict what may be evicted now."""
+
+    def undo(self, node: str) -> None:
+        """Take our taint off; marks of others stay."""
+
+
+class CurrentPolicy(Protocol):
+    """The policy in force."""
+
+    def current(self) -> PolicySet:
+        """The policy to write by."""
+
+
+class LivePort:
+    """A `ClusterPort` over real servers. `owner` (the policy's name) stands in our taints: those of others are left alone.
+
+    `providers` by kind of target. `annotations`, given a target, says what explains a write on it (revision, reason).
+    """
+
+    def __init__(
+        self,
+        view: LiveView,
+        clock: Callable[[], int],
+        policies: CurrentPolicy,
+        providers: Mapping[TargetKind, TargetProvider],
+        drain: NodeDrain,
+        owner: str,
+        annotations: Callable[[TargetRef], Mapping[str, str]] = lambda _: {},
+    ) -> None:
+        self._view = view
+        self._clock = clock
+        self._policies = policies
+        self._providers = providers
+        self._drain = drain
+        self._owner = owner
+        self._annotations = annotations
+        self._world: World | None = None
+        self._floors: dict[TargetRef, int] = {}
+        self._told: set[tuple[str, str]] = set()
+        """Removals told as finished: node and taint."""
+
+    def observe(self) -> World:
+        """The view now. Raises `ViewUnavailableError`."""
+        try:
+            self._world = self._view.observe()
+        except IncompleteViewError as error:
+            self._world = None
+            raise ViewUnavailableError(str(error)) from error
+        return self._world
+
+    def now_seconds(self) -> int:
+        """Unix time."""
+        return self._clock()
+
+    def resize(self, target: TargetRef, replicas: int, bound: Bound) -> WriteResult:
+        """Judged again by the provider, and never forced."""
+        return self._with_provider(target, lambda provider: provider.resize(target, replicas, bound, self._annotations(target)))
+
+    def adopt(self, target: TargetRef, replicas: int, bound: Bound) -> WriteResult:
+        """An act of its own; the value stays."""
+        return self._with_provider(target, lambda provider: provider.adopt(target, replicas, bound))
+
+    def release(self, target: TargetRef, bound: Bound) -> WriteResult:
+        """Our marks go."""
+        return self._with_provider(target, lambda provider: provider.release(target, bound))
+
+    def cancel(self, target: TargetRef, machines: tuple[str, ...], replicas: int, bound: Bound) -> WriteResult:
+        """Requests for nodes that never came are taken back."""
+        return self._with_provider(target, lambda provider: provider.cancel(target, machines, replicas, bound))
+
+    def remove_node(self, target: TargetRef, node: str, replicas: int, bound: Bound) -> WriteResult:
+        """The drain begins when the provider sees nothing against the removal."""
+        world = self._world or self.observe()
+        found = next((item for item in world.nodes if item.name == node), None)
+        facts = _facts(world, target)
+        if found is None or facts is None:
+            return WriteResult(done=False, code=WriteCode.NOT_FOUND, message=f"{target} has no node {node}")
+        machine = machine_of(world.machines, target, node)
+        if not machine and facts.selectable:
+            message = f"{target} has no Machine that is node {node}"
+            return WriteResult(done=False, code=WriteCode.NOT_FOUND, message=message)
+
+        def begin(provider: TargetProvider) -> WriteResult:
+            allowed = provider.may_begin(target, machine if facts.selectable else "", node, bound)
+            if not allowed.done:
+                return allowed
+            try:
+                self._drain.begin(node)
+            except (ApiError, UnreachableError) as error:
+                return failed(error, f"Node {node}")
+            # Several removals of one target may end in any order: the last one of the plan names the lowest value.
+            self._floors[target] = min(replicas, self._floors.get(target, replicas))
+            return allowed
+
+        return self._with_provider(target, begin)
+
+    def continue_removals(self) -> tuple[RemovalProgress, ...]:
+        """One step of everything that carries our taint, whichever process began it; then marks without a taint."""
+        world = self._world or self.observe()
+        leaving = _leaving(world, self._owner)
+        self._told = {told for told in self._told if leaving.get(told[0]) == told[1]}
+        begun = {machine.target for machine in world.machines if machine.node in leaving}
+        self._floors = {target: floor for target, floor in self._floors.items() if target in begun}
+        groups = effective_groups(world, self._policies.current(), self._clock()) if leaving else ()
+        by_target = {group.target: group for group in groups}
+        found = [self._continued(world, by_target, name, taint) for name, taint in sorted(leaving.items())]
+        for machine in world.machines:
+            if machine.delete_marked and not machine.deleting and machine.target is not None and machine.node not in leaving:
+                provider = self._providers.get(machine.target.kind)
+                if provider is not None:
+                    provider.abandon(machine.target, machine.name)
+        return tuple(progress for progress in found if progress is not None)
+
+    def _continued(
+        self, world: World, groups: Mapping[TargetRef, EffectiveGroup], node: str, taint: str
+    ) -> RemovalProgress | None:
+        machine = next((machine for machine in world.machines if machine.node == node), None)
+        if machine is None or machine.target is None:
+            return None
+        target = machine.target
+        provider, facts = self._providers.get(target.kind), _facts(world, target)
+        if provider is None or facts is None:
+            return None
+        group = groups.get(target)
+        stopped = _stopped(group)
+        floor = max(group.min_size, self._floors.get(target, 0)) if group is not None and not stopped else _NOTHING_MAY_GO
+        try:
+            # A machine that is going or marked has been empty; its node may have pods again that nobody must evict.
+            if not machine.deleting and not machine.delete_marked and not stopped:
+                drained = self._drain.step(node)
+                if drained.given_up:
+                    self._drain.undo(node)
+                    return _gave_up(target, node, "DrainTimeout", drained.given_up)
+                if drained.remaining:
+                    return _draining(target, node, drained.remaining, drained.message)
+            step = provider.step(target, machine.name if facts.selectable else "", node, floor)
+            if step.state is RemovalState.FAILED and step.reopen:
+                self._drain.undo(node)
+        except (ApiError, UnreachableError) as error:
+            return _draining(target, node, 0, str(error))
+        if step.state is RemovalState.DRAINING:
+            return _draining(target, node, 0, step.message)
+        if (node, taint) in self._told:
+            return None
+        self._told.add((node, taint))
+        if step.state is RemovalState.FAILED:
+            return _gave_up(target, node, "Held" if stopped else step.code, stopped or step.message)
+        return RemovalProgress(target=target, node=node, state=step.state, replicas=step.replicas, generation=step.generation)
+
+    def _with_provider(self, target: TargetRef, write: Callable[[TargetProvider], WriteResult]) -> WriteResult:
+        provider = self._providers.get(target.kind)
+        if provider is None:
+            message = f"{target}: no provider is configured for {target.kind.value}"
+            return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+        return write(provider)
+
+
+def _leaving(world: World, owner: str) -> dict[str, str]:
+    """Node name -> the value of our taint."""
+    shapes = [
+        next((taint.value for taint in shape.taints if taint.key == DELETING_TAINT and _ours(taint.value, owner)), None)
+        for shape in world.node_shapes
+    ]
+    return {node.name: value for node in world.nodes if (value := shapes[node.shape]) is not None}
+
+
+def _ours(value: str, owner: str) -> bool:
+    name, dot, seconds = value.rpartition(".")
+    return bool(dot) and name == owner and seconds.isascii() and seconds.isdigit()
+
+
+def _stopped(group: EffectiveGroup | None) -> str:
+    """Why removals that began must not go on; empty when they may."""
+    if group is None:
+        return "no group of the policy has this target any more"
+    if group.hold:
+        return f"{group.name} is held: {group.hold}"
+    return f"{group.name} is in mode Observe" if group.mode is Mode.OBSERVE else ""
+
+
+def _facts(world: World, target: TargetRef) -> TargetFacts | None:
+    return next((facts for facts in world.targets if facts.ref == target), None)
+
+
+def _draining(target: TargetRef, node: str, remaining: int, message: str) -> RemovalProgress:
+    return RemovalProgress(target=target, node=node, state=RemovalState.DRAINING, remaining=remaining, message=message)
+
+
+def _gave_up(target: TargetRef, node: str, code: str, why: str) -> RemovalProgress:
+    return RemovalProgress(target=target, node=node, state=RemovalState.FAILED, code=code, message=why)

@@ -1,0 +1,80 @@
+"""A saved plan carried out on the embedded cluster, and what follows until nothing is under way."""
+
+from reconciler.cluster.world import World
+from reconciler.control.apply import Applied, PlanApplication, RemovalTerms
+from reconciler.control.memory_store import InMemoryStore
+from reconciler.plan.plan import Plan
+from reconciler.policy.documents import PolicySet
+from reconciler.policy.duration import format_duration
+from reconciler.providers.simulated import SimulatedPort
+from reconciler.simulation.cluster import SimulatedCluster
+from reconciler.simulation.journal import Event, Happened
+
+LONGEST_SECONDS = 3600
+"""Virtual time to wait for machines and drains."""
+_NAMES_SHOWN = 3
+
+
+class SimulatedApply:
+    """One application; `cluster` is how it stands afterwards."""
+
+    def __init__(
+        self, world: World, policy: PolicySet, now_seconds: int, saved: Plan, terms: RemovalTerms | None, work_budget: int
+    ) -> None:
+        self._policy = policy
+        self._start_seconds = now_seconds
+        self.cluster = SimulatedCluster(world, policy, now_seconds)
+        self._waiting = sum(1 for _ in self.cluster.objects.pending())
+        self._port = SimulatedPort(self.cluster)
+        self._application = PlanApplication(self._port, self, InMemoryStore(), saved, terms=terms, work_budget=work_budget)
+
+    def current(self) -> PolicySet:
+        """The policy in force."""
+        return self._policy
+
+    def run(self) -> tuple[Applied, tuple[str, ...]]:
+        """Carry the plan out and let time pass until no machine and no drain is under way; what happened, as sentences."""
+        applied = self._application.run()
+        cluster = self.cluster
+        end = self._start_seconds + LONGEST_SECONDS
+        cluster.advance_to(cluster.now_seconds)
+        while (due := cluster.agenda.next_seconds) is not None and due <= end:
+            cluster.advance_to(due)
+            self._port.continue_removals()
+        return applied, self._happened()
+
+    def _happened(self) -> tuple[str, ...]:
+        events = self.cluster.journal.events
+        found = [
+            f"{event.object}: replicas {event.before} -> {event.after}, written by {event.by}"
+            for event in events
+            if event.kind is Happened.REPLICAS_WRITTEN
+        ]
+        for kind, words in (
+            (Happened.NODE_JOINED, "joined"),
+            (Happened.REMOVAL_BEGAN, "began to drain"),
+            (Happened.POD_EVICTED, "evicted"),
+            (Happened.NODE_GONE, "gone"),
+        ):
+            of_kind = [event for event in events if event.kind is kind]
+            noun = "pod" if kind is Happened.POD_EVICTED else "node"
+            if of_kind:
+                found.append(f"{_names(of_kind, noun)} {words}{self._after(of_kind)}")
+        found += [
+            f"{event.object}: {event.detail}"
+            for event in events
+            if event.kind in (Happened.MACHINE_FAILED, Happened.REMOVAL_FAILED, Happened.WRITE_REFUSED)
+        ]
+        left = sum(1 for _ in self.cluster.objects.pending())
+        found.append(f"pods without a node: {self._waiting} before, {left} after")
+        return tuple(found)
+
+    def _after(self, events: list[Event]) -> str:
+        seconds = events[-1].at_seconds - self._start_seconds
+        return f", the last after {format_duration(seconds)}" if seconds else ""
+
+
+def _names(events: list[Event], noun: str) -> str:
+    names = [event.object for event in events]
+    shown = ", ".join(names[:_NAMES_SHOWN]) + (f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else "")
+    return f"{len(names)} {noun}{'' if len(names) == 1 else 's'} ({shown})"

@@ -1,0 +1,108 @@
+"""The last good revision with the bytes of its policy files: what a restart begins with, whatever the source says then."""
+
+import base64
+import os
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+_MOST_BYTES = 128 << 20
+_PREFIX = b"reconciler-last-good/1\n"
+
+
+class LastGoodError(Exception):
+    """What was stored cannot be read or written; the sentence says why. `damaged`: it was read, and is of no use."""
+
+    def __init__(self, message: str, *, damaged: bool = False) -> None:
+        super().__init__(message)
+        self.damaged = damaged
+
+
+class LastGood(msgspec.Struct, frozen=True, kw_only=True):
+    """`files` are the policy files by path relative to `root`, as they were read at `read_seconds` (Unix time, which holds
+    and windows were checked against). `source` is the name of where it came from, `signer` who had signed it."""
+
+    source: str
+    revision: str
+    root: str
+    files: Mapping[str, bytes]
+    read_seconds: int
+    signer: str = ""
+
+
+class LastGoodStore(Protocol):
+    """Keeps one LastGood beside the memory of the loop. A write is complete when `save` returns."""
+
+    def load(self) -> LastGood | None:
+        """What was last saved; None at the first start. Raises `LastGoodError`."""
+
+    def save(self, last_good: LastGood) -> None:
+        """Replace it. Raises `LastGoodError`."""
+
+
+def encode_last_good(last_good: LastGood) -> bytes:
+    """Compact ASCII (base64 of deflated JSON), fit for a ConfigMap's `data`. Equal values give equal bytes."""
+    packed = zlib.compress(msgspec.json.encode(last_good, order="deterministic"), level=9)
+    return _PREFIX + base64.b64encode(packed) + b"\n"
+
+
+def decode_last_good(data: bytes) -> LastGood:
+    """The value of `encode_last_good`. Raises `LastGoodError`."""
+    if not data.startswith(_PREFIX):
+        raise LastGoodError("the stored policy has a form that this version does not know", damaged=True)
+    try:
+        stream = zlib.decompressobj()
+        text = stream.decompress(base64.b64decode(data.removeprefix(_PREFIX).strip(), validate=True), _MOST_BYTES)
+        if not stream.eof:
+            raise LastGoodError("the stored policy is cut off, or too large", damaged=True)
+        return msgspec.json.decode(text, type=LastGood)
+    except (ValueError, zlib.error, msgspec.MsgspecError) as error:
+        raise LastGoodError(f"the stored policy is damaged: {error}", damaged=True) from None
+
+
+class FileLastGoodStore:
+    """One file, replaced as a whole. For a reconciler that has a disk of its own, and for tests."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def load(self) -> LastGood | None:
+        """Read the file, when it is there."""
+        try:
+            data = self._path.read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise LastGoodError(f"{self._path}: {error.strerror or error}") from None
+        return decode_last_good(data)
+
+    def save(self, last_good: LastGood) -> None:
+        """Write beside it, then rename, so that a reader and a crash see the old or the new one."""
+        whole = self._path.with_name(f".{self._path.name}.part")
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with whole.open("wb") as stream:
+                stream.write(encode_last_good(last_good))
+                stream.flush()
+                os.fsync(stream.fileno())
+            whole.replace(self._path)
+        except OSError as error:
+            raise LastGoodError(f"{self._path}: {error.strerror or error}") from None
+
+
+class MemoryLastGoodStore:
+    """Keeps it as long as the process lives: for commands that read once."""
+
+    def __init__(self) -> None:
+        self._bytes = b""
+
+    def load(self) -> LastGood | None:
+        """Decode what was saved."""
+        return decode_last_good(self._bytes) if self._bytes else None
+
+    def save(self, last_good: LastGood) -> None:
+        """Encode it."""
+        self._bytes = encode_last_good(last_good)

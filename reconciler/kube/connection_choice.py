@@ -1,0 +1,97 @@
+"""Which cluster is meant, and as whom: kubeconfig files, their contexts, or the service account of the pod that we are."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import yaml
+
+_DEFAULT_FILE = "~/.kube/config"
+_IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
+
+
+class ConnectionConfigError(Exception):
+    """No usable configuration; the message says what was looked at and what to do. It never holds a credential."""
+
+
+class Choice(msgspec.Struct, frozen=True, kw_only=True):
+    """`files` as one path list (empty: the pod's service account) and the context in it; `server` and `user` for messages.
+
+    `runs_program` says that the user's credentials come from a program.
+    """
+
+    files: str = ""
+    context: str = ""
+    server: str = ""
+    user: str = ""
+    runs_program: bool = False
+
+
+def choose(kubeconfig: str | None, context: str | None, environment: Mapping[str, str]) -> Choice:
+    """What `--kubeconfig` and `--context` mean in this environment.
+
+    In this order: the file that is named, the files in KUBECONFIG, `~/.kube/config` if it is there, the pod's service
+    account. Where several files are listed, the first that says a thing wins, as kubectl reads them. Raises
+    `ConnectionConfigError`.
+    """
+    listed = kubeconfig or environment.get("KUBECONFIG") or ""
+    if not listed:
+        default = Path(_DEFAULT_FILE).expanduser()
+        if default.is_file():
+            listed = str(default)
+        elif environment.get(_IN_CLUSTER) and context is None:
+            return Choice(server="in-cluster")
+        else:
+            raise ConnectionConfigError(
+                f"no cluster to talk to: no --kubeconfig, KUBECONFIG is not set, {_DEFAULT_FILE} is not there, "
+                "and this is no pod with a service account"
+            )
+    return _in_files([part for part in listed.split(os.pathsep) if part], context)
+
+
+def _in_files(paths: list[str], context: str | None) -> Choice:
+    found = [path for path in (Path(part).expanduser() for part in paths) if path.is_file()]
+    if not found:
+        raise ConnectionConfigError(f"kubeconfig {', '.join(paths)}: there is no such file")
+    contexts: dict[str, Any] = {}
+    clusters: dict[str, Any] = {}
+    users: dict[str, Any] = {}
+    current = ""
+    for path in found:
+        content = _content(path)
+        current = current or str(content.get("current-context") or "")
+        for kept, key in ((contexts, "contexts"), (clusters, "clusters"), (users, "users")):
+            for entry in content.get(key) or ():
+                if isinstance(entry, dict):
+                    kept.setdefault(str(entry.get("name", "")), entry.get(key[:-1]) or {})
+    files = os.pathsep.join(str(path) for path in found)
+    names = ", ".join(sorted(contexts)) or "none"
+    name = context or current
+    if not name:
+        raise ConnectionConfigError(f"kubeconfig {files}: it has no current-context; name one of: {names}")
+    if name not in contexts:
+        raise ConnectionConfigError(f'kubeconfig {files}: there is no context "{name}"; there are: {names}')
+    cluster, user = str(contexts[name].get("cluster", "")), str(contexts[name].get("user", ""))
+    if not clusters.get(cluster, {}).get("server"):
+        raise ConnectionConfigError(f'kubeconfig {files}: context "{name}" names cluster "{cluster}", which has no server')
+    if user and user not in users:
+        raise ConnectionConfigError(f'kubeconfig {files}: context "{name}" names user "{user}", which is not there')
+    runs = "exec" in users.get(user, {})
+    return Choice(files=files, context=name, server=str(clusters[cluster]["server"]), user=user, runs_program=runs)
+
+
+def _content(path: Path) -> dict[str, Any]:
+    try:
+        content = yaml.safe_load(path.read_bytes())
+    except OSError as error:
+        raise ConnectionConfigError(f"kubeconfig {path}: it cannot be read: {error.strerror}") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
+        # The text of the error quotes the line, and the line may be a token.
+        raise ConnectionConfigError(f"kubeconfig {path}{where}: it is not YAML") from None
+    if not isinstance(content, dict):
+        raise ConnectionConfigError(f"kubeconfig {path}: it is no kubeconfig")
+    return content

@@ -1,0 +1,29 @@
+"""Real time and chance for what follows a cluster; tests hand in their own."""
+
+import random
+import threading
+import time
+
+
+class RealPace:
+    """The machine's clocks. `pause` ends at once, with true, after `stop`."""
+
+    def __init__(self) -> None:
+        self._stopped = threading.Event()
+        self._random = random.Random()  # noqa: S311 - spreads retries, keeps no secret
+
+    def monotonic(self) -> float:
+        """Seconds on a clock that only goes forward."""
+        return time.monotonic()
+
+    def random(self) -> float:
+        """A number in [0, 1)."""
+        return self._random.random()
+
+    def pause(self, seconds: float) -> bool:
+        """Wait; true: stop."""
+        return self._stopped.wait(seconds)
+
+    def stop(self) -> None:
+        """Wake everybody who waits, for good."""
+        self._stopped.set()

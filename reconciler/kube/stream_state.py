@@ -1,0 +1,43 @@
+"""How much a watch can be trusted now."""
+
+from enum import StrEnum
+
+import msgspec
+
+
+class Phase(StrEnum):
+    """Waiting: the first list is not complete. Synced: it is, and changes arrive. Broken: changes do not arrive at present.
+    Absent: the server has no such collection. Stopped: nobody watches."""
+
+    WAITING = "Waiting"
+    SYNCED = "Synced"
+    BROKEN = "Broken"
+    ABSENT = "Absent"
+    STOPPED = "Stopped"
+
+
+class StreamState(msgspec.Struct, frozen=True, kw_only=True):
+    """One watched collection. `heard_seconds` is how long ago the server last said anything on it, bookmarks included
+    (negative: never), `event_seconds` the same for a change. `lists` counts lists and initial states that were read,
+    `message` is the last failure while Waiting, Broken or Absent, or the object that cannot be read."""
+
+    collection: str
+    phase: Phase
+    objects: int
+    heard_seconds: float
+    event_seconds: float
+    lists: int
+    list_calls: int
+    message: str = ""
+
+    def doubt(self, longest_silence_seconds: float) -> str:
+        """Why nothing may be decided on this; empty when it may."""
+        if self.phase is Phase.ABSENT:
+            return ""
+        if self.phase is not Phase.SYNCED:
+            return f"{self.collection}: {self.phase.value.lower()}" + (f" ({self.message})" if self.message else "")
+        if self.message:
+            return f"{self.collection}: {self.message}"
+        if self.heard_seconds > longest_silence_seconds:
+            return f"{self.collection}: the server has been silent for {self.heard_seconds:.0f} s"
+        return ""

@@ -1,0 +1,65 @@
+"""What demand over time came to under one or two policies: how long pods waited, and what the nodes cost."""
+
+import msgspec
+
+
+class GroupFigures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One target of a replay. `cost` None: it has no price."""
+
+    target: str
+    node_seconds: int
+    peak_nodes: int
+    grown_nodes: int
+    removed_nodes: int
+    cost: str | None
+
+
+class ReplayFigures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One policy over the whole trace: availability and cost, both, since the one is bought with the other.
+
+    Waiting times are of pods that got a node, moved ones included, from creation to binding, by nearest rank.
+    `unplaced_pod_seconds` sums over all pods the time without a node, of those that never got one too; `served_ppm` is the share
+    of the time of all pods that had one, in millionths. Nodes count from joining until they are gone. `lost_pod_seconds` is how
+    long evicted and preempted pods had run, work that has to be done again where it is not saved; `lost_cost` is the
+    part of their nodes' prices that they took in that time. `zone_spread_permille`, where pods ask for it: the mean over time
+    of the share of them outside their fullest zone, over the most that is possible. Costs are None when no target has a
+    price.
+    """
+
+    policy: str
+    source: str
+    pods_placed: int
+    wait_p50_seconds: int
+    wait_p95_seconds: int
+    wait_p99_seconds: int
+    wait_max_seconds: int
+    pods_pending: int
+    unplaced_pod_seconds: int
+    served_ppm: int
+    node_seconds: int
+    peak_nodes: int
+    cost: str | None
+    lost_pod_seconds: int
+    lost_cost: str | None
+    grown_nodes: int
+    removed_nodes: int
+    evictions: int
+    machines_failed: int
+    writes_refused: int
+    zone_spread_permille: int | None
+    decisions: int
+    unpriced: tuple[str, ...]
+    targets: tuple[GroupFigures, ...]
+
+
+class Replay(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A trace under one policy, or two on the same cluster. `start` and `end` are the instants of the virtual clock."""
+
+    trace: str
+    cluster: str
+    start: str
+    end: str
+    seconds: int
+    peak_demand_pods: int
+    currency: str
+    sides: tuple[ReplayFigures, ...]

@@ -1,0 +1,59 @@
+"""Cluster API as a platform of targets: MachineDeployments, MachineSets without owner, and MachinePools."""
+
+from collections.abc import Mapping
+
+from reconciler.cluster.target import TargetRef
+from reconciler.kube.api import Api
+from reconciler.plan.plan import Bound
+from reconciler.providers.clusterapi_cancellation import ClusterApiCancellations
+from reconciler.providers.clusterapi_pool import BlindRemovals
+from reconciler.providers.clusterapi_removal import ClusterApiRemovals
+from reconciler.providers.clusterapi_resource import ClusterApiVersion
+from reconciler.providers.clusterapi_targets import ClusterApiTargets
+from reconciler.providers.contract import TargetRemoval, WriteResult
+
+
+class ClusterApiProvider:
+    """A `TargetProvider` over the API server that holds the Cluster API objects.
+
+    `owner` (the policy's name) stands in the marks on Machines, so that two reconcilers leave each other's alone.
+    `blind_removals` allows removals from MachinePools without Machines, where the platform picks the instance that goes.
+    """
+
+    def __init__(self, api: Api, version: ClusterApiVersion, owner: str, *, blind_removals: bool = False) -> None:
+        self._targets = ClusterApiTargets(api, version)
+        self._removals = ClusterApiRemovals(self._targets, owner)
+        self._blind = BlindRemovals(self._targets, allowed=blind_removals)
+        self._cancellations = ClusterApiCancellations(self._targets, self._removals)
+
+    def resize(self, target: TargetRef, replicas: int, bound: Bound, annotations: Mapping[str, str] | None = None) -> WriteResult:
+        """By a server-side apply of replicas alone, never forced."""
+        return self._targets.resize(target, replicas, bound, annotations)
+
+    def adopt(self, target: TargetRef, replicas: int, bound: Bound) -> WriteResult:
+        """Others' claims on the field go, then ours is recorded; the value stays."""
+        return self._targets.adopt(target, replicas, bound)
+
+    def release(self, target: TargetRef, bound: Bound) -> WriteResult:
+        """Our annotations and our claim go; the value stays."""
+        return self._targets.release(target, bound)
+
+    def cancel(self, target: TargetRef, machines: tuple[str, ...], replicas: int, bound: Bound) -> WriteResult:
+        """Exactly the machines that never became nodes go."""
+        return self._cancellations.cancel(target, machines, replicas, bound)
+
+    def may_begin(self, target: TargetRef, machine: str, node: str, bound: Bound) -> WriteResult:
+        """Whether the machine of the node may be removed, as far as can be told before the node is empty."""
+        if not machine:
+            return self._blind.may_begin(target, node, bound)
+        return self._removals.may_begin(target, machine, node, bound)
+
+    def step(self, target: TargetRef, machine: str, node: str, floor: int) -> TargetRemoval:
+        """Mark the machine, lower replicas, or say how far that is."""
+        if not machine:
+            return self._blind.step(target, node, floor)
+        return self._removals.step(target, machine, node, floor)
+
+    def abandon(self, target: TargetRef, machine: str) -> WriteResult:
+        """Our mark goes, unless replicas were lowered for it."""
+        return self._removals.abandon(target, machine) if machine else WriteResult(done=True)

@@ -1,0 +1,100 @@
+"""One target as it is at this moment, read with everything that its ownership is judged by."""
+
+import msgspec
+
+from reconciler.cluster.target import Machine, TargetFacts, TargetKind, TargetRef
+from reconciler.cluster.targets import machinedeployment, machinepool, machineset
+from reconciler.cluster.targets.clusterapi_view import ClusterApiView
+from reconciler.cluster.wire import clusterapi as wire
+from reconciler.kube.api import Api, ApiError
+from reconciler.providers.clusterapi_resource import ClusterApiVersion
+
+_FACTS = {
+    TargetKind.MACHINE_DEPLOYMENT: machinedeployment.facts,
+    TargetKind.MACHINE_SET: machineset.facts,
+    TargetKind.MACHINE_POOL: machinepool.facts,
+}
+
+
+class _Sets(msgspec.Struct):
+    items: list[wire.Scalable]
+
+
+_scalable = msgspec.json.Decoder(wire.Scalable)
+_cluster = msgspec.json.Decoder(wire.Cluster)
+_machine = msgspec.json.Decoder(wire.Machine)
+_sets = msgspec.json.Decoder(_Sets)
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """The facts of a target, and its body as the server gave it."""
+
+    facts: TargetFacts
+    body: bytes
+
+
+class MachineReading(msgspec.Struct, frozen=True, kw_only=True):
+    """One Machine: whether it is going, what its delete mark says (None: it has none), and its node."""
+
+    name: str
+    resource_version: str
+    deleting: bool
+    mark: str | None
+    node: str
+
+
+def read_target(api: Api, version: ClusterApiVersion, ref: TargetRef, *, rollout: bool = False) -> Reading:
+    """The target and its Cluster, by the functions that read a snapshot; with `rollout` the MachineSets of a MachineDeployment
+    too, so that `rolling_out` is known. Raises `ApiError` and `UnreachableError`, also for a Cluster that may not be read; a
+    Cluster that is not there is left to the ownership rules. Raises `msgspec.ValidationError` for a malformed body."""
+    body = api.get(version.path(ref.kind.value, ref.namespace, ref.name))
+    item = _scalable.decode(body)
+    name = item.spec.cluster_name or (item.metadata.labels or {}).get(f"{version.group}/cluster-name", "")
+    view = ClusterApiView(
+        group=version.group,
+        clusters=_clusters(api, version, ref.namespace, name),
+        machine_sets=_sets_of(api, version, ref) if rollout and ref.kind is TargetKind.MACHINE_DEPLOYMENT else {},
+    )
+    return Reading(_FACTS[ref.kind](item, view), body)
+
+
+def _clusters(api: Api, version: ClusterApiVersion, namespace: str, name: str) -> dict[tuple[str, str], wire.Cluster]:
+    if not name:
+        return {}
+    try:
+        return {(namespace, name): _cluster.decode(api.get(version.path("Cluster", namespace, name)))}
+    except ApiError as error:
+        if error.status == 404:
+            return {}
+        raise
+
+
+def _sets_of(api: Api, version: ClusterApiVersion, ref: TargetRef) -> dict[tuple[str, str], wire.Scalable]:
+    query = {"labelSelector": f"{version.group}/deployment-name={ref.name}"}
+    body = api.get(version.path(TargetKind.MACHINE_SET.value, ref.namespace), query)
+    return {(item.metadata.namespace, item.metadata.name): item for item in _sets.decode(body).items}
+
+
+def read_machine(api: Api, version: ClusterApiVersion, namespace: str, name: str) -> MachineReading | None:
+    """The Machine, or None when it is gone. Raises as `read_target` does."""
+    try:
+        body = api.get(version.path("Machine", namespace, name))
+    except ApiError as error:
+        if error.status == 404:
+            return None
+        raise
+    item = _machine.decode(body)
+    reference = item.status.node_ref if item.status else None
+    return MachineReading(
+        name=name,
+        resource_version=item.metadata.resource_version,
+        deleting=item.metadata.deletion_timestamp is not None,
+        mark=(item.metadata.annotations or {}).get(version.delete_machine),
+        node=reference.name if reference else "",
+    )
+
+
+def machine_of(machines: tuple[Machine, ...], target: TargetRef, node: str) -> str:
+    """The name of the Machine of `target` that became `node`; empty when there is none, or more than one."""
+    names = [machine.name for machine in machines if machine.node == node and machine.target == target]
+    return names[0] if len(names) == 1 else ""

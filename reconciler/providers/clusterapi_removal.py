@@ -1,0 +1,190 @@
+"""Deleting exactly one machine of a target: marked first, then replicas lowered by one, each under what was judged.
+
+A removal is found again by what lies on the API objects alone. The Node carries our taint (the drain's), the Machine our
+mark with the target's generation G and replicas R at the time, the target its generation g and replicas r now:
+
+| Machine              | target           | what it means                    | what is done                          |
+|----------------------|------------------|----------------------------------|---------------------------------------|
+| no mark              | ours             | drained, nothing written         | mark                                  |
+| no mark              | not ours, rollout, at its floor | must not be done  | given up, node reopened               |
+| our mark             | g = G, ours      | marked, not lowered              | lower                                 |
+| our mark             | g = G, not ours  | marked, may not be lowered       | unmark, given up, node reopened       |
+| our mark             | g > G, r < R     | lowered; the platform follows    | finished                              |
+| our mark             | g > G, r >= R    | nobody can tell                  | unmark, given up, node reopened       |
+| our mark, deleting   | any              | lowered and going                | finished                              |
+| other mark           | any              | somebody else removes it         | given up, node reopened, mark kept    |
+| deleting, not ours   | any              | somebody else deleted it         | given up, not counted, node left      |
+| gone                 | any              | went without us                  | given up, node left                   |
+
+"Nobody can tell" (replicas fell and rose again, or another part of the spec was written, between our two writes) never
+lowers: a node too many is mended by the next decision, a lost one is not. No taint but our mark on a living machine: the
+drain was undone first, so the mark goes too unless replicas were lowered.
+"""
+
+from reconciler.cluster.target import TargetRef
+from reconciler.decisions.ownership import OUR_MANAGER
+from reconciler.kube.api import ApiError, ContentType, UnreachableError
+from reconciler.plan.plan import Bound
+from reconciler.providers.answer import failed, unread
+from reconciler.providers.clusterapi_reading import MachineReading, Reading, read_machine
+from reconciler.providers.clusterapi_targets import ClusterApiTargets
+from reconciler.providers.contract import RemovalState, TargetRemoval, WriteCode, WriteResult
+from reconciler.providers.delete_mark import DeleteMark
+from reconciler.providers.ownership_guard import not_ours, objection
+
+_TRIES = 3
+_TRANSIENT = (WriteCode.STALE, WriteCode.UNAVAILABLE, WriteCode.UNKNOWN)
+
+
+class ClusterApiRemovals:
+    """Removals of one owner (a policy): marks of others, also of the same program, are never touched."""
+
+    def __init__(self, targets: ClusterApiTargets, owner: str) -> None:
+        self._targets = targets
+        self._owner = owner
+
+    def may_begin(self, target: TargetRef, machine: str, node: str, bound: Bound) -> WriteResult:
+        """Whether the machine may be removed, as far as can be told before its node is empty."""
+        try:
+            reading = self._targets.read(target, rollout=True)
+            found = self.machine(target, machine)
+        except (ApiError, UnreachableError) as error:
+            return unread(error, f"{target}, Machine {machine}")
+        wrong = _unfit(found, machine, node) or self.marked_by_others(found)
+        wrong = wrong or objection(reading.facts, bound) or rolling_out(reading)
+        return wrong or WriteResult(done=True, generation=reading.facts.generation)
+
+    def step(self, target: TargetRef, machine: str, node: str, floor: int) -> TargetRemoval:
+        """Go on with the removal of a node that is empty, by the table above; replicas never go below `floor`."""
+        result = WriteResult(done=False, code=WriteCode.STALE, message="never read the same twice")
+        for _ in range(_TRIES):
+            try:
+                reading = self._targets.read(target, rollout=True)
+                found = self.machine(target, machine)
+            except (ApiError, UnreachableError) as error:
+                return _waiting(unread(error, f"{target}, Machine {machine}"))
+            try:
+                outcome = self._judged(reading, found, machine, node, floor)
+            except (ApiError, UnreachableError) as error:
+                result = failed(error, f"{target}, Machine {machine}")
+                if result.code not in _TRANSIENT:
+                    return self._give_up(target, machine, result)
+                if result.code != WriteCode.STALE:
+                    return _waiting(result)
+                continue
+            return outcome
+        return _waiting(result)
+
+    def abandon(self, target: TargetRef, machine: str) -> WriteResult:
+        """Take our mark off again, unless the machine is going or replicas were lowered for it."""
+        for _ in range(_TRIES):
+            try:
+                found = self.machine(target, machine)
+                if found is None or found.deleting:
+                    return WriteResult(done=True)
+                mark = DeleteMark.read(found.mark, self._owner)
+                facts = self._targets.read(target).facts
+                if mark is None or mark.lowered(facts.generation, facts.replicas or 0):
+                    return WriteResult(done=True)
+                self._write_mark(target, found, None)
+                return WriteResult(done=True)
+            except (ApiError, UnreachableError) as error:
+                result = failed(error, f"Machine {machine}")
+                if result.code != WriteCode.STALE:
+                    return result
+        return result
+
+    def _judged(self, reading: Reading, found: MachineReading | None, machine: str, node: str, floor: int) -> TargetRemoval:
+        facts = reading.facts
+        replicas = facts.replicas or 0
+        mark = DeleteMark.read(found.mark, self._owner) if found is not None else None
+        if found is not None and mark is not None and (found.deleting or mark.lowered(facts.generation, replicas)):
+            return TargetRemoval(state=RemovalState.FINISHED, replicas=replicas, generation=facts.generation)
+        gone = _unfit(found, machine, node)
+        if found is None or gone is not None:
+            leaving = found is None or found.deleting
+            return _failed(gone or WriteResult(done=False), reopen=not leaving)
+        foreign = self.marked_by_others(found)
+        if foreign is not None:
+            return _failed(foreign)
+        wrong = not_ours(facts) or rolling_out(reading) or _below(reading, floor)
+        if mark is not None and not mark.not_lowered(facts.generation):
+            message = f"{facts.ref} was written by somebody else after {machine} was marked: whether it shrank cannot be told"
+            wrong = WriteResult(done=False, code=WriteCode.STALE, message=message)
+        if wrong is not None:
+            return self._give_up(facts.ref, machine, wrong)
+        if mark is None:
+            # Written before the act that it protects: a process that ends here leaves the proof of what it had not done.
+            self.mark(reading, found)
+        applied = self._targets.apply(reading, replicas - 1)
+        return TargetRemoval(state=RemovalState.FINISHED, replicas=replicas - 1, generation=applied.generation)
+
+    def _give_up(self, target: TargetRef, machine: str, why: WriteResult) -> TargetRemoval:
+        unmarked = self.abandon(target, machine)
+        if not unmarked.done:
+            # The mark must go before the taint: without the taint nobody would look for it in this process.
+            return _waiting(unmarked)
+        return _failed(why)
+
+    def machine(self, target: TargetRef, machine: str) -> MachineReading | None:
+        """The Machine now, or None when it is gone."""
+        return read_machine(self._targets.api, self._targets.version, target.namespace, machine)
+
+    def marked_by_others(self, found: MachineReading | None) -> WriteResult | None:
+        """Why a Machine with somebody else's mark is left alone."""
+        if found is None or found.mark is None or DeleteMark.read(found.mark, self._owner) is not None:
+            return None
+        message = f"Machine {found.name} was marked for deletion by somebody else ({found.mark!r})"
+        return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+
+    def mark(self, reading: Reading, found: MachineReading) -> None:
+        """Mark the Machine as the first to go, with what the target was at this moment. Raises as the connection does."""
+        facts = reading.facts
+        self._write_mark(facts.ref, found, str(DeleteMark(self._owner, facts.generation, facts.replicas or 0)))
+
+    def _write_mark(self, target: TargetRef, found: MachineReading, value: str | None) -> None:
+        version = self._targets.version
+        metadata = {"resourceVersion": found.resource_version, "annotations": {version.delete_machine: value}}
+        self._targets.api.write(
+            "PATCH",
+            version.path("Machine", target.namespace, found.name),
+            {"metadata": metadata},
+            content_type=ContentType.MERGE_PATCH,
+            query={"fieldManager": OUR_MANAGER},
+        )
+
+
+def _unfit(found: MachineReading | None, machine: str, node: str) -> WriteResult | None:
+    """Why this is no machine to remove: gone, going already, or not the machine of the node."""
+    if found is None:
+        return WriteResult(done=False, code=WriteCode.NOT_FOUND, message=f"Machine {machine} is gone")
+    if found.deleting:
+        return WriteResult(done=False, code=WriteCode.REFUSED, message=f"Machine {machine} is being deleted already")
+    if found.node and found.node != node:
+        message = f"Machine {machine} is the machine of node {found.node}, not of {node}"
+        return WriteResult(done=False, code=WriteCode.NOT_FOUND, message=message)
+    return None
+
+
+def rolling_out(reading: Reading) -> WriteResult | None:
+    """While an older revision has machines nobody can say which set shrinks."""
+    if not reading.facts.rolling_out:
+        return None
+    message = f"{reading.facts.ref} is rolling out: which of its MachineSets would shrink cannot be told"
+    return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+
+
+def _below(reading: Reading, floor: int) -> WriteResult | None:
+    replicas = reading.facts.replicas or 0
+    if replicas - 1 >= floor:
+        return None
+    message = f"{reading.facts.ref} has {replicas} replicas and must keep {floor}"
+    return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+
+
+def _waiting(why: WriteResult) -> TargetRemoval:
+    return TargetRemoval(state=RemovalState.DRAINING, code=why.code, message=why.message)
+
+
+def _failed(why: WriteResult, *, reopen: bool = True) -> TargetRemoval:
+    return TargetRemoval(state=RemovalState.FAILED, code=why.code, message=why.message, reopen=reopen)

@@ -1,0 +1,149 @@
+"""MachineDeployments, MachineSets and MachinePools as targets of a real API server."""
+
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from reconciler.cluster.target import TargetFacts, TargetRef
+from reconciler.decisions.ownership import OUR_MANAGER
+from reconciler.kube.api import Api, ApiError, ContentType, UnreachableError
+from reconciler.plan.plan import Bound
+from reconciler.providers.answer import failed, unread
+from reconciler.providers.clusterapi_reading import Reading, read_target
+from reconciler.providers.clusterapi_resource import ClusterApiVersion
+from reconciler.providers.contract import WriteCode, WriteResult
+from reconciler.providers.field_claim import claim, disclaim
+from reconciler.providers.ownership_guard import held_by_others, moved, not_ours, objection, objection_to_adopt
+
+OUR_ANNOTATIONS = ("reconciler.dev/reason", "reconciler.dev/revision")
+_TRIES = 3
+_OURS = {"fieldManager": OUR_MANAGER}
+_APPLY = {"fieldManager": OUR_MANAGER, "force": "false"}
+
+
+class _Meta(msgspec.Struct, rename="camel"):
+    resource_version: str = ""
+    generation: int = 0
+
+
+class _Object(msgspec.Struct):
+    metadata: _Meta
+
+
+_object = msgspec.json.Decoder(_Object)
+
+
+class ClusterApiTargets:
+    """The writes on one management cluster. Before each the target and its Cluster are read again and judged; replicas go by
+    a server-side apply of `spec.replicas` alone, never forced, under the resourceVersion that was judged."""
+
+    def __init__(self, api: Api, version: ClusterApiVersion = ClusterApiVersion()) -> None:  # noqa: B008 - a frozen value
+        self.api = api
+        self.version = version
+
+    def resize(self, target: TargetRef, replicas: int, bound: Bound, annotations: Mapping[str, str] | None = None) -> WriteResult:
+        """Set replicas. `annotations` (revision, reason) follow, but never onto what a topology owns."""
+        return self._sized(target, replicas, bound, objection, annotations or {})
+
+    def adopt(self, target: TargetRef, replicas: int, bound: Bound) -> WriteResult:
+        """Take the field over with its value: other managers' claims on it go, then our apply records us."""
+        return self._sized(target, replicas, bound, objection_to_adopt, {})
+
+    def _sized(
+        self,
+        target: TargetRef,
+        replicas: int,
+        bound: Bound,
+        objects: Callable[[TargetFacts, Bound], WriteResult | None],
+        annotations: Mapping[str, str],
+    ) -> WriteResult:
+        claimed = False
+
+        def write(reading: Reading) -> WriteResult:
+            nonlocal claimed
+            facts = reading.facts
+            # Our own claim has changed the evidence that `bound` names; what is left of it is judged without.
+            refused = moved(facts, bound) or not_ours(facts) if claimed else objects(facts, bound)
+            if refused is not None:
+                return refused
+            if held_by_others(facts):
+                reading = self._claim(reading)
+                claimed = True
+            result = self._apply(reading, replicas)
+            if not facts.owner.topology_owned:
+                self._annotate(facts, annotations)
+            return result
+
+        return self.judged(target, write)
+
+    def release(self, target: TargetRef, bound: Bound) -> WriteResult:
+        """Take our annotations and our claim on the field off. The value stays: the spec is not part of the write."""
+
+        def write(reading: Reading) -> WriteResult:
+            stale = moved(reading.facts, bound)
+            if stale is not None:
+                return stale
+            patch = disclaim(reading.body, OUR_ANNOTATIONS)
+            if patch is None:
+                return WriteResult(done=True, generation=reading.facts.generation)
+            written = self._patch(target, patch, ContentType.MERGE_PATCH, _OURS)
+            return WriteResult(done=True, generation=written.generation)
+
+        return self.judged(target, write)
+
+    def apply(self, reading: Reading, replicas: int) -> WriteResult:
+        """Write replicas of a target that was just judged to be ours. Raises as the connection does."""
+        return self._apply(self._claim(reading) if held_by_others(reading.facts) else reading, replicas)
+
+    def _claim(self, reading: Reading) -> Reading:
+        written = self._patch(reading.facts.ref, claim(reading.body), ContentType.MERGE_PATCH, _OURS)
+        facts = msgspec.structs.replace(reading.facts, resource_version=written.resource_version)
+        return Reading(facts, reading.body)
+
+    def _apply(self, reading: Reading, replicas: int) -> WriteResult:
+        """The resourceVersion also keeps an apply for a target that has gone from making a new one."""
+        facts = reading.facts
+        name = {"name": facts.ref.name, "namespace": facts.ref.namespace}
+        body = {
+            "apiVersion": self.version.api_version,
+            "kind": facts.ref.kind.value,
+            "metadata": {**name, "resourceVersion": facts.resource_version},
+            "spec": {"replicas": replicas},
+        }
+        return WriteResult(done=True, generation=self._patch(facts.ref, body, ContentType.APPLY, _APPLY).generation)
+
+    def read(self, target: TargetRef, *, rollout: bool = False) -> Reading:
+        """The target now. Raises as `read_target` does."""
+        return read_target(self.api, self.version, target, rollout=rollout)
+
+    def _annotate(self, facts: TargetFacts, annotations: Mapping[str, str]) -> None:
+        """They explain a write that is done; that one stands whether or not they can be written."""
+        written = dict(facts.annotations)
+        changed = {key: text for key, text in annotations.items() if key in OUR_ANNOTATIONS and written.get(key) != text}
+        if changed:
+            try:
+                self._patch(facts.ref, {"metadata": {"annotations": changed}}, ContentType.MERGE_PATCH, _OURS)
+            except (ApiError, UnreachableError):
+                return
+
+    def _patch(self, target: TargetRef, body: object, content_type: ContentType, query: Mapping[str, str]) -> _Meta:
+        path = self.version.path(target.kind.value, target.namespace, target.name)
+        return _object.decode(self.api.write("PATCH", path, body, content_type=content_type, query=query)).metadata
+
+    def judged(self, target: TargetRef, write: Callable[[Reading], WriteResult]) -> WriteResult:
+        """Read, judge and write; again from the start when the target moved in between, at most three times (rule 1)."""
+        result = WriteResult(done=False, code=WriteCode.STALE, message=f"{target} was never the same twice")
+        for _ in range(_TRIES):
+            try:
+                reading = self.read(target)
+            except (ApiError, UnreachableError) as error:
+                return unread(error, str(target))
+            except msgspec.ValidationError as error:
+                return WriteResult(done=False, code=WriteCode.REFUSED, message=f"{target} cannot be understood: {error}")
+            try:
+                return write(reading)
+            except (ApiError, UnreachableError) as error:
+                result = failed(error, str(target))
+                if result.code != WriteCode.STALE:
+                    break
+        return result

@@ -1,0 +1,72 @@
+"""The last look before a write: the same judgement as the decision's, on what has been read just now.
+
+SOURCE: design rule 1. That a target is ours follows from the evidence alone, without policy or clock. That it may be taken
+over depends on both, but only in one direction: with the same evidence, time and the policy of the decision can turn a
+hold into an adoption and not back. So the terms here are the widest, and the digest of the decision binds them: it is
+equal only where the decision, under its own terms, came to the same state by the same evidence.
+"""
+
+from reconciler.cluster.target import TargetFacts
+from reconciler.decisions.ownership import NO_OWNER, OUR_MANAGER, Judgement, Terms, judge
+from reconciler.plan.plan import Bound, OwnerState
+from reconciler.providers.contract import WriteCode, WriteResult
+
+
+def judged_now(facts: TargetFacts) -> Judgement:
+    """The state of the target under the widest terms: Ours, or Adoptable where some policy might take it over."""
+    managers = tuple(sorted({owner.manager for owner in facts.owner.owners} | {"kubectl"}))
+    return judge(facts, Terms(adopt_from=managers, human_hold_seconds=0, now_seconds=1 << 40, first_seen_seconds=0))
+
+
+def moved(facts: TargetFacts, bound: Bound) -> WriteResult | None:
+    """Stale when replicas are not those that were judged.
+
+    A resourceVersion that moved for another reason is no obstacle: status is written to a busy target several times a second.
+    What was read just now is judged, and the write goes under its resourceVersion.
+    """
+    if (facts.replicas or 0) == bound.replicas:
+        return None
+    message = f"{facts.ref} has {facts.replicas} replicas, {bound.replicas} were judged"
+    return WriteResult(done=False, code=WriteCode.STALE, message=message)
+
+
+def not_ours(facts: TargetFacts) -> WriteResult | None:
+    """Why replicas may not be written, with the evidence; None when they are ours. Conflict names another manager."""
+    if facts.owner.hold:
+        message = f"{facts.ref} is held: {facts.owner.hold} (annotation reconciler.dev/hold)"
+        return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+    ownership = judged_now(facts).ownership
+    if ownership.state is OwnerState.OURS:
+        return None
+    evidence = "; ".join(ownership.evidence)
+    if ownership.state is OwnerState.UNKNOWN or ownership.by in NO_OWNER:
+        return WriteResult(done=False, code=WriteCode.REFUSED, message=f"{facts.ref} is not ours to write: {evidence}")
+    message = f'{facts.ref}: conflict with "{ownership.by}": {evidence}'
+    return WriteResult(done=False, code=WriteCode.CONFLICT, message=message)
+
+
+def objection(facts: TargetFacts, bound: Bound) -> WriteResult | None:
+    """Why replicas may not be written under `bound`; None when they may."""
+    return moved(facts, bound) or not_ours(facts) or _evidence_moved(facts, bound)
+
+
+def objection_to_adopt(facts: TargetFacts, bound: Bound) -> WriteResult | None:
+    """Why the field may not be taken over under `bound`; None when it may."""
+    stale = moved(facts, bound)
+    if stale is not None:
+        return stale
+    if facts.owner.hold or judged_now(facts).ownership.state is not OwnerState.ADOPTABLE:
+        return not_ours(facts) or _evidence_moved(facts, bound)
+    return _evidence_moved(facts, bound)
+
+
+def _evidence_moved(facts: TargetFacts, bound: Bound) -> WriteResult | None:
+    if judged_now(facts).digest == bound.owner_digest:
+        return None
+    message = f"who owns the replicas of {facts.ref} is not as it was judged"
+    return WriteResult(done=False, code=WriteCode.STALE, message=message)
+
+
+def held_by_others(facts: TargetFacts) -> bool:
+    """Whether a manager other than us, or an Update of our own, stands on `spec.replicas`: our next apply would meet it."""
+    return any(owner.manager != OUR_MANAGER or owner.operation != "Apply" for owner in facts.owner.owners)

@@ -1,0 +1,104 @@
+"""What became of a saved plan, as JSON and as lines for people."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from reconciler.rendering.plain import plain
+from reconciler.rendering.text.paragraph import paragraph
+from reconciler.rendering.text.style import Style, Tone
+
+FORMAT_VERSION = "1.0"
+DONE = "Done"
+_WIDTH = 100
+
+
+class WhyNot(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that stood against an action: a stable code and a sentence."""
+
+    code: str
+    message: str
+
+
+class AppliedAction(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One action of the saved plan. `state` is Done (a removal: it has begun), Skipped, Refused or Failed; `plannedTo` is the
+    size in the saved plan, `to` the one that was written or would have been."""
+
+    kind: str
+    group: str
+    target: str
+    from_: int = msgspec.field(name="from")
+    to: int
+    planned_to: int
+    nodes: tuple[str, ...] = ()
+    machines: tuple[str, ...] = ()
+    state: str
+    reasons: tuple[WhyNot, ...] = ()
+
+
+class ApplyDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """`plan` is the digest of the saved plan, `decision` that of the decision of now, `unavailable` why it stopped early.
+
+    `complete`: all of the plan was done. `happened` are sentences about a simulated cluster until it came to rest.
+    """
+
+    format_version: str = FORMAT_VERSION
+    plan: str
+    decision: str
+    planned_at: str
+    now: str
+    cluster: str
+    policy: str
+    complete: bool
+    actions: tuple[AppliedAction, ...] = ()
+    happened: tuple[str, ...] = ()
+    unavailable: str = ""
+
+
+def apply_json(document: ApplyDocument) -> str:
+    """Two spaces of indentation, keys in declared order; ends with a newline."""
+    return msgspec.json.format(msgspec.json.encode(document, order="deterministic"), indent=2).decode() + "\n"
+
+
+def apply_text(document: ApplyDocument, *, colour: bool = False) -> str:
+    """One line an action with every reason against it, then what happened, then the count."""
+    style = Style(colour=colour)
+    head = f"cluster {document.cluster} · policy {document.policy} · planned at {document.planned_at} · now {document.now}"
+    lines = [*paragraph(head, _WIDTH, 0), ""]
+    for action in document.actions:
+        done = action.state == DONE
+        told = _words(action) + ("" if done else f": {action.state.lower()}")
+        bullet = "+ " if done else "! "
+        lines += [style.paint(line, Tone.GROWS if done else Tone.HELD) for line in paragraph(told, _WIDTH, 2, bullet)]
+        for reason in action.reasons:
+            lines += paragraph(f"{reason.message} [{reason.code}]", _WIDTH, 6, "- ")
+    if not document.actions:
+        lines.append("The plan has no actions.")
+    if document.happened:
+        lines += ["", style.paint("What happened", Tone.HEADING)]
+        lines += [line for sentence in document.happened for line in paragraph(sentence, _WIDTH, 2)]
+    lines += ["", *_last(document, style)]
+    return "\n".join(lines) + "\n"
+
+
+def _last(document: ApplyDocument, style: Style) -> Iterator[str]:
+    if document.unavailable:
+        yield style.paint(f"stopped early: {plain(document.unavailable)}", Tone.SHRINKS)
+    done = sum(action.state == DONE for action in document.actions)
+    left = len(document.actions) - done
+    yield style.paint(f"Applied: {done} of {len(document.actions)} actions{f', {left} not done' if left else ''}.", Tone.HEADING)
+    yield style.paint(plain(document.plan), Tone.FAINT)
+
+
+def _words(action: AppliedAction) -> str:
+    size = f"{action.from_} -> {action.to}"
+    planned = f" ({action.planned_to} planned)" if action.state == DONE and action.to != action.planned_to else ""
+    names = ", ".join((*action.nodes, *action.machines))
+    verbs = {"Resize": "resize", "RemoveNode": "remove", "Replace": "replace", "Adopt": "adopt", "Release": "release"}
+    verb = verbs.get(action.kind, action.kind.lower())
+    match action.kind:
+        case "Adopt" | "Release":
+            return f"{action.group}: {verb} {action.target} at {action.to}"
+        case "RemoveNode":
+            planned = ""  # removals are counted down anew, which says nothing about this one
+    return f"{action.group}: {verb} {f'{names} ' if names else ''}{size}{planned}"

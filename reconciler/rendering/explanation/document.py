@@ -1,0 +1,162 @@
+"""`explain -o json`: the same findings as values."""
+
+import msgspec
+
+from reconciler.plan.plan import Action, Blocker, GroupLine, NodeLine, PodLine
+
+FORMAT_VERSION = "1.0"
+
+
+class Source(msgspec.Struct, frozen=True):
+    """One source of a value: where, and what it says."""
+
+    source: str
+    value: str
+
+
+class EffectiveValue(msgspec.Struct, frozen=True):
+    """A value of a group; `chain` in order of precedence, the first one won."""
+
+    path: str
+    value: str
+    chain: tuple[Source, ...]
+
+
+class Said(msgspec.Struct, frozen=True):
+    """A filter plugin's no."""
+
+    plugin: str
+    message: str
+
+
+class NewNode(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What one new node of a group says to the pod; `unknown` says why nothing can be told, else empty."""
+
+    group: str
+    fits: bool
+    rejections: tuple[Said, ...]
+    unknown: str
+    current: int
+    desired: int
+    max: int
+    held: bool
+
+
+class ThereNode(msgspec.Struct, frozen=True, kw_only=True):
+    """What a node that is there says to one more pod like it."""
+
+    node: str
+    fits: bool
+    rejections: tuple[Said, ...]
+
+
+class PodExplanation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A pod. `requests` by resource name (cpu in milli, memory in bytes). `alike` are pods of which the same holds. `decision` is
+    null unless the pod is pending; `node` and `blocks` (what it keeps its node by) are of a pod that has one. `not_modelled` names
+    what it uses that is not modelled; nothing is said about nodes then.
+    """
+
+    pod: str
+    alike: tuple[str, ...]
+    phase: str
+    priority: int
+    requests: dict[str, int]
+    decision: PodLine | None
+    node: str | None
+    blocks: tuple[Blocker, ...]
+    not_modelled: str
+    new_nodes: tuple[NewNode, ...]
+    nodes: tuple[ThereNode, ...]
+
+
+class Used(msgspec.Struct, frozen=True, kw_only=True):
+    """A resource of a node that counts for its utilization (cpu in milli, memory in bytes, devices)."""
+
+    resource: str
+    requested: int
+    allocatable: int
+    permille: int
+
+
+class NodeExplanation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A node: `decision` with every blocker and when it may go. `threshold_percent` null: it belongs to no group."""
+
+    decision: NodeLine
+    used: tuple[Used, ...]
+    pods: int
+    threshold_percent: int | None
+    unneeded_time: EffectiveValue | None
+    actions: tuple[Action, ...]
+
+
+class LimitState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A named limit that counts the group's nodes: how much is there and upcoming, of how much, and what one more node takes."""
+
+    limit: str
+    resource: str
+    used: int
+    max: int
+    one_more: int
+
+
+class RejectedFor(msgspec.Struct, frozen=True, kw_only=True):
+    """Pods for which the group was no option, and why."""
+
+    code: str
+    message: str
+    pods: tuple[str, ...]
+
+
+class BackoffNow(msgspec.Struct, frozen=True, kw_only=True):
+    """The group is left alone until an instant after so many failures in a row."""
+
+    failures: int
+    until: str
+    reason: str
+
+
+class GroupExplanation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A group. `hold` is empty without one; `hold_until` null: until it is taken out. `allocatable` of a new node by resource,
+    null when unknown, which `template_problem` says.
+    """
+
+    decision: GroupLine
+    mode: str
+    hold: str
+    hold_until: str | None
+    backoff: BackoffNow | None
+    actions: tuple[Action, ...]
+    allocatable: dict[str, int] | None
+    template_problem: str
+    labels: dict[str, str]
+    taints: tuple[str, ...]
+    limits: tuple[LimitState, ...]
+    rejected: tuple[RejectedFor, ...]
+    values: tuple[EffectiveValue, ...]
+    nodes: tuple[NodeLine, ...]
+
+
+class ValueExplanation(msgspec.Struct, frozen=True, kw_only=True):
+    """One value of one group."""
+
+    group: str
+    effective: EffectiveValue
+
+
+class ExplanationDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """`what` is pod, node, group or value, and the key of that name is not null."""
+
+    format_version: str = FORMAT_VERSION
+    what: str
+    now: str
+    cluster: str
+    policy: str
+    pod: PodExplanation | None = None
+    node: NodeExplanation | None = None
+    group: GroupExplanation | None = None
+    value: ValueExplanation | None = None
+
+
+def document_json(document: ExplanationDocument) -> str:
+    """Two spaces of indentation, keys in declared order; ends with a newline."""
+    return msgspec.json.format(msgspec.json.encode(document, order="deterministic"), indent=2).decode() + "\n"

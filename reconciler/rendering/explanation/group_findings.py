@@ -1,0 +1,70 @@
+"""What there is to say about a group besides its line in the plan: limits, pods it was no option for, back-off, values."""
+
+from reconciler.decisions.group import EffectiveGroup
+from reconciler.plan.instant import instant_text
+from reconciler.rendering.explanation.case import Case
+from reconciler.rendering.explanation.document import (
+    BackoffNow,
+    EffectiveValue,
+    GroupExplanation,
+    LimitState,
+    RejectedFor,
+    Source,
+)
+
+
+def group_findings(case: Case, name: str) -> GroupExplanation:
+    """Everything about a group that exists."""
+    group = case.group(name)
+    template = group.template
+    return GroupExplanation(
+        decision=case.group_line(name),
+        mode=group.mode.value,
+        hold=group.hold,
+        hold_until=None if group.hold_until_seconds is None else instant_text(group.hold_until_seconds),
+        backoff=_backoff(case, name),
+        actions=tuple(action for action in case.plan.actions if action.group == name),
+        allocatable=None if template is None else dict(template.allocatable.items()),
+        template_problem=group.template_problem,
+        labels={} if template is None else dict(template.labels),
+        taints=() if template is None else tuple(f"{taint.key}={taint.value}:{taint.effect}" for taint in template.taints),
+        limits=_limits(case, group),
+        rejected=_rejected(case, name),
+        values=tuple(effective_value(group, path) for path in sorted(group.chains) if group.chains[path]),
+        nodes=tuple(node for node in case.plan.nodes if node.group == name),
+    )
+
+
+def effective_value(group: EffectiveGroup, path: str) -> EffectiveValue:
+    """A value with its chain, which is not empty."""
+    chain = group.chains[path]
+    return EffectiveValue(path, chain[0].value, tuple(Source(origin.source, origin.value) for origin in chain))
+
+
+def _backoff(case: Case, name: str) -> BackoffNow | None:
+    state = case.memory.backoffs.get(name)
+    if state is None or state.until_seconds <= case.now_seconds:
+        return None
+    return BackoffNow(failures=state.failures, until=instant_text(state.until_seconds), reason=state.reason)
+
+
+def _limits(case: Case, group: EffectiveGroup) -> tuple[LimitState, ...]:
+    """As before the plan: nodes that are there and those asked for."""
+    if group.template is None:
+        return ()
+    limits = case.policy.policy.limits
+    found = []
+    for (index, resource), (left, one) in sorted(case.limits().left(group, group.template).items()):
+        most = dict(limits[index].max)[resource]
+        found.append(LimitState(limit=limits[index].name, resource=resource, used=most - left, max=most, one_more=one))
+    return tuple(found)
+
+
+def _rejected(case: Case, name: str) -> tuple[RejectedFor, ...]:
+    """Pending pods that do not go to this group, by what was said against it."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for line in case.plan.pods:
+        for reason in line.reasons:
+            if reason.data.get("group") == name and line.group != name and line.node is None:
+                found.setdefault((reason.code, reason.message), []).append(line.pod)
+    return tuple(RejectedFor(code=code, message=message, pods=tuple(pods)) for (code, message), pods in found.items())

@@ -1,0 +1,43 @@
+"""What there is to say about a node besides its line in the plan: what its utilization is made of, and what it is measured by."""
+
+from reconciler.cluster.resources import Resources
+from reconciler.decisions.utilization import GPU_RESOURCES, has_gpu
+from reconciler.rendering.explanation.case import Case
+from reconciler.rendering.explanation.document import NodeExplanation, Used
+from reconciler.rendering.explanation.group_findings import effective_value
+
+
+def node_findings(case: Case, name: str) -> NodeExplanation:
+    """Everything about a node of the World. A GPU alone counts where there is one, else the larger of cpu and memory."""
+    line, index = case.node_line(name), case.node_index(name)
+    shape = case.world.node_shapes[case.world.nodes[index].shape]
+    requested, pods = Resources(), 0
+    for pod in case.counted_pods():
+        if case.world.pods.node[pod] == index:
+            requested = requested.plus(case.world.pod_shapes[case.world.pods.shape[pod]].requests)
+            pods += 1
+    gpu = has_gpu(shape)
+    names = ["cpu", "memory"]
+    if gpu:
+        names = [name for name in GPU_RESOURCES if shape.capacity.get(name) or shape.allocatable.get(name)][:1]
+    group = case.group(line.group) if line.group is not None else None
+    threshold = None
+    if group is not None:
+        threshold = group.gpu_utilization_threshold_percent if gpu else group.utilization_threshold_percent
+    return NodeExplanation(
+        decision=line,
+        used=tuple(
+            Used(
+                resource=resource,
+                requested=requested.get(resource),
+                allocatable=offered,
+                permille=-(-requested.get(resource) * 1000 // offered),
+            )
+            for resource in names
+            if (offered := shape.allocatable.get(resource))
+        ),
+        pods=pods,
+        threshold_percent=threshold,
+        unneeded_time=None if group is None else effective_value(group, "scaleDown.unneededTime"),
+        actions=tuple(action for action in case.plan.actions if name in action.nodes),
+    )

@@ -1,0 +1,1 @@
+"""Plans and previews as one HTML file that needs nothing else. Pure."""

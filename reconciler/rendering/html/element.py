@@ -1,0 +1,58 @@
+"""HTML that is safe by construction: only `Html` goes in as it is, every text of anybody is escaped."""
+
+from collections.abc import Iterable
+from html import escape
+
+import msgspec
+
+from reconciler.rendering.plain import plain, shortened
+
+_VOID = frozenset({"meta", "input", "link"})
+
+
+class Html(msgspec.Struct, frozen=True, gc=False):
+    """Markup that was made by this module."""
+
+    markup: str
+
+
+Content = Html | str | int | None
+NOTHING = Html("")
+DASH = "\u2013"
+"""Stands where there is no value."""
+MOST_CHARACTERS = 2_000
+"""Of one text; what is longer is cut from its middle, so that no single value makes a file large."""
+
+
+def tag(element: str, /, *content: Content, **attributes: str | int | bool | None) -> Html:
+    """An element. Texts are escaped, None is left out.
+
+    Attributes: a trailing underscore is cut (`class_`), others become hyphens (`aria_label`); True writes the name alone,
+    None and False write nothing.
+    """
+    opened = element + "".join(_attribute(key, value) for key, value in attributes.items())
+    inner = "".join(_markup(part) for part in content)
+    return Html(f"<{opened}>" if element in _VOID else f"<{opened}>{inner}</{element}>")
+
+
+def joined(parts: Iterable[Content]) -> Html:
+    """Parts one after the other."""
+    return Html("".join(_markup(part) for part in parts))
+
+
+def escaped(text: str) -> str:
+    """A text for content and for quoted attributes: nothing in it is markup, control and direction characters are visible."""
+    return escape(plain(shortened(text, MOST_CHARACTERS)), quote=True)
+
+
+def _attribute(key: str, value: str | int | bool | None) -> str:  # noqa: FBT001 - a value, not a switch
+    if value is None or value is False:
+        return ""
+    name = key.rstrip("_").replace("_", "-")
+    return f" {name}" if value is True else f' {name}="{escaped(str(value))}"'
+
+
+def _markup(part: Content) -> str:
+    if part is None:
+        return ""
+    return part.markup if isinstance(part, Html) else escaped(str(part))

@@ -1,0 +1,117 @@
+"""The table of node groups."""
+
+from collections.abc import Mapping, Sequence
+
+from reconciler.plan.plan import Action, ActionKind, GroupLine, Plan
+from reconciler.rendering.html.element import DASH, NOTHING, Content, Html, joined, tag
+from reconciler.rendering.html.page import CLASSES, Section, counted, mark, scrolling, slots
+from reconciler.rendering.plain import listed
+from reconciler.rendering.wording import SAME, group_mark, groups_with_other_actions, held_words, owner_words
+
+MOST_GROUPS = 300
+_MOST_REASONS = 6
+_NAMES_SHOWN = 3
+_WIDTH, _PAD = 108, 7
+
+
+def group_section(plan: Plan) -> Section:
+    """All groups, those first that change; more than `MOST_GROUPS` are counted and named as left out."""
+    others = groups_with_other_actions(plan.actions)
+    actions: dict[str, list[Action]] = {}
+    for action in plan.actions:
+        actions.setdefault(action.group, []).append(action)
+    shown = plan.groups
+    if len(shown) > MOST_GROUPS:
+        moving = [group for group in shown if _moves(group, others)]
+        quiet = [group for group in shown if not _moves(group, others)]
+        shown = (*moving, *quiet)[:MOST_GROUPS]
+    known = slots([group.name for group in plan.groups])
+    settled = any(group.settled is not None for group in plan.groups)
+    tiers = any(group.tier for group in plan.groups)
+    heads: list[Content] = [tag("th", "Group", scope="col"), tag("th", "Now", scope="col", class_="r")]
+    heads.append(tag("th", "Desired", scope="col", class_="r"))
+    heads += [tag("th", "At rest", scope="col", class_="r")] if settled else []
+    heads.append(tag("th", "Range", scope="col"))
+    heads += [tag("th", "Tier", scope="col")] if tiers else []
+    heads += [tag("th", "Owner", scope="col"), tag("th", f"{plan.cost.currency}/h", scope="col", class_="r")]
+    heads.append(tag("th", "Why", scope="col"))
+    rows = joined(_row(group, actions.get(group.name, ()), others, known, settled=settled, tiers=tiers) for group in shown)
+    table = tag("table", tag("thead", tag("tr", joined(heads))), tag("tbody", rows))
+    left = len(plan.groups) - len(shown)
+    note = tag("p", f"{counted(left, 'group')} left out that do not change; -o json has all.", class_="soft") if left else NOTHING
+    body = joined((scrolling("Table of node groups", table), note)) if shown else tag("p", "There are none.")
+    return Section("groups", "Node groups", body, f"{len(plan.groups):,}")
+
+
+def _moves(group: GroupLine, others: frozenset[str]) -> bool:
+    return group_mark(group, others) != SAME or group.settled not in (None, group.current)
+
+
+def _row(
+    group: GroupLine,
+    actions: Sequence[Action],
+    others: frozenset[str],
+    known: Mapping[str, str],
+    *,
+    settled: bool,
+    tiers: bool,
+) -> Html:
+    sign = group_mark(group, others)
+    name = tag("th", mark(sign), " " if sign in CLASSES else None, group.name, _target(group), scope="row", class_="name")
+    cells: list[Content] = [name, tag("td", group.current, class_="r"), _size(group.current, group.desired)]
+    cells += [_size(group.current, group.settled)] if settled else []
+    bounds = tag("div", f"{group.min} to {group.max}", class_="small soft")
+    cells.append(tag("td", _meter(group), bounds))
+    cells += [tag("td", group.tier or DASH)] if tiers else []
+    cells += [tag("td", owner_words(group), class_="hold" if group.held else None)]
+    cells += [tag("td", group.price_per_hour or DASH, class_="r"), tag("td", _why(group, actions), class_="why")]
+    moves = _moves(group, others)
+    return tag(
+        "tr", joined(cells), class_=CLASSES.get(sign), data_item=True, data_counted=True, data_moves=moves,
+        data_groups=known[group.name],
+    )  # fmt: skip
+
+
+def _target(group: GroupLine) -> Html:
+    return tag("div", group.target, class_="small soft")
+
+
+def _size(before: int, after: int | None) -> Html:
+    if after is None:
+        return tag("td", "unknown", class_="r soft")
+    if after == before:
+        return tag("td", after, class_="r")
+    return tag("td", tag("b", after, class_="up" if after > before else "down"), class_="r")
+
+
+def _meter(group: GroupLine) -> Html:
+    """A line for the range with the sizes on it; the same figures stand in the row, so that nobody needs the picture."""
+    most = max(group.max, group.current, group.desired, group.settled or 0, 1)
+
+    def at(value: int) -> int:
+        return _PAD + (_WIDTH - 2 * _PAD) * value // most
+
+    parts = [
+        tag("path", class_="axis", d=f"M{_PAD} 9H{_WIDTH - _PAD}"),
+        tag("path", class_="reach", d=f"M{at(min(group.min, most))} 9H{at(min(group.max, most))}"),
+        tag("circle", class_="was", cx=at(group.current), cy=9, r=4),
+    ]
+    if group.settled is not None and group.settled != group.desired:
+        parts.append(tag("circle", class_="rest", cx=at(group.settled), cy=9, r=5))
+    if group.desired != group.current:
+        parts.append(tag("circle", class_="will", cx=at(group.desired), cy=9, r=4))
+    return tag("svg", joined(parts), width=_WIDTH, height=18, viewBox=f"0 0 {_WIDTH} 18", aria_hidden="true")
+
+
+def _why(group: GroupLine, actions: Sequence[Action]) -> Html:
+    sentences = []
+    leaving = tuple(node for action in actions if action.kind is ActionKind.REMOVE_NODE for node in action.nodes)
+    if leaving:
+        sentences.append(f"{counted(len(leaving), 'node')} drained and removed: {listed(leaving, _NAMES_SHOWN)}")
+    sentences += [action.reason.message for action in actions if action.kind is not ActionKind.REMOVE_NODE]
+    sentences += held_words(group) if group.held else [reason.message for reason in group.reasons]
+    told = list(dict.fromkeys(sentences))
+    left = len(told) - _MOST_REASONS
+    if left > 1:
+        told = [*told[:_MOST_REASONS], f"and {counted(left, 'reason')} more"]
+    return tag("ul", joined(tag("li", sentence) for sentence in told)) if told else NOTHING

@@ -1,0 +1,91 @@
+"""The table of nodes: what is on them, and what keeps each of them."""
+
+from collections.abc import Mapping, Sequence
+
+from reconciler.decisions.reasons.amounts import permille_text
+from reconciler.plan.picture import Picture
+from reconciler.plan.plan import NodeLine, Plan
+from reconciler.rendering.alike import alike_blockers, owner_label
+from reconciler.rendering.html.element import DASH, NOTHING, Html, joined, tag
+from reconciler.rendering.html.page import Section, counted, mark, scrolling
+from reconciler.rendering.plain import listed
+from reconciler.rendering.wording import SHRINKS, blockers_words, state_words
+
+MOST_NODES = 400
+_MOST_BLOCKERS = 2
+_MOST_LABELS = 6
+
+
+def listed_nodes(plan: Plan, leaving: frozenset[str]) -> tuple[NodeLine, ...]:
+    """At most `MOST_NODES`, in the order of the plan: those that leave, then those that could, then the others."""
+    if len(plan.nodes) <= MOST_NODES:
+        return plan.nodes
+    ranked = sorted(plan.nodes, key=lambda line: (line.node not in leaving, not line.removable, line.unneeded_since is None))
+    chosen = {line.node for line in ranked[:MOST_NODES]}
+    return tuple(line for line in plan.nodes if line.node in chosen)
+
+
+def anchors(lines: Sequence[NodeLine]) -> dict[str, str]:
+    """Node -> the anchor of its row; names of others never stand in an identifier."""
+    return {line.node: f"n{number}" for number, line in enumerate(lines)}
+
+
+def node_section(
+    plan: Plan, lines: Sequence[NodeLine], now: Picture, leaving: frozenset[str], groups: Mapping[str, str]
+) -> Section:
+    """One row a node."""
+    rows = anchors(lines)
+    pods = {node.node: tuple(pod.pod for pod in node.pods if not pod.daemon) for node in now.nodes}
+    ordered = sorted(lines, key=lambda line: (line.node not in leaving, not line.removable, line.group or "~", line.node))
+    heads = (tag("th", name, scope="col") for name in ("Node", "Group", "State", "Used", "Pods to move", "What keeps it"))
+    body = joined(_row(line, pods.get(line.node, ()), leaving, rows, groups) for line in ordered)
+    table = tag("table", tag("thead", tag("tr", joined(heads))), tag("tbody", body))
+    left = len(plan.nodes) - len(lines)
+    note = NOTHING
+    if left:
+        note = tag("p", f"{counted(left, 'node')} left out that this plan does not touch; -o json has all.", class_="soft")
+    inner = joined((scrolling("Table of nodes", table), note)) if lines else tag("p", "There are none.")
+    return Section("nodes", "Nodes", inner, f"{len(plan.nodes):,}")
+
+
+def _row(
+    line: NodeLine, pods: Sequence[str], leaving: frozenset[str], rows: Mapping[str, str], groups: Mapping[str, str]
+) -> Html:
+    leaves = line.node in leaving
+    sign = SHRINKS if leaves else ""
+    used = DASH if line.utilization_permille is None else permille_text(line.utilization_permille)
+    return tag(
+        "tr",
+        tag("th", mark(sign), " " if sign else None, line.node, scope="row", class_="name"),
+        tag("td", line.group or DASH),
+        tag("td", state_words(line.state)),
+        tag("td", used, class_="r"),
+        tag("td", _pods(pods), class_="small pods"),
+        tag("td", _keeps(line, leaves=leaves), class_="why small"),
+        id=rows[line.node],
+        class_="down" if leaves else None,
+        data_item=True,
+        data_counted=True,
+        data_moves=leaves or line.removable or line.unneeded_since is not None,
+        data_groups=groups.get(line.group or ""),
+    )
+
+
+def _pods(pods: Sequence[str]) -> str:
+    """`shop/web-* (3), batch/job-1`."""
+    lots: dict[str, list[str]] = {}
+    for pod in pods:
+        lots.setdefault(owner_label(pod), []).append(pod)
+    names = tuple(f"{label} ({len(lot)})" if len(lot) > 1 else lot[0] for label, lot in sorted(lots.items()))
+    return listed(names, _MOST_LABELS) or "none"
+
+
+def _keeps(line: NodeLine, *, leaves: bool) -> Html:
+    sentences = list(blockers_words(alike_blockers(line.blockers), _MOST_BLOCKERS))
+    if leaves:
+        sentences.insert(0, "leaves in this plan")
+    elif line.removable_at is not None:
+        sentences.insert(0, f"may go at {line.removable_at}")
+    elif line.removable:
+        sentences.insert(0, "could go")
+    return tag("ul", joined(tag("li", sentence) for sentence in sentences)) if sentences else NOTHING

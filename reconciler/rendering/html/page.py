@@ -1,0 +1,131 @@
+"""The frame of a report: one file, a strict content policy, landmarks, search and filter."""
+
+import base64
+import hashlib
+from collections.abc import Sequence
+
+import msgspec
+
+from reconciler.rendering.html.element import NOTHING, Content, Html, joined, tag
+from reconciler.rendering.html.script import SCRIPT
+from reconciler.rendering.html.style import STYLE
+from reconciler.rendering.wording import GROWS, HELD, OTHER, SHRINKS
+
+CLASSES = {GROWS: "up", SHRINKS: "down", HELD: "held", OTHER: "held"}
+SPOKEN = {GROWS: "more: ", SHRINKS: "less: ", HELD: "note: ", OTHER: "other: "}
+_MOST_GROUPS = 300
+
+
+class Section(msgspec.Struct, frozen=True):
+    """One part of a page, to which the navigation leads; `note` stands beside the heading."""
+
+    anchor: str
+    heading: str
+    body: Html
+    note: str = ""
+
+
+class Head(msgspec.Struct, frozen=True, kw_only=True):
+    """What stands on top: the kind of document, one sentence, facts, figures (name, value, note)."""
+
+    title: str
+    lead: str
+    facts: Sequence[tuple[str, str]]
+    figures: Sequence[tuple[str, Content, str]]
+    warning: Content = None
+
+
+def document(head: Head, sections: Sequence[Section], groups: Sequence[str], foot: Sequence[str]) -> str:
+    """The whole file; ends with a newline. It loads nothing, runs only the script whose hash it names, and opens no form."""
+    policy = f"default-src 'none'; style-src '{_hash(STYLE)}'; script-src '{_hash(SCRIPT)}'; base-uri 'none'; form-action 'none'"
+    top = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=policy),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("meta", name="referrer", content="no-referrer"),
+        tag("title", f"{head.title}: {head.lead}"),
+        tag("style", Html(STYLE)),
+    )
+    body = tag(
+        "body",
+        tag("a", "Skip to the content", class_="skip", href="#content"),
+        _header(head),
+        _tools(sections, groups),
+        tag("main", joined(_section(section) for section in sections), id="content", tabindex="-1"),
+        tag("footer", joined(tag("p", line) for line in foot)),
+        tag("script", Html(SCRIPT)),
+    )
+    return f"<!doctype html>\n{tag('html', top, body, lang='en').markup}\n"
+
+
+def mark(sign: str) -> Html:
+    """The sign of a line, and what a screen reader says for it."""
+    if sign not in CLASSES:
+        return NOTHING
+    shown = "\u2212" if sign == SHRINKS else sign
+    return joined((tag("span", shown, class_="m", aria_hidden="true"), tag("span", SPOKEN[sign], class_="sr")))
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """`1 node`, `1,204 nodes`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def slots(groups: Sequence[str]) -> dict[str, str]:
+    """Group name -> the word by which the filter knows it; names of others never stand in an identifier."""
+    return {name: f"g{number}" for number, name in enumerate(groups)}
+
+
+def scrolling(label: str, inner: Html) -> Html:
+    """What may be wider than the screen: it scrolls by itself, also by keyboard."""
+    return tag("div", inner, class_="sheet scroll", tabindex="0", role="region", aria_label=label)
+
+
+def _header(head: Head) -> Html:
+    facts = (tag("div", tag("dt", name), tag("dd", value)) for name, value in head.facts)
+    figures = (
+        tag("div", tag("dt", name), tag("dd", value), tag("dd", note, class_="note") if note else None)
+        for name, value, note in head.figures
+    )
+    return tag(
+        "header",
+        tag("h1", head.title),
+        tag("p", head.lead, class_="lead"),
+        tag("dl", joined(facts), class_="facts"),
+        tag("p", head.warning, class_="warn") if head.warning is not None else None,
+        tag("dl", joined(figures), class_="figures") if head.figures else None,
+    )
+
+
+def _tools(sections: Sequence[Section], groups: Sequence[str]) -> Html:
+    links = joined(tag("a", section.heading, href=f"#{section.anchor}") for section in sections)
+    options = joined(tag("option", name, value=slot) for name, slot in list(slots(groups).items())[:_MOST_GROUPS])
+    form = tag(
+        "form",
+        tag("label", tag("span", "Search", class_="sr"), _search()),
+        tag(
+            "label", tag("span", "Group", class_="sr"), tag("select", tag("option", "All groups", value=""), options, id="group")
+        ),
+        tag("label", tag("input", type="checkbox", id="moves"), "Only what changes"),
+        tag("span", id="found", role="status"),
+        id="filter",
+        role="search",
+        hidden=True,
+    )
+    return tag("div", tag("div", tag("nav", links, aria_label="Sections"), form), class_="tools")
+
+
+def _search() -> Html:
+    return tag("input", type="search", id="search", placeholder="Search ( / )", autocomplete="off", spellcheck="false")
+
+
+def _section(section: Section) -> Html:
+    note = tag("span", section.note, class_="n") if section.note else None
+    heading = tag("h2", section.heading, note, id=f"{section.anchor}-title")
+    return tag("section", heading, section.body, id=section.anchor, aria_labelledby=f"{section.anchor}-title")
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,0 +1,159 @@
+"""A whole plan as one HTML file."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from reconciler import __version__
+from reconciler.plan.money import money_text
+from reconciler.plan.picture import Pictures
+from reconciler.plan.plan import ActionKind, Cost, Plan
+from reconciler.rendering.html.element import DASH, Content, Html, joined, tag
+from reconciler.rendering.html.groups import group_section
+from reconciler.rendering.html.nodes import anchors, listed_nodes, node_section
+from reconciler.rendering.html.page import CLASSES, Head, Section, counted, document, mark, slots
+from reconciler.rendering.html.picture import picture_section
+from reconciler.rendering.html.pods import pod_section
+from reconciler.rendering.wording import STAY_PENDING, action_mark, action_words, cost_rows, count, group_notes, header_words
+
+MOST_ACTIONS = 400
+_MOST_LINES = 200
+_DIRECTIONS = {1: "up", -1: "down"}
+
+
+def plan_html(plan: Plan, pictures: Pictures) -> str:
+    """One self-contained file. Bounded: of very large clusters it says how much was left out, and `-o json` has everything."""
+    head = Head(
+        title="Node group plan",
+        lead=plan.summary,
+        facts=header_words(plan),
+        figures=plan_figures(plan),
+        warning=cautions(plan),
+    )
+    actions = action_section(plan)
+    sections = [*([actions] if actions else []), *plan_sections(plan, pictures, None)]
+    return document(head, sections, [group.name for group in plan.groups], foot(plan.digest, plan.settled_loops))
+
+
+def plan_sections(plan: Plan, pictures: Pictures, policies: tuple[str, str] | None) -> list[Section]:
+    """Groups, picture, pods, nodes, notes, cost, problems: what a plan and a preview have in common."""
+    known = slots([group.name for group in plan.groups])
+    leaving = frozenset(
+        node for action in plan.actions if action.kind in (ActionKind.REMOVE_NODE, ActionKind.REPLACE) for node in action.nodes
+    )
+    lines = listed_nodes(plan, leaving)
+    found = [
+        group_section(plan),
+        picture_section(pictures, leaving, anchors(lines), known, policies),
+        pod_section(plan, known),
+        node_section(plan, lines, pictures.now, leaving, known),
+    ]
+    if cost := _cost(plan.cost):
+        found.append(Section("cost", "Cost", cost))
+    if problems := _problems(plan):
+        found.append(Section("problems", "Problems", problems, f"{len(plan.problems) + len(plan.not_captured):,}"))
+    return found
+
+
+def plan_figures(plan: Plan) -> Sequence[tuple[str, Content, str]]:
+    """Nodes, pending pods, held groups, cost: each as now, and what becomes of it."""
+    current, desired = sum(group.current for group in plan.groups), sum(group.desired for group in plan.groups)
+    rest = sum(group.desired if group.settled is None else group.settled for group in plan.groups)
+    settled = any(group.settled is not None for group in plan.groups)
+    staying = sum(pod.outcome in STAY_PENDING for pod in plan.pods)
+    held = sum(group.held for group in plan.groups)
+    note = "" if not settled else "stays so at rest" if rest == desired else f"{rest:,} at rest"
+    figures: list[tuple[str, Content, str]] = [
+        ("Nodes in groups", change(f"{current:,}", f"{desired:,}", _sign(desired - current)), note)
+    ]
+    stay = f"{staying:,} stay pending" if staying else "all get a place" if plan.pods else ""
+    figures.append(("Pending pods", f"{len(plan.pods):,}", stay))
+    figures.append(("Groups", f"{len(plan.groups):,}", f"{held:,} held" if held else ""))
+    cost = plan.cost
+    if cost.current_per_hour is not None and cost.desired_per_hour is not None:
+        before, after = (money_text(Decimal(amount), cost.currency) for amount in (cost.current_per_hour, cost.desired_per_hour))
+        at_rest = "" if cost.settled_per_hour is None else f"{money_text(Decimal(cost.settled_per_hour), cost.currency)} at rest"
+        figures.append(("Cost per hour", change(before, after, 0), at_rest))
+    return figures
+
+
+def change(before: str, after: str, direction: int) -> Html:
+    """Before, arrow, after, coloured by `direction` (0: more is neither good nor bad); one figure where nothing changes."""
+    if before == after:
+        return joined((after,))
+    words = tag("span", " becomes ", class_="sr")
+    return joined((before, words, tag("span", " → ", aria_hidden="true"), tag("b", after, class_=_DIRECTIONS.get(direction))))
+
+
+def _sign(number: int) -> int:
+    return (number > 0) - (number < 0)
+
+
+def cautions(plan: Plan) -> Content:
+    """What a reader must know before all else; None without any."""
+    parts = [f"{count(len(plan.problems), 'problem')} to look at."] if plan.problems else []
+    if plan.not_captured:
+        parts.append(f"Not captured, so not taken into account: {', '.join(plan.not_captured)}.")
+    return " ".join(parts) or None
+
+
+def foot(digest: str, loops: int | None) -> Sequence[str]:
+    """What the file is made from, so that two can be told apart."""
+    rest = "" if loops is None else f" · settled after {counted(loops, 'loop')}"
+    return (f"{digest}{rest}", f"reconciler {__version__}")
+
+
+def action_section(plan: Plan) -> Section | None:
+    """What is done, in order, with the reason of each; notes about groups below."""
+    known = slots([group.name for group in plan.groups])
+    items = [
+        tag(
+            "li",
+            tag("span", mark(action_mark(action))),
+            tag("span", tag("b", action_words(action)), ": ", action.reason.message),
+            class_=CLASSES.get(action_mark(action)), data_item=True, data_counted=True, data_moves=True,
+            data_groups=known.get(action.group),
+        )
+        for action in plan.actions[:MOST_ACTIONS]
+    ]  # fmt: skip
+    left = len(plan.actions) - len(items)
+    notes = [f"{', '.join(groups[:3])}{' and others' if len(groups) > 3 else ''}: {told}" for told, groups in group_notes(plan)]
+    parts: list[Content] = [tag("ol", joined(items), class_="list sheet")] if items else []
+    if left:
+        parts.append(tag("p", f"{counted(left, 'action')} left out; -o json has all.", class_="soft"))
+    if notes:
+        told = joined(
+            tag("li", tag("span", "·", class_="m", aria_hidden="true"), tag("span", note)) for note in notes[:_MOST_LINES]
+        )
+        parts += [tag("h3", "About groups"), tag("ul", told, class_="list sheet")]
+    if not parts:
+        return None
+    return Section("actions", "What is done", joined(parts), f"{counted(len(plan.actions), 'action')}, in this order")
+
+
+def _cost(cost: Cost) -> Html | None:
+    rows = cost_rows(cost)
+    if not rows:
+        return None
+    heads = (
+        tag("th", name, scope="col", class_="r" if name else None) for name in ("", "Per hour", "Per month (730 h)", "Change")
+    )
+    body = joined(
+        tag("tr", tag("th", name, scope="row"), joined(tag("td", amount or DASH, class_="r") for amount in amounts))
+        for name, *amounts in rows
+    )
+    table = tag("table", tag("thead", tag("tr", joined(heads))), tag("tbody", body))
+    note = None
+    if cost.unpriced_groups:
+        note = tag("p", f"{counted(len(cost.unpriced_groups), 'group')} without a price not counted.", class_="soft small")
+    return joined((tag("div", table, class_="sheet scroll", tabindex="0", role="region", aria_label="Cost"), note))
+
+
+def _problems(plan: Plan) -> Html | None:
+    told = [f"{kind} was not captured, so it is not taken into account" for kind in plan.not_captured]
+    told += [f"{entry.code}: {f'{entry.object}: ' if entry.object else ''}{entry.message}" for entry in plan.problems]
+    if not told:
+        return None
+    left = len(told) - _MOST_LINES
+    items = [tag("li", tag("span", mark("!")), tag("span", line), class_="held") for line in told[:_MOST_LINES]]
+    note = tag("p", f"{counted(left, 'problem')} left out; -o json has all.", class_="soft") if left > 0 else None
+    return joined((tag("ul", joined(items), class_="list sheet"), note))

@@ -1,0 +1,58 @@
+"""Pending pods with every reason: those that stay pending first, alike ones told once."""
+
+from collections.abc import Mapping, Sequence
+
+from reconciler.plan.plan import Plan
+from reconciler.rendering.alike import AlikePods, alike_pods
+from reconciler.rendering.html.element import Html, joined, tag
+from reconciler.rendering.html.page import CLASSES, Section, counted, mark
+from reconciler.rendering.plain import listed
+from reconciler.rendering.wording import GROWS, HELD, STAY_PENDING, outcome_words
+
+MOST_LOTS = 250
+_MOST_REASONS = 40
+_MOST_NAMES = 40
+
+
+def pod_section(plan: Plan, groups: Mapping[str, str]) -> Section:
+    """One fold a lot; more than `MOST_LOTS` are counted."""
+    if not plan.pods:
+        return Section("pods", "Pending pods", tag("p", "No pod is pending."), "0")
+    lots = sorted(alike_pods(plan.pods), key=lambda lot: lot.outcome not in STAY_PENDING)
+    staying = sum(pod.outcome in STAY_PENDING for pod in plan.pods)
+    folds = joined(_lot(lot, groups) for lot in lots[:MOST_LOTS])
+    left = sum(len(lot.pods) for lot in lots[MOST_LOTS:])
+    note = tag("p", f"{counted(left, 'pod')} left out; -o json has all.", class_="soft") if left else None
+    count = f"{len(plan.pods):,}, of which {staying:,} stay pending" if staying else f"{len(plan.pods):,}, all get a place"
+    return Section("pods", "Pending pods", joined((tag("div", folds, class_="sheet"), note)), count)
+
+
+def _lot(lot: AlikePods, groups: Mapping[str, str]) -> Html:
+    stays = lot.outcome in STAY_PENDING
+    sign = HELD if stays else GROWS
+    told = outcome_words(lot.outcome) + (f" ({lot.group})" if lot.group else "")
+    number = counted(len(lot.pods), "pod") if len(lot.pods) > 1 else None
+    head = tag(
+        "summary",
+        mark(sign),
+        tag("b", lot.label),
+        tag("span", number, class_="soft") if number else None,
+        tag("span", told, class_="end"),
+    )
+    inner = []
+    if lot.reasons:
+        reasons = _bounded(tuple(reason.message for reason in lot.reasons), _MOST_REASONS)
+        inner.append(tag("ul", joined(tag("li", reason) for reason in reasons)))
+    if len(lot.pods) > 1:
+        inner.append(tag("div", listed(lot.pods, _MOST_NAMES), class_="names"))
+    if not inner:
+        inner.append(tag("p", told))
+    return tag(
+        "details", head, tag("div", joined(inner)), class_=CLASSES[sign], open=stays and len(lot.reasons) > 0,
+        data_item=True, data_counted=True, data_moves=not stays, data_groups=groups.get(lot.group or ""),
+    )  # fmt: skip
+
+
+def _bounded(sentences: Sequence[str], most: int) -> Sequence[str]:
+    left = len(sentences) - most
+    return sentences if left <= 0 else (*sentences[:most], f"and {counted(left, 'reason')} more")

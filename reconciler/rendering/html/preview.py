@@ -1,0 +1,149 @@
+"""A preview as one HTML file: what the policy change says, what it does, and the plan that follows from the head."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from reconciler.plan.money import money_text
+from reconciler.plan.picture import Picture, Pictures
+from reconciler.plan.preview import Preview, PreviewSide
+from reconciler.policy.problem import Problem, Severity
+from reconciler.rendering.differences import Section as Differences
+from reconciler.rendering.differences import difference_sections, with_further
+from reconciler.rendering.html.element import Content, Html, joined, tag
+from reconciler.rendering.html.page import CLASSES, Head, Section, counted, document, mark
+from reconciler.rendering.html.plan import action_section, cautions, change, foot, plan_figures, plan_sections
+from reconciler.rendering.preview_words import (
+    NOT_COMPARED,
+    further_sections,
+    head_words,
+    side_words,
+    untouched_words,
+    warnings_words,
+)
+from reconciler.rendering.problems.text import render_problem
+
+_MOST_LINES = 250
+_MOST_PROBLEMS = 200
+
+
+def preview_html(preview: Preview) -> str:
+    """One self-contained file; bounded like that of a plan."""
+    plan, pictures = preview.plan, preview.pictures or Pictures(now=Picture())
+    sides = (("base", side_words(preview.base)), ("head", side_words(preview.head)))
+    head = Head(
+        title="What this change does to the node groups" if preview.comparison is not None else "What this policy does",
+        lead=_lead(preview),
+        facts=(*head_words(preview), *sides),
+        figures=_figures(preview),
+        warning=cautions(plan),
+    )
+    policies = ("the base", "the head") if preview.comparison is not None else None
+    sections = _told(preview)
+    if (actions := action_section(plan)) is not None:
+        title = "What is done at the head" if preview.comparison is not None else actions.heading
+        sections.append(Section(actions.anchor, title, actions.body, actions.note))
+    sections += plan_sections(plan, pictures, policies)
+    return document(head, sections, [group.name for group in plan.groups], foot(preview.digest, plan.settled_loops))
+
+
+def refused_html(problems: Sequence[Problem], base: PreviewSide, head: PreviewSide) -> str:
+    """What is wrong with a head that cannot be used."""
+    errors = sum(problem.severity is Severity.ERROR for problem in problems)
+    top = Head(
+        title="This policy cannot be used",
+        lead=f"{counted(errors, 'error')} in the policy, so nothing was decided.",
+        facts=(("base", side_words(base)), ("head", side_words(head))),
+        figures=(),
+        warning="A reconciler that follows this branch keeps the last good policy.",
+    )
+    return document(top, [_problems("Problems", problems)], [], foot("", None)[1:])
+
+
+def _lead(preview: Preview) -> str:
+    found = preview.comparison
+    if found is None:
+        return preview.plan.summary
+    if not preview.changed:
+        return "Nothing changes: neither the policy nor the decision differs."
+    if found.empty:
+        return "The policy differs, the decision does not."
+    before, after = found.summary_before, found.summary_after
+    return after if before != after else f"{after.rstrip('.')}, as before; what differs is told below."
+
+
+def _figures(preview: Preview) -> Sequence[tuple[str, Content, str]]:
+    if preview.comparison is None:
+        return plan_figures(preview.plan)
+    found = preview.comparison
+    before, after = preview.impact_before, preview.impact_after
+    figures: list[tuple[str, Content, str]] = [
+        ("Policy values", f"{len(preview.changes):,} {'differs' if len(preview.changes) == 1 else 'differ'}", ""),
+        ("Groups", f"{len(found.groups):,} {'differs' if len(found.groups) == 1 else 'differ'}", untouched_words(preview)),
+        _pair("Evictions until it rests", len(before.evicted_settled), len(after.evicted_settled)),
+        _pair("Pods without a place at rest", len(before.waiting), len(after.waiting)),
+    ]
+    if found.cost_before.settled_per_hour is not None and found.cost_after.settled_per_hour is not None:
+        currency = found.cost_after.currency
+        old, new = (money_text(Decimal(c.settled_per_hour or "0"), c.currency) for c in (found.cost_before, found.cost_after))
+        more = found.settled_per_hour_change or Decimal(0)
+        note = f"{money_text(more, currency, signed=True)}/h" if more else "no difference"
+        figures.append(("Cost per hour at rest", change(old, new, 0), note))
+    return figures
+
+
+def _pair(name: str, before: int, after: int) -> tuple[str, Content, str]:
+    """Of these fewer is better."""
+    return name, change(f"{before:,}", f"{after:,}", (before > after) - (before < after)), ""
+
+
+def _told(preview: Preview) -> list[Section]:
+    """The differences, or why there are none; then warnings."""
+    found = preview.comparison
+    sections = []
+    if found is None:
+        told = f"{NOT_COMPARED}: {preview.no_base} This is the plan of {preview.head.source} alone."
+        sections.append(Section("differences", "Differences", tag("p", told)))
+        if preview.base_problems:
+            sections.append(_problems("Problems of the base", preview.base_problems))
+    else:
+        parts = with_further(difference_sections(preview.changes, found), further_sections(preview))
+        body = joined(_lot(part) for part in parts) if parts else tag("p", "Neither the policy nor the decision differs.")
+        number = sum(len(part.differences) for part in parts)
+        sections.append(Section("differences", "Differences", body, counted(number, "line") if number else ""))
+    if warnings := warnings_words(preview):
+        items = joined(tag("li", tag("span", mark("!")), tag("span", line), class_="held") for line in warnings[:_MOST_LINES])
+        body = tag("ul", items, class_="list sheet")
+        sections.append(Section("warnings", "Warnings about the policy", body, f"{len(warnings):,}"))
+    return sections
+
+
+def _lot(part: Differences) -> Html:
+    shown = part.differences[:_MOST_LINES]
+    items = joined(
+        tag(
+            "li", tag("span", mark(line.mark)), tag("span", line.sentence), class_=CLASSES.get(line.mark),
+            data_item=True, data_counted=True, data_moves=True,
+        )
+        for line in shown
+    )  # fmt: skip
+    left = len(part.differences) - len(shown)
+    note = tag("p", f"{counted(left, 'line')} left out; -o json has all.", class_="soft") if left else None
+    title = tag("h3", f"{part.heading} ", tag("span", len(part.differences), class_="n"))
+    return tag("div", title, tag("ul", items, class_="list sheet"), note, data_block=True)
+
+
+def _problems(heading: str, problems: Sequence[Problem]) -> Section:
+    shown = problems[:_MOST_PROBLEMS]
+    text = joined(tag("pre", tag("code", _lines(problem)), data_item=True, data_counted=True) for problem in shown)
+    left = len(problems) - len(shown)
+    note = tag("p", f"{counted(left, 'problem')} left out.", class_="soft") if left else None
+    body = tag("div", text, note, class_="sheet scroll code", tabindex="0", role="region", aria_label=heading)
+    return Section("policy-problems", heading, body, f"{len(problems):,}")
+
+
+def _lines(problem: Problem) -> Html:
+    """Line by line, since a line end is a character that texts of others may not bring."""
+    rows: list[Content] = []
+    for line in render_problem(problem).rstrip("\n").split("\n"):
+        rows += [line, Html("\n")]
+    return joined(rows)

@@ -1,0 +1,102 @@
+"""The pages answer to those who may ask, and to nobody else; hostile requests cost little."""
+
+import http.client
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from reconciler.control.http_server import Answer, HttpServer, Request, Route, from_loopback
+
+
+@contextmanager
+def serving(*routes: Route, refusal: str = "") -> Iterator[int]:
+    server = HttpServer(("127.0.0.1", 0), routes, lambda _: refusal)
+    server.start()
+    try:
+        yield server.port
+    finally:
+        server.stop()
+
+
+def ask(port: int, path: str, method: str = "GET", body: bytes | None = None, **headers: str) -> tuple[int, bytes]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    try:
+        connection.request(method, path, body, headers)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+    finally:
+        connection.close()
+
+
+def echo(request: Request) -> Answer:
+    return Answer(body=request.path.encode() + b" " + request.body)
+
+
+def test_a_route_answers_its_path_only():
+    """A path is met whole; one that ends with a slash also below it."""
+    with serving(Route(method="GET", path="/a", answer=echo), Route(method="GET", path="/b/", answer=echo)) as port:
+        assert ask(port, "/a?x=1") == (200, b"/a ")
+        assert ask(port, "/a/b")[0] == 404
+        assert ask(port, "/b/pod/ns%2Fname") == (200, b"/b/pod/ns/name ")
+
+
+def test_another_method_is_refused():
+    """405, not 404: the page is there."""
+    with serving(Route(method="POST", path="/hook", answer=echo)) as port:
+        assert ask(port, "/hook")[0] == 405
+        assert ask(port, "/hook", "POST", b"body") == (200, b"/hook body")
+
+
+def test_details_need_admission_and_open_pages_do_not():
+    """Who is refused learns why, and which scheme the page wants."""
+    routes = (Route(method="GET", path="/open", answer=echo), Route(method="GET", path="/plan", answer=echo, details=True))
+    with serving(*routes, refusal="who are you?") as port:
+        assert ask(port, "/open")[0] == 200
+        assert ask(port, "/plan") == (401, b"who are you?\n")
+
+
+def test_what_breaks_inside_is_not_told():
+    """A message may name objects of the cluster."""
+
+    def broken(_: Request) -> Answer:
+        raise ValueError("secret")
+
+    with serving(Route(method="GET", path="/", answer=broken)) as port:
+        status, body = ask(port, "/")
+    assert status == 500
+    assert b"secret" not in body
+
+
+def test_a_body_that_says_to_be_huge_is_not_read():
+    """413 before a byte of it was sent."""
+    with serving(Route(method="POST", path="/", answer=echo)) as port, socket.create_connection(("127.0.0.1", port), 10) as one:
+        one.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n")
+        assert one.recv(100).startswith(b"HTTP/1.1 413")
+
+
+def test_a_body_without_length_is_refused():
+    """Chunks have no end that could be checked beforehand."""
+    with serving(Route(method="POST", path="/", answer=echo)) as port, socket.create_connection(("127.0.0.1", port), 10) as one:
+        one.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+        assert one.recv(100).startswith(b"HTTP/1.1 413")
+
+
+@pytest.mark.parametrize(
+    ("peer", "host", "forwarded", "loopback"),
+    [
+        ("127.0.0.1", "localhost:8080", "", True),
+        ("127.0.0.1", "127.0.0.1:8080", "", True),
+        ("::1", "[::1]:8080", "", True),
+        ("::ffff:127.0.0.1", "localhost", "", True),
+        ("10.0.0.7", "localhost:8080", "", False),
+        ("127.0.0.1", "rebound.example:8080", "", False),
+        ("127.0.0.1", "localhost:8080", "10.0.0.7", False),
+        ("127.0.0.1", "", "", False),
+    ],
+)
+def test_loopback_is_the_peer_and_the_name_it_asked_for(peer: str, host: str, forwarded: str, loopback: bool):
+    """A page of another site whose name was rebound to 127.0.0.1 comes from loopback, too, but names itself."""
+    headers = {"host": host} | ({"x-forwarded-for": forwarded} if forwarded else {})
+    assert from_loopback(Request(method="GET", path="/plan", headers=headers, body=b"", peer=peer)) is loopback

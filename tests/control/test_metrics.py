@@ -1,0 +1,129 @@
+"""The metrics say what the last plan and the counts of all turns are; what is gone leaves no series behind."""
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from reconciler.control.figures import Figures
+from reconciler.control.metrics import exposition
+from reconciler.control.report import ActionResult, LoopReport, ResultState
+from reconciler.plan.plan import (
+    Action,
+    ActionKind,
+    Bound,
+    Cost,
+    GroupLine,
+    NodeLine,
+    NodeState,
+    Ownership,
+    OwnerState,
+    Plan,
+    PodLine,
+    PodOutcome,
+)
+from reconciler.plan.reason import Reason
+
+BOUND = Bound(resource_version="1", replicas=2, owner_digest="", policy_digest="")
+
+
+def group(name: str, current: int, desired: int, *, held: bool = False, wanted: int | None = None) -> GroupLine:
+    owner = Ownership(state=OwnerState.HELD if held else OwnerState.OURS)
+    return GroupLine(
+        name=name, target=f"t/{name}", tier="spot", current=current, desired=desired, wanted=wanted, min=1, max=9,
+        owner=owner, held=held,
+    )  # fmt: skip
+
+
+def node(name: str, state: NodeState, *, removable: bool = False, since: str | None = None) -> NodeLine:
+    return NodeLine(node=name, group="a", state=state, utilization_permille=0, removable=removable, unneeded_since=since)
+
+
+PLAN = Plan(
+    now="2026-11-21T12:00:00Z",
+    mode="Enforce",
+    summary="",
+    groups=(group("a", 2, 5), group("h", 3, 3, held=True, wanted=4)),
+    pods=(
+        PodLine(pod="x/1", outcome=PodOutcome.TRIGGERS_SCALE_UP, group="a"),
+        PodLine(pod="x/2", outcome=PodOutcome.TRIGGERS_SCALE_UP, group="a"),
+        PodLine(pod="x/3", outcome=PodOutcome.UNPLACEABLE),
+        PodLine(pod="x/4", outcome=PodOutcome.FITS_EXISTING, node="n1"),
+    ),
+    nodes=(
+        node("n1", NodeState.IN_USE),
+        node("n2", NodeState.EMPTY, removable=True, since="2026-11-21T11:50:00Z"),
+        node("n3", NodeState.UNREADY),
+    ),
+    cost=Cost(current_per_hour="1.5", desired_per_hour="3.75"),
+)
+
+
+def resize(to: int, state: ResultState, code: str = "") -> ActionResult:
+    action = Action(
+        kind=ActionKind.RESIZE, group="a", target="t/a", from_=2, to=to, bound=BOUND, reason=Reason("Demand", "")
+    )  # fmt: skip
+    return ActionResult(action=action, state=state, code=code)
+
+
+def sample(text: bytes) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
+    return {
+        (found.name, tuple(sorted(found.labels.items()))): found.value
+        for family in text_string_to_metric_families(text.decode())
+        for found in family.samples
+    }
+
+
+def test_groups_pods_and_nodes_of_the_last_plan():
+    """Every number is read off the plan above by hand."""
+    figures = Figures()
+    figures.turned(LoopReport(at_seconds=1000, plan=PLAN), 0.3, 1.5)
+    found = sample(exposition(figures))
+    assert found["reconciler_group_replicas", (("group", "a"), ("tier", "spot"))] == 2
+    assert found["reconciler_group_desired_replicas", (("group", "a"), ("tier", "spot"))] == 5
+    assert found["reconciler_group_held", (("group", "h"), ("owner", "Held"))] == 1
+    assert found["reconciler_group_wanted_replicas", (("group", "h"),)] == 4
+    assert found["reconciler_pending_pods", (("outcome", "TriggersScaleUp"),)] == 2
+    assert found["reconciler_pending_pods", (("outcome", "Delayed"),)] == 0
+    assert found["reconciler_nodes", (("state", "Unready"),)] == 1
+    assert found["reconciler_removable_nodes", ()] == 1
+    assert found["reconciler_desired_cost_per_hour", (("currency", "USD"),)] == 3.75
+    assert found["reconciler_view_age_seconds", ()] == 1.5
+
+
+def test_series_of_a_group_that_is_gone_vanish():
+    """The second plan knows no `h`."""
+    figures = Figures()
+    figures.turned(LoopReport(at_seconds=1000, plan=PLAN), 0.1, 0)
+    fewer = Plan(now="", mode="Enforce", summary="", groups=(group("a", 5, 5),))
+    figures.turned(LoopReport(at_seconds=1010, plan=fewer), 0.1, 0)
+    assert not [key for key in sample(exposition(figures)) if ("group", "h") in key[1]]
+
+
+def test_counters_add_up_over_turns():
+    """Two nodes, then three; what was refused added none. A turn without a view keeps the last plan."""
+    figures = Figures()
+    done = (resize(4, ResultState.DONE), resize(9, ResultState.REFUSED, "Conflict"))
+    figures.turned(LoopReport(at_seconds=1000, plan=PLAN, results=done), 0.02, 0)
+    figures.turned(LoopReport(at_seconds=1010, plan=PLAN, results=(resize(5, ResultState.DONE),)), 0.2, 0)
+    figures.turned(LoopReport(at_seconds=1020, unavailable="pods: no answer"), 20, 0)
+    found = sample(exposition(figures))
+    assert found["reconciler_added_nodes_total", ()] == 5
+    assert found["reconciler_actions_total", (("kind", "Resize"), ("result", "Done"))] == 2
+    assert found["reconciler_actions_total", (("kind", "Resize"), ("result", "Refused/Conflict"))] == 1
+    assert found["reconciler_turns_total", (("result", "Unavailable"),)] == 1
+    assert found["reconciler_view_available", ()] == 0
+    assert found["reconciler_last_plan_timestamp_seconds", ()] == 1010
+    assert found["reconciler_turn_duration_seconds_bucket", (("le", "0.05"),)] == 1
+    assert found["reconciler_turn_duration_seconds_bucket", (("le", "10.0"),)] == 2
+    assert found["reconciler_turn_duration_seconds_bucket", (("le", "+Inf"),)] == 3
+    assert ("reconciler_group_replicas", (("group", "a"), ("tier", "spot"))) in found
+
+
+def test_names_of_the_cluster_autoscaler_only_when_asked_for():
+    """Three of four pods have no place now: the autoscaler counts those as unschedulable."""
+    figures = Figures()
+    figures.turned(LoopReport(at_seconds=1000, plan=PLAN), 0.1, 0)
+    assert b"cluster_autoscaler_" not in exposition(figures)
+    found = sample(exposition(figures, cluster_autoscaler_names=True))
+    assert found["cluster_autoscaler_unschedulable_pods_count", (("type", "unschedulable"),)] == 3
+    assert found["cluster_autoscaler_nodes_count", (("state", "ready"),)] == 2
+    assert found["cluster_autoscaler_unneeded_nodes_count", ()] == 1
+    assert found["cluster_autoscaler_node_group_max_count", (("node_group", "t/h"),)] == 9

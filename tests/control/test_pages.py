@@ -1,0 +1,79 @@
+"""Probes tell a stuck process from a blind one; the plan is the last that was decided."""
+
+import json
+
+import pytest
+
+from reconciler.control.figures import Figures
+from reconciler.control.http_server import Answer, Request
+from reconciler.control.pages import routes
+from reconciler.control.report import LoopReport
+from reconciler.plan.plan import Plan
+
+PLAN = Plan(now="2026-11-21T12:00:00Z", mode="Observe", summary="No changes.")
+
+
+class Pages:
+    """All pages over figures and a clock that tests move."""
+
+    def __init__(self) -> None:
+        self.figures = Figures()
+        self.now = 1000
+        self.view_problem = ""
+        made = routes(
+            self.figures, lambda: self.now, lambda: b"{}", lambda plan: plan.summary, started_seconds=1000,
+            view_problem=lambda: self.view_problem,
+        )  # fmt: skip
+        self._routes = {route.path: route for route in made}
+        self.details = {route.path for route in made if route.details}
+
+    def get(self, path: str) -> Answer:
+        return self._routes[path].answer(Request(method="GET", path=path, headers={}, body=b"", peer="127.0.0.1"))
+
+
+@pytest.fixture
+def pages() -> Pages:
+    return Pages()
+
+
+def test_only_probes_and_metrics_are_open(pages: Pages):
+    """The others show objects of the cluster."""
+    assert pages.details == {"/", "/plan", "/snapshot"}
+
+
+def test_a_leader_that_does_not_turn_is_unhealthy(pages: Pages):
+    """Two minutes without a turn, counted from the start or from the last one."""
+    pages.figures.leads(leader=True)
+    assert pages.get("/healthz").status == 200
+    pages.now = 1121
+    assert pages.get("/healthz").status == 503
+    pages.figures.turned(LoopReport(at_seconds=1120, plan=PLAN), 0.1, 0)
+    assert pages.get("/healthz").status == 200
+
+
+def test_one_that_stands_by_is_healthy_and_ready_with_a_view(pages: Pages):
+    """It must be able to take over at once, so that its view counts."""
+    pages.now = 9999
+    assert (pages.get("/healthz").status, pages.get("/readyz").status) == (200, 200)
+    pages.view_problem = "pods: not synced yet"
+    assert (pages.get("/healthz").status, pages.get("/readyz").status) == (200, 503)
+
+
+def test_readiness_says_why_nothing_was_decided(pages: Pages):
+    """The message of the turn that had no view to trust is in the answer; a turn with one mends it."""
+    pages.figures.leads(leader=True)
+    assert pages.get("/readyz").status == 503
+    pages.figures.turned(LoopReport(at_seconds=1000, unavailable="nodes: last heard 40 s ago"), 0.1, 40)
+    assert pages.get("/readyz").body == b"the last turn decided nothing: nodes: last heard 40 s ago\n"
+    pages.figures.turned(LoopReport(at_seconds=1010, plan=PLAN), 0.1, 0)
+    assert pages.get("/readyz").status == 200
+
+
+def test_the_plan_is_the_last_that_was_decided(pages: Pages):
+    """A turn without a view does not take it away."""
+    pages.figures.leads(leader=True)
+    assert pages.get("/plan").status == 503
+    pages.figures.turned(LoopReport(at_seconds=1000, plan=PLAN), 0.1, 0)
+    pages.figures.turned(LoopReport(at_seconds=1010, unavailable="gone"), 0.1, 0)
+    assert json.loads(pages.get("/plan").body)["summary"] == "No changes."
+    assert pages.get("/").body == b"No changes."

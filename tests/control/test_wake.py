@@ -1,0 +1,65 @@
+"""Events are gathered into turns; a turn begins once a period anyway."""
+
+import threading
+
+from reconciler.control.wake import Wake, WakeReason
+
+
+class Hand:
+    """A clock that is moved by hand."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_turn_begins_when_the_events_have_been_quiet_for_the_idle_time():
+    """The last event is one idle time ago: due at once."""
+    clock = Hand()
+    wake = Wake(clock, period_seconds=1000, idle_seconds=1, most_seconds=10)
+    wake.notify()
+    clock.now += 1
+    assert wake.wait() is WakeReason.EVENT
+
+
+def test_events_that_do_not_end_wait_for_the_longest_time_only():
+    """An event every half second never leaves the idle time; after ten seconds the turn begins all the same."""
+    clock = Hand()
+    wake = Wake(clock, period_seconds=1000, idle_seconds=1, most_seconds=10)
+    for _ in range(20):
+        wake.notify()
+        clock.now += 0.5
+    wake.notify()
+    assert wake.wait() is WakeReason.EVENT
+
+
+def test_events_are_used_up_by_the_turn_that_they_cause():
+    """After the turn nothing is left but the period."""
+    clock = Hand()
+    wake = Wake(clock, period_seconds=0, idle_seconds=0, most_seconds=0)
+    wake.notify()
+    assert [wake.wait(), wake.wait()] == [WakeReason.EVENT, WakeReason.PERIOD]
+
+
+def test_an_event_ends_the_wait_of_another_thread():
+    """The waiting thread returns although its period is an hour."""
+    import time
+
+    wake = Wake(time.monotonic, period_seconds=3600, idle_seconds=0, most_seconds=0)
+    found: list[WakeReason] = []
+    waiting = threading.Thread(target=lambda: found.append(wake.wait()))
+    waiting.start()
+    wake.notify()
+    waiting.join(30)
+    assert found == [WakeReason.EVENT]
+
+
+def test_stop_ends_all_waits_now_and_later():
+    """A stopped loop turns no more, whatever happens."""
+    wake = Wake(Hand(), period_seconds=3600)
+    wake.notify()
+    wake.stop()
+    assert [wake.wait(), wake.wait()] == [WakeReason.STOP, WakeReason.STOP]
+    assert wake.stopped

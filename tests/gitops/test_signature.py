@@ -1,0 +1,148 @@
+"""Who signed a commit, judged by keys from outside the tree, with the real ssh-keygen and gpg."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from reconciler.gitops.fault import FaultCode, SourceError
+from reconciler.gitops.signature import Signers, verified
+from tests.gitops.repositories import BASE, GitRepo
+from tests.gitops.signers import GpgKey, SshKey, end_gpg, gpg_key, sign_with_gpg, sign_with_ssh, ssh_key
+
+
+@pytest.fixture(scope="module")
+def ada(tmp_path_factory: pytest.TempPathFactory) -> SshKey:
+    """Ada's key."""
+    return ssh_key(tmp_path_factory.mktemp("ada"), "ada")
+
+
+@pytest.fixture(scope="module")
+def mallory(tmp_path_factory: pytest.TempPathFactory) -> SshKey:
+    """The key of somebody else."""
+    return ssh_key(tmp_path_factory.mktemp("mallory"), "mallory")
+
+
+@pytest.fixture(scope="module")
+def grace() -> Iterator[GpgKey]:
+    """A GPG key."""
+    key = gpg_key("grace")
+    yield key
+    end_gpg(key)
+    shutil.rmtree(key.home, ignore_errors=True)
+
+
+def signed(repo: GitRepo, key: SshKey) -> str:
+    """A commit signed with an ssh key."""
+    sign_with_ssh(repo, key)
+    return repo.commit(BASE, "signed")
+
+
+def allowed(tmp_path: Path, *lines: str) -> Signers:
+    """An allowed_signers file."""
+    file = tmp_path / "allowed_signers"
+    file.write_text("\n".join(lines) + "\n")
+    return Signers(allowed_signers_file=file)
+
+
+def refusal(repo: GitRepo, commit: str, signers: Signers) -> SourceError:
+    """Why a commit is not taken."""
+    with pytest.raises(SourceError) as refused:
+        verified(repo.root / ".git", commit, signers)
+    return refused.value
+
+
+def test_ssh_signature_of_an_allowed_signer(repo: GitRepo, tmp_path: Path, ada: SshKey):
+    """Good, with the principal of the file and the fingerprint of the key."""
+    commit = signed(repo, ada)
+    found = verified(repo.root / ".git", commit, allowed(tmp_path, f"ada@example.org {ada.public}"))
+    assert (found.commit, found.signer, found.fingerprint) == (commit, "ada@example.org", ada.fingerprint)
+
+
+@pytest.mark.parametrize("line", [
+    "mallory@example.org {mallory}", "", "ada@example.org namespaces=\"file\" {ada}",
+    "ada@example.org valid-before=\"20200101\" {ada}",
+])  # fmt: skip
+def test_ssh_signature_of_nobody_who_is_allowed(repo: GitRepo, tmp_path: Path, ada: SshKey, mallory: SshKey, line: str):
+    """Another key, an empty file, a key for something else, a key whose time is over."""
+    commit = signed(repo, ada)
+    signers = allowed(tmp_path, line.format(ada=ada.public, mallory=mallory.public))
+    fault = refusal(repo, commit, signers).fault
+    assert (fault.code, fault.revision) == (FaultCode.SIGNATURE_REFUSED, commit)
+
+
+def test_unsigned_commit(repo: GitRepo, tmp_path: Path, ada: SshKey):
+    """Said as such, with what to do."""
+    commit = repo.git("rev-parse", "HEAD")
+    fault = refusal(repo, commit, allowed(tmp_path, f"ada@example.org {ada.public}")).fault
+    assert (fault.code, fault.hint[:12]) == (FaultCode.UNSIGNED, "sign commits")
+
+
+def test_signature_of_another_commit(repo: GitRepo, tmp_path: Path, ada: SshKey):
+    """A good signature that was cut out of one commit and put into another is a bad one."""
+    commit = signed(repo, ada)
+    raw = repo.git("cat-file", "commit", commit)
+    forged = repo.git(
+        "hash-object", "-w", "-t", "commit", "--stdin", given=raw.replace("\n\nsigned", "\n\nforged").encode() + b"\n"
+    )
+    assert forged != commit
+    fault = refusal(repo, forged, allowed(tmp_path, f"ada@example.org {ada.public}")).fault
+    assert fault.code is FaultCode.SIGNATURE_REFUSED
+    assert "the signature is bad" in fault.message
+
+
+def test_named_signers_narrow_the_file(repo: GitRepo, tmp_path: Path, ada: SshKey, mallory: SshKey):
+    """Of several in the file, only the named principals or fingerprints count."""
+    commit = signed(repo, ada)
+    file = allowed(tmp_path, f"ada@example.org {ada.public}", f"mallory@example.org {mallory.public}").allowed_signers_file
+    for name in ("ada@example.org", ada.fingerprint):
+        assert verified(repo.root / ".git", commit, Signers(allowed_signers_file=file, names=(name,))).commit == commit
+    for name in ("mallory@example.org", mallory.fingerprint):
+        fault = refusal(repo, commit, Signers(allowed_signers_file=file, names=(name,))).fault
+        assert "not one of those that are named (ada@example.org, SHA256:" in fault.message
+
+
+def test_keys_in_the_tree_and_in_the_repository_do_not_count(repo: GitRepo, tmp_path: Path, ada: SshKey, mallory: SshKey):
+    """A pull request that brings its own list of signers, and configuration of the cache that names one."""
+    own = f"mallory@example.org {mallory.public}\n"
+    sign_with_ssh(repo, mallory)
+    commit = repo.commit({".git-allowed-signers": own, "allowed_signers": own})
+    repo.git("config", "gpg.ssh.allowedSignersFile", str(repo.root / "allowed_signers"))
+    fault = refusal(repo, commit, allowed(tmp_path, f"ada@example.org {ada.public}")).fault
+    assert fault.code is FaultCode.SIGNATURE_REFUSED
+
+
+def test_gpg_signature(repo: GitRepo, tmp_path: Path, grace: GpgKey):
+    """Good with the exported key; the fingerprint may be named."""
+    sign_with_gpg(repo, grace)
+    commit = repo.commit(BASE, "signed")
+    keys = tmp_path / "keys.asc"
+    keys.write_bytes(grace.public)
+    for names in ((), (grace.fingerprint,)):
+        found = verified(repo.root / ".git", commit, Signers(gpg_keys_file=keys, names=names))
+        assert (found.fingerprint, found.signer) == (grace.fingerprint, "grace <grace@example.org>")
+    assert refusal(repo, commit, Signers(gpg_keys_file=keys, names=("0" * 40,))).fault.code is FaultCode.SIGNATURE_REFUSED
+
+
+def test_gpg_signature_where_only_ssh_is_allowed(repo: GitRepo, tmp_path: Path, grace: GpgKey, ada: SshKey):
+    """A key that nobody configured cannot be checked."""
+    sign_with_gpg(repo, grace)
+    commit = repo.commit(BASE, "signed")
+    fault = refusal(repo, commit, allowed(tmp_path, f"ada@example.org {ada.public}")).fault
+    assert fault.code is FaultCode.SIGNATURE_REFUSED
+
+
+@pytest.mark.parametrize("content", [b"no key", b""])
+def test_keys_that_are_none(repo: GitRepo, tmp_path: Path, content: bytes):
+    """A file of keys that gpg cannot read makes every commit refused, by its name."""
+    keys = tmp_path / "keys.asc"
+    keys.write_bytes(content)
+    assert "gpg cannot read the keys" in refusal(repo, repo.git("rev-parse", "HEAD"), Signers(gpg_keys_file=keys)).fault.message
+
+
+def test_file_of_signers_that_went_away(repo: GitRepo, tmp_path: Path):
+    """Fails closed."""
+    gone = Signers(allowed_signers_file=tmp_path / "gone")
+    assert re.search("gone: No such file", refusal(repo, repo.git("rev-parse", "HEAD"), gone).fault.message)

@@ -1,0 +1,273 @@
+"""Draining on a real API server: real evictions, real disruption budgets, pods and nodes that kwok runs."""
+
+import contextlib
+import json
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from reconciler.kube.api import ApiError, ContentType
+from reconciler.kube.drain import NodeDrain
+from reconciler.kube.transport import KubernetesApi, connect
+from reconciler.policy.documents import DrainRules
+from tests.kube import objects
+from tests.kube.cluster import create, eventually
+from tests.testbed.control_plane import FAKE_NODE, ControlPlane
+
+NAMESPACE = "kube-drain"
+BEGAN = 1_800_000_000
+FOREIGN = {"key": "example.com/kept", "value": "x", "effect": "NoSchedule"}
+
+
+@pytest.fixture(scope="module")
+def api(control_plane: ControlPlane) -> Iterator[KubernetesApi]:
+    api = connect(control_plane.kubeconfig)
+    create(api, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+    yield api
+    api.write("DELETE", f"/api/v1/namespaces/{NAMESPACE}")
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = BEGAN
+
+    def __call__(self) -> int:
+        return self.now
+
+
+class Scene:
+    """One node of its own that only pods of the test may use."""
+
+    def __init__(self, api: KubernetesApi, name: str) -> None:
+        self.api, self.node, self.clock = api, f"kube-drain-{name}", Clock()
+        item = objects.node(self.node, taints=[FOREIGN])
+        item["metadata"]["annotations"] = FAKE_NODE
+        create(api, item)
+        self.drain = self.drain_of("prod")
+
+    def drain_of(self, owner: str, **options) -> NodeDrain:
+        return NodeDrain(self.api, owner, self.clock, timeout_seconds=600, **options)
+
+    def pods(
+        self, *names: str, annotations=None, owner: str = "", finalizer: bool = False, phases=("Running",), **spec: object
+    ) -> None:
+        for name in names:
+            item = objects.pod(NAMESPACE, f"{self.node}-{name}", nodeName=self.node, **spec)
+            item["metadata"]["labels"] = {"app": self.node}
+            item["metadata"]["annotations"] = annotations or {}
+            if finalizer:
+                item["metadata"]["finalizers"] = ["kube-tests.dev/stay"]
+            if owner:
+                reference = {"apiVersion": "apps/v1", "kind": owner, "name": "o", "uid": "u-1", "controller": True}
+                item["metadata"]["ownerReferences"] = [reference]
+            create(self.api, item)
+        eventually(lambda: all(self.phase(name) in phases for name in names), "pods running")
+
+    def nobody_runs(self) -> None:
+        """Take the node from kwok, which ends pods at once and leaves nothing of their grace to be seen."""
+        body = {"metadata": {"annotations": None}}
+        self.api.write("PATCH", f"/api/v1/nodes/{self.node}", body, content_type=ContentType.MERGE_PATCH)
+
+    def phase(self, name: str) -> str:
+        return str(json.loads(self.api.get(self.path(name)))["status"]["phase"])
+
+    def path(self, name: str) -> str:
+        return f"/api/v1/namespaces/{NAMESPACE}/pods/{self.node}-{name}"
+
+    def left(self) -> list[str]:
+        found = json.loads(self.api.get(f"/api/v1/namespaces/{NAMESPACE}/pods"))["items"]
+        names = (item["metadata"]["name"] for item in found if item["spec"]["nodeName"] == self.node)
+        return sorted(name.removeprefix(f"{self.node}-") for name in names)
+
+    def budget(self, name: str, least: int) -> None:
+        metadata = {"name": f"{self.node}-{name}", "namespace": NAMESPACE}
+        spec = {"minAvailable": least, "selector": {"matchLabels": {"app": self.node}}}
+        create(self.api, {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata, "spec": spec})
+        path = f"/apis/policy/v1/namespaces/{NAMESPACE}/poddisruptionbudgets/{metadata['name']}"
+        eventually(lambda: json.loads(self.api.get(path)).get("status", {}).get("currentHealthy", 0) > 0, "a counted budget")
+
+    def loosen(self, name: str, least: int) -> None:
+        path = f"/apis/policy/v1/namespaces/{NAMESPACE}/poddisruptionbudgets/{self.node}-{name}"
+        self.api.write("PATCH", path, {"spec": {"minAvailable": least}}, content_type=ContentType.MERGE_PATCH)
+
+        def allowed() -> bool:
+            status = json.loads(self.api.get(path))["status"]
+            return bool(status["disruptionsAllowed"])
+
+        eventually(allowed, "a looser budget")
+
+    def taints(self) -> list[dict[str, str]]:
+        found = json.loads(self.api.get(f"/api/v1/nodes/{self.node}"))["spec"].get("taints", [])
+        return [taint for taint in found if not taint["key"].startswith("node.kubernetes.io/")]
+
+
+@pytest.fixture
+def scene(api: KubernetesApi, request: pytest.FixtureRequest) -> Iterator[Scene]:
+    scene = Scene(api, request.node.name.removeprefix("test_").replace("_", "-")[:40])
+    yield scene
+    for name in scene.left():
+        with contextlib.suppress(ApiError):
+            api.write("PATCH", scene.path(name), {"metadata": {"finalizers": None}}, content_type=ContentType.MERGE_PATCH)
+            api.write("DELETE", scene.path(name), {"gracePeriodSeconds": 0})
+    api.write("DELETE", f"/api/v1/nodes/{scene.node}")
+
+
+OURS = {"key": "reconciler.dev/deleting", "value": f"prod.{BEGAN}", "effect": "NoSchedule"}
+
+
+def test_the_mark(scene: Scene) -> None:
+    """Beginning puts our taint beside those of others, with the owner and the second; beginning again keeps the second."""
+    scene.drain.begin(scene.node)
+    scene.clock.now += 100
+    scene.drain.begin(scene.node)
+    assert scene.taints() == [FOREIGN, OURS]
+
+
+def test_undone(scene: Scene) -> None:
+    """Undoing takes our taint off and leaves those of others; doing it twice is no error."""
+    scene.drain.begin(scene.node)
+    scene.drain.undo(scene.node)
+    scene.drain.undo(scene.node)
+    assert scene.taints() == [FOREIGN]
+
+
+def test_marks_of_others(scene: Scene) -> None:
+    """A node that another owner empties is a conflict, and its mark survives our undoing."""
+    scene.drain_of("test").begin(scene.node)
+    with pytest.raises(ApiError, match=f"being emptied already: reconciler.dev/deleting=test.{BEGAN}"):
+        scene.drain.begin(scene.node)
+    scene.drain.undo(scene.node)
+    assert scene.taints() == [FOREIGN, OURS | {"value": f"test.{BEGAN}"}]
+
+
+def test_emptied(scene: Scene) -> None:
+    """Pods are evicted until none is left; then nothing remains."""
+    scene.pods("a", "b")
+    scene.drain.begin(scene.node)
+    first = scene.drain.step(scene.node)
+    assert (first.remaining, first.message, first.given_up) == (2, "", "")
+    eventually(lambda: scene.drain.step(scene.node).remaining == 0, "being empty")
+    assert scene.left() == []
+
+
+def test_budget_is_waited_for(scene: Scene) -> None:
+    """A budget with nothing left holds every pod, in its own words, until it is loosened."""
+    scene.pods("a", "b")
+    scene.budget("all", 2)
+    scene.drain.begin(scene.node)
+    step = scene.drain.step(scene.node)
+    assert step.remaining == 2
+    assert step.message == (
+        f"{NAMESPACE}/{scene.node}-a: The disruption budget {scene.node}-all needs 2 healthy pods and has 2 currently"
+    )
+    assert scene.left() == ["a", "b"]
+    scene.loosen("all", 1)
+    scene.drain.step(scene.node)
+    eventually(lambda: len(scene.left()) == 1, "one pod leaving")
+    assert scene.drain.step(scene.node).remaining == 1
+
+
+def test_two_budgets(scene: Scene) -> None:
+    """A pod under two budgets cannot be evicted at all; the server's own sentence says so."""
+    scene.pods("a")
+    scene.budget("one", 0)
+    scene.budget("two", 0)
+    scene.drain.begin(scene.node)
+    assert "more than one PodDisruptionBudget" in scene.drain.step(scene.node).message
+    assert scene.left() == ["a"]
+
+
+def test_times_out(scene: Scene) -> None:
+    """A drain that took its whole time is given up with the last refusal, and nothing more is evicted."""
+    scene.pods("a")
+    scene.budget("all", 1)
+    scene.drain.begin(scene.node)
+    scene.drain.step(scene.node)
+    scene.loosen("all", 0)
+    scene.clock.now += 599
+    second = scene.drain_of("prod")
+    scene.clock.now += 1
+    step = second.step(scene.node)
+    assert (step.code, step.given_up) == (
+        "DrainTimeout",
+        f"not empty after 600 s: 1 pods have not ended, the first is {NAMESPACE}/{scene.node}-a",
+    )
+    assert "needs 1 healthy pods" in scene.drain.step(scene.node).given_up
+    assert scene.left() == ["a"]
+
+
+def test_what_stays(scene: Scene) -> None:
+    """Pods of DaemonSets, mirrors and finished ones go with their node and are not evicted."""
+    scene.pods("daemon", owner="DaemonSet", finalizer=True)
+    scene.pods("mirror", annotations={"kubernetes.io/config.mirror": "x"})
+    scene.pods("done", restartPolicy="Never", annotations={})
+    body = {"status": {"phase": "Succeeded"}}
+    scene.api.write("PATCH", f"{scene.path('done')}/status", body, content_type=ContentType.MERGE_PATCH)
+    scene.drain.begin(scene.node)
+    assert scene.drain.step(scene.node).remaining == 0
+    assert "mirror" in scene.left()
+
+
+def test_a_new_process_goes_on(scene: Scene) -> None:
+    """Another process with the same owner counts on from the second in the taint."""
+    scene.pods("a", finalizer=True)
+    scene.drain.begin(scene.node)
+    scene.clock.now += 601
+    assert scene.drain_of("prod").step(scene.node).code == "DrainTimeout"
+
+
+def test_terminating_pods_are_not_asked_again(scene: Scene) -> None:
+    """A pod that is on its way counts as left over until it has gone, and is evicted once."""
+    scene.pods("slow", finalizer=True)
+    # The server stamps the deletion by its own clock.
+    scene.clock.now = int(time.time())
+    scene.drain.begin(scene.node)
+    scene.drain.step(scene.node)
+    deleted = json.loads(scene.api.get(scene.path("slow")))["metadata"]
+    assert scene.drain.step(scene.node).remaining == 1
+    again = json.loads(scene.api.get(scene.path("slow")))["metadata"]
+    assert again["deletionTimestamp"] == deleted["deletionTimestamp"]
+
+
+def test_long_graces_are_cut(scene: Scene) -> None:
+    """A pod that wants an hour gets what is allowed; one that wants less keeps its own."""
+    scene.nobody_runs()
+    scene.pods("long", terminationGracePeriodSeconds=3600, phases=("Pending",))
+    scene.pods("short", terminationGracePeriodSeconds=7, phases=("Pending",))
+    scene.drain.begin(scene.node)
+    scene.drain.step(scene.node)
+    graces = [json.loads(scene.api.get(scene.path(name)))["metadata"]["deletionGracePeriodSeconds"] for name in ("long", "short")]
+    assert graces == [600, 7]
+
+
+def test_a_blocker_that_came_later(scene: Scene) -> None:
+    """A pod that must never be evicted ends the drain before any other pod is touched."""
+    scene.pods("a")
+    scene.pods("precious", annotations={"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"})
+    scene.drain.begin(scene.node)
+    step = scene.drain.step(scene.node)
+    assert step.code == "Blocked"
+    assert "precious: annotation" in step.given_up
+    assert scene.left() == ["a", "precious"]
+
+
+def test_rules_of_the_policy(scene: Scene) -> None:
+    """With the policy's rules at hand, a pod that they forbid to move (here: without a controller) ends the drain too."""
+    scene.pods("alone")
+    scene.drain.begin(scene.node)
+    step = scene.drain_of("prod", rules=DrainRules).step(scene.node)
+    assert step.given_up == f"{NAMESPACE}/{scene.node}-alone: no controller would make it again"
+
+
+def test_without_the_mark(scene: Scene) -> None:
+    """A node whose mark somebody removed is not touched any more."""
+    scene.pods("a")
+    assert scene.drain.step(scene.node).code == "NotMarked"
+    assert scene.left() == ["a"]
+
+
+def test_owner_that_no_taint_can_carry(api: KubernetesApi) -> None:
+    """An owner that the API would refuse in a taint is refused at once."""
+    with pytest.raises(ValueError, match="cannot stand in a taint"):
+        NodeDrain(api, "a/b", lambda: 0)

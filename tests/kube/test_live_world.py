@@ -1,0 +1,180 @@
+"""The live view against a real API server: equal to a snapshot of the same cluster, and following it."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from reconciler.cluster.snapshot import read_snapshot
+from reconciler.cluster.world import World
+from reconciler.kube.api import Api, ApiError, ContentType
+from reconciler.kube.collection import WORKLOAD, Collection, cluster_api, located
+from reconciler.kube.live_world import IncompleteViewError, LiveWorld
+from reconciler.kube.stream_state import Phase
+from reconciler.kube.transport import KubernetesApi, connect
+from tests.kube import objects
+from tests.kube.cluster import create, eventually
+from tests.testbed.control_plane import ControlPlane
+
+NAMESPACE = "kube-live-world"
+NOW = 1_800_000_000
+
+
+@pytest.fixture(scope="module")
+def api(control_plane: ControlPlane) -> Iterator[KubernetesApi]:
+    """A cluster with something of most kinds in it."""
+    api = connect(control_plane.kubeconfig)
+    definitions = [objects.definition(objects.GROUP, kind, plural) for kind, plural in objects.KINDS.items()]
+    definitions.append(objects.definition(objects.INFRASTRUCTURE, "TestMachineTemplate", "testmachinetemplates"))
+    create(api, *definitions)
+
+    def served() -> bool:
+        try:
+            for kind in objects.KINDS:
+                api.get(located(Collection(group=objects.GROUP, kind=kind), api).path)
+            api.get(located(Collection(group=objects.INFRASTRUCTURE, kind="TestMachineTemplate"), api).path)
+        except ApiError:
+            return False
+        return True
+
+    eventually(served, "serving the custom resources")
+    metadata = {"name": NAMESPACE}
+    create(api, {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
+    selector = {"matchLabels": {"app": "p-0"}}
+    template = {
+        "metadata": {"labels": {"app": "daemon"}},
+        "spec": {"containers": [{"name": "c", "image": "x"}], "nodeSelector": {"pool": "none"}},
+    }
+    own = {"namespace": NAMESPACE}
+    create(
+        api,
+        objects.node("kube-live-1"),
+        objects.node("kube-live-2", taints=[{"key": "a", "value": "b", "effect": "NoSchedule"}]),
+        *(objects.pod(NAMESPACE, f"p-{number}", nodeName=f"kube-live-{1 + number % 2}") for number in range(5)),
+        objects.pod(NAMESPACE, "giant", cpu="9000"),
+        {
+            "apiVersion": "policy/v1",
+            "kind": "PodDisruptionBudget",
+            "metadata": {"name": "b", **own},
+            "spec": {"selector": selector, "minAvailable": 1},
+        },
+        {
+            "apiVersion": "apps/v1",
+            "kind": "DaemonSet",
+            "metadata": {"name": "d", **own},
+            "spec": {"selector": {"matchLabels": {"app": "daemon"}}, "template": template},
+        },
+        {
+            "apiVersion": "storage.k8s.io/v1",
+            "kind": "StorageClass",
+            "metadata": {"name": "kube-live"},
+            "provisioner": "kube-tests.dev/none",
+        },
+        objects.machine_template(NAMESPACE, "small"),
+        objects.machine_deployment(NAMESPACE, "general", 2),
+        objects.machine(NAMESPACE, "general-1", "general-set"),
+    )
+    yield api
+    for name in ("kube-live-1", "kube-live-2"):
+        api.write("DELETE", f"/api/v1/nodes/{name}")
+    for definition in definitions:
+        api.write("DELETE", f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{definition['metadata']['name']}")
+    api.write("DELETE", f"/api/v1/namespaces/{NAMESPACE}")
+
+
+@pytest.fixture(scope="module")
+def live(api: KubernetesApi) -> Iterator[LiveWorld]:
+    world = LiveWorld(api, now_seconds=lambda: NOW, name="live", capi_group=objects.GROUP)
+    world.start()
+    assert world.wait(30), world.doubts()
+    yield world
+    assert world.stop()
+
+
+def captured(api: Api) -> World:
+    """What the snapshot reader makes of the lists that the server answers now."""
+    templates = Collection(group=objects.INFRASTRUCTURE, kind="TestMachineTemplate")
+    collections = [located(item, api) for item in (*WORKLOAD, *cluster_api(objects.GROUP), templates)]
+    files = {f"{item.kind}.json": api.get(item.path) for item in collections}
+    manifest = {"formatVersion": "1.0", "capturedAt": "2027-01-15T08:00:00Z", "cluster": "live"}
+    return read_snapshot({"snapshot.json": json.dumps(manifest).encode(), **files}, objects.GROUP)
+
+
+def difference(one: World, other: World) -> list[str]:
+    return [field for field in one.__struct_fields__ if getattr(one, field) != getattr(other, field)]
+
+
+def test_equals_a_snapshot_field_by_field(api: KubernetesApi, live: LiveWorld) -> None:
+    """The live World is, in every field, what the snapshot reader makes of the server's own lists."""
+    eventually(lambda: not difference(captured(api), live.observe()), "being equal")
+    world = live.observe()
+    assert {"general"} <= {target.ref.name for target in world.targets}
+    assert world.daemon_pods
+    assert len(world.pods) >= 6
+
+
+def test_follows_pods(api: KubernetesApi, live: LiveWorld) -> None:
+    """A pod that comes, changes and goes is in the next view, and every view equals the snapshot of its moment."""
+    create(api, objects.pod(NAMESPACE, "visitor", cpu="9000"))
+    eventually(lambda: "visitor" in live.observe().pods.name, "the pod being seen")
+    row = live.observe().pods.name.index("visitor")
+    path = f"/api/v1/namespaces/{NAMESPACE}/pods/visitor"
+    uid = live.observe().pods.uid[row]
+    assert uid == json.loads(api.get(path))["metadata"]["uid"]
+    eventually(lambda: not difference(captured(api), live.observe()), "being equal while it is there")
+    api.write("DELETE", path)
+    eventually(lambda: "visitor" not in live.observe().pods.name, "the pod being gone")
+    eventually(lambda: not difference(captured(api), live.observe()), "being equal when it has gone")
+
+
+def test_same_view_while_nothing_changes(api: KubernetesApi, live: LiveWorld) -> None:
+    """With nothing new, the World is not built again and the server is asked nothing."""
+    eventually(lambda: live.observe() is live.observe(), "standing still")
+    lists = [state.list_calls for state in live.freshness()]
+    assert not any(lists)
+
+
+def test_replicas_are_followed(api: KubernetesApi, live: LiveWorld) -> None:
+    """A target that somebody scales has its new replicas and resourceVersion in the next view."""
+    path = f"/apis/{objects.GROUP}/v1beta2/namespaces/{NAMESPACE}/machinedeployments/general"
+    written = json.loads(api.write("PATCH", path, b'{"spec":{"replicas":7}}', content_type=ContentType.MERGE_PATCH))
+
+    def seen() -> tuple[int | None, str]:
+        facts = next(item for item in live.observe().targets if item.ref.name == "general")
+        return facts.replicas, facts.resource_version
+
+    eventually(lambda: seen() == (7, written["metadata"]["resourceVersion"]), "seeing the replicas")
+
+
+def test_heartbeats_change_nothing(api: KubernetesApi, live: LiveWorld) -> None:
+    """A node whose status says the same at a later time causes neither a new view nor a wake-up."""
+    eventually(lambda: live.observe() is live.observe(), "standing still")
+    before = live.observe()
+    path = "/api/v1/nodes/kube-live-1/status"
+    conditions = json.loads(api.get(path))["status"]["conditions"]
+    beaten = [condition | {"lastHeartbeatTime": "2026-11-21T11:00:00Z"} for condition in conditions]
+    api.write("PATCH", path, {"status": {"conditions": beaten}}, content_type=ContentType.MERGE_PATCH)
+    marker = objects.pod(NAMESPACE, "marker", cpu="9000")
+    create(api, marker)
+    eventually(lambda: "marker" in live.observe().pods.name, "seeing what came after")
+    assert live.observe().nodes == before.nodes
+    api.write("DELETE", f"/api/v1/namespaces/{NAMESPACE}/pods/marker")
+
+
+def test_a_group_that_is_not_there(api: KubernetesApi) -> None:
+    """Without Cluster API the view stands, says which kinds are absent, and lists them as not captured."""
+    world = LiveWorld(api, now_seconds=lambda: NOW, capi_group="absent.kube-tests.dev")
+    world.start()
+    try:
+        assert world.wait(30), world.doubts()
+        absent = {state.collection for state in world.freshness() if state.phase is Phase.ABSENT}
+        assert absent == {"MachineDeployment", "MachineSet", "MachinePool", "Machine", "Cluster"}
+        assert "MachineDeployment" in world.observe().not_captured
+    finally:
+        assert world.stop()
+
+
+def test_nothing_before_start(api: KubernetesApi) -> None:
+    """A view that was not started is refused, not empty."""
+    with pytest.raises(IncompleteViewError, match="nothing is followed"):
+        LiveWorld(api, now_seconds=lambda: NOW).observe()

@@ -1,0 +1,221 @@
+"""The live port on a real API server with Cluster API: a view that is always fresh, and a drain of nodes without pods."""
+
+import itertools
+import json
+import time
+
+from reconciler.cluster.snapshot import read_snapshot
+from reconciler.cluster.target import TargetFacts, TargetKind, TargetRef
+from reconciler.cluster.world import World
+from reconciler.control.live_port import DELETING_TAINT, DrainStep, LivePort
+from reconciler.kube.api import Api, ContentType
+from reconciler.kube.transport import connect
+from reconciler.plan.plan import Bound
+from reconciler.policy.documents import PolicySet
+from reconciler.providers.clusterapi import ClusterApiProvider
+from reconciler.providers.clusterapi_resource import ClusterApiVersion
+from reconciler.providers.contract import RemovalProgress, RemovalState
+from reconciler.providers.ownership_guard import judged_now
+from tests.policies import node_group, policy
+from tests.testbed.api import Object
+from tests.testbed.cluster_api import ClusterApi
+from tests.testbed.cluster_documents import Group
+from tests.testbed.control_plane import MASTERS
+from tests.testbed.work_cluster import WorkCluster, replicas_owners
+
+OWNER = "test"
+VERSION = ClusterApiVersion()
+_numbers = itertools.count(1)
+_KINDS = ("machinedeployments", "machinesets", "machines", "clusters")
+
+
+class FreshView:
+    """What the server has at this moment, as a snapshot."""
+
+    def __init__(self, cluster: WorkCluster) -> None:
+        self._cluster = cluster
+
+    def observe(self) -> World:
+        files = {f"{kind}.json": json.dumps(self._cluster.api.get(self._cluster.path(kind))).encode() for kind in _KINDS}
+        nodes = {"apiVersion": "v1", "kind": "NodeList", "items": self._cluster.nodes()}
+        return read_snapshot({**files, "nodes.json": json.dumps(nodes).encode()})
+
+
+class TaintOnly:
+    """A drain of nodes that have no pods: the taint comes and goes."""
+
+    def __init__(self, api: Api, owner: str = OWNER) -> None:
+        self._api = api
+        self._owner = owner
+
+    def begin(self, node: str) -> None:
+        if not any(taint["key"] == DELETING_TAINT for taint in self._taints(node)):
+            value = f"{self._owner}.{int(time.time())}"
+            self._write(node, [*self._taints(node), {"key": DELETING_TAINT, "value": value, "effect": "NoSchedule"}])
+
+    def step(self, node: str) -> DrainStep:
+        return DrainStep(remaining=0)
+
+    def undo(self, node: str) -> None:
+        self._write(node, [taint for taint in self._taints(node) if taint["key"] != DELETING_TAINT])
+
+    def _taints(self, node: str) -> list[Object]:
+        return list(json.loads(self._api.get(f"/api/v1/nodes/{node}"))["spec"].get("taints") or ())
+
+    def _write(self, node: str, taints: list[Object]) -> None:
+        body = {"spec": {"taints": taints}}
+        self._api.write("PATCH", f"/api/v1/nodes/{node}", body, content_type=ContentType.MERGE_PATCH)
+
+
+class KilledError(Exception):
+    """The process ends here."""
+
+
+class KilledAt:
+    """A connection whose process is killed around one write: just before it is sent, or just after it was done."""
+
+    def __init__(self, api: Api, write: int, *, after: bool) -> None:
+        self._api = api
+        self._left = write
+        self._after = after
+        self.reached = False
+
+    def get(self, path, query=None):
+        return self._api.get(path, query)
+
+    def stream(self, path, query, *, silence_seconds):
+        return self._api.stream(path, query, silence_seconds=silence_seconds)
+
+    def write(self, method, path, body=None, *, content_type=ContentType.JSON, query=None):
+        self._left -= 1
+        if self._left == 0:
+            self.reached = True
+            if self._after:
+                self._api.write(method, path, body, content_type=content_type, query=query)
+            raise KilledError
+        return self._api.write(method, path, body, content_type=content_type, query=query)
+
+
+class LiveBench:
+    """One group of machines on a live cluster, and the port that writes to it."""
+
+    def __init__(
+        self,
+        cluster_api: ClusterApi,
+        cluster: WorkCluster,
+        replicas: int,
+        *,
+        kind: TargetKind = TargetKind.MACHINE_DEPLOYMENT,
+        min_size: int = 0,
+        owner: str = "",
+        annotations: dict[str, str] | None = None,
+    ) -> None:
+        self.cluster = cluster
+        self.name = f"group-{next(_numbers)}"
+        self.api = connect(cluster_api.plane.kubeconfig_of("reconciler", MASTERS))
+        self.target = TargetRef(kind=kind, namespace=cluster.namespace, name=self.name)
+        # Left unset with both size annotations, replicas are the minimum and nobody owns them.
+        group = Group(self.name, min_size=replicas, max_size=20)
+        make = cluster.machine_set if kind is TargetKind.MACHINE_SET else cluster.machine_deployment
+        self.object = make(group)
+        if owner:
+            self.applied_by(owner, replicas)
+        document = node_group(self.name, namespace=cluster.namespace, min=min_size)
+        self.policy: PolicySet = policy(document)
+        self.view = FreshView(cluster)
+        self.port = self.port_over(self.api, annotations)
+
+    def port_over(self, api: Api, annotations: dict[str, str] | None = None) -> LivePort:
+        """A port of a process that has just started."""
+        providers = dict.fromkeys(TargetKind, ClusterApiProvider(api, VERSION, OWNER))
+        clock = lambda: int(time.time())  # noqa: E731
+        return LivePort(self.view, clock, self, providers, TaintOnly(api), OWNER, lambda _: annotations or {})
+
+    def current(self) -> PolicySet:
+        return self.policy
+
+    def now(self) -> Object:
+        return self.cluster.api.read(self.object)
+
+    def owners(self) -> list[tuple[str, str, str]]:
+        return replicas_owners(self.now())
+
+    def facts(self) -> TargetFacts:
+        return next(facts for facts in self.view.observe().targets if facts.ref == self.target)
+
+    def replicas(self) -> int:
+        return int(self.now()["spec"]["replicas"])
+
+    def annotations(self) -> dict[str, str]:
+        return dict(self.now()["metadata"].get("annotations") or {})
+
+    def bound(self) -> Bound:
+        """What a decision at this moment would bind an action to."""
+        facts = self.facts()
+        return Bound(
+            resource_version=facts.resource_version,
+            replicas=facts.replicas or 0,
+            owner_digest=judged_now(facts).digest,
+            policy_digest="sha256:test",
+        )
+
+    def applied_by(self, manager: str, replicas: int) -> None:
+        body = {key: self.object[key] for key in ("apiVersion", "kind")}
+        metadata = {"name": self.name, "namespace": self.cluster.namespace}
+        self.cluster.api.apply({**body, "metadata": metadata, "spec": {"replicas": replicas}}, manager, force=True)
+
+    def touched(self) -> None:
+        """Something else on the target changes."""
+        self.cluster.api.merge(self.object, {"metadata": {"labels": {"touched": str(next(_numbers))}}})
+
+    def edited_by(self, manager: str, replicas: int) -> None:
+        self.cluster.api.merge(self.object, {"spec": {"replicas": replicas}}, manager)
+
+    def nodes(self) -> list[str]:
+        """The names of the group's nodes, sorted."""
+        machines = self.cluster.machines(self.name)
+        return sorted(machine["status"].get("nodeRef", {}).get("name", "") for machine in machines)
+
+    def until_nodes(self, count: int) -> list[str]:
+        """The group's nodes, once it has exactly so many and its object is quiet."""
+
+        def there(machines: list[Object]) -> bool:
+            mine = [machine for machine in machines if machine["metadata"]["labels"].get("group") == self.name]
+            return len(mine) == count and all(machine.get("status", {}).get("nodeRef") for machine in mine)
+
+        def quiet(item: Object) -> bool:
+            status = item.get("status", {})
+            return status.get("availableReplicas", 0) == count and status.get("replicas", 0) == count
+
+        self.cluster.until_machines(there, f"{count} nodes of {self.name}")
+        self.cluster.until(self.object, quiet, f"{self.name} being quiet")
+        return self.nodes()
+
+    def removed(self, count: int = 1, port: LivePort | None = None) -> list[RemovalProgress]:
+        """Turn until so many removals have ended."""
+        ended: list[RemovalProgress] = []
+        deadline = time.monotonic() + 60
+        while len(ended) < count:
+            assert time.monotonic() < deadline, "the removals did not end"
+            (port or self.port).observe()
+            progress = (port or self.port).continue_removals()
+            ended += [one for one in progress if one.state is not RemovalState.DRAINING]
+        return ended
+
+    def marks(self) -> dict[str, str]:
+        """Machine name -> its delete mark."""
+        found = {
+            machine["metadata"]["name"]: (machine["metadata"].get("annotations") or {}).get(VERSION.delete_machine)
+            for machine in self.cluster.machines(self.name)
+        }
+        return {name: value for name, value in found.items() if value is not None}
+
+    def taints(self) -> list[str]:
+        """Nodes of the group that carry our taint."""
+        mine = self.nodes()
+        return sorted(
+            node["metadata"]["name"]
+            for node in self.cluster.nodes()
+            if node["metadata"]["name"] in mine
+            and any(taint["key"] == DELETING_TAINT for taint in node["spec"].get("taints") or ())
+        )

@@ -1,0 +1,206 @@
+"""What every port must do, on the simulated cluster and on a real API server with Cluster API."""
+
+from collections.abc import Iterator
+from typing import Protocol
+
+import pytest
+
+from reconciler.cluster.target import TargetRef
+from reconciler.plan.plan import Bound
+from reconciler.providers.contract import ClusterPort, RemovalProgress, RemovalState, WriteCode
+from reconciler.providers.ownership_guard import judged_now
+from reconciler.providers.simulated import SimulatedPort
+from reconciler.simulation.cluster import SimulatedCluster
+from reconciler.simulation.field_owner import Via
+from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
+from tests.providers.conftest import NewBench
+from tests.values import machine_deployment as absent
+
+
+class Bench(Protocol):
+    """One group behind a port, and what others do to it."""
+
+    port: ClusterPort
+    target: TargetRef
+
+    def bound(self) -> Bound: ...
+    def replicas(self) -> int: ...
+    def nodes(self) -> list[str]: ...
+    def until_nodes(self, count: int) -> list[str]: ...
+    def applied_by(self, manager: str, replicas: int) -> None: ...
+    def edited_by(self, manager: str, replicas: int) -> None: ...
+    def removed(self, count: int = 1) -> list[RemovalProgress]: ...
+
+
+class SimulatedBench:
+    """The same on the simulated cluster."""
+
+    def __init__(self, replicas: int) -> None:
+        builder = ClusterBuilder()
+        builder.group("general", nodes=replicas)
+        self.target = machine_deployment("general")
+        self.cluster = SimulatedCluster(builder.world(), policy(node_group("general")), NOW)
+        self.cluster.advance_to(NOW)
+        self.port = SimulatedPort(self.cluster)
+        self._now = NOW
+
+    def bound(self) -> Bound:
+        facts = self.cluster.objects.targets[self.target]
+        return Bound(
+            resource_version=facts.resource_version,
+            replicas=facts.replicas or 0,
+            owner_digest=judged_now(facts).digest,
+            policy_digest="",
+        )
+
+    def replicas(self) -> int:
+        return self.cluster.objects.targets[self.target].replicas or 0
+
+    def nodes(self) -> list[str]:
+        return sorted(node.name for node in self.cluster.world().nodes)
+
+    def until_nodes(self, count: int) -> list[str]:
+        self._pass(3600)
+        assert len(self.nodes()) == count
+        return self.nodes()
+
+    def applied_by(self, manager: str, replicas: int) -> None:
+        self.cluster.write_replicas(self.target, replicas, manager, Via.APPLY)
+
+    def edited_by(self, manager: str, replicas: int) -> None:
+        self.cluster.write_replicas(self.target, replicas, manager, Via.PATCH)
+
+    def removed(self, count: int = 1) -> list[RemovalProgress]:
+        self._pass(3600)
+        ended = [one for one in self.port.continue_removals() if one.state is not RemovalState.DRAINING]
+        assert len(ended) == count
+        return ended
+
+    def _pass(self, seconds: int) -> None:
+        self._now += seconds
+        self.cluster.advance_to(self._now)
+
+
+class AnyBench(Protocol):
+    def __call__(self, replicas: int) -> Bench: ...
+
+
+@pytest.fixture(params=["simulated", "live"])
+def any_bench(request: pytest.FixtureRequest) -> Iterator[AnyBench]:
+    if request.param == "simulated":
+        yield SimulatedBench
+        return
+    new_bench: NewBench = request.getfixturevalue("new_bench")
+    yield new_bench
+
+
+def test_resize_sets_replicas(any_bench: AnyBench) -> None:
+    """Up, and the machines follow; the generation of the write is told."""
+    bench = any_bench(1)
+    result = bench.port.resize(bench.target, 3, bench.bound())
+    assert (result.done, result.code, bench.replicas()) == (True, "", 3)
+    assert result.generation > 0
+    assert len(bench.until_nodes(3)) == 3
+
+
+def test_repeating_a_write_that_was_done_changes_nothing(any_bench: AnyBench) -> None:
+    """Bound to what was before it, it is stale; bound to what is there, it is done again."""
+    bench = any_bench(1)
+    before = bench.bound()
+    bench.port.resize(bench.target, 2, before)
+    assert bench.port.resize(bench.target, 2, before).code == WriteCode.STALE
+    assert bench.port.resize(bench.target, 2, bench.bound()).done
+    assert bench.replicas() == 2
+
+
+def test_replicas_that_moved_make_a_write_stale(any_bench: AnyBench) -> None:
+    """Somebody's value stays."""
+    bench = any_bench(1)
+    bound = bench.bound()
+    bench.edited_by("kubectl-edit", 2)
+    result = bench.port.resize(bench.target, 4, bound)
+    assert (result.done, result.code, bench.replicas()) == (False, WriteCode.STALE, 2)
+
+
+def test_another_owner_is_a_conflict_that_names_it(any_bench: AnyBench) -> None:
+    """Nothing is forced."""
+    bench = any_bench(1)
+    bench.applied_by("argocd-controller", 1)
+    result = bench.port.resize(bench.target, 2, bench.bound())
+    assert (result.code, bench.replicas()) == (WriteCode.CONFLICT, 1)
+    assert 'conflict with "argocd-controller"' in result.message
+
+
+def test_what_is_not_there_is_not_made(any_bench: AnyBench) -> None:
+    """No write makes a target."""
+    bench = any_bench(0)
+    for write in (bench.port.resize, bench.port.adopt):
+        assert write(absent("nowhere", bench.target.namespace), 1, bench.bound()).code == WriteCode.NOT_FOUND
+    assert bench.port.release(absent("nowhere", bench.target.namespace), bench.bound()).code == WriteCode.NOT_FOUND
+
+
+def test_adoption_keeps_the_value_and_opens_the_field(any_bench: AnyBench) -> None:
+    """After it a resize meets nobody."""
+    bench = any_bench(1)
+    bench.edited_by("kubectl-edit", 2)
+    assert bench.port.adopt(bench.target, 2, bench.bound()).done
+    assert bench.replicas() == 2
+    assert bench.port.resize(bench.target, 3, bench.bound()).done
+
+
+def test_release_keeps_the_value(any_bench: AnyBench) -> None:
+    """Replicas stay."""
+    bench = any_bench(1)
+    bench.port.resize(bench.target, 2, bench.bound())
+    assert bench.port.release(bench.target, bench.bound()).done
+    assert bench.replicas() == 2
+
+
+def test_exactly_the_named_node_goes(any_bench: AnyBench) -> None:
+    """Replicas fall by one when its removal has finished, not before; the others stay."""
+    bench = any_bench(3)
+    first, chosen, last = bench.until_nodes(3)
+    bench.port.observe()
+    assert bench.port.remove_node(bench.target, chosen, 2, bench.bound()).done
+    assert bench.replicas() == 3
+    (ended,) = bench.removed()
+    assert (ended.node, ended.state, ended.replicas) == (chosen, RemovalState.FINISHED, 2)
+    assert bench.until_nodes(2) == [first, last]
+    assert bench.replicas() == 2
+    bench.port.observe()
+    assert bench.port.continue_removals() == ()
+
+
+def test_several_removals_of_one_target_lower_it_once_each(any_bench: AnyBench) -> None:
+    """Two named nodes go, whichever is done first."""
+    bench = any_bench(4)
+    nodes = bench.until_nodes(4)
+    bench.port.observe()
+    assert bench.port.remove_node(bench.target, nodes[0], 3, bench.bound()).done
+    assert bench.port.remove_node(bench.target, nodes[2], 2, bench.bound()).done
+    ended = bench.removed(2)
+    assert {one.node for one in ended} == {nodes[0], nodes[2]}
+    assert min(one.replicas for one in ended) == 2
+    assert bench.until_nodes(2) == [nodes[1], nodes[3]]
+
+
+def test_a_node_that_is_not_there_is_not_removed(any_bench: AnyBench) -> None:
+    """Not found, and replicas stay."""
+    bench = any_bench(1)
+    bench.until_nodes(1)
+    bench.port.observe()
+    assert bench.port.remove_node(bench.target, "nowhere", 0, bench.bound()).code == WriteCode.NOT_FOUND
+    assert bench.replicas() == 1
+
+
+def test_an_owner_that_comes_during_the_drain_ends_the_removal(any_bench: AnyBench) -> None:
+    """The node is open again, nothing is lowered, and the owner is named."""
+    bench = any_bench(2)
+    nodes = bench.until_nodes(2)
+    bench.port.observe()
+    assert bench.port.remove_node(bench.target, nodes[0], 1, bench.bound()).done
+    bench.applied_by("argocd-controller", 2)
+    (ended,) = bench.removed()
+    assert (ended.state, ended.code, bench.replicas()) == (RemovalState.FAILED, WriteCode.CONFLICT, 2)
+    assert "argocd-controller" in ended.message
+    assert bench.nodes() == nodes

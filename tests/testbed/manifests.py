@@ -1,0 +1,52 @@
+"""Cluster API's own definitions and webhooks, as its module carries them, pointed at one running program."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.testbed.api import Object
+from tests.testbed.cache import cache_directory, content_key, locked
+from tests.testbed.go_modules import module_directory
+from tests.testbed.programs import PROGRAMS
+
+_MODULE = "sigs.k8s.io/cluster-api"
+_DEFINITIONS = "core/config/crd/bases"
+_WEBHOOKS = "core/config/webhook/manifests.yaml"
+
+
+def cluster_api_manifests() -> Path:
+    """All CRDs and webhook configurations in one JSON file, taken from the module once. Raises NotAvailableError."""
+    module = PROGRAMS["cluster-api"].module
+    target = cache_directory() / f"cluster-api-{content_key([module / 'go.mod'], _DEFINITIONS, _WEBHOOKS)}.json"
+    with locked(target.with_name(f"{target.name}.lock")):
+        if not target.exists():
+            source = module_directory(module, _MODULE)
+            files = [*sorted((source / _DEFINITIONS).glob("*.yaml")), source / _WEBHOOKS]
+            objects = [item for file in files for item in yaml.load_all(file.read_text(), yaml.CSafeLoader) if item]
+            partial = target.with_suffix(".partial")
+            partial.write_text(json.dumps(objects))
+            partial.rename(target)
+    return target
+
+
+def served_manifests(url: str, authority: str) -> list[Object]:
+    """The definitions and webhooks with `url` (https://host:port) behind every webhook; `authority` is the CA in base64."""
+    objects: list[Object] = json.loads(cluster_api_manifests().read_text())
+    for item in objects:
+        if item["kind"] == "CustomResourceDefinition":
+            webhook = {"conversionReviewVersions": ["v1"], "clientConfig": {"url": f"{url}/convert", "caBundle": authority}}
+            item["spec"]["conversion"] = {"strategy": "Webhook", "webhook": webhook}
+        else:
+            item["metadata"]["name"] = f"capi-{item['metadata']['name']}"
+            for config in _client_configs(item):
+                path = config.pop("service")["path"]
+                config |= {"url": f"{url}{path}", "caBundle": authority}
+    return objects
+
+
+def _client_configs(item: Object) -> Iterator[Any]:
+    for webhook in item["webhooks"]:
+        yield webhook["clientConfig"]

@@ -1,0 +1,145 @@
+"""One Cluster of one test, in a namespace of its own, with the groups that the test makes in it."""
+
+from collections.abc import Callable, Sequence
+
+from tests.testbed import cluster_documents as documents
+from tests.testbed.api import Api, Object
+from tests.testbed.cluster_documents import ANY_SHAPE, CORE, Group, Shape
+from tests.testbed.stand_in.kinds import MACHINE_TEMPLATE, VERSION
+
+NAME = "work"
+Condition = Callable[[Object], object]
+
+
+class WorkCluster:
+    """A Cluster called `work`. With `topology` its groups are made by its class; without, by `machine_deployment`."""
+
+    def __init__(self, api: Api, namespace: str, *, topology: Sequence[Group] | None = None, shape: Shape = ANY_SHAPE) -> None:
+        self.api = api
+        self.namespace = namespace
+        api.create(documents.namespace(namespace), documents.bootstrap_template(namespace))
+        if topology is None:
+            made = api.create(*documents.plain_cluster(namespace, NAME))
+        else:
+            api.create(documents.machine_template(namespace, "worker", shape), *documents.cluster_class(namespace, "worker"))
+            made = api.create(documents.topology_cluster(namespace, NAME, topology))
+        self.cluster = made[-1]
+        self.until(self.cluster, _provisioned, "the cluster being provisioned")
+
+    def machine_deployment(self, group: Group, shape: Shape = ANY_SHAPE) -> Object:
+        """Make a MachineDeployment with a template of its own, both named after the group."""
+        template = documents.machine_template(self.namespace, group.name, shape)
+        return self.api.create(template, documents.machine_deployment(self.namespace, NAME, group, group.name))[1]
+
+    def machine_set(self, group: Group, shape: Shape = ANY_SHAPE) -> Object:
+        """Make a MachineSet of its own with a template, both named after the group."""
+        template = documents.machine_template(self.namespace, group.name, shape)
+        return self.api.create(template, documents.machine_set(self.namespace, NAME, group, group.name))[1]
+
+    def topology_deployment(self, group: str) -> Object:
+        """The MachineDeployment that the topology made for one of its groups, once it is there."""
+        found: list[Object] = []
+
+        def made(items: list[Object]) -> bool:
+            key = "topology.cluster.x-k8s.io/deployment-name"
+            found[:] = [item for item in items if item["metadata"]["labels"].get(key) == group]
+            return bool(found)
+
+        self.api.wait(self.path("machinedeployments"), made, f"the MachineDeployment of {group}")
+        return found[0]
+
+    def set_topology(self, *groups: Group) -> None:
+        """Write the topology's groups anew."""
+        workers = {"machineDeployments": [documents.topology_group(group) for group in groups]}
+        self.api.merge(self.cluster, {"spec": {"topology": {"workers": workers}}}, manager="topology-author")
+
+    def annotate_template(self, name: str, **annotations: str | None) -> None:
+        """Change annotations of a machine template by the part of the key behind the prefix, `_` for `-`; None removes one."""
+        changed = {f"sim.reconciler.dev/{key.replace('_', '-')}": value for key, value in annotations.items()}
+        item = {
+            "apiVersion": f"{MACHINE_TEMPLATE.group}/{VERSION}",
+            "kind": MACHINE_TEMPLATE.kind,
+            "metadata": {"name": name, "namespace": self.namespace},
+        }
+        self.api.merge(item, {"metadata": {"annotations": changed}})
+
+    def path(self, plural: str) -> str:
+        """The path of Cluster API's objects of one kind in this namespace."""
+        return f"/apis/{CORE}/namespaces/{self.namespace}/{plural}"
+
+    def machines(self, group: str = "") -> list[Object]:
+        """The Machines of one group, or all."""
+        return [item for item in self.api.items(self.path("machines")) if not group or _group(item) == group]
+
+    def templates(self) -> list[Object]:
+        """The SimMachineTemplates."""
+        path = f"/apis/{MACHINE_TEMPLATE.group}/{VERSION}/namespaces/{self.namespace}/{MACHINE_TEMPLATE.plural}"
+        return list(self.api.items(path))
+
+    def nodes(self) -> list[Object]:
+        """The Nodes of this cluster."""
+        return [item for item in self.api.items("/api/v1/nodes") if self._mine(item)]
+
+    def until_nodes(self, count: int, seconds: float = 60) -> list[Object]:
+        """The Nodes of this cluster, once there are exactly so many, all Ready and free of start-up taints."""
+        found: list[Object] = []
+
+        def there(items: list[Object]) -> bool:
+            found[:] = [item for item in items if self._mine(item)]
+            return len(found) == count and all(_usable(item) for item in found)
+
+        self.api.wait("/api/v1/nodes", there, f"{count} nodes being ready", seconds)
+        return found
+
+    def until(self, item: Object, holds: Condition, what: str, seconds: float = 60) -> Object:
+        """An object once `holds` does."""
+        seen: list[Object] = []
+
+        def there(items: list[Object]) -> bool:
+            seen[:] = [one for one in items if one["metadata"]["name"] == item["metadata"]["name"] and holds(one)]
+            return bool(seen)
+
+        plural = f"{item['kind'].lower()}s"
+        self.api.wait(self.path(plural), there, what, seconds)
+        return seen[0]
+
+    def until_machines(self, holds: Callable[[list[Object]], object], what: str, seconds: float = 60) -> list[Object]:
+        """All Machines once `holds` does."""
+        return self.api.wait(self.path("machines"), lambda items: bool(holds(items)), what, seconds)
+
+    def delete(self) -> None:
+        """Delete the Cluster and, once its machines and nodes are gone, the namespace."""
+        self.api.delete(self.cluster)
+        self.api.wait(self.path("clusters"), lambda items: not items, "deletion of the cluster")
+        self.api.wait("/api/v1/nodes", lambda items: not any(map(self._mine, items)), "deletion of the nodes")
+        self.api.call("DELETE", f"/api/v1/namespaces/{self.namespace}")
+
+    def _mine(self, node: Object) -> bool:
+        return str(node["spec"].get("providerID", "")).startswith(f"sim:///{self.namespace}/")
+
+
+def replicas_owners(item: Object) -> list[tuple[str, str, str]]:
+    """Who owns spec.replicas, by managedFields: (manager, operation, subresource) of each entry, in order."""
+    return [
+        (entry["manager"], entry["operation"], entry.get("subresource", ""))
+        for entry in item["metadata"].get("managedFields", ())
+        if "f:replicas" in entry["fieldsV1"].get("f:spec", {})
+    ]
+
+
+def _group(machine: Object) -> str:
+    return str(machine["metadata"]["labels"].get("group", ""))
+
+
+def _provisioned(cluster: Object) -> bool:
+    state = cluster.get("status", {}).get("initialization", {})
+    return bool(state.get("infrastructureProvisioned") and state.get("controlPlaneInitialized"))
+
+
+def _usable(node: Object) -> bool:
+    ready = any(one["type"] == "Ready" and one["status"] == "True" for one in node["status"].get("conditions") or ())
+    return ready and not any(_start_up(taint["key"]) for taint in node["spec"].get("taints") or ())
+
+
+def _start_up(key: str) -> bool:
+    return key in {"node.cluster.x-k8s.io/uninitialized", "node.kubernetes.io/not-ready"}
