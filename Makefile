@@ -14,9 +14,13 @@ TIMED := @.ci/timed
 WORKERS ?= auto
 # Options for pytest, e.g. PYTEST="-k taints".
 PYTEST ?=
+# What `make testbed` runs.
+TESTBED := etcd kube-apiserver kube-scheduler kube-controller-manager kwok kwok-stages cluster-api cluster-api-manifests
 # Number of random clusters compared with the real kube-scheduler plugins, and where the random numbers start.
 N ?= 1000
 SEED ?= 1
+# How many random loops `make stress` takes.
+LOOPS ?= 100000
 
 CANDIDATES := python3.13 python3.12 python3.11 python3.14 python3 python
 find_python = for p in $(PYTHON) $(CANDIDATES); do \
@@ -27,7 +31,7 @@ ifneq ($(shell $(BIN)/python -c '' 2>/dev/null && cat $(STAMP) 2>/dev/null),$(CU
 .PHONY: $(STAMP)
 endif
 
-.PHONY: help setup run demo-preview test check format bench bench-check bench-data differential clean
+.PHONY: help setup run demo-preview testbed test check format bench bench-check bench-data differential stress clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -49,6 +53,10 @@ run: $(STAMP) ## Show the main job on the example cluster: a plan, the same as m
 
 demo-preview: $(STAMP) ## Preview a policy change in a throw-away repository, as a pull request would show it
 	@sh examples/preview/demo.sh $(BIN)/reconciler
+
+testbed: $(STAMP) ## Start a real control plane with Cluster API, print its KUBECONFIG, and keep it until Ctrl-C
+	@$(BIN)/python -m tests.testbed.components $(TESTBED)
+	@$(BIN)/python -m tests.testbed
 
 test: $(STAMP) ## Run all tests, those against the real Kubernetes components included
 	$(TIMED) "components for the tests" $(BIN)/python -m tests.testbed.components
@@ -73,6 +81,9 @@ bench-data: $(STAMP) ## Generate the large inputs
 differential: $(STAMP) ## Compare N random clusters with the real kube-scheduler plugins: make differential N=1000 SEED=7
 	$(TIMED) "components for the tests" $(BIN)/python -m tests.testbed.components oracle
 	$(TIMED) "$(N) clusters from seed $(SEED)" $(BIN)/python -m tests.differential.compare --clusters $(N) --seed $(SEED)
+
+stress: $(STAMP) ## Check rules 1 to 5 over LOOPS random loops: make stress LOOPS=100000 SEED=1 (SEED goes on where one stopped)
+	@$(BIN)/python -m tests.properties.stress --loops $(LOOPS) --seed $(SEED)
 
 clean: ## Remove .venv and everything generated; the cache of built components stays
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache bench-data

@@ -1,10 +1,13 @@
 #!/bin/sh
-# A pull request without a server: a throw-away repository with a history, a branch that changes policies, the preview.
-# Usage: sh examples/preview/demo.sh [RECONCILER], from the top of the checkout. Nothing outside a temporary directory is
-# written, and no configuration of yours is read by the git commands here.
+# A pull request without a server: a throw-away repository with a history, a branch that changes policies, the preview as
+# text, as the comment and as a page; then the plan is saved, the branch merged, and the plan applied on the simulated cluster.
+# Usage: sh examples/preview/demo.sh [RECONCILER [REPORT]], from the top of the checkout. The page stays (by default in the
+# temporary directory of the machine); nothing else is left, and no configuration of yours is read by the git commands here.
 set -eu
 reconciler=${1:-reconciler}
 case $reconciler in */*) reconciler=$(cd "$(dirname "$reconciler")" && pwd)/$(basename "$reconciler") ;; esac
+report=${2:-${TMPDIR:-/tmp}/reconciler-preview.html}
+case $report in /*) ;; *) report=$PWD/$report ;; esac
 cluster=$PWD/examples/quickstart
 repository=$(mktemp -d)
 trap 'rm -rf "$repository"' EXIT INT TERM
@@ -51,3 +54,18 @@ cd "$repository"
 git --no-pager log --graph --oneline --all
 show preview --base main --head smaller-auto --cluster "$cluster"
 show preview --base main --head smaller-auto --cluster "$cluster" -o markdown
+
+"$reconciler" preview --base main --head smaller-auto --cluster "$cluster" -o html >"$report"
+printf '\nThe same as a page, with the nodes before and after: %s\n' "$report"
+
+# What the reviewer has read is saved on the branch; main went on, so that the merge is another policy.
+git switch --quiet smaller-auto
+"$reconciler" plan --cluster "$cluster" --no-settled --out plan.json >/dev/null
+git switch --quiet main
+export GIT_AUTHOR_DATE="2026-11-20T13:00:00Z" GIT_COMMITTER_DATE="2026-11-20T13:00:00Z"
+git merge --quiet --no-edit smaller-auto
+printf '\nA plan saved on the branch does not fit what was merged, since main had gone on:\n'
+show apply plan.json --cluster "$cluster" --simulate || true
+printf '\nMade again after the merge, exactly that is done:\n'
+"$reconciler" plan --cluster "$cluster" --no-settled --out plan.json >/dev/null
+show apply plan.json --cluster "$cluster" --simulate

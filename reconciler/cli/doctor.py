@@ -8,7 +8,7 @@ import click
 from reconciler.cli.plan_options import input_options
 
 if TYPE_CHECKING:
-    from reconciler.decisions.lints import Finding
+    from reconciler.decisions.finding import Finding
 
 
 @click.command("doctor")

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from reconciler.cli.preview_sides import Asked, Side
     from reconciler.cluster.world import World
     from reconciler.plan.preview import Preview
+    from reconciler.plan.replay import Replay
     from reconciler.policy.documents import PolicySet
 
 
@@ -33,11 +34,17 @@ if TYPE_CHECKING:
     help="Snapshot of the cluster: a file or a directory of `kubectl get -o json|yaml` output, also .gz.",
 )
 @click.option("--now", metavar="RFC3339", help="The instant of both decisions [default: that of the snapshot].")
+@click.option(
+    "--replay", "replay_path", metavar="PATH", type=click.Path(path_type=Path),
+    help="Also replay a capacity curve or recorded snapshots under both policies, as `simulate` does.",
+)  # fmt: skip
 @click.option("--work-budget", metavar="N", type=click.IntRange(min=1), help=WORK_BUDGET_HELP)
 @click.option(
     "-o", "--output", type=click.Choice(["text", "markdown", "json", "html"]), default="text", show_default=True, help="Format."
 )
 @click.option("--out", "out_path", metavar="FILE", type=click.Path(path_type=Path), help="Also save the preview as JSON there.")
+@click.option("--comment", is_flag=True, help="In a CI job: keep one comment on its pull request (GITHUB_TOKEN, GITLAB_TOKEN).")
+@click.option("--comment-key", metavar="KEY", help="Which comment: one a key [default: the cluster, and --name].")
 @click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 when the policy or the decision differs, 0 when not.")
 @click.option("--wide", is_flag=True, help="Text: do not break lines, list every name.")
 @click.option("--stats", is_flag=True, help="Print one line of JSON on stderr: seconds by stage, peak memory, counts.")
@@ -51,10 +58,13 @@ def command(
     name: str | None,
     cluster_path: Path | None,
     now: str | None,
+    replay_path: Path | None,
     work_budget: int | None,
     output: str,
     out_path: Path | None,
+    comment_key: str | None,
     *,
+    comment: bool,
     base_tip: bool,
     detailed_exitcode: bool,
     wide: bool,
@@ -71,6 +81,8 @@ def command(
       reconciler preview --base origin/main --head-dir policies/ --cluster snapshot/
       reconciler preview --base v1.4 --head v1.5 --path clusters/prod --cluster snapshot/ -o markdown
       reconciler preview --base origin/main --cluster snapshot/ -o html > preview.html
+      reconciler preview --base origin/main --cluster snapshot/ --replay captures/
+      reconciler preview --base origin/main --cluster snapshot/ --comment
       reconciler preview --base-dir rendered/main --head-dir rendered/change --cluster snapshot/ --detailed-exitcode
     """
     from reconciler.cli.failure import EXIT_CHANGES, EXIT_ERROR, EXIT_OK
@@ -81,24 +93,40 @@ def command(
     from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
 
     base, head = _asked(base_ref, head_ref, base_dir, head_dir, path, base_tip=base_tip)
+    request = None
+    if comment:
+        from reconciler.cli.preview_comment import asked_for, report, told_preview, told_refusal
+
+        request = asked_for()
     measured = Stats()
     with measured.stage("load"), progress("reading policies and cluster"):
         world, now_seconds = read_world(cluster_path, now)
         before, after = read_sides(base, head, repo, DEFAULT_PATH if path is None else path, now_seconds, base_tip=base_tip)
+    key = comment_key or "/".join(part for part in (world.name, name) if part) or "cluster"
     if after.errors:
         _refuse(before, after, now_seconds, output, out_path)
+        if request is not None:
+            report(request, key, told_refusal(before, after))
         return EXIT_ERROR
     budget = DEFAULT_WORK_BUDGET if work_budget is None else work_budget
     with measured.stage("decide"), progress("deciding twice"):
         preview = _preview(
             world, now_seconds, before, after, _chosen(before, after, name), name, budget, pictured=output == "html"
         )
+    if replay_path is not None:
+        import msgspec
+
+        with measured.stage("replay"), progress("replaying demand"):
+            found = _replayed(replay_path, world, before, after, _chosen(before, after, name), budget)
+        preview = msgspec.structs.replace(preview, replay=found)
     with measured.stage("render"):
         _write(_rendered(preview, output, wide=wide))
         if out_path is not None:
             from reconciler.rendering.preview_json import preview_json
 
             _save(preview_json(preview), out_path)
+    if request is not None:
+        report(request, key, told_preview(preview))
     if stats:
         counts = {"nodes": len(world.nodes), "pods": len(world.pods), "groups": len(preview.plan.groups)}
         click.echo(measured.line(**counts, policyChanges=len(preview.changes)), err=True)
@@ -157,10 +185,7 @@ def _preview(
     from reconciler.gitops.preview import alone, compare
 
     head = (after.side, policy)
-    # One policy under another name is the same one renamed; of several, only the name tells.
-    earlier = next((entry for entry in before.sets if entry.policy.name == policy.policy.name), None)
-    if earlier is None and len(before.sets) == 1 and len(after.sets) == 1:
-        earlier = before.sets[0]
+    earlier = _earlier(before, after, policy)
     if earlier is not None:
         return compare(world, now_seconds, (before.side, earlier), head, work_budget, after.problems, pictured=pictured)
     if before.errors:
@@ -172,6 +197,28 @@ def _preview(
         no_base=why, base_problems=before.problems if before.errors else (), warnings=after.problems,
         pictured=pictured,
     )  # fmt: skip
+
+
+def _earlier(before: "Side", after: "Side", policy: "PolicySet") -> "PolicySet | None":
+    """The base's policy that the head's one is compared with."""
+    # One policy under another name is the same one renamed; of several, only the name tells.
+    earlier = next((entry for entry in before.sets if entry.policy.name == policy.policy.name), None)
+    if earlier is None and len(before.sets) == 1 and len(after.sets) == 1:
+        return before.sets[0]
+    return earlier
+
+
+def _replayed(path: Path, world: "World", before: "Side", after: "Side", policy: "PolicySet", work_budget: int) -> "Replay":
+    """What demand of the past comes to under both policies; under the head's alone where there is no base."""
+    from reconciler.cli.trace_files import read_preview_trace
+    from reconciler.simulation.replay_sides import replay
+
+    inputs = read_preview_trace(path, world)
+    earlier = _earlier(before, after, policy)
+    sides = [] if earlier is None else [(before.side.source, earlier)]
+    sides.append((after.side.source, policy))
+    inputs.check(sides)
+    return replay(sides, inputs.trace, inputs.world, lead_seconds=inputs.lead_seconds, work_budget=work_budget)
 
 
 def _refuse(before: "Side", after: "Side", now_seconds: int, output: str, out_path: Path | None) -> None:

@@ -1,28 +1,13 @@
-"""`reconciler run`: the loop; with `--simulate` on the embedded cluster, in virtual time."""
+"""`reconciler run`: the loop, live or with `--simulate` on the embedded cluster."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.cli.connection_options import connection_options
 from reconciler.cli.source_options import source_options
 
-if TYPE_CHECKING:
-    from reconciler.cli.source_choice import SourceChoice
-    from reconciler.cluster.world import World
-    from reconciler.control.run_document import RunTurn
-    from reconciler.control.simulated_run import SimulatedRun
-    from reconciler.policy.documents import PolicySet
-    from reconciler.simulation.scenario_text import ScenarioText
-
 DEMO = "demo"
-DEMO_PATH = Path("examples/scenarios/demo.yaml")
-_BARE = """\
-apiVersion: simulation.reconciler.dev/v1alpha1
-kind: Scenario
-metadata: {name: unchanged-demand}
-spec: {start: {cluster: "-"}, until: 1h}
-"""
 
 
 @click.command("run")
@@ -32,193 +17,110 @@ spec: {start: {cluster: "-"}, until: 1h}
     is_flag=False,
     flag_value=DEMO,
     metavar="[SCENARIO]",
-    help=f"Run on the embedded cluster through a scenario file [default: {DEMO_PATH}].",
+    help="Run on the embedded cluster through a scenario file [default: examples/scenarios/demo.yaml].",
 )
 @click.option(
     "--policy",
     "policy_path",
     metavar="PATH",
     type=click.Path(path_type=Path),
-    help="Policy file or directory instead of the scenario's.",
+    help="Policy directory to follow; with --simulate a file or directory instead of the scenario's.",
 )
 @click.option(
     "--cluster",
     "cluster_path",
     metavar="PATH",
     type=click.Path(path_type=Path),
-    help="Snapshot to start from instead of the scenario's; alone: no events, demand stays as it is.",
+    help="With --simulate: snapshot to start from instead of the scenario's; alone: no events, demand stays as it is.",
 )
-@click.option("--until", metavar="DURATION", help="Virtual time to run for, such as 90m [default: the scenario's].")
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Format.")
+@click.option("--until", metavar="DURATION", help="With --simulate: virtual time to run for, such as 90m.")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="With --simulate: format.")
+@click.option("--read-only", is_flag=True, help="Write nothing at all: no replicas, Lease, state or events.")
+@click.option("--once", is_flag=True, help="One turn, then print the plan as JSON and end.")
+@click.option(
+    "--listen", metavar="ADDRESS", default=":8080", show_default=True, help="Where probes, metrics and plan are served."
+)
+@click.option(
+    "--period", "period_seconds", metavar="S", type=click.IntRange(1, 3600), default=10, show_default=True, help="Seconds."
+)
+@click.option("--namespace", metavar="NAME", help="Where Lease and state lie [default: the pod's namespace, else reconciler].")
+@click.option("--cluster-name", metavar="NAME", default="", help="Name of the cluster in plans.")
+@click.option(
+    "--drain-timeout",
+    "drain_timeout_seconds",
+    metavar="S",
+    type=click.IntRange(1, 86_400),
+    default=600,
+    show_default=True,
+    help="Give a drain up, and undo it, after so many seconds.",
+)
+@click.option("--cluster-autoscaler-metrics", is_flag=True, help="Metrics under the Cluster Autoscaler's names, too.")
+@click.option(
+    "--webhook-secret-file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Take push notifications at /webhook that this secret signs.",
+)
+@connection_options
 @source_options
 def command(
-    scenario: str | None, policy_path: Path | None, cluster_path: Path | None, until: str | None, output: str, **source: object
+    scenario: str | None,
+    policy_path: Path | None,
+    cluster_path: Path | None,
+    until: str | None,
+    output: str,
+    *,
+    read_only: bool,
+    once: bool,
+    listen: str,
+    period_seconds: int,
+    namespace: str | None,
+    cluster_name: str,
+    drain_timeout_seconds: int,
+    cluster_autoscaler_metrics: bool,
+    webhook_secret_file: Path | None,
+    context: str | None,
+    kubeconfig: str | None,
+    management_kubeconfig: str | None,
+    management_context: str | None,
+    target_namespaces: tuple[str, ...],
+    **source: object,
 ) -> int:
-    """Run the loop. With --simulate nothing real is touched: cluster and clock are made up, the decisions are not.
+    """Run the loop: follow policy and cluster, decide, act on the groups whose mode is Enforce.
 
-    Prints one line for everything that the loop does, then pods, waiting times, node hours, cost and broken rules.
-    Exit code 1 when an expectation of the scenario is not met.
+    Ends on SIGTERM: drains that have begun are finished or undone, the Lease is released. With --simulate nothing real
+    is touched: cluster and clock are made up, the decisions are not; exit code 1 when the scenario's expectations are not met.
 
     \b
     Examples:
+      reconciler run --policy policies/ --context prod --read-only
+      reconciler run --git https://git.example.org/policies.git --path clusters/prod --name prod
       reconciler run --simulate
       reconciler run --simulate examples/scenarios/burst-and-fall.yaml
       reconciler run --simulate --cluster snapshot/ --policy policies/ --until 2h -o json
-      reconciler run --simulate --git https://git.example.org/policies.git --path clusters/prod --allowed-signers FILE
     """
-    from reconciler.cli.failure import EXIT_ERROR, EXIT_OK, InputError
-    from reconciler.cli.run_lines import summary_lines, turn_lines
+    from reconciler.cli.failure import InputError
     from reconciler.cli.source_choice import source_choice
-    from reconciler.control.run_document import RunDocument, run_document, run_turn
-    from reconciler.simulation.scenario_text import ScenarioError
 
-    if scenario is None:
-        raise InputError(
-            "the loop on a live cluster is not part of this version yet. `reconciler run --simulate` runs it on an "
-            "embedded cluster, `reconciler plan --cluster SNAPSHOT` decides once on a captured one"
-        )
     choice = source_choice(source)
     if choice.git_url is not None and policy_path is not None:
         raise InputError("--git and --policy are two sources: give one")
-    try:
-        text, folder = _read_scenario(scenario, cluster_path)
-        run = _prepare(text, folder, policy_path, choice, cluster_path, until)
-    except ScenarioError as error:
-        raise _shown(error) from None
-    if output == "text" and text.scenario.spec.description:
-        click.echo(f"{text.scenario.spec.description}\n")
-    shown: list[RunTurn] = []
-    decisions = 0
-    bar = _Bar(run)
-    for turn in run.turns():
-        decisions += turn.report.plan is not None
-        told = run_turn(turn, run.start_seconds)
-        if told is not None:
-            shown.append(told)
-            if output == "text":
-                bar.clear()
-                for line in turn_lines(told):
-                    click.echo(line)
-        bar.show(turn.at_seconds)
-    bar.clear()
-    document: RunDocument = run_document(run, text.scenario.metadata.name, shown, decisions)
-    if output == "json":
-        import msgspec
+    if scenario is not None:
+        from reconciler.cli.simulated_loop import run_simulated
 
-        click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
-    else:
-        if shown:
-            click.echo()
-        for line in summary_lines(document):
-            click.echo(line)
-    return EXIT_ERROR if document.unmet else EXIT_OK
+        return run_simulated(scenario, policy_path, cluster_path, until, output, choice)
+    if cluster_path is not None or until is not None:
+        raise InputError("--cluster and --until belong to --simulate; the live loop reads the cluster that --context names")
+    from reconciler.cli.connections import ConnectionChoice
+    from reconciler.cli.live_loop import LoopChoice, run_live
 
-
-def _read_scenario(scenario: str, cluster_path: Path | None) -> "tuple[ScenarioText, Path]":
-    from reconciler.cli.failure import InputError
-    from reconciler.simulation.scenario_text import read_scenario
-
-    if scenario == DEMO and cluster_path is not None:
-        return read_scenario("(no scenario)", _BARE.encode()), Path()
-    path = DEMO_PATH if scenario == DEMO else Path(scenario)
-    if not path.is_file():
-        hint = f"name a scenario file; those of the project are in {DEMO_PATH.parent}/ of its checkout"
-        raise InputError(f"{path}: no such file; {hint}, or give --cluster SNAPSHOT to start from a captured cluster")
-    try:
-        return read_scenario(path.as_posix(), path.read_bytes()), path.parent
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from error
-
-
-def _prepare(
-    text: "ScenarioText",
-    folder: Path,
-    policy_path: Path | None,
-    source: "SourceChoice",
-    cluster_path: Path | None,
-    until: str | None,
-) -> "SimulatedRun":
-    from reconciler.cli.failure import InputError
-    from reconciler.cli.plan_inputs import read_policy
-    from reconciler.cli.source_choice import read_once
-    from reconciler.control.simulated_run import SimulatedRun
-    from reconciler.policy.duration import DurationError, parse_duration
-
-    world = _world(text, folder, cluster_path)
-    spec = text.scenario.spec
-    now = world.captured_seconds
-    if source.git_url is not None:
-        policy = read_once(source, now)  # virtual time does not wait for a repository
-    elif policy_path is not None:
-        policy = read_policy(policy_path, source.policy_name, now)
-    elif spec.policy:
-        policy = read_policy(folder / spec.policy, None, now)
-    elif text.source.path == "(no scenario)":
-        policy = read_policy(None, None, now)
-    else:
-        policy = read_policy(Path(text.source.path), None, now)
-    policies: dict[str, PolicySet] = {}
-    for event in spec.events:
-        if event.policy is not None:
-            policies[event.policy] = read_policy(folder / event.policy, None, now)
-    seconds = None
-    if until is not None:
-        try:
-            seconds = parse_duration(until)
-        except DurationError as error:
-            raise InputError(f"--until: {error}; {error.hint}") from None
-        if seconds <= 0:
-            raise InputError(f"--until {until}: must be above zero")
-    return SimulatedRun(text, world, policy, policies, seconds)
-
-
-def _world(text: "ScenarioText", folder: Path, cluster_path: Path | None) -> "World":
-    from reconciler.cli.cluster_files import load_world
-    from reconciler.simulation.scenario_world import start_world
-
-    start = text.scenario.spec.start
-    if cluster_path is not None:
-        return load_world(cluster_path)
-    return load_world(folder / start.cluster) if start.cluster else start_world(start)
-
-
-def _shown(error: Exception) -> click.ClickException:
-    from reconciler.cli.failure import InputError
-    from reconciler.rendering.problems.text import render_text
-    from reconciler.simulation.scenario_text import ScenarioError
-
-    if isinstance(error, ScenarioError):
-        click.echo(render_text(error.problems, color=False), err=True, nl=False)
-    return InputError("the scenario cannot be run")
-
-
-class _Bar:
-    """A line of progress on stderr, on a terminal only."""
-
-    def __init__(self, run: "SimulatedRun") -> None:
-        import os
-        import sys
-
-        self._run = run
-        self._stream = sys.stderr
-        self._wanted = sys.stderr.isatty() and not os.environ.get("CI")
-        self._drawn = ""
-
-    def show(self, at_seconds: int) -> None:
-        """Draw it anew when it would look different."""
-        if not self._wanted:
-            return
-        total = max(1, self._run.end_seconds - self._run.start_seconds)
-        share = 30 * (at_seconds - self._run.start_seconds) // total
-        line = f"[{'#' * share}{' ' * (30 - share)}]"
-        if line != self._drawn:
-            self._drawn = line
-            self._stream.write(f"\r{line}")
-            self._stream.flush()
-
-    def clear(self) -> None:
-        """Take it off the terminal."""
-        if self._drawn:
-            self._drawn = ""
-            self._stream.write("\r\x1b[K")
-            self._stream.flush()
+    loop = LoopChoice(
+        policy=policy_path, namespace=namespace, read_only=read_only, once=once, listen=listen, period_seconds=period_seconds,
+        cluster_name=cluster_name, cluster_autoscaler_metrics=cluster_autoscaler_metrics,
+        drain_timeout_seconds=drain_timeout_seconds, webhook_secret_file=webhook_secret_file,
+    )  # fmt: skip
+    connection = ConnectionChoice(
+        context=context, kubeconfig=kubeconfig, management_kubeconfig=management_kubeconfig,
+        management_context=management_context, target_namespaces=target_namespaces,
+    )  # fmt: skip
+    return run_live(loop, connection, choice)

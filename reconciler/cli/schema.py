@@ -19,10 +19,10 @@ _FILES = {
 @click.command("schema")
 @click.argument("what", type=click.Choice([*_FILES, "crds"]), default="policy", metavar="[WHAT]")
 def command(what: str) -> None:
-    """Print a schema: policy (the default), plan, preview, apply, fit, validate, crds or reference.
+    """Print a schema: policy (the default), plan, preview, apply, explain, simulate, fit, validate, crds or reference.
 
-    policy is the JSON Schema of policy documents for editors; plan, preview, apply, fit and validate are those of what the
-    commands print with `-o json`; crds are the custom resource definitions; reference is the table of all keys, as markdown.
+    policy is the JSON Schema of policy documents for editors; crds are the custom resource definitions; reference is the table
+    of all keys, as markdown. The others are those of what the command of that name prints with `-o json`.
 
     \b
     Examples:

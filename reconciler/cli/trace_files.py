@@ -18,6 +18,7 @@ from reconciler.simulation.trace_curve import TraceError, read_curve
 from reconciler.simulation.trace_world import policy_world, without_pods
 
 LARGEST_TRACE_BYTES = 256 << 20
+STEP_SECONDS = 300
 
 
 class ReplayInputs(msgspec.Struct, frozen=True):
@@ -68,6 +69,14 @@ def read_replay_inputs(path: Path, cluster_path: Path | None, step: str, until: 
         world = without_pods(world) if alone else world
         trace = trace.at_same_hour(world, lead)
     return ReplayInputs(trace if limit is None else trace.until(limit), world, lead)
+
+
+def read_preview_trace(path: Path, world: World) -> ReplayInputs:
+    """The trace below a path, at steps of five minutes; a curve comes on top of the pods of `world`. Raises `InputError`."""
+    if path.is_dir():
+        recorded = _recorded(path)
+        return ReplayInputs(recorded.trace, recorded.world, 0)
+    return ReplayInputs(_curve(path, STEP_SECONDS).at_same_hour(world, LEAD_SECONDS), world, LEAD_SECONDS)
 
 
 def duration(option: str, text: str) -> int:

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-import msgspec
-
 from reconciler.cluster.target import TargetFacts, TargetKind, TargetRef
 from reconciler.cluster.world import World
 from reconciler.decisions.effective import effective_groups
 from reconciler.decisions.group import EffectiveGroup
 from reconciler.kube.api import ApiError, UnreachableError
+from reconciler.kube.drain import DrainStep
+from reconciler.kube.drain_mark import DELETING_TAINT, read_mark
+from reconciler.kube.lease import NotLeaderError
 from reconciler.kube.live_world import IncompleteViewError
 from reconciler.plan.plan import Bound
 from reconciler.policy.documents import Mode, PolicySet
@@ -24,7 +25,6 @@ from reconciler.providers.contract import (
     WriteResult,
 )
 
-DELETING_TAINT = "reconciler.dev/deleting"
 _NOTHING_MAY_GO = 1 << 31
 
 
@@ -35,15 +35,7 @@ class LiveView(Protocol):
         """A complete view. Raises `IncompleteViewError` when there is none to trust."""
 
 
-class DrainStep(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a drain is: pods that have not left, the last refusal, and why it must be given up (empty: it need not)."""
-
-    remaining: int
-    message: str = ""
-    given_up: str = ""
-
-
-class NodeDrain(Protocol):
+class Drain(Protocol):
     """Emptying nodes. Our taint on the node is its only state. All methods raise `ApiError` and `UnreachableError`."""
 
     def begin(self, node: str) -> None:
@@ -75,7 +67,7 @@ class LivePort:
         clock: Callable[[], int],
         policies: CurrentPolicy,
         providers: Mapping[TargetKind, TargetProvider],
-        drain: NodeDrain,
+        drain: Drain,
         owner: str,
         annotations: Callable[[TargetRef], Mapping[str, str]] = lambda _: {},
     ) -> None:
@@ -98,6 +90,11 @@ class LivePort:
         except IncompleteViewError as error:
             self._world = None
             raise ViewUnavailableError(str(error)) from error
+        return self._world
+
+    @property
+    def last_world(self) -> World | None:
+        """The view that was taken last; None when there was none to trust."""
         return self._world
 
     def now_seconds(self) -> int:
@@ -155,13 +152,42 @@ class LivePort:
         self._floors = {target: floor for target, floor in self._floors.items() if target in begun}
         groups = effective_groups(world, self._policies.current(), self._clock()) if leaving else ()
         by_target = {group.target: group for group in groups}
-        found = [self._continued(world, by_target, name, taint) for name, taint in sorted(leaving.items())]
+        found: list[RemovalProgress | None] = []
+        try:
+            for name, taint in sorted(leaving.items()):
+                found.append(self._continued(world, by_target, name, taint))
+            self._take_back_marks(world, leaving)
+        except NotLeaderError:
+            # Nothing more is sent; what lies on the objects is the next leader's to go on with.
+            pass
+        return tuple(progress for progress in found if progress is not None)
+
+    def _take_back_marks(self, world: World, leaving: Mapping[str, str]) -> None:
+        """Marks whose node carries no taint of ours: the drain was undone, or the machine never became a node."""
         for machine in world.machines:
             if machine.delete_marked and not machine.deleting and machine.target is not None and machine.node not in leaving:
                 provider = self._providers.get(machine.target.kind)
                 if provider is not None:
                     provider.abandon(machine.target, machine.name)
-        return tuple(progress for progress in found if progress is not None)
+
+    def abandon_removals(self) -> tuple[RemovalProgress, ...]:
+        """Before the process ends: what is one write from its end is finished, the nodes of all other drains are opened
+        again, so that none stays closed while nobody looks after it."""
+        world = self.observe()
+        ended = []
+        for node, taint in sorted(_leaving(world, self._owner).items()):
+            machine = next((machine for machine in world.machines if machine.node == node), None)
+            if machine is not None and machine.target is not None and (machine.deleting or machine.delete_marked):
+                groups = {group.target: group for group in effective_groups(world, self._policies.current(), self._clock())}
+                progress = self._continued(world, groups, node, taint)
+            else:
+                self._drain.undo(node)
+                why = "the drain is undone, since this process ends"
+                target = machine.target if machine is not None else None
+                progress = _gave_up(target, node, "Stopped", why) if target is not None else None
+            if progress is not None:
+                ended.append(progress)
+        return tuple(ended)
 
     def _continued(
         self, world: World, groups: Mapping[TargetRef, EffectiveGroup], node: str, taint: str
@@ -182,7 +208,7 @@ class LivePort:
                 drained = self._drain.step(node)
                 if drained.given_up:
                     self._drain.undo(node)
-                    return _gave_up(target, node, "DrainTimeout", drained.given_up)
+                    return _gave_up(target, node, drained.code or "DrainTimeout", drained.given_up)
                 if drained.remaining:
                     return _draining(target, node, drained.remaining, drained.message)
             step = provider.step(target, machine.name if facts.selectable else "", node, floor)
@@ -204,7 +230,10 @@ class LivePort:
         if provider is None:
             message = f"{target}: no provider is configured for {target.kind.value}"
             return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
-        return write(provider)
+        try:
+            return write(provider)
+        except NotLeaderError as error:
+            return WriteResult(done=False, code=WriteCode.UNAVAILABLE, message=f"{target}: {error}")
 
 
 def _leaving(world: World, owner: str) -> dict[str, str]:
@@ -217,8 +246,8 @@ def _leaving(world: World, owner: str) -> dict[str, str]:
 
 
 def _ours(value: str, owner: str) -> bool:
-    name, dot, seconds = value.rpartition(".")
-    return bool(dot) and name == owner and seconds.isascii() and seconds.isdigit()
+    mark = read_mark(value)
+    return mark is not None and mark.owner == owner
 
 
 def _stopped(group: EffectiveGroup | None) -> str:

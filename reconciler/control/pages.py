@@ -16,15 +16,15 @@ STUCK_SECONDS = 120
 def routes(
     figures: Figures,
     now_seconds: Callable[[], int],
-    snapshot: Callable[[], bytes],
     html: Callable[[Plan], str],
     *,
+    snapshot: Callable[[], bytes] | None = None,
     started_seconds: int,
     cluster_autoscaler_names: bool = False,
     view_problem: Callable[[], str] = lambda: "",
 ) -> tuple[Route, ...]:
-    """All pages but the webhook's. `snapshot` makes a capture of the view (JSON), `html` shows a plan, `view_problem` says
-    at this moment why the view cannot be trusted (empty: it can)."""
+    """All pages but the webhook's. `html` shows a plan, `snapshot` makes a capture (JSON; None: there is no such page),
+    `view_problem` says at this moment why the view cannot be trusted (empty: it can)."""
 
     def healthz(_: Request) -> Answer:
         seen = figures.seen()
@@ -57,12 +57,17 @@ def routes(
         seen = figures.seen()
         return _no_plan(seen) if seen.plan is None else Answer(content_type=HTML, body=html(seen.plan).encode())
 
+    captured: tuple[Route, ...] = ()
+    if snapshot is not None:
+        capture = snapshot
+        answer = lambda _: Answer(content_type=JSON, body=capture())  # noqa: E731
+        captured = (Route(method="GET", path="/snapshot", answer=answer, details=True),)
     return (
         Route(method="GET", path="/healthz", answer=healthz),
         Route(method="GET", path="/readyz", answer=readyz),
         Route(method="GET", path="/metrics", answer=metrics),
         Route(method="GET", path="/plan", answer=plan, details=True),
-        Route(method="GET", path="/snapshot", answer=lambda _: Answer(content_type=JSON, body=snapshot()), details=True),
+        *captured,
         Route(method="GET", path="/", answer=page, details=True),
     )
 

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from typing import Protocol
 
 from reconciler.gitops.acceptance import accepted, restored
 from reconciler.gitops.fault import Fault, FaultCode, SourceError
@@ -123,11 +124,22 @@ class FollowedPolicy:
             self._tell(event)
 
 
+class Polled(Protocol):
+    """What a watch looks at."""
+
+    @property
+    def standing(self) -> Standing:
+        """How the source stands."""
+
+    def poll(self) -> bool:
+        """Look once; whether another policy is in force now."""
+
+
 class SourceWatch:
     """Polls on a thread of its own, at the interval and whenever `notify` is called. `changed` is called after a poll that
     brought another policy into force."""
 
-    def __init__(self, policy: FollowedPolicy, wait_seconds: Callable[[Standing], float], changed: Callable[[], None]) -> None:
+    def __init__(self, policy: Polled, wait_seconds: Callable[[Standing], float], changed: Callable[[], None]) -> None:
         """`wait_seconds` gives the time to the next poll (see `gitops/polling.py`, randomness included)."""
         self._policy = policy
         self._wait_seconds = wait_seconds

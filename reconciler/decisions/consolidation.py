@@ -5,6 +5,8 @@ still has a place, so that no replacement makes another purchase necessary. (Kar
 nodes as well, and pays for it with pods that wait.) A node of a lower tier never stands in for one of a higher tier.
 """
 
+from array import array
+
 import msgspec
 
 from reconciler.decisions.candidates import Candidate
@@ -14,7 +16,7 @@ from reconciler.decisions.scale_down import Judged
 from reconciler.plan.plan import NodeState
 
 MOST_SOURCES = 64
-"""So many nodes are looked at for one new node: those whose pods are worth least for their price."""
+"""So many nodes are looked at in one plan: those whose pods are worth least for their price."""
 MOST_TRIALS = 1_000
 MOST_FOUND = 5
 _OWN_USE = frozenset({"NotUnderutilized"})
@@ -24,7 +26,7 @@ _FOR_LACK_OF_ROOM = _OWN_USE | {"NoPlaceToMove", "SameDemand"}
 
 class Opportunity(msgspec.Struct, frozen=True, kw_only=True):
     """One new node of the group at `position` for `nodes` (World indices, in World order). Prices in millionths an hour;
-    `due_seconds` is how long it must have been so, by the groups of the nodes; `enabled` whether all of them consolidate."""
+    `wait_seconds` is how long it must have been so, by the groups of the nodes; `enabled` whether all of them consolidate."""
 
     position: int
     nodes: tuple[int, ...]
@@ -51,7 +53,8 @@ class Search:
         self._draft = draft
         self._trials = 0
         found = [entry.candidate for entry in judged.values() if _stays_for_lack_of_room(entry)]
-        self._sources = sorted(found, key=self._worth)
+        self._there = array("i", range(len(draft.world.nodes)))
+        self._sources = sorted(found, key=self._worth)[:MOST_SOURCES]
         self._free = {group.position: _removable(group) for group in draft.groups}
 
     def _worth(self, candidate: Candidate) -> tuple[int, str]:
@@ -72,6 +75,7 @@ class Search:
             return ()
         found: list[Opportunity] = []
         mark = draft.state.mark()
+        self._sources = [source for source in self._sources if not self._have_places([source])]
         while len(found) < MOST_FOUND:
             best = self._best(targets)
             if best is None:
@@ -109,7 +113,7 @@ class Search:
         chosen: list[Candidate] = []
         free = dict(self._free)
         free[target.position] = free.get(target.position, 0) + 1
-        for source in [one for one in self._sources if self._alike(one, target)][:MOST_SOURCES]:
+        for source in [one for one in self._sources if self._alike(one, target)]:
             group = source.group
             if group is None or free[group.position] <= 0:
                 continue
@@ -119,7 +123,22 @@ class Search:
                 chosen.append(source)
                 free[group.position] -= 1
         state.undo(mark)
-        return _opportunity(target, chosen)
+        return None if self._have_places(chosen) else _opportunity(target, chosen)
+
+    def _have_places(self, sources: list[Candidate]) -> bool:
+        """Whether all pods of these nodes fit on the others that are there."""
+        state, mark = self._draft.state, self._draft.state.mark()
+        for source in sources:
+            state.close(source.index)
+        fits = True
+        for source in sources:
+            for shape, count in source.moving.items():
+                state.unbind(shape, source.index, count)
+                if not self._draft.work.spend(len(self._there)):
+                    fits = False
+                fits = fits and sum(many for _, many in state.place(shape, count, self._there)) == count
+        state.undo(mark)
+        return fits
 
     def _alike(self, source: Candidate, target: GroupDraft) -> bool:
         group = source.group

@@ -88,6 +88,8 @@ def decide(
         problems=problems,
     )
     grew = {entry.group or "" for entry in grown.served.values() if entry.outcome is PodOutcome.TRIGGERS_SCALE_UP}
+    if replaced.starts is not None:
+        grew.add(draft.groups[replaced.starts.position].group.name)
     remembered = replaced.told(remember(draft, judged, view.memory))
     remembered = msgspec.structs.replace(remembered, purchase=demand.purchase(grew))
     return with_digest(plan), remembered

@@ -63,6 +63,13 @@ def choose(options: list[Option], expanders: tuple[Expander, ...]) -> Choice:
     return Choice(option=left[0], expander=decided, compared=compared)
 
 
+def ranked(options: list[Option], expanders: tuple[Expander, ...]) -> list[Option]:
+    """The options from best to worst by the expanders in turn, then by name; LeastCost as LeastWaste where a price is missing."""
+    priced = all(option.price_micros is not None for option in options)
+    used = [Expander.LEAST_WASTE if one is Expander.LEAST_COST and not priced else one for one in expanders]
+    return sorted(options, key=lambda option: (*(_score(one, option) for one in used), option.group))
+
+
 def _score(expander: Expander, option: Option) -> Fraction:
     """Smaller is better."""
     match expander:

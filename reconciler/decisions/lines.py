@@ -1,5 +1,7 @@
 """The lines of a plan: groups, pods, nodes, cost, from what was drafted."""
 
+from operator import itemgetter
+
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.money import price_text
 from reconciler.decisions.reasons.groups import (
@@ -7,14 +9,18 @@ from reconciler.decisions.reasons.groups import (
     GroupHeld,
     GroupUnhealthy,
     MachinesFailed,
+    MayNotReturn,
+    ResizeNextTime,
     RolloutInProgress,
     UpcomingNodes,
 )
+from reconciler.decisions.requests import replacements
 from reconciler.decisions.scale_down import Judged
 from reconciler.decisions.scale_up import Served
 from reconciler.decisions.situation import waits_for
+from reconciler.decisions.utilization import has_gpu
 from reconciler.plan.instant import instant_text
-from reconciler.plan.plan import Cost, GroupLine, NodeLine, PodLine
+from reconciler.plan.plan import Cost, GroupLine, NodeLine, OwnerState, PodLine
 from reconciler.plan.reason import Reason
 
 
@@ -49,6 +55,14 @@ def _group_reasons(plan: Draft, draft: GroupDraft) -> tuple[Reason, ...]:
     stop = plan.growth_stop(draft)
     if isinstance(stop, GroupUnhealthy):
         found.append(stop.reason())
+    adopted = draft.judgement.ownership.state is OwnerState.ADOPTABLE and not draft.held_why
+    if adopted and draft.desired != situation.current:
+        found.append(ResizeNextTime().reason())
+    replaced = replacements(plan, draft)
+    if replaced is not None:
+        found.append(replaced.reason())
+    if draft.desired == 0 < situation.current and (scarce := _scarce(plan, draft)):
+        found.append(MayNotReturn(why=scarce).reason())
     if situation.upcoming or situation.starting:
         named = {what for index in situation.starting for what in waits_for(plan.world, plan.world.nodes[index], group)}
         found.append(
@@ -68,13 +82,30 @@ def _group_reasons(plan: Draft, draft: GroupDraft) -> tuple[Reason, ...]:
     return tuple(found)
 
 
+def _scarce(plan: Draft, draft: GroupDraft) -> str:
+    """Why machines of a group may be hard to get again; empty when nothing says so."""
+    failed = plan.memory.backoffs.get(draft.group.name)
+    if failed is not None:
+        return f"the last {failed.failures} attempts to get some failed"
+    template = draft.group.template
+    return "they carry accelerators" if template is not None and has_gpu(template) else ""
+
+
 def pod_lines(draft: Draft, served: dict[int, Served]) -> tuple[PodLine, ...]:
     """Every pending pod, in World order."""
-    key = draft.world.pods.key
+    pods = draft.world.pods
+    namespaces, names = pods.namespace, pods.name
     return tuple(
-        PodLine(pod=key(index), outcome=entry.outcome, node=entry.node, group=entry.group, reasons=entry.reasons)
-        for index in sorted(served)
-        for entry in (served[index],)
+        [
+            PodLine(
+                pod=f"{namespaces[index]}/{names[index]}",
+                outcome=entry.outcome,
+                node=entry.node,
+                group=entry.group,
+                reasons=entry.reasons,
+            )
+            for index, entry in sorted(served.items(), key=itemgetter(0))
+        ]
     )
 
 

@@ -12,23 +12,17 @@ import msgspec
 from reconciler.cluster.node import ZONE_LABEL, NodeShape
 from reconciler.cluster.world import World
 from reconciler.decisions.accelerators import ACCELERATOR_LABELS, accelerator_label
+from reconciler.decisions.capacity_lints import capacity_findings
 from reconciler.decisions.disruption import DisruptionLedger
+from reconciler.decisions.finding import Finding
 from reconciler.decisions.group import EffectiveGroup
+from reconciler.decisions.handover import to_us
 from reconciler.decisions.similarity import difference, ignored_labels
 from reconciler.decisions.utilization import GPU_RESOURCES, has_gpu
 from reconciler.decisions.view import View
 from reconciler.plan.plan import OwnerState
 
 MANY_GROUPS, FEW_NODES = 20, 2
-
-
-class Finding(msgspec.Struct, frozen=True, order=True, kw_only=True, rename="camel"):
-    """One thing to mend. `object` is `Kind name`; `advice` says what to do."""
-
-    code: str
-    object: str
-    message: str
-    advice: str
 
 
 def findings(view: View) -> tuple[Finding, ...]:
@@ -42,6 +36,7 @@ def findings(view: View) -> tuple[Finding, ...]:
         *_regional_and_zonal(view),
         *_accelerator_label(view),
         *_topology_replicas(view),
+        *capacity_findings(view),
     )
     return tuple(sorted(found))
 
@@ -191,8 +186,16 @@ def _topology_replicas(view: View) -> Iterator[Finding]:
                 code="TopologyReplicas",
                 object=f"NodeGroup {group.name}",
                 message=f"the Cluster's topology declares replicas {group.facts and group.facts.owner.topology_replicas} for it",
-                advice="in one change, leave replicas of that machineDeployment unset and add both size annotations there",
+                advice=_hand_over(group),
             )
+
+
+def _hand_over(group: EffectiveGroup) -> str:
+    """The change of the Cluster, with its lines: what a topology owns is never written on the MachineDeployment."""
+    if group.facts is None:
+        return ""
+    way = to_us(group.facts, group.min_size, group.max_size)
+    return f"{way.sentence()}: {', '.join(line.strip() for line in way.lines[2:])}"
 
 
 def _declared(group: EffectiveGroup) -> bool:

@@ -52,6 +52,13 @@ class Replacement(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     saving_micros: int
 
 
+class SizeState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Replicas of a target, and since when they have been seen unchanged."""
+
+    replicas: int
+    since_seconds: int
+
+
 class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Keyed by names, never by indices; times are Unix seconds. Entries of things that are gone are dropped.
 
@@ -59,10 +66,11 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     at the last decision (a name that vanishes is released, a new name on the same target keeps its timers, which are
     by node). `conflicts`: target -> a second writer. `leaving`: node name -> when its removal began.
     `foreign_since`: target -> when a write by somebody else that carries no time was first seen. `waiting_since`:
-    request for a node that does not say its age -> when it was first seen. `failed_machines`: failures that have been
-    counted already; `held_groups`: under a hold (in git or on the target) at the last decision. `purchase`: the demand
-    that nodes were last bought for, so that it does not cost nodes again; `replaceable_since`: replacement -> first plan
-    that saw that it saves enough, without a break; `replacements`: those under way.
+    request for a node that does not say its age -> when it was first seen. `sizes`: target -> its size, since when.
+    `failed_machines`: failures that have been counted already; `held_groups`: under a hold (in git or on the target) at the
+    last decision. `purchase`: the demand that nodes were last bought for, so that it does not cost nodes again;
+    `replaceable_since`: replacement -> first plan that saw that it saves enough, without a break; `replacements`: those under
+    way.
     """
 
     version: int = MEMORY_VERSION
@@ -74,6 +82,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     leaving: Mapping[str, int] = {}
     foreign_since: Mapping[str, int] = {}
     waiting_since: Mapping[str, int] = {}
+    sizes: Mapping[str, SizeState] = {}
     failed_machines: tuple[str, ...] = ()
     held_groups: tuple[str, ...] = ()
     purchase: Purchase | None = None

@@ -13,9 +13,13 @@ from reconciler.cluster.target import Machine
 from reconciler.decisions.cancellation import Cancellation
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.group import EffectiveGroup
-from reconciler.decisions.memory import Memory
-from reconciler.decisions.reasons.groups import AskedAnew, RequestCancelled
+from reconciler.decisions.memory import Memory, SizeState
+from reconciler.decisions.reasons.groups import AskedAnew, Replaced, RequestCancelled
 from reconciler.decisions.situation import GroupSituation, unmade_key, waiting_key
+from reconciler.plan.instant import instant_text
+
+FOLLOWS_WITHIN_SECONDS = 60
+"""A target has made the machines of a new size by then."""
 
 
 def note_waiting(
@@ -25,13 +29,33 @@ def note_waiting(
     creation time (AWS does not tell it), and replicas for which no machine was made. A new size starts afresh."""
     before: Mapping[str, int] = memory.waiting_since
     found: dict[str, int] = {}
+    sizes: dict[str, SizeState] = {}
     for group, mine in zip(groups, machines, strict=True):
         keys = [waiting_key(group, machine) for machine in mine if not machine.node and not machine.created_seconds]
         replicas = group.facts.replicas if group.facts is not None else None
         if replicas is not None and replicas > sum(1 for machine in mine if not machine.deleting):
             keys.append(unmade_key(group, replicas))
+        if replicas is not None:
+            known = memory.sizes.get(str(group.target))
+            same = known is not None and known.replicas == replicas
+            sizes[str(group.target)] = (
+                known if known is not None and same else SizeState(replicas=replicas, since_seconds=now_seconds)
+            )
         found.update((key, before.get(key, now_seconds)) for key in keys)
-    return msgspec.structs.replace(memory, waiting_since=dict(sorted(found.items())))
+    return msgspec.structs.replace(memory, waiting_since=dict(sorted(found.items())), sizes=dict(sorted(sizes.items())))
+
+
+def replacements(draft: Draft, group: GroupDraft) -> Replaced | None:
+    """Machines that the target made although its size did not change: in place of nodes that somebody stopped or deleted."""
+    size = draft.memory.sizes.get(str(group.group.target))
+    if size is None or (group.group.facts is not None and group.group.facts.rolling_out):
+        return None
+    made = tuple(
+        machine.name
+        for machine in draft.members.machines[group.position]
+        if not machine.node and not machine.deleting and machine.created_seconds > size.since_seconds + FOLLOWS_WITHIN_SECONDS
+    )
+    return Replaced(machines=made, replicas=size.replicas, since=instant_text(size.since_seconds)) if made else None
 
 
 def cancel_requests(draft: Draft) -> None:

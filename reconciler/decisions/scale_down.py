@@ -16,6 +16,7 @@ from reconciler.decisions.money import price_text
 from reconciler.decisions.purchase import NOTHING, Bought, came_late
 from reconciler.decisions.reasons.groups import CoolDown
 from reconciler.decisions.reasons.nodes import NodeAboveMax, NodeEmpty, NodeReplaced, NodeUnderutilized, NodeUnready
+from reconciler.decisions.rejections import rejections
 from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import Blocker, NodeState
 from reconciler.plan.reason import Because
@@ -33,6 +34,10 @@ class _Places:
     def __init__(self, order: Iterable[int] = ()) -> None:
         self.order = array("i", order)
         self.homeless: set[int] = set()
+
+
+_TOLD_AT_MOST = 64
+"""Shapes of pods a plan of which it is told what rejects them on every other node."""
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,6 +77,7 @@ class Removals:
         self._pace = -(-managed * draft.policy.pace.max_removed_percent // 100)
         self._gone: Counter[int] = Counter()
         self._receivers: set[int] = set()
+        self._told: dict[int, str] = {}
         self._places = {False: _Places(), True: _Places()}
 
     def judge_all(
@@ -209,15 +215,26 @@ class Removals:
             placed = () if shape in places.homeless else state.place(shape, count, places.order)
             receivers.update(node for node, _ in placed)
             if sum(many for _, many in placed) < count:
+                told = self._rejected(shape, [node for node in places.order if node != candidate.index])
                 state.undo(mark)
                 if not placed and not state.fits(shape, candidate.index):
                     # Room elsewhere only shrinks during this pass, so the answer stays no for the nodes that follow.
                     places.homeless.add(shape)
-                message = self._no_place(shape, count, reason, len(places.order) - (candidate.index in places.order))
+                others = len(places.order) - (candidate.index in places.order)
+                message = self._no_place(shape, count, reason, others) + told
                 return Blocker(code="NoPlaceToMove", pod=_pod_of(draft.world, candidate, shape), message=message)
         self._ledger.take(candidate.evicted)
         self._receivers |= receivers
         return None
+
+    def _rejected(self, shape: int, nodes: list[int]) -> str:
+        """Which rules say no, on how many nodes. Many shapes are told alike and asking costs a look at every node: so often
+        in a plan, and from then on what the same shape was told before."""
+        if shape not in self._told:
+            if len(self._told) >= _TOLD_AT_MOST:
+                return ""
+            self._told[shape] = ", ".join(rejections(self._draft, shape, nodes))
+        return f": {self._told[shape]}" if self._told[shape] else ""
 
     def _no_place(self, shape: int, count: int, reason: RemovalReason, others: int) -> str:
         requests = self._draft.world.pod_shapes[shape].requests

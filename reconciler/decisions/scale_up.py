@@ -24,13 +24,14 @@ from reconciler.decisions.reasons.pods import (
     RoomOnUpcoming,
 )
 from reconciler.decisions.rejections import rejections
+from reconciler.decisions.shortlist import Shortlist
 from reconciler.plan.plan import PodOutcome
 from reconciler.plan.reason import Reason
 from reconciler.policy.documents import Expander
 from reconciler.scheduling.packing import label_keys
 
 
-class Served(msgspec.Struct, frozen=True, kw_only=True):
+class Served(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What this plan means for one pod: its outcome, the node or group, the reasons."""
 
     outcome: PodOutcome
@@ -117,13 +118,18 @@ def grow_for(draft: Draft, queue: Queue) -> None:
 
 
 def _grow_tier(draft: Draft, queue: Queue, tier: list[GroupDraft], growth: Growth) -> None:
-    waiting = [draft.state.pod_shape(shape) for shape, _ in queue.waiting()]
+    pending = [draft.state.pod_shape(shape) for shape, _ in queue.waiting()]
     # Of the pods that run only anti-affinity reaches new nodes; taking all that they look at costs nothing and is safe.
     running = [msgspec.structs.replace(shape, volumes=()) if shape.volumes else shape for shape in draft.world.pod_shapes]
-    keys = label_keys([*waiting, *running], [group.group.template for group in tier if group.group.template is not None])
-    while queue.waiting():
-        options = options_of(draft, tier, queue.waiting(), keys)
-        if not options or draft.work.exhausted:
+    keys = label_keys([*pending, *running], [group.group.template for group in tier if group.group.template is not None])
+    shortlist = Shortlist(tier, keys, draft.policy.expanders)
+    while waiting := queue.waiting():
+        options = options_of(draft, shortlist.groups(sum(pods for _, pods in waiting)), waiting, keys)
+        if draft.work.exhausted:
+            break
+        if not shortlist.learn(options):
+            continue
+        if not options:
             break
         _commit(draft, queue, choose(options, draft.policy.expanders))
         _fill_freed(draft, queue, growth)

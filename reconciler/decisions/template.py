@@ -29,6 +29,11 @@ _TRANSIENT_PREFIXES = (
     "ignore-taint.cluster-autoscaler.kubernetes.io/",
 )
 _TRANSIENT_KEYS = ("ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler")
+# The cloud node controller writes both names of a label with one value. Where some node carries both, new ones will.
+_RENAMED_LABELS = (
+    (ZONE_LABEL, "failure-domain.beta.kubernetes.io/zone"),
+    ("topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region"),
+)
 _OWN_LABELS = ("kubernetes.io/hostname", "node.kubernetes.io/exclude-from-external-load-balancers")
 
 
@@ -163,6 +168,10 @@ def _labels(
             merged[ARCH_LABEL] = template.architecture
         merged.update(template.labels)
     merged.setdefault(ARCH_LABEL, "amd64")
+    for new, old in _RENAMED_LABELS:
+        both = (shape.label(new) is not None and shape.label(new) == shape.label(old) for shape in world.node_shapes)
+        if new in merged and old not in merged and any(both):
+            merged[old] = merged[new]
     return tuple(sorted(merged.items()))
 
 

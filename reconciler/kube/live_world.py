@@ -19,7 +19,7 @@ from reconciler.kube.live_pods import LivePods
 from reconciler.kube.object_store import ObjectStore
 from reconciler.kube.pace import RealPace
 from reconciler.kube.reflector import Pace, Reflector
-from reconciler.kube.stream_state import StreamState
+from reconciler.kube.stream_state import Phase, StreamState
 
 LONGEST_SILENCE_SECONDS = 120.0
 _TEMPLATE = "MachineTemplate"
@@ -116,6 +116,13 @@ class LiveWorld:
     def freshness(self) -> tuple[StreamState, ...]:
         """Every stream and how far it can be trusted, in the order of their names."""
         return tuple(sorted((reflector.state() for reflector in list(self._reflectors)), key=lambda state: state.collection))
+
+    def age_seconds(self) -> float:
+        """How long ago the most silent stream was heard; infinite while one that the server has was never heard."""
+        states = [state for state in self.freshness() if state.phase is not Phase.ABSENT]
+        if not states or any(state.heard_seconds < 0 for state in states):
+            return float("inf")
+        return max(state.heard_seconds for state in states)
 
     def observe(self) -> World:
         """A complete view of this instant. The same World object, but for its instant, while nothing changed.

@@ -31,24 +31,33 @@ class NotApproved(Because, frozen=True, kw_only=True):
     """More nodes would go than may without an approval, and there is none for this policy."""
 
     code = "NotApproved"
-    template = "{nodes} nodes would go, more than {limit} need an approval of this policy; as a trailer of the commit: {trailer}"
     nodes: int
     limit: int
     trailer: str
+
+    def sentence(self) -> str:
+        """How many, and what to write."""
+        return (
+            f"{_count(self.nodes, 'node')} would go, more than {self.limit} need an approval of this policy; "
+            f"as a trailer of the commit: {self.trailer}"
+        )
 
 
 class AboveApproval(Because, frozen=True, kw_only=True):
     """The approval is for less than what would be done."""
 
     code = "AboveApproval"
-    template = (
-        "{nodes} nodes would go and {evictions} pods would be evicted; approved are {approved_nodes} nodes and "
-        "{approved_evictions} evictions"
-    )
     nodes: int
     evictions: int
     approved_nodes: int
     approved_evictions: int
+
+    def sentence(self) -> str:
+        """Both figures and both ceilings."""
+        return (
+            f"{_count(self.nodes, 'node')} would go and {_count(self.evictions, 'pod')} would be evicted; "
+            f"approved are {_count(self.approved_nodes, 'node')} and {_count(self.approved_evictions, 'eviction')}"
+        )
 
 
 def read_approvals(message: str) -> tuple[tuple[Approval, ...], tuple[str, ...]]:
@@ -121,3 +130,7 @@ def _approval(value: str) -> Approval | str:
     if len(most) != len(("nodes", "evictions")):
         return "both nodes<=N and evictions<=N are needed"
     return Approval(policy_digest=digests[0], nodes=most["nodes"], evictions=most["evictions"])
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,10 +1,11 @@
 """The digest of a plan: two plans with one digest say the same."""
 
 import hashlib
+from collections.abc import Sequence
 
 import msgspec
 
-from reconciler.plan.plan import Plan
+from reconciler.plan.plan import Plan, PodLine
 
 
 def canonical_json(plan: Plan) -> bytes:
@@ -13,8 +14,32 @@ def canonical_json(plan: Plan) -> bytes:
 
 
 def plan_digest(plan: Plan) -> str:
-    """`sha256:` over everything but `now` and the digest itself; plans carry instants, not ages, so time alone moves nothing."""
-    return "sha256:" + hashlib.sha256(canonical_json(msgspec.structs.replace(plan, now="", digest=""))).hexdigest()
+    """`sha256:` over everything but `now` and the digest itself; plans carry instants, not ages, so time alone moves nothing.
+
+    Over the canonical JSON of the plan with `now` and `digest` empty and without pods, followed by that of the pods as runs:
+    `[first line, [names]]` for lines that follow each other and differ in the pod alone.
+    """
+    rest = canonical_json(msgspec.structs.replace(plan, now="", digest="", pods=()))
+    return "sha256:" + hashlib.sha256(rest + msgspec.json.encode(_runs(plan.pods), order="sorted")).hexdigest()
+
+
+def _runs(pods: Sequence[PodLine]) -> list[tuple[PodLine, list[str]]]:
+    """Lines of pods that follow each other and differ in the pod alone, as the first of them and all names: what tens of
+    thousands of alike pods are told is not written out for each."""
+    runs: list[tuple[PodLine, list[str]]] = []
+    for line in pods:
+        if runs:
+            first, names = runs[-1]
+            if (
+                line.reasons == first.reasons
+                and line.outcome is first.outcome
+                and line.node == first.node
+                and line.group == first.group
+            ):
+                names.append(line.pod)
+                continue
+        runs.append((line, [line.pod]))
+    return runs
 
 
 def with_digest(plan: Plan) -> Plan:

@@ -108,7 +108,7 @@ class Action(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     reason: Reason
 
 
-class PodLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class PodLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
     """One pending pod: where it goes or every reason why nowhere."""
 
     pod: str

@@ -8,6 +8,7 @@ from reconciler.plan.comparison import PlanComparison
 from reconciler.plan.impact import Impact
 from reconciler.plan.picture import Pictures
 from reconciler.plan.plan import Plan
+from reconciler.plan.replay import Replay
 from reconciler.policy.comparison import PolicyChange
 from reconciler.policy.problem import Problem
 
@@ -26,6 +27,7 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
 
     `untouched` are groups of both policies that do not differ. `warnings` are problems of the head's files that are no errors.
     `pictures` are there where somebody wants to see them, and are not told anew by the digest.
+    `replay` is what demand of the past comes to under both, where that was asked for.
     """
 
     base: PreviewSide
@@ -40,6 +42,7 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     no_base: str = ""
     base_problems: tuple[Problem, ...] = ()
     pictures: Pictures | None = None
+    replay: Replay | None = None
 
     @property
     def changed(self) -> bool:
@@ -54,8 +57,12 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
         plan = None
         if self.comparison is None:
             plan = msgspec.structs.replace(self.plan, now="", digest="", policy_revision=None)
-        told = (
+        told: tuple[object, ...] = (
             self.changes, self.comparison, self.impact_before, self.impact_after, self.untouched, self.warnings,
             self.no_base, self.base_problems, plan,
         )  # fmt: skip
+        if self.replay is not None:
+            # Where a side was read from may name a commit.
+            sides = tuple(msgspec.structs.replace(side, source="") for side in self.replay.sides)
+            told = (*told, msgspec.structs.replace(self.replay, sides=sides))
         return "sha256:" + hashlib.sha256(msgspec.json.encode(told, order="sorted")).hexdigest()

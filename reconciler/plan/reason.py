@@ -8,7 +8,7 @@ import msgspec
 Scalar = str | int | bool | None | tuple[str, ...]
 
 
-class Reason(msgspec.Struct, frozen=True, order=True):
+class Reason(msgspec.Struct, frozen=True, order=True, gc=False):
     """A reason as printed and stored: `{"code","message","data"}`; `data` keys are camelCase, values plain."""
 
     code: str

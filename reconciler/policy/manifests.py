@@ -108,13 +108,13 @@ def _judge(found: _Object, sets: tuple[PolicySet, ...], findings: Findings) -> N
     missing = [name for name in SIZE_ANNOTATIONS if name not in found.annotations]
     first = f"first add {' and '.join(missing)} (without both, the webhook sets 1 when the line goes), then " if missing else ""
     where = f", namespace: {found.namespace}" if found.namespace else ""
-    entry = f"{{group: {CLUSTER_API}, kind: {found.kind}{where}, name: {found.name}, jsonPointers: [/spec/replicas]}}"
+    ignored = f"{{group: {CLUSTER_API}, kind: {found.kind}{where}, name: {found.name}, jsonPointers: [/spec/replicas]}}"
     findings.add(
         "ReplicasInManifest",
         found.source,
         spot_of_entry(key, value),
-        f"{found.kind} {_named(found)} declares replicas {_shown(value)}, and {who} decides them: every sync would write it again",
-        f"{first}delete this line; or let Argo CD leave it alone with ignoreDifferences: [{entry}] and "
+        f"{found.kind} {_named(found)} declares replicas {_shown(value)}, and {who} decides them: every sync would write it",
+        f"{first}delete this line; or let Argo CD leave it alone with ignoreDifferences: [{ignored}] and "
         "syncOptions: [RespectIgnoreDifferences=true]",
         related=((place, f"{who} is written here"),),
     )

@@ -1,7 +1,7 @@
 """The last look before a write: the same judgement as the decision's, on what has been read just now.
 
-SOURCE: design rule 1. That a target is ours follows from the evidence alone, without policy or clock. That it may be taken
-over depends on both, but only in one direction: with the same evidence, time and the policy of the decision can turn a
+SOURCE: rule 1 of the product. That a target is ours follows from the evidence alone, without policy or clock. That it may be
+taken over depends on both, but only in one direction: with the same evidence, time and the policy of the decision can turn a
 hold into an adoption and not back. So the terms here are the widest, and the digest of the decision binds them: it is
 equal only where the decision, under its own terms, came to the same state by the same evidence.
 """

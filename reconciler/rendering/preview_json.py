@@ -7,6 +7,7 @@ import msgspec
 from reconciler.plan.impact import Impact
 from reconciler.plan.plan import Action, Cost, GroupLine, NodeLine, Plan, PlanProblem, PodLine
 from reconciler.plan.preview import Preview, PreviewSide
+from reconciler.plan.replay import Replay
 from reconciler.policy.comparison import PolicyChange
 from reconciler.policy.place import Place
 from reconciler.policy.problem import Problem
@@ -106,7 +107,8 @@ class PreviewDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     """`policyProblems` are those of the head's files; with an error among them there is neither difference nor plan.
 
     `decision` is null when there is nothing to compare with, which `noBase` says; `plan` is then the head's plan alone, and
-    null otherwise. `digest` covers what is told, not commits and instants; empty without a decision.
+    null otherwise. `replay` is null unless asked for. `digest` covers what is told, not commits and instants; empty without a
+    decision.
     """
 
     format_version: str = FORMAT_VERSION
@@ -125,6 +127,7 @@ class PreviewDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     untouched_groups: tuple[str, ...] = ()
     decision: DecisionDifference | None = None
     plan: Plan | None = None
+    replay: Replay | None = None
 
 
 def preview_json(preview: Preview) -> str:
@@ -147,6 +150,7 @@ def preview_json(preview: Preview) -> str:
             untouched_groups=preview.untouched,
             decision=_decision(preview),
             plan=plan if preview.comparison is None else None,
+            replay=preview.replay,
         )
     )
 

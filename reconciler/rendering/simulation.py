@@ -69,6 +69,11 @@ def replay_section(replay: Replay, width: int, style: Style) -> list[str]:
     return [heading, *paragraph(heading_words(replay), width, 2), *_table(replay, "", figure_lines(replay), width, style)]
 
 
+def replay_markdown_section(replay: Replay) -> list[str]:
+    """The same for a pull request."""
+    return ["### Replay", "", code(heading_words(replay)), "", *_markdown(replay, "", figure_lines(replay))]
+
+
 def _table(replay: Replay, title: str, lines: tuple[FigureLine, ...], width: int, style: Style) -> list[str]:
     two = len(replay.sides) == 2
     columns = [Column(heading=title, shrinks=True), *(Column(heading=plain(name), right=True) for name in side_names(replay))]

@@ -1,6 +1,8 @@
 """Puts the demand of a trace on a simulated cluster, as the controllers of the pods would."""
 
+from collections import Counter
 from functools import partial
+from zlib import crc32
 
 from reconciler.cluster.pod import Owner
 from reconciler.cluster.workload import Controller
@@ -65,15 +67,29 @@ class Demand:
             )
 
     def _shrink(self, index: int, workload: Workload, pods: int) -> None:
-        """SOURCE: the order of ReplicaSets: pods without a node go first, then those not running or not ready, then the youngest;
-        a StatefulSet's pod is known by its name."""
+        """Take pods of the source away; a StatefulSet's is known by its name.
+
+        SOURCE: the order of ReplicaSets (`ActivePodsWithRanks`): pods without a node go first, then those not ready, then those
+        that share their node with most others of the controller, then the youngest. Pods that are equal in all this go by
+        their random uid; here a checksum of the name stands for it, so that no zone or node is preferred.
+        """
         name = self._trace.sources[index].pod_name
         going = [
             pod
             for pod in workload.pods
             if pod.active and pod.shape == self._shapes[index] and pod.traits == self._traits[index] and name in ("", pod.name)
         ]
-        going.sort(key=lambda pod: (pod.node is not None, pod.ready, -pod.created, pod.name))
+        beside = Counter(pod.node for pod in workload.pods if pod.active and pod.node is not None)
+        going.sort(
+            key=lambda pod: (
+                pod.node is not None,
+                pod.ready,
+                -beside[pod.node] if pod.node is not None else 0,
+                -pod.created,
+                crc32(pod.key.encode()),
+                pod.name,
+            )
+        )
         workload.desired = max(0, workload.desired - pods)
         for pod in going[:pods]:
             self._cluster.pods.terminate(pod)

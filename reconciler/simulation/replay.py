@@ -77,6 +77,7 @@ class ReplayRun:
         self._ledger: Ledger | None = None
         self._read = 0
         self._bound: dict[str, tuple[int, str]] = {}
+        self._of_nodes = {pod.key for pod in self.cluster.objects.pods.values() if self.cluster.objects.goes_with_node(pod)}
         self._decisions = 0
 
     def turns(self) -> Iterator[int]:
@@ -155,10 +156,19 @@ class ReplayRun:
     def _take_events(self) -> None:
         for event in self.cluster.journal.since(self._read):
             self._read += 1
+            if event.kind is Happened.POD_CREATED and self._goes_with_node(event.object):
+                self._of_nodes.add(event.object)
+            if event.object in self._of_nodes:
+                continue
             if self._ledger is not None:
                 self._ledger.read(event, self._share(event))
             elif event.kind is Happened.POD_BOUND:
                 self._bound[event.object] = (event.at_seconds, event.detail)
+
+    def _goes_with_node(self, key: str) -> bool:
+        namespace, _, name = key.partition("/")
+        pod = self.cluster.objects.pods.get((namespace, name))
+        return pod is not None and self.cluster.objects.goes_with_node(pod)
 
     def _share(self, event: Event) -> int:
         """How much of its node an evicted pod takes, in permille; 0 of any other event and where node or pod are gone."""

@@ -1,5 +1,7 @@
 """The rules that nothing may break, checked on a simulated cluster after every turn of the loop."""
 
+from decimal import Decimal
+
 import msgspec
 
 from reconciler.cluster.pod import PodShape
@@ -32,7 +34,8 @@ class Violation(msgspec.Struct, frozen=True, order=True, kw_only=True):
 class RuleBook:
     """Reads what happened since the last check, and judges it with code of its own, not with that of the decisions.
 
-    Rules: OutOfRange (no write of ours moves a group out of its range), LimitPassed, HeldTouched (nor against another
+    Rules: OutOfRange (no write of ours moves a group out of its range; a drain that
+    began within it may end under a minimum that was raised meanwhile), LimitPassed, HeldTouched (nor against another
     owner of the field), BudgetBroken, EvictedHomeless, UpAndDown (in one plan: the node that leaves would have taken a
     pod that buys), BoughtAndRemoved (a node bought for a demand leaves while that demand still is; one that joined so late
     that others were bought in its place may leave), GrewAndShrank (while the demand for which a group grew still is, a node
@@ -45,11 +48,14 @@ class RuleBook:
         self._read = len(cluster.journal.events)
         self._epoch = cluster.now_seconds
         self._joined: dict[str, int] = {}
+        self._draining: set[str] = set()
         self._evicted: dict[str, int] = {}
         self._homeless: dict[str, int] = {}
         self._bought: set[str] = set()
         self._grew_for_pods: set[str] = set()
         self._replaced: set[str] = set()
+        self._lowest: dict[str, int] = {}
+        self._unready = self._not_ready()
         self._limits: dict[str, dict[str, int]] = {}
         self.violations: list[Violation] = []
 
@@ -68,7 +74,13 @@ class RuleBook:
         self._check_budgets(events)
         self._check_plan(plan)
         self._check_homeless()
+        self._unready = self._not_ready()
+        if not self._cluster.drains.by_node:
+            self._lowest.clear()
         return tuple(self.violations[before:])
+
+    def _not_ready(self) -> frozenset[str]:
+        return frozenset(name for name, node in self._cluster.objects.nodes.items() if not node.value.ready)
 
     def _add(self, rule: str, subject: str, message: str) -> None:
         self.violations.append(Violation(at_seconds=self._cluster.now_seconds, rule=rule, object=subject, message=message))
@@ -80,12 +92,16 @@ class RuleBook:
             self._epoch = event.at_seconds
             self._bought.clear()
             self._grew_for_pods.clear()
+            self._draining.clear()
             self._evicted.clear()
             self._homeless.clear()
         elif event.kind is Happened.NODE_JOINED:
             late = event.at_seconds - event.before > self._provision_seconds(event.target, policy)
             self._joined[event.object] = -1 if late else event.at_seconds
-        elif event.kind is Happened.POD_EVICTED:
+        elif event.kind is Happened.REMOVAL_BEGAN:
+            self._draining.add(event.object)
+        elif event.kind is Happened.POD_EVICTED and event.detail in self._draining:
+            # Others evict too: the machine controller does when somebody else lowers replicas.
             self._evicted[event.object] = event.at_seconds
         elif event.kind is Happened.POD_CREATED and event.detail in self._evicted:
             self._evicted[event.object] = event.at_seconds
@@ -114,7 +130,8 @@ class RuleBook:
         if line is None:
             return
         if _ours(event):
-            if event.after > max(line.max, event.before) or event.after < min(line.min, event.before):
+            lowest = min(line.min, self._lowest.get(event.object, line.min))
+            if event.after > max(line.max, event.before) or event.after < min(lowest, event.before):
                 message = f"replicas from {event.before} to {event.after}, outside {line.min} to {line.max}"
                 self._add("OutOfRange", event.object, message)
             if event.after > event.before:
@@ -123,13 +140,17 @@ class RuleBook:
                     self._grew_for_pods.add(event.object)
         if (_ours(event) or event.kind is Happened.REMOVAL_BEGAN) and line.held:
             self._add("HeldTouched", event.object, f"{line.name} is held")
+        if event.kind is Happened.REMOVAL_BEGAN:
+            self._lowest[event.target] = min(line.min, self._lowest.get(event.target, line.min))
         if event.kind is Happened.REMOVAL_BEGAN and line.current <= line.max:
             self._check_removal(event)
 
     def _check_removal(self, event: Event) -> None:
         """A removal that neither brings a group down to its maximum nor mends anything: did the same demand buy?"""
         node = self._cluster.objects.nodes.get(event.object)
-        if event.object in self._replaced or node is None or not node.value.ready:
+        # One that went within the turn is told by what it was at the last check.
+        ready = node.value.ready if node is not None else event.object not in self._unready
+        if event.object in self._replaced or not ready:
             return
         joined = self._joined.get(event.object, 0)
         if joined >= self._epoch and event.target in self._bought:
@@ -196,6 +217,15 @@ class RuleBook:
         for action in plan.actions:
             if action.kind is ActionKind.REMOVE_NODE and action.group in grown:
                 self._add("UpAndDown", action.group, f"grows in the plan that removes {', '.join(action.nodes)}")
+
+        prices = {line.name: Decimal(line.price_per_hour or 0) for line in plan.groups}
+        group_of = {line.node: line.group or "" for line in plan.nodes}
+        for action in plan.actions:
+            if action.kind is ActionKind.REPLACE:
+                before = sum((prices.get(group_of.get(node, ""), Decimal(0)) for node in action.nodes), Decimal(0))
+                if prices[action.group] >= before:
+                    message = f"{prices[action.group]} an hour stands in for {before}"
+                    self._add("ReplacedForMore", ", ".join(action.nodes), message)
 
     def _check_homeless(self) -> None:
         now = self._cluster.now_seconds

@@ -11,7 +11,7 @@ from reconciler.decisions.effective import effective_groups
 from reconciler.decisions.memory import Memory
 from reconciler.plan.digest import with_digest
 from reconciler.plan.impact import Impact, evicted_now
-from reconciler.plan.plan import GroupLine, Plan
+from reconciler.plan.plan import ActionKind, GroupLine, Plan, PodOutcome
 from reconciler.policy.documents import Budget, NodeGroupPolicy, Pace, PolicySet
 from reconciler.simulation.behaviour import AT_ONCE, NO_DELAY
 from reconciler.simulation.cluster import SimulatedCluster
@@ -59,6 +59,8 @@ def come_to_rest(world: World, policy: PolicySet, memory: Memory, now_seconds: i
     cluster = SimulatedCluster(world, hasty, now_seconds, durations=NO_DELAY, otherwise=AT_ONCE)
     _finish_starting(cluster, world, policy, now_seconds)
     writes = SimulatedWrites(cluster)
+    if not _knows_purchase(memory, plan, now_seconds):
+        _, memory = decide(world, policy, memory, now_seconds)
     memory = _with_timers(memory, plan)
     current, loops, resting = plan, 1, 0
     while True:
@@ -100,6 +102,15 @@ def _lifted(budget: Budget) -> Budget:
     if budget.nodes == 0 or budget.percent == 0:
         return budget
     return msgspec.structs.replace(budget, nodes=_ANY_NUMBER, percent=None)
+
+
+def _knows_purchase(memory: Memory, plan: Plan, now_seconds: int) -> bool:
+    """Whether the memory is one that was returned beside the plan, where that makes a difference."""
+    if any(action.kind is ActionKind.REPLACE for action in plan.actions) and not memory.replacements:
+        return False
+    if all(pod.outcome is not PodOutcome.TRIGGERS_SCALE_UP for pod in plan.pods):
+        return True
+    return memory.purchase is not None and now_seconds in memory.purchase.since.values()
 
 
 def _with_timers(memory: Memory, plan: Plan) -> Memory:

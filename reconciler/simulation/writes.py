@@ -124,6 +124,10 @@ class SimulatedWrites:
             self._give_up(target, name, "NotFound", f"{target} or {name} is gone")
             return
         replicas = max(0, (facts.replicas or 0) - 1)
+        if facts.owner.hold:
+            cluster.drains.reopen(node)
+            self._give_up(target, name, "Held", f"a hold was set while it was drained: {facts.owner.hold}")
+            return
         other = conflict(facts, OUR_MANAGER, replicas)
         if other:
             cluster.drains.reopen(node)

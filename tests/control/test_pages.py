@@ -21,7 +21,7 @@ class Pages:
         self.now = 1000
         self.view_problem = ""
         made = routes(
-            self.figures, lambda: self.now, lambda: b"{}", lambda plan: plan.summary, started_seconds=1000,
+            self.figures, lambda: self.now, lambda plan: plan.summary, snapshot=lambda: b"{}", started_seconds=1000,
             view_problem=lambda: self.view_problem,
         )  # fmt: skip
         self._routes = {route.path: route for route in made}

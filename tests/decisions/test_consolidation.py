@@ -7,7 +7,18 @@ from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import LastWrite, Memory, Outcome, Replacement
 from reconciler.decisions.remember import settle
 from reconciler.plan.plan import ActionKind, Plan
-from reconciler.policy.documents import Budget, Consolidation, Hold, Limit, Mode, PolicySet, ScaleDown, Tier, Toggle
+from reconciler.policy.documents import (
+    Budget,
+    Consolidation,
+    Hold,
+    Limit,
+    Mode,
+    PolicySet,
+    RemovalReason,
+    ScaleDown,
+    Tier,
+    Toggle,
+)
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
 from tests.decisions.deciding import blocker_codes, codes, group, node, of_kind, plan_of
 
@@ -204,8 +215,6 @@ def test_a_lower_tier_does_not_stand_in(mega_tier: str, expected: int) -> None:
 
 def test_budget_of_zero_keeps_it_from_beginning() -> None:
     """No node may leave as Consolidated now: nothing is bought either."""
-    from reconciler.policy.documents import RemovalReason
-
     closed = (Budget(nodes=0, reasons=(RemovalReason.CONSOLIDATED,)),)
     plan = plan_of(_two_smalls().world(), _rules(budgets=closed))
     assert plan.actions == ()
@@ -290,8 +299,6 @@ def test_the_new_node_takes_the_pods() -> None:
 
 def test_budgets_of_its_reason_pace_the_drains() -> None:
     """One at a time: the other one waits for the budget, and the new node is kept for it."""
-    from reconciler.policy.documents import RemovalReason
-
     cluster = _while_it_comes()
     _grown(cluster, created=NOW - 60)
     one_each = (Budget(nodes=1, reasons=(RemovalReason.CONSOLIDATED,)),)

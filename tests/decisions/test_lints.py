@@ -4,7 +4,8 @@ import msgspec
 
 from reconciler.cluster.pod import VolumeUse
 from reconciler.cluster.target import FieldOwner, OwnerEvidence
-from reconciler.decisions.lints import Finding, findings
+from reconciler.decisions.finding import Finding
+from reconciler.decisions.lints import findings
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work

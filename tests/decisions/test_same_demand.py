@@ -55,16 +55,21 @@ def test_the_same_pods_elsewhere_are_the_same_demand() -> None:
     assert demands[0] == demands[1]
 
 
-def _grown(pods: int = 2, **general: object) -> World:
+def _came(world: World, name: str, after_seconds: int = 60) -> World:
+    """The World with a node that was asked for at NOW and came so long after."""
+    nodes = tuple(
+        msgspec.structs.replace(one, created_seconds=NOW + after_seconds) if one.name == name else one for one in world.nodes
+    )
+    machines = tuple(msgspec.structs.replace(one, created_seconds=NOW) if one.node == name else one for one in world.machines)
+    return msgspec.structs.replace(world, nodes=nodes, machines=machines)
+
+
+def _grown(pods: int = 2) -> World:
     """Two nodes of 4 cores that hold 1 core each; the second one came after the purchase."""
     cluster = ClusterBuilder(now=LATER, age=90_000)
-    names = cluster.group("general", nodes=2, cpu="4", **general)
+    names = cluster.group("general", nodes=2, cpu="4")
     cluster.pods("web", pods, cpu="1", on=[names[number % 2] for number in range(pods)])
-    world = cluster.world()
-    nodes = tuple(
-        msgspec.structs.replace(one, created_seconds=NOW + 60) if one.name == "general-2" else one for one in world.nodes
-    )
-    return msgspec.structs.replace(world, nodes=nodes)
+    return _came(cluster.world(), "general-2")
 
 
 def _remembering(world: World, rules: PolicySet) -> Memory:
@@ -122,11 +127,7 @@ def test_other_groups_do_not_drain_into_what_was_bought() -> None:
     cluster.group("general", nodes=1, cpu="4")
     cluster.group("other", nodes=1, cpu="4")
     cluster.pods("web", 2, cpu="1", on=["general-1", "other-1"])
-    world = cluster.world()
-    nodes = tuple(
-        msgspec.structs.replace(one, created_seconds=NOW + 60) if one.name == "general-1" else one for one in world.nodes
-    )
-    world = msgspec.structs.replace(world, nodes=nodes)
+    world = _came(cluster.world(), "general-1")
     rules = policy(node_group("general", scale_down=AT_ONCE), node_group("other", scale_down=AT_ONCE), budgets=(Budget(nodes=9),))
     memory = Memory(purchase=Purchase(demand=_demand_of(world, rules), since={GENERAL: NOW}))
     plan, _ = decide(world, rules, memory, LATER)
@@ -151,14 +152,7 @@ def test_a_node_that_came_late_may_leave() -> None:
     cluster = ClusterBuilder(now=LATER, age=90_000)
     cluster.group("general", nodes=2, cpu="4")
     cluster.pods("web", 2, cpu="1", on="general-1")
-    world = cluster.world()
-    nodes = tuple(
-        msgspec.structs.replace(one, created_seconds=NOW + 1200) if one.name == "general-2" else one for one in world.nodes
-    )
-    machines = tuple(
-        msgspec.structs.replace(one, created_seconds=NOW) if one.node == "general-2" else one for one in world.machines
-    )
-    world = msgspec.structs.replace(world, nodes=nodes, machines=machines)
+    world = _came(cluster.world(), "general-2", 1200)
     rules = _rules()
     plan, _ = decide(world, rules, _remembering(world, rules), LATER)
     assert [one.nodes for one in of_kind(plan, ActionKind.REMOVE_NODE)] == [("general-2",)]

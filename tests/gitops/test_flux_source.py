@@ -86,7 +86,7 @@ def test_sizes_in_an_archive():
 @pytest.mark.parametrize(("data", "told"), [
     (b"", "in the middle"), (b"no gzip", "no gzip"), (archive(member("x.yaml"))[:-20], "in the middle"),
     (gzip.compress(b"\0" * (3 << 20)), "more than 2 MiB unpacked"), (gzip.compress(b"x" * 2000), "damaged"),
-])  # fmt: skip
+], ids=["empty", "something else", "cut off", "much in little", "no tar"])  # fmt: skip
 def test_archives_that_are_none(data: bytes, told: str):
     """Empty, something else, cut off, much in little, no tar."""
     with pytest.raises(ArchiveError, match=told):

@@ -1,12 +1,13 @@
 """The policy in force through everything that a repository may do, with a real repository over `git daemon`."""
 
 import shutil
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from reconciler.control.policy_source import FollowedPolicy, NoPolicyError
+from reconciler.control.policy_source import FollowedPolicy, NoPolicyError, SourceWatch
 from reconciler.gitops.access import Access
 from reconciler.gitops.cache import Bounds
 from reconciler.gitops.fault import FaultCode
@@ -14,7 +15,7 @@ from reconciler.gitops.git_source import GitAddress, GitSource
 from reconciler.gitops.last_good import FileLastGoodStore, LastGood, LastGoodError
 from reconciler.gitops.remote import PROTOCOLS, checked_remote
 from reconciler.gitops.signature import Signers
-from reconciler.gitops.standing import SourceEvent
+from reconciler.gitops.standing import SourceEvent, Standing
 from tests.gitops.repositories import BASE, POLICY, GitRepo, group
 from tests.gitops.servers import git_daemon
 from tests.gitops.signers import sign_with_ssh, ssh_key
@@ -268,3 +269,29 @@ def test_nothing_was_ever_good(followed: Followed, tmp_path: Path):
     with pytest.raises(NoPolicyError, match=r"policies/general\.yaml:8:10"):
         policy.current()
     assert "no policy is in force, so nothing is done" in policy.standing.conditions()[0].message
+
+
+def test_watch_polls_at_once_and_when_it_is_notified():
+    """Long before the interval is over; the loop is told only of polls that brought another policy. Stopping does not wait."""
+
+    class Polled:
+        standing = Standing(source="x")
+
+        def __init__(self) -> None:
+            self.polls = 0
+            self.looked = threading.Semaphore(0)
+
+        def poll(self) -> bool:
+            self.polls += 1
+            self.looked.release()
+            return self.polls == 2
+
+    polled, changed = Polled(), threading.Semaphore(0)
+    watch = SourceWatch(polled, lambda _: 3600.0, changed.release)
+    watch.start()
+    assert polled.looked.acquire(timeout=30)
+    watch.notify()
+    assert polled.looked.acquire(timeout=30)
+    assert changed.acquire(timeout=30)
+    watch.stop()
+    assert not changed.acquire(blocking=False)

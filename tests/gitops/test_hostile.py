@@ -118,7 +118,7 @@ REFUSED: dict[str, tuple[Make, str]] = {
     "the root is a submodule": (policies_is("160000", b""), "policies:1:1: error: a submodule"),
     "alias bomb": (text(BOMB), "[AliasBomb]"),
     "deep nesting": (text(DEEP), "[TooDeep]"),
-    "large file": (text(b"#" * (20 << 20)), "the file has 20971520 bytes, the limit is 1048576; it was not read"),
+    "large file": (text(b"#" * (100 << 20)), "the file has 104857600 bytes, the limit is 1048576; it was not read"),
     "too many files": (crowd, "10001 policy files"),
     "git bomb": (git_bomb, "[TreeTooLarge]"),
     "deep directories": (nested(40), "more than 32 directories deep"),
@@ -150,6 +150,25 @@ REFUSED: dict[str, tuple[Make, str]] = {
     "NUL bytes": (text(GOOD + b"\0"), "[ControlCharacter]"),
     "Python object tag": (text('a: !!python/object/apply:os.system ["touch {canary}"]\n'), "[UnsupportedTag]"),
     "include tag": (text("a: !include /etc/passwd\n"), "[UnsupportedTag]"),
+    "link with a target that is a command": (entry(b"x.yaml", "120000", b"\n::error::owned"), "[SymbolicLink]"),
+    "submodule with the name of a file": (
+        lambda repo, _: repo.commit_policies(("160000", b"x.yaml", "1" * 40)), "policies/x.yaml:1:1: error: a submodule"
+    ),
+    "directories that differ in case": (
+        lambda repo, _: repo.commit_policies(
+            *(("40000", name, repo.tree(("100644", b"x.yaml", repo.blob(GOOD)))) for name in (b"Sub", b"sub"))
+        ),
+        "[NameCollision]",
+    ),
+    "zero width space in a path": (entry("pr\u200bod.yaml".encode()), "[UnsafePath]"),
+    "carriage return in a path": (entry(b"x\r::error::owned.yaml"), "[UnsafePath]"),
+    "C1 escape in a path": (entry("x\u009b2J.yaml".encode()), "[UnsafePath]"),
+    "alias that holds itself": (text("a: &a [*a]\n"), "[AliasLoop]"),
+    "merge key": (text(POLICY + "  <<: {mode: Observe}\n"), "[MergeKey]"),
+    "many documents": (text("apiVersion: v1\nkind: ConfigMap\n---\n" * 1_500), "[TooManyDocuments]"),
+    "Python name tag": (text("a: !!python/name:os.system\n"), "[UnsupportedTag]"),
+    "UTF-32": (text(POLICY.encode("utf-32")), "[NotUtf8]"),
+    "HTML in a key": (text(POLICY + "  <script>alert(1)</script>: x\n"), "[UnknownField]"),
     "one key twice": (text(POLICY + "  mode: Observe\n"), "[DuplicateKey]"),
 }  # fmt: skip
 

@@ -178,3 +178,68 @@ def test_nothing_before_start(api: KubernetesApi) -> None:
     """A view that was not started is refused, not empty."""
     with pytest.raises(IncompleteViewError, match="nothing is followed"):
         LiveWorld(api, now_seconds=lambda: NOW).observe()
+
+
+def test_daemonsets_are_followed(api: KubernetesApi, live: LiveWorld) -> None:
+    """A DaemonSet whose template changes, and one that goes, are in the next view as a snapshot would have them."""
+    path = f"/apis/apps/v1/namespaces/{NAMESPACE}/daemonsets/d"
+    container = {"name": "c", "image": "x", "resources": {"requests": {"cpu": "123m"}}}
+    body = {"spec": {"template": {"spec": {"containers": [container]}}}}
+    api.write("PATCH", path, body, content_type=ContentType.MERGE_PATCH)
+
+    def milli() -> list[int]:
+        world = live.observe()
+        return [world.pod_shapes[item.shape].requests.cpu_milli for item in world.daemon_pods if item.namespace == NAMESPACE]
+
+    eventually(lambda: milli() == [123], "seeing the template")
+    eventually(lambda: not difference(captured(api), live.observe()), "being equal")
+    api.write("DELETE", path)
+    eventually(lambda: not milli(), "seeing it go")
+    eventually(lambda: not difference(captured(api), live.observe()), "being equal without it")
+
+
+def test_only_some_namespaces(api: KubernetesApi) -> None:
+    """Cluster API objects are read in the namespaces that are named, from a management cluster of its own connection."""
+    other = f"{NAMESPACE}-other"
+    create(
+        api,
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": other}},
+        objects.machine_deployment(other, "elsewhere", 1),
+    )
+    one = LiveWorld(api, api.with_timeout(5), now_seconds=lambda: NOW, capi_group=objects.GROUP, namespaces=(NAMESPACE,))
+    both = LiveWorld(api, now_seconds=lambda: NOW, capi_group=objects.GROUP, namespaces=(NAMESPACE, other))
+    try:
+        for world in (one, both):
+            world.start()
+            assert world.wait(30), world.doubts()
+        assert [target.ref.name for target in one.observe().targets] == ["general"]
+        assert [target.ref.name for target in both.observe().targets] == ["general", "elsewhere"]
+    finally:
+        assert one.stop()
+        assert both.stop()
+        api.write("DELETE", f"/api/v1/namespaces/{other}")
+
+
+def test_without_rights(api: KubernetesApi, control_plane: ControlPlane) -> None:
+    """A user who may read nothing gets no view, and is told which collections the server refuses."""
+    world = LiveWorld(connect(control_plane.kubeconfig_of("kube-nobody")), now_seconds=lambda: NOW)
+    world.start()
+    try:
+        eventually(lambda: all("forbidden" in doubt for doubt in world.doubts()), "refusals")
+        with pytest.raises(IncompleteViewError, match=r"forbidden.* more$"):
+            world.observe()
+    finally:
+        assert world.stop()
+
+
+def test_a_version_that_the_server_has_forgotten(api: KubernetesApi, live: LiveWorld) -> None:
+    """A real watch from a version long gone is answered with 410, and everything is read again into a new store."""
+    reflector = next(item for item in live._reflectors if item.collection.kind == "MachineDeployment")
+    before, lists = reflector.store, reflector.state().lists
+    reflector._version, reflector._last = "1", None
+    assert reflector._cut is not None
+    reflector._cut()
+    eventually(lambda: reflector.state().lists == lists + 1, "reading again")
+    assert reflector.store is not before
+    eventually(lambda: not live.doubts(), "being trusted again")
+    assert "general" in {target.ref.name for target in live.observe().targets}

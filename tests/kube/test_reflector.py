@@ -88,6 +88,14 @@ def test_synced_only_at_the_end_of_the_initial_state() -> None:
     assert run.seen == [(Phase.WAITING, [], ""), (Phase.SYNCED, ["a", "b"], "")]
 
 
+def test_other_bookmarks_are_not_the_end() -> None:
+    """A bookmark without the closing mark, while everything is still being read, ends nothing."""
+    run = Run([])
+    run.api.streams = [[event("ADDED", "a", 1), bookmark(3), run.look, bookmark(5, end=True), run.look]]
+    run.go()
+    assert [phase for phase, _, _ in run.seen] == [Phase.WAITING, Phase.SYNCED]
+
+
 def test_asks_for_a_streaming_list() -> None:
     """The first request carries what the API's streaming lists ask for, and a time-out of five to ten minutes."""
     run = Run([[bookmark(5, end=True)]]).go()

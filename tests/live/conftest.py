@@ -10,10 +10,14 @@ _numbers = itertools.count(1)
 
 
 @pytest.fixture(scope="module")
-def plain(cluster_api: ClusterApi) -> Iterator[WorkCluster]:
-    """A Cluster without topology for the tests of one file, each of which makes groups of its own `name`."""
-    cluster = WorkCluster(cluster_api.api, f"plain-{next(_numbers)}")
+def paused(cluster_api: ClusterApi) -> Iterator[WorkCluster]:
+    """A paused Cluster without topology for the tests of one file, each of which makes groups of its own `name`: the API
+    server and the webhooks answer as always, and no controller makes machines or writes in between."""
+    cluster = WorkCluster(cluster_api.api, f"paused-{next(_numbers)}")
+    cluster.pause(paused=True)
     yield cluster
+    cluster.api.call("DELETE", cluster.path("machinedeployments"))
+    cluster.pause(paused=False)
     cluster.delete()
 
 

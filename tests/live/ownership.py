@@ -26,7 +26,7 @@ def only_replicas(item: Object, replicas: int | None, version: str = "") -> Obje
 
 
 def applied(cluster: WorkCluster, group: Group, manager: str = "kubectl") -> Object:
-    """A MachineDeployment that somebody applies server-side; its machines never become nodes."""
+    """A MachineDeployment that somebody applies server-side."""
     if group.name not in {one["metadata"]["name"] for one in cluster.templates()}:
         cluster.api.create(machine_template(cluster.namespace, group.name, NO_NODES))
     return cluster.api.apply(machine_deployment(cluster.namespace, NAME, group, group.name), manager)

@@ -3,6 +3,7 @@
 import hashlib
 
 import msgspec
+import pytest
 
 from reconciler.plan.digest import canonical_json, plan_digest, with_digest
 from reconciler.plan.plan import Cost, Plan, PodLine, PodOutcome
@@ -16,15 +17,46 @@ def pod(data: dict[str, Scalar]) -> Plan:
     return msgspec.structs.replace(PLAN, pods=(line,))
 
 
-def test_digest_is_the_sha256_of_the_canonical_json_without_now_and_digest():
-    """Anybody can compute the digest from the JSON: sorted keys, no spaces, `now` and `digest` empty."""
-    text = (
-        b'{"actions":[],"cluster":"","cost":{"currency":"USD","currentPerHour":"1.00","desiredPerHour":null,'
-        b'"settledPerHour":null,"unpricedGroups":[]},"digest":"","formatVersion":"1.0","groups":[],"mode":"Observe",'
-        b'"nodes":[],"notCaptured":[],"now":"","pods":[],"policy":"","policyRevision":null,"problems":[],'
-        b'"settledLoops":null,"summary":"No changes."}'
-    )
-    assert plan_digest(PLAN) == "sha256:" + hashlib.sha256(text).hexdigest()
+REST = (
+    b'{"actions":[],"cluster":"","cost":{"currency":"USD","currentPerHour":"1.00","desiredPerHour":null,'
+    b'"settledPerHour":null,"unpricedGroups":[]},"digest":"","formatVersion":"1.0","groups":[],"mode":"Observe",'
+    b'"nodes":[],"notCaptured":[],"now":"","pods":[],"policy":"","policyRevision":null,"problems":[],'
+    b'"settledLoops":null,"summary":"No changes."}'
+)
+
+
+@pytest.mark.parametrize(
+    ("names", "runs"),
+    [
+        ((), b"[]"),
+        (
+            ("a/1", "a/2", "b/3"),
+            b'[[{"group":null,"node":"n1","outcome":"FitsExisting","pod":"a/1","reasons":[]},["a/1","a/2"]],'
+            b'[{"group":null,"node":"n2","outcome":"FitsExisting","pod":"b/3","reasons":[]},["b/3"]]]',
+        ),
+    ],
+)
+def test_digest_is_the_sha256_of_the_canonical_json_without_now_and_digest(names: tuple[str, ...], runs: bytes):
+    """Anybody can compute the digest from the JSON: sorted keys, no spaces, `now` and `digest` empty, alike pods together."""
+    lines = [PodLine(pod=name, outcome=PodOutcome.FITS_EXISTING, node="n2" if name == "b/3" else "n1") for name in names]
+    plan = msgspec.structs.replace(PLAN, pods=tuple(lines))
+    assert plan_digest(plan) == "sha256:" + hashlib.sha256(REST + runs).hexdigest()
+
+
+@pytest.mark.parametrize("change", [{"pod": "a/9"}, {"group": "g"}, {"outcome": PodOutcome.UNPLACEABLE}])
+def test_each_line_of_alike_pods_counts(change: dict[str, object]):
+    """A run is told apart from one in which the second of three lines differs."""
+    lines = [PodLine(pod=f"a/{number}", outcome=PodOutcome.FITS_EXISTING) for number in range(3)]
+    other = [lines[0], msgspec.structs.replace(lines[1], **change), lines[2]]
+    plans = [msgspec.structs.replace(PLAN, pods=tuple(chosen)) for chosen in (lines, other)]
+    assert plan_digest(plans[0]) != plan_digest(plans[1])
+
+
+def test_a_plan_read_back_has_the_same_digest():
+    """What was written as JSON and read again says the same."""
+    plan = pod({"groups": ("a", "b"), "nodes": 3})
+    again = msgspec.json.decode(msgspec.json.encode(plan), type=Plan)
+    assert plan_digest(again) == plan_digest(plan)
 
 
 def test_time_alone_changes_nothing():

@@ -66,7 +66,10 @@ class GivenMachine(_Document, frozen=True, kw_only=True):
 
 
 class GivenPods(_Document, frozen=True, kw_only=True):
-    """Pods shop/NAME-1, NAME-2… of one controller: running on `node` (one for all, or one a pod), else pending."""
+    """Pods shop/NAME-1, NAME-2… of one controller: running on `node` (one for all, or one a pod), else pending.
+
+    `zone_spread`: at most one more in a zone than in another. `orphaned`: their controller is gone.
+    """
 
     name: str
     count: int = 1
@@ -77,6 +80,8 @@ class GivenPods(_Document, frozen=True, kw_only=True):
     node_selector: dict[str, str] = {}
     tolerations: list[str] = []
     alone_per_node: bool = False
+    zone_spread: bool = False
+    orphaned: bool = False
     claim: str = ""
 
 

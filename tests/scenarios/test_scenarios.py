@@ -88,8 +88,9 @@ def test_node_that_is_not_there(tmp_path):
 
 @pytest.mark.parametrize("path", DECISIONS, ids=lambda path: path.stem)
 def test_file_name_begins_with_the_incident(path):
-    """So that a folder listing is a list of incidents."""
-    assert path.name.startswith(f"{read_decision(path).incident:02}-")
+    """So that a folder listing is a list of incidents, and of weaknesses by their number."""
+    number = read_decision(path).incident
+    assert path.name.startswith((f"{number:02}-", f"weakness_{number}_"))
 
 
 def test_example_of_the_readme(tmp_path):

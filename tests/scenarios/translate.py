@@ -6,7 +6,7 @@ import msgspec
 import yaml
 
 from reconciler.cluster.node import ZONE_LABEL
-from reconciler.cluster.pod import AffinityTerm, VolumeUse
+from reconciler.cluster.pod import AffinityTerm, Owner, SpreadConstraint, VolumeUse
 from reconciler.cluster.selector import NodeSelectorTerm, Requirement
 from reconciler.cluster.target import FieldOwner, OwnerEvidence, TargetFacts, TargetTemplate
 from reconciler.cluster.volume import PersistentVolume, PersistentVolumeClaim
@@ -136,6 +136,8 @@ def _add_pods(cluster: ClusterBuilder, pods: GivenPods) -> None:
     if pods.alone_per_node:
         term = AffinityTerm(topology_key="kubernetes.io/hostname", selector=selector(app=pods.name), namespaces=("shop",))
         shape["anti_affinity"] = (term,)
+    if pods.zone_spread:
+        shape["spread"] = (SpreadConstraint(topology_key=ZONE_LABEL, max_skew=1, selector=selector(app=pods.name)),)
     if pods.claim:
         shape["volumes"] = (VolumeUse(kind="PersistentVolumeClaim", claim=pods.claim),)
     cluster.pods(
@@ -147,6 +149,8 @@ def _add_pods(cluster: ClusterBuilder, pods: GivenPods) -> None:
         node_selector=pods.node_selector,
         tolerations=pods.tolerations,
         shape=shape,
+        owner=None if pods.orphaned else "ReplicaSet",
+        traits={"controller": Owner("apps", "ReplicaSet", pods.name, "uid-gone")} if pods.orphaned else None,
         **({"gpu": pods.gpu} if pods.gpu else {}),
     )
 

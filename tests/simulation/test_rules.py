@@ -9,6 +9,8 @@ from reconciler.plan.reason import Reason
 from reconciler.policy.documents import Limit, PolicySet
 from reconciler.simulation.behaviour import MachineBehaviour
 from reconciler.simulation.cluster import SimulatedCluster
+from reconciler.simulation.field_owner import OUR_MANAGER
+from reconciler.simulation.journal import Happened
 from reconciler.simulation.rules import RuleBook
 from reconciler.simulation.writes import SimulatedWrites
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
@@ -27,6 +29,10 @@ class _Bench:
     def bound(self) -> Bound:
         facts = self.cluster.objects.targets[GENERAL]
         return Bound(resource_version=facts.resource_version, replicas=facts.replicas or 0, owner_digest="", policy_digest="")
+
+    def drains(self, node: str) -> None:
+        """We began to remove a node."""
+        self.cluster.journal.add(self.cluster.now_seconds, Happened.REMOVAL_BEGAN, node, by=OUR_MANAGER, target=str(GENERAL))
 
     def plan(self) -> Plan:
         return decide(self.cluster.world(), self.policy, Memory(), self.cluster.now_seconds)[0]
@@ -102,6 +108,7 @@ def test_budget_that_lacks_pods_after_an_eviction():
     cluster.pods("db", 2, on="general-1")
     cluster.budget("db", max_unavailable="0", allowed=1, healthy=2, desired=2, expected=2)
     bench = _Bench(cluster, policy(node_group("general")))
+    bench.drains("general-1")
     bench.cluster.pods.evict(bench.cluster.objects.pods["shop", "db-1"])
     assert bench.check() == ["BudgetBroken"]
 
@@ -112,6 +119,7 @@ def test_evicted_pod_that_finds_no_place():
     cluster.pods("big", 1, cpu="3", on="general-1")
     cluster.pods("rest", 1, cpu="2")
     bench = _Bench(cluster, policy(node_group("general", max=1)))
+    bench.drains("general-1")
     bench.cluster.pods.evict(bench.cluster.objects.pods["shop", "big-1"])
     bench.cluster.advance_to(NOW + 600)
     assert bench.check() == []
@@ -155,8 +163,64 @@ def test_evicted_pod_that_buys_a_node():
     cluster = _general()
     cluster.pods("web", 1, on="general-1")
     bench = _Bench(cluster, policy(node_group("general")))
+    bench.drains("general-1")
     bench.cluster.pods.evict(bench.cluster.objects.pods["shop", "web-1"])
     bench.cluster.advance_to(NOW)
     new = next(pod.key for pod in bench.cluster.objects.pods.values() if pod.replaces)
     plan = msgspec.structs.replace(bench.plan(), pods=(PodLine(pod=new, outcome=PodOutcome.TRIGGERS_SCALE_UP),))
     assert bench.check(plan) == ["EvictionBought"]
+
+
+def test_pod_that_another_controller_evicted_may_buy_a_node():
+    """Somebody lowered replicas, and the machine controller drained the node: not our doing."""
+    cluster = _general()
+    cluster.pods("web", 1, on="general-1")
+    bench = _Bench(cluster, policy(node_group("general")))
+    bench.cluster.pods.evict(bench.cluster.objects.pods["shop", "web-1"])
+    bench.cluster.advance_to(NOW)
+    new = next(pod.key for pod in bench.cluster.objects.pods.values() if pod.replaces)
+    plan = msgspec.structs.replace(bench.plan(), pods=(PodLine(pod=new, outcome=PodOutcome.TRIGGERS_SCALE_UP),))
+    assert bench.check(plan) == []
+
+
+def _grew_for_pods() -> tuple[_Bench, Plan]:
+    """The group has grown by one for pods that are still there."""
+    bench = _Bench(_general(), policy(node_group("general")))
+    line = PodLine(pod="shop/web-1", outcome=PodOutcome.TRIGGERS_SCALE_UP, group="general")
+    plan = msgspec.structs.replace(bench.plan(), pods=(line,))
+    bench.writes.resize(GENERAL, 3, bench.bound())
+    assert bench.check(plan) == []
+    bench.cluster.advance_to(NOW + 60)
+    return bench, plan
+
+
+def test_group_that_grew_for_pods_loses_an_older_node():
+    """Nothing changed in between: what was bought has made a node of the same group unneeded."""
+    bench, _ = _grew_for_pods()
+    bench.writes.remove_node(GENERAL, "general-1", bench.bound())
+    assert bench.check() == ["GrewAndShrank"]
+
+
+def test_group_that_grew_may_shrink_for_another_demand():
+    """The demand changed in between."""
+    bench, _ = _grew_for_pods()
+    bench.cluster.journal.add(NOW + 60, Happened.DEMAND_CHANGED, "shop/web", before=3, after=1)
+    bench.writes.remove_node(GENERAL, "general-1", bench.bound())
+    assert bench.check() == []
+
+
+def _replacing(bench: _Bench, plan: Plan) -> Plan:
+    """The plan with a replacement of general-1 by a node of its own group."""
+    action = Action(
+        kind=ActionKind.REPLACE, group="general", target=str(GENERAL), from_=3, to=4, nodes=("general-1",), bound=bench.bound(),
+        reason=Reason("Replacement", "x"),
+    )  # fmt: skip
+    return msgspec.structs.replace(plan, actions=(action,))
+
+
+def test_node_that_a_replacement_named_may_leave():
+    """The one up and down that names both sides; here it is noticed only that it saves nothing."""
+    bench, plan = _grew_for_pods()
+    assert bench.check(_replacing(bench, msgspec.structs.replace(plan, pods=()))) == ["ReplacedForMore"]
+    bench.writes.remove_node(GENERAL, "general-1", bench.bound())
+    assert bench.check() == []

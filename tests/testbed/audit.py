@@ -63,7 +63,7 @@ class _Event(msgspec.Struct, rename="camel"):
     user_agent: str = ""
     object_ref: _Reference = msgspec.field(default_factory=_Reference)
     response_status: _Status = msgspec.field(default_factory=_Status)
-    request_object: msgspec.Raw | None = None
+    request_object: msgspec.Raw = msgspec.Raw(b"null")
 
     def request(self) -> Request:
         where = self.object_ref
@@ -76,7 +76,7 @@ class _Event(msgspec.Struct, rename="camel"):
             code=self.response_status.code if self.stage == "ResponseComplete" else 0,
             uri=self.request_uri,
             agent=self.user_agent,
-            body=None if self.request_object is None else msgspec.json.decode(self.request_object, type=Object),
+            body=msgspec.json.decode(self.request_object, type=Object | None),
         )
 
 

@@ -42,9 +42,8 @@ def test_without_etcd_a_read_gets_no_answer(control_plane: ControlPlane) -> None
     item = _config_map("through-etcd")
     with control_plane.paused("etcd"):
         connection = control_plane.api.connect(seconds=0.5)
-        connection.connect()
+        connection.request("GET", f"{_NAMESPACES}/default")
         with pytest.raises(TimeoutError):
-            connection.request("GET", f"{_NAMESPACES}/default")
             connection.getresponse()
         connection.close()
     control_plane.api.create(item)

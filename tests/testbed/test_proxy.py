@@ -1,4 +1,5 @@
 import http.client
+import ssl
 from collections.abc import Iterator
 
 import pytest
@@ -19,6 +20,14 @@ def api(proxy: Proxy) -> Api:
     return Api(proxy.kubeconfig_of("behind-proxy", MASTERS))
 
 
+def _ended(response: http.client.HTTPResponse) -> bool:
+    """Does the answer end, by an end of file or an error, before another line?"""
+    try:
+        return not response.readline()
+    except (OSError, http.client.HTTPException):
+        return True
+
+
 def test_requests_pass_with_their_user(api: Api) -> None:
     """Through the proxy the client certificate still says who asks."""
     review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
@@ -32,18 +41,18 @@ def test_a_cut_ends_an_open_watch(api: Api, proxy: Proxy) -> None:
     connection.request("GET", "/api/v1/nodes?watch=true")
     response = connection.getresponse()
     assert proxy.cut() == 1
-    with pytest.raises((OSError, http.client.HTTPException)):
-        if not response.readline():
-            raise http.client.IncompleteRead(b"")
+    assert _ended(response)
+    response.close()
     connection.close()
     assert api.ready()
 
 
 def test_half_open_never_answers_and_recovers(api: Api, proxy: Proxy) -> None:
-    """Half open, a request runs into its own time-out; let through again, the same connection answers."""
-    connection = api.connect(seconds=0.3)
+    """Half open, a request runs into its own time-out; let through again, the next one is answered."""
+    connection = api.connect()
     connection.connect()
     proxy.set("HalfOpen")
+    connection.sock.settimeout(0.3)
     connection.request("GET", "/version")
     with pytest.raises(TimeoutError):
         connection.getresponse()
@@ -55,7 +64,7 @@ def test_half_open_never_answers_and_recovers(api: Api, proxy: Proxy) -> None:
 def test_refused_lets_nobody_in(api: Api, proxy: Proxy) -> None:
     """Refused, a new connection ends before an answer."""
     proxy.set("Refused")
-    with pytest.raises(OSError):
+    with pytest.raises((ssl.SSLError, ConnectionError)):
         api.get("/version")
 
 

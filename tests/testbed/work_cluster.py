@@ -53,6 +53,10 @@ class WorkCluster:
         workers = {"machineDeployments": [documents.topology_group(group) for group in groups]}
         self.api.merge(self.cluster, {"spec": {"topology": {"workers": workers}}}, manager="topology-author")
 
+    def pause(self, *, paused: bool) -> None:
+        """Pause the Cluster, or let it go on: while paused no controller acts on its objects."""
+        self.api.merge(self.cluster, {"spec": {"paused": paused}})
+
     def annotate_template(self, name: str, **annotations: str | None) -> None:
         """Change annotations of a machine template by the part of the key behind the prefix, `_` for `-`; None removes one."""
         changed = {f"sim.reconciler.dev/{key.replace('_', '-')}": value for key, value in annotations.items()}
@@ -80,7 +84,7 @@ class WorkCluster:
         """The Nodes of this cluster."""
         return [item for item in self.api.items("/api/v1/nodes") if self._mine(item)]
 
-    def until_nodes(self, count: int, seconds: float = 60) -> list[Object]:
+    def until_nodes(self, count: int, seconds: float = 120) -> list[Object]:
         """The Nodes of this cluster, once there are exactly so many, all Ready and free of start-up taints."""
         found: list[Object] = []
 
@@ -91,7 +95,7 @@ class WorkCluster:
         self.api.wait("/api/v1/nodes", there, f"{count} nodes being ready", seconds)
         return found
 
-    def until(self, item: Object, holds: Condition, what: str, seconds: float = 60) -> Object:
+    def until(self, item: Object, holds: Condition, what: str, seconds: float = 120) -> Object:
         """An object once `holds` does."""
         seen: list[Object] = []
 
@@ -103,15 +107,15 @@ class WorkCluster:
         self.api.wait(self.path(plural), there, what, seconds)
         return seen[0]
 
-    def until_machines(self, holds: Callable[[list[Object]], object], what: str, seconds: float = 60) -> list[Object]:
+    def until_machines(self, holds: Callable[[list[Object]], object], what: str, seconds: float = 120) -> list[Object]:
         """All Machines once `holds` does."""
         return self.api.wait(self.path("machines"), lambda items: bool(holds(items)), what, seconds)
 
     def delete(self) -> None:
         """Delete the Cluster and, once its machines and nodes are gone, the namespace."""
         self.api.delete(self.cluster)
-        self.api.wait(self.path("clusters"), lambda items: not items, "deletion of the cluster")
-        self.api.wait("/api/v1/nodes", lambda items: not any(map(self._mine, items)), "deletion of the nodes")
+        self.api.wait(self.path("clusters"), lambda items: not items, "deletion of the cluster", seconds=180)
+        self.api.wait("/api/v1/nodes", lambda items: not any(map(self._mine, items)), "deletion of the nodes", seconds=180)
         self.api.call("DELETE", f"/api/v1/namespaces/{self.namespace}")
 
     def _mine(self, node: Object) -> bool:

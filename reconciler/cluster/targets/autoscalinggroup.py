@@ -49,8 +49,18 @@ def facts(item: wire.AutoScalingGroup) -> TargetFacts:
             deleting=bool(item.status),
             hold=tags.get(HOLD, ""),
         ),
+        on_demand_base=_on_demand_base(item),
         problems=(*option_problems, *template_problems, *_misspelt(tags)),
     )
+
+
+def _on_demand_base(item: wire.AutoScalingGroup) -> int:
+    """Machines on demand beside spot ones. With 100 percent on demand above the base (the default) there is no spot."""
+    policy = item.mixed_instances_policy
+    spread = policy.instances_distribution if policy is not None else None
+    if spread is None or spread.on_demand_percentage_above_base_capacity in (None, 100):
+        return 0
+    return spread.on_demand_base_capacity or 0
 
 
 def machines(item: wire.AutoScalingGroup) -> list[Machine]:

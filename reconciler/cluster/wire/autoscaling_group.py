@@ -26,6 +26,19 @@ class SuspendedProcess(msgspec.Struct, rename="pascal"):
     process_name: str
 
 
+class InstancesDistribution(msgspec.Struct, rename="pascal"):
+    """How many of a mixed group are on demand."""
+
+    on_demand_base_capacity: int | None = None
+    on_demand_percentage_above_base_capacity: int | None = None
+
+
+class MixedInstancesPolicy(msgspec.Struct, rename="pascal"):
+    """Several instance types or purchase options in one group."""
+
+    instances_distribution: InstancesDistribution | None = None
+
+
 class AutoScalingGroup(msgspec.Struct, rename="pascal"):
     """One Auto Scaling group."""
 
@@ -38,5 +51,6 @@ class AutoScalingGroup(msgspec.Struct, rename="pascal"):
     instances: list[Instance] | None = None
     tags: list[Tag] | None = None
     suspended_processes: list[SuspendedProcess] | None = None
+    mixed_instances_policy: MixedInstancesPolicy | None = None
     status: str | None = None
     kind: str = ""

@@ -321,6 +321,31 @@ class MachinesFailed(Because, frozen=True, kw_only=True):
         return f"{count_text(self.count, 'machine')} failed or did not register in time; {self.first}"
 
 
+class MayNotReturn(Because, frozen=True, kw_only=True):
+    """The last node of a group goes whose machines are scarce."""
+
+    code = "MayNotReturn"
+    why: str
+
+    template = "the group goes to 0 and its machines back to the provider; they may not be had again: {why}"
+
+
+class Replaced(Because, frozen=True, kw_only=True):
+    """The target makes machines by itself for nodes that went: its desired count did not change."""
+
+    code = "Replaced"
+    machines: tuple[str, ...]
+    replicas: int
+    since: str
+
+    def sentence(self) -> str:
+        """Which machines, and why they come."""
+        return (
+            f"{count_text(len(self.machines), 'machine')} ({', '.join(self.machines)}) in place of nodes that went, made by the "
+            f"target: it keeps {self.replicas} replicas, unchanged since {self.since}"
+        )
+
+
 class RequestCancelled(Because, frozen=True, kw_only=True):
     """Requests for nodes that never came are taken back: exactly these machines go, and the size falls by no more than them."""
 
@@ -383,6 +408,5 @@ class ResizeNextTime(Because, frozen=True, kw_only=True):
     """A change of size waits for the adoption that this plan makes."""
 
     code = "ResizeNextTime"
-    group: str
 
-    template = "{group} is adopted first; its size changes in the next loop, judged anew on the adopted object"
+    template = "the adoption comes first; the size changes in the next loop, judged anew on the adopted object"

@@ -52,8 +52,8 @@ class ThereNode(msgspec.Struct, frozen=True, kw_only=True):
 
 class PodExplanation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A pod. `requests` by resource name (cpu in milli, memory in bytes). `alike` are pods of which the same holds. `decision` is
-    null unless the pod is pending; `node` and `blocks` (what it keeps its node by) are of a pod that has one. `not_modelled` names
-    what it uses that is not modelled; nothing is said about nodes then.
+    null unless the pod is pending; `node` and `blocks` (what it keeps its node by) are of a pod that has one. `not_modelled`
+    names what it uses that is not modelled; nothing is said about nodes then.
     """
 
     pod: str

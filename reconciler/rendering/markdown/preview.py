@@ -16,6 +16,7 @@ from reconciler.rendering.preview_words import (
     warnings_words,
 )
 from reconciler.rendering.problems.text import render_text
+from reconciler.rendering.simulation import replay_markdown_section
 from reconciler.rendering.wording import count
 
 _MOST_LINES = 100
@@ -50,6 +51,8 @@ def _notes(preview: Preview) -> list[list[str]]:
         notes.append([f"### Warnings about the policy ({len(warnings)})", "", *problem_lines("\n".join(warnings))])
     if untouched := untouched_words(preview):
         notes.append(folded(untouched, problem_lines("\n".join(preview.untouched))))
+    if preview.replay is not None:
+        notes.append(replay_markdown_section(preview.replay))
     return notes
 
 

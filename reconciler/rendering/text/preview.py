@@ -11,6 +11,7 @@ from reconciler.rendering.preview_words import (
     warnings_words,
 )
 from reconciler.rendering.problems.text import render_text
+from reconciler.rendering.simulation import replay_section
 from reconciler.rendering.text.comparison import comparison_text
 from reconciler.rendering.text.paragraph import paragraph
 from reconciler.rendering.text.plan import WIDTH, plan_text
@@ -53,4 +54,6 @@ def _notes(preview: Preview, width: int, *, colour: bool) -> list[list[str]]:
     if untouched := untouched_words(preview):
         names = listed(tuple(plain(name) for name in preview.untouched), 0 if not width else _NAMES_SHOWN)
         blocks.append(paragraph(f"{untouched}: {names}", width, 0))
+    if preview.replay is not None:
+        blocks.append(replay_section(preview.replay, width, style))
     return blocks

@@ -23,6 +23,7 @@ def cases() -> Iterator[Case]:
     yield Case("50 ReplicaSets x 1,000, 20 groups [11.2 s]", _run(*_replica_sets(), change=1000), bound_seconds=0.1)
     yield Case("host anti-affinity, 1,000 x 20 groups [13.6 s]", _run(*_apart(), change=1000), bound_seconds=0.13)
     yield Case("zone spread, 1,000 pods, 3 groups [252 loops]", _run(*_spread(), change=252), bound_seconds=0.1)
+    yield Case("zone spread, 20 x 100 pods, 300 groups", _run(*_many_groups()))
     yield Case("2,000 nodes x 40 pods at 40% [7.8 s]", _run(*_half_empty(), change=-1200), bound_seconds=0.35)
     yield Case("5,000 nodes, 150,000 pods, 5,000 pending [13.8 s]", _run(*_large(5_000, 20, 5_000, 0)), bound_seconds=0.4)
     yield Case("15,000 nodes, 450,000 pods, 1,000 candidates", _run(*_large(15_000, 100, 5_000, 1_000)), bound_seconds=1.2)
@@ -77,6 +78,22 @@ def _spread() -> tuple[World, PolicySet, Memory]:
     spread = SpreadConstraint(topology_key=ZONE, max_skew=1, selector=selector(app="web"))
     cluster.pods("web", 1_000, cpu="2500m", memory="200", shape={"spread": (spread,)})
     return cluster.world(), policy(*(node_group(zone, max=10_000) for zone in "abc")), Memory()
+
+
+def _many_groups() -> tuple[World, PolicySet, Memory]:
+    """A hundred machine types in each of three zones, from zero: under spread every choice serves few pods."""
+    cluster = ClusterBuilder()
+    names = [f"group-{number:03d}" for number in range(300)]
+    for number, name in enumerate(names):
+        kind = number // 3
+        cpu = (2, 4, 8, 16, 32)[kind % 5]
+        memory_gib = (2, 4, 8)[kind // 5 % 3] * cpu + kind // 15
+        cluster.group(name, nodes=0, cpu=str(cpu), memory=f"{memory_gib}Gi", labels={ZONE: "abc"[number % 3]})
+    for number in range(20):
+        spread = SpreadConstraint(topology_key=ZONE, max_skew=1, selector=selector(app=f"web-{number}"))
+        cpu_milli, memory_mib = 200 + 50 * (number % 7), 300 + 100 * (number % 5)
+        cluster.pods(f"web-{number}", 100, cpu=f"{cpu_milli}m", memory=f"{memory_mib}Mi", shape={"spread": (spread,)})
+    return cluster.world(), policy(*(node_group(name, max=1000) for name in names)), Memory()
 
 
 def _half_empty() -> tuple[World, PolicySet, Memory]:

@@ -1,0 +1,143 @@
+"""The live loop: it wakes, and where it leads and has a policy it turns; else it stands by with its view in sync."""
+
+import threading
+from collections.abc import Callable
+from typing import Protocol
+
+from reconciler.control.figures import Figures
+from reconciler.control.log import Log
+from reconciler.control.report import LoopReport, ResultState
+from reconciler.control.wake import Wake, WakeReason
+from reconciler.kube.lease import NotLeaderError
+from reconciler.plan.plan import Plan
+from reconciler.providers.contract import RemovalState
+
+
+class Loop(Protocol):
+    """What turns."""
+
+    def turn(self) -> LoopReport:
+        """One turn; it raises only what a guard raises."""
+
+
+class View(Protocol):
+    """What can be said of the view without taking it."""
+
+    def doubts(self) -> tuple[str, ...]:
+        """Why there is none to trust; empty when there is."""
+
+    def age_seconds(self) -> float:
+        """Since the stream that was silent longest was heard."""
+
+
+class LiveRun:
+    """Turns until it is stopped. `leads` says whether this process may write now; `policy_ready` why there is no policy to
+    decide by (empty: there is); `after_turn` tells the outside (events, status) and must not raise."""
+
+    def __init__(
+        self,
+        loop: Loop,
+        view: View,
+        wake: Wake,
+        figures: Figures,
+        log: Log,
+        *,
+        leads: Callable[[], bool],
+        policy_missing: Callable[[], str],
+        monotonic: Callable[[], float],
+        after_turn: Callable[[LoopReport], None] = lambda _: None,
+    ) -> None:
+        self._loop = loop
+        self._view = view
+        self._wake = wake
+        self._figures = figures
+        self._log = log
+        self._leads = leads
+        self._policy_missing = policy_missing
+        self._monotonic = monotonic
+        self._after_turn = after_turn
+        self._led: bool | None = None
+        self._said = ""
+        self._told_plan = ""
+        self.turning = threading.Lock()
+        """Held while a turn is under way: what ends the process waits for it."""
+
+    def run(self) -> None:
+        """Until `Wake.stop`."""
+        while True:
+            self.look()
+            if self._wake.wait() is WakeReason.STOP:
+                return
+
+    def look(self) -> LoopReport | None:
+        """One turn, if this process leads and there is something to decide by; None: it stood by."""
+        leads = self._leads()
+        if leads is not self._led:
+            self._led = leads
+            self._figures.leads(leader=leads)
+            self._log.info("Leading" if leads else "StandingBy", "this instance leads" if leads else "another instance leads")
+        if not leads:
+            return None
+        missing = self._policy_missing()
+        if missing:
+            self._say("NoPolicy", f"nothing is decided: {missing}")
+            return None
+        with self.turning:
+            if self._wake.stopped:
+                return None
+            began = self._monotonic()
+            try:
+                report = self._loop.turn()
+            except NotLeaderError as error:
+                self._say("LostLease", str(error))
+                return None
+            self._figures.turned(report, self._monotonic() - began, self._view.age_seconds())
+            self._tell(report)
+            self._after_turn(report)
+        return report
+
+    def _tell(self, report: LoopReport) -> None:
+        """One line for everything that was done, refused or has changed; none for a turn like the one before."""
+        if report.unavailable:
+            self._say("Unavailable", f"nothing is decided: {report.unavailable}")
+        elif self._said:
+            self._said = ""
+            self._log.info("Available", "there is a view to trust and a policy again")
+        if report.plan is not None and _essence(report.plan) != self._told_plan:
+            self._told_plan = _essence(report.plan)
+            self._log.info("Plan", report.plan.summary, digest=report.plan.digest, mode=report.plan.mode)
+        for result in report.results:
+            action = result.action
+            if result.state is ResultState.SKIPPED and result.code in ("Observe", "Held"):
+                continue
+            write = self._log.info if result.state in (ResultState.DONE, ResultState.SKIPPED) else self._log.warning
+            write(
+                str(action.kind),
+                result.message or action.reason.message,
+                group=action.group,
+                target=action.target,
+                result=str(result.state),
+                resultCode=result.code,
+                reason=action.reason.code,
+                fromReplicas=action.from_,
+                toReplicas=action.to,
+                nodes=action.nodes,
+            )
+        for removal in report.removals:
+            if removal.state is not RemovalState.DRAINING:
+                write = self._log.info if removal.state is RemovalState.FINISHED else self._log.warning
+                write(
+                    f"Removal{removal.state}", removal.message or f"{removal.node} is gone from {removal.target}",
+                    target=str(removal.target), nodes=(removal.node,), resultCode=removal.code,
+                )  # fmt: skip
+
+    def _say(self, code: str, message: str) -> None:
+        """Once, until something else is said."""
+        if message != self._said:
+            self._said = message
+            self._log.warning(code, message)
+
+
+def _essence(plan: Plan) -> str:
+    """What makes a plan news: its summary and its actions, not the ages in it."""
+    return "\n".join((plan.summary, *(f"{action.kind} {action.group} {action.to} {action.nodes}" for action in plan.actions)))

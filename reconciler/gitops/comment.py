@@ -1,0 +1,159 @@
+"""One comment for one cluster on a pull request: found by a hidden marker, written, updated, or left alone.
+
+SOURCE: the marker is an HTML comment in the first line, where cutting a text short cannot lose it. GitHub takes 65,536
+characters and answers 422 beyond; hosts let people with rights write into comments of others, so that the author counts too.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from typing import Protocol
+from urllib.parse import quote
+
+import msgspec
+
+from reconciler.rendering.markdown.length import GITHUB_LIMIT, length
+
+_STAMP = re.compile(r"<!-- reconciler-stamp digest=(\S+) head=(\S*) order=(\d+) -->")
+_TOO_LONG = "\n\n<sub>This comment was too long and ends here; the preview in the log of the job is whole.</sub>\n"
+STAMP_ROOM = 400
+"""Characters that marker and stamp take at most; the text above them has the rest."""
+
+
+class HostCode(StrEnum):
+    """Why a host did not do it. Forbidden is what a pull request from a fork meets: its token may only read."""
+
+    FORBIDDEN = "Forbidden"
+    NOT_FOUND = "NotFound"
+    TOO_LONG = "TooLong"
+    REFUSED = "Refused"
+    RATE_LIMITED = "RateLimited"
+    UNREACHABLE = "Unreachable"
+
+
+class HostError(Exception):
+    """A call that a host refused or did not answer."""
+
+    def __init__(self, code: HostCode, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Comment(msgspec.Struct, frozen=True, kw_only=True):
+    """One comment as the host has it; `author` is a login, `url` where people read it."""
+
+    id: int
+    author: str
+    body: str
+    url: str
+
+
+class CommentHost(Protocol):
+    """The comments of one pull request. Everything may raise `HostError`."""
+
+    def author(self) -> str:
+        """Under which login we write."""
+
+    def comments(self) -> Iterator[Comment]:
+        """All comments, the oldest first."""
+
+    def create(self, body: str) -> Comment:
+        """Write a new one."""
+
+    def update(self, comment: Comment, body: str) -> Comment:
+        """Replace the text of one."""
+
+    def delete(self, comment: Comment) -> None:
+        """Take one away."""
+
+
+class Posted(StrEnum):
+    """What was done."""
+
+    CREATED = "Created"
+    UPDATED = "Updated"
+    UNCHANGED = "Unchanged"
+    NEWER = "NewerIsThere"
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of the comment, and where it is."""
+
+    posted: Posted
+    url: str
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be said. `key` names the cluster (and policy) that it is about, `digest` is over what is told, `head` the
+    commit, `order` grows with time: a slow run does not overwrite what a later one wrote."""
+
+    key: str
+    digest: str
+    head: str
+    order: int
+    markdown: str
+
+
+def marker(key: str) -> str:
+    """The first line: no character of the key can end it."""
+    return f"<!-- reconciler-preview {quote(key, safe='')} -->"
+
+
+def body(message: Message, limit: int = GITHUB_LIMIT) -> str:
+    """Marker, stamp and text within `limit` UTF-16 units.
+
+    The text is rendered for its room, with detail dropped in its own order; one that is still longer is cut at a line.
+    """
+    stamp = f"<!-- reconciler-stamp digest={quote(message.digest, safe=':')} head={quote(message.head)} order={message.order} -->"
+    top = f"{marker(message.key)}\n{stamp}\n"
+    room = limit - length(top)
+    return top + (message.markdown if length(message.markdown) <= room else _cut(message.markdown, room))
+
+
+def post(host: CommentHost, message: Message, limit: int = GITHUB_LIMIT) -> Outcome:
+    """Bring the pull request to exactly one comment of ours about `message.key`. Raises `HostError`."""
+    us = host.author()
+    ours = _ours(host.comments(), us, marker(message.key))
+    if not ours:
+        return Outcome(posted=Posted.CREATED, url=host.create(body(message, limit)).url)
+    first, *others = ours
+    newest = max((_stamp(comment.body) for comment in ours), key=lambda stamp: stamp[1])
+    if newest[1] > message.order:
+        return Outcome(posted=Posted.NEWER, url=first.url)
+    # Two runs at once may each have found none and written one.
+    for comment in others:
+        host.delete(comment)
+    if _stamp(first.body)[0] == message.digest:
+        return Outcome(posted=Posted.UNCHANGED, url=first.url)
+    return Outcome(posted=Posted.UPDATED, url=host.update(first, body(message, limit)).url)
+
+
+def _ours(comments: Iterable[Comment], us: str, mark: str) -> list[Comment]:
+    return [comment for comment in comments if comment.author == us and comment.body.partition("\n")[0].strip() == mark]
+
+
+def _stamp(text: str) -> tuple[str, int]:
+    """Digest and order of a comment of ours; nothing when somebody has edited them away."""
+    found = _STAMP.search(text.partition("\n")[2].partition("\n")[0])
+    return (found[1], int(found[3])) if found else ("", 0)
+
+
+def _cut(markdown: str, room: int) -> str:
+    """Whole lines from the start, with open fences and folds closed."""
+    kept: list[str] = []
+    left = room - length(_TOO_LONG) - 64
+    fence, folds = "", 0
+    for line in markdown.splitlines(keepends=True):
+        left -= length(line)
+        if left < 0:
+            break
+        kept.append(line)
+        opened = re.match("`{3,}", line)
+        if fence:
+            fence = "" if line.rstrip() == fence else fence
+        elif opened:
+            fence = opened[0]
+        else:
+            folds += line.count("<details>") - line.count("</details>")
+    closing = (f"\n{fence}\n" if fence else "") + "\n</details>" * max(0, folds)
+    return "".join(kept) + closing + _TOO_LONG

@@ -1,0 +1,113 @@
+"""Which pull request a CI job runs for, from the variables that its host sets. Pure.
+
+SOURCE: GitHub Actions' default variables and the event payload (`pull_request.number`, `pull_request.head.repo.fork`,
+`GITHUB_REF=refs/pull/N/merge`); GitLab's predefined CI/CD variables (`CI_MERGE_REQUEST_IID`, …).
+"""
+
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+
+import msgspec
+
+_PULL_REF = re.compile(r"refs/pull/(\d+)/(?:merge|head)")
+_REPOSITORY = re.compile(r"(?!\.+/)[A-Za-z0-9_.-]+/(?!\.+$)[A-Za-z0-9_.-]+")
+
+
+class HostKind(StrEnum):
+    """Whose API is spoken."""
+
+    GITHUB = "github"
+    GITLAB = "gitlab"
+
+
+class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """Where comments go. `repository` is `owner/name` or GitLab's project id; `order` grows with each run of the job; `fork`:
+    the change comes from a fork, whose token may only read."""
+
+    kind: HostKind
+    url: str
+    repository: str
+    number: int
+    order: int
+    token: str = ""
+    web_url: str = ""
+    fork: bool = False
+
+
+class NoPullRequestError(ValueError):
+    """The job does not run for a pull request; the sentence says what is missing."""
+
+
+class _Repository(msgspec.Struct, frozen=True):
+    fork: bool = False
+
+
+class _Head(msgspec.Struct, frozen=True):
+    repo: _Repository | None = None
+
+
+class _Pull(msgspec.Struct, frozen=True):
+    number: int
+    head: _Head = _Head()
+
+
+class _Event(msgspec.Struct, frozen=True):
+    pull_request: _Pull | None = None
+
+
+def pull_request(environment: Mapping[str, str], event: bytes | None) -> PullRequest:
+    """The pull request of this job; `event` is the content of GITHUB_EVENT_PATH. Raises `NoPullRequestError`."""
+    if environment.get("GITHUB_ACTIONS") == "true":
+        return _github(environment, event)
+    if environment.get("GITLAB_CI") == "true":
+        return _gitlab(environment)
+    raise NoPullRequestError("neither GitHub Actions nor GitLab CI runs this (GITHUB_ACTIONS, GITLAB_CI)")
+
+
+def _github(environment: Mapping[str, str], event: bytes | None) -> PullRequest:
+    repository = environment.get("GITHUB_REPOSITORY", "")
+    if not _REPOSITORY.fullmatch(repository):
+        raise NoPullRequestError("GITHUB_REPOSITORY is no owner/name")
+    found = None
+    if event:
+        try:
+            found = msgspec.json.decode(event, type=_Event).pull_request
+        except msgspec.MsgspecError:
+            raise NoPullRequestError("the file of GITHUB_EVENT_PATH has an unexpected form") from None
+    named = _PULL_REF.fullmatch(environment.get("GITHUB_REF", ""))
+    number = found.number if found else int(named[1]) if named else 0
+    if not number:
+        raise NoPullRequestError("this run is not for a pull request: let the workflow run `on: pull_request`")
+    return PullRequest(
+        kind=HostKind.GITHUB,
+        url=environment.get("GITHUB_API_URL", "https://api.github.com"),
+        repository=repository,
+        number=number,
+        order=_order(environment.get("GITHUB_RUN_ID", ""), environment.get("GITHUB_RUN_ATTEMPT", "")),
+        token=environment.get("GITHUB_TOKEN", ""),
+        fork=bool(found and found.head.repo and found.head.repo.fork),
+    )
+
+
+def _gitlab(environment: Mapping[str, str]) -> PullRequest:
+    number, project = environment.get("CI_MERGE_REQUEST_IID", ""), environment.get("CI_PROJECT_ID", "")
+    if not number.isdecimal() or not project:
+        raise NoPullRequestError("this job is not for a merge request: let it run for merge_request_event")
+    page = environment.get("CI_MERGE_REQUEST_PROJECT_URL", environment.get("CI_PROJECT_URL", ""))
+    source = environment.get("CI_MERGE_REQUEST_SOURCE_PROJECT_ID", project)
+    return PullRequest(
+        kind=HostKind.GITLAB,
+        url=environment.get("CI_SERVER_URL", "https://gitlab.com"),
+        repository=environment.get("CI_MERGE_REQUEST_PROJECT_ID", project),
+        number=int(number),
+        order=_order(environment.get("CI_PIPELINE_ID", ""), ""),
+        token=environment.get("GITLAB_TOKEN", ""),
+        web_url=f"{page}/-/merge_requests/{number}" if page else "",
+        fork=source != environment.get("CI_MERGE_REQUEST_PROJECT_ID", project),
+    )
+
+
+def _order(run: str, attempt: str) -> int:
+    """Runs are numbered upwards; attempts of one run count inside it."""
+    return (int(run) if run.isdecimal() else 0) * 1000 + (int(attempt) % 1000 if attempt.isdecimal() else 0)

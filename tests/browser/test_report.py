@@ -1,0 +1,217 @@
+"""The HTML report in a real browser."""
+
+from typing import Any
+
+import pytest
+
+from tests.browser.conftest import Open
+
+DISRUPTIVE = ("serious", "critical")
+VISIBLE_ROWS = "#groups tbody tr:not(.gone)"
+
+
+@pytest.fixture(params=["plan", "preview"])
+def report(request: pytest.FixtureRequest) -> str:
+    """Both reports."""
+    return request.getfixturevalue(f"{request.param}_page")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_accessible(open_page: Open, axe: str, report: str, scheme: str, width: int):
+    """axe-core finds nothing serious or critical, contrast included, with every fold open."""
+    page = open_page(report, color_scheme=scheme, viewport={"width": width, "height": 900}).page
+    page.evaluate("document.querySelectorAll('details').forEach((fold) => fold.open = true)")
+    page.evaluate(axe)
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    bad = [(entry["id"], entry["nodes"][0]["html"]) for entry in found["violations"] if entry["impact"] in DISRUPTIVE]
+    assert bad == []
+    assert len(found["passes"]) > 20
+
+
+def test_axe_sees_a_fault(open_page: Open, axe: str, plan_page: str):
+    """The check above would notice: a picture without a name."""
+    broken = plan_page.replace("data-counted", 'role="img" data-counted', 1)
+    page = open_page(broken).page
+    page.evaluate(axe)
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    assert [entry["id"] for entry in found["violations"] if entry["impact"] in DISRUPTIVE] != []
+
+
+def test_nothing_is_loaded_and_nothing_is_refused(open_page: Open, report: str):
+    """The only request is the file itself; its own style and script pass its own policy without a word."""
+    opened = open_page(report)
+    assert [url.rpartition("/")[2] for url in opened.requests] == ["report.html"]
+    assert opened.console == []
+    assert opened.page.locator("#filter").is_visible()
+    assert opened.page.evaluate("getComputedStyle(document.body).margin") == "0px"
+
+
+def test_policy_stops_a_foreign_script(open_page: Open, plan_page: str):
+    """Even where markup got in, an inline script, an event handler, an image and a form go nowhere."""
+    foreign = (
+        "<script>window.hit=1</script><img src=http://127.0.0.1:9/x onerror='window.hit=2'><p style='color:red'>x</p></main>"
+    )
+    opened = open_page(plan_page.replace("</main>", foreign))
+    assert opened.page.evaluate("window.hit") is None
+    assert len(opened.console) >= 3
+    assert all("Content Security Policy" in line for line in opened.console)
+
+
+@pytest.mark.parametrize("width", [320, 390, 768])
+def test_narrow_screen(open_page: Open, report: str, width: int):
+    """The page itself never scrolls sideways; only tables do, by themselves."""
+    page = open_page(report, viewport={"width": width, "height": 800}).page
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert page.evaluate(
+        "document.querySelector('#nodes .scroll').scrollWidth > document.querySelector('#nodes .scroll').clientWidth"
+    )
+
+
+def test_colour_schemes(open_page: Open, plan_page: str):
+    """Light ground and dark text, or the other way round."""
+    sums = {}
+    for scheme in ("light", "dark"):
+        page = open_page(plan_page, color_scheme=scheme).page
+        colours = page.evaluate("[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]")
+        sums[scheme] = [sum(int(part) for part in colour[4:-1].split(",")) for colour in colours]
+    assert sums["light"][0] > 3 * 230 > 3 * 60 > sums["light"][1]
+    assert sums["dark"][0] < 3 * 60 < 3 * 200 < sums["dark"][1]
+
+
+def test_without_script(open_page: Open, plan_page: str):
+    """Everything can be read; what would do nothing is not there."""
+    page = open_page(plan_page, java_script_enabled=False).page
+    assert page.locator("#filter").is_hidden()
+    assert page.locator(VISIBLE_ROWS).count() == 4
+    assert page.get_by_text("auto: resize 2 -> 9").is_visible()
+    assert page.get_by_text("TaintToleration: untolerated taint").first.is_visible()
+    page.locator("summary", has_text="batch/hungry-*").first.click()
+    assert page.locator("details[open]", has_text="batch/hungry-*").count() == 1
+
+
+def test_search(open_page: Open, plan_page: str):
+    """`/` goes to the search, words are all looked for, the number is announced, Escape takes it back."""
+    page = open_page(plan_page).page
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "search"
+    page.keyboard.type("topology HELD")
+    assert page.locator(VISIBLE_ROWS).count() == 1
+    assert "c1-fixed-bq6lz" in page.locator(f"{VISIBLE_ROWS} th").inner_text()
+    status = page.locator("#found")
+    status.get_by_text("entr").wait_for()
+    assert status.get_attribute("role") == "status"
+    shown = page.locator("[data-counted]:not(.gone)").count()
+    assert status.inner_text() == (f"{shown} entries" if shown > 1 else "1 entry")
+    page.keyboard.press("Escape")
+    assert page.locator(VISIBLE_ROWS).count() == 4
+    page.locator("#found:empty").wait_for(state="attached")
+
+
+def test_search_for_nothing(open_page: Open, plan_page: str):
+    """What nobody is called says so; sections of the picture go with their nodes."""
+    page = open_page(plan_page).page
+    page.locator("#search").fill("no such thing at all")
+    page.locator("#found", has_text="Nothing found").wait_for()
+    assert page.locator(".tiles li:visible").count() == 0
+    assert page.locator("[data-block]:visible").count() == 0
+
+
+def test_filter_by_group(open_page: Open, plan_page: str):
+    """One group: its row, its nodes, its pods and its actions."""
+    page = open_page(plan_page).page
+    page.locator("#group").select_option(label="big")
+    assert page.locator(VISIBLE_ROWS).count() == 1
+    assert page.locator("#nodes tbody tr:visible").count() == 3
+    assert page.locator("#actions li:visible").count() >= 2
+    assert page.locator("#pods details:visible").count() == 1
+
+
+def joined_and_left(plan: dict[str, Any]) -> tuple[int, int, int]:
+    """Nodes now, those that join on the way to rest and those that leave, from the sizes of all groups."""
+    steps = [group["settled"] - group["current"] for group in plan["groups"]]
+    return len(plan["nodes"]), sum(step for step in steps if step > 0), -sum(step for step in steps if step < 0)
+
+
+def test_filter_what_changes(open_page: Open, plan_page: str, plan_json: dict[str, Any]):
+    """Only nodes that come, go or get pods stay in the pictures."""
+    _, joined, left = joined_and_left(plan_json)
+    page = open_page(plan_page).page
+    page.locator("#moves").check()
+    assert page.locator(".picture").nth(0).locator("li:visible").count() == left
+    assert page.locator(".picture").nth(1).locator("li:visible .joins").count() == joined >= 1
+    assert page.locator(".picture").nth(1).locator("li:visible", has_not=page.locator(".joins, .f")).count() == 0
+
+
+def test_picture(open_page: Open, plan_page: str, plan_json: dict[str, Any]):
+    """A box for every node, before and after; those that join say so, their pods are told as new there."""
+    now, joined, left = joined_and_left(plan_json)
+    page = open_page(plan_page).page
+    assert page.locator(".picture").nth(0).locator(".tile").count() == now
+    assert page.locator(".picture").nth(0).locator(".tile.leaves").count() == left
+    rest = page.locator(".picture").nth(1)
+    assert rest.locator(".tile").count() == now + joined - left
+    assert rest.locator(".tile.joins").count() == joined
+    assert rest.locator(".tile.joins").first.get_attribute("aria-label").endswith("new here, joins")
+    assert rest.locator(".tile.joins .f").count() >= joined
+
+
+def test_blocks_stay_in_their_node(open_page: Open, report: str):
+    """No pod is drawn outside the box of its node, and no two of one node lie on each other."""
+    page = open_page(report).page
+    tiles = page.evaluate(
+        """[...document.querySelectorAll('.tile svg')].map((svg) => [...svg.querySelectorAll('rect:not(.box)')].map(
+          (r) => ['x', 'y', 'width', 'height'].map((name) => +r.getAttribute(name))))"""
+    )
+    assert sum(len(blocks) for blocks in tiles) > 50
+    for blocks in tiles:
+        for index, (x, y, width, height) in enumerate(blocks):
+            assert (x >= 2, y >= 2, x + width <= 90, y + height <= 50) == (True,) * 4
+            for other_x, other_y, other_width, other_height in blocks[index + 1 :]:
+                apart = x + width <= other_x or other_x + other_width <= x or y + height <= other_y or other_y + other_height <= y
+                assert apart
+
+
+def test_keyboard(open_page: Open, plan_page: str):
+    """Tab goes to the skip link first, then through everything, each with a visible ring, and comes to an end."""
+    page = open_page(plan_page).page
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
+    wanted = page.evaluate("document.querySelectorAll('a[href], input, select, summary, [tabindex=\"0\"]').length")
+    seen, unringed = {"skip"}, []
+    for _ in range(wanted + 5):
+        page.keyboard.press("Tab")
+        place = page.evaluate(
+            """(() => { const e = document.activeElement, s = getComputedStyle(e);
+              if (e === document.body) return null;
+              e.dataset.stop ??= String(document.querySelectorAll('[data-stop]').length);
+              return [e.dataset.stop, e.tagName, s.outlineStyle + parseFloat(s.outlineWidth)]; })()"""
+        )
+        if place is None:
+            break
+        seen.add(place[0])
+        unringed += [place] if place[2] in ("none0", "none2", "none3") else []
+    assert len(seen) == wanted
+    assert unringed == []
+
+
+def test_a_node_of_the_picture_leads_to_its_row(open_page: Open, plan_page: str):
+    """Enter on a box of now goes to the row of that node."""
+    page = open_page(plan_page).page
+    tile = page.locator(".picture").nth(0).locator("a.tile").first
+    name = tile.get_attribute("aria-label").partition(":")[0]
+    tile.focus()
+    page.keyboard.press("Enter")
+    assert page.locator("tr:target th").inner_text() == name
+
+
+def test_names_of_others_are_text(open_page: Open, plan_page: str, hostile_page: str):
+    """Markup in names, reasons and problems is shown as it was written, and does nothing."""
+    opened = open_page(hostile_page)
+    assert opened.console == []
+    assert opened.page.evaluate("window.hit") is None
+    assert opened.page.locator("main img, main script, main iframe, main object").count() == 0
+    assert opened.page.get_by_text("<img src=x onerror=window.hit=1>").first.is_visible()
+    ours = set(open_page(plan_page).page.evaluate("[...document.querySelectorAll('*')].map((e) => e.tagName)"))
+    theirs = set(opened.page.evaluate("[...document.querySelectorAll('*')].map((e) => e.tagName)"))
+    assert theirs <= ours

@@ -1,0 +1,171 @@
+"""`reconciler validate --manifests`: what fights over replicas."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from reconciler.cli.validate import command
+
+POLICY = """\
+apiVersion: reconciler.dev/v1alpha1
+kind: NodeGroupPolicy
+metadata: {name: prod}
+spec:
+  discovery:
+    - {name: edge, clusterAPI: {namespaces: [edge]}}
+---
+apiVersion: reconciler.dev/v1alpha1
+kind: NodeGroup
+metadata: {name: general, namespace: prod}
+spec:
+  policyRef: {name: prod}
+  target: {clusterAPI: {kind: MachineDeployment, namespace: prod, name: general}}
+  size: {min: 1, max: 9}
+---
+apiVersion: reconciler.dev/v1alpha1
+kind: NodeGroup
+metadata: {name: topo, namespace: prod}
+spec:
+  policyRef: {name: prod}
+  target: {clusterAPI: {kind: MachineDeployment, namespace: prod, name: c1-md-0-x7k2p}}
+  size: {min: 1, max: 9}
+"""
+BOTH = """{cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size: "1",
+      cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size: "5"}"""
+
+
+def machine_deployment(
+    name: str = "general",
+    namespace: str = "prod",
+    replicas: str = "  replicas: 3\n",
+    annotations: str = "{}",
+    kind: str = "MachineDeployment",
+) -> str:
+    space = f", namespace: {namespace}" if namespace else ""
+    return (
+        f"apiVersion: cluster.x-k8s.io/v1beta2\nkind: {kind}\nmetadata: {{name: {name}{space}, annotations: {annotations}}}\n"
+        f"spec:\n  clusterName: c1\n{replicas}"
+    )  # fmt: skip
+
+
+def topology(entry: str, name: str = "c1") -> str:
+    return (
+        f"apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {{name: {name}, namespace: prod}}\n"
+        f"spec:\n  topology:\n    workers:\n      machineDeployments:\n{entry}"
+    )
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkout with policies/ and an empty manifests/."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NO_COLOR", "1")
+    (tmp_path / "policies").mkdir()
+    (tmp_path / "policies" / "prod.yaml").write_text(POLICY)
+    (tmp_path / "manifests").mkdir()
+    return tmp_path
+
+
+def check(tree: Path, text: str, *options: str) -> Result:
+    (tree / "manifests" / "md.yaml").write_text(text)
+    return CliRunner().invoke(command, ["--manifests", "manifests", *options], prog_name="reconciler validate")
+
+
+def test_the_line_to_delete(tree: Path):
+    """Place, caret, what to do for the webhook and for Argo CD, and the group that decides."""
+    result = check(tree, machine_deployment())
+    assert result.exit_code == 1
+    lines = result.stdout.splitlines()
+    assert lines[0] == (
+        "manifests/md.yaml:6:3: error: MachineDeployment prod/general declares replicas 3, and NodeGroup general decides them: "
+        "every sync would write it [ReplicasInManifest]"
+    )
+    assert lines[1:3] == [" 6 |   replicas: 3", "   |   ^^^^^^^^^^^"]
+    assert "first add cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size" in lines[3]
+    assert (
+        "ignoreDifferences: [{group: cluster.x-k8s.io, kind: MachineDeployment, namespace: prod, name: general, "
+        "jsonPointers: [/spec/replicas]}] and syncOptions: [RespectIgnoreDifferences=true]"
+    ) in lines[3]
+    assert lines[4] == "   = see policies/prod.yaml:8:1: NodeGroup general is written here"
+    assert lines[-1] == "1 file, 1 policy, 2 groups: 1 error"
+
+
+def test_with_both_annotations_the_line_can_go(tree: Path):
+    """Then the webhook keeps the size that is there."""
+    result = check(tree, machine_deployment(annotations=BOTH))
+    assert "= hint: delete this line; or let Argo CD" in result.stdout
+
+
+@pytest.mark.parametrize("text", [
+    machine_deployment(replicas=""), machine_deployment(replicas="  replicas: null\n"), machine_deployment(name="other"),
+    machine_deployment(namespace="dev"), machine_deployment(kind="MachineSet"),
+    machine_deployment(name="far", namespace="far", annotations=BOTH), machine_deployment(name="near", namespace="edge"),
+    machine_deployment().replace("cluster.x-k8s.io/v1beta2", "apps/v1"),
+    topology("        - {name: md-1, replicas: 2}\n"), topology("        - {name: md-0}\n"),
+    topology("        - {name: md-0, replicas: 2}\n", name="c2"), "just text\n", "[]\n",
+])  # fmt: skip
+def test_no_fight(tree: Path, text: str):
+    """No size, another object, another kind or API, not discovered, another topology."""
+    result = check(tree, text)
+    assert (result.exit_code, result.stdout) == (0, "1 file, 1 policy, 2 groups: no problems\n")
+
+
+def test_a_manifest_without_a_namespace(tree: Path):
+    """Whoever applies it names the namespace: the name alone counts."""
+    assert "MachineDeployment general declares replicas 3" in check(tree, machine_deployment(namespace="")).stdout
+
+
+def test_discovered(tree: Path):
+    """A discovery item takes what carries both annotations in its namespace."""
+    told = check(tree, machine_deployment(name="near", namespace="edge", annotations=BOTH)).stdout
+    assert "MachineDeployment edge/near declares replicas 3, and discovery edge of NodeGroupPolicy prod decides them" in told
+
+
+def test_items_of_a_list(tree: Path):
+    """As `kubectl get -o yaml` prints them."""
+    item = "\n".join(f"    {line}" for line in machine_deployment().splitlines()).lstrip()
+    told = check(tree, f"apiVersion: v1\nkind: List\nitems:\n  - {item}\n").stdout
+    assert "manifests/md.yaml:9:7: error" in told
+
+
+def test_a_topology_that_a_group_sizes(tree: Path):
+    """The topology controller would write the replicas again."""
+    told = check(tree, topology("        - name: md-0\n          replicas: 2\n")).stdout
+    assert (
+        "manifests/md.yaml:9:11: error: the topology of Cluster prod/c1 declares replicas 2 for md-0, and NodeGroup topo" in told
+    )
+    assert "[ReplicasInTopology]" in told
+    assert "without both the webhook sets 1" in told
+
+
+def test_a_topology_with_replicas_and_annotations(tree: Path):
+    """The Cluster webhook refuses that, whether a group sizes it or not."""
+    told = check(
+        tree, topology(f"        - name: md-9\n          metadata:\n            annotations: {BOTH}\n          replicas: 2\n")
+    ).stdout
+    assert "which the Cluster webhook refuses [ReplicasInTopology]" in told
+    assert "hint: delete this line\n" in told
+
+
+def test_a_manifest_that_cannot_be_read(tree: Path):
+    """A chart that was not rendered is a warning, and the other files are examined."""
+    (tree / "manifests" / "chart.yaml").write_text("replicas: {{ .Values.replicas }}\n  x: 1\n")
+    result = check(tree, machine_deployment(replicas=""))
+    assert result.exit_code == 0
+    assert "manifests/chart.yaml:" in result.stdout
+    assert "warning: the rest of this manifest is not examined" in result.stdout
+    assert "[ManifestUnreadable]" in result.stdout
+
+
+def test_other_formats(tree: Path):
+    """JSON, SARIF with the rule behind the code, and workflow commands."""
+    entry = json.loads(check(tree, machine_deployment(), "-o", "json").stdout)["problems"][0]
+    assert (entry["code"], entry["file"], entry["line"], entry["column"]) == ("ReplicasInManifest", "manifests/md.yaml", 6, 3)
+    log = json.loads(check(tree, machine_deployment(), "-o", "sarif").stdout)["runs"][0]
+    assert log["tool"]["driver"]["rules"][0]["id"] == "ReplicasInManifest"
+    assert log["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "manifests/md.yaml"
+    assert check(tree, machine_deployment(), "-o", "github").stdout.startswith(
+        "::error file=manifests/md.yaml,line=6,endLine=6,col=3,endColumn=14,title=ReplicasInManifest::"
+    )

@@ -1,0 +1,57 @@
+"""A tier of very many groups is asked in short rounds: everything is served all the same, and where it should be."""
+
+import pytest
+
+from reconciler.cluster.pod import SpreadConstraint
+from reconciler.decisions import scale_up
+from reconciler.decisions.options import options_of
+from reconciler.plan.plan import Plan, PodOutcome
+from tests.builders import ClusterBuilder, node_group, policy, selector
+from tests.decisions.deciding import plan_of
+
+ZONE = "topology.kubernetes.io/zone"
+
+
+def _plan(groups: int, most: int = 100, pods: int = 60) -> Plan:
+    """Groups of growing size over three zones, and pods of three spread workloads."""
+    cluster = ClusterBuilder()
+    names = [f"g{number:02d}" for number in range(groups)]
+    for number, name in enumerate(names):
+        cluster.group(name, nodes=0, cpu=str(2 + number // 3), memory="64Gi", labels={ZONE: "abc"[number % 3]})
+    for app in "xyz":
+        spread = SpreadConstraint(topology_key=ZONE, max_skew=1, selector=selector(app=app))
+        cluster.pods(app, pods // 3, cpu="1", shape={"spread": (spread,)})
+    return plan_of(cluster.world(), policy(*(node_group(name, max=most) for name in names)))
+
+
+@pytest.mark.parametrize("groups", [30, 60, 90])
+def test_every_pod_is_served_and_zones_are_even(groups: int) -> None:
+    """Sixty pods of one core: twenty in each zone, whether all groups are asked each time (30) or few of them."""
+    plan = _plan(groups)
+    assert {line.outcome for line in plan.pods} == {PodOutcome.TRIGGERS_SCALE_UP}
+    by_zone = {"a": 0, "b": 0, "c": 0}
+    for line in plan.pods:
+        by_zone["abc"[int(str(line.group)[1:]) % 3]] += 1
+    assert by_zone == {"a": 20, "b": 20, "c": 20}
+
+
+def test_groups_that_the_short_rounds_leave_out_serve_when_the_others_are_full() -> None:
+    """Ninety groups of one node at most: the best of them do not suffice for all pods, so that the rest is asked again."""
+    plan = _plan(90, most=1, pods=600)
+    assert {line.outcome for line in plan.pods} == {PodOutcome.TRIGGERS_SCALE_UP}
+    assert sum(line.desired > 0 for line in plan.groups) > 3 * 8
+
+
+def test_few_groups_are_asked_between_two_rounds_over_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ninety groups in three classes: 90 the first time, then 8 of each class."""
+    asked: list[int] = []
+
+    def counted(draft, groups, waiting, keys):
+        asked.append(len(groups))
+        return options_of(draft, groups, waiting, keys)
+
+    monkeypatch.setattr(scale_up, "options_of", counted)
+    _plan(90)
+    assert asked[0] == 90
+    assert asked.count(24) > asked.count(90)
+    assert set(asked) == {90, 24}

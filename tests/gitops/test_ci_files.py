@@ -1,0 +1,116 @@
+"""The action, the pre-commit hook and the CI examples: no third-party code, no inputs in scripts, options that exist."""
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+import yaml
+
+from reconciler.cli.main import cli
+
+ROOT = Path(__file__).resolve().parents[2]
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
+HOOKS = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+GITLAB = yaml.safe_load((ROOT / "examples" / "ci" / "gitlab.yml").read_text())
+GITHUB = yaml.safe_load((ROOT / "examples" / "ci" / "github.yml").read_text())
+
+
+def options(command: str) -> set[str]:
+    """The options of a command."""
+    found = cli.get_command(click.Context(cli), command)
+    assert found is not None
+    return {name for parameter in found.params for name in parameter.opts}
+
+
+def named(script: str) -> set[str]:
+    """Long options in a script."""
+    return set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", script))
+
+
+def test_action_puts_no_expression_into_a_script():
+    """What a pull request can name reaches the shell only through the environment, quoted."""
+    for step in ACTION["runs"]["steps"]:
+        assert "${{" not in step["run"]
+        assert step["shell"] == "bash"
+        for name in step["env"]:
+            assert not re.search(rf'(?<!")(?<!=)\${name}\b(?!")', re.sub(r'"[^"]*"', "", step["run"])), name
+
+
+def test_action_uses_no_other_action():
+    """Nothing to pin but the action itself."""
+    assert ACTION["runs"]["using"] == "composite"
+    assert not [step for step in ACTION["runs"]["steps"] if "uses" in step]
+
+
+def test_action_names_options_that_exist():
+    """The preview of the action is a command that this version has, and every input is used."""
+    script = ACTION["runs"]["steps"][1]
+    assert named(script["run"]) <= options("preview")
+    used = " ".join(script["env"].values())
+    assert set(re.findall(r"inputs\.([a-z-]+)", used)) == set(ACTION["inputs"])
+
+
+def test_outputs_of_the_action_are_written():
+    """Each output is one that the preview or the script writes."""
+    named_here = {re.search(r"outputs\.([a-z-]+)", output["value"])[1] for output in ACTION["outputs"].values()}  # type: ignore[index]
+    assert named_here == {"has-changes", "digest", "summary", "comment-url", "preview-json-path"}
+
+
+def test_action_script_runs(tmp_path: Path):
+    """The script with hostile inputs: each arrives as one word, nothing is expanded."""
+    import subprocess
+
+    program = tmp_path / "bin" / "reconciler"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nfor word; do printf "%s\\0" "$word"; done > {tmp_path}/words\n')
+    program.chmod(0o755)
+    hostile = f"$(touch {tmp_path}/CANARY); `touch {tmp_path}/CANARY` * --head=x"
+    environment = {
+        "TARGET": str(tmp_path), "BASE": hostile, "HEAD": "HEAD", "POLICY_PATH": "p q", "CLUSTER": "-x", "POLICY_NAME": "",
+        "COMMENT": "true", "COMMENT_KEY": hostile, "GITHUB_OUTPUT": str(tmp_path / "out"), "PATH": "/usr/bin:/bin",
+    }  # fmt: skip
+    subprocess.run(["bash", "-euo", "pipefail", "-c", ACTION["runs"]["steps"][1]["run"]], env=environment, check=True)
+    words = (tmp_path / "words").read_text().split("\0")[:-1]
+    assert words == [
+        "preview", f"--base={hostile}", "--head=HEAD", "--path=p q", "--cluster=-x", f"--out={tmp_path}/preview.json",
+        "--comment", f"--comment-key={hostile}",
+    ]  # fmt: skip
+    assert not (tmp_path / "CANARY").exists()
+
+
+def test_pre_commit_hook():
+    """The keys that pre-commit needs; the entry is a command of ours, over the whole tree and one at a time."""
+    (hook,) = HOOKS
+    assert {"id", "name", "entry", "language"} <= set(hook)
+    assert shlex.split(hook["entry"]) == ["reconciler", "validate"]
+    assert (hook["pass_filenames"], hook["require_serial"]) == (False, True)
+    assert [bool(re.search(hook["files"], name)) for name in ("policies/a.yaml", "a.yml", "a.json", "README.md")] == [
+        True, True, True, False,
+    ]  # fmt: skip
+
+
+def test_gitlab_example():
+    """Its preview has options that exist, runs for merge requests, and its image and package are pinned."""
+    job = GITLAB["node-groups"]
+    script = "\n".join(job["script"])
+    assert named(script.partition("reconciler preview")[2]) <= options("preview")
+    assert job["rules"][0]["if"] == '$CI_PIPELINE_SOURCE == "merge_request_event"'
+    assert not job["image"].endswith(":latest")
+    assert "==$RECONCILER_VERSION" in script
+
+
+def test_github_example():
+    """Least rights, actions by commit id, never on a target that would give a fork's change a token."""
+    assert GITHUB["permissions"] == {}
+    assert set(GITHUB[True]) == {"pull_request"}
+    steps = GITHUB["jobs"]["preview"]["steps"]
+    assert all(re.search("@[0-9a-f]{40}$", step["uses"]) for step in steps)
+    assert set(steps[1]["with"]) <= set(ACTION["inputs"])
+
+
+@pytest.mark.parametrize("path", ["action.yml", ".pre-commit-hooks.yaml", "examples/ci/gitlab.yml", "examples/ci/github.yml"])
+def test_files_are_plain_yaml(path: str):
+    """One document, no tags."""
+    assert len(list(yaml.safe_load_all((ROOT / path).read_text()))) == 1

@@ -1,0 +1,120 @@
+"""Removals from a MachinePool without Machines: refused unless allowed, and lowered once a node."""
+
+import json
+from collections.abc import Mapping
+
+from reconciler.cluster.target import TargetKind, TargetRef
+from reconciler.kube.api import ApiError, ContentType, UnreachableError
+from reconciler.plan.plan import Bound
+from reconciler.providers.clusterapi import ClusterApiProvider
+from reconciler.providers.clusterapi_reading import read_target
+from reconciler.providers.clusterapi_resource import ClusterApiVersion
+from reconciler.providers.contract import RemovalState, WriteCode
+from reconciler.providers.ownership_guard import judged_now
+
+POOL = TargetRef(kind=TargetKind.MACHINE_POOL, namespace="prod", name="pool")
+VERSION = ClusterApiVersion()
+
+
+class _Server:
+    """One MachinePool whose replicas nobody owns; applies change them, or fail as told."""
+
+    def __init__(self, replicas: int) -> None:
+        self.replicas = replicas
+        self.generation = 1
+        self.fails: Exception | None = None
+
+    def get(self, path: str, query: Mapping[str, str] | None = None) -> bytes:
+        if not path.endswith("/machinepools/pool"):
+            raise ApiError(404, "NotFound", "not found")
+        return self._body()
+
+    def write(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        content_type: ContentType = ContentType.JSON,
+        query: Mapping[str, str] | None = None,
+    ) -> bytes:
+        if self.fails is not None:
+            raise self.fails
+        assert isinstance(body, dict)
+        assert (method, content_type) == ("PATCH", ContentType.APPLY)
+        self.replicas = body["spec"]["replicas"]
+        self.generation += 1
+        return self._body()
+
+    def stream(self, path: str, query: Mapping[str, str], *, silence_seconds: float):
+        raise NotImplementedError
+
+    def _body(self) -> bytes:
+        entry = {"manager": "manager", "operation": "Update", "fieldsType": "FieldsV1", "fieldsV1": {"f:status": {}}}
+        metadata = {
+            "name": "pool",
+            "namespace": "prod",
+            "resourceVersion": str(self.generation),
+            "generation": self.generation,
+            "managedFields": [entry],
+        }
+        return json.dumps({"kind": "MachinePool", "metadata": metadata, "spec": {"replicas": self.replicas}}).encode()
+
+    def bound(self) -> Bound:
+        facts = read_target(self, VERSION, POOL).facts
+        return Bound(
+            resource_version=facts.resource_version,
+            replicas=self.replicas,
+            owner_digest=judged_now(facts).digest,
+            policy_digest="",
+        )
+
+
+def _provider(server: _Server, *, allowed: bool = True) -> ClusterApiProvider:
+    return ClusterApiProvider(server, VERSION, "test", blind_removals=allowed)
+
+
+def test_refused_unless_allowed() -> None:
+    """Nobody can say which instance would go."""
+    server = _Server(3)
+    result = _provider(server, allowed=False).may_begin(POOL, "", "n1", server.bound())
+    assert (result.code, "could not be chosen" in result.message) == (WriteCode.REFUSED, True)
+
+
+def test_lowered_once_a_node() -> None:
+    """However often it is asked."""
+    server = _Server(3)
+    provider = _provider(server)
+    assert provider.may_begin(POOL, "", "n1", server.bound()).done
+    assert [provider.step(POOL, "", "n1", 0).state for _ in range(3)] == [RemovalState.FINISHED] * 3
+    assert server.replicas == 2
+
+
+def test_after_a_restart_it_is_given_up() -> None:
+    """Nothing on the API objects tells whether the pool was lowered."""
+    server = _Server(3)
+    step = _provider(server).step(POOL, "", "n1", 0)
+    assert (step.state, step.code, step.reopen, server.replicas) == (RemovalState.FAILED, WriteCode.UNKNOWN, True, 3)
+
+
+def test_an_outcome_that_nobody_knows_is_not_tried_again() -> None:
+    """To try again might lower twice; a request that was not sent is tried again."""
+    server = _Server(3)
+    provider = _provider(server)
+    provider.may_begin(POOL, "", "n1", server.bound())
+    server.fails = UnreachableError("connection refused", sent=False)
+    assert provider.step(POOL, "", "n1", 0).state is RemovalState.DRAINING
+    server.fails = UnreachableError("no answer within 30 s")
+    assert provider.step(POOL, "", "n1", 0).state is RemovalState.FAILED
+    server.fails = None
+    assert provider.step(POOL, "", "n1", 0).state is RemovalState.FAILED
+    assert server.replicas == 3
+
+
+def test_never_below_the_floor() -> None:
+    """At the floor it is refused."""
+    server = _Server(2)
+    provider = _provider(server)
+    provider.may_begin(POOL, "", "n1", server.bound())
+    step = provider.step(POOL, "", "n1", 2)
+    assert (step.state, step.code, server.replicas) == (RemovalState.FAILED, WriteCode.REFUSED, 2)

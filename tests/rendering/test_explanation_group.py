@@ -1,0 +1,43 @@
+"""The story of a group: what only some groups have."""
+
+from reconciler.decisions.decide import decide
+from reconciler.decisions.memory import BackoffState, Memory
+from reconciler.plan.instant import instant_text
+from reconciler.policy.documents import Hold, PolicySet
+from reconciler.rendering.explanation.case import Case
+from reconciler.rendering.explanation.group import explain_group
+from tests.builders import NOW, ClusterBuilder
+from tests.policies import node_group, policy
+
+
+def story(rules: PolicySet, memory: Memory | None = None) -> str:
+    """Lines about the group `general` of two nodes of four cores, with a pod that waits for 3."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=2, cpu="4", memory="16Gi")
+    cluster.pods("web", 2, cpu="3", on=["general-1", "general-2"])
+    cluster.pods("more", 1, cpu="3", on=[None])
+    world = cluster.world()
+    plan, after = decide(world, rules, memory or Memory(), NOW)
+    return "\n".join(explain_group(Case.of(world, rules, plan, NOW, after), "general", 0))
+
+
+def test_a_back_off_is_told_with_its_end():
+    """Two failures, five more minutes; the pod waits because of it."""
+    state = BackoffState(failures=2, failed_seconds=NOW - 60, until_seconds=NOW + 300, reason="out of stock")
+    text = story(policy(node_group("general")), Memory(backoffs={"general": state}))
+    assert f"backed off until {instant_text(NOW + 300)} after 2 failures: out of stock" in text
+
+
+def test_a_hold_is_told_with_its_reason():
+    """Until when, why, and what it would do."""
+    held = node_group("general", hold=Hold(reason="recovering general-1", until_seconds=NOW + 3_600))
+    text = story(policy(held))
+    assert f"on hold until {instant_text(NOW + 3_600)}: recovering general-1" in text
+    assert "held; it would go 2 -> 3" in text
+
+
+def test_a_reason_of_an_action_is_told_once():
+    """The line of this plan carries it already."""
+    text = story(policy(node_group("general")))
+    assert "this plan: general: resize 2 -> 3: 1 pending pod on 1 new node" in text
+    assert text.count("1 pending pod on 1 new node") == 1
