@@ -65,7 +65,8 @@ class GroupDraft:
 
 
 class Draft:
-    """Everything that the steps of one decision share. `protected` are nodes that headroom stands on."""
+    """Everything that the steps of one decision share. `protected` are nodes that headroom stands on, `promised` those that
+    take pods of nodes that are leaving already."""
 
     def __init__(
         self,
@@ -90,6 +91,7 @@ class Draft:
         self.limits = LimitLedger(policy.limits)
         self.added = 0
         self.protected: set[int] = set()
+        self.promised: set[int] = set()
         self._staying: frozenset[int] | None = None
         self.cutoff = policy.pods.expendable_below_priority
         self.state = SchedulingState(world, pods=self._counted_pods())
@@ -142,7 +144,7 @@ class Draft:
             for shape, count in self.state.bound(index):
                 if shape not in staying and not self.state.modelled(shape):
                     self.state.unbind(shape, index, count)
-                    self.state.place(shape, count)
+                    self.promised.update(node for node, _ in self.state.place(shape, count))
 
     def staying_shapes(self) -> frozenset[int]:
         """Shapes whose pods go down with their node (DaemonSet and mirror pods)."""

@@ -76,7 +76,7 @@ class Removals:
         managed = sum(len(group.situation.nodes) for group in draft.groups)
         self._pace = -(-managed * draft.policy.pace.max_removed_percent // 100)
         self._gone: Counter[int] = Counter()
-        self._receivers: set[int] = set()
+        self._receivers = set(draft.promised)
         self._told: dict[int, str] = {}
         self._places = {False: _Places(), True: _Places()}
 

@@ -156,3 +156,13 @@ def test_a_node_that_came_late_may_leave() -> None:
     rules = _rules()
     plan, _ = decide(world, rules, _remembering(world, rules), LATER)
     assert [one.nodes for one in of_kind(plan, ActionKind.REMOVE_NODE)] == [("general-2",)]
+
+
+def test_a_node_that_takes_pods_of_a_leaving_one_stays() -> None:
+    """An eviction is refused for long; the empty node that its pod will go to is not given up meanwhile."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=2, cpu="4")
+    cluster.pods("slow", 1, cpu="3", on="general-1")
+    plan, _ = decide(cluster.world(), _rules(), Memory(leaving={"general-1": NOW - 600}), NOW)
+    assert plan.actions == ()
+    assert blocker_codes(plan, "general-2") == ["ReceivesPods"]

@@ -48,7 +48,7 @@ PODS = Field(
         Field(
             yaml_key="gangLabels",
             kind=Kind.LIST,
-            description="Pods of one namespace with the same value of such a label are a gang: all get a place in a plan, or none.",
+            description="Pods of a namespace with one value of such a label are a gang: all get a place in a plan, or none.",
             examples=(("scheduling.x-k8s.io/pod-group",),),
             unique=True,
             attribute="gang_labels",

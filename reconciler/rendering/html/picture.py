@@ -11,7 +11,7 @@ from reconciler.rendering.html.page import Section, counted
 from reconciler.rendering.html.treemap import blocks
 
 MOST_TILES = 240
-"""Nodes drawn in one picture; those that come or go first."""
+"""Nodes drawn in one picture."""
 _TITLED_PODS = 24
 _WIDTH, _HEIGHT = 92, 52
 _FULL = 1000
@@ -83,16 +83,36 @@ def _key(sides: Sequence[_Side]) -> Html:
 
 def _picture(side: _Side, rows: Mapping[str, str], groups: Mapping[str, str]) -> Html:
     nodes = side.picture.nodes
-    moving = side.joins | side.leaves
-    chosen = {node.node for node in sorted(nodes, key=lambda node: node.node not in moving)[:MOST_TILES]}
     by_group: dict[str, list[PictureNode]] = {}
     for node in nodes:
         by_group.setdefault(node.group or "", []).append(node)
+    chosen = _chosen(by_group, side)
     order = [name for name in groups if name in by_group] + [name for name in sorted(by_group) if name not in groups]
     waiting = f"{counted(side.picture.waiting, 'pod')} without a node" if side.picture.waiting else "no pod without a node"
     head = tag("h3", side.heading, tag("span", f"{counted(len(nodes), 'node')}, {waiting}", class_="n"))
     body = joined(_group(name, by_group[name], chosen, side, rows, groups) for name in order)
     return tag("article", head, body, class_="picture sheet", aria_label=side.heading)
+
+
+def _chosen(by_group: Mapping[str, Sequence[PictureNode]], side: _Side) -> set[str]:
+    """Which nodes are drawn: of every group in turn the next one, those first to which something happens."""
+    ranked: list[tuple[int, str]] = []
+    for nodes in by_group.values():
+        ordered = sorted(nodes, key=lambda node: (_state(node, side) == "", _fresh(node, side) == 0))
+        ranked += [(place, node.node) for place, node in enumerate(ordered)]
+    return {name for _, name in sorted(ranked)[:MOST_TILES]}
+
+
+def _state(node: PictureNode, side: _Side) -> str:
+    return "leaves" if node.node in side.leaves else "joins" if node.node in side.joins else ""
+
+
+def _fresh(node: PictureNode, side: _Side) -> int:
+    """How many pods were not on this node before; those that go with the node do not count."""
+    if side.was is None:
+        return 0
+    was = side.was.get(node.node, frozenset())
+    return sum(not pod.daemon and pod.pod not in was for pod in node.pods)
 
 
 def _group(
@@ -112,9 +132,8 @@ def _group(
 
 
 def _tile(node: PictureNode, side: _Side, rows: Mapping[str, str], groups: Mapping[str, str]) -> Html:
-    state = "leaves" if node.node in side.leaves else "joins" if node.node in side.joins else ""
+    state, fresh = _state(node, side), _fresh(node, side)
     was = None if side.was is None else side.was.get(node.node, frozenset())
-    fresh = 0 if was is None else sum(not pod.daemon and pod.pod not in was for pod in node.pods)
     label = _label(node, state, fresh)
     drawing = tag(
         "svg", tag("title", label), _drawing(node, was), width=_WIDTH, height=_HEIGHT, viewBox=f"0 0 {_WIDTH} {_HEIGHT}",

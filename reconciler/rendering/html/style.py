@@ -12,7 +12,7 @@ STYLE = """\
 --pod:#4d6ba8;--daemon:#434a53;--fresh:#2f9463;--free:#1c2024;--edge:#454c55;
 --grows-fill:#14301f;--shrinks-fill:#391a17;--holds-fill:#33270f}}
 *{box-sizing:border-box}
-html{scroll-padding-top:4.5rem}
+html{scroll-padding-top:6.4rem}
 body{margin:0;background:var(--page);color:var(--ink);
 font:15px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","Liberation Sans",sans-serif;
 font-variant-numeric:tabular-nums;overflow-wrap:break-word}
@@ -90,7 +90,7 @@ summary .end{margin-left:auto;color:var(--soft)}
 details>div{padding:.1rem .95rem .85rem 2.15rem;font-size:.9rem}
 details ul{margin:.2rem 0 .5rem;padding-left:1.1rem}
 .names{color:var(--soft);font-size:.84rem}
-.pictures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr));gap:1rem}
+.pictures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,22rem),1fr));gap:1rem}
 .picture{padding:1rem 1.1rem 1.15rem}
 .picture>h3{margin:0;display:flex;gap:.6rem;align-items:baseline;flex-wrap:wrap}
 h4{margin:1rem 0 .4rem;font-size:.82rem;font-weight:500;color:var(--soft)}
