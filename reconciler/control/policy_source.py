@@ -156,11 +156,12 @@ class SourceWatch:
         """Look soon: somebody says that there is something new. Cheap, from any thread; many calls make one poll."""
         self._due.set()
 
-    def stop(self) -> None:
-        """End after a poll that is going on."""
+    def stop(self, patience_seconds: float | None = None) -> None:
+        """End after a poll that is going on, or when it has taken longer than that."""
         self._stopped = True
         self._due.set()
-        self._thread.join()
+        if self._thread.ident is not None:
+            self._thread.join(patience_seconds)
 
     def _run(self) -> None:
         while not self._stopped:

@@ -18,7 +18,7 @@ from reconciler.kube.collection import WORKLOAD, Collection, cluster_api
 from reconciler.kube.live_pods import LivePods
 from reconciler.kube.object_store import ObjectStore
 from reconciler.kube.pace import RealPace
-from reconciler.kube.reflector import Pace, Reflector
+from reconciler.kube.reflector import SILENCE_SECONDS, Pace, Reflector
 from reconciler.kube.stream_state import Phase, StreamState
 
 LONGEST_SILENCE_SECONDS = 120.0
@@ -34,7 +34,7 @@ class LiveWorld:
 
     `workload` is the cluster whose pods are to be placed, `management` the one that holds the Cluster API objects (the
     same when None). `namespaces` limits the Cluster API objects that are read; infrastructure templates are followed as
-    soon as a target refers to one of their kind. `on_change` is called, in some thread, after every change that a
+    soon as a target refers to one of their kind. A watch that brings nothing for `silence_seconds` is made anew. `on_change` is called, in some thread, after every change that a
     decision might care about. `now_seconds` is the clock that `captured_seconds` is read from.
     """
 
@@ -52,6 +52,7 @@ class LiveWorld:
         on_change: Callable[[], None] = lambda: None,
         pace: Pace | None = None,
         longest_silence_seconds: float = LONGEST_SILENCE_SECONDS,
+        silence_seconds: float = SILENCE_SECONDS,
     ) -> None:
         self._management = management or workload
         self._now_seconds = now_seconds
@@ -62,6 +63,7 @@ class LiveWorld:
         self._own_pace = RealPace()
         self._pace = pace or self._own_pace
         self._longest_silence_seconds = longest_silence_seconds
+        self._silence_seconds = silence_seconds
         self._lock = threading.Lock()
         self._observing = threading.Lock()
         self._progress = threading.Condition()
@@ -169,6 +171,7 @@ class LiveWorld:
             pace=self._pace,
             lock=self._lock,
             changed=self._changed,
+            silence_seconds=self._silence_seconds,
         )
 
     def _changed(self) -> None:

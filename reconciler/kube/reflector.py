@@ -1,8 +1,9 @@
 """One collection of an API server, followed as it changes: first all of it, then event by event.
 
 SOURCE of the protocol: Kubernetes API concepts (watch, bookmarks, streaming lists, 410 Gone); of the numbers: client-go's
-reflector. What is our own: a store that is being filled is never seen, and silence counts as failure, since a connection
-whose other end is gone looks like a quiet one.
+reflector. What is our own: a store that is being filled is never seen; silence counts as failure, since a connection whose
+other end is gone looks like a quiet one; and after a break a watch that stands again is trusted only when it has brought
+everything up to a version that was read meanwhile, since what was missed arrives later than the answer's head.
 """
 
 import threading
@@ -23,6 +24,8 @@ PAGE = 500
 # The server sends a bookmark about once a minute.
 SILENCE_SECONDS = 90.0
 ABSENT_PAUSE_SECONDS = 60.0
+# The server sends a bookmark two seconds before a watch runs out: a short one says soon how far it is.
+_CATCH_UP_SECONDS = 4
 _SHORTEST_WATCH_SECONDS, _MORE_WATCH_SECONDS = 300, 300
 _GONE, _NOT_FOUND = 410, 404
 _NOT_UNDERSTOOD = (400, 422)
@@ -97,6 +100,8 @@ class Reflector:
         self._event: float | None = None
         self._version = ""
         self._last: Raw | None = None
+        self._broke = False
+        self._needed: int | None = None
         self._streaming_lists = True
         self._streaming_failures = 0
         self._stopping = False
@@ -173,6 +178,7 @@ class Reflector:
         with self._lock:
             self._message = str(error) if known else f"{type(error).__name__}: {error}"
             self._phase = Phase.ABSENT if missing else Phase.WAITING if self.store is None else Phase.BROKEN
+            self._broke, self._needed = self.store is not None, None
             # A version may have been replaced by another, and where it lies is asked anew.
             self._located = self.collection
         if missing:
@@ -210,12 +216,34 @@ class Reflector:
         if self._last is not None:
             self._version = _versioned.decode(self._last).metadata.resource_version
             self._last = None
+        query = {"resourceVersion": self._version}
+        if self._broke:
+            self._needed = self._newest()
+            query["timeoutSeconds"] = str(_CATCH_UP_SECONDS)
         try:
-            self._watch({"resourceVersion": self._version}, None)
+            self._watch(query, None)
         except ApiError as error:
             if error.status == _GONE:
                 raise _RelistError from None
             raise
+        if self._needed is not None and not self._stopping:
+            # No bookmark came: nothing but reading it all tells whether something was missed.
+            raise _RelistError
+
+    def _newest(self) -> int:
+        """The version that the collection is at now, by a read that the server answers from its latest state."""
+        self._list_calls += 1
+        version = _page.decode(self._api.get(self._located.path, {"limit": "1"})).metadata.resource_version
+        if not (version.isdigit() and self._version.isdigit()):
+            # Versions that cannot be compared say nothing.
+            raise _RelistError
+        return int(version)
+
+    def _caught_up(self, version: str) -> None:
+        """After a break: trust again once nothing of what was missed is still to come."""
+        if self._needed is not None and int(version) >= self._needed:
+            self._broke, self._needed = False, None
+            self._trust()
 
     def _list_all(self) -> None:
         store = self._fresh(self._located)
@@ -250,7 +278,9 @@ class Reflector:
         with stream as lines:
             self._heard = self._pace.monotonic()
             if filling is None:
-                self._trust()
+                self._caught_up(self._version)
+                if self._needed is None:
+                    self._trust()
             for line in lines:
                 self._heard = self._pace.monotonic()
                 self._backoff.reset()
@@ -278,6 +308,7 @@ class Reflector:
                     return None
             else:
                 self._version = metadata.resource_version
+                self._caught_up(self._version)
             return filling
         if filling is not None:
             filling.put(event.object)
@@ -291,12 +322,15 @@ class Reflector:
             self._event = self._heard
         if changed:
             self._changed()
+        if self._needed is not None:
+            self._caught_up(_versioned.decode(event.object).metadata.resource_version)
         return None
 
     def _take_over(self, store: Store, version: str) -> None:
         with self._lock:
             self.store = store
             self._version, self._last = version, None
+            self._broke, self._needed = False, None
             self._lists += 1
         self._trust()
         self._changed()

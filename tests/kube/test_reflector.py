@@ -167,8 +167,8 @@ def test_the_server_may_ask_for_a_longer_wait() -> None:
 
 
 def test_a_break_is_not_trusted() -> None:
-    """From a broken connection until the next one stands, the state says Broken and why."""
-    run = Run([])
+    """From a broken connection until the next one has caught up, the state says Broken and why."""
+    run = Run([], [page([], 1)])
     run.api.streams = [[bookmark(1, end=True), UnreachableError("silence")], [run.look]]
     seen: list[tuple[Phase, str]] = []
     pause = run.pace.pause
@@ -182,6 +182,47 @@ def test_a_break_is_not_trusted() -> None:
     run.go()
     assert seen[0] == (Phase.BROKEN, "silence")
     assert run.seen[0][0] is Phase.SYNCED
+
+
+def test_what_was_missed_must_have_arrived() -> None:
+    """A watch that stands again after a break is trusted at the version that a read gave meanwhile, not before."""
+    run = Run([], [page(["any"], 9)])
+    broken = [bookmark(1, end=True), UnreachableError("silence")]
+    missed = [run.look, event("ADDED", "late", 7), run.look, event("ADDED", "later", 9), run.look]
+    run.api.streams = [broken, missed]
+    run.go()
+    assert run.seen == [
+        (Phase.BROKEN, [], "silence"),
+        (Phase.BROKEN, ["late"], "silence"),
+        (Phase.SYNCED, ["late", "later"], ""),
+    ]
+
+
+def test_a_quiet_collection_is_trusted_again_at_its_bookmark() -> None:
+    """The first watch after a break is a short one, because a server sends a bookmark before a watch runs out; the next is
+    a long one."""
+    run = Run([], [page([], 9)])
+    run.api.streams = [[bookmark(1, end=True), UnreachableError("silence")], [run.look, bookmark(12), run.look], []]
+    run.go()
+    assert [phase for phase, _, _ in run.seen] == [Phase.BROKEN, Phase.SYNCED]
+    assert [(query.get("resourceVersion"), query["timeoutSeconds"]) for query in watches(run)] == [
+        (None, "300"),
+        ("1", "4"),
+        ("12", "300"),
+        ("12", "300"),
+    ]
+
+
+def test_a_watch_that_never_tells_where_it_is_is_read_anew() -> None:
+    """A server without bookmarks: after a break everything is read again, and trusted then."""
+    run = Run([], [page([], 9)])
+    run.api.streams = [
+        [event("ADDED", "a", 1), bookmark(1, end=True), UnreachableError("silence")],
+        [],
+        [run.look, event("ADDED", "b", 9), bookmark(9, end=True), run.look],
+    ]
+    run.go()
+    assert [(phase, names) for phase, names, _ in run.seen] == [(Phase.WAITING, ["a"]), (Phase.SYNCED, ["b"])]
 
 
 def test_pages_where_streaming_lists_are_not_served() -> None:
@@ -269,7 +310,7 @@ def test_silence_makes_a_stream_doubtful() -> None:
 
 def test_a_cut_json_line_is_a_break() -> None:
     """A line that is no JSON breaks the stream and nothing else."""
-    run = Run([[bookmark(1, end=True), b'{"type":"ADDED","obj'], [event("ADDED", "a", 2)]]).go()
+    run = Run([[bookmark(1, end=True), b'{"type":"ADDED","obj'], [event("ADDED", "a", 2)]], [page(["a"], 2)]).go()
     assert run.names() == ["a"]
 
 

@@ -7,11 +7,11 @@ from tests.properties.stress import main
 
 LOOPS = 2_000
 TURNS = EVENTFUL_TURNS + QUIET_TURNS
-# Seeds of stories that once broke a rule: a hold in the middle of a drain, replacements that stayed empty, others' evictions.
-ONCE_BROKEN = (29, 34, 98, 102, 108, 124)
+# Seeds of stories that once broke a rule: a hold amid a drain, replacements that stayed empty, headroom on a promised node.
+ONCE_BROKEN = (34, 98, 102, 108, 124, 248, 257, 263)
 
 
-@pytest.mark.parametrize("seed", [*range(1, 1 + LOOPS // TURNS), *ONCE_BROKEN[1:]])
+@pytest.mark.parametrize("seed", [*range(1, 1 + LOOPS // TURNS), *(seed for seed in ONCE_BROKEN if seed > LOOPS // TURNS)])
 def test_no_rule_is_broken(seed):
     """Ranges, limits, owners, budgets, places, one direction for one demand, reasons, equal bytes, rest at the end."""
     told = tell(seed)
