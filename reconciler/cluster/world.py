@@ -46,7 +46,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     Every tuple is in canonical order, whatever the order of the input: nodes by name, pods by (namespace, name), shapes
     and traits in order of first use by that order, targets by ref, the rest by their natural order. `captured` names
     the kinds that were captured (an empty kind counts), `not_captured` those that a decision would need and are not
-    there.
+    there. `rivals` are sentences of evidence that another autoscaler is at work on this cluster (a live view looks for one).
     """
 
     name: str = ""
@@ -67,4 +67,5 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     not_captured: tuple[str, ...] = ()
     skipped: tuple[tuple[str, int], ...] = ()
     problems: tuple[WorldProblem, ...] = ()
+    rivals: tuple[str, ...] = ()
     digest: str = ""

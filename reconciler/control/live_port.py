@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
+import msgspec
+
 from reconciler.cluster.target import TargetFacts, TargetKind, TargetRef
 from reconciler.cluster.world import World
 from reconciler.decisions.effective import effective_groups
@@ -58,7 +60,8 @@ class CurrentPolicy(Protocol):
 class LivePort:
     """A `ClusterPort` over real servers. `owner` (the policy's name) stands in our taints: those of others are left alone.
 
-    `providers` by kind of target. `annotations`, given a target, says what explains a write on it (revision, reason).
+    `providers` by kind of target. `annotations`, given a target, says what explains a write on it (revision, reason); `rivals`,
+    given a view, is the evidence that another autoscaler is at work there.
     """
 
     def __init__(
@@ -70,6 +73,7 @@ class LivePort:
         drain: Drain,
         owner: str,
         annotations: Callable[[TargetRef], Mapping[str, str]] = lambda _: {},
+        rivals: Callable[[World], tuple[str, ...]] = lambda _: (),
     ) -> None:
         self._view = view
         self._clock = clock
@@ -78,6 +82,7 @@ class LivePort:
         self._drain = drain
         self._owner = owner
         self._annotations = annotations
+        self._rivals = rivals
         self._world: World | None = None
         self._floors: dict[TargetRef, int] = {}
         self._told: set[tuple[str, str]] = set()
@@ -86,11 +91,18 @@ class LivePort:
     def observe(self) -> World:
         """The view now. Raises `ViewUnavailableError`."""
         try:
-            self._world = self._view.observe()
+            world = self._view.observe()
         except IncompleteViewError as error:
             self._world = None
             raise ViewUnavailableError(str(error)) from error
+        rivals = self._rivals(world)
+        self._world = msgspec.structs.replace(world, rivals=rivals) if rivals else world
         return self._world
+
+    def forget(self) -> None:
+        """Begin anew: another instance may have led since."""
+        self._floors.clear()
+        self._told.clear()
 
     @property
     def last_world(self) -> World | None:
@@ -181,26 +193,33 @@ class LivePort:
                 groups = {group.target: group for group in effective_groups(world, self._policies.current(), self._clock())}
                 progress = self._continued(world, groups, node, taint)
             else:
-                self._drain.undo(node)
                 why = "the drain is undone, since this process ends"
-                target = machine.target if machine is not None else None
-                progress = _gave_up(target, node, "Stopped", why) if target is not None else None
+                progress = self._reopened(machine.target if machine is not None else None, node, "Stopped", why)
             if progress is not None:
                 ended.append(progress)
         return tuple(ended)
+
+    def _reopened(self, target: TargetRef | None, node: str, code: str, why: str) -> RemovalProgress | None:
+        """Our taint goes; None where no target is left to tell it of. One node that cannot be reached stops no other."""
+        try:
+            self._drain.undo(node)
+        except (ApiError, UnreachableError) as error:
+            return _draining(target, node, 0, str(error)) if target is not None else None
+        return _gave_up(target, node, code, why) if target is not None else None
 
     def _continued(
         self, world: World, groups: Mapping[TargetRef, EffectiveGroup], node: str, taint: str
     ) -> RemovalProgress | None:
         machine = next((machine for machine in world.machines if machine.node == node), None)
-        if machine is None or machine.target is None:
-            return None
-        target = machine.target
-        provider, facts = self._providers.get(target.kind), _facts(world, target)
-        if provider is None or facts is None:
-            return None
+        target = machine.target if machine is not None else None
+        provider, facts = (self._providers.get(target.kind), _facts(world, target)) if target is not None else (None, None)
+        if machine is None or target is None or provider is None or facts is None:
+            # Nobody will lower anything for this node. One whose machine is going is left closed.
+            if machine is not None and machine.deleting:
+                return None
+            return self._reopened(target, node, "NotFound", f"node {node} has no machine of a target any more")
         group = groups.get(target)
-        stopped = _stopped(group)
+        stopped = _stopped(group, world.rivals)
         floor = max(group.min_size, self._floors.get(target, 0)) if group is not None and not stopped else _NOTHING_MAY_GO
         try:
             # A machine that is going or marked has been empty; its node may have pods again that nobody must evict.
@@ -250,12 +269,14 @@ def _ours(value: str, owner: str) -> bool:
     return mark is not None and mark.owner == owner
 
 
-def _stopped(group: EffectiveGroup | None) -> str:
+def _stopped(group: EffectiveGroup | None, rivals: tuple[str, ...]) -> str:
     """Why removals that began must not go on; empty when they may."""
     if group is None:
         return "no group of the policy has this target any more"
     if group.hold:
         return f"{group.name} is held: {group.hold}"
+    if rivals:
+        return f"{group.name} is held: {rivals[0]}"
     return f"{group.name} is in mode Observe" if group.mode is Mode.OBSERVE else ""
 
 

@@ -14,10 +14,10 @@ from reconciler.control.live_memory_store import LiveMemoryStore
 from reconciler.control.live_port import LivePort
 from reconciler.control.live_run import LiveRun
 from reconciler.control.log import Log
-from reconciler.control.loop import ControlLoop
+from reconciler.control.loop import Chooser, ControlLoop
 from reconciler.control.memory_store import InMemoryStore, MemoryStore
 from reconciler.control.observing_policy import ObservingPolicy
-from reconciler.control.report import LoopReport
+from reconciler.control.report import Decided, LoopReport
 from reconciler.control.state_last_good import LockedState
 from reconciler.control.wake import Wake
 from reconciler.kube.api import Api
@@ -26,8 +26,9 @@ from reconciler.kube.events import EventRecorder
 from reconciler.kube.lease import LeaderLease, NotLeaderError, Timing
 from reconciler.kube.live_world import LiveWorld
 from reconciler.kube.pace import RealPace
+from reconciler.kube.rival import RivalWatch
 from reconciler.kube.state import StateObject
-from reconciler.plan.plan import Plan
+from reconciler.plan.plan import ActionKind, Plan
 from reconciler.policy.documents import DrainRules, PolicySet
 from reconciler.providers.clusterapi import ClusterApiProvider
 from reconciler.providers.clusterapi_resource import ClusterApiVersion
@@ -52,11 +53,24 @@ class Source(Protocol):
     def missing(self) -> str:
         """Why there is none; empty when there is."""
 
+    def start(self, changed: Callable[[], None]) -> None:
+        """Follow from now on, while this process leads; `changed` is called when another policy is in force."""
+
+    def poll(self) -> bool:
+        """Look once, instead of `start`."""
+
+    def notify(self) -> None:
+        """Look soon: this process leads now, or somebody says that there is something new."""
+
+    def stop(self) -> None:
+        """Follow no more."""
+
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How the process runs. `name` is the policy's: it stands in Lease, state and taints. `namespace` is where Lease and
     state lie. `identity` tells this process from its siblings. `read_only`: not one write, so that it neither leads nor
-    remembers beyond its life. `target_namespaces` limits what is read of Cluster API (none: all)."""
+    remembers beyond its life. `target_namespaces` limits what is read of Cluster API (none: all). `beside_autoscaler`: a Cluster
+    Autoscaler that is alive holds no group. `once`: one turn is all, so that no drain begins, since a drain outlasts it."""
 
     name: str
     namespace: str
@@ -72,13 +86,21 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     longest_silence_seconds: float = 120
     lease: Timing = Timing()
     blind_removals: bool = False
+    beside_autoscaler: bool = False
+    once: bool = False
+
+
+_KEEPS_NODES = frozenset({ActionKind.RESIZE, ActionKind.ADOPT, ActionKind.RELEASE, ActionKind.CANCEL})
 
 
 class LiveProcess:
     """Made of connections to the cluster whose pods are placed and to the one that holds the targets (often the same).
 
     `source` makes the policy's source, given where the last good policy may be kept and whether this process leads.
-    `start`, then `run` in a thread of its own until `stop`, which any other thread may call.
+    `start`, then `run` in a thread of its own until `stop`, which any other thread may call; or `one_turn` and `stop`.
+
+    A process that loses the Lease stays: its view is in sync, so that it takes over within one turn when it is to lead again,
+    and nothing of what it knew as the leader is used then (memory and policy are read again, drains lie on the nodes).
     """
 
     def __init__(
@@ -129,7 +151,7 @@ class LiveProcess:
             longest_silence_seconds=settings.longest_silence_seconds,
         )
         self.state = LockedState(StateObject(self.management, settings.namespace, settings.name))
-        self.source = source(self.state, self._leads)
+        self.source = source(self.state, self.leads)
         policies = ObservingPolicy(self.source) if settings.read_only else self.source
         self.port = LivePort(
             self.view,
@@ -148,50 +170,98 @@ class LiveProcess:
             ),
             settings.name,
             self._marks,
+            (lambda _: ()) if settings.beside_autoscaler else self._rivals(workload, management, wall_seconds).evidence,
         )
         store: MemoryStore = InMemoryStore() if settings.read_only else LiveMemoryStore(self.state)
         self._recorder = EventRecorder(self.management, settings.identity, wall_seconds)
         self._pod_recorder = EventRecorder(self.workload, settings.identity, wall_seconds)
         self._before: Plan | None = None
+        self.last: tuple[Plan, Decided] | None = None
+        """The last plan, with what it was decided from: for those who ask."""
+        choose: Chooser | None = None
+        if settings.once:
+            choose = lambda plan, _: tuple(action for action in plan.actions if action.kind in _KEEPS_NODES)  # noqa: E731
         self.run_loop = LiveRun(
-            ControlLoop(self.port, policies, store),
-            _Freshness(self.view),
+            ControlLoop(self.port, policies, store, choose=choose),
+            self.view,
             self.wake,
             self.figures,
             log,
-            leads=self._leads,
+            leads=self.leads,
+            leader=self._leader,
             policy_missing=self.source.missing,
             monotonic=self._pace.monotonic,
+            now_seconds=now_seconds,
+            began=self._began,
             after_turn=self._announce,
         )
+        self._leading = threading.Event()
         self._lease_thread = threading.Thread(target=self._lead, name="lease", daemon=True)
 
     def start(self) -> None:
-        """Begin to follow the clusters and to claim the Lease."""
-        self.view.start()
-        if not self.settings.read_only:
-            self._lease_thread.start()
+        """Begin to follow the clusters and the policy, and to claim the Lease."""
+        self._begin()
+        self.source.start(self.wake.notify)
 
     def run(self) -> None:
         """Turn until stopped."""
         self.run_loop.run()
 
+    def one_turn(self, patience_seconds: float) -> tuple[LoopReport | None, str]:
+        """One turn instead of `start` and `run`: its report, or why there was none. `patience_seconds`: for a first view, and for
+        the Lease when another instance has it."""
+        self._begin()
+        if not self.view.wait(patience_seconds):
+            return None, self.view_problem()
+        if not self.settings.read_only and not self._leading.wait(patience_seconds):
+            return None, self._leader()
+        self.source.poll()
+        missing = self.source.missing()
+        report = None if missing else self.run_loop.look()
+        return report, missing or self._leader()
+
     def stop(self) -> None:
         """End in order: no new turn, what was begun is finished or undone while we still lead, then the Lease goes."""
         self.wake.stop()
+        self.source.stop()
         with self.run_loop.turning:
-            if self._leads() and not self.settings.read_only:
+            if self.leads() and not self.settings.read_only:
                 self._abandon()
-        self._recorder.flush()
-        self._pod_recorder.flush()
+        self._flush()
         self._pace.stop()
         if self._lease_thread.is_alive():
             self._lease_thread.join(self.settings.lease.renew_deadline_seconds)
         self.view.stop()
 
+    def leads(self) -> bool:
+        """Whether this process decides now: it has the Lease, or only reads."""
+        return self.settings.read_only or self.lease.leads()
+
     def view_problem(self) -> str:
-        """Why there is no view to trust now; empty when there is."""
-        return "; ".join(self.view.doubts()[:3])
+        """Why there is no view to trust now, or no telling who leads; empty when all is well."""
+        doubts = self.view.doubts()
+        problem = "; ".join(doubts[:3]) + (f" and {len(doubts) - 3} more" if len(doubts) > 3 else "")
+        return problem or (f"the Lease: {self.lease.message}" if self.lease.message else "")
+
+    def _begin(self) -> None:
+        self.view.start()
+        if not self.settings.read_only:
+            self._lease_thread.start()
+
+    def _leader(self) -> str:
+        holder = self.lease.holder
+        if self.lease.message:
+            return f"the Lease cannot be claimed: {self.lease.message}"
+        return f"{holder} leads" if holder and holder != self.lease.identity else "nobody is known to lead yet"
+
+    def _rivals(self, workload: Api, management: Api, wall_seconds: Callable[[], float]) -> RivalWatch:
+        apis = (workload,) if workload is management else (workload, management)
+        namespaces = (self.settings.namespace, *self.settings.target_namespaces)
+        return RivalWatch(apis, namespaces, monotonic=self._pace.monotonic, wall_seconds=wall_seconds)
+
+    def _began(self) -> None:
+        self.port.forget()
+        self._before = None
 
     def _abandon(self) -> None:
         try:
@@ -203,15 +273,18 @@ class LiveProcess:
             # The next leader finds the taints and goes on; ending must not fail for it.
             self.journal.warning("AbandonFailed", f"{type(error).__name__}: {error}")
 
-    def _leads(self) -> bool:
-        return self.settings.read_only or self.lease.leads()
-
     def _lead(self) -> None:
-        """Renew, and wake the loop when we begin to lead: it need not wait for its period."""
-        led = False
+        """Renew, and let policy and loop look when we begin to lead or end: they need not wait for their periods."""
+        led, said = False, ""
         while True:
             leads = self.lease.step()
+            if self.lease.message and self.lease.message != said:
+                self.journal.warning("LeaseFailed", self.lease.message)
+            said = self.lease.message
             if leads and not led:
+                self._leading.set()
+                self.source.notify()
+            elif led and not leads:
                 self.wake.notify()
             led = leads
             if self._pace.pause(self.settings.lease.retry_seconds * (1 + 0.2 * self._pace.random())):
@@ -227,26 +300,26 @@ class LiveProcess:
 
     def _announce(self, report: LoopReport) -> None:
         """Best effort: what cannot be told does not stop what is done."""
+        if report.plan is not None and report.decided is not None:
+            self.last = (report.plan, report.decided)
         if self.settings.read_only:
             return
         told = announcements(report, self._before, self.settings.cluster_api.api_version, _targets(self.port.last_world))
         self._before = report.plan or self._before
-        for happening in told:
-            recorder = self._pod_recorder if happening.subject.kind == "Pod" else self._recorder
-            recorder.tell(happening)
+        try:
+            for happening in told:
+                recorder = self._pod_recorder if happening.subject.kind == "Pod" else self._recorder
+                recorder.tell(happening)
+        except NotLeaderError as error:
+            self.journal.warning("LostLease", str(error))
 
-
-class _Freshness:
-    """What the run asks of the view."""
-
-    def __init__(self, view: LiveWorld) -> None:
-        self._view = view
-
-    def doubts(self) -> tuple[str, ...]:
-        return self._view.doubts()
-
-    def age_seconds(self) -> float:
-        return max((state.heard_seconds for state in self._view.freshness()), default=0.0)
+    def _flush(self) -> None:
+        try:
+            self._recorder.flush()
+            self._pod_recorder.flush()
+        except NotLeaderError:
+            # Counts of events are all that is lost; another instance leads.
+            pass
 
 
 def _refuse() -> None:

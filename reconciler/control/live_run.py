@@ -31,8 +31,9 @@ class View(Protocol):
 
 
 class LiveRun:
-    """Turns until it is stopped. `leads` says whether this process may write now; `policy_ready` why there is no policy to
-    decide by (empty: there is); `after_turn` tells the outside (events, status) and must not raise."""
+    """Turns until it is stopped. `leads` says whether this process may write now, `leader` who does, in a sentence;
+    `policy_missing` why there is no policy to decide by (empty: there is). `began` is called before the first turn of every time
+    that this process leads, `after_turn` after each: it tells the outside (events, status) and must not raise."""
 
     def __init__(
         self,
@@ -45,6 +46,9 @@ class LiveRun:
         leads: Callable[[], bool],
         policy_missing: Callable[[], str],
         monotonic: Callable[[], float],
+        now_seconds: Callable[[], int],
+        leader: Callable[[], str] = lambda: "another instance leads",
+        began: Callable[[], None] = lambda: None,
         after_turn: Callable[[LoopReport], None] = lambda _: None,
     ) -> None:
         self._loop = loop
@@ -54,7 +58,10 @@ class LiveRun:
         self._log = log
         self._leads = leads
         self._policy_missing = policy_missing
+        self._leader = leader
         self._monotonic = monotonic
+        self._now_seconds = now_seconds
+        self._began = began
         self._after_turn = after_turn
         self._led: bool | None = None
         self._said = ""
@@ -75,7 +82,9 @@ class LiveRun:
         if leads is not self._led:
             self._led = leads
             self._figures.leads(leader=leads)
-            self._log.info("Leading" if leads else "StandingBy", "this instance leads" if leads else "another instance leads")
+            self._log.info("Leading" if leads else "StandingBy", "this instance leads" if leads else self._leader())
+            if leads:
+                self._began()
         if not leads:
             return None
         missing = self._policy_missing()
@@ -83,17 +92,24 @@ class LiveRun:
             self._say("NoPolicy", f"nothing is decided: {missing}")
             return None
         with self.turning:
-            if self._wake.stopped:
-                return None
-            began = self._monotonic()
-            try:
-                report = self._loop.turn()
-            except NotLeaderError as error:
-                self._say("LostLease", str(error))
-                return None
+            return None if self._wake.stopped else self._turn()
+
+    def _turn(self) -> LoopReport | None:
+        began = self._monotonic()
+        try:
+            report = self._loop.turn()
+        except NotLeaderError as error:
+            self._say("LostLease", str(error))
+            return None
+        except Exception as error:
+            # A defect must not end the thread while the process looks alive: it is told, and readiness says so.
+            self._say("TurnFailed", f"this turn ended by a defect: {type(error).__name__}: {error}")
+            report = LoopReport(at_seconds=self._now_seconds(), unavailable=f"{type(error).__name__}: {error}")
             self._figures.turned(report, self._monotonic() - began, self._view.age_seconds())
-            self._tell(report)
-            self._after_turn(report)
+            return report
+        self._figures.turned(report, self._monotonic() - began, self._view.age_seconds())
+        self._tell(report)
+        self._after_turn(report)
         return report
 
     def _tell(self, report: LoopReport) -> None:

@@ -8,7 +8,7 @@ import msgspec
 from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
 from reconciler.control.memory_store import MemoryStore, StoreUnavailableError
-from reconciler.control.report import ActionResult, LoopReport, ResultState
+from reconciler.control.report import ActionResult, Decided, LoopReport, ResultState
 from reconciler.control.revalidation import revalidate
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide, settle
 from reconciler.decisions.effective import effective_groups
@@ -73,11 +73,12 @@ class ControlLoop:
             return LoopReport(at_seconds=now, unavailable=str(error))
         memory = settle(memory, _ended_removals(removals, memory, now))
         plan, memory = decide(world, policy, memory, now, self._work_budget)
+        decided = Decided(world=world, policy=policy, memory=memory, now_seconds=now)
         try:
             # Before any act: what the next process must know if this one ends in the middle of it.
             self._store.save(memory)
         except StoreUnavailableError as error:
-            return LoopReport(at_seconds=now, plan=plan, removals=removals, unavailable=str(error))
+            return LoopReport(at_seconds=now, plan=plan, decided=decided, removals=removals, unavailable=str(error))
         chosen = plan if self._choose is None else msgspec.structs.replace(plan, actions=self._choose(plan, world))
         results = self._actuate(chosen, world, policy, now)
         memory = settle(memory, tuple(_outcome(result, now) for result in results if result.state is not ResultState.SKIPPED))
@@ -85,8 +86,10 @@ class ControlLoop:
             self._store.save(memory)
         except StoreUnavailableError as error:
             # The writes are on the targets; the next turn reads them there.
-            return LoopReport(at_seconds=now, plan=plan, results=results, removals=removals, unavailable=str(error))
-        return LoopReport(at_seconds=now, plan=plan, results=results, removals=removals)
+            return LoopReport(
+                at_seconds=now, plan=plan, decided=decided, results=results, removals=removals, unavailable=str(error)
+            )
+        return LoopReport(at_seconds=now, plan=plan, decided=decided, results=results, removals=removals)
 
     def _actuate(self, plan: Plan, world: World, policy: PolicySet, now_seconds: int) -> tuple[ActionResult, ...]:
         """Every action by itself: what one meets does not stop the others."""

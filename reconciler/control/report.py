@@ -4,7 +4,10 @@ from enum import StrEnum
 
 import msgspec
 
+from reconciler.cluster.world import World
+from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import Action, Plan
+from reconciler.policy.documents import PolicySet
 from reconciler.providers.contract import RemovalProgress
 
 
@@ -28,12 +31,22 @@ class ActionResult(msgspec.Struct, frozen=True, kw_only=True):
     generation: int = 0
 
 
+class Decided(msgspec.Struct, frozen=True, kw_only=True):
+    """What a plan was decided from, at `now_seconds`; `memory` is what `decide` returned beside it."""
+
+    world: World
+    policy: PolicySet
+    memory: Memory
+    now_seconds: int
+
+
 class LoopReport(msgspec.Struct, frozen=True, kw_only=True):
-    """One turn at `at_seconds`. `plan` None: nothing was decided, `unavailable` says why. `changed` is whether any write
-    was accepted or a removal ended."""
+    """One turn at `at_seconds`. `plan` None: nothing was decided, `unavailable` says why; `decided` is there when the plan is.
+    `changed` is whether any write was accepted or a removal ended."""
 
     at_seconds: int
     plan: Plan | None = None
+    decided: Decided | None = None
     results: tuple[ActionResult, ...] = ()
     removals: tuple[RemovalProgress, ...] = ()
     unavailable: str = ""

@@ -16,6 +16,7 @@ from reconciler.plan.plan import Ownership, OwnerState
 OUR_MANAGER = "nodegroup-reconciler"
 TOPOLOGY_MANAGER = "capi-topology"
 CLIENT_SIDE_APPLY = "kubectl-client-side-apply"
+RIVAL = "cluster-autoscaler"
 # What stands in `by` where no owner but a state of the target holds it.
 NO_OWNER = ("deletion", "pause")
 # Managers under which a person's kubectl writes when it does not apply.
@@ -38,12 +39,14 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
 
 class Terms(msgspec.Struct, frozen=True, kw_only=True):
     """What the policy says about taking over, and the instant. `first_seen_seconds` is when a write that carries no
-    time (as `/scale` leaves it) was first seen; it counts as that write's time."""
+    time (as `/scale` leaves it) was first seen; it counts as that write's time. `rivals` is evidence of another autoscaler at
+    work on the cluster: it writes again whatever is written, and by `/scale` it leaves no trace on the target."""
 
     adopt_from: tuple[str, ...] = ()
     human_hold_seconds: int = 3600
     now_seconds: int
     first_seen_seconds: int
+    rivals: tuple[str, ...] = ()
 
 
 def judge(facts: TargetFacts | None, terms: Terms, conflict: str = "") -> Judgement:
@@ -57,6 +60,8 @@ def judge(facts: TargetFacts | None, terms: Terms, conflict: str = "") -> Judgem
     state, owner, sentences = _state(facts, evidence, terms)
     if conflict and state in (OwnerState.OURS, OwnerState.ADOPTABLE):
         state, owner, sentences = OwnerState.HELD, "a second writer", (conflict,)
+    if terms.rivals and state in (OwnerState.OURS, OwnerState.ADOPTABLE):
+        state, owner, sentences = OwnerState.HELD, RIVAL, terms.rivals
     return _judged(state, owner, sentences, evidence)
 
 

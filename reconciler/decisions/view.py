@@ -44,7 +44,7 @@ class View(msgspec.Struct, frozen=True):
         memory = note_waiting(memory, groups, members.machines, now_seconds)
         situations = group_situations(world, groups, members, states, memory, now_seconds)
         memory = note_conflicts(note_failures(memory, groups, situations, now_seconds), groups, situations, now_seconds)
-        judgements = tuple(_judge(group, policy, memory, now_seconds) for group in groups)
+        judgements = tuple(_judge(group, world, policy, memory, now_seconds) for group in groups)
         held = tuple(_held_why(group, judgement) for group, judgement in zip(groups, judgements, strict=True))
         return View(world, policy, memory, now_seconds, work, groups, members, states, situations, judgements, held)
 
@@ -75,8 +75,9 @@ class View(msgspec.Struct, frozen=True):
         return _terms(self.policy, self.memory, self.now_seconds, "")
 
 
-def _judge(group: EffectiveGroup, policy: PolicySet, memory: Memory, now_seconds: int) -> Judgement:
-    return judge(group.facts, _terms(policy, memory, now_seconds, str(group.target)), conflict_sentence(memory, group))
+def _judge(group: EffectiveGroup, world: World, policy: PolicySet, memory: Memory, now_seconds: int) -> Judgement:
+    terms = msgspec.structs.replace(_terms(policy, memory, now_seconds, str(group.target)), rivals=world.rivals)
+    return judge(group.facts, terms, conflict_sentence(memory, group))
 
 
 def _terms(policy: PolicySet, memory: Memory, now_seconds: int, target: str) -> Terms:

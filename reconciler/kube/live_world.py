@@ -34,8 +34,9 @@ class LiveWorld:
 
     `workload` is the cluster whose pods are to be placed, `management` the one that holds the Cluster API objects (the
     same when None). `namespaces` limits the Cluster API objects that are read; infrastructure templates are followed as
-    soon as a target refers to one of their kind. A watch that brings nothing for `silence_seconds` is made anew. `on_change` is called, in some thread, after every change that a
-    decision might care about. `now_seconds` is the clock that `captured_seconds` is read from.
+    soon as a target refers to one of their kind. A watch that brings nothing for `silence_seconds` is made anew. `on_change`
+    is called, in some thread, after every change that a decision might care about. `now_seconds` is the clock that
+    `captured_seconds` is read from.
     """
 
     def __init__(

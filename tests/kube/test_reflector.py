@@ -187,9 +187,10 @@ def test_a_break_is_not_trusted() -> None:
 def test_what_was_missed_must_have_arrived() -> None:
     """A watch that stands again after a break is trusted at the version that a read gave meanwhile, not before."""
     run = Run([], [page(["any"], 9)])
-    broken = [bookmark(1, end=True), UnreachableError("silence")]
-    missed = [run.look, event("ADDED", "late", 7), run.look, event("ADDED", "later", 9), run.look]
-    run.api.streams = [broken, missed]
+    run.api.streams = [
+        [bookmark(1, end=True), UnreachableError("silence")],
+        [run.look, event("ADDED", "late", 7), run.look, event("ADDED", "later", 9), run.look],
+    ]
     run.go()
     assert run.seen == [
         (Phase.BROKEN, [], "silence"),

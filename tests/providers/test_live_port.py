@@ -31,6 +31,7 @@ class _Platform:
         self.drained = drained or DrainStep(remaining=0)
         self.asked: list[tuple[object, ...]] = []
         self.unreachable = False
+        self.unreachable_nodes: tuple[str, ...] = ()
         self.deposed = False
 
     def resize(self, target: TargetRef, replicas: int, bound: Bound, annotations: Mapping[str, str] | None = None) -> WriteResult:
@@ -53,6 +54,8 @@ class _Platform:
         self.asked.append(("begin", node))
 
     def undo(self, node: str) -> None:
+        if node in self.unreachable_nodes:
+            raise UnreachableError("connection refused", sent=False)
         self.asked.append(("undo", node))
 
     def step(self, *asked: object) -> TargetRemoval | DrainStep:
@@ -186,6 +189,45 @@ def test_removals_stop_when_the_policy_says_so(rules: PolicySet, why: str) -> No
     assert told[0].message.startswith(why)
     assert ("step", "general-1") not in platform.asked
     assert ("undo", "general-1") in platform.asked
+
+
+def test_a_taint_on_a_node_without_machine_is_taken_off() -> None:
+    """Its machine is gone and the node stayed: nobody else would open it."""
+    platform = _Platform()
+    world = msgspec.structs.replace(_world("test.1"), machines=())
+    assert _port(platform, world).continue_removals() == ()
+    assert platform.asked == [("undo", "general-1"), ("undo", "general-2")]
+
+
+@pytest.mark.parametrize("deleting", [False, True])
+def test_a_taint_on_a_node_whose_target_is_gone_is_taken_off(*, deleting: bool) -> None:
+    """Told as given up; a node whose machine is going stays closed."""
+    platform = _Platform()
+    world = _world("test.1")
+    machines = tuple(msgspec.structs.replace(machine, deleting=deleting) for machine in world.machines)
+    told = _port(platform, msgspec.structs.replace(world, machines=machines, targets=())).continue_removals()
+    assert [(one.state, one.code) for one in told] == ([] if deleting else [(RemovalState.FAILED, "NotFound")] * 2)
+    assert len(platform.asked) == (0 if deleting else 2)
+
+
+def test_an_orderly_end_opens_every_node_that_it_can() -> None:
+    """A node that cannot be reached keeps its taint for the next process; the others are open again."""
+    platform = _Platform()
+    platform.unreachable_nodes = ("general-1",)
+    told = _port(platform, _world("test.1")).abandon_removals()
+    assert [(one.node, one.state, one.code) for one in told] == [
+        ("general-1", RemovalState.DRAINING, ""),
+        ("general-2", RemovalState.FAILED, "Stopped"),
+    ]
+    assert platform.asked == [("undo", "general-2")]
+
+
+def test_an_orderly_end_finishes_what_is_one_write_from_its_end() -> None:
+    """A marked machine's removal is finished; no pod is evicted any more."""
+    platform = _Platform()
+    told = _port(platform, _world("test.1", marked=True)).abandon_removals()
+    assert {one.state for one in told} == {RemovalState.FINISHED}
+    assert ("step", "general-1") not in platform.asked
 
 
 def test_a_mark_without_taint_is_abandoned() -> None:

@@ -1,0 +1,68 @@
+"""What the live loop shows: its pages, who may see them, and where it listens."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reconciler.cli.failure import InputError
+
+if TYPE_CHECKING:
+    from reconciler.control.http_server import HttpServer, Request
+    from reconciler.control.live_process import LiveProcess
+    from reconciler.plan.plan import Plan
+
+
+def listening(
+    listen: str, process: "LiveProcess", *, cluster_autoscaler_names: bool, webhook_secret: Path | None
+) -> "HttpServer":
+    """The server of the pages, not yet started. Raises `InputError`."""
+    from reconciler.control.explain_page import explain_route
+    from reconciler.control.http_server import HttpServer
+    from reconciler.control.pages import routes
+    from reconciler.control.webhook_route import webhook_route
+
+    now = int(time.time())
+    pages = (
+        *routes(
+            process.figures, lambda: int(time.time()), lambda plan: _html(process, plan), started_seconds=now,
+            cluster_autoscaler_names=cluster_autoscaler_names, view_problem=process.view_problem,
+        ),
+        explain_route(lambda: process.last),
+    )  # fmt: skip
+    if webhook_secret is not None:
+        secret = webhook_secret
+        if not secret.is_file():
+            raise InputError(f"--webhook-secret-file {secret}: no such file")
+        pages = (*pages, webhook_route(lambda: secret.read_bytes().strip(), process.source.notify))
+    try:
+        return HttpServer(address(listen), pages, lambda request: _refusal(process, request))
+    except OSError as error:
+        raise InputError(f"--listen {listen}: {error.strerror or error}") from None
+
+
+def address(listen: str) -> tuple[str, int]:
+    """Host and port of `HOST:PORT` or `:PORT`. Raises `InputError`."""
+    host, _, port = listen.rpartition(":")
+    if not (port.isascii() and port.isdigit()) or int(port) > 65535:
+        raise InputError(f"--listen {listen}: an address is HOST:PORT, or :PORT for all interfaces")
+    return host.strip("[]"), int(port)
+
+
+def _refusal(process: "LiveProcess", request: "Request") -> str:
+    from reconciler.control.http_server import from_loopback
+    from reconciler.kube.access import refusal
+
+    if from_loopback(request):
+        return ""
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    return refusal(process.reader, token if scheme.lower() == "bearer" else "", request.path)
+
+
+def _html(process: "LiveProcess", plan: "Plan") -> str:
+    from reconciler.plan.picture import Picture, Pictures, picture
+    from reconciler.rendering.html.plan import plan_html
+
+    last = process.last
+    if last is None or last[0] is not plan:
+        return plan_html(plan, Pictures(now=Picture()))
+    return plan_html(plan, Pictures(now=picture(last[1].world, plan.groups, plan.nodes)))

@@ -1,0 +1,96 @@
+"""What somebody asks about a decision: a kind of thing and a name, whole or the beginning of one."""
+
+import difflib
+from collections.abc import Sequence
+
+from reconciler.rendering.explanation.case import Case
+from reconciler.rendering.explanation.document import ExplanationDocument, ValueExplanation
+from reconciler.rendering.explanation.group import explain_group
+from reconciler.rendering.explanation.group_findings import effective_value, group_findings
+from reconciler.rendering.explanation.node import explain_node
+from reconciler.rendering.explanation.node_findings import node_findings
+from reconciler.rendering.explanation.pod import alike, explain_pods
+from reconciler.rendering.explanation.pod_findings import pod_findings
+from reconciler.rendering.explanation.value import explain_value, value_names
+
+KINDS = ("pod", "node", "group", "value")
+_SHOWN = 10
+
+
+class UnknownSubjectError(Exception):
+    """There is nothing of that name, or several; the message says which names there are."""
+
+
+def explained_lines(case: Case, what: str, subject: str, width: int) -> list[str]:
+    """The answer as lines of at most `width` characters (0: as long as they are). Raises `UnknownSubjectError`."""
+    if what == "pod":
+        return explain_pods(case, _pods(case, subject), width)
+    if what == "node":
+        return explain_node(case, _node(case, subject), width)
+    if what == "group":
+        return explain_group(case, _group(case, subject), width)
+    return explain_value(case, _chosen(what, subject, value_names(case)), width)
+
+
+def explained(case: Case, what: str, subject: str) -> ExplanationDocument:
+    """The answer as values. Raises `UnknownSubjectError`."""
+    plan = case.plan
+    pod = node = group = value = None
+    if what == "pod":
+        pod = pod_findings(case, _pods(case, subject))
+    elif what == "node":
+        node = node_findings(case, _node(case, subject))
+    elif what == "group":
+        group = group_findings(case, _group(case, subject))
+    else:
+        name, _, path = _chosen(what, subject, value_names(case)).rpartition("/")
+        value = ValueExplanation(group=name, effective=effective_value(case.group(name), path))
+    return ExplanationDocument(
+        what=what, now=plan.now, cluster=plan.cluster, policy=plan.policy, pod=pod, node=node, group=group, value=value
+    )
+
+
+def _node(case: Case, subject: str) -> str:
+    return _chosen("node", subject, [node.name for node in case.world.nodes])
+
+
+def _group(case: Case, subject: str) -> str:
+    return _chosen("group", subject, [group.name for group in case.groups])
+
+
+def _pods(case: Case, subject: str) -> list[int]:
+    """The pod that is meant; several when all that are meant are alike."""
+    pods = case.world.pods
+    keys = [pods.key(index) for index in range(len(pods))]
+    bare = "/" not in subject
+    names = [key.partition("/")[2] for key in keys] if bare else keys
+    found = [index for index, name in enumerate(names) if name == subject]
+    found = found or [index for index, name in enumerate(names) if name.startswith(subject)]
+    if len(found) > 1 and alike(case, found):
+        return found
+    if len(found) > 1:
+        raise _several("pod", subject, [keys[index] for index in found])
+    return found or [names.index(_chosen("pod", subject, names))]
+
+
+def _chosen(what: str, subject: str, names: Sequence[str]) -> str:
+    """The name that is meant: exactly, or as the only one that begins so."""
+    if subject in names:
+        return subject
+    starting = [name for name in names if name.startswith(subject)]
+    if len(starting) == 1:
+        return starting[0]
+    if starting:
+        raise _several(what, subject, starting)
+    near = difflib.get_close_matches(subject, names, n=3)
+    meant = f" Did you mean {' or '.join(near)}?" if near else f" There are {len(names)}: {', '.join(sorted(names)[:_SHOWN])}."
+    raise UnknownSubjectError(
+        f"no {what} {subject!r} in this cluster and policy.{meant if names else ' There is none at all.'}"
+    )
+
+
+def _several(what: str, subject: str, names: Sequence[str]) -> UnknownSubjectError:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return UnknownSubjectError(
+        f"{what} {subject}: several are meant, and not the same is to be said of them: {', '.join(names[:_SHOWN])}{more}"
+    )
