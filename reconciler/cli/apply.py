@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.plan_options import input_options
+from reconciler.cli.plan_options import input_options, live_options
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from reconciler.control.apply import RemovalTerms
     from reconciler.plan.plan import Plan
     from reconciler.rendering.apply import ApplyDocument
@@ -17,6 +19,15 @@ if TYPE_CHECKING:
 @click.argument("plan_path", metavar="PLANFILE", type=click.Path(path_type=Path))
 @input_options
 @click.option("--simulate", is_flag=True, help="Do it on the embedded cluster, which starts from --cluster.")
+@click.option(
+    "--drain-timeout",
+    "drain_timeout_seconds",
+    metavar="S",
+    type=click.IntRange(1, 86_400),
+    default=600,
+    show_default=True,
+    help="Live: give a drain up, and undo it, after so many seconds.",
+)
 @click.option(
     "--require-plan",
     "limit",
@@ -29,6 +40,7 @@ if TYPE_CHECKING:
     "--repo", metavar="DIR", type=click.Path(path_type=Path), default=Path(), help="Its repository [default: this directory]."
 )
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Format.")
+@live_options
 def command(
     plan_path: Path,
     policy_path: Path | None,
@@ -42,8 +54,14 @@ def command(
     output: str,
     *,
     simulate: bool,
+    drain_timeout_seconds: int,
+    namespace: str | None,
+    **connection: object,
 ) -> int:
     """Carry out what `reconciler plan --out PLANFILE` saved. It decides again, and does what both plans do.
+
+    On the live cluster it leads meanwhile: it is refused while a loop of the policy runs, and stays until the drains that it
+    began have ended (^C undoes them). With --simulate it is done on the embedded cluster.
 
     An action is refused, and the refusal says what has moved: the policy, the owner of the replicas, the bounds of the group,
     the replicas. A scale-up is done by the smaller of both counts. Exit code 0: all of it was done; 1: something was not.
@@ -55,6 +73,7 @@ def command(
 
     \b
     Examples:
+      reconciler plan --context prod --out plan.json && reconciler apply plan.json --context prod
       reconciler plan --cluster snapshot/ --out plan.json
       reconciler apply plan.json --cluster snapshot/ --simulate
       reconciler apply plan.json --cluster snapshot/ --simulate --require-plan 3 --approved-by HEAD
@@ -70,21 +89,50 @@ def command(
     if approved_by is not None and limit is None:
         raise click.UsageError("--approved-by goes with --require-plan N")
     saved = _read(plan_path)
+    terms = _terms(limit, approved_by, repo)
+    budget = DEFAULT_WORK_BUDGET if work_budget is None else work_budget
     if not simulate:
-        raise InputError(
-            "writing to a live cluster by `apply` is not part of this version yet: --cluster SNAPSHOT --simulate does the plan "
-            "on the embedded cluster, `reconciler run` writes what its own plan says"
-        )
+        if cluster_path is not None or now is not None:
+            raise InputError("--cluster and --now belong to --simulate; --context names the live cluster to write to")
+        document = _live(saved, policy_path, name, terms, budget, drain_timeout_seconds, namespace, connection)
+        _write(document, output)
+        return EXIT_OK if document.complete else EXIT_ERROR
     with progress("reading policy and cluster"):
         inputs = read_inputs(policy_path, name, cluster_path, now)
     _same_place(saved, inputs.world.name, inputs.policy.policy.name)
-    terms = _terms(limit, approved_by, repo)
-    budget = DEFAULT_WORK_BUDGET if work_budget is None else work_budget
     with progress("applying"):
         applied, happened = SimulatedApply(inputs.world, inputs.policy, inputs.now_seconds, saved, terms, budget).run()
     document = apply_document(saved, applied, inputs.now_seconds, happened)
     _write(document, output)
     return EXIT_OK if document.complete else EXIT_ERROR
+
+
+def _live(
+    saved: "Plan",
+    policy_path: Path | None,
+    name: str | None,
+    terms: "RemovalTerms | None",
+    work_budget: int,
+    drain_timeout_seconds: int,
+    namespace: str | None,
+    connection: "Mapping[str, object]",
+) -> "ApplyDocument":
+    import time
+
+    from reconciler.cli.connections import connection_choice
+    from reconciler.cli.live_apply import apply_live
+    from reconciler.cli.live_inputs import LiveInputs
+    from reconciler.cli.plan_inputs import read_policy
+    from reconciler.control.apply_document import apply_document
+
+    policy = read_policy(policy_path, name, int(time.time()))
+    live = LiveInputs(connection_choice(connection))
+    _same_place(saved, live.name, policy.policy.name)
+    applied, happened = apply_live(
+        live, policy, saved, terms,
+        namespace=namespace, drain_timeout_seconds=drain_timeout_seconds, work_budget=work_budget,
+    )  # fmt: skip
+    return apply_document(saved, applied, int(time.time()), happened)
 
 
 def _write(document: "ApplyDocument", output: str) -> None:

@@ -10,6 +10,7 @@ from reconciler.cluster.snapshot import SnapshotError, read_snapshot
 from reconciler.cluster.world import World
 
 SUFFIXES = (".json", ".yaml", ".yml")
+ARCHIVES = (".tar.gz", ".tgz", ".tar")
 MOST_FILES = 10_000
 MOST_ENTRIES = 200_000
 # A file is read whole; what a capture of 15,000 nodes and 450,000 pods needs stays below this even in one file.
@@ -71,10 +72,22 @@ def load_world(path: Path | str) -> World:
             "one file or a directory of such files"
         )
     try:
-        return read_snapshot(SnapshotFiles(root))
+        return read_snapshot(_archived(root) if root.is_file() and root.name.endswith(ARCHIVES) else SnapshotFiles(root))
     except SnapshotError as error:
         where = root if not error.file or not root.is_dir() else root / error.file
         raise InputError(": ".join(part for part in (str(where), error.item, error.message) if part)) from None
+
+
+def _archived(path: Path) -> Mapping[str, bytes]:
+    """What `snapshot --publish` wrote as one file."""
+    from reconciler.gitops.snapshot_archive import ArchiveError, read_archive
+
+    try:
+        return read_archive(path)
+    except ArchiveError as error:
+        raise InputError(f"{path}: {error}") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
 
 
 def _plain(path: Path) -> bytes:

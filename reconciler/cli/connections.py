@@ -6,7 +6,7 @@ kubeconfig of the management cluster; in the management cluster with one of the 
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -28,6 +28,11 @@ class ConnectionChoice(msgspec.Struct, frozen=True, kw_only=True):
     management_kubeconfig: str | None = None
     management_context: str | None = None
     target_namespaces: tuple[str, ...] = ()
+
+
+def connection_choice(given: Mapping[str, Any]) -> ConnectionChoice:
+    """The values that click hands over, by the names of the options."""
+    return ConnectionChoice(**given)
 
 
 class Connections:

@@ -1,43 +1,63 @@
-"""`reconciler doctor`: what this installation is, and what is worth mending in a cluster."""
+"""`reconciler doctor`: what this installation is, whether the loop can run on a cluster, and what is worth mending there."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.plan_options import input_options
+from reconciler.cli.plan_options import input_options, live_options
 
 if TYPE_CHECKING:
+    from reconciler.cli.connections import ConnectionChoice
+    from reconciler.cli.live_inputs import LiveInputs
+    from reconciler.cli.plan_inputs import PlanInputs
+    from reconciler.control.preflight import Check
+    from reconciler.control.rights import RunMode
     from reconciler.decisions.finding import Finding
 
 
 @click.command("doctor")
 @input_options
+@click.option(
+    "--mode",
+    type=click.Choice(["ReadOnly", "Observe", "Enforce"]),
+    help="Check the rights of this way of running [default: the policy's mode].",
+)
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Format.")
+@live_options
 def command(
     policy_path: Path | None,
     name: str | None,
     cluster_path: Path | None,
     now: str | None,
     work_budget: int | None,
+    mode: str | None,
     output: str,
-) -> None:
-    """Show which build runs, and with --cluster what is worth mending there: nodes that differ, workloads without requests
-    or disruption budget, groups laid out badly, replicas that a topology declares.
+    namespace: str | None,
+    **connection: object,
+) -> int:
+    """Show which build runs; on a live cluster whether the loop can run there: rights, versions, clocks, other autoscalers; and
+    what is worth mending: nodes that differ, workloads without requests or disruption budget, budgets that block every drain,
+    annotations that do not count, replicas that a topology declares.
 
-    Findings are advice: the exit code is 0.
+    Without --cluster it looks at the current context, if there is one. Findings are advice; the exit code is 1 only when a check
+    fails, so that the loop could not run. Needs no right to write anything.
 
     \b
     Examples:
       reconciler doctor
+      reconciler doctor --context prod --policy policies/ --mode Enforce
       reconciler doctor --policy policies/ --cluster snapshot/
+      reconciler doctor --context prod -o json | jq '.checks[] | select(.state != "Pass")'
     """
     import platform
 
-    import msgspec
     import yaml
 
     from reconciler import __version__
+    from reconciler.cli.connections import connection_choice
+    from reconciler.cli.failure import EXIT_ERROR, EXIT_OK
+    from reconciler.rendering.doctor import CheckLine, DoctorDocument, doctor_json, doctor_text
     from reconciler.scheduling.kernels import active_build
 
     installation = {
@@ -46,29 +66,81 @@ def command(
         "kernels": active_build(),
         "yaml": "libyaml" if hasattr(yaml, "CSafeLoader") else "pure Python",
     }
+    choice = connection_choice(connection)
+    checks: tuple[Check, ...] = ()
     found: tuple[Finding, ...] = ()
-    if cluster_path is not None:
+    cluster = ""
+    if cluster_path is not None or _reachable(choice):
         from reconciler.cli.plan_inputs import read_inputs
-        from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
-        from reconciler.decisions.lints import findings
-        from reconciler.decisions.memory import Memory
-        from reconciler.decisions.view import View
-        from reconciler.decisions.work import Work
 
-        inputs = read_inputs(policy_path, name, cluster_path, now)
-        work = Work(DEFAULT_WORK_BUDGET if work_budget is None else work_budget)
-        found = findings(View.of(inputs.world, inputs.policy, Memory(), inputs.now_seconds, work))
-    if output == "json":
-        document = {"formatVersion": "1.0", "installation": installation, "findings": found}
-        click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
-        return
-    for key, value in installation.items():
-        click.echo(f"{key:<11} {value}")
-    if cluster_path is None:
-        return
-    from reconciler.rendering.text.paragraph import paragraph
+        live = None
+        if cluster_path is None:
+            from reconciler.cli.live_inputs import LiveInputs
 
-    click.echo(f"\n{len(found)} findings" if found else "\nnothing to mend")
-    for finding in found:
-        click.echo(f"\n{finding.code}, {finding.object}")
-        click.echo("\n".join((*paragraph(finding.message, 100, 2), *paragraph(f"advice: {finding.advice}", 100, 2))))
+            live = LiveInputs(choice)
+        inputs = read_inputs(policy_path, name, cluster_path, now, choice, namespace, live=live)
+        cluster = inputs.world.name or str(cluster_path)
+        found = _findings(inputs, work_budget)
+        if live is not None:
+            checks = _checks(live, inputs, mode, namespace)
+    lines = (CheckLine(code=check.code, state=str(check.state), message=check.message, advice=check.advice) for check in checks)
+    document = DoctorDocument(installation=installation, cluster=cluster, checks=tuple(lines), findings=found)
+    click.echo(doctor_json(document) if output == "json" else doctor_text(document), nl=False)
+    return EXIT_ERROR if document.failed else EXIT_OK
+
+
+def _reachable(choice: "ConnectionChoice") -> bool:
+    """Whether a live cluster is meant: one is named, or there is a kubeconfig (or a pod's service account) to begin with."""
+    import os
+
+    from reconciler.cli.connections import ConnectionChoice
+    from reconciler.kube.connection_choice import ConnectionConfigError, choose
+
+    if choice != ConnectionChoice():
+        return True
+    try:
+        choose(None, None, os.environ)
+    except ConnectionConfigError:
+        return False
+    return True
+
+
+def _findings(inputs: "PlanInputs", work_budget: int | None) -> "tuple[Finding, ...]":
+    from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
+    from reconciler.decisions.lints import findings
+    from reconciler.decisions.view import View
+    from reconciler.decisions.work import Work
+
+    work = Work(DEFAULT_WORK_BUDGET if work_budget is None else work_budget)
+    return findings(View.of(inputs.world, inputs.policy, inputs.memory, inputs.now_seconds, work))
+
+
+def _checks(live: "LiveInputs", inputs: "PlanInputs", mode: str | None, namespace: str | None) -> "tuple[Check, ...]":
+    import time
+
+    from reconciler.cli.connections import own_namespace
+    from reconciler.cli.failure import InputError
+    from reconciler.control.preflight import Preflight
+    from reconciler.kube.api import ApiError, UnreachableError
+
+    try:
+        return Preflight(
+            workload=live.connections.workload,
+            management=live.connections.management,
+            version=live.connections.cluster_api,
+            mode=_mode(inputs, mode),
+            namespace=own_namespace(namespace),
+            target_namespaces=live.namespaces,
+            templates=live.templates,
+            world=inputs.world,
+            memory=inputs.memory,
+            now_seconds=time.time(),
+        ).checks()
+    except (ApiError, UnreachableError) as error:
+        raise InputError(f"the checks broke off: {error}") from None
+
+
+def _mode(inputs: "PlanInputs", mode: str | None) -> "RunMode":
+    from reconciler.control.rights import RunMode
+
+    return RunMode(mode or str(inputs.policy.policy.mode))

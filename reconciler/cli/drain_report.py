@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from reconciler.cli.plan_options import input_options
+from reconciler.cli.plan_options import input_options, live_options
 
 
 @click.command("drain-report")
@@ -12,6 +12,7 @@ from reconciler.cli.plan_options import input_options
 @click.option("--thresholds", default="30,50,70,90", show_default=True, metavar="PERCENT,…", help="Utilization thresholds.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Format.")
 @click.option("--wide", is_flag=True, help="Do not break lines.")
+@live_options
 def command(
     policy_path: Path | None,
     name: str | None,
@@ -22,6 +23,8 @@ def command(
     output: str,
     *,
     wide: bool,
+    namespace: str | None,
+    **connection: object,
 ) -> None:
     """Show which nodes could be drained, at which utilization threshold, and everything that keeps the others.
 
@@ -30,18 +33,20 @@ def command(
 
     \b
     Examples:
+      reconciler drain-report --context prod
       reconciler drain-report --cluster snapshot/
       reconciler drain-report --cluster snapshot/ --thresholds 40,60 -o json
     """
     import sys
 
+    from reconciler.cli.connections import connection_choice
     from reconciler.cli.plan_inputs import read_inputs
     from reconciler.cli.terminal import wants_colour
     from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
     from reconciler.decisions.drain_report import drain_report
     from reconciler.rendering.drain_report import drain_report_json, drain_report_text
 
-    inputs = read_inputs(policy_path, name, cluster_path, now)
+    inputs = read_inputs(policy_path, name, cluster_path, now, connection_choice(connection), namespace)
     budget = DEFAULT_WORK_BUDGET if work_budget is None else work_budget
     report = drain_report(inputs.world, inputs.policy, inputs.now_seconds, _percents(thresholds), budget)
     if output == "json":

@@ -5,18 +5,20 @@ from pathlib import Path
 
 import click
 
+from reconciler.cli.connection_options import connection_options
+
 
 @click.command("fit")
 @click.option(
     "--cluster",
     "cluster_path",
     metavar="PATH",
-    required=True,
     type=click.Path(path_type=Path),
-    help="Snapshot file or directory (what `kubectl get … -o json` prints, or `reconciler snapshot` writes).",
+    help="Snapshot file or directory (what `kubectl get … -o json` prints, or `reconciler snapshot` writes) [default: live].",
 )
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Format.")
-def command(cluster_path: Path, output: str) -> int:
+@connection_options
+def command(cluster_path: Path | None, output: str, **connection: object) -> int:
     """For each pending pod and node, on its own: does it fit, and every scheduler plugin that says no.
 
     Pods without a node that are neither terminating nor finished, those held back by scheduling gates included. Verdicts
@@ -24,17 +26,19 @@ def command(cluster_path: Path, output: str) -> int:
 
     \b
     Examples:
+      reconciler fit --context prod
       reconciler fit --cluster snapshot/
       reconciler fit --cluster snapshot/ -o json | jq '.pods[] | select(all(.nodes[]; .fits | not)).pod'
     """
-    from reconciler.cli.cluster_files import load_world
+    from reconciler.cli.connections import connection_choice
     from reconciler.cli.failure import EXIT_OK
+    from reconciler.cli.plan_inputs import read_cluster
     from reconciler.cli.terminal import progress
     from reconciler.rendering.fit import fit_json, fit_text
     from reconciler.scheduling.fit import fit
 
     with progress("reading cluster"):
-        world = load_world(cluster_path)
+        world = read_cluster(cluster_path, connection_choice(connection))
     if output == "json":
         stream = sys.stdout.buffer
         for piece in fit_json(fit(world, messages=False)):

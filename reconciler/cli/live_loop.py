@@ -12,21 +12,22 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from reconciler.cli.connections import ConnectionChoice, connected, own_namespace
+from reconciler.cli.cluster_source import ClusterSource
+from reconciler.cli.connections import ConnectionChoice, Connections, connected, own_namespace
 from reconciler.cli.failure import EXIT_OK, InputError
+from reconciler.cli.live_source import LiveSource
 from reconciler.cli.source_choice import SourceChoice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from reconciler.control.http_server import HttpServer
-    from reconciler.control.live_process import LiveProcess
+    from reconciler.control.custom_status import CustomStatus
+    from reconciler.control.live_process import LiveProcess, Settings
     from reconciler.control.log import Log
-    from reconciler.gitops.source import Source
-    from reconciler.gitops.standing import SourceEvent
+    from reconciler.gitops.standing import SourceEvent, Standing
+    from reconciler.kube.api import Api
+    from reconciler.kube.lease import Timing
 
 EXIT_ABANDONED = 1
-GIT_POLL_SECONDS, DIRECTORY_POLL_SECONDS = 60.0, 5.0
+ONCE_PATIENCE_SECONDS = 60.0
 
 
 class LoopChoice(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,43 +38,64 @@ class LoopChoice(msgspec.Struct, frozen=True, kw_only=True):
     read_only: bool
     once: bool
     listen: str
-    period_seconds: int
+    period_seconds: float
     cluster_name: str
     cluster_autoscaler_metrics: bool
+    beside_autoscaler: bool
     drain_timeout_seconds: int
+    lease_seconds: int
     webhook_secret_file: Path | None
 
 
 def run_live(loop: LoopChoice, connection: ConnectionChoice, repository: SourceChoice) -> int:
     """Run until SIGTERM or SIGINT; a second one ends at once. Raises `InputError`."""
+    from reconciler.cli.live_pages import address, listening
     from reconciler.control.log import Log
 
-    address = _address(loop.listen)
-    source, poll_seconds = _source(loop, repository)
+    address(loop.listen)
     journal = Log(sys.stderr, lambda: int(time.time()))
+    source: LiveSource | ClusterSource | None = None
+    if not repository.in_cluster:
+        source = LiveSource(loop.policy, repository, keep=not loop.read_only, tell=lambda event: _say(journal, event))
     ending = _Ending()
-    process, watch = _process(loop, connection, repository, source, poll_seconds, journal, ending)
-    if process is None or watch is None:
+    connections = _usable(connected(connection), own_namespace(loop.namespace), read_only=loop.read_only)
+    source = source or _in_cluster(loop, connection, repository, connections, journal)
+    name = source.policy_name(None if loop.once else ending.wait)
+    if name is None:
         return EXIT_OK
+    process = _process(loop, connection, connections, source, name, journal)
     if loop.once:
-        return _once(process, watch)
-    server = _server(loop, address, process, watch.notify)
+        return _once(process)
+    server = listening(
+        loop.listen, process, cluster_autoscaler_names=loop.cluster_autoscaler_metrics, webhook_secret=loop.webhook_secret_file
+    )
     server.start()
-    journal.info("Started", f"listening on port {server.port}", identity=process.settings.identity, policy=process.settings.name)
+    journal.info("Started", f"listening on port {server.port}", identity=process.settings.identity, policy=name)
     process.start()
-    watch.start()
     worker = threading.Thread(target=process.run, name="loop")
     worker.start()
     try:
         ending.wait()
     finally:
         journal.info("Stopping", "no new turn begins; drains are finished or undone")
-        watch.stop()
         process.stop()
         worker.join()
         server.stop()
     journal.info("Stopped", "the Lease is released")
     return EXIT_OK
+
+
+def _in_cluster(
+    loop: LoopChoice, connection: ConnectionChoice, repository: SourceChoice, connections: Connections, journal: "Log"
+) -> LiveSource | ClusterSource:
+    """The source that lies in the management cluster."""
+    keep, api = not loop.read_only, connections.management
+    if repository.flux_source is not None:
+        return LiveSource(None, repository, keep=keep, tell=lambda event: _say(journal, event), api=api)
+    namespaces = connection.target_namespaces
+    if namespaces:
+        namespaces = tuple(sorted({own_namespace(loop.namespace), *namespaces}))
+    return ClusterSource(api, namespaces, repository, keep=keep, tell=lambda event: _say(journal, event))
 
 
 class _Ending:
@@ -101,188 +123,117 @@ class _Ending:
 def _process(
     loop: LoopChoice,
     connection: ConnectionChoice,
-    repository: SourceChoice,
-    source: "Source",
-    poll_seconds: float,
+    connections: Connections,
+    source: LiveSource | ClusterSource,
+    name: str,
     journal: "Log",
-    ending: _Ending,
-) -> "tuple[LiveProcess | None, Watch | None]":
-    from reconciler.control.followed import FollowedSource
-    from reconciler.control.live_process import LiveProcess, Settings
-    from reconciler.control.policy_source import FollowedPolicy
-    from reconciler.control.state_last_good import LockedState, StateLastGoodStore
-    from reconciler.gitops.last_good import FileLastGoodStore, LastGoodStore, MemoryLastGoodStore
+) -> "LiveProcess":
+    from reconciler.control.live_process import LiveProcess
 
-    connections = connected(connection)
-    if connections.cluster_api is None:
-        raise InputError(
-            f"{connections.management.server} has no Cluster API: there is nothing here whose replicas could be changed; "
-            "--management-kubeconfig names the cluster that holds the MachineDeployments"
-        )
-    name = repository.policy_name or _name_in(source, journal, ending, poll_seconds, loop)
-    if name is None:
-        return None, None
-    settings = Settings(
+    settings = _settings(loop, connection, connections, name)
+    made: list[LiveProcess] = []
+
+    def looked(standing: "Standing") -> None:
+        fault = standing.fault
+        made[0].figures.policy(standing.revision, fault.sentence if fault is not None else "")
+
+    def leads() -> bool:
+        return made[0].leads()
+
+    def objects(api: "Api") -> "CustomStatus | None":
+        if not isinstance(source, ClusterSource):
+            return None
+        return source.told_on(api, settings.identity, leads)
+
+    process = LiveProcess(
+        settings, connections.workload, connections.management, lambda state, leads: source.follow(name, state, leads, looked),
+        journal, now_seconds=lambda: int(time.time()), wall_seconds=time.time, objects=objects,
+    )  # fmt: skip
+    made.append(process)
+    return process
+
+
+def _settings(loop: LoopChoice, connection: ConnectionChoice, connections: Connections, name: str) -> "Settings":
+    from reconciler.control.live_process import Settings
+    from reconciler.kube.drain_mark import checked_owner
+    from reconciler.providers.clusterapi_resource import ClusterApiVersion
+
+    try:
+        checked_owner(name)
+    except ValueError as error:
+        raise InputError(f"the policy's name: {error}") from None
+    return Settings(
         name=name,
         namespace=own_namespace(loop.namespace),
         identity=f"{os.environ.get('POD_NAME') or socket.gethostname()}_{os.getpid()}_{os.urandom(4).hex()}",
         cluster=loop.cluster_name,
         read_only=loop.read_only,
         target_namespaces=connection.target_namespaces,
-        cluster_api=connections.cluster_api,
+        cluster_api=connections.cluster_api or ClusterApiVersion(),
         period_seconds=loop.period_seconds,
         drain_timeout_seconds=loop.drain_timeout_seconds,
+        lease=_timing(loop.lease_seconds),
+        beside_autoscaler=loop.beside_autoscaler,
+        once=loop.once,
     )
 
-    def follow(state: LockedState, leads: "Callable[[], bool]") -> FollowedSource:
-        store: LastGoodStore = StateLastGoodStore(state)
-        if repository.last_good is not None:
-            store = FileLastGoodStore(repository.last_good)
-        elif loop.read_only:
-            store = MemoryLastGoodStore()
-        policy = FollowedPolicy(
-            source, store, lambda: int(time.time()), name=name, allow_no_groups=repository.allow_no_groups,
-            tell=lambda event: _say(journal, event),
-        )  # fmt: skip
-        return FollowedSource(policy, leads)
 
-    process = LiveProcess(
-        settings, connections.workload, connections.management, follow, journal,
-        now_seconds=lambda: int(time.time()), wall_seconds=time.time,
-    )  # fmt: skip
-    return process, Watch(process, poll_seconds)
+def _timing(lease_seconds: int) -> "Timing":
+    """The proportions of client-go's defaults: 15 s, 10 s, 2 s."""
+    from reconciler.kube.lease import Timing
+
+    return Timing(
+        duration_seconds=lease_seconds, renew_deadline_seconds=lease_seconds * 2 / 3, retry_seconds=lease_seconds * 2 / 15
+    )
 
 
-class Watch:
-    """Looks at the source at its interval, and at once when this process begins to lead."""
+def _usable(connections: Connections, namespace: str, *, read_only: bool) -> Connections:
+    """The same, after a first look at what the loop cannot do without. Raises `InputError`."""
+    from reconciler.kube.access import may
+    from reconciler.kube.api import ApiError, UnreachableError
 
-    def __init__(self, process: "LiveProcess", poll_seconds: float) -> None:
-        import random
-
-        from reconciler.control.followed import FollowedSource
-        from reconciler.control.policy_source import SourceWatch
-        from reconciler.gitops.polling import Polling, next_wait_seconds
-        from reconciler.gitops.standing import Standing
-
-        assert isinstance(process.source, FollowedSource)  # noqa: S101 - made so above
-        followed = process.source
-        polling = Polling(interval_seconds=poll_seconds)
-        chance = random.Random()  # noqa: S311 - spreads requests, keeps no secret
-
-        def wait_seconds(standing: Standing) -> float:
-            # One that stands by looks whether it leads by now; the source is asked by the leader only.
-            if not followed.leads():
-                return 1.0
-            return next_wait_seconds(polling, standing.failures, chance.random())
-
-        def changed() -> None:
-            process.figures.policy(followed.standing.revision)
-            process.wake.notify()
-
-        self.followed = followed
-        self._watch = SourceWatch(followed, wait_seconds, changed)
-
-    def start(self) -> None:
-        """Begin."""
-        self._watch.start()
-
-    def notify(self) -> None:
-        """Look soon."""
-        self._watch.notify()
-
-    def stop(self) -> None:
-        """End."""
-        self._watch.stop()
+    workload, management, version = connections.workload, connections.management, connections.cluster_api
+    if version is None:
+        raise InputError(
+            f"{management.server} has no Cluster API: there is nothing here whose replicas could be changed; "
+            "--management-kubeconfig names the cluster that holds the MachineDeployments"
+        )
+    needed = [(workload, "list", "", "nodes", ""), (workload, "list", "", "pods", "")]
+    if not read_only:
+        needed += [
+            (management, "get", "coordination.k8s.io", "leases", namespace),
+            (management, "create", "", "configmaps", namespace),
+        ]
+    try:
+        for api, verb, group, resource, place in needed:
+            if not may(api, verb, group, resource, place):
+                where = f" in namespace {place}" if place else ""
+                raise InputError(
+                    f"{api.server}: this user may not {verb} {resource}{where}; examples/deploy has the roles that are needed, "
+                    "`reconciler doctor` says which rights are missing"
+                )
+        if not read_only:
+            management.get(f"/api/v1/namespaces/{namespace}")
+    except UnreachableError as error:
+        raise InputError(str(error)) from None
+    except ApiError as error:
+        # Namespaces are often not ours to read; one that is not there is worth a word, since no Lease can be made in it.
+        if error.status == 404:
+            raise InputError(f"{management.server}: there is no namespace {namespace}; --namespace names ours") from None
+        if error.status != 403:
+            raise InputError(f"{management.server}: {error}") from None
+    return connections
 
 
-def _name_in(source: "Source", journal: "Log", ending: _Ending, poll_seconds: float, loop: LoopChoice) -> str | None:
-    """The name of the policy that the source holds: Lease and state are called after it. Waits for a source that cannot be
-    read yet; None: the process was asked to end first."""
-    from reconciler.control.policy_source import FollowedPolicy
-    from reconciler.gitops.last_good import MemoryLastGoodStore
-
-    first = FollowedPolicy(source, MemoryLastGoodStore(), lambda: int(time.time()), tell=lambda event: _say(journal, event))
-    while True:
-        first.poll()
-        if first.ready:
-            return first.current().policy.name
-        if loop.once:
-            fault = first.standing.fault
-            raise InputError(fault.sentence if fault else f"{source.name} cannot be read")
-        if ending.wait(poll_seconds):
-            return None
-
-
-def _once(process: "LiveProcess", watch: Watch) -> int:
-    process.start()
-    process.view.wait(60)
-    deadline = time.monotonic() + 2 * process.settings.lease.duration_seconds
-    while not watch.followed.leads() and time.monotonic() < deadline:
-        time.sleep(0.1)
-    watch.followed.poll()
-    report = process.run_loop.look()
-    process.stop()
-    if report is None or report.plan is None:
-        raise InputError(report.unavailable if report is not None else process.source.missing() or "another instance leads")
+def _once(process: "LiveProcess") -> int:
     from reconciler.rendering.plan_json import plan_json
 
+    report, why = process.one_turn(ONCE_PATIENCE_SECONDS)
+    process.stop()
+    if report is None or report.plan is None:
+        raise InputError(f"nothing was decided: {report.unavailable if report is not None else why}")
     click.echo(plan_json(report.plan), nl=False)
     return EXIT_OK
-
-
-def _source(loop: LoopChoice, repository: SourceChoice) -> "tuple[Source, float]":
-    from reconciler.cli.source_choice import git_source
-    from reconciler.gitops.directory_source import DirectorySource
-
-    if repository.git_url is not None:
-        if loop.policy is not None:
-            raise InputError("--git and --policy are two sources: give one")
-        return git_source(repository), GIT_POLL_SECONDS
-    directory = loop.policy or Path("policies")
-    if not directory.is_dir():
-        raise InputError(f"{directory}: no such directory; --policy DIR or --git URL says where the policy is")
-    return DirectorySource(directory), DIRECTORY_POLL_SECONDS
-
-
-def _server(loop: LoopChoice, address: tuple[str, int], process: "LiveProcess", look: "Callable[[], None]") -> "HttpServer":
-    from reconciler.control.http_server import HttpServer, Request, from_loopback
-    from reconciler.control.pages import routes
-    from reconciler.control.webhook_route import webhook_route
-    from reconciler.kube.access import refusal
-    from reconciler.plan.picture import Picture, Pictures, picture
-    from reconciler.plan.plan import Plan
-    from reconciler.rendering.html.plan import plan_html
-
-    def admission(request: Request) -> str:
-        if from_loopback(request):
-            return ""
-        scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        return refusal(process.reader, token if scheme.lower() == "bearer" else "", request.path)
-
-    def html(plan: Plan) -> str:
-        world = process.port.last_world
-        if world is None:
-            return plan_html(plan, Pictures(now=Picture()))
-        return plan_html(plan, Pictures(now=picture(world, plan.groups, plan.nodes)))
-
-    pages = routes(
-        process.figures, lambda: int(time.time()), html, started_seconds=int(time.time()),
-        cluster_autoscaler_names=loop.cluster_autoscaler_metrics, view_problem=process.view_problem,
-    )  # fmt: skip
-    secret = loop.webhook_secret_file
-    if secret is not None:
-        pages = (*pages, webhook_route(lambda: secret.read_bytes().strip(), look))
-    try:
-        return HttpServer(address, pages, admission)
-    except OSError as error:
-        raise InputError(f"--listen {loop.listen}: {error.strerror or error}") from None
-
-
-def _address(listen: str) -> tuple[str, int]:
-    host, _, port = listen.rpartition(":")
-    if not port.isdigit() or int(port) > 65535:
-        raise InputError(f"--listen {listen}: an address is HOST:PORT, or :PORT for all interfaces")
-    return host.strip("[]"), int(port)
 
 
 def _say(journal: "Log", event: "SourceEvent") -> None:

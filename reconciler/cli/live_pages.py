@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from reconciler.cli.failure import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from reconciler.control.http_server import HttpServer, Request
     from reconciler.control.live_process import LiveProcess
     from reconciler.plan.plan import Plan
@@ -19,6 +21,7 @@ def listening(
     from reconciler.control.explain_page import explain_route
     from reconciler.control.http_server import HttpServer
     from reconciler.control.pages import routes
+    from reconciler.control.snapshot_page import snapshot_route
     from reconciler.control.webhook_route import webhook_route
 
     now = int(time.time())
@@ -28,6 +31,7 @@ def listening(
             cluster_autoscaler_names=cluster_autoscaler_names, view_problem=process.view_problem,
         ),
         explain_route(lambda: process.last),
+        snapshot_route(lambda: _files(process)),
     )  # fmt: skip
     if webhook_secret is not None:
         secret = webhook_secret
@@ -46,6 +50,17 @@ def address(listen: str) -> tuple[str, int]:
     if not (port.isascii() and port.isdigit()) or int(port) > 65535:
         raise InputError(f"--listen {listen}: an address is HOST:PORT, or :PORT for all interfaces")
     return host.strip("[]"), int(port)
+
+
+def _files(process: "LiveProcess") -> "Mapping[str, bytes]":
+    from reconciler.control.capture import Clusters, capture
+
+    settings = process.settings
+    clusters = Clusters(
+        workload=process.workload_reader, management=process.reader, version=settings.cluster_api,
+        namespaces=settings.target_namespaces,
+    )  # fmt: skip
+    return capture(clusters, settings.cluster, int(time.time())).redacted().files()
 
 
 def _refusal(process: "LiveProcess", request: "Request") -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reconciler.cli.failure import InputError
-from reconciler.cli.source_choice import SourceChoice
+from reconciler.cli.source_choice import SourceChoice, flux_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,21 +15,33 @@ if TYPE_CHECKING:
     from reconciler.control.state_last_good import LockedState
     from reconciler.gitops.source import Source
     from reconciler.gitops.standing import SourceEvent, Standing
+    from reconciler.kube.api import Api
 
-GIT_POLL_SECONDS, DIRECTORY_POLL_SECONDS = 60.0, 5.0
+GIT_POLL_SECONDS, FLUX_POLL_SECONDS, DIRECTORY_POLL_SECONDS = 60.0, 15.0, 5.0
 DEFAULT_DIRECTORY = Path("policies")
 
 
 class LiveSource:
-    """A git repository, a directory or a file. `name`: of the policy in it. Raises `InputError` for what cannot be meant."""
+    """A git repository, an artifact of Flux, a directory or a file. Raises `InputError` for what cannot be meant."""
 
-    def __init__(self, policy: Path | None, choice: SourceChoice, *, keep: bool, tell: "Callable[[SourceEvent], None]") -> None:
-        """`keep`: the last good policy outlasts this process; `tell` is given what happens at the source."""
+    def __init__(
+        self,
+        policy: Path | None,
+        choice: SourceChoice,
+        *,
+        keep: bool,
+        tell: "Callable[[SourceEvent], None]",
+        api: "Api | None" = None,
+    ) -> None:
+        """`keep`: the last good policy outlasts this process; `tell` is given what happens at the source; `api` is the cluster
+        in which Flux keeps its sources."""
         self._choice = choice
         self._keep = keep
         self._tell = tell
-        self._source = _source(policy, choice)
+        self._source = flux_source(choice, api) if api is not None else _source(policy, choice)
         self.interval_seconds = GIT_POLL_SECONDS if choice.git_url is not None else DIRECTORY_POLL_SECONDS
+        if api is not None:
+            self.interval_seconds = FLUX_POLL_SECONDS
 
     def policy_name(self, wait: "Callable[[float], bool] | None") -> str | None:
         """The name that --name gives, else that of the policy found: Lease and state are called after it.
@@ -77,9 +89,7 @@ class LiveSource:
                 tell=self._tell,
             )  # fmt: skip
 
-        return FollowedSource(
-            policy, leads, lambda failures: next_wait_seconds(polling, failures, chance.random()), looked
-        )
+        return FollowedSource(policy, leads, lambda failures: next_wait_seconds(polling, failures, chance.random()), looked)
 
 
 def _source(policy: Path | None, choice: SourceChoice) -> "Source":
@@ -89,8 +99,6 @@ def _source(policy: Path | None, choice: SourceChoice) -> "Source":
     from reconciler.policy.tree import SUFFIXES
 
     if choice.git_url is not None:
-        if policy is not None:
-            raise InputError("--git and --policy are two sources: give one")
         return git_source(choice)
     path = policy or DEFAULT_DIRECTORY
     if path.is_dir():

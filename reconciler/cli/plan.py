@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.plan_options import input_options
+from reconciler.cli.plan_options import input_options, live_options
 
 if TYPE_CHECKING:
     from reconciler.cluster.world import World
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 @click.option("--no-settled", is_flag=True, help="Leave out the column of sizes at which the loop would come to rest; faster.")
 @click.option("--wide", is_flag=True, help="Text: shorten nothing, list every name.")
 @click.option("--stats", is_flag=True, help="Print one line of JSON on stderr: seconds by stage, peak memory, counts.")
+@live_options
 def command(
     policy_path: Path | None,
     name: str | None,
@@ -35,13 +36,18 @@ def command(
     no_settled: bool,
     wide: bool,
     stats: bool,
+    namespace: str | None,
+    **connection: object,
 ) -> int:
-    """Show what would be done, and why, for one policy and one cluster. Nothing is written to any cluster.
+    """Show what would be done, and why, for one policy and one cluster: a snapshot, or the live one of the current context.
+    Nothing is written to any cluster.
 
     Two columns: what this decision does (desired), and where sizes come to rest with unchanged demand (settled).
 
     \b
     Examples:
+      reconciler plan
+      reconciler plan --policy policies/ --context prod
       reconciler plan --cluster snapshot/
       reconciler plan --policy policies/ --cluster snapshot.json.gz --now 2026-11-21T18:00:00Z
       reconciler plan --cluster snapshot/ -o markdown > comment.md
@@ -49,19 +55,19 @@ def command(
       reconciler plan --cluster snapshot/ -o json | jq '.groups[] | select(.held)'
       reconciler plan --cluster snapshot/ --out plan.json --detailed-exitcode
     """
+    from reconciler.cli.connections import connection_choice
     from reconciler.cli.failure import EXIT_CHANGES, EXIT_OK
     from reconciler.cli.plan_inputs import read_inputs
     from reconciler.cli.stats import Stats
     from reconciler.cli.terminal import progress
     from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide
-    from reconciler.decisions.memory import Memory
 
     measured = Stats()
     with measured.stage("load"), progress("reading policy and cluster"):
-        inputs = read_inputs(policy_path, name, cluster_path, now)
+        inputs = read_inputs(policy_path, name, cluster_path, now, connection_choice(connection), namespace)
     budget = DEFAULT_WORK_BUDGET if work_budget is None else work_budget
     with measured.stage("decide"), progress("deciding"):
-        plan, memory = decide(inputs.world, inputs.policy, Memory(), inputs.now_seconds, budget)
+        plan, memory = decide(inputs.world, inputs.policy, inputs.memory, inputs.now_seconds, budget)
     at_rest = None
     if not no_settled:
         from reconciler.simulation.settled import come_to_rest

@@ -3,40 +3,87 @@
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
 from reconciler.cli.cluster_files import load_world
+from reconciler.cli.connections import ConnectionChoice
 from reconciler.cli.failure import InputError
 from reconciler.cli.policy_files import read_policy_files
 from reconciler.cli.terminal import wants_colour
 from reconciler.cluster.world import World
+from reconciler.decisions.memory import Memory
 from reconciler.policy.documents import PolicySet, PolicyTree
 from reconciler.policy.instant import InstantError, parse_instant
 from reconciler.policy.problem import Severity
 from reconciler.policy.tree import default_policy, read_tree
 from reconciler.rendering.problems.text import render_text
 
+if TYPE_CHECKING:
+    from reconciler.cli.live_inputs import LiveInputs
+
 DEFAULT_POLICIES = Path("policies")
 
 
 class PlanInputs(msgspec.Struct, frozen=True, kw_only=True):
-    """What `decide` takes, besides memory."""
+    """What `decide` takes. `memory` is that of the loop which runs on a live cluster; empty for a snapshot."""
 
     world: World
     policy: PolicySet
     now_seconds: int
+    memory: Memory = Memory()
 
 
-def read_inputs(policy_path: Path | None, name: str | None, cluster_path: Path | None, now: str | None) -> PlanInputs:
-    """Read everything. Raises `InputError` with what is wrong and what to do; warnings of policies go to stderr."""
-    world, now_seconds = read_world(cluster_path, now)
-    return PlanInputs(world=world, policy=read_policy(policy_path, name, now_seconds), now_seconds=now_seconds)
+def read_inputs(
+    policy_path: Path | None,
+    name: str | None,
+    cluster_path: Path | None,
+    now: str | None,
+    connection: ConnectionChoice | None = None,
+    namespace: str | None = None,
+    *,
+    live: "LiveInputs | None" = None,
+) -> PlanInputs:
+    """Read everything: a snapshot, or without one the live cluster of `connection` (`live`: connected already), with what the
+    loop remembers whose state lies in `namespace`. Raises `InputError` with what is wrong and what to do; warnings of policies go to stderr."""
+    if connection is not None:
+        one_cluster(cluster_path, connection)
+    if live is None and cluster_path is None and connection is not None:
+        live = _live(connection)
+    world, now_seconds = read_world(cluster_path, now) if live is None else _world_now(live, now)
+    policy = read_policy(policy_path, name, now_seconds)
+    memory = Memory() if live is None else live.memory(policy.policy.name, namespace)
+    return PlanInputs(world=world, policy=policy, now_seconds=now_seconds, memory=memory)
+
+
+def read_cluster(cluster_path: Path | None, connection: ConnectionChoice) -> World:
+    """A snapshot, or without one the live cluster. Raises `InputError`."""
+    one_cluster(cluster_path, connection)
+    return load_world(cluster_path) if cluster_path is not None else _live(connection).world()
+
+
+def one_cluster(cluster_path: Path | None, connection: ConnectionChoice) -> None:
+    """Raises `InputError` when a snapshot and a live cluster are named at once."""
+    if cluster_path is not None and connection != ConnectionChoice():
+        raise InputError(f"--cluster {cluster_path} is a snapshot, --context and its like name a live cluster: give one")
+
+
+def _live(connection: ConnectionChoice) -> "LiveInputs":
+    from reconciler.cli.live_inputs import LiveInputs
+
+    return LiveInputs(connection)
+
+
+def _world_now(live: "LiveInputs", now: str | None) -> tuple[World, int]:
+    asked = _instant(now)
+    world = live.world()
+    return world, world.captured_seconds if asked is None else asked
 
 
 def read_world(cluster_path: Path | None, now: str | None) -> tuple[World, int]:
-    """The World and the instant of the decision in Unix seconds. Raises `InputError`."""
+    """The World of a snapshot and the instant of the decision in Unix seconds. Raises `InputError`."""
     if cluster_path is None:
         raise InputError(
             "no cluster: --cluster PATH takes a snapshot, a file or directory of what `kubectl get … -o json` prints "

@@ -6,6 +6,8 @@ from typing import TypeVar
 
 import click
 
+from reconciler.cli.connection_options import connection_options
+
 Command = TypeVar("Command", bound=Callable[..., object])
 
 WORK_BUDGET_HELP = "Steps that one decision may take; a plan that runs out of them names what it did not examine."
@@ -27,11 +29,22 @@ def input_options(command: Command) -> Command:
             "cluster_path",
             metavar="PATH",
             type=click.Path(path_type=Path),
-            help="Snapshot of the cluster: a file or a directory of `kubectl get -o json|yaml` output, also .gz.",
+            help="Snapshot instead of a live cluster: a file or directory of `kubectl get -o json|yaml` output, also .gz.",
         ),
-        click.option("--now", metavar="RFC3339", help="The instant of the decision [default: that of the snapshot]."),
+        click.option("--now", metavar="RFC3339", help="The instant of the decision [default: that of the snapshot, now]."),
         click.option("--work-budget", metavar="N", type=click.IntRange(min=1), help=WORK_BUDGET_HELP),
     )
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def live_options(command: Command) -> Command:
+    """Add the options that name a live cluster, and `--namespace` where its loop keeps what it remembers; the command takes the
+    former as further keywords."""
+    option = click.option(
+        "--namespace",
+        metavar="NAME",
+        help="Where the loop keeps Lease and state [default: the pod's namespace, else reconciler].",
+    )
+    return option(connection_options(command))

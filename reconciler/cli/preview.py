@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.cli.connection_options import connection_options
 from reconciler.cli.plan_options import WORK_BUDGET_HELP
 
 if TYPE_CHECKING:
@@ -31,9 +32,13 @@ if TYPE_CHECKING:
     "cluster_path",
     metavar="PATH",
     type=click.Path(path_type=Path),
-    help="Snapshot of the cluster: a file or a directory of `kubectl get -o json|yaml` output, also .gz.",
+    help="Snapshot instead of a live cluster: a file or directory of `kubectl get -o json|yaml` output, also .gz.",
 )
-@click.option("--now", metavar="RFC3339", help="The instant of both decisions [default: that of the snapshot].")
+@click.option("--cluster-ref", metavar="REF", help="Snapshot that `snapshot --publish` left at this ref of the repository.")
+@click.option(
+    "--cluster-name", metavar="NAME", help="Name of the cluster, in the comment and among the snapshots of --cluster-ref."
+)
+@click.option("--now", metavar="RFC3339", help="The instant of both decisions [default: that of the snapshot, now].")
 @click.option(
     "--replay", "replay_path", metavar="PATH", type=click.Path(path_type=Path),
     help="Also replay a capacity curve or recorded snapshots under both policies, as `simulate` does.",
@@ -48,6 +53,7 @@ if TYPE_CHECKING:
 @click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 when the policy or the decision differs, 0 when not.")
 @click.option("--wide", is_flag=True, help="Text: do not break lines, list every name.")
 @click.option("--stats", is_flag=True, help="Print one line of JSON on stderr: seconds by stage, peak memory, counts.")
+@connection_options
 def command(
     base_ref: str | None,
     head_ref: str | None,
@@ -57,6 +63,8 @@ def command(
     repo: Path,
     name: str | None,
     cluster_path: Path | None,
+    cluster_ref: str | None,
+    cluster_name: str | None,
     now: str | None,
     replay_path: Path | None,
     work_budget: int | None,
@@ -69,10 +77,12 @@ def command(
     detailed_exitcode: bool,
     wide: bool,
     stats: bool,
+    **connection: object,
 ) -> int:
     """Show what a policy change does: the difference of two policies in words, and of the decisions that follow from them.
 
-    Both policies meet the same cluster at the same instant: now, and where sizes come to rest with unchanged demand. Revisions
+    Both policies meet the same cluster at the same instant, a snapshot or the live one of the current context: now, and where
+    sizes come to rest with unchanged demand. Revisions
     are read from the repository as they were committed: nothing is checked out, fetched or executed.
 
     \b
@@ -83,10 +93,13 @@ def command(
       reconciler preview --base origin/main --cluster snapshot/ -o html > preview.html
       reconciler preview --base origin/main --cluster snapshot/ --replay captures/
       reconciler preview --base origin/main --cluster snapshot/ --comment
+      reconciler preview --base origin/main --path clusters/prod --cluster-ref origin/snapshots --cluster-name prod --comment
       reconciler preview --base-dir rendered/main --head-dir rendered/change --cluster snapshot/ --detailed-exitcode
     """
+    from reconciler.cli.connections import connection_choice
     from reconciler.cli.failure import EXIT_CHANGES, EXIT_ERROR, EXIT_OK
-    from reconciler.cli.plan_inputs import read_world
+    from reconciler.cli.preview_cluster import read_cluster
+    from reconciler.cli.preview_made import chosen, made_preview
     from reconciler.cli.preview_sides import DEFAULT_PATH, read_sides
     from reconciler.cli.stats import Stats
     from reconciler.cli.terminal import progress
@@ -100,7 +113,7 @@ def command(
         request = asked_for()
     measured = Stats()
     with measured.stage("load"), progress("reading policies and cluster"):
-        world, now_seconds = read_world(cluster_path, now)
+        world, now_seconds = read_cluster(cluster_path, cluster_ref, repo, cluster_name, now, connection_choice(connection))
         before, after = read_sides(base, head, repo, DEFAULT_PATH if path is None else path, now_seconds, base_tip=base_tip)
     key = comment_key or "/".join(part for part in (world.name, name) if part) or "cluster"
     if after.errors:
@@ -110,14 +123,13 @@ def command(
         return EXIT_ERROR
     budget = DEFAULT_WORK_BUDGET if work_budget is None else work_budget
     with measured.stage("decide"), progress("deciding twice"):
-        preview = _preview(
-            world, now_seconds, before, after, _chosen(before, after, name), name, budget, pictured=output == "html"
-        )
+        policy = chosen(before, after, name)
+        preview = made_preview(world, now_seconds, before, after, policy, name, budget, pictured=output == "html")
     if replay_path is not None:
         import msgspec
 
         with measured.stage("replay"), progress("replaying demand"):
-            found = _replayed(replay_path, world, before, after, _chosen(before, after, name), budget)
+            found = _replayed(replay_path, world, before, after, policy, budget)
         preview = msgspec.structs.replace(preview, replay=found)
     with measured.stage("render"):
         _write(_rendered(preview, output, wide=wide))
@@ -150,71 +162,14 @@ def _asked(
     return Asked(ref=base_ref, directory=base_dir), Asked(ref=head_ref, directory=head_dir)
 
 
-def _chosen(before: "Side", after: "Side", name: str | None) -> "PolicySet":
-    """The head's policy that is meant."""
-    from reconciler.cli.failure import InputError
-
-    names = [entry.policy.name for entry in after.sets]
-    if not names:
-        had = f" (the base has {', '.join(entry.policy.name for entry in before.sets)})" if before.sets else ""
-        raise InputError(
-            f"{after.where}: no NodeGroupPolicy in {after.files} policy files{had}; write one (`kind: NodeGroupPolicy`), "
-            "or say where they are with --path"
-        )
-    if name is None and len(names) == 1:
-        return after.sets[0]
-    if name is None:
-        raise InputError(f"{after.where} holds several policies: choose one with --name ({', '.join(names)})")
-    for entry in after.sets:
-        if entry.policy.name == name:
-            return entry
-    raise InputError(f"--name {name}: {after.where} holds {', '.join(names)}")
-
-
-def _preview(
-    world: "World",
-    now_seconds: int,
-    before: "Side",
-    after: "Side",
-    policy: "PolicySet",
-    name: str | None,
-    work_budget: int,
-    *,
-    pictured: bool,
-) -> "Preview":
-    from reconciler.gitops.preview import alone, compare
-
-    head = (after.side, policy)
-    earlier = _earlier(before, after, policy)
-    if earlier is not None:
-        return compare(world, now_seconds, (before.side, earlier), head, work_budget, after.problems, pictured=pictured)
-    if before.errors:
-        why = f"the policy at the base has {before.errors} {'error' if before.errors == 1 else 'errors'}."
-    else:
-        why = f"there is no policy {policy.policy.name if before.sets or name else ''}".rstrip() + " at the base yet."
-    return alone(
-        world, now_seconds, before.side, head, work_budget,
-        no_base=why, base_problems=before.problems if before.errors else (), warnings=after.problems,
-        pictured=pictured,
-    )  # fmt: skip
-
-
-def _earlier(before: "Side", after: "Side", policy: "PolicySet") -> "PolicySet | None":
-    """The base's policy that the head's one is compared with."""
-    # One policy under another name is the same one renamed; of several, only the name tells.
-    earlier = next((entry for entry in before.sets if entry.policy.name == policy.policy.name), None)
-    if earlier is None and len(before.sets) == 1 and len(after.sets) == 1:
-        return before.sets[0]
-    return earlier
-
-
 def _replayed(path: Path, world: "World", before: "Side", after: "Side", policy: "PolicySet", work_budget: int) -> "Replay":
     """What demand of the past comes to under both policies; under the head's alone where there is no base."""
+    from reconciler.cli.preview_made import earlier_set
     from reconciler.cli.trace_files import read_preview_trace
     from reconciler.simulation.replay_sides import replay
 
     inputs = read_preview_trace(path, world)
-    earlier = _earlier(before, after, policy)
+    earlier = earlier_set(before, after, policy)
     sides = [] if earlier is None else [(before.side.source, earlier)]
     sides.append((after.side.source, policy))
     inputs.check(sides)

@@ -75,6 +75,21 @@ def told_refusal(before: "Side", after: "Side") -> Told:
     )
 
 
+def told_failure(after: "Side", why: str) -> Told:
+    """A head that is no mistake in itself and still has nothing to preview: no policy in it, or several to choose from."""
+    from reconciler.rendering.markdown.preview import problem_lines
+
+    markdown = "\n".join(["## This change cannot be previewed", "", *problem_lines(why), ""])
+    return Told(
+        digest=f"sha256:{hashlib.sha256(why.encode()).hexdigest()}",
+        head=after.side.revision or "",
+        summary="This change cannot be previewed.",
+        changed=True,
+        problems=(),
+        markdown=lambda _: markdown,
+    )
+
+
 def asked_for() -> PullRequest:
     """The pull request of this job. Raises `InputError` before any work is done."""
     path = os.environ.get("GITHUB_EVENT_PATH", "")

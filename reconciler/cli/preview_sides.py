@@ -16,7 +16,7 @@ from reconciler.policy.tree import read_tree
 from reconciler.rendering.plain import plain
 
 if TYPE_CHECKING:
-    from reconciler.gitops.repository import Repository
+    from reconciler.gitops.repository import PolicyFiles, Repository
 
 DEFAULT_PATH = "policies"
 
@@ -76,9 +76,13 @@ def _side(repository: "Repository", asked: Asked, commit: str | None, path: str,
         return _from_directory(asked.directory, now_seconds)
     if asked.ref is None or commit is None:
         raise ValueError("a side is a revision or a directory")
-    found = repository.policy_files(commit, path)
-    side = PreviewSide(source=plain(asked.ref), revision=commit, merge_base=merge_base)
-    where = f"{found.root or '.'} at {plain(asked.ref)}"
+    return committed_side(repository.policy_files(commit, path), asked.ref, now_seconds, merge_base=merge_base)
+
+
+def committed_side(found: "PolicyFiles", source: str, now_seconds: int, *, merge_base: bool) -> Side:
+    """What a commit holds, which the user called `source`."""
+    side = PreviewSide(source=plain(source), revision=found.revision, merge_base=merge_base)
+    where = f"{found.root or '.'} at {plain(source)}"
     if found.problems:
         problems = refusals(found.problems, found.root, alone=found.alone)
         return Side(side=side, where=where, sets=(), problems=problems, files=0)

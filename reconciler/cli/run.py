@@ -24,7 +24,7 @@ DEMO = "demo"
     "policy_path",
     metavar="PATH",
     type=click.Path(path_type=Path),
-    help="Policy directory to follow; with --simulate a file or directory instead of the scenario's.",
+    help="Policy directory or file to follow [default: policies]; with --simulate: instead of the scenario's.",
 )
 @click.option(
     "--cluster",
@@ -36,12 +36,18 @@ DEMO = "demo"
 @click.option("--until", metavar="DURATION", help="With --simulate: virtual time to run for, such as 90m.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="With --simulate: format.")
 @click.option("--read-only", is_flag=True, help="Write nothing at all: no replicas, Lease, state or events.")
-@click.option("--once", is_flag=True, help="One turn, then print the plan as JSON and end.")
+@click.option("--once", is_flag=True, help="One turn without drains, then print the plan as JSON and end.")
 @click.option(
     "--listen", metavar="ADDRESS", default=":8080", show_default=True, help="Where probes, metrics and plan are served."
 )
 @click.option(
-    "--period", "period_seconds", metavar="S", type=click.IntRange(1, 3600), default=10, show_default=True, help="Seconds."
+    "--period",
+    "period_seconds",
+    metavar="S",
+    type=click.FloatRange(0.1, 3600),
+    default=10,
+    show_default=True,
+    help="Decide so often, in seconds, also when nothing happens; what happens is looked at after a second.",
 )
 @click.option("--namespace", metavar="NAME", help="Where Lease and state lie [default: the pod's namespace, else reconciler].")
 @click.option("--cluster-name", metavar="NAME", default="", help="Name of the cluster in plans.")
@@ -53,6 +59,21 @@ DEMO = "demo"
     default=600,
     show_default=True,
     help="Give a drain up, and undo it, after so many seconds.",
+)
+@click.option(
+    "--lease-duration",
+    "lease_seconds",
+    metavar="S",
+    type=click.IntRange(3, 3600),
+    default=15,
+    show_default=True,
+    help="Another instance takes over so many seconds after this one was last heard of.",
+)
+@click.option(
+    "--beside-cluster-autoscaler",
+    "beside_autoscaler",
+    is_flag=True,
+    help="Act though a Cluster Autoscaler is alive: it has nothing to do with our targets.",
 )
 @click.option("--cluster-autoscaler-metrics", is_flag=True, help="Metrics under the Cluster Autoscaler's names, too.")
 @click.option(
@@ -73,10 +94,12 @@ def command(
     read_only: bool,
     once: bool,
     listen: str,
-    period_seconds: int,
+    period_seconds: float,
     namespace: str | None,
     cluster_name: str,
     drain_timeout_seconds: int,
+    lease_seconds: int,
+    beside_autoscaler: bool,
     cluster_autoscaler_metrics: bool,
     webhook_secret_file: Path | None,
     context: str | None,
@@ -95,17 +118,20 @@ def command(
     Examples:
       reconciler run --policy policies/ --context prod --read-only
       reconciler run --git https://git.example.org/policies.git --path clusters/prod --name prod
+      reconciler run --custom-resources --namespace reconciler
+      reconciler run --flux-source flux-system/policies --path clusters/prod
       reconciler run --simulate
       reconciler run --simulate examples/scenarios/burst-and-fall.yaml
       reconciler run --simulate --cluster snapshot/ --policy policies/ --until 2h -o json
     """
     from reconciler.cli.failure import InputError
-    from reconciler.cli.source_choice import source_choice
+    from reconciler.cli.source_choice import only_source, source_choice
 
     choice = source_choice(source)
-    if choice.git_url is not None and policy_path is not None:
-        raise InputError("--git and --policy are two sources: give one")
+    only_source(choice, policy_path)
     if scenario is not None:
+        if choice.in_cluster:
+            raise InputError("--custom-resources and --flux-source read a real cluster: they do not go with --simulate")
         from reconciler.cli.simulated_loop import run_simulated
 
         return run_simulated(scenario, policy_path, cluster_path, until, output, choice)
@@ -117,7 +143,8 @@ def command(
     loop = LoopChoice(
         policy=policy_path, namespace=namespace, read_only=read_only, once=once, listen=listen, period_seconds=period_seconds,
         cluster_name=cluster_name, cluster_autoscaler_metrics=cluster_autoscaler_metrics,
-        drain_timeout_seconds=drain_timeout_seconds, webhook_secret_file=webhook_secret_file,
+        beside_autoscaler=beside_autoscaler, lease_seconds=lease_seconds, drain_timeout_seconds=drain_timeout_seconds,
+        webhook_secret_file=webhook_secret_file,
     )  # fmt: skip
     connection = ConnectionChoice(
         context=context, kubeconfig=kubeconfig, management_kubeconfig=management_kubeconfig,

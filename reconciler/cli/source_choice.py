@@ -16,8 +16,10 @@ from reconciler.rendering.problems.text import render_text
 
 if TYPE_CHECKING:
     from reconciler.control.policy_source import FollowedPolicy
+    from reconciler.gitops.flux_source import FluxSource
     from reconciler.gitops.git_source import GitSource
     from reconciler.gitops.standing import SourceEvent
+    from reconciler.kube.api import Api
     from reconciler.policy.documents import PolicySet
 
 
@@ -25,6 +27,9 @@ class SourceChoice(msgspec.Struct, frozen=True, kw_only=True):
     """The options as given; `git_url` None: no repository is followed. Names are those of the options."""
 
     git_url: str | None
+    custom_resources: bool
+    flux_source: str | None
+    flux_verified: bool
     git_ref: str
     git_path: str
     policy_name: str | None
@@ -44,10 +49,51 @@ class SourceChoice(msgspec.Struct, frozen=True, kw_only=True):
     allow_rewind: bool
     allow_no_groups: bool
 
+    @property
+    def in_cluster(self) -> bool:
+        """Whether the policy is read from the management cluster."""
+        return self.custom_resources or self.flux_source is not None
+
 
 def source_choice(given: Mapping[str, Any]) -> SourceChoice:
     """The values that click hands over, by the names of the options."""
     return SourceChoice(**given)
+
+
+def only_source(choice: SourceChoice, policy: Path | None) -> None:
+    """Raises `InputError` when the options name several sources: which one wins must not be a guess."""
+    given = [
+        option
+        for option, there in (
+            ("--git", choice.git_url is not None),
+            ("--policy", policy is not None),
+            ("--custom-resources", choice.custom_resources),
+            ("--flux-source", choice.flux_source is not None),
+        )
+        if there
+    ]
+    if len(given) > 1:
+        raise InputError(
+            f"{', '.join(given[:-1])} and {given[-1]} are {'two' if len(given) == 2 else len(given)} sources: give one"
+        )
+
+
+def flux_source(choice: SourceChoice, api: "Api") -> "FluxSource":
+    """The artifact that is meant. Raises `InputError`; nothing is fetched yet."""
+    from reconciler.gitops.flux_source import FluxSource
+    from reconciler.gitops.ref_name import RefusedNameError, checked_root
+
+    parts = (choice.flux_source or "").split("/")
+    if len(parts) not in (2, 3):
+        raise InputError(f"--flux-source {choice.flux_source}: write NAMESPACE/NAME, or KIND/NAMESPACE/NAME")
+    kind = parts[0] if len(parts) == 3 else "GitRepository"
+    try:
+        path = checked_root(choice.git_path)
+        return FluxSource(api, kind, parts[-2], parts[-1], path, require_verified=choice.flux_verified)
+    except RefusedNameError as error:
+        raise InputError(f"--path {error}") from None
+    except ValueError as error:
+        raise InputError(f"--flux-source {choice.flux_source}: {error}") from None
 
 
 def git_source(choice: SourceChoice) -> "GitSource":
@@ -87,7 +133,7 @@ def git_source(choice: SourceChoice) -> "GitSource":
     )  # fmt: skip
     bounds = Bounds(pack_bytes=choice.git_max_mib << 20, timeout_seconds=float(choice.git_timeout))
     try:
-        return GitSource(address, _cache_directory(choice.git_cache, remote.url), bounds)
+        return GitSource(address, cache_directory(choice.git_cache, remote.url), bounds)
     except RefusedNameError as error:
         named = "--path" if "leave" in str(error) or "absolute" in str(error) else "--ref"
         raise InputError(f"{named} {error}") from None
@@ -129,7 +175,8 @@ def _say(event: "SourceEvent") -> None:
         click.echo(f"{event.type.lower()}: {event.message} [{event.reason}]", err=True)
 
 
-def _cache_directory(given: Path | None, url: str) -> Path:
+def cache_directory(given: Path | None, url: str) -> Path:
+    """Where objects of a remote are kept: as given, else a directory of its own below the user's cache."""
     if given is not None:
         return given
     return Path(DEFAULT_CACHE).expanduser() / f"git-{hashlib.sha256(url.encode()).hexdigest()[:16]}"

@@ -123,6 +123,11 @@ class Intake:
             return self._readers["", _INFRASTRUCTURE]
         return self._readers.get((document.group, document.kind))
 
+    def wire_type(self, document: Document) -> type[msgspec.Struct] | None:
+        """The fields that are read of the items of a document; None: it is skipped."""
+        reader = self._reader(document)
+        return None if reader is None else reader[0].type
+
     def _elsewhere(self, document: Document) -> bool:
         """Whether the object belongs to the management cluster's own workload, which nobody asked about."""
         kinds = (*CAPI_KINDS, AUTO_SCALING_GROUP)

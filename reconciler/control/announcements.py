@@ -1,5 +1,8 @@
 """What a turn tells the cluster: Events beside targets, pods and nodes, one for each thing that happened or has changed."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from reconciler.cluster.target import TargetKind, TargetRef
 from reconciler.control.report import ActionResult, LoopReport, ResultState
 from reconciler.kube.events import Happening, Severity, Subject
@@ -13,27 +16,33 @@ _UP = {ActionKind.RESIZE, ActionKind.REPLACE}
 
 
 def announcements(
-    report: LoopReport, before: Plan | None, cluster_api: str, targets: dict[str, TargetRef]
+    report: LoopReport,
+    before: Plan | None,
+    cluster_api: str,
+    targets: dict[str, TargetRef],
+    objects: Mapping[str, Subject] = MappingProxyType({}),
 ) -> tuple[Happening, ...]:
     """The Events of one turn, given the plan of the turn before it. `cluster_api` is the apiVersion of targets, `targets`
-    the targets by the text that plans call them by.
+    the targets by the text that plans call them by. `objects` by the same text are custom resources of ours, which are told
+    instead of their targets.
 
     SOURCE of the pod events: the Cluster Autoscaler tells pods TriggeredScaleUp and NotTriggerScaleUp; people look there.
     """
     told: list[Happening] = []
     grown = set()
+    known = {text: found for text, ref in targets.items() if (found := _subject(ref, cluster_api)) is not None} | dict(objects)
     for result in report.results:
-        subject = _subject(targets.get(result.action.target), cluster_api)
+        subject = known.get(result.action.target)
         if result.state is ResultState.DONE and result.action.kind in _UP and result.action.to > result.action.from_:
             grown.add(result.action.group)
         if subject is not None and result.state is not ResultState.SKIPPED:
             told.append(_of_result(result, subject))
     for removal in report.removals:
-        subject = _subject(removal.target, cluster_api)
+        subject = objects.get(str(removal.target)) or _subject(removal.target, cluster_api)
         if subject is not None and removal.state is not RemovalState.DRAINING:
             told.append(_of_removal(removal, subject))
     if report.plan is not None:
-        told += _holds(report.plan, before, cluster_api, targets)
+        told += _holds(report.plan, before, known)
         told += _pods(report.plan, before, grown)
     return tuple(told)
 
@@ -62,11 +71,11 @@ def _of_removal(removal: RemovalProgress, subject: Subject) -> Happening:
     )
 
 
-def _holds(plan: Plan, before: Plan | None, cluster_api: str, targets: dict[str, TargetRef]) -> list[Happening]:
+def _holds(plan: Plan, before: Plan | None, known: Mapping[str, Subject]) -> list[Happening]:
     was = {line.name: line.held for line in before.groups} if before is not None else {}
     told = []
     for line in plan.groups:
-        subject = _subject(targets.get(line.target), cluster_api)
+        subject = known.get(line.target)
         if subject is None or line.held == was.get(line.name, False):
             continue
         if line.held:
@@ -98,8 +107,8 @@ def _pods(plan: Plan, before: Plan | None, grown: set[str]) -> list[Happening]:
     return told[:MOST_PODS]
 
 
-def _subject(target: TargetRef | None, cluster_api: str) -> Subject | None:
-    if target is None or target.kind not in (
+def _subject(target: TargetRef, cluster_api: str) -> Subject | None:
+    if target.kind not in (
         TargetKind.MACHINE_DEPLOYMENT,
         TargetKind.MACHINE_SET,
         TargetKind.MACHINE_POOL,

@@ -2,8 +2,9 @@
 last good one."""
 
 from collections.abc import Callable
+from typing import Protocol
 
-from reconciler.control.policy_source import FollowedPolicy, SourceWatch
+from reconciler.control.policy_source import SourceWatch
 from reconciler.gitops.standing import Standing
 from reconciler.policy.documents import PolicySet
 
@@ -11,18 +12,36 @@ PATIENCE_SECONDS = 2.0
 """A fetch that is under way when the process ends gets so long; what it brings may not be saved any more."""
 
 
+class Followed(Protocol):
+    """What is followed: a `FollowedPolicy`, or custom resources in the same way."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether there is a policy to decide by."""
+
+    @property
+    def standing(self) -> Standing:
+        """How the source stands."""
+
+    def current(self) -> PolicySet:
+        """The policy in force."""
+
+    def poll(self) -> bool:
+        """Look once; whether another policy is in force now."""
+
+
 class FollowedSource:
-    """The `Source` of a live process over a `FollowedPolicy`.
+    """The `Source` of a live process over something `Followed`.
 
     What is in force is saved before it is used, and only the leader may save: a process that stands by does not look. One that
-    leads again begins anew (`follow` makes another `FollowedPolicy`), since another instance may have saved a newer policy.
+    leads again begins anew (`follow` makes another one), since another instance may have saved a newer policy.
     `wait_seconds`, given how many looks failed in a row, says when to look again; `looked` is told how the source stands after
     every look.
     """
 
     def __init__(
         self,
-        follow: Callable[[], FollowedPolicy],
+        follow: Callable[[], Followed],
         leads: Callable[[], bool],
         wait_seconds: Callable[[int], float],
         looked: Callable[[Standing], None] = lambda _: None,
@@ -33,7 +52,7 @@ class FollowedSource:
         self._looked = looked
         self._policy = follow()
         self._changed: Callable[[], None] = lambda: None
-        self._watch = SourceWatch(self, lambda standing: wait_seconds(standing.failures), lambda: self._changed())
+        self._watch = SourceWatch(self, lambda standing: wait_seconds(standing.failures), self._tell)
 
     def current(self) -> PolicySet:
         """The policy in force. Raises `NoPolicyError` unless `missing` is empty."""
@@ -67,6 +86,9 @@ class FollowedSource:
         """Look from now on; `changed` is called when another policy is in force."""
         self._changed = changed
         self._watch.start()
+
+    def _tell(self) -> None:
+        self._changed()
 
     def notify(self) -> None:
         """Look soon."""

@@ -87,6 +87,8 @@ class LivePort:
         self._floors: dict[TargetRef, int] = {}
         self._told: set[tuple[str, str]] = set()
         """Removals told as finished: node and taint."""
+        self._called_off: dict[str, str] = {}
+        """Why the removal of a node must end, until the next step of removals."""
 
     def observe(self) -> World:
         """The view now. Raises `ViewUnavailableError`."""
@@ -155,6 +157,10 @@ class LivePort:
 
         return self._with_provider(target, begin)
 
+    def call_off(self, target: TargetRef, node: str, why: str) -> None:
+        """Taken up by the next step of removals: nothing more is evicted, our marks are taken back."""
+        self._called_off[node] = why
+
     def continue_removals(self) -> tuple[RemovalProgress, ...]:
         """One step of everything that carries our taint, whichever process began it; then marks without a taint."""
         world = self._world or self.observe()
@@ -164,10 +170,11 @@ class LivePort:
         self._floors = {target: floor for target, floor in self._floors.items() if target in begun}
         groups = effective_groups(world, self._policies.current(), self._clock()) if leaving else ()
         by_target = {group.target: group for group in groups}
+        called_off, self._called_off = self._called_off, {}
         found: list[RemovalProgress | None] = []
         try:
             for name, taint in sorted(leaving.items()):
-                found.append(self._continued(world, by_target, name, taint))
+                found.append(self._continued(world, by_target, name, taint, called_off.get(name, "")))
             self._take_back_marks(world, leaving)
         except NotLeaderError:
             # Nothing more is sent; what lies on the objects is the next leader's to go on with.
@@ -208,7 +215,7 @@ class LivePort:
         return _gave_up(target, node, code, why) if target is not None else None
 
     def _continued(
-        self, world: World, groups: Mapping[TargetRef, EffectiveGroup], node: str, taint: str
+        self, world: World, groups: Mapping[TargetRef, EffectiveGroup], node: str, taint: str, called_off: str = ""
     ) -> RemovalProgress | None:
         machine = next((machine for machine in world.machines if machine.node == node), None)
         target = machine.target if machine is not None else None
@@ -219,7 +226,8 @@ class LivePort:
                 return None
             return self._reopened(target, node, "NotFound", f"node {node} has no machine of a target any more")
         group = groups.get(target)
-        stopped = _stopped(group, world.rivals)
+        held = _stopped(group, world.rivals)
+        stopped = held or called_off
         floor = max(group.min_size, self._floors.get(target, 0)) if group is not None and not stopped else _NOTHING_MAY_GO
         try:
             # A machine that is going or marked has been empty; its node may have pods again that nobody must evict.
@@ -241,7 +249,7 @@ class LivePort:
             return None
         self._told.add((node, taint))
         if step.state is RemovalState.FAILED:
-            return _gave_up(target, node, "Held" if stopped else step.code, stopped or step.message)
+            return _gave_up(target, node, _code(held, called_off, step.code), stopped or step.message)
         return RemovalProgress(target=target, node=node, state=step.state, replicas=step.replicas, generation=step.generation)
 
     def _with_provider(self, target: TargetRef, write: Callable[[TargetProvider], WriteResult]) -> WriteResult:
@@ -278,6 +286,10 @@ def _stopped(group: EffectiveGroup | None, rivals: tuple[str, ...]) -> str:
     if rivals:
         return f"{group.name} is held: {rivals[0]}"
     return f"{group.name} is in mode Observe" if group.mode is Mode.OBSERVE else ""
+
+
+def _code(held: str, called_off: str, otherwise: str) -> str:
+    return "Held" if held else "CalledOff" if called_off else otherwise
 
 
 def _facts(world: World, target: TargetRef) -> TargetFacts | None:

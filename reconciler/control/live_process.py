@@ -22,7 +22,7 @@ from reconciler.control.state_last_good import LockedState
 from reconciler.control.wake import Wake
 from reconciler.kube.api import Api
 from reconciler.kube.drain import NodeDrain
-from reconciler.kube.events import EventRecorder
+from reconciler.kube.events import EventRecorder, Subject
 from reconciler.kube.lease import LeaderLease, NotLeaderError, Timing
 from reconciler.kube.live_world import LiveWorld
 from reconciler.kube.pace import RealPace
@@ -66,6 +66,16 @@ class Source(Protocol):
         """Follow no more."""
 
 
+class OwnObjects(Protocol):
+    """Custom resources of ours, on which a turn is told: their status, and Events about them."""
+
+    def subjects(self, plan: Plan | None) -> Mapping[str, Subject]:
+        """What Events are about, by the text that the plan calls a target by."""
+
+    def turned(self, report: LoopReport) -> None:
+        """After a turn. Never raises for what a server does."""
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How the process runs. `name` is the policy's: it stands in Lease, state and taints. `namespace` is where Lease and
     state lie. `identity` tells this process from its siblings. `read_only`: not one write, so that it neither leads nor
@@ -97,6 +107,7 @@ class LiveProcess:
     """Made of connections to the cluster whose pods are placed and to the one that holds the targets (often the same).
 
     `source` makes the policy's source, given where the last good policy may be kept and whether this process leads.
+    `objects` makes what tells on custom resources, given a connection that writes while this process leads.
     `start`, then `run` in a thread of its own until `stop`, which any other thread may call; or `one_turn` and `stop`.
 
     A process that loses the Lease stays: its view is in sync, so that it takes over within one turn when it is to lead again,
@@ -113,6 +124,7 @@ class LiveProcess:
         *,
         now_seconds: Callable[[], int],
         wall_seconds: Callable[[], float],
+        objects: Callable[[Api], OwnObjects | None] = lambda _: None,
     ) -> None:
         self.settings = settings
         self.journal = log
@@ -134,7 +146,7 @@ class LiveProcess:
             wall_seconds=wall_seconds,
             timing=settings.lease,
         )
-        self.reader = management
+        self.reader, self.workload_reader = management, workload
         guard = _refuse if settings.read_only else self.lease.guard
         self.management = management.with_guard(guard)
         self.workload = workload.with_guard(guard)
@@ -152,6 +164,7 @@ class LiveProcess:
         )
         self.state = LockedState(StateObject(self.management, settings.namespace, settings.name))
         self.source = source(self.state, self.leads)
+        self._objects = None if settings.read_only else objects(self.management)
         policies = ObservingPolicy(self.source) if settings.read_only else self.source
         self.port = LivePort(
             self.view,
@@ -207,14 +220,21 @@ class LiveProcess:
         """Turn until stopped."""
         self.run_loop.run()
 
+    def stand_by(self, patience_seconds: float) -> str:
+        """Begin, without a turn: wait for a view to trust and for the Lease; why there is none of it, empty when there is."""
+        self._begin()
+        if not self.view.wait(patience_seconds):
+            return self.view_problem()
+        if not self.settings.read_only and not self._leading.wait(patience_seconds):
+            return self._leader()
+        return ""
+
     def one_turn(self, patience_seconds: float) -> tuple[LoopReport | None, str]:
         """One turn instead of `start` and `run`: its report, or why there was none. `patience_seconds`: for a first view, and for
         the Lease when another instance has it."""
-        self._begin()
-        if not self.view.wait(patience_seconds):
-            return None, self.view_problem()
-        if not self.settings.read_only and not self._leading.wait(patience_seconds):
-            return None, self._leader()
+        why = self.stand_by(patience_seconds)
+        if why:
+            return None, why
         self.source.poll()
         missing = self.source.missing()
         report = None if missing else self.run_loop.look()
@@ -304,7 +324,11 @@ class LiveProcess:
             self.last = (report.plan, report.decided)
         if self.settings.read_only:
             return
-        told = announcements(report, self._before, self.settings.cluster_api.api_version, _targets(self.port.last_world))
+        objects = self._objects.subjects(report.plan) if self._objects is not None else {}
+        version = self.settings.cluster_api.api_version
+        told = announcements(report, self._before, version, _targets(self.port.last_world), objects)
+        if self._objects is not None:
+            self._objects.turned(report)
         self._before = report.plan or self._before
         try:
             for happening in told:

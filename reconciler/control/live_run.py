@@ -124,7 +124,7 @@ class LiveRun:
             self._log.info("Plan", report.plan.summary, digest=report.plan.digest, mode=report.plan.mode)
         for result in report.results:
             action = result.action
-            if result.state is ResultState.SKIPPED and result.code in ("Observe", "Held"):
+            if result.state is ResultState.SKIPPED and result.code in ("Observe", "Held", "Deferred"):
                 continue
             write = self._log.info if result.state in (ResultState.DONE, ResultState.SKIPPED) else self._log.warning
             write(

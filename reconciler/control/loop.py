@@ -10,6 +10,7 @@ from reconciler.cluster.world import World
 from reconciler.control.memory_store import MemoryStore, StoreUnavailableError
 from reconciler.control.report import ActionResult, Decided, LoopReport, ResultState
 from reconciler.control.revalidation import revalidate
+from reconciler.decisions.calling_off import called_off
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide, settle
 from reconciler.decisions.effective import effective_groups
 from reconciler.decisions.memory import Memory, Outcome
@@ -66,7 +67,7 @@ class ControlLoop:
             world = self._port.observe()
             removals: tuple[RemovalProgress, ...] = ()
             if enforce:
-                removals = self._port.continue_removals()
+                removals = self._continue_removals(world, policy, memory, now)
                 if any(progress.state is not RemovalState.DRAINING for progress in removals):
                     world = self._port.observe()
         except (ViewUnavailableError, StoreUnavailableError) as error:
@@ -90,6 +91,15 @@ class ControlLoop:
                 at_seconds=now, plan=plan, decided=decided, results=results, removals=removals, unavailable=str(error)
             )
         return LoopReport(at_seconds=now, plan=plan, decided=decided, results=results, removals=removals)
+
+    def _continue_removals(
+        self, world: World, policy: PolicySet, memory: Memory, now_seconds: int
+    ) -> tuple[RemovalProgress, ...]:
+        """One step of every removal under way, after those that may not go on were called off."""
+        for removal in called_off(world, policy, memory, now_seconds):
+            pod = f"pod {removal.why.pod}: " if removal.why.pod else ""
+            self._port.call_off(removal.target, removal.node, f"{removal.why.code}: {pod}{removal.why.message}")
+        return self._port.continue_removals()
 
     def _actuate(self, plan: Plan, world: World, policy: PolicySet, now_seconds: int) -> tuple[ActionResult, ...]:
         """Every action by itself: what one meets does not stop the others."""

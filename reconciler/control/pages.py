@@ -1,4 +1,4 @@
-"""The pages of the live loop: probes and metrics for anybody, plan and snapshot for those who may read them."""
+"""The pages of the live loop: probes and metrics for anybody, the plan for those who may read it."""
 
 from collections.abc import Callable
 
@@ -18,13 +18,12 @@ def routes(
     now_seconds: Callable[[], int],
     html: Callable[[Plan], str],
     *,
-    snapshot: Callable[[], bytes] | None = None,
     started_seconds: int,
     cluster_autoscaler_names: bool = False,
     view_problem: Callable[[], str] = lambda: "",
 ) -> tuple[Route, ...]:
-    """All pages but the webhook's. `html` shows a plan, `snapshot` makes a capture (JSON; None: there is no such page),
-    `view_problem` says at this moment why the view cannot be trusted (empty: it can)."""
+    """Probes, metrics and plan. `html` shows a plan, `view_problem` says at this moment why the view cannot be trusted (empty:
+    it can)."""
 
     def healthz(_: Request) -> Answer:
         seen = figures.seen()
@@ -57,17 +56,11 @@ def routes(
         seen = figures.seen()
         return _no_plan(seen) if seen.plan is None else Answer(content_type=HTML, body=html(seen.plan).encode())
 
-    captured: tuple[Route, ...] = ()
-    if snapshot is not None:
-        capture = snapshot
-        answer = lambda _: Answer(content_type=JSON, body=capture())  # noqa: E731
-        captured = (Route(method="GET", path="/snapshot", answer=answer, details=True),)
     return (
         Route(method="GET", path="/healthz", answer=healthz),
         Route(method="GET", path="/readyz", answer=readyz),
         Route(method="GET", path="/metrics", answer=metrics),
         Route(method="GET", path="/plan", answer=plan, details=True),
-        *captured,
         Route(method="GET", path="/", answer=page, details=True),
     )
 

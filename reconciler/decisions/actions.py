@@ -119,8 +119,10 @@ def releases(
         target = str(facts.ref)
         if target in claimed:
             continue
-        marked = any(key in OUR_MARKS for key, _ in facts.annotations) or any(
-            owner.manager == OUR_MANAGER for owner in facts.owner.owners
+        # A MachineDeployment copies its annotations to its MachineSets, ours too: those are not ours to take off.
+        marked = not facts.owner.controller and (
+            any(key in OUR_MARKS for key, _ in facts.annotations)
+            or any(owner.manager == OUR_MANAGER for owner in facts.owner.owners)
         )
         name = memory.known_groups.get(target, facts.ref.name if marked else "")
         if not name:

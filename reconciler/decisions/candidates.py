@@ -2,8 +2,10 @@
 
 import msgspec
 
+from reconciler.cluster.world import World
 from reconciler.decisions.disruption import DisruptionLedger
 from reconciler.decisions.draft import Draft, GroupDraft
+from reconciler.decisions.group import EffectiveGroup
 from reconciler.decisions.load import NodeLoads
 from reconciler.decisions.reasons.amounts import permille_text
 from reconciler.decisions.utilization import has_gpu, utilization_permille
@@ -100,30 +102,36 @@ def _own_blockers(
     used: bool,
 ) -> list[Blocker]:
     """What keeps the node itself, before any pod."""
-    node = draft.world.nodes[index]
     if group is None:
         return [Blocker(code="NotManaged", message="no node group of this policy holds it")]
+    found = keepers(draft.world, group.group, group.held_why, index)
+    if state is NodeState.LEAVING:
+        found.append(Blocker(code="Leaving", message="it is leaving already"))
+    elif state is NodeState.NOT_STARTED:
+        found.append(Blocker(code="NotStarted", message="it has not started yet"))
+    elif used:
+        percent = threshold_percent(draft, group, index)
+        share = "unknown" if utilization is None else permille_text(utilization)
+        found.append(Blocker(code="NotUnderutilized", message=f"used at {share}, above the threshold {percent}%"))
+    return found
+
+
+def keepers(world: World, group: EffectiveGroup, held_why: str, index: int) -> list[Blocker]:
+    """What keeps a node of a group whatever runs on it: a hold (`held_why`, empty for none), the group's settings and target,
+    annotations of the node."""
     found: list[tuple[str, str]] = []
-    if group.held_why:
-        found.append(("GroupHeld", group.held_why))
-    if not group.group.removals_enabled:
-        found.append(("ScaleDownDisabled", f"scaleDown.mode of {group.group.name} is Disabled"))
-    if group.group.facts is not None and group.group.facts.rolling_out:
-        found.append(("RolloutInProgress", f"{group.group.name} is rolling out a new revision"))
-    if group.group.facts is not None and not group.group.facts.selectable:
-        found.append(("NotSelectable", f"{group.group.target} cannot remove a chosen node"))
-    annotations = dict(node.annotations)
+    if held_why:
+        found.append(("GroupHeld", held_why))
+    if not group.removals_enabled:
+        found.append(("ScaleDownDisabled", f"scaleDown.mode of {group.name} is Disabled"))
+    if group.facts is not None and group.facts.rolling_out:
+        found.append(("RolloutInProgress", f"{group.name} is rolling out a new revision"))
+    if group.facts is not None and not group.facts.selectable:
+        found.append(("NotSelectable", f"{group.target} cannot remove a chosen node"))
+    annotations = dict(world.nodes[index].annotations)
     if annotations.get(SCALE_DOWN_DISABLED) == "true":
         found.append(("ScaleDownDisabledAnnotation", f"annotation {SCALE_DOWN_DISABLED} is true"))
     delays = sorted(key for key in annotations if key.startswith(DELAY_DELETION_PREFIX))
     if delays:
         found.append(("DelayDeletion", f"annotation {delays[0]} asks to wait"))
-    if state is NodeState.LEAVING:
-        found.append(("Leaving", "it is leaving already"))
-    elif state is NodeState.NOT_STARTED:
-        found.append(("NotStarted", "it has not started yet"))
-    elif used:
-        percent = threshold_percent(draft, group, index)
-        share = "unknown" if utilization is None else permille_text(utilization)
-        found.append(("NotUnderutilized", f"used at {share}, above the threshold {percent}%"))
     return [Blocker(code=code, message=message) for code, message in found]

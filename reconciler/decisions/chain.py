@@ -1,6 +1,6 @@
 """The chain of effective values: NodeGroup, else the target itself, else its tier, else the policy's defaults, else built-in."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Generic, TypeVar
 
 import msgspec
@@ -22,17 +22,21 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True):
     tier: Tier | None
     tier_index: int = -1
 
-    def levels(self, path: str) -> tuple[tuple[GroupFields, str], ...]:
-        """The policy levels from near to far, each with the place of the field `path` (`scaleDown.mode`) or a fallback."""
-        found: list[tuple[GroupFields, str]] = []
+    def fields(self) -> tuple[GroupFields, ...]:
+        """The policy levels from near to far."""
+        defaults = (self.policy.defaults,) if self.tier is None else (self.tier.defaults, self.policy.defaults)
+        return defaults if self.document is None else (self.document, *defaults)
+
+    def place(self, level: int, path: str) -> str:
+        """Where the level says the field `path` (`scaleDown.mode`), or where the next field around it is."""
         if self.document is not None:
-            found.append((self.document, _place(self.document.places, f"spec.{path}", self.document.place)))
-        if self.tier is not None:
+            if level == 0:
+                return _place(self.document.places, f"spec.{path}", self.document.place)
+            level -= 1
+        if self.tier is not None and level == 0:
             key = f"spec.tiers[{self.tier_index}].defaults.{path}"
-            found.append((self.tier.defaults, f"{_place(self.policy.places, key, self.policy.place)} (tier {self.tier.name})"))
-        key = f"spec.defaults.{path}"
-        found.append((self.policy.defaults, f"{_place(self.policy.places, key, self.policy.place)} (policy defaults)"))
-        return tuple(found)
+            return f"{_place(self.policy.places, key, self.policy.place)} (tier {self.tier.name})"
+        return f"{_place(self.policy.places, f'spec.defaults.{path}', self.policy.place)} (policy defaults)"
 
     def of_policy(self, path: str) -> str:
         """Where the policy itself says `spec.PATH`, or that it is built in."""
@@ -41,10 +45,32 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Resolved(msgspec.Struct, Generic[Value], frozen=True):
-    """An effective value with all its sources, the one that won first."""
+    """An effective value; `sourced` tells all its sources, the one that won first."""
 
     value: Value
-    chain: tuple[Origin, ...]
+    sourced: Callable[[], tuple[Origin, ...]]
+
+
+class Chains(Mapping[str, tuple[Origin, ...]]):
+    """By field path the sources of each value. Every decision asks for the values and hardly any for their sources, so that
+    these are told when they are asked for."""
+
+    def __init__(self) -> None:
+        self._sourced: dict[str, Callable[[], tuple[Origin, ...]]] = {}
+
+    def __getitem__(self, path: str) -> tuple[Origin, ...]:
+        return self._sourced[path]()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sourced)
+
+    def __len__(self) -> int:
+        return len(self._sourced)
+
+    def keep(self, path: str, resolved: Resolved[Value]) -> Value:
+        """Note where a value came from; the value."""
+        self._sourced[path] = resolved.sourced
+        return resolved.value
 
 
 def resolve(
@@ -61,22 +87,29 @@ def resolve(
 
     Source of the order: design of the product, section 4 (`Effective value = …`).
     """
-    found: list[tuple[Value, Origin]] = []
-    levels = sources.levels(path)
-    if sources.document is not None:
-        level, place = levels[0]
-        value = read(level)
-        if value is not None:
-            found.append((value, Origin(source=place, value=text(value))))
-        levels = levels[1:]
+    # Where the target's own value stands among the levels; behind all of them when it has none.
+    levels = sources.fields()
+    rank = len(levels)
     if target is not None and sources.policy.target_annotations is TargetAnnotations.READ:
-        found.append((target[0], Origin(source=target[1], value=text(target[0]))))
-    for level, place in levels:
-        value = read(level)
+        rank = 0 if sources.document is None else 1
+
+    def sourced() -> tuple[Origin, ...]:
+        found: list[Origin] = []
+        for level, fields in enumerate(levels):
+            if level == rank and target is not None:
+                found.append(Origin(source=target[1], value=text(target[0])))
+            value = read(fields)
+            if value is not None:
+                found.append(Origin(source=sources.place(level, path), value=text(value)))
+        return (*found, Origin(source=last, value=text(built_in)))
+
+    for level, fields in enumerate(levels):
+        if level == rank and target is not None:
+            return Resolved(target[0], sourced)
+        value = read(fields)
         if value is not None:
-            found.append((value, Origin(source=place, value=text(value))))
-    found.append((built_in, Origin(source=last, value=text(built_in))))
-    return Resolved(found[0][0], tuple(origin for _, origin in found))
+            return Resolved(value, sourced)
+    return Resolved(built_in, sourced)
 
 
 def target_option(facts: TargetFacts | None, path: str) -> tuple[int, str] | None:

@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Callable
 
 from reconciler.cluster.target import TargetFacts, TargetRef, TargetTemplate
+from reconciler.cluster.targets.hold_mark import read_hold
 from reconciler.cluster.world import World
-from reconciler.decisions.chain import Resolved, Sources, resolve, target_option
+from reconciler.decisions.chain import Chains, Resolved, Sources, resolve, target_option
 from reconciler.decisions.discovery import discovered, target_ref, tier_of
 from reconciler.decisions.group import EffectiveGroup, Origin
 from reconciler.decisions.membership import Membership, membership
@@ -102,24 +103,20 @@ def _group(
     members: tuple[int, ...],
 ) -> EffectiveGroup:
     current = (facts.replicas or 0) if facts is not None else 0
-    chains: dict[str, tuple[Origin, ...]] = {}
-
-    def keep(path: str, resolved: Resolved[int]) -> int:
-        chains[path] = resolved.chain
-        return resolved.value
+    chains = Chains()
 
     def seconds(path: str, read: ReadInt, built_in: int) -> int:
-        return keep(path, resolve(sources, path, read, built_in, duration_text, target_option(facts, path)))
+        return chains.keep(path, resolve(sources, path, read, built_in, duration_text, target_option(facts, path)))
 
     def percent(path: str, read: ReadInt, built_in: int) -> int:
-        return keep(path, resolve(sources, path, read, built_in, lambda value: f"{value}%", target_option(facts, path)))
+        return chains.keep(path, resolve(sources, path, read, built_in, lambda value: f"{value}%", target_option(facts, path)))
 
     size = _target_sizes(facts)
-    lowest = keep("size.min", resolve(sources, "size.min", lambda f: f.size.min, 0, str, size[0]))
+    lowest = chains.keep("size.min", resolve(sources, "size.min", lambda f: f.size.min, 0, str, size[0]))
     highest_found = resolve(
         sources, "size.max", lambda f: f.size.max, -1, lambda v: str(v) if v >= 0 else "current size", size[1]
     )
-    highest = keep("size.max", highest_found)
+    highest = chains.keep("size.max", highest_found)
     reasons: list[Reason] = []
     if highest < 0:
         highest = max(current, lowest)
@@ -131,30 +128,34 @@ def _group(
         lowest = max(lowest, window.window.size.min or 0)
         highest = min(highest, highest if window.window.size.max is None else window.window.size.max)
         reasons.append(WindowOpen(window=_window_name(window), until=instant_text(window.until_seconds)).reason())
-    mode = resolve(sources, "mode", lambda f: f.mode, policy.policy.mode, str, last=sources.of_policy("mode"))
-    chains["mode"] = mode.chain
-    removals = resolve(sources, "scaleDown.mode", lambda f: f.scale_down.mode, Toggle.ENABLED, str)
-    chains["scaleDown.mode"] = removals.chain
+    mode_found = resolve(sources, "mode", lambda f: f.mode, policy.policy.mode, str, last=sources.of_policy("mode"))
+    mode = chains.keep("mode", mode_found)
+    removals_path = "scaleDown.mode"
+    removals = chains.keep(removals_path, resolve(sources, removals_path, lambda f: f.scale_down.mode, Toggle.ENABLED, str))
     consolidation_path = "scaleDown.consolidation.mode"
-    consolidation = resolve(sources, consolidation_path, lambda f: f.scale_down.consolidation.mode, Toggle.DISABLED, str)
-    chains[consolidation_path] = consolidation.chain
-    growth = resolve(sources, "scaleUp.growth", lambda f: f.scale_up.growth, Growth.AS_NEEDED, str)
-    chains["scaleUp.growth"] = growth.chain
-    balance = resolve(sources, "balanceWith", lambda f: f.balance_with, "Off", str)
-    chains["balanceWith"] = balance.chain
-    price = resolve(sources, "pricePerHour", lambda f: f.price_per_hour, "", lambda v: v or "unknown")
-    chains["pricePerHour"] = price.chain
+    consolidation_found = resolve(sources, consolidation_path, lambda f: f.scale_down.consolidation.mode, Toggle.DISABLED, str)
+    consolidation = chains.keep(consolidation_path, consolidation_found)
+    growth_path = "scaleUp.growth"
+    growth = chains.keep(growth_path, resolve(sources, growth_path, lambda f: f.scale_up.growth, Growth.AS_NEEDED, str))
+    balance = chains.keep("balanceWith", resolve(sources, "balanceWith", lambda f: f.balance_with, "Off", str))
+    price_found = resolve(sources, "pricePerHour", lambda f: f.price_per_hour, "", lambda v: v or "unknown")
+    price = chains.keep("pricePerHour", price_found)
     hold, hold_until = _hold(sources, facts, now_seconds)
     template = new_node_shape(
-        tuple((fields.template, place) for fields, place in sources.levels("template") if fields.template != _NO_TEMPLATE),
+        tuple(
+            (fields.template, sources.place(level, "template"))
+            for level, fields in enumerate(sources.fields())
+            if fields.template != _NO_TEMPLATE
+        ),
         facts.template if facts is not None else TargetTemplate(),
         world,
         tuple(world.nodes[index] for index in members if world.nodes[index].ready),
     )
-    chains["template.capacity"] = tuple(Origin(source=source, value="capacity") for source in template.sources)
+    capacity_from = tuple(Origin(source=source, value="capacity") for source in template.sources)
+    chains.keep("template.capacity", Resolved(template.shape, lambda: capacity_from))
     if template.mixed is not None and not (facts is not None and facts.rolling_out):
         reasons.append(template.mixed.reason())
-    observe = Mode.OBSERVE in (mode.value, policy.policy.mode)
+    observe = Mode.OBSERVE in (mode, policy.policy.mode)
     return EffectiveGroup(
         name=name,
         namespace=document.namespace if document is not None else "",
@@ -166,16 +167,14 @@ def _group(
         mode=Mode.OBSERVE if observe else Mode.ENFORCE,
         min_size=lowest,
         max_size=highest,
-        balance_with=balance.value,
+        balance_with=balance,
         template=template.shape,
         template_problem=template.problem,
-        whole=growth.value is Growth.ZERO_OR_MAX,
-        startup_taints=tuple(
-            sorted({taint.key for fields, _ in sources.levels("template") for taint in fields.template.startup_taints})
-        ),
-        price_micros=parse_money(price.value) if price.value else None,
-        headroom=next((f.headroom for f, _ in sources.levels("headroom") if f.headroom != _NO_HEADROOM), _NO_HEADROOM),
-        removals_enabled=removals.value is Toggle.ENABLED,
+        whole=growth is Growth.ZERO_OR_MAX,
+        startup_taints=tuple(sorted({taint.key for fields in sources.fields() for taint in fields.template.startup_taints})),
+        price_micros=parse_money(price) if price else None,
+        headroom=next((f.headroom for f in sources.fields() if f.headroom != _NO_HEADROOM), _NO_HEADROOM),
+        removals_enabled=removals is Toggle.ENABLED,
         utilization_threshold_percent=percent(
             "scaleDown.utilizationThresholdPercent", lambda f: f.scale_down.utilization_threshold_percent, 50
         ),
@@ -184,7 +183,7 @@ def _group(
         ),
         unneeded_time_seconds=seconds("scaleDown.unneededTime", lambda f: f.scale_down.unneeded_time_seconds, 600),
         unready_time_seconds=seconds("scaleDown.unreadyTime", lambda f: f.scale_down.unready_time_seconds, 1200),
-        consolidates=consolidation.value is Toggle.ENABLED,
+        consolidates=consolidation is Toggle.ENABLED,
         min_saving_percent=percent(
             "scaleDown.consolidation.minSavingPercent", lambda f: f.scale_down.consolidation.min_saving_percent, 15
         ),
@@ -211,7 +210,7 @@ def _target_sizes(facts: TargetFacts | None) -> tuple[tuple[int, str] | None, tu
 
 
 def _windows(sources: Sources) -> tuple[Window, ...]:
-    return next((fields.windows for fields, _ in sources.levels("windows") if fields.windows), ())
+    return next((fields.windows for fields in sources.fields() if fields.windows), ())
 
 
 def _window_name(opened: OpenWindow) -> str:
@@ -220,10 +219,11 @@ def _window_name(opened: OpenWindow) -> str:
 
 def _hold(sources: Sources, facts: TargetFacts | None, now_seconds: int) -> tuple[str, int | None]:
     """The hold in force: written in the policy and not expired, or on the target (rule: either holds)."""
-    for fields, place in sources.levels("hold"):
+    for level, fields in enumerate(sources.fields()):
         hold = fields.hold
         if hold is not None and (hold.until_seconds is None or hold.until_seconds > now_seconds):
-            return f"{hold.reason} ({place})", hold.until_seconds
-    if facts is not None and facts.owner.hold:
-        return f"{facts.owner.hold} (annotation reconciler.dev/hold)", None
+            return f"{hold.reason} ({sources.place(level, 'hold')})", hold.until_seconds
+    mark = read_hold(facts.owner.hold) if facts is not None else None
+    if mark is not None and mark.holds(now_seconds):
+        return f"{mark.reason} (annotation reconciler.dev/hold)", mark.until_seconds
     return "", None

@@ -17,6 +17,7 @@ from reconciler.decisions.disruption import DisruptionLedger
 from reconciler.decisions.finding import Finding
 from reconciler.decisions.group import EffectiveGroup
 from reconciler.decisions.handover import to_us
+from reconciler.decisions.setup_lints import setup_findings
 from reconciler.decisions.similarity import difference, ignored_labels
 from reconciler.decisions.utilization import GPU_RESOURCES, has_gpu
 from reconciler.decisions.view import View
@@ -37,6 +38,7 @@ def findings(view: View) -> tuple[Finding, ...]:
         *_accelerator_label(view),
         *_topology_replicas(view),
         *capacity_findings(view),
+        *setup_findings(view),
     )
     return tuple(sorted(found))
 

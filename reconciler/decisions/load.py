@@ -1,6 +1,6 @@
 """What runs on each node: how much of it, what a drain would move, and which pods keep the node."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 
 import msgspec
 
@@ -73,7 +73,11 @@ class NodeLoads:
         ordinary = [index for index in on_node if index not in self._single] if single else on_node
         groups = [(self._looked_at(index), index, 1) for index in single]
         classes = [self._classes[index] for index in ordinary]
-        for kind, count in Counter(classes).items():
+        # A Counter is slower to make than so few are to count.
+        counts: dict[int, int] = {}
+        for kind in classes:
+            counts[kind] = counts.get(kind, 0) + 1
+        for kind, count in counts.items():
             known = self._kinds.get(kind)
             if known is None:
                 known = self._kinds[kind] = self._looked_at(ordinary[classes.index(kind)])

@@ -152,8 +152,8 @@ def _labels(
     levels: tuple[tuple[Template, str], ...], target: TargetTemplate, world: World, members: tuple[Node, ...]
 ) -> tuple[tuple[str, str], ...]:
     shared: set[tuple[str, str]] | None = None
-    for node in members:
-        labels = set(world.node_shapes[node.shape].labels)
+    for index in {node.shape for node in members}:
+        labels = set(world.node_shapes[index].labels)
         shared = labels if shared is None else shared & labels
     merged = {key: value for key, value in shared or () if key not in _OWN_LABELS}
     if not members:
@@ -169,10 +169,14 @@ def _labels(
         merged.update(template.labels)
     merged.setdefault(ARCH_LABEL, "amd64")
     for new, old in _RENAMED_LABELS:
-        both = (shape.label(new) is not None and shape.label(new) == shape.label(old) for shape in world.node_shapes)
-        if new in merged and old not in merged and any(both):
+        if new in merged and old not in merged and any(_same_label(shape, new, old) for shape in world.node_shapes):
             merged[old] = merged[new]
     return tuple(sorted(merged.items()))
+
+
+def _same_label(shape: NodeShape, new: str, old: str) -> bool:
+    value = shape.label(old)
+    return value is not None and value == shape.label(new)
 
 
 def _taints(
@@ -186,8 +190,8 @@ def _taints(
     if written is not None:
         return tuple(sorted(Taint(taint.key, taint.value, taint.effect) for taint in written))
     shared: set[Taint] | None = None
-    for node in members:
-        taints = {taint for taint in world.node_shapes[node.shape].taints if not transient(taint)}
+    for index in {node.shape for node in members}:
+        taints = {taint for taint in world.node_shapes[index].taints if not transient(taint)}
         shared = taints if shared is None else shared & taints
     merged = {(taint.key, taint.effect): taint for taint in shared or ()}
     merged.update({(taint.key, taint.effect): taint for taint in target.taints})

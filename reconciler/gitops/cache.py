@@ -14,19 +14,13 @@ from reconciler.gitops.fault import FaultCode, SourceError, failed
 from reconciler.gitops.git_process import GitError, GitTimeoutError, Printed, run_git
 from reconciler.gitops.ref_name import object_id
 from reconciler.gitops.remote import Remote
-from reconciler.rendering.plain import plain, shortened
+from reconciler.gitops.remote_fault import remote_fault
 
 _TIP = "refs/reconciler/tip"
 _MARK = "reconciler-cache"
 _MOST_PACKS = 50
 _BLOCK_BYTES = 512  # the unit of the limit on file sizes
-_SAID_CHARACTERS = 300
-_DENIED = (
-    "Authentication failed", "could not read Username", "could not read Password", "Permission denied",
-    "terminal prompts disabled", "returned error: 401", "returned error: 403", "Host key verification failed",
-)  # fmt: skip
-_NO_REF = ("couldn't find remote ref", "not our ref", "no such remote ref", "unadvertised object")
-_SETTINGS = (
+FETCH_SETTINGS = (
     "fetch.unpackLimit=1",
     "transfer.unpackLimit=1",
     "transfer.fsckObjects=true",
@@ -66,6 +60,17 @@ class GitCache:
         """Fetch a full ref name or a whole commit id; the id of the commit it names. Raises `SourceError`."""
         self._prepare()
         return self._fetched(ref, self._bounds.depth)
+
+    def fetch_both(self, first: str, second: str, *, deep: bool = False) -> tuple[str, str]:
+        """Fetch two full ref names at once; the ids of their commits. `deep`: as much history as is ever fetched. Raises
+        `SourceError`."""
+        self._prepare()
+        depth = self._bounds.most_depth if deep else self._bounds.depth
+        places = (f"{_TIP}-1", f"{_TIP}-2")
+        self._fetch(
+            [f"+{ref}:{place}" for ref, place in zip((first, second), places, strict=True)], depth, f"{first} or {second}"
+        )
+        return self._id(places[0], first), self._id(places[1], second)
 
     def descends(self, tip: str, ancestor: str, ref: str) -> bool:
         """Whether `ancestor` is in the history of `tip`. Asks for more history once when what is here does not tell.
@@ -113,14 +118,20 @@ class GitCache:
         return len(sizes) <= _MOST_PACKS and sum(sizes) <= self._bounds.pack_bytes and not leftover
 
     def _fetched(self, ref: str, depth: int) -> str:
+        self._fetch([f"+{ref}:{_TIP}"], depth, ref)
+        return self._id(_TIP, ref)
+
+    def _fetch(self, refspecs: list[str], depth: int, named: str) -> None:
         printed = self._git(
             "fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-maintenance",
-            "--update-shallow", "--force", f"--depth={depth}", "--end-of-options", self._remote.url, f"+{ref}:{_TIP}",
+            "--update-shallow", "--force", f"--depth={depth}", "--end-of-options", self._remote.url, *refspecs,
             fetching=True,
         )  # fmt: skip
         if printed.code:
-            raise self._why(printed, ref)
-        shown = self._git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{_TIP}^{{commit}}")
+            raise self._why(printed, named)
+
+    def _id(self, place: str, ref: str) -> str:
+        shown = self._git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{place}^{{commit}}")
         found = object_id(shown.out.decode("ascii", "replace").strip())
         if found is None:
             raise failed(FaultCode.REF_NOT_FOUND, f"{ref} is no commit")
@@ -131,22 +142,13 @@ class GitCache:
 
     def _why(self, printed: Printed, ref: str) -> SourceError:
         """The fault behind git's own words."""
-        said = [plain(line) for line in printed.err.splitlines() if line.strip()]
-        words = shortened(" ".join(line for line in said if not line.startswith("hint:")) or "no reason given", _SAID_CHARACTERS)
         if self._at_limit():
             limit = self._bounds.pack_bytes >> 20
             return failed(
                 FaultCode.TOO_LARGE, f"the fetch brought more than {limit} MiB and was ended",
                 "keep policies in a repository of their own, or raise --git-max-mib",
             )  # fmt: skip
-        if any(mark in words for mark in _NO_REF):
-            return failed(FaultCode.REF_NOT_FOUND, f"there is no {ref} at {self._remote.url}", "check --ref")
-        if any(mark in words for mark in _DENIED):
-            return failed(
-                FaultCode.AUTHENTICATION_FAILED, f"{self._remote.url} lets us not in (git says: {words})",
-                "check --git-password-file, --git-ssh-key, --known-hosts",
-            )  # fmt: skip
-        return failed(FaultCode.UNREACHABLE, f"{self._remote.url} cannot be fetched (git says: {words})")
+        return remote_fault(printed.err, self._remote.url, ref)
 
     def _at_limit(self) -> bool:
         """Whether the kernel ended the writer of a pack, of which git only says that its answer was none."""
@@ -163,7 +165,7 @@ class GitCache:
                 arguments,
                 executable=self._executable,
                 timeout_seconds=self._bounds.timeout_seconds,
-                settings=(*_SETTINGS, *fetch_settings(self._remote, self._access)),
+                settings=(*FETCH_SETTINGS, *fetch_settings(self._remote, self._access)),
                 environment=fetch_environment(self._remote, self._access),
                 most_file_bytes=self._bounds.pack_bytes,
             )

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import Protocol
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import msgspec
 
@@ -108,6 +108,23 @@ def body(message: Message, limit: int = GITHUB_LIMIT) -> str:
     top = f"{marker(message.key)}\n{stamp}\n"
     room = limit - length(top)
     return top + (message.markdown if length(message.markdown) <= room else _cut(message.markdown, room))
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """What our comment about one thing says of itself: see `Message`. All empty when somebody edited its second line away."""
+
+    digest: str = ""
+    head: str = ""
+    order: int = 0
+
+
+def standing(host: CommentHost, key: str) -> Standing | None:
+    """What we last told about `key`; None when there is no comment of ours. Raises `HostError`."""
+    ours = _ours(host.comments(), host.author(), marker(key))
+    if not ours:
+        return None
+    found = _STAMP.search(ours[0].body.partition("\n")[2].partition("\n")[0])
+    return Standing(digest=unquote(found[1]), head=unquote(found[2]), order=int(found[3])) if found else Standing()
 
 
 def post(host: CommentHost, message: Message, limit: int = GITHUB_LIMIT) -> Outcome:

@@ -1,18 +1,22 @@
-"""Comments of a GitHub pull request, through PyGithub. The only file that knows it.
+"""Pull requests of a GitHub repository and their comments, through PyGithub. The only file that knows it.
 
 SOURCE: GitHub's REST API: a pull request is an issue for comments; the token of a workflow run cannot ask who it is (403 at
-/user) and writes as `github-actions[bot]`; rate limits are 403 or 429 with `Retry-After` or `X-RateLimit-Reset`.
+/user) and writes as `github-actions[bot]`; rate limits are 403 or 429 with `Retry-After` or `X-RateLimit-Reset`. The head of a
+pull request, also of one from a fork, can be fetched as `refs/pull/N/head` from the repository that it goes into.
 """
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 import github
 import requests
 from github.Issue import Issue
 from github.IssueComment import IssueComment
+from github.PullRequest import PullRequest
 
 from reconciler.gitops.comment import Comment, HostCode, HostError
+from reconciler.gitops.open_request import MOST_REQUESTS, OpenRequest, Quota
 
 _WORKFLOW_LOGIN = "github-actions[bot]"
 _TIMEOUT_SECONDS = 15
@@ -25,20 +29,10 @@ class GitHubPullRequest:
 
     def __init__(
         self, token: str, repository: str, number: int, *, api_url: str = "https://api.github.com", author: str = "",
-        most_wait_seconds: float = 60.0, pause_seconds: float = 1.0,
+        most_wait_seconds: float = 60.0, pause_seconds: float = 1.0, client: github.Github | None = None,
     ) -> None:  # fmt: skip
-        """`author` is the login to write under, where it cannot be asked for."""
-        retry = github.GithubRetry(
-            total=3,
-            backoff_factor=pause_seconds,
-            secondary_rate_wait=pause_seconds,
-            max_rate_limit_wait=most_wait_seconds,
-            retry_after_max=int(most_wait_seconds),
-        )
-        self._github = github.Github(
-            auth=github.Auth.Token(token), base_url=api_url, timeout=_TIMEOUT_SECONDS, per_page=100, retry=retry,
-            seconds_between_requests=0, seconds_between_writes=pause_seconds, user_agent="nodegroup-reconciler", lazy=True,
-        )  # fmt: skip
+        """`author` is the login to write under, where it cannot be asked for; `client` one to go on using."""
+        self._github = client or _client(token, api_url, most_wait_seconds, pause_seconds)
         self._repository = repository
         self._number = number
         self._author = author
@@ -101,6 +95,69 @@ class GitHubPullRequest:
         if self._found is None:
             self._found = self._github.get_repo(self._repository).get_issue(self._number)
         return self._found
+
+
+class GitHubRepository:
+    """A `RequestHost`. Waits as `GitHubPullRequest` does."""
+
+    def __init__(
+        self, token: str, repository: str, *, api_url: str = "https://api.github.com", author: str = "",
+        most_wait_seconds: float = 60.0, pause_seconds: float = 1.0,
+    ) -> None:  # fmt: skip
+        """`author` as there."""
+        self._client = _client(token, api_url, most_wait_seconds, pause_seconds)
+        self._repository = repository
+        self._author = author
+
+    def open_requests(self, branch: str) -> tuple[OpenRequest, ...]:
+        """All pages."""
+        try:
+            found = self._client.get_repo(self._repository).get_pulls(state="open", sort="created", direction="asc", base=branch)
+            return tuple(self._request(pull) for pull in islice(found, MOST_REQUESTS))
+        except github.GithubException as error:
+            raise _told(error) from None
+        except requests.RequestException as error:
+            raise _unreachable(error) from None
+
+    def comments(self, number: int) -> GitHubPullRequest:
+        """Through the same client, which asks only once who it is."""
+        found = GitHubPullRequest("", self._repository, number, author=self._author, client=self._client)
+        self._author = found.author()
+        return found
+
+    def quota(self) -> Quota | None:
+        """From the head of the last answer."""
+        requester = self._client.requester
+        remaining, limit = requester.rate_limiting
+        if limit <= 0:
+            return None
+        return Quota(remaining=remaining, limit=limit, reset_seconds=requester.rate_limiting_resettime)
+
+    def _request(self, pull: PullRequest) -> OpenRequest:
+        # A fork that was deleted is no repository any more. `pull.raw_data` would ask for the whole pull request once more.
+        source = pull.head.raw_data.get("repo") or {}
+        return OpenRequest(
+            number=pull.number,
+            head=pull.head.sha,
+            ref=f"refs/pull/{pull.number}/head",
+            branch=pull.base.ref,
+            fork=str(source.get("full_name", "")).casefold() != self._repository.casefold(),
+            labels=tuple(label.name for label in pull.labels),
+        )
+
+
+def _client(token: str, api_url: str, most_wait_seconds: float, pause_seconds: float) -> github.Github:
+    retry = github.GithubRetry(
+        total=3,
+        backoff_factor=pause_seconds,
+        secondary_rate_wait=pause_seconds,
+        max_rate_limit_wait=most_wait_seconds,
+        retry_after_max=int(most_wait_seconds),
+    )
+    return github.Github(
+        auth=github.Auth.Token(token), base_url=api_url, timeout=_TIMEOUT_SECONDS, per_page=100, retry=retry,
+        seconds_between_requests=0, seconds_between_writes=pause_seconds, user_agent="nodegroup-reconciler", lazy=True,
+    )  # fmt: skip
 
 
 def _comment(comment: IssueComment) -> Comment:

@@ -1,10 +1,12 @@
-"""Notes of a GitLab merge request, through python-gitlab. The only file that knows it.
+"""Merge requests of a GitLab project and their notes, through python-gitlab. The only file that knows it.
 
 SOURCE: GitLab's REST API: notes of merge requests, pages by `Link` headers; 429 with `Retry-After`; a job's own token
-(CI_JOB_TOKEN) cannot write notes, a project access token with the scope `api` can.
+(CI_JOB_TOKEN) cannot write notes, a project access token with the scope `api` can. The head of a merge request, also of one from
+a fork, can be fetched as `refs/merge-requests/N/head` from the project that it goes into; `RateLimit-*` heads tell what is left.
 """
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import gitlab
@@ -12,6 +14,7 @@ import requests
 from gitlab.exceptions import GitlabError
 
 from reconciler.gitops.comment import Comment, HostCode, HostError
+from reconciler.gitops.open_request import MOST_REQUESTS, OpenRequest, Quota
 
 _TIMEOUT_SECONDS = 15.0
 _RETRIES = 3
@@ -23,13 +26,11 @@ class GitLabMergeRequest:
     """A `CommentHost`. `project` is an id or `group/name`, `number` the iid of the merge request."""
 
     def __init__(
-        self, token: str, project: str, number: int, *, url: str = "https://gitlab.com", web_url: str = "", author: str = ""
-    ) -> None:
-        """`url` is the server, `web_url` the page of the merge request, for links."""
-        self._gitlab = gitlab.Gitlab(
-            url, private_token=token, timeout=_TIMEOUT_SECONDS, per_page=100, retry_transient_errors=True,
-            user_agent="nodegroup-reconciler",
-        )  # fmt: skip
+        self, token: str, project: str, number: int, *, url: str = "https://gitlab.com", web_url: str = "", author: str = "",
+        client: gitlab.Gitlab | None = None,
+    ) -> None:  # fmt: skip
+        """`url` is the server, `web_url` the page of the merge request, for links; `client` one to go on using."""
+        self._gitlab = client or _client(token, url)
         self._project = project
         self._number = number
         self._web_url = web_url
@@ -86,6 +87,70 @@ class GitLabMergeRequest:
         number = int(note["id"])
         url = f"{self._web_url}#note_{number}" if self._web_url else ""
         return Comment(id=number, author=str(note["author"]["username"]), body=str(note["body"]), url=url)
+
+
+class GitLabProject:
+    """A `RequestHost`. `project` is an id or `group/name`."""
+
+    def __init__(self, token: str, project: str, *, url: str = "https://gitlab.com", author: str = "") -> None:
+        """`url` is the server, `author` the user to write as, where it is known."""
+        self._quota: Quota | None = None
+        session = requests.Session()
+        session.hooks["response"].append(self._answered)
+        self._client = _client(token, url, session)
+        self._project = project
+        self._author = author
+        self._pages: dict[int, str] = {}
+
+    def open_requests(self, branch: str) -> tuple[OpenRequest, ...]:
+        """All pages."""
+        query = {"state": "opened", "target_branch": branch, "order_by": "created_at", "sort": "asc"}
+        path = f"/projects/{gitlab.utils.EncodedId(self._project)}/merge_requests"
+        try:
+            found = self._client.http_list(path, query, iterator=True, max_retries=_RETRIES)
+            return tuple(self._request(item) for item in islice(found, MOST_REQUESTS))
+        except GitlabError as error:
+            raise _told(error) from None
+        except requests.RequestException as error:
+            raise _unreachable(error) from None
+
+    def comments(self, number: int) -> GitLabMergeRequest:
+        """Through the same client, which asks only once who it is."""
+        found = GitLabMergeRequest(
+            "", self._project, number, web_url=self._pages.get(number, ""), author=self._author, client=self._client
+        )
+        self._author = found.author()
+        return found
+
+    def quota(self) -> Quota | None:
+        """From the head of the last answer."""
+        return self._quota
+
+    def _request(self, item: dict[str, Any]) -> OpenRequest:
+        number = int(item["iid"])
+        self._pages[number] = str(item.get("web_url") or "")
+        return OpenRequest(
+            number=number,
+            head=str(item["sha"]),
+            ref=f"refs/merge-requests/{number}/head",
+            branch=str(item["target_branch"]),
+            # A fork that was deleted has no id any more.
+            fork=item.get("source_project_id") != item.get("target_project_id"),
+            labels=tuple(str(label) for label in item.get("labels", ())),
+        )
+
+    def _answered(self, response: requests.Response, *_: object, **__: object) -> None:
+        heads = [response.headers.get(f"RateLimit-{name}", "") for name in ("Remaining", "Limit", "Reset")]
+        if all(head.isdecimal() for head in heads):
+            remaining, limit, reset = (int(head) for head in heads)
+            self._quota = Quota(remaining=remaining, limit=limit, reset_seconds=reset)
+
+
+def _client(token: str, url: str, session: requests.Session | None = None) -> gitlab.Gitlab:
+    return gitlab.Gitlab(
+        url, private_token=token, timeout=_TIMEOUT_SECONDS, per_page=100, retry_transient_errors=True,
+        user_agent="nodegroup-reconciler", session=session or requests.Session(),
+    )  # fmt: skip
 
 
 def _told(error: GitlabError) -> HostError:

@@ -47,6 +47,11 @@ class Repository:
         self._git_dir = git_dir
         self._executable = executable
 
+    @property
+    def git_dir(self) -> Path:
+        """Where its objects are."""
+        return self._git_dir
+
     @staticmethod
     def at(directory: Path) -> "Repository":
         """The repository that `directory` lies in. Raises `RepositoryError`.

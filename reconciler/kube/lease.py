@@ -81,6 +81,7 @@ class LeaderLease:
         self._timing = timing
         self._renewed: float | None = None
         self._seen: tuple[str, str] = ("", "")
+        self._lasts = 0
         self._seen_at = 0.0
         self.transitions = 0
         self.holder = ""
@@ -90,6 +91,11 @@ class LeaderLease:
         """Whether a write that is sent now would be the leader's."""
         renewed = self._renewed
         return renewed is not None and self._pace.monotonic() - renewed <= self._timing.renew_deadline_seconds
+
+    @property
+    def standing(self) -> tuple[str, str, int]:
+        """The holder that was seen last, when it renewed as it wrote it itself, and for how many seconds that holds."""
+        return *self._seen, self._lasts
 
     def guard(self) -> None:
         """Raises `NotLeaderError` unless we lead at this moment: for `Api.write`, right before sending."""
@@ -150,7 +156,7 @@ class LeaderLease:
             return self._write(
                 "PUT", found.metadata.resource_version, self.identity, self._timing.duration_seconds, spec.acquire_time
             )
-        lasts = spec.lease_duration_seconds or self._timing.duration_seconds
+        self._lasts = lasts = spec.lease_duration_seconds or self._timing.duration_seconds
         if self.holder and self._pace.monotonic() - self._seen_at < lasts:
             return False
         self.transitions += 1

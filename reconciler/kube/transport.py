@@ -135,6 +135,21 @@ class KubernetesApi:
         headers = {} if content is None else {"Content-Type": content_type.value}
         return self._call(method, path, {**owned, **(query or {})}, content, headers, self._guard)
 
+    def server_seconds(self) -> int | None:
+        """Unix time by the server's clock, as the head of an answer says it; None when it does not say. Raises as `get`."""
+        from email.utils import parsedate_to_datetime  # noqa: PLC0415 - needed by one command
+
+        from urllib3 import Timeout  # noqa: PLC0415 - as in `_opened`
+
+        with self._answer("GET", "/version", None, None, {}, None, Timeout(total=self._timeout_seconds)) as answer:
+            said = answer.headers.get("Date")
+            answer.drain_conn()
+            answer.release_conn()
+        try:
+            return int(parsedate_to_datetime(said).timestamp()) if said else None
+        except ValueError:
+            return None
+
     def stream(self, path: str, query: Mapping[str, str], *, silence_seconds: float) -> LineStream:
         """The lines of a watch, from `with` on. Silence is counted between any two pieces that arrive."""
         from urllib3 import Timeout  # noqa: PLC0415 - as in `_opened`

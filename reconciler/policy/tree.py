@@ -8,11 +8,12 @@ import msgspec
 from reconciler.policy.checks import check_drafts
 from reconciler.policy.documents import Discovery, NodeGroup, NodeGroupPolicy, PolicySet, PolicyTree
 from reconciler.policy.draft import Draft, Drafts
+from reconciler.policy.fields import DocumentKind, document_kinds
 from reconciler.policy.findings import Findings, Source
 from reconciler.policy.identity import classify
 from reconciler.policy.nodes import Node
 from reconciler.policy.place import Place
-from reconciler.policy.reading import Reading
+from reconciler.policy.reading import Reading, Values
 from reconciler.policy.yaml_text import compose_documents, read_source
 
 SUFFIXES = (".yaml", ".yml", ".json")
@@ -65,6 +66,30 @@ def policy_digest(policy: NodeGroupPolicy, groups: tuple[NodeGroup, ...]) -> str
     return "sha256:" + hashlib.sha256(msgspec.json.encode(bare, order="deterministic")).hexdigest()
 
 
+def read_node_group(node: Node, source: Source, findings: Findings) -> Draft[NodeGroup]:
+    """One document that is known to be a NodeGroup, by itself: nothing across documents is checked."""
+    reading, values = _values(_kind("NodeGroup"), node, source, findings)
+    return Draft(msgspec.convert(values, NodeGroup), reading)
+
+
+def read_node_group_policy(node: Node, source: Source, findings: Findings) -> Draft[NodeGroupPolicy]:
+    """One document that is known to be a NodeGroupPolicy, by itself."""
+    reading, values = _values(_kind("NodeGroupPolicy"), node, source, findings)
+    return Draft(msgspec.convert(values, NodeGroupPolicy), reading)
+
+
+def _kind(name: str) -> DocumentKind:
+    return next(kind for kind in document_kinds() if kind.kind == name)
+
+
+def _values(kind: DocumentKind, node: Node, source: Source, findings: Findings) -> tuple[Reading, Values]:
+    reading = Reading(kind.kind, source, findings)
+    values = reading.read_object(kind.root, node, "") or {}
+    values["place"] = Place(source.path, node.line, node.column)
+    values["places"] = reading.places()
+    return reading, values
+
+
 def _take(
     node: Node,
     source: Source,
@@ -81,10 +106,7 @@ def _take(
         skipped[identity.other] = skipped.get(identity.other, 0) + 1
     if identity.kind is None:
         return
-    reading = Reading(identity.kind.kind, source, findings)
-    values = reading.read_object(identity.kind.root, node, "") or {}
-    values["place"] = Place(source.path, node.line, node.column)
-    values["places"] = reading.places()
+    reading, values = _values(identity.kind, node, source, findings)
     if identity.kind.kind == "NodeGroup":
         groups.append(Draft(msgspec.convert(values, NodeGroup), reading))
     else:

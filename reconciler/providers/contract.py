@@ -137,6 +137,11 @@ class ClusterPort(Protocol):
         never below `replicas` of the last one.
         """
 
+    def call_off(self, target: TargetRef, node: str, why: str) -> None:
+        """The removal of `node` must not go on: the next `continue_removals` evicts nothing more from it, opens it again and
+        says so (Failed, `CalledOff`, `why`), unless its machine is going already. To be said again as long as it is so; nodes
+        without our taint are left alone."""
+
     def continue_removals(self) -> tuple[RemovalProgress, ...]:
         """Take the next step of every removal that carries our taint, also those of an earlier process, and say how
         far each is. One that is finished or failed is told once. The taint on the node is the only state needed."""

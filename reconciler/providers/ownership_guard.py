@@ -6,7 +6,10 @@ hold into an adoption and not back. So the terms here are the widest, and the di
 equal only where the decision, under its own terms, came to the same state by the same evidence.
 """
 
+import time
+
 from reconciler.cluster.target import TargetFacts
+from reconciler.cluster.targets.hold_mark import read_hold
 from reconciler.decisions.ownership import NO_OWNER, OUR_MANAGER, Judgement, Terms, judge
 from reconciler.plan.plan import Bound, OwnerState
 from reconciler.providers.contract import WriteCode, WriteResult
@@ -32,7 +35,7 @@ def moved(facts: TargetFacts, bound: Bound) -> WriteResult | None:
 
 def not_ours(facts: TargetFacts) -> WriteResult | None:
     """Why replicas may not be written, with the evidence; None when they are ours. Conflict names another manager."""
-    if facts.owner.hold:
+    if _held(facts):
         message = f"{facts.ref} is held: {facts.owner.hold} (annotation reconciler.dev/hold)"
         return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
     ownership = judged_now(facts).ownership
@@ -55,9 +58,15 @@ def objection_to_adopt(facts: TargetFacts, bound: Bound) -> WriteResult | None:
     stale = moved(facts, bound)
     if stale is not None:
         return stale
-    if facts.owner.hold or judged_now(facts).ownership.state is not OwnerState.ADOPTABLE:
+    if _held(facts) or judged_now(facts).ownership.state is not OwnerState.ADOPTABLE:
         return not_ours(facts) or _evidence_moved(facts, bound)
     return _evidence_moved(facts, bound)
+
+
+def _held(facts: TargetFacts) -> bool:
+    """Whether the annotation holds at this moment: what names its end is over then, though nobody has taken it off."""
+    mark = read_hold(facts.owner.hold)
+    return mark is not None and mark.holds(int(time.time()))
 
 
 def _evidence_moved(facts: TargetFacts, bound: Bound) -> WriteResult | None:

@@ -14,7 +14,7 @@ class SimulatedPort:
 
     def __init__(self, cluster: SimulatedCluster, owner: str = "simulation") -> None:
         self._cluster = cluster
-        self._writes = SimulatedWrites(cluster, owner)
+        self._writes = SimulatedWrites(cluster, owner, by_itself=False)
         self.outage = ""
 
     def observe(self) -> World:
@@ -47,8 +47,13 @@ class SimulatedPort:
         """The drain begins; it goes on while virtual time passes."""
         return _result(self._writes.remove_node(target, node, bound))
 
+    def call_off(self, target: TargetRef, node: str, why: str) -> None:
+        """The drain ends at once."""
+        self._writes.call_off(target, node, why)
+
     def continue_removals(self) -> tuple[RemovalProgress, ...]:
-        """Drains go on by themselves here; this only tells how far they are."""
+        """Evictions go on by themselves here; what is empty now is handed on, and this tells how far the rest is."""
+        self._writes.finish_empty()
         ended = tuple(
             RemovalProgress(
                 target=end.target,

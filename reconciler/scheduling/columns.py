@@ -11,11 +11,12 @@ _LARGEST = 1 << 52
 class ResourceColumns:
     """Resource names in the order of their columns; the first four are fixed, extended ones come as they appear."""
 
-    __slots__ = ("_index", "names")
+    __slots__ = ("_index", "_zeros", "names")
 
     def __init__(self) -> None:
         self.names: list[str] = [PODS, CPU, MEMORY, EPHEMERAL_STORAGE]
         self._index: dict[str, int] = {name: index for index, name in enumerate(self.names)}
+        self._zeros: tuple[int, ...] = ()
 
     @property
     def width(self) -> int:
@@ -29,15 +30,15 @@ class ResourceColumns:
             if name not in self._index:
                 self._index[name] = len(self.names)
                 self.names.append(name)
+        self._zeros = (0,) * (len(self.names) - 4)
         return len(self.names) > before
 
     def row(self, resources: Resources) -> "array[int]":
         """The amounts of known resources as a row."""
-        row = array("q", bytes(8 * len(self.names)))
-        row[0] = min(resources.pods, _LARGEST)
-        row[1] = min(resources.cpu_milli, _LARGEST)
-        row[2] = min(resources.memory_bytes, _LARGEST)
-        row[3] = min(resources.ephemeral_bytes, _LARGEST)
+        fixed = (resources.pods, resources.cpu_milli, resources.memory_bytes, resources.ephemeral_bytes)
+        if max(fixed) > _LARGEST:
+            fixed = (min(fixed[0], _LARGEST), min(fixed[1], _LARGEST), min(fixed[2], _LARGEST), min(fixed[3], _LARGEST))
+        row = array("q", (*fixed, *self._zeros))
         for name, amount in resources.extended:
             row[self._index[name]] = min(amount, _LARGEST)
         return row

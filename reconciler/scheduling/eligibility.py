@@ -6,7 +6,7 @@ from reconciler.cluster.node import HOSTNAME_LABEL, NodeShape
 from reconciler.scheduling.nodes import NodeTable
 from reconciler.scheduling.predicates.node_affinity import affinity_rejection, label_reader, matches, names_host, referenced_keys
 from reconciler.scheduling.predicates.node_declared_features import features_rejection
-from reconciler.scheduling.predicates.taint_toleration import taint_rejection, unschedulable_rejection
+from reconciler.scheduling.predicates.taint_toleration import taint_rejection, unschedulable_rejection, untolerated
 from reconciler.scheduling.shapes import Demand, DemandTable
 from reconciler.scheduling.verdict import Rejection
 
@@ -53,8 +53,13 @@ class Eligibility:
 
     def allows(self, demand: int, node: int) -> bool:
         """Do taints, cordon, features, labels and name of one node let the pod in?"""
-        if not self.allowed(demand)[self._nodes.shape[node]]:
+        judged = self._judged.get(demand) or self._of(demand)
+        if len(judged.allowed) < len(self._nodes.shapes):
+            self._extend(judged)
+        if not judged.allowed[self._nodes.shape[node]]:
             return False
+        if not judged.names_host:
+            return True
         excluded = self.excluded(demand)
         return excluded is None or not excluded[node]
 
@@ -92,7 +97,7 @@ class Eligibility:
     def meets(self, demand: int, node: int, *, taints: bool) -> bool:
         """Do node selector and affinity match the node, and its taints too when they are asked for? Cordons do not matter."""
         judged, index = self._of(demand), self._nodes.shape[node]
-        if taints and taint_rejection(self._nodes.shapes[index], judged.demand.tolerations) is not None:
+        if taints and untolerated(self._nodes.shapes[index].taints, judged.demand.tolerations):
             return False
         excluded = self.excluded(demand)
         return self._is_affine(judged, index) if excluded is None else not excluded[node]
@@ -124,7 +129,7 @@ class Eligibility:
         self._learn_warnings()
         for shape in self._warned[len(judged.tolerated) :]:
             judged.tolerated.append(
-                taint_rejection(shape, judged.demand.tolerations) is None
+                not (shape.taints and untolerated(shape.taints, judged.demand.tolerations))
                 and unschedulable_rejection(shape, judged.demand.tolerations) is None
                 and features_rejection(shape, judged.demand.features) is None
             )

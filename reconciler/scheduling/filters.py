@@ -75,20 +75,23 @@ class Filters:
 
     def room(self, shape: int, node: int, most: int) -> int:
         """How many more pods of the shape the node takes at once, `most` at most, as far as no limit moves meanwhile."""
-        if self._nodes.closed[node] or self.modelled(shape):
+        value, nodes = self._shapes.shapes[shape], self._nodes
+        if nodes.closed[node] or value.claims or not self._eligibility.allows(self._shapes.demand[shape], node):
             return 0
-        if not self._eligibility.allows(self._demand(shape), node):
-            return 0
-        free, base = self._nodes.free, node * self._nodes.columns.width
-        for column, amount in zip(*self._shapes.need(shape), strict=True):
-            most = min(most, free[base + column] // amount)
+        free, base = nodes.free, node * nodes.columns.width
+        columns, amounts = self._shapes.need(shape)
+        for column, amount in zip(columns, amounts, strict=True):
+            left = free[base + column]
+            # A division only where it could matter: this is asked tens of thousands of times a plan.
+            if left < amount * most:
+                most = left // amount
         if most <= 0:
             return 0
-        if self._shapes.shapes[shape].host_ports:
+        if value.host_ports:
             if not self._ports.fits(shape, node):
                 return 0
             most = 1
-        if self._shapes.shapes[shape].volumes:
+        if value.volumes:
             if any(self._volumes.rejections(shape, node)):
                 return 0
             if self._volumes.one_a_node(shape) or self._volumes.only_one(shape):

@@ -34,8 +34,7 @@ class Violation(msgspec.Struct, frozen=True, order=True, kw_only=True):
 class RuleBook:
     """Reads what happened since the last check, and judges it with code of its own, not with that of the decisions.
 
-    Rules: OutOfRange (no write of ours moves a group out of its range; a drain that
-    began within it may end under a minimum that was raised meanwhile), LimitPassed, HeldTouched (nor against another
+    Rules: OutOfRange (no write of ours moves a group out of its range), LimitPassed, HeldTouched (nor against another
     owner of the field), BudgetBroken, EvictedHomeless, UpAndDown (in one plan: the node that leaves would have taken a
     pod that buys), BoughtAndRemoved (a node bought for a demand leaves while that demand still is; one that joined so late
     that others were bought in its place may leave), GrewAndShrank (while the demand for which a group grew still is, a node
@@ -54,7 +53,6 @@ class RuleBook:
         self._bought: set[str] = set()
         self._grew_for_pods: set[str] = set()
         self._replaced: set[str] = set()
-        self._lowest: dict[str, int] = {}
         self._unready = self._not_ready()
         self._limits: dict[str, dict[str, int]] = {}
         self.violations: list[Violation] = []
@@ -75,8 +73,6 @@ class RuleBook:
         self._check_plan(plan)
         self._check_homeless()
         self._unready = self._not_ready()
-        if not self._cluster.drains.by_node:
-            self._lowest.clear()
         return tuple(self.violations[before:])
 
     def _not_ready(self) -> frozenset[str]:
@@ -130,8 +126,7 @@ class RuleBook:
         if line is None:
             return
         if _ours(event):
-            lowest = min(line.min, self._lowest.get(event.object, line.min))
-            if event.after > max(line.max, event.before) or event.after < min(lowest, event.before):
+            if event.after > max(line.max, event.before) or event.after < min(line.min, event.before):
                 message = f"replicas from {event.before} to {event.after}, outside {line.min} to {line.max}"
                 self._add("OutOfRange", event.object, message)
             if event.after > event.before:
@@ -140,8 +135,6 @@ class RuleBook:
                     self._grew_for_pods.add(event.object)
         if (_ours(event) or event.kind is Happened.REMOVAL_BEGAN) and line.held:
             self._add("HeldTouched", event.object, f"{line.name} is held")
-        if event.kind is Happened.REMOVAL_BEGAN:
-            self._lowest[event.target] = min(line.min, self._lowest.get(event.target, line.min))
         if event.kind is Happened.REMOVAL_BEGAN and line.current <= line.max:
             self._check_removal(event)
 

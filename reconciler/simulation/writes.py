@@ -4,6 +4,7 @@ import msgspec
 
 from reconciler.cluster.node import Taint
 from reconciler.cluster.target import TargetFacts, TargetRef
+from reconciler.cluster.targets.hold_mark import read_hold
 from reconciler.plan.plan import Bound
 from reconciler.simulation.cluster import SimulatedCluster
 from reconciler.simulation.drains import DELETING_TAINT, Drain
@@ -33,11 +34,14 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SimulatedWrites:
-    """The writes of one loop. `owner` names the loop in the taint that marks a leaving node."""
+    """The writes of one loop. `owner` names the loop in the taint that marks a leaving node. `by_itself`: a removal ends as soon
+    as its node is empty; otherwise by `finish_empty`, as a loop writes in its turns only."""
 
-    def __init__(self, cluster: SimulatedCluster, owner: str = "simulation") -> None:
+    def __init__(self, cluster: SimulatedCluster, owner: str = "simulation", *, by_itself: bool = True) -> None:
         self._cluster = cluster
         self._owner = owner
+        self._by_itself = by_itself
+        self._empty: list[str] = []
         self._ended: list[Ended] = []
         self._removals: dict[str, tuple[TargetRef, Drain]] = {}
 
@@ -110,11 +114,36 @@ class SimulatedWrites:
         now = self._cluster.now_seconds
         taint = Taint(DELETING_TAINT, f"{self._owner}.{now}", "NoSchedule")
         drain = self._cluster.drains.begin(
-            node, taint, lambda: self._finish(target, name), lambda why: self._give_up(target, name, "DrainTimeout", why)
+            node, taint, lambda: self._emptied(target, name), lambda why: self._give_up(target, name, "DrainTimeout", why)
         )
         self._removals[name] = (target, drain)
         self._cluster.journal.add(now, Happened.REMOVAL_BEGAN, name, by=OUR_MANAGER, target=str(target))
         return Written(generation=facts.generation)
+
+    def call_off(self, target: TargetRef, name: str, why: str) -> None:
+        """End a removal that is under way; its node is open again."""
+        node = self._cluster.objects.nodes.get(name)
+        if name not in self._removals or node is None or node.value.deleting:
+            return
+        self._cluster.drains.forget(node)
+        self._cluster.drains.reopen(node)
+        self._give_up(target, name, "CalledOff", why)
+
+    def finish_empty(self) -> None:
+        """Hand on every node that has become empty; forget those that went by themselves."""
+        for name in [name for name in self._removals if name not in self._cluster.objects.nodes]:
+            del self._removals[name]
+        waiting, self._empty = self._empty, []
+        for name in waiting:
+            if name in self._removals:
+                self._finish(self._removals[name][0], name)
+
+    def _emptied(self, target: TargetRef, name: str) -> None:
+        if self._by_itself:
+            self._finish(target, name)
+        else:
+            self._empty.append(name)
+            self._cluster.objects.touch()
 
     def _finish(self, target: TargetRef, name: str) -> None:
         """The node is empty: its machine is deleted and replicas are lowered by one, so that no other machine goes."""
@@ -124,9 +153,10 @@ class SimulatedWrites:
             self._give_up(target, name, "NotFound", f"{target} or {name} is gone")
             return
         replicas = max(0, (facts.replicas or 0) - 1)
-        if facts.owner.hold:
+        mark = read_hold(facts.owner.hold)
+        if mark is not None and mark.holds(cluster.now_seconds):
             cluster.drains.reopen(node)
-            self._give_up(target, name, "Held", f"a hold was set while it was drained: {facts.owner.hold}")
+            self._give_up(target, name, "Held", f"a hold was set while it was drained: {mark.reason}")
             return
         other = conflict(facts, OUR_MANAGER, replicas)
         if other:

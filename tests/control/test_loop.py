@@ -11,7 +11,7 @@ from reconciler.control.report import LoopReport, ResultState
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import Bound
 from reconciler.policy.documents import Mode, PolicySet, ScaleDown
-from reconciler.providers.contract import WriteResult
+from reconciler.providers.contract import RemovalState, WriteResult
 from reconciler.providers.simulated import SimulatedPort
 from reconciler.simulation.cluster import SimulatedCluster
 from reconciler.simulation.field_owner import Via
@@ -282,6 +282,58 @@ def test_removal_that_was_given_up_frees_the_node():
     assert bench.store.load().leaving == {}
     assert not any(shape.unschedulable for shape in _node_shapes(bench))
     assert bench.replicas() == 2
+
+
+def _draining(lowest: int) -> _Bench:
+    """Two nodes; a pod whose budget refuses its eviction keeps one of them in its drain."""
+    import msgspec
+
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=2)
+    cluster.pods("web", 1, cpu="500m", on="general-1")
+    cluster.pods("rest", 1, cpu="3", on="general-2")
+    cluster.budget("web", min_available="0", allowed=1, healthy=1, expected=1)
+    bench = _Bench(cluster, policy(node_group("general", scale_down=AT_ONCE)))
+    assert _states(bench.turn()) == [("RemoveNode", ResultState.DONE, "")]
+    budgets = bench.cluster.objects.budgets
+    key = ("shop", "web")
+    budgets[key] = msgspec.structs.replace(budgets[key], min_available="1", disruptions_allowed=0, desired_healthy=1)
+    bench.cluster.objects.touch()
+    bench.policy.value = policy(node_group("general", min=lowest, scale_down=AT_ONCE))
+    return bench
+
+
+def test_a_drain_is_called_off_when_its_group_may_not_shrink_any_more():
+    """The minimum was raised to what is there: the node is open again, nothing was evicted, and nothing grows."""
+    bench = _draining(lowest=2)
+    report = bench.turn(10)
+    (progress,) = report.removals
+    assert (progress.state, progress.code) == (RemovalState.FAILED, "CalledOff")
+    assert progress.message == "MinSize: general would have fewer nodes than its minimum 2"
+    assert report.plan is not None
+    assert report.plan.actions == ()
+    assert bench.store.load().leaving == {}
+    assert not any(shape.unschedulable or shape.taints for shape in _node_shapes(bench))
+    assert bench.replicas() == 2
+
+
+def test_a_drain_goes_on_while_nothing_speaks_against_it():
+    """The counter-check: the same drain with the minimum still below."""
+    bench = _draining(lowest=1)
+    assert [progress.state for progress in bench.turn(10).removals] == [RemovalState.DRAINING]
+
+
+def test_a_hold_set_between_two_turns_keeps_the_empty_node():
+    """The node is empty and its machine would go next; with the hold nothing of the target is written."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=2)
+    bench = _Bench(cluster, policy(node_group("general", min=1, scale_down=AT_ONCE)))
+    bench.turn()
+    bench.cluster.hold(GENERAL, "repair")
+    (progress,) = bench.turn(10).removals
+    assert (progress.state, progress.code) == (RemovalState.FAILED, "CalledOff")
+    assert bench.replicas() == 2
+    assert not any(shape.unschedulable for shape in _node_shapes(bench))
 
 
 def _node_shapes(bench: _Bench):

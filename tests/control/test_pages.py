@@ -21,7 +21,7 @@ class Pages:
         self.now = 1000
         self.view_problem = ""
         made = routes(
-            self.figures, lambda: self.now, lambda plan: plan.summary, snapshot=lambda: b"{}", started_seconds=1000,
+            self.figures, lambda: self.now, lambda plan: plan.summary, started_seconds=1000,
             view_problem=lambda: self.view_problem,
         )  # fmt: skip
         self._routes = {route.path: route for route in made}
@@ -38,7 +38,7 @@ def pages() -> Pages:
 
 def test_only_probes_and_metrics_are_open(pages: Pages):
     """The others show objects of the cluster."""
-    assert pages.details == {"/", "/plan", "/snapshot"}
+    assert pages.details == {"/", "/plan"}
 
 
 def test_a_leader_that_does_not_turn_is_unhealthy(pages: Pages):

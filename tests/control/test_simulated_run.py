@@ -78,13 +78,6 @@ def test_event_that_names_nothing_is_told_with_its_place(tmp_path):
     assert re.search(r"wrong\.yaml:\d+:\d+", result.output)
 
 
-def test_live_loop_is_said_to_be_missing():
-    """Without --simulate the command says what there is instead."""
-    result = _run()
-    assert result.exit_code == 1
-    assert "--simulate" in str(result.exception)
-
-
 def test_missing_scenario_is_told():
     """A path that is not there."""
     assert "nowhere.yaml: no such file" in str(_run("--simulate", "nowhere.yaml").exception)

@@ -17,6 +17,8 @@ from tests.gitops.servers import served
 TOKEN = "t0ken"
 READ_ONLY = "r3ad"
 LIMIT = 65_536
+_COMMENTS = re.compile(r"/repos/team/policies/issues/(\d+)/comments")
+_NOTES = re.compile(r"/api/v4/projects/42/merge_requests/(\d+)/notes")
 
 
 class Host:
@@ -29,12 +31,33 @@ class Host:
         self.requests: list[str] = []
         self.login: str | None = "reconciler-bot"
         self.page_size = 30
+        self.pulls: list[dict[str, Any]] = []
+        self.quota: tuple[int, int, int] | None = None
+        self._more: dict[int, list[dict[str, Any]]] = {7: self.comments}
+        self._ids = 0
 
-    def add(self, author: str, text: str) -> int:
+    def add(self, author: str, text: str, pull: int = 7) -> int:
         """A comment that is there already; its id."""
-        number = len(self.comments) + 1
-        self.comments.append({"id": number, "author": author, "body": text})
-        return number
+        self._ids += 1
+        self.of(pull).append({"id": self._ids, "author": author, "body": text})
+        return self._ids
+
+    def of(self, pull: int) -> list[dict[str, Any]]:
+        """The comments of one pull request."""
+        return self._more.setdefault(pull, [])
+
+    def holder(self, comment: int) -> list[dict[str, Any]]:
+        """Those among which a comment is."""
+        return next(found for found in self._more.values() if any(one["id"] == comment for one in found))
+
+    def open(self, number: int, head: str, *, branch: str = "main", fork: bool = False, labels: tuple[str, ...] = ()) -> None:
+        """A pull request that is open, or the next commit of one."""
+        self.close(number)
+        self.pulls.append({"number": number, "head": head, "branch": branch, "fork": fork, "labels": labels})
+
+    def close(self, number: int) -> None:
+        """It is no longer open."""
+        self.pulls[:] = [pull for pull in self.pulls if pull["number"] != number]
 
     def writes(self) -> list[str]:
         """Requests that change something."""
@@ -55,12 +78,19 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, status: int, document: object = None, headers: dict[str, str] | None = None) -> None:
         data = b"" if document is None else json.dumps(document).encode()
         self.send_response(status)
-        for name, value in (headers or {}).items():
+        for name, value in {**self._quota(), **(headers or {})}.items():
             self.send_header(name, value)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
+
+    def _quota(self) -> dict[str, str]:
+        """What is left of the rate limit, as both hosts tell it."""
+        if self.host.quota is None:
+            return {}
+        values = zip(("Remaining", "Limit", "Reset"), self.host.quota, strict=True)
+        return {f"{prefix}RateLimit-{name}": str(value) for name, value in values for prefix in ("X-", "")}
 
     def _fails(self) -> bool:
         self.host.requests.append(f"{self.command} {self.path.partition('?')[0]}")
@@ -115,10 +145,15 @@ class _GitHub(_Handler):
                 self._answer(403, {"message": "Resource not accessible by integration"})
             else:
                 self._answer(200, {"login": host.login, "url": f"{host.url}/user"})
-        elif path == "/repos/team/policies/issues/7":
-            self._answer(200, {"number": 7, "url": f"{host.url}{path}", "title": "change"})
-        elif path == "/repos/team/policies/issues/7/comments" and self.command == "GET":
-            here, headers = self._page([self._shown(comment) for comment in host.comments])
+        elif path == "/repos/team/policies/pulls" and self.command == "GET":
+            query = parse_qs(urlsplit(self.path).query)
+            wanted = [pull for pull in host.pulls if query.get("base", [pull["branch"]])[0] == pull["branch"]]
+            here, headers = self._page([self._pull(pull) for pull in wanted])
+            self._answer(200, here, headers)
+        elif found := re.fullmatch(r"/repos/team/policies/issues/(\d+)", path):
+            self._answer(200, {"number": int(found[1]), "url": f"{host.url}{path}", "title": "change"})
+        elif (found := _COMMENTS.fullmatch(path)) and self.command == "GET":
+            here, headers = self._page([self._shown(comment) for comment in host.of(int(found[1]))])
             self._answer(200, here, headers)
         elif not path.startswith("/repos/team/policies/issues/"):
             self._answer(404, {"message": "Not Found"})
@@ -126,20 +161,30 @@ class _GitHub(_Handler):
             self._answer(403, {"message": "Resource not accessible by integration"})
         elif self.command != "DELETE" and len(body["body"]) > LIMIT:
             self._answer(422, {"message": "Validation Failed", "errors": [f"body is too long (maximum is {LIMIT} characters)"]})
-        elif path.endswith("/7/comments"):
-            host.add(host.login or "github-actions[bot]", body["body"])
-            self._answer(201, self._shown(host.comments[-1]))
+        elif found := _COMMENTS.fullmatch(path):
+            host.add(host.login or "github-actions[bot]", body["body"], int(found[1]))
+            self._answer(201, self._shown(host.of(int(found[1]))[-1]))
         else:
             self._change(int(path.rpartition("/")[2]), body)
 
     def _change(self, number: int, body: dict[str, Any]) -> None:
-        found = next(comment for comment in self.host.comments if comment["id"] == number)
+        holder = self.host.holder(number)
+        found = next(comment for comment in holder if comment["id"] == number)
         if self.command == "DELETE":
-            self.host.comments.remove(found)
+            holder.remove(found)
             self._answer(204)
         else:
             found["body"] = body["body"]
             self._answer(200, self._shown(found))
+
+    def _pull(self, pull: dict[str, Any]) -> dict[str, Any]:
+        """As a list shows it; a fork that was deleted has no repository."""
+        source = None if pull["fork"] else {"full_name": "team/policies", "url": f"{self.host.url}/repos/team/policies"}
+        return {
+            "number": pull["number"], "url": f"{self.host.url}/repos/team/policies/pulls/{pull['number']}",
+            "head": {"sha": pull["head"], "ref": "change", "repo": source}, "base": {"ref": pull["branch"], "sha": "0" * 40},
+            "labels": [{"name": name, "url": f"{self.host.url}/repos/team/policies/labels/{name}"} for name in pull["labels"]],
+        }  # fmt: skip
 
     def _shown(self, comment: dict[str, Any]) -> dict[str, Any]:
         return {
@@ -153,26 +198,32 @@ class _GitLab(_Handler):
     def respond(self, body: dict[str, Any]) -> None:
         host, path = self.host, self.path.partition("?")[0]
         token = self.headers.get("PRIVATE-TOKEN", "")
-        notes = "/api/v4/projects/42/merge_requests/7/notes"
+        named = _NOTES.match(path)
+        pull = int(named[1]) if named else 0
         if token not in (TOKEN, READ_ONLY):
             self._answer(401, {"message": "401 Unauthorized"})
         elif path == "/api/v4/user":
             self._answer(200, {"username": host.login})
-        elif path == notes and self.command == "GET":
-            here, headers = self._page([self._shown(comment) for comment in host.comments])
+        elif path == "/api/v4/projects/42/merge_requests":
+            query = parse_qs(urlsplit(self.path).query)
+            wanted = [one for one in host.pulls if query["target_branch"] == [one["branch"]] and query["state"] == ["opened"]]
+            here, headers = self._page([self._request(one) for one in wanted])
             self._answer(200, here, headers)
-        elif not path.startswith(notes):
+        elif _NOTES.fullmatch(path) and self.command == "GET":
+            here, headers = self._page([self._shown(comment) for comment in host.of(pull)])
+            self._answer(200, here, headers)
+        elif not named:
             self._answer(404, {"message": "404 Not found"})
         elif token == READ_ONLY:
             self._answer(403, {"message": "403 Forbidden"})
         elif self.command == "POST":
-            host.add(host.login or "", body["body"])
-            self._answer(201, self._shown(host.comments[-1]))
+            host.add(host.login or "", body["body"], pull)
+            self._answer(201, self._shown(host.of(pull)[-1]))
         else:
             number = int(re.search(r"/(\d+)$", path)[1])  # type: ignore[index]
-            found = next(comment for comment in host.comments if comment["id"] == number)
+            found = next(comment for comment in host.of(pull) if comment["id"] == number)
             if self.command == "DELETE":
-                host.comments.remove(found)
+                host.of(pull).remove(found)
                 self._answer(204)
             else:
                 found["body"] = body["body"]
@@ -181,6 +232,14 @@ class _GitLab(_Handler):
     def _shown(self, comment: dict[str, Any]) -> dict[str, Any]:
         system = comment["author"] == "ghost"
         return {"id": comment["id"], "body": comment["body"], "author": {"username": comment["author"]}, "system": system}
+
+    @staticmethod
+    def _request(pull: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "iid": pull["number"], "sha": pull["head"], "target_branch": pull["branch"], "target_project_id": 42,
+            "source_project_id": None if pull["fork"] else 42, "labels": list(pull["labels"]),
+            "web_url": f"https://gitlab.example.org/team/policies/-/merge_requests/{pull['number']}",
+        }  # fmt: skip
 
 
 @contextmanager

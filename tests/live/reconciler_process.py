@@ -1,5 +1,6 @@
 """`reconciler run` as a process of its own, as it is deployed, with what it says."""
 
+import http.client
 import json
 import os
 import queue
@@ -8,8 +9,12 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
+
+from tests.live import rights
+from tests.testbed.control_plane import ControlPlane
 
 POLICY = """\
 apiVersion: reconciler.dev/v1alpha1
@@ -20,6 +25,7 @@ spec:
   adoptFrom: [testbed]
   humanHoldTime: 0s
   pace: {{delayAfterAdd: 0s, delayAfterFailure: 0s}}
+  tiers: {tiers}
   budgets: [{{nodes: 10}}]
   defaults: {{scaleDown: {{unneededTime: {unneeded}, utilizationThresholdPercent: 50}}}}
 """
@@ -32,32 +38,49 @@ spec:
   policyRef: {{name: {name}}}
   target: {{clusterAPI: {{kind: MachineDeployment, namespace: {namespace}, name: {group}}}}}
   size: {{min: {min}, max: {max}}}
-"""
+{tier}"""
 _PATIENCE_SECONDS = 60
 
 
 def policy_text(
-    name: str, namespace: str, groups: dict[str, tuple[int, int]], *, mode: str = "Enforce", unneeded: str = "1h"
+    name: str,
+    namespace: str,
+    groups: dict[str, tuple[int, int]],
+    *,
+    mode: str = "Enforce",
+    unneeded: str = "1h",
+    tiers: dict[str, str] | None = None,
 ) -> str:
-    """A policy over MachineDeployments of one namespace: their names with smallest and largest size."""
-    parts = [POLICY.format(name=name, mode=mode, unneeded=unneeded)]
-    parts += [
-        GROUP.format(group=group, namespace=namespace, name=name, min=least, max=most) for group, (least, most) in groups.items()
-    ]
+    """A policy over MachineDeployments of one namespace: their names with smallest and largest size; `tiers` by group, the
+    first tier named is the highest."""
+    tiers = tiers or {}
+    names = ", ".join(f"{{name: {tier}}}" for tier in dict.fromkeys(tiers.values()))
+    parts = [POLICY.format(name=name, mode=mode, unneeded=unneeded, tiers=f"[{names}]")]
+    for group, (least, most) in groups.items():
+        tier = f"  tier: {tiers[group]}\n" if group in tiers else ""
+        parts.append(GROUP.format(group=group, namespace=namespace, name=name, min=least, max=most, tier=tier))
     return "".join(parts)
+
+
+def user(plane: ControlPlane, name: str) -> Path:
+    """The kubeconfig of a user who has the reconciler's rights and no others."""
+    rights.grant(plane)
+    return plane.kubeconfig_of(name, rights.GROUP)
 
 
 class Reconciler:
     """One running process. Lines of its log are kept as decoded objects in the order in which they came."""
 
-    def __init__(self, kubeconfig: Path, policy: Path, *arguments: str) -> None:
+    def __init__(self, kubeconfig: Path, policy: Path | None, *arguments: str, program: str = "reconciler") -> None:
+        """`policy` None: `arguments` say where it is. `program` is the module that is run: one of a test's own wraps the real
+        one."""
         command = [
             sys.executable,
             "-m",
-            "reconciler",
+            program,
             "run",
             f"--kubeconfig={kubeconfig}",
-            f"--policy={policy}",
+            *([f"--policy={policy}"] if policy is not None else []),
             "--listen=127.0.0.1:0",
         ]
         self.lines: list[dict[str, Any]] = []
@@ -101,9 +124,56 @@ class Reconciler:
         """Send a signal."""
         self._process.send_signal(number)
 
+    def until_frozen(self) -> None:
+        """Until it has been stopped by SIGSTOP."""
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        status = Path(f"/proc/{self._process.pid}/stat")
+        while status.read_text().rpartition(")")[2].split()[0] != "T":
+            if time.monotonic() > deadline or self._process.poll() is not None:
+                raise TimeoutError(f"it was not stopped; it said {json.dumps(self.lines, indent=1)}")
+            threading.Event().wait(0.05)
+
+    def page(self, path: str, **headers: str) -> tuple[int, str]:
+        """Status and body of one of its pages."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port(), timeout=10)
+        try:
+            connection.request("GET", path, headers={name.replace("_", "-"): value for name, value in headers.items()})
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+        finally:
+            connection.close()
+
+    def until_page(self, path: str, holds: Callable[[int, str], object]) -> tuple[int, str]:
+        """The page, asked again until `holds`."""
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        while True:
+            found = self.page(path)
+            if holds(*found):
+                return found
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{path} is {found}; it said {json.dumps(self.lines, indent=1)}")
+            threading.Event().wait(0.1)
+
+    def plan(self, holds: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
+        """The last plan, once `holds`."""
+        body = self.until_page("/plan", lambda status, text: status == 200 and holds(json.loads(text)))[1]
+        found: dict[str, Any] = json.loads(body)
+        return found
+
+    def turns(self) -> int:
+        """How many turns it has made."""
+        lines = self.page("/metrics")[1].splitlines()
+        return sum(int(float(line.rpartition(" ")[2])) for line in lines if line.startswith("reconciler_turns_total{"))
+
     def ended(self) -> int:
         """Its exit code, once it has ended by itself."""
         return self._process.wait(_PATIENCE_SECONDS)
+
+    def printed(self) -> str:
+        """What it wrote to stdout, once it has ended."""
+        stream = self._process.stdout
+        assert stream is not None
+        return stream.read()
 
     def _read(self) -> None:
         stream = self._process.stderr

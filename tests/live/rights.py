@@ -11,6 +11,7 @@ _RULES: list[Object] = [
     {"apiGroups": [""], "resources": ["pods/eviction"], "verbs": ["create"]},
     {"apiGroups": ["cluster.x-k8s.io"], "resources": ["machinedeployments", "machinesets"], "verbs": ["patch"]},
     {"apiGroups": ["cluster.x-k8s.io"], "resources": ["machines"], "verbs": ["patch", "delete"]},
+    {"apiGroups": ["reconciler.dev"], "resources": ["nodegrouppolicies/status", "nodegroups/status"], "verbs": ["patch"]},
     {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["create", "update"]},
     {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["create", "update", "patch", "delete"]},
     {"apiGroups": ["", "events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]},

@@ -171,6 +171,27 @@ def test_exactly_the_named_node_goes(any_bench: AnyBench) -> None:
     assert bench.port.continue_removals() == ()
 
 
+def test_a_removal_that_is_called_off_leaves_all_as_it_was(any_bench: AnyBench) -> None:
+    """The node stays, replicas too, and a removal of it may begin anew."""
+    bench = any_bench(2)
+    nodes = bench.until_nodes(2)
+    bench.port.observe()
+    assert bench.port.remove_node(bench.target, nodes[0], 1, bench.bound()).done
+    ended: list[RemovalProgress] = []
+    while not ended:
+        bench.port.observe()
+        bench.port.call_off(bench.target, nodes[0], "MinSize: raised")
+        ended = [one for one in bench.port.continue_removals() if one.state is not RemovalState.DRAINING]
+    assert [(one.node, one.state, one.code, one.message) for one in ended] == [
+        (nodes[0], RemovalState.FAILED, "CalledOff", "MinSize: raised")
+    ]
+    assert (bench.until_nodes(2), bench.replicas()) == (nodes, 2)
+    world = bench.port.observe()
+    shapes = [world.node_shapes[node.shape] for node in world.nodes if node.name in nodes]
+    assert not any(shape.unschedulable or shape.taints for shape in shapes)
+    assert bench.port.remove_node(bench.target, nodes[0], 1, bench.bound()).done
+
+
 def test_several_removals_of_one_target_lower_it_once_each(any_bench: AnyBench) -> None:
     """Two named nodes go, whichever is done first."""
     bench = any_bench(4)

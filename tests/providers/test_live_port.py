@@ -191,6 +191,32 @@ def test_removals_stop_when_the_policy_says_so(rules: PolicySet, why: str) -> No
     assert ("undo", "general-1") in platform.asked
 
 
+def test_a_removal_that_is_called_off_evicts_nothing_more() -> None:
+    """Only the node that was named: the provider is told that nothing may go, and the node is opened."""
+    platform = _Platform(REFUSED)
+    port = _port(platform, _world("test.1"))
+    port.call_off(GENERAL, "general-1", "MinSize: raised")
+    told = {one.node: (one.code, one.message) for one in port.continue_removals()}
+    assert told["general-1"] == ("CalledOff", "MinSize: raised")
+    assert told["general-2"] == ("Refused", "no")
+    assert ("step", "general-1") not in platform.asked
+    assert ("step", "general-2") in platform.asked
+    assert ("step", GENERAL, "general-1", "general-1", 1 << 31) in platform.asked
+    assert ("undo", "general-1") in platform.asked
+
+
+def test_calling_off_is_for_one_step() -> None:
+    """What kept the node is over when nobody says it again: its drain goes on."""
+    platform = _Platform(drained=DrainStep(remaining=1))
+    port = _port(platform, _world("test.1"))
+    platform.removal = TargetRemoval(state=RemovalState.DRAINING, message="not reachable")
+    port.call_off(GENERAL, "general-1", "MinSize: raised")
+    port.continue_removals()
+    assert ("step", "general-1") not in platform.asked
+    port.continue_removals()
+    assert ("step", "general-1") in platform.asked
+
+
 def test_a_taint_on_a_node_without_machine_is_taken_off() -> None:
     """Its machine is gone and the node stayed: nobody else would open it."""
     platform = _Platform()

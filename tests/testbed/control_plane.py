@@ -22,6 +22,7 @@ _CONTROLLERS = (
     "disruption-controller", "namespace-controller", "serviceaccount-controller", "garbage-collector-controller",
     "pod-garbage-collector-controller", "node-lifecycle-controller", "persistentvolume-binder-controller",
     "persistentvolume-protection-controller", "persistentvolumeclaim-protection-controller",
+    "clusterrole-aggregation-controller", "validatingadmissionpolicy-status-controller",
 )  # fmt: skip
 
 MASTERS = "system:masters"
@@ -42,6 +43,7 @@ class ControlPlane:
         self._service_account_keys = service_account_keys(directory)
         self._etcd_port, self._peer_port, self._port, self._kwok_port = free_ports(4)
         self.server = f"https://127.0.0.1:{self._port}"
+        self.etcd = f"http://127.0.0.1:{self._etcd_port}"
         self.kubeconfig = self.kubeconfig_of("admin", MASTERS)
         self.api = Api(self.kubeconfig)
         self._audit_log = AuditLog(directory / "audit.log", Api(self.kubeconfig_of(AuditLog.USER, MASTERS)))

@@ -84,9 +84,7 @@ def _chosen(what: str, subject: str, names: Sequence[str]) -> str:
         raise _several(what, subject, starting)
     near = difflib.get_close_matches(subject, names, n=3)
     meant = f" Did you mean {' or '.join(near)}?" if near else f" There are {len(names)}: {', '.join(sorted(names)[:_SHOWN])}."
-    raise UnknownSubjectError(
-        f"no {what} {subject!r} in this cluster and policy.{meant if names else ' There is none at all.'}"
-    )
+    raise UnknownSubjectError(f"no {what} {subject!r} in this cluster and policy.{meant if names else ' There is none at all.'}")
 
 
 def _several(what: str, subject: str, names: Sequence[str]) -> UnknownSubjectError:

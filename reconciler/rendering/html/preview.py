@@ -12,6 +12,7 @@ from reconciler.rendering.differences import difference_sections, with_further
 from reconciler.rendering.html.element import Content, Html, joined, tag
 from reconciler.rendering.html.page import CLASSES, Head, Section, counted, document, mark
 from reconciler.rendering.html.plan import action_section, cautions, change, foot, plan_figures, plan_sections
+from reconciler.rendering.html.replay import replay_section
 from reconciler.rendering.preview_words import (
     NOT_COMPARED,
     further_sections,
@@ -39,6 +40,8 @@ def preview_html(preview: Preview) -> str:
     )
     policies = ("the base", "the head") if preview.comparison is not None else None
     sections = _told(preview)
+    if preview.replay is not None:
+        sections.append(replay_section(preview.replay))
     if (actions := action_section(plan)) is not None:
         title = "What is done at the head" if preview.comparison is not None else actions.heading
         sections.append(Section(actions.anchor, title, actions.body, actions.note))

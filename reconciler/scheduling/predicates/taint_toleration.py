@@ -31,10 +31,11 @@ def untolerated(taints: Iterable[Taint], tolerations: Iterable[Toleration]) -> t
 
     Source: plugin TaintToleration, Filter: NoSchedule and NoExecute count, PreferNoSchedule is only a score.
     """
+    hard = [taint for taint in taints if taint.effect in _HARD]
+    if not hard:
+        return ()
     known = tuple(tolerations)
-    return tuple(
-        taint for taint in taints if taint.effect in _HARD and not any(tolerates(toleration, taint) for toleration in known)
-    )
+    return tuple(taint for taint in hard if not any(tolerates(toleration, taint) for toleration in known))
 
 
 def taint_rejection(shape: NodeShape, tolerations: Iterable[Toleration]) -> Rejection | None:

@@ -1,0 +1,28 @@
+# The image of the loop. By policy of the manifests beside it: a numeric user without rights, a root file system that nobody
+# writes to (/tmp and the git cache are volumes). Pin the base by digest where you build: --build-arg BASE=python@sha256:…
+ARG BASE=python:3.13-slim-trixie
+
+FROM ${BASE} AS build
+# A compiler, for the kernels: without it they would run interpreted. It does not reach the image below.
+RUN apt-get update && apt-get install --yes --no-install-recommends gcc libc6-dev && rm -rf /var/lib/apt/lists/*
+WORKDIR /source
+COPY pyproject.toml README.md LICENSE ./
+COPY reconciler ./reconciler
+RUN python -m venv /opt/reconciler && /opt/reconciler/bin/pip install --no-cache-dir '.[solver,pullrequest]'
+# A failed compilation is no error of the installation, but it is one of the image.
+WORKDIR /
+RUN /opt/reconciler/bin/python -c "from reconciler.scheduling.kernels import active_build; assert active_build() == 'compiled', active_build()"
+
+FROM ${BASE}
+# git follows policies, ssh reaches private repositories (and wants its user to have a name), gpg checks signed commits.
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends ca-certificates git gnupg openssh-client \
+    && rm -rf /var/lib/apt/lists/* \
+    && useradd --uid 65532 --user-group --no-create-home --home-dir /tmp --shell /usr/sbin/nologin reconciler
+COPY --from=build /opt/reconciler /opt/reconciler
+ENV PATH=/opt/reconciler/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
+USER 65532:65532
+WORKDIR /tmp
+EXPOSE 8080
+ENTRYPOINT ["reconciler"]
+CMD ["--help"]

@@ -1,0 +1,30 @@
+"""All objects of one kind as a snapshot keeps them: one list, in the order of their names."""
+
+from typing import Any
+
+import msgspec
+
+Object = dict[str, Any]
+_encoder = msgspec.json.Encoder(order=None)
+
+
+class Listing(msgspec.Struct, frozen=True, kw_only=True):
+    """The items of one kind. `file` is the name in the snapshot without suffix (`management/machines`); items carry neither
+    apiVersion nor kind, as in a typed list of the API."""
+
+    file: str
+    api_version: str
+    kind: str
+    items: list[Object]
+
+    def encoded(self) -> bytes:
+        """The list as JSON, one item a line, so that two captures can be compared line by line."""
+        head = _encoder.encode({"apiVersion": self.api_version, "kind": f"{self.kind}List"})
+        body = b",\n".join(_encoder.encode(item) for item in self.items)
+        return head[:-1] + b',"metadata":{},"items":[\n' + body + b"\n]}\n"
+
+
+def name_of(item: Object) -> tuple[str, str]:
+    """Namespace (empty: none) and name."""
+    meta = item.get("metadata") or {}
+    return str(meta.get("namespace") or ""), str(meta.get("name") or "")

@@ -1,0 +1,50 @@
+"""The annotation `reconciler.dev/hold`: a reason in words and, at its end, when the hold is over.
+
+`recovering node h100-3; until 2026-11-21T18:00:00Z` ends by itself. Any other text, as a person may write it in an
+emergency, is a reason and holds until the annotation is removed.
+"""
+
+import msgspec
+
+from reconciler.cluster.instant import unix_seconds
+from reconciler.cluster.unreadable import UnreadableError
+
+_UNTIL = "; until "
+
+
+class HoldMark(msgspec.Struct, frozen=True, kw_only=True):
+    """A hold as written on a target. `until_seconds` is Unix time, None: until it is taken off."""
+
+    reason: str
+    until_seconds: int | None = None
+
+    def holds(self, now_seconds: int) -> bool:
+        """Whether it is in force; it is over at the instant that it names."""
+        return self.until_seconds is None or self.until_seconds > now_seconds
+
+
+def read_hold(text: str) -> HoldMark | None:
+    """The hold that the annotation's value says; None without one. An end that is no instant is part of the reason, so
+    that a slip of the pen holds too long rather than not at all."""
+    if not text:
+        return None
+    reason, found, until = text.rpartition(_UNTIL)
+    if found and reason:
+        try:
+            return HoldMark(reason=reason, until_seconds=unix_seconds(until.strip()))
+        except UnreadableError:
+            pass
+    return HoldMark(reason=text)
+
+
+def hold_text(reason: str, until: str = "") -> str:
+    """The annotation's value; `until` in RFC 3339, empty: no end."""
+    return f"{reason}{_UNTIL}{until}" if until else reason
+
+
+def without_reason(text: str, hidden: str) -> str:
+    """The value with its words hidden: that it holds, and until when, stays."""
+    mark = read_hold(text)
+    if mark is None or mark.until_seconds is None:
+        return hidden if text else text
+    return hold_text(hidden, text.rpartition(_UNTIL)[2])

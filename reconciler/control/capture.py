@@ -1,0 +1,194 @@
+"""A live cluster, read once: the lists that a snapshot holds, in the form in which they are read again."""
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+from msgspec import Raw
+
+from reconciler.cluster.intake import SCALABLE_KINDS
+from reconciler.cluster.listing import Listing, Object, name_of
+from reconciler.cluster.redaction import redacted
+from reconciler.cluster.snapshot import read_snapshot
+from reconciler.cluster.world import World
+from reconciler.kube.api import Api, ApiError
+from reconciler.kube.collection import WORKLOAD, Collection, cluster_api, located
+from reconciler.kube.watch_event import ListPage
+from reconciler.plan.instant import instant_text
+from reconciler.providers.clusterapi_resource import ClusterApiVersion
+
+FORMAT_VERSION = "1.0"
+PAGE = 500
+_FORBIDDEN, _NOT_FOUND, _GONE = 403, 404, 410
+_TEMPLATE = "MachineTemplate"
+_page = msgspec.json.Decoder(ListPage)
+_object = msgspec.json.Decoder(dict)
+
+
+class Unread(msgspec.Struct, frozen=True, kw_only=True):
+    """A collection that was not captured, and why."""
+
+    kind: str
+    why: str
+
+
+class Capture(msgspec.Struct, frozen=True, kw_only=True):
+    """What was read at `captured_seconds` (Unix time). `kinds` were captured even where nothing is there; `unread` are kinds
+    that the server has and that we may not list. `templates` are group and plural of the infrastructure templates in use."""
+
+    cluster: str
+    captured_seconds: int
+    capi_group: str
+    listings: tuple[Listing, ...]
+    kinds: tuple[str, ...]
+    unread: tuple[Unread, ...] = ()
+    templates: tuple[tuple[str, str], ...] = ()
+
+    def files(self) -> dict[str, bytes]:
+        """The files of a snapshot by relative name: `snapshot.yaml` and one list a kind. The same objects give the same bytes,
+        but for the instant."""
+        return {"snapshot.yaml": self._manifest(), **{f"{item.file}.json": item.encoded() for item in self.listings}}
+
+    def world(self) -> World:
+        """The World that these files describe. Raises `SnapshotError`."""
+        return read_snapshot(_Lazy(self), self.capi_group)
+
+    def redacted(self) -> "Capture":
+        """Without what a decision does not read, and without the names of pods."""
+        return msgspec.structs.replace(self, listings=tuple(redacted(self.listings, self.capi_group)))
+
+    def _manifest(self) -> bytes:
+        lines = [
+            f'formatVersion: "{FORMAT_VERSION}"',
+            f'capturedAt: "{instant_text(self.captured_seconds)}"',
+            f"cluster: {msgspec.json.encode(self.cluster).decode()}",
+            "kinds:",
+            *(f"  - {kind}" for kind in self.kinds),
+        ]
+        return "\n".join(lines).encode() + b"\n"
+
+
+class _Lazy(Mapping[str, bytes]):
+    """The files, each encoded when it is asked for."""
+
+    def __init__(self, capture: Capture) -> None:
+        self._capture = capture
+        self._listings = {f"{item.file}.json": item for item in capture.listings}
+
+    def __getitem__(self, name: str) -> bytes:
+        return self._listings[name].encoded() if name in self._listings else self._capture.files()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(("snapshot.yaml", *self._listings))
+
+    def __len__(self) -> int:
+        return 1 + len(self._listings)
+
+
+class Clusters(msgspec.Struct, frozen=True, kw_only=True):
+    """Where to read: the cluster whose pods are placed, and the one with the targets (the same object when it is one).
+    `version` None: there is no Cluster API. `namespaces` limits what is read of Cluster API (none: all)."""
+
+    workload: Api
+    management: Api
+    version: ClusterApiVersion | None
+    namespaces: tuple[str, ...] = ()
+
+
+def capture(clusters: Clusters, cluster: str, now_seconds: int, *, targets_only: bool = False) -> Capture:
+    """Read everything that a decision reads, or only the targets with what belongs to them.
+
+    Raises `UnreachableError`, and `ApiError` for anything but a kind that is not served or that we may not list.
+    """
+    two = clusters.management is not clusters.workload
+    reader = _Reader()
+    if not targets_only:
+        for collection in WORKLOAD:
+            reader.read(clusters.workload, "workload/" if two else "", (collection,))
+    folder = "management/" if two else ""
+    version = clusters.version
+    if version is not None:
+        targets = cluster_api(version.group, version.version, clusters.namespaces)
+        for kind in dict.fromkeys(collection.kind for collection in targets):
+            reader.read(clusters.management, folder, tuple(one for one in targets if one.kind == kind))
+        for group, kind in sorted(reader.template_kinds()):
+            namespaces = clusters.namespaces or ("",)
+            wanted = tuple(Collection(group=group, kind=kind, namespace=namespace) for namespace in namespaces)
+            reader.read(clusters.management, folder, wanted)
+    return Capture(
+        cluster=cluster,
+        captured_seconds=now_seconds,
+        capi_group=version.group if version is not None else ClusterApiVersion().group,
+        listings=tuple(reader.listings),
+        kinds=tuple(sorted({item.kind for item in reader.listings})),
+        unread=tuple(reader.unread),
+        templates=tuple(sorted(reader.templates)),
+    )
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.listings: list[Listing] = []
+        self.unread: list[Unread] = []
+        self.templates: set[tuple[str, str]] = set()
+
+    def read(self, api: Api, folder: str, collections: tuple[Collection, ...]) -> None:
+        """One kind, of one namespace or of several, as one list."""
+        items: list[Object] = []
+        found = collections[0]
+        for collection in collections:
+            try:
+                found = located(collection, api)
+                if found.kind.endswith(_TEMPLATE):
+                    self.templates.add((found.group, found.plural))
+                items += _listed(api, found.path)
+            except ApiError as error:
+                if error.status == _FORBIDDEN:
+                    self.unread.append(Unread(kind=str(collection), why=error.message))
+                elif error.status != _NOT_FOUND:
+                    raise
+                return
+        if found.kind not in SCALABLE_KINDS:
+            for item in items:
+                # Who owns which field is asked of targets only, and is half of every other object.
+                item.get("metadata", {}).pop("managedFields", None)
+        file = f"{folder}{found.plural}" + (f".{found.group}" if found.kind.endswith(_TEMPLATE) else "")
+        items.sort(key=name_of)
+        self.listings.append(Listing(file=file, api_version=found.api_version, kind=found.kind, items=items))
+
+    def template_kinds(self) -> set[tuple[str, str]]:
+        """Group and kind of the infrastructure templates that targets refer to."""
+        found = set()
+        for listing in self.listings:
+            if listing.kind in SCALABLE_KINDS:
+                for item in listing.items:
+                    reference = _at(item, "spec", "template", "spec", "infrastructureRef")
+                    group = reference.get("apiGroup") or str(reference.get("apiVersion", "")).rpartition("/")[0]
+                    kind = str(reference.get("kind", ""))
+                    if group and kind.endswith(_TEMPLATE):
+                        found.add((str(group), kind))
+        return found
+
+
+def _listed(api: Api, path: str) -> list[Object]:
+    """All objects of a collection, in pages; whole when the pages took longer than the server keeps them."""
+    query = {"limit": str(PAGE)}
+    items: list[Raw] = []
+    while True:
+        try:
+            page = _page.decode(api.get(path, query))
+        except ApiError as error:
+            if error.status != _GONE or "continue" not in query:
+                raise
+            items, query = [], {}
+            continue
+        items += page.items or ()
+        if not page.metadata.more:
+            return [_object.decode(item) for item in items]
+        query = {"limit": str(PAGE), "continue": page.metadata.more}
+
+
+def _at(item: Object, *keys: str) -> Object:
+    for key in keys:
+        found = item.get(key)
+        item = found if isinstance(found, dict) else {}
+    return item

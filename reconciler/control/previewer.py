@@ -1,0 +1,213 @@
+"""Open pull requests, each previewed and told in a comment: round after round, without any state but these comments.
+
+What is told about a pull request is found again by the marker of its comment, which also says for which commit and when it was
+written; a restart therefore writes nothing twice. Comments are left alone while what they tell has not changed.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import StrEnum
+
+import msgspec
+
+from reconciler.control.log import Log
+from reconciler.gitops.comment import CommentHost, HostCode, HostError, Message, Posted, Standing, post, standing
+from reconciler.gitops.fault import SourceError
+from reconciler.gitops.open_request import OpenRequest, Quota, RequestHost
+
+RESERVE_PERMILLE = 100
+"""The part of a host's rate limit that is left for others: below it a round ends, and the next waits for the reset."""
+LONGEST_WAIT_SECONDS = 3600
+
+
+class Forks(StrEnum):
+    """Which pull requests from forks are previewed: what a preview tells of the cluster is read by whoever reads the comment."""
+
+    LABEL = "label"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+class Done(StrEnum):
+    """What became of one pull request in a round."""
+
+    CREATED = "Created"
+    UPDATED = "Updated"
+    UNCHANGED = "Unchanged"
+    NEWER = "NewerIsThere"
+    RECENT = "Recent"
+    UNTOUCHED = "Untouched"
+    FORK = "ForkNotAllowed"
+    FAILED = "Failed"
+
+
+_POSTED = {
+    Posted.CREATED: Done.CREATED,
+    Posted.UPDATED: Done.UPDATED,
+    Posted.UNCHANGED: Done.UNCHANGED,
+    Posted.NEWER: Done.NEWER,
+}
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """`branch` is where pull requests go. `keys` name the comments: one a cluster, or one a policy of it. A preview is made
+    again `refresh_seconds` after the last one, since demand moves while a pull request is open."""
+
+    branch: str
+    keys: tuple[str, ...]
+    refresh_seconds: int
+    forks: Forks
+    fork_label: str
+
+
+class Telling(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be told under one key about one commit (see `Message`). `changed`: it is more than that nothing differs."""
+
+    key: str
+    digest: str
+    head: str
+    summary: str
+    changed: bool
+    markdown: str
+
+
+class Previews(msgspec.Struct, frozen=True, kw_only=True):
+    """`head` is the commit that was previewed. `touched`: whether the change reaches the policies at all; one that does not is
+    told only where a comment of ours stands already."""
+
+    head: str
+    touched: bool
+    tellings: Callable[[], Sequence[Telling]]
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True):
+    """One comment, or one pull request that was passed over. `url` where it can be read, `summary` what it says."""
+
+    number: int
+    done: Done
+    key: str = ""
+    url: str = ""
+    summary: str = ""
+
+
+class _Seen(msgspec.Struct, frozen=True):
+    head: str
+    at_seconds: int
+
+
+class Previewer:
+    """`connect` gives the host, anew each round since tokens rotate. `previews` makes the previews of one pull request; it may
+    raise `SourceError` for what cannot be fetched and `PreviewFailedError` for a cluster that cannot be read."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        connect: Callable[[], RequestHost],
+        previews: Callable[[OpenRequest], Previews],
+        now_seconds: Callable[[], int],
+        log: Log,
+    ) -> None:
+        self._settings = settings
+        self._connect = connect
+        self._previews = previews
+        self._now_seconds = now_seconds
+        self._log = log
+        self._seen: dict[int, _Seen] = {}
+        self.failures = 0
+        """Rounds that failed one after the other."""
+        self.quota: Quota | None = None
+        """What the host's last answer said of its rate limit."""
+
+    def round(self) -> tuple[Line, ...]:
+        """Look at every open pull request once; never raises for what host, repository and cluster do."""
+        lines: list[Line] = []
+        try:
+            host = self._connect()
+            requests = host.open_requests(self._settings.branch)
+            self._seen = {number: seen for number, seen in self._seen.items() if any(r.number == number for r in requests)}
+            self.quota = host.quota()
+            for request in requests:
+                if self.pause_seconds():
+                    self._log.warning("RateLimitSpared", "the rest of the pull requests waits for the host's rate limit")
+                    break
+                lines += self._one(host, request)
+                self.quota = host.quota()
+        except HostError as error:
+            self.failures += 1
+            self._log.warning(error.code, str(error))
+        except PreviewFailedError as error:
+            self.failures += 1
+            self._log.warning("ClusterUnreadable", str(error))
+        else:
+            self.failures = 0
+        return tuple(lines)
+
+    def pause_seconds(self) -> int:
+        """How long to ask nothing, so that the reserve is kept; 0: go on."""
+        quota = self.quota
+        if quota is None or quota.remaining * 1000 >= quota.limit * RESERVE_PERMILLE:
+            return 0
+        return min(max(quota.reset_seconds - self._now_seconds(), 0), LONGEST_WAIT_SECONDS)
+
+    def _one(self, host: RequestHost, request: OpenRequest) -> list[Line]:
+        """The lines of one; what is wrong with it alone stops no other."""
+        if request.fork and not self._allowed(request):
+            return [Line(number=request.number, done=Done.FORK)]
+        seen = self._seen.get(request.number)
+        if seen is not None and self._recent(seen.head, seen.at_seconds, request):
+            return [Line(number=request.number, done=Done.RECENT)]
+        try:
+            return self._told(host, request, restarted=seen is None)
+        except HostError as error:
+            if error.code in (HostCode.RATE_LIMITED, HostCode.UNREACHABLE):
+                raise
+            self._log.warning(error.code, str(error), pullRequest=request.number)
+        except SourceError as error:
+            self._log.warning(error.fault.code, str(error), pullRequest=request.number)
+        return [Line(number=request.number, done=Done.FAILED)]
+
+    def _told(self, host: RequestHost, request: OpenRequest, *, restarted: bool) -> list[Line]:
+        comments = host.comments(request.number)
+        there: dict[str, Standing] = {}
+        if restarted:
+            found = ((key, standing(comments, key)) for key in self._settings.keys)
+            there = {key: stand for key, stand in found if stand is not None}
+            if len(there) == len(self._settings.keys) and all(
+                self._recent(stand.head, stand.order, request) for stand in there.values()
+            ):
+                self._seen[request.number] = _Seen(request.head, min(stand.order for stand in there.values()))
+                return [Line(number=request.number, done=Done.RECENT)]
+        now = self._now_seconds()
+        previews = self._previews(request)
+        lines: list[Line] = []
+        wanted = self._settings.keys if previews.touched else tuple(self._standing(comments, there, restarted=restarted))
+        for telling in previews.tellings() if wanted else ():
+            # Of several policies, those that the change does not reach say nothing, unless they have spoken before.
+            silent = not telling.changed and len(self._settings.keys) > 1
+            if telling.key not in wanted or (silent and standing(comments, telling.key) is None):
+                continue
+            message = Message(key=telling.key, digest=telling.digest, head=telling.head, order=now, markdown=telling.markdown)
+            outcome = post(comments, message)
+            done = _POSTED[outcome.posted]
+            if done is not Done.UNCHANGED:
+                self._log.info(done, telling.summary, pullRequest=request.number, key=telling.key, url=outcome.url)
+            lines.append(Line(number=request.number, done=done, key=telling.key, url=outcome.url, summary=telling.summary))
+        lines = lines or [Line(number=request.number, done=Done.UNTOUCHED)]
+        self._seen[request.number] = _Seen(request.head, now)
+        return lines
+
+    def _standing(self, comments: CommentHost, there: Mapping[str, Standing], *, restarted: bool) -> Iterable[str]:
+        """The keys under which a comment of ours stands; those of `there` were asked for already."""
+        if restarted:
+            return there
+        return [key for key in self._settings.keys if standing(comments, key) is not None]
+
+    def _recent(self, head: str, at_seconds: int, request: OpenRequest) -> bool:
+        return head == request.head and self._now_seconds() - at_seconds < self._settings.refresh_seconds
+
+    def _allowed(self, request: OpenRequest) -> bool:
+        forks = self._settings.forks
+        return forks is Forks.ALWAYS or (forks is Forks.LABEL and self._settings.fork_label in request.labels)
+
+
+class PreviewFailedError(Exception):
+    """Nothing can be previewed now; the sentence says why."""

@@ -1,0 +1,84 @@
+"""A snapshot as one file: a tar of its documents, packed. Written whole or not at all; read as data, never unpacked to disk."""
+
+import gzip
+import io
+import os
+import tarfile
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+SUFFIXES = (".tar.gz", ".tgz", ".tar")
+DOCUMENTS = (".json", ".yaml", ".yml")
+MOST_FILES = 10_000
+MOST_BYTES = 4 << 30
+_GZIPPED = ".gz"
+
+
+class ArchiveError(ValueError):
+    """No archive that can be read; the sentence says why."""
+
+
+def is_archive(path: Path) -> bool:
+    """Whether the name is that of an archive."""
+    return path.name.endswith(SUFFIXES)
+
+
+def write_archive(path: Path, files: Mapping[str, bytes], captured_seconds: int) -> int:
+    """Write `files` (relative path -> content) to `path`; the size in bytes. The same snapshot gives the same bytes.
+
+    A reader sees the old file or the new one: it is written beside, flushed, and moved into place. Raises `OSError`.
+    """
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for name in sorted(files):
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mtime, entry.mode = len(files[name]), captured_seconds, 0o644
+            archive.addfile(entry, io.BytesIO(files[name]))
+    data = packed.getvalue()
+    if not path.name.endswith(".tar"):
+        data = gzip.compress(data, compresslevel=6, mtime=0)
+    whole = path.with_name(f".{path.name}.part")
+    with whole.open("wb") as stream:
+        stream.write(data)
+        stream.flush()
+        os.fsync(stream.fileno())
+    whole.replace(path)
+    return len(data)
+
+
+def read_archive(path: Path) -> dict[str, bytes]:
+    """The documents in the archive by relative path without `.gz`. Raises `ArchiveError`, and `OSError` for the file itself."""
+    with path.open("rb") as stream:
+        try:
+            with tarfile.open(fileobj=stream, mode="r|*") as archive:
+                return dict(_documents(archive))
+        except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise ArchiveError(f"damaged or cut-off archive ({error})") from None
+
+
+def _documents(archive: tarfile.TarFile) -> Iterator[tuple[str, bytes]]:
+    read = seen = 0
+    names = set()
+    for entry in archive:
+        seen += 1
+        read += entry.size
+        if seen > MOST_FILES or read > MOST_BYTES:
+            raise ArchiveError(f"more than {MOST_FILES} files or {MOST_BYTES >> 30} GiB: is this a snapshot?")
+        # Links and devices are entries too; only what is a file is looked at, and nothing is ever written to disk.
+        parts = [part for part in entry.name.split("/") if part not in ("", ".")]
+        name = "/".join(parts).removesuffix(_GZIPPED)
+        if not entry.isreg() or not name.endswith(DOCUMENTS) or any(part.startswith(".") for part in parts):
+            continue
+        stream = archive.extractfile(entry)
+        data = stream.read() if stream is not None else b""
+        if entry.name.endswith(_GZIPPED):
+            unpacker = zlib.decompressobj(31)
+            data = unpacker.decompress(data, MOST_BYTES - read)
+            read += len(data)
+            if unpacker.unconsumed_tail or not unpacker.eof:
+                raise ArchiveError(f"{entry.name!r} is cut off, or unpacks to more than {MOST_BYTES >> 30} GiB")
+        if name in names:
+            raise ArchiveError(f"{name!r} stands in it twice")
+        names.add(name)
+        yield name, data

@@ -1,0 +1,139 @@
+"""What a loop left on the API server, as JSON and as lines for people."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from reconciler.rendering.plain import plain
+from reconciler.rendering.text.paragraph import paragraph
+
+FORMAT_VERSION = "1.0"
+_WIDTH = 100
+
+
+class LeaderStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The Lease. `holder` is empty when nobody leads; `leads` says whether it was renewed within its duration, by our clock;
+    `renewedAt` is empty when there is no Lease."""
+
+    holder: str = ""
+    leads: bool = False
+    renewed_at: str = ""
+    transitions: int = 0
+
+
+class PlanStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """The last plan, where the loop told of it: in the status of the NodeGroupPolicy, or on its own page."""
+
+    at: str = ""
+    summary: str = ""
+    digest: str = ""
+
+
+class PolicyStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The policy in force: where it came from, which revision, read when, signed by whom."""
+
+    source: str = ""
+    revision: str = ""
+    read_at: str = ""
+    signer: str = ""
+
+
+class GroupStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One group that the loop knows. `replicas` None: the target is not there, or cannot be read. `hold` is the annotation on
+    the target, with `holdOver` when it names an end that has passed. `backoffUntil` and `conflict` are empty without one."""
+
+    name: str
+    target: str
+    replicas: int | None = None
+    held: bool = False
+    hold: str = ""
+    hold_over: bool = False
+    backoff_until: str = ""
+    backoff_reason: str = ""
+    conflict: str = ""
+
+
+class DrainStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A node that is being emptied."""
+
+    node: str
+    since: str
+
+
+class StatusDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The state of one loop. `problems` are sentences about what could not be read."""
+
+    format_version: str = FORMAT_VERSION
+    policy: str
+    namespace: str
+    now: str
+    leader: LeaderStatus
+    plan: PlanStatus
+    policy_in_force: PolicyStatus
+    groups: tuple[GroupStatus, ...] = ()
+    drains: tuple[DrainStatus, ...] = ()
+    last_added_at: str = ""
+    last_removed_at: str = ""
+    last_failed_at: str = ""
+    problems: tuple[str, ...] = ()
+
+
+def status_json(document: StatusDocument) -> str:
+    """Two spaces of indentation; ends with a newline."""
+    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+
+
+def status_text(document: StatusDocument) -> str:
+    """One paragraph a thing."""
+    lines: list[str] = []
+    for line in _lines(document):
+        lines += paragraph(plain(line), _WIDTH, 0)
+    lines += ["", "Groups"] if document.groups else ["", "No groups are known yet."]
+    for group in document.groups:
+        lines += paragraph(plain(_group(group)), _WIDTH, 2)
+    if document.drains:
+        lines += ["", "Drains in flight"]
+        lines += [f"  {plain(drain.node)} since {drain.since}" for drain in document.drains]
+    for problem in document.problems:
+        lines += paragraph(plain(f"problem: {problem}"), _WIDTH, 0)
+    return "\n".join(lines) + "\n"
+
+
+def _lines(document: StatusDocument) -> Iterator[str]:
+    yield f"policy {document.policy} · state in namespace {document.namespace} · now {document.now}"
+    leader = document.leader
+    if leader.leads:
+        yield f"leader     {leader.holder}, renewed {leader.renewed_at}, {leader.transitions} transitions"
+    elif leader.holder:
+        yield f"leader     nobody: {leader.holder} has not renewed since {leader.renewed_at}"
+    else:
+        yield "leader     nobody" + (f": given back at {leader.renewed_at}" if leader.renewed_at else ": there is no Lease")
+    plan = document.plan
+    if plan.summary:
+        yield f"last plan  {plan.summary}" + (f" ({plan.at})" if plan.at else "")
+    else:
+        yield "last plan  not told: --live URL asks the running loop"
+    policy = document.policy_in_force
+    if policy.source:
+        signed = f", signed by {policy.signer}" if policy.signer else ""
+        yield f"policy     {policy.source} at {policy.revision or 'no revision'}, read {policy.read_at}{signed}"
+    for words, at in (
+        ("added", document.last_added_at),
+        ("removed", document.last_removed_at),
+        ("failed", document.last_failed_at),
+    ):
+        if at:
+            yield f"last {words:<7}{at}"
+
+
+def _group(group: GroupStatus) -> str:
+    parts = [f"{group.name}  {'-' if group.replicas is None else group.replicas} replicas ({group.target})"]
+    if group.hold:
+        parts.append(f"hold {'is over' if group.hold_over else 'on the target'}: {group.hold}")
+    elif group.held:
+        parts.append("held")
+    if group.backoff_until:
+        parts.append(f"left alone until {group.backoff_until}: {group.backoff_reason}")
+    if group.conflict:
+        parts.append(group.conflict)
+    return "; ".join(parts)

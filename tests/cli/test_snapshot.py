@@ -1,0 +1,185 @@
+"""A redacted snapshot keeps what decisions read, and nothing else."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from reconciler.cli.main import cli
+from reconciler.cli.snapshot_files import checked_directory, write_snapshot
+from reconciler.cluster.document import documents
+from reconciler.cluster.listing import Listing
+from reconciler.cluster.redaction import redacted
+
+ROOT = Path(__file__).resolve().parents[2]
+QUICKSTART = ROOT / "examples" / "quickstart"
+CAPI = "cluster.x-k8s.io/v1beta2"
+Object = dict[str, Any]
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(cli, [str(word) for word in arguments], prog_name="reconciler", standalone_mode=False)
+
+
+def listing(kind: str, *items: Object, api_version: str = "v1") -> Listing:
+    return Listing(file=f"{kind.lower()}s", api_version=api_version, kind=kind, items=list(items))
+
+
+def named(name: str, **parts: Any) -> Object:  # noqa: ANN401 - JSON of any form
+    meta = {"name": name, "namespace": "n", **parts.pop("metadata", {})}
+    return {"metadata": meta, **parts}
+
+
+def one(kind: str, item: Object, api_version: str = "v1") -> Object:
+    (found,) = redacted([listing(kind, item, api_version=api_version)])[0].items
+    return found
+
+
+def test_a_container_keeps_what_it_requests_and_nothing_else() -> None:
+    """Image, environment, arguments and mounts are gone; requests and ports are there."""
+    container = {
+        "name": "c",
+        "image": "registry/secret",
+        "env": [{"name": "TOKEN", "value": "s3cret"}],
+        "args": ["--password=s3cret"],
+        "resources": {"requests": {"cpu": "1"}},
+        "ports": [{"containerPort": 1, "hostPort": 1}],
+    }
+    found = one("Pod", named("p", spec={"containers": [container], "nodeName": "n1"}))
+    (kept,) = found["spec"]["containers"]
+    assert kept == {"name": "c", "resources": container["resources"], "ports": container["ports"]}
+    assert found["spec"]["nodeName"] == "n1"
+
+
+def test_annotations_stay_that_decide_something() -> None:
+    """safe-to-evict stays, a note of a person goes."""
+    marks = {"cluster-autoscaler.kubernetes.io/safe-to-evict": "true", "example.com/contact": "jo@example.com"}
+    found = one("Pod", named("p", metadata={"annotations": marks}, spec={"containers": []}))
+    assert found["metadata"]["annotations"] == {"cluster-autoscaler.kubernetes.io/safe-to-evict": "true"}
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("incident 4711, ask Jo", "redacted"),
+        ("incident 4711; until 2026-11-21T18:00:00Z", "redacted; until 2026-11-21T18:00:00Z"),
+    ],
+)
+def test_a_hold_keeps_its_end_and_loses_its_words(text: str, kept: str) -> None:
+    """What a person wrote is nobody else's business; that it holds, and until when, is."""
+    item = named("g", metadata={"annotations": {"reconciler.dev/hold": text}}, spec={"replicas": 1})
+    assert one("MachineDeployment", item, CAPI)["metadata"]["annotations"] == {"reconciler.dev/hold": kept}
+
+
+def test_an_applied_manifest_keeps_its_replicas() -> None:
+    """Whether a manifest declares replicas says who owns them; the rest of it is gone."""
+    manifest = json.dumps({"spec": {"replicas": 3, "template": {"userData": "s3cret"}}})
+    key = "kubectl.kubernetes.io/last-applied-configuration"
+    found = one("MachineDeployment", named("g", metadata={"annotations": {key: manifest}}, spec={"replicas": 3}), CAPI)
+    assert json.loads(found["metadata"]["annotations"][key]) == {"spec": {"replicas": 3}}
+
+
+def test_field_sets_keep_who_owns_replicas() -> None:
+    """The managers stay with the one field that is asked about."""
+    entries = [
+        {"manager": "a", "operation": "Apply", "fieldsV1": {"f:spec": {"f:replicas": {}, "f:selector": {}}}},
+        {"manager": "b", "operation": "Update", "fieldsV1": {"f:metadata": {"f:annotations": {"f:private": {}}}}},
+    ]
+    found = one("MachineDeployment", named("g", metadata={"managedFields": entries}, spec={"replicas": 3}), CAPI)
+    assert [entry["fieldsV1"] for entry in found["metadata"]["managedFields"]] == [{"f:spec": {"f:replicas": {}}}, {}]
+
+
+def test_names_of_pods_go_and_their_order_stays() -> None:
+    """Ties are broken by name: the new names sort as the old ones do, past ten as well."""
+    old = sorted(f"web-{number}" for number in range(12))
+    pods = [named(name, metadata={"uid": name}, spec={"containers": []}) for name in old]
+    (found,) = redacted([listing("Pod", *reversed(pods))])
+    assert [item["metadata"]["uid"] for item in found.items] == old
+    assert not any("web" in item["metadata"]["name"] for item in found.items)
+
+
+def test_a_claim_made_for_a_pod_follows_its_name() -> None:
+    """The claim of an ephemeral volume is called after the pod, and its volume refers to the claim."""
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "web", "uid": "u", "controller": True}
+    pod = named("web", spec={"containers": [], "volumes": [{"name": "data", "ephemeral": {"volumeClaimTemplate": {}}}]})
+    claim = named("web-data", metadata={"ownerReferences": [owner]}, spec={})
+    other = named("web-x", spec={})
+    volume = {"metadata": {"name": "v"}, "spec": {"claimRef": {"namespace": "n", "name": "web-data"}}}
+    lists = [
+        listing("Pod", pod),
+        listing("PersistentVolumeClaim", claim, other),
+        listing("PersistentVolume", volume),
+    ]
+    pods, claims, volumes = redacted(lists)
+    name = pods.items[0]["metadata"]["name"]
+    assert {item["metadata"]["name"] for item in claims.items} == {f"{name}-data", "web-x"}
+    assert volumes.items[0]["spec"]["claimRef"]["name"] == f"{name}-data"
+
+
+def test_a_kind_of_which_nothing_is_read_is_left_out() -> None:
+    """Secrets that a file happens to hold do not leave the house."""
+    assert redacted([listing("Secret", {"metadata": {"name": "s", "namespace": "n"}, "data": {"k": "djE="}})]) == []
+
+
+def quickstart() -> list[Listing]:
+    """The example cluster, one list a kind."""
+    found: dict[tuple[str, str], Listing] = {}
+    for path in sorted(QUICKSTART.glob("*.json")):
+        for document in documents(path.name, path.read_bytes()):
+            made = Listing(file=document.kind.lower(), api_version=document.api_version, kind=document.kind, items=[])
+            kept = found.setdefault((document.api_version, document.kind), made)
+            kept.items.extend(json.loads(bytes(item)) for item in document.items)
+    return list(found.values())
+
+
+def written(path: Path, listings: list[Listing]) -> Path:
+    manifest = b'formatVersion: "1.0"\ncapturedAt: "2026-11-21T12:00:00Z"\ncluster: prod\n'
+    write_snapshot(path, {"snapshot.yaml": manifest, **{f"{item.file}.json": item.encoded() for item in listings}}, zipped=False)
+    return path
+
+
+def test_the_plan_of_a_redacted_cluster_is_the_same_but_for_names(tmp_path: Path) -> None:
+    """Every group, action, node and reason; pods under their other names."""
+    plans = []
+    original = quickstart()
+    pods = next(item for item in original if item.kind == "Pod")
+    before = sorted((item["metadata"]["namespace"], item["metadata"]["name"]) for item in pods.items)
+    cleaned = redacted(original)
+    after = [(i["metadata"]["namespace"], i["metadata"]["name"]) for item in cleaned if item.kind == "Pod" for i in item.items]
+    for name, listings in (("original", quickstart()), ("cleaned", cleaned)):
+        result = run(
+            "plan", "--policy", ROOT / "policies", "--cluster", written(tmp_path / name, listings), "--no-settled", "-o", "json"
+        )
+        assert result.exception is None
+        plans.append(result.stdout)
+    text = plans[0]
+    for (namespace, old), (_, new) in sorted(zip(before, after, strict=True), key=lambda pair: -len(pair[0][1])):
+        text = text.replace(f'"{namespace}/{old}"', f'"{namespace}/{new}"').replace(f"{namespace}/{old} ", f"{namespace}/{new} ")
+    expected, found = json.loads(text), json.loads(plans[1])
+    assert len(expected["pods"]) > 10
+    for plan in (expected, found):
+        del plan["digest"]
+    assert found == expected
+
+
+def test_a_snapshot_is_replaced_only_when_asked(tmp_path: Path) -> None:
+    """What is no snapshot is never replaced; one that is needs --force."""
+    write_snapshot(tmp_path / "s", {"snapshot.yaml": b"x", "nodes.json": b"1"}, zipped=True)
+    assert gzip.decompress((tmp_path / "s" / "nodes.json.gz").read_bytes()) == b"1"
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "thesis.txt").write_text("years of work")
+    for path, force, said in ((other, True, "is no snapshot"), (other, True, "not empty"), (tmp_path / "s", False, "--force")):
+        with pytest.raises(Exception, match=said.replace("is no", "no")):
+            checked_directory(path, force=force)
+    checked_directory(tmp_path / "s", force=True)
+
+
+def test_a_snapshot_and_a_live_cluster_are_two(tmp_path: Path) -> None:
+    """Naming both is a mix-up, said before anything is read."""
+    result = run("plan", "--cluster", tmp_path, "--context", "prod")
+    assert result.exception is not None
+    assert "give one" in str(result.exception)

@@ -1,0 +1,142 @@
+"""When a live process turns, and what it says: one look at a time, with loop, view and lease made up."""
+
+import io
+import json
+from collections.abc import Callable
+
+import pytest
+
+from reconciler.control.figures import Figures
+from reconciler.control.live_run import LiveRun
+from reconciler.control.log import Log
+from reconciler.control.report import ActionResult, LoopReport, ResultState
+from reconciler.control.wake import Wake
+from reconciler.kube.lease import NotLeaderError
+from reconciler.plan.plan import Action, ActionKind, Bound, Plan
+from reconciler.plan.reason import Reason
+
+PLAN = Plan(now="2026-11-21T12:00:00Z", mode="Enforce", summary="No changes.")
+RESIZE = Action(
+    kind=ActionKind.RESIZE, group="general", target="MachineDeployment prod/general", from_=1, to=3,
+    bound=Bound(resource_version="1", replicas=1, owner_digest="", policy_digest=""),
+    reason=Reason(code="PendingPods", message="2 pending pods on 2 new nodes"),
+)  # fmt: skip
+
+
+class Stage:
+    """A run whose world the test sets."""
+
+    def __init__(self) -> None:
+        self.leading, self.missing = True, ""
+        self.turn: Callable[[], LoopReport] = lambda: LoopReport(at_seconds=1000, plan=PLAN)
+        self.turns = self.begun = 0
+        self.told: list[LoopReport] = []
+        self.figures = Figures()
+        self.stream = io.StringIO()
+        self.wake = Wake(lambda: 0.0)
+
+        class View:
+            def doubts(self) -> tuple[str, ...]:
+                return ()
+
+            def age_seconds(self) -> float:
+                return 0.5
+
+        class Loop:
+            def turn(inner) -> LoopReport:  # noqa: N805 - the stage is self
+                self.turns += 1
+                return self.turn()
+
+        self.run = LiveRun(
+            Loop(), View(), self.wake, self.figures, Log(self.stream, lambda: 1000), leads=lambda: self.leading,
+            policy_missing=lambda: self.missing, monotonic=lambda: 0.0, now_seconds=lambda: 1000,
+            leader=lambda: "pod-7 leads", began=self._began, after_turn=self.told.append,
+        )  # fmt: skip
+
+    def _began(self) -> None:
+        self.begun += 1
+
+    def codes(self) -> list[str]:
+        """Codes of the lines since the last call."""
+        lines = [json.loads(line) for line in self.stream.getvalue().splitlines()]
+        self.stream.truncate(0)
+        self.stream.seek(0)
+        return [line["code"] for line in lines]
+
+
+@pytest.fixture
+def stage() -> Stage:
+    return Stage()
+
+
+def test_one_that_stands_by_does_not_turn(stage: Stage) -> None:
+    """It says once who leads; when it leads it begins anew, says so and turns."""
+    stage.leading = False
+    stage.run.look()
+    stage.run.look()
+    assert (stage.turns, stage.begun, stage.codes(), stage.figures.seen().leader) == (0, 0, ["StandingBy"], False)
+    stage.leading = True
+    stage.run.look()
+    assert (stage.turns, stage.begun, stage.codes(), stage.figures.seen().leader) == (1, 1, ["Leading", "Plan"], True)
+
+
+def test_without_a_policy_nothing_is_decided(stage: Stage) -> None:
+    """Said once."""
+    stage.missing = "policies was not read yet"
+    stage.run.look()
+    stage.run.look()
+    assert (stage.turns, stage.codes()) == (0, ["Leading", "NoPolicy"])
+
+
+def test_a_turn_like_the_one_before_is_no_news(stage: Stage) -> None:
+    """The plan is said when its summary or its actions change, whatever its ages."""
+    stage.run.look()
+    assert stage.codes() == ["Leading", "Plan"]
+    stage.turn = lambda: LoopReport(at_seconds=1010, plan=Plan(now="2026-11-21T12:00:10Z", mode="Enforce", summary="No changes."))
+    stage.run.look()
+    assert (stage.codes(), len(stage.told)) == ([], 2)
+
+
+def test_what_was_done_is_said_and_what_is_only_put_off_is_not(stage: Stage) -> None:
+    """Done, refused: a line each. Observed, held, deferred: the plan has said it."""
+    results = [
+        ActionResult(action=RESIZE, state=ResultState.DONE),
+        ActionResult(action=RESIZE, state=ResultState.REFUSED, code="Conflict", message="conflict with kubectl"),
+        *(ActionResult(action=RESIZE, state=ResultState.SKIPPED, code=code) for code in ("Observe", "Held", "Deferred")),
+    ]
+    stage.turn = lambda: LoopReport(at_seconds=1000, plan=PLAN, results=tuple(results))
+    stage.run.look()
+    assert stage.codes() == ["Leading", "Plan", "Resize", "Resize"]
+
+
+def test_a_lost_lease_ends_the_turn(stage: Stage) -> None:
+    """What the guard raises is said; nothing is told to the cluster, which is another instance's now."""
+
+    def turn() -> LoopReport:
+        raise NotLeaderError("the lease was renewed 11 s ago")
+
+    stage.turn = turn
+    assert stage.run.look() is None
+    assert (stage.codes(), stage.told) == (["Leading", "LostLease"], [])
+
+
+def test_a_defect_does_not_end_the_loop(stage: Stage) -> None:
+    """It is said, readiness sees it, and the next turn is made; when that one goes well, that is said too."""
+
+    def turn() -> LoopReport:
+        raise KeyError("n7")
+
+    stage.turn = turn
+    stage.run.look()
+    assert stage.codes() == ["Leading", "TurnFailed"]
+    assert stage.figures.seen().unavailable == "KeyError: 'n7'"
+    stage.turn = lambda: LoopReport(at_seconds=1010, plan=PLAN)
+    stage.run.look()
+    assert (stage.codes(), stage.figures.seen().unavailable) == (["Available", "Plan"], "")
+
+
+def test_no_turn_begins_after_the_stop(stage: Stage) -> None:
+    """The loop may have been woken just before."""
+    stage.wake.stop()
+    assert stage.run.look() is None
+    assert stage.turns == 0

@@ -1,0 +1,47 @@
+"""A snapshot as one archive."""
+
+import io
+import tarfile
+import threading
+
+from reconciler.control.http_server import Answer, Request
+from reconciler.control.snapshot_page import archive, snapshot_route
+from reconciler.kube.api import UnreachableError
+
+REQUEST = Request(method="GET", path="/snapshot", headers={}, body=b"", peer="127.0.0.1")
+
+
+def test_the_archive_holds_the_files() -> None:
+    """By name, whole, in order."""
+    with tarfile.open(fileobj=io.BytesIO(archive({"b.json": b"22", "a.json": b"1"})), mode="r:gz") as tar:
+        assert [(item.name, tar.extractfile(item).read()) for item in tar] == [("a.json", b"1"), ("b.json", b"22")]
+
+
+def test_one_capture_at_a_time() -> None:
+    """Who asks while another capture is being made is told to ask again; afterwards there is one for him too."""
+    begun, go_on = threading.Event(), threading.Event()
+
+    def files() -> dict[str, bytes]:
+        begun.set()
+        assert go_on.wait(10)
+        return {}
+
+    route = snapshot_route(files)
+    answers: list[Answer] = []
+    first = threading.Thread(target=lambda: answers.append(route.answer(REQUEST)))
+    first.start()
+    assert begun.wait(10)
+    assert route.answer(REQUEST).status == 503
+    go_on.set()
+    first.join()
+    assert (answers[0].status, route.answer(REQUEST).status) == (200, 200)
+
+
+def test_a_cluster_that_does_not_answer() -> None:
+    """The message of the failed read."""
+
+    def files() -> dict[str, bytes]:
+        raise UnreachableError("connection refused")
+
+    answer = snapshot_route(files).answer(REQUEST)
+    assert (answer.status, answer.body) == (502, b"the cluster could not be read: connection refused\n")

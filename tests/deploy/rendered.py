@@ -1,0 +1,80 @@
+"""What kustomize and helm make of the files that are shipped."""
+
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.testbed.missing import not_run
+from tests.testbed.programs import program
+from tests.testbed.toolchain import NotAvailableError
+
+Object = dict[str, Any]
+
+DEPLOY = Path(__file__).resolve().parents[2] / "examples" / "deploy"
+CHART = DEPLOY / "chart"
+OVERLAYS = ("read-only", "observe", "enforce", "namespaced")
+# The values by which the chart says what the overlays say.
+SOURCE = {"url": "https://git.example.org/platform/policies.git", "ref": "main", "path": "clusters/prod", "name": "prod"}
+VALUES: dict[str, Object] = {
+    "read-only": {"rights": "ReadOnly", "policy": SOURCE},
+    "observe": {"rights": "Observe", "policy": SOURCE},
+    "enforce": {"rights": "Enforce", "policy": SOURCE},
+    "namespaced": {"rights": "Enforce", "policy": SOURCE, "targetNamespaces": ["clusters"]},
+}
+
+
+@cache
+def kustomized(path: str) -> str:
+    """The output of `kustomize build` on a directory below examples/deploy."""
+    return _output(_path("kustomize"), "build", str(DEPLOY / path))
+
+
+def overlay(name: str) -> list[Object]:
+    """The objects of one overlay."""
+    return list(yaml.safe_load_all(kustomized(f"overlays/{name}")))
+
+
+def chart(values: Object, directory: Path, namespace: str = "reconciler") -> list[Object]:
+    """The objects of the chart with these values, its definitions included."""
+    done = helm_template(values, directory, namespace)
+    assert done.returncode == 0, done.stderr
+    return [item for item in yaml.safe_load_all(done.stdout) if item]
+
+
+def helm_template(values: Object, directory: Path, namespace: str = "reconciler") -> "subprocess.CompletedProcess[str]":
+    """`helm template` with a file of values, whatever comes of it."""
+    file = directory / "values.yaml"
+    file.write_text(yaml.safe_dump(values))
+    command = (_path("helm"), "template", "reconciler", CHART, "--include-crds", "--namespace", namespace, "--values", file)
+    return subprocess.run([str(part) for part in command], check=False, capture_output=True, text=True, env=_home(directory))
+
+
+def of_kind(objects: list[Object], kind: str) -> list[Object]:
+    """The objects of one kind."""
+    return [item for item in objects if item["kind"] == kind]
+
+
+def deployment(objects: list[Object]) -> Object:
+    """The only Deployment."""
+    (found,) = of_kind(objects, "Deployment")
+    return found
+
+
+def _output(*command: str) -> str:
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def _home(directory: Path) -> dict[str, str]:
+    return {"HOME": str(directory), "PATH": "/usr/bin:/bin"}
+
+
+def _path(name: str) -> str:
+    try:
+        return str(program(name))
+    except NotAvailableError as error:
+        not_run(name, str(error))

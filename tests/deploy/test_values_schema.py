@@ -1,0 +1,62 @@
+"""The chart refuses values that mean nothing."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.deploy.rendered import SOURCE, VALUES, chart, deployment, helm_template, of_kind
+
+
+@pytest.mark.parametrize(("change", "place"), [
+    ({"rights": "Admin"}, "/rights"),
+    ({"rights": None}, "rights"),
+    ({"replicas": 0}, "/replicas"),
+    ({"replicas": "two"}, "/replicas"),
+    ({"replica": 2}, "replica"),
+    ({"image": "nodegroup-reconciler"}, "/image"),
+    ({"image": "nodegroup-reconciler:latest"}, "/image"),
+    ({"targetNamespaces": "prod"}, "/targetNamespaces"),
+    ({"targetNamespaces": ["a", "a"]}, "/targetNamespaces"),
+    ({"targetNamespaces": ["A_b"]}, "/targetNamespaces/0"),
+    ({"policy": {**SOURCE, "url": ""}}, "/policy/url"),
+    ({"policy": {**SOURCE, "url": "file:///etc"}}, "/policy/url"),
+    ({"policy": {**SOURCE, "url": "--upload-pack=x"}}, "/policy/url"),
+    ({"policy": {**SOURCE, "ref": "-x"}}, "/policy/ref"),
+    ({"policy": {**SOURCE, "path": "/etc"}}, "/policy/path"),
+    ({"policy": {**SOURCE, "name": ""}}, "/policy/name"),
+    ({"policy": {**SOURCE, "branch": "main"}}, "branch"),
+    ({"resources": {"requests": {"cpu": "much"}}}, "/resources/requests/cpu"),
+    ({"extraArguments": ["rm"]}, "/extraArguments/0"),
+    ({"admissionPolicies": "yes"}, "/admissionPolicies"),
+], ids=str)  # fmt: skip
+def test_nonsense_is_refused_with_its_place(change: dict[str, Any], place: str, tmp_path: Path) -> None:
+    """helm ends with an error that names the value."""
+    done = helm_template({**VALUES["observe"], **change}, tmp_path)
+    assert done.returncode != 0
+    assert place in done.stderr
+
+
+def test_the_defaults_alone_ask_for_a_policy(tmp_path: Path) -> None:
+    """Where the policy is cannot be guessed."""
+    done = helm_template({}, tmp_path)
+    assert done.returncode != 0
+    assert "/policy/url" in done.stderr
+
+
+def test_every_target_namespace_has_its_bindings_and_its_argument(tmp_path: Path) -> None:
+    """Two namespaces: three RoleBindings in each, and nothing about targets is bound cluster-wide."""
+    objects = chart({**VALUES["namespaced"], "targetNamespaces": ["a", "b"]}, tmp_path)
+    bound = sorted((item["metadata"]["namespace"], item["metadata"]["name"]) for item in of_kind(objects, "RoleBinding"))
+    names = ("reconciler-targets-read", "reconciler-targets-write", "reconciler-templates-read")
+    assert bound == sorted([*((where, name) for where in ("a", "b") for name in names), ("reconciler", "reconciler-own")])
+    assert not {item["metadata"]["name"] for item in of_kind(objects, "ClusterRoleBinding")} & set(names)
+    arguments = deployment(objects)["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert [one for one in arguments if "target" in one] == ["--target-namespace=a", "--target-namespace=b"]
+
+
+def test_the_admission_policies_can_be_left_to_others(tmp_path: Path) -> None:
+    """A cluster that manages its policies elsewhere turns them off; they come with Enforce only."""
+    assert of_kind(chart({**VALUES["enforce"], "admissionPolicies": False}, tmp_path), "ValidatingAdmissionPolicy") == []
+    assert len(of_kind(chart(VALUES["enforce"], tmp_path), "ValidatingAdmissionPolicy")) == 5
+    assert of_kind(chart(VALUES["observe"], tmp_path), "ValidatingAdmissionPolicy") == []

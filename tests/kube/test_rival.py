@@ -1,0 +1,125 @@
+"""Whether a Cluster Autoscaler is alive, from what it writes: on a clock that the test moves, objects as a server gives them."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from reconciler.cluster.workload import Controller
+from reconciler.kube.api import ApiError, UnreachableError
+from reconciler.kube.rival import RivalWatch
+from tests.builders import ClusterBuilder
+
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cluster-autoscaler"
+STATUS = "/api/v1/namespaces/kube-system/configmaps/cluster-autoscaler-status"
+RENEWED = "Lease kube-system/cluster-autoscaler is renewed by ca-0"
+WORLD = ClusterBuilder().world()
+NOON = 1_800_014_400
+"""2027-01-15T12:00:00Z."""
+
+
+class Server:
+    """Answers reads from `objects`; what is not there is not found."""
+
+    def __init__(self) -> None:
+        self.objects: dict[str, dict[str, Any]] = {}
+        self.away = False
+        self.now = 0.0
+        self.reads = 0
+
+    def get(self, path: str, query: object = None) -> bytes:
+        self.reads += 1
+        if self.away:
+            raise UnreachableError("gone")
+        if path not in self.objects:
+            raise ApiError(404, "NotFound", "not found")
+        return msgspec.json.encode(self.objects[path])
+
+    def write(self, *_: object, **__: object) -> bytes:
+        raise AssertionError("a look writes nothing")
+
+    stream = write
+
+    def lease(self, version: str, renewed: str, holder: str = "ca-0") -> None:
+        spec = {"holderIdentity": holder, "renewTime": renewed, "leaseDurationSeconds": 15}
+        self.objects[LEASE] = {"metadata": {"resourceVersion": version}, "spec": spec}
+
+    def look(self, watch: RivalWatch, after_seconds: float = 10) -> tuple[str, ...]:
+        self.now += after_seconds
+        return watch.evidence(WORLD)
+
+
+@pytest.fixture
+def server() -> Server:
+    return Server()
+
+
+@pytest.fixture
+def watch(server: Server) -> RivalWatch:
+    return RivalWatch((server,), ("kube-system",), monotonic=lambda: server.now, wall_seconds=lambda: NOON + server.now)
+
+
+def test_nothing_there(server: Server, watch: RivalWatch) -> None:
+    """No Lease, no status: no evidence."""
+    assert server.look(watch) == ()
+
+
+def test_a_lease_renewed_just_now_counts_at_first_sight(server: Server, watch: RivalWatch) -> None:
+    """Ten seconds old when it is seen; alive for the rest of the minute, and then not any more unless it changes."""
+    server.lease("7", "2027-01-15T12:00:00.123456Z")
+    assert server.look(watch) == (RENEWED,)
+    assert server.look(watch, 49) == (RENEWED,)
+    assert server.look(watch, 11) == ()
+
+
+def test_an_old_lease_counts_only_once_it_changes(server: Server, watch: RivalWatch) -> None:
+    """Left by one that is long gone; or by one whose clock is wrong, which gives itself away by renewing."""
+    server.lease("7", "2027-01-15T10:00:00Z")
+    assert server.look(watch) == ()
+    server.lease("8", "2027-01-15T10:00:02Z")
+    assert server.look(watch) == (RENEWED,)
+
+
+def test_a_lease_given_back_is_nobodys(server: Server, watch: RivalWatch) -> None:
+    """Without a holder."""
+    server.lease("7", "2027-01-15T12:00:05Z", holder="")
+    assert server.look(watch) == ()
+
+
+def test_a_status_written_just_now(server: Server, watch: RivalWatch) -> None:
+    """The time is in an annotation, as Go prints it. 12:00:03 an hour ahead of UTC is 11:00:03 here, too old; in UTC it is not."""
+    key = "cluster-autoscaler.kubernetes.io/last-updated"
+    for version, zone, alive in (("1", "+0100 CET", False), ("2", "+0000 UTC", True)):
+        written = f"2027-01-15 12:00:03.5 {zone}"
+        server.objects[STATUS] = {"metadata": {"resourceVersion": version, "annotations": {key: written}}}
+        fresh = RivalWatch((server,), (), monotonic=lambda: server.now, wall_seconds=lambda: NOON + 10)
+        assert bool(fresh.evidence(WORLD)) is alive
+
+
+def test_a_server_that_does_not_answer_leaves_it_as_it_was(server: Server, watch: RivalWatch) -> None:
+    """Known to be alive: alive until its minute is over. Deleted: gone at once."""
+    server.lease("7", "2027-01-15T12:00:10Z")
+    assert server.look(watch) == (RENEWED,)
+    server.away = True
+    assert server.look(watch) == (RENEWED,)
+    server.away = False
+    server.objects.clear()
+    assert server.look(watch) == ()
+
+
+def test_it_looks_every_ten_seconds_only(server: Server, watch: RivalWatch) -> None:
+    """A turn takes several views: one look, two reads."""
+    server.look(watch)
+    server.look(watch, 1)
+    assert server.reads == 2
+
+
+@pytest.mark.parametrize(
+    ("namespace", "replicas", "counts"), [("kube-system", 1, True), ("kube-system", 0, False), ("shop", 1, False)]
+)
+def test_a_deployment_with_replicas(watch: RivalWatch, namespace: str, replicas: int, counts: bool) -> None:
+    """Where one is looked for, and not scaled to zero."""
+    found = Controller(api_group="apps", kind="Deployment", namespace=namespace, name="my-cluster-autoscaler", replicas=replicas)
+    world = msgspec.structs.replace(WORLD, controllers=(found,))
+    sentence = (f"Deployment {namespace}/my-cluster-autoscaler has {replicas} replicas",)
+    assert watch.evidence(world) == (sentence if counts else ())

@@ -1,0 +1,118 @@
+"""Pods for the nodes of one cluster of one test: they carry its namespace as a label, which its groups' nodes have."""
+
+import threading
+from types import TracebackType
+
+from tests.testbed.api import Object
+from tests.testbed.cluster_documents import Group, Shape
+from tests.testbed.work_cluster import WorkCluster
+
+NODE_LABEL = "test"
+
+
+def own_nodes(cluster: WorkCluster, name: str, replicas: int, *, cpu: str = "4", min_size: int = 0) -> Object:
+    """A MachineDeployment that nobody holds, whose nodes take the pods of this cluster."""
+    labels = {"capacity.cluster-autoscaler.kubernetes.io/labels": f"{NODE_LABEL}={cluster.namespace}"}
+    made = Group(name, min_size=replicas, max_size=20, annotations=labels)
+    capacity = {"cpu": cpu, "memory": "16Gi", "pods": "110"}
+    item = cluster.machine_deployment(made, Shape(capacity=capacity, labels={NODE_LABEL: cluster.namespace}))
+    return item if min_size == replicas else cluster.api.merge(item, _minimum(min_size))
+
+
+def _minimum(size: int) -> Object:
+    return {"metadata": {"annotations": {"cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size": str(size)}}}
+
+
+def deployment(cluster: WorkCluster, name: str, replicas: int, cpu: str, *, spread: bool = True) -> Object:
+    """A Deployment of pods that prefer to be apart. Returns it once all of its pods run."""
+    constraint = {
+        "maxSkew": 1,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "ScheduleAnyway",
+        "labelSelector": {"matchLabels": {"app": name}},
+    }
+    spec: Object = {
+        "nodeSelector": {NODE_LABEL: cluster.namespace},
+        "containers": [{"name": "c", "image": "none", "resources": {"requests": {"cpu": cpu}}}],
+        "terminationGracePeriodSeconds": 0,
+    }
+    if spread:
+        spec["topologySpreadConstraints"] = [constraint]
+    made: Object = cluster.api.create(
+        {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": name, "namespace": cluster.namespace},
+            "spec": {
+                "replicas": replicas,
+                "selector": {"matchLabels": {"app": name}},
+                "template": {"metadata": {"labels": {"app": name}}, "spec": spec},
+            },
+        }
+    )[0]
+    until_running(cluster, replicas)
+    return made
+
+
+def until_running(cluster: WorkCluster, count: int) -> list[Object]:
+    """The pods of the namespace once exactly so many are there and all are healthy."""
+    path = f"/api/v1/namespaces/{cluster.namespace}/pods"
+    return cluster.api.wait(path, lambda items: len(items) == count and all(map(healthy, items)), f"{count} pods running")
+
+
+def budget(cluster: WorkCluster, name: str, app: str, *, max_unavailable: int) -> Object:
+    """A PodDisruptionBudget, once the controller has counted its pods."""
+    spec = {"maxUnavailable": max_unavailable, "selector": {"matchLabels": {"app": app}}}
+    metadata = {"name": name, "namespace": cluster.namespace}
+    cluster.api.create({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata, "spec": spec})
+    path = f"/apis/policy/v1/namespaces/{cluster.namespace}/poddisruptionbudgets"
+    return cluster.api.wait(
+        path, lambda items: any(one.get("status", {}).get("expectedPods") for one in items), "the budget being counted"
+    )[0]
+
+
+def healthy(pod: Object) -> bool:
+    """As a disruption budget counts: Ready and not being deleted."""
+    ready = any(one["type"] == "Ready" and one["status"] == "True" for one in pod["status"].get("conditions") or ())
+    return ready and "deletionTimestamp" not in pod["metadata"]
+
+
+class HealthWatcher:
+    """Counts the healthy pods of one namespace after every change that the server tells, from outside of the product.
+    `fewest` is the smallest number since it began."""
+
+    def __init__(self, cluster: WorkCluster) -> None:
+        import json
+
+        self._path = f"/api/v1/namespaces/{cluster.namespace}/pods"
+        answer = cluster.api.get(self._path)
+        self._healthy = {item["metadata"]["uid"]: healthy(item) for item in answer["items"]}
+        self.fewest = self.now = sum(self._healthy.values())
+        self._connection = cluster.api.connect(seconds=60)
+        self._connection.request("GET", f"{self._path}?watch=true&resourceVersion={answer['metadata']['resourceVersion']}")
+        self._lines = self._connection.getresponse()
+        self._decode = json.loads
+        self._thread = threading.Thread(target=self._read, daemon=True)
+
+    def __enter__(self) -> "HealthWatcher":
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        import socket
+
+        if self._connection.sock is not None:
+            self._connection.sock.shutdown(socket.SHUT_RDWR)
+        self._thread.join()
+        self._connection.close()
+
+    def _read(self) -> None:
+        try:
+            for line in self._lines:
+                event = self._decode(line)
+                pod = event["object"]
+                self._healthy[pod["metadata"]["uid"]] = event["type"] != "DELETED" and healthy(pod)
+                self.now = sum(self._healthy.values())
+                self.fewest = min(self.fewest, self.now)
+        except (OSError, ValueError):
+            return
