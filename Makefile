@@ -31,7 +31,7 @@ ifneq ($(shell $(BIN)/python -c '' 2>/dev/null && cat $(STAMP) 2>/dev/null),$(CU
 .PHONY: $(STAMP)
 endif
 
-.PHONY: help setup run demo-preview testbed test check format bench bench-check bench-data differential stress clean
+.PHONY: help setup run demo-preview testbed test check format bench bench-check bench-live bench-data differential stress clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -74,6 +74,10 @@ bench: $(STAMP) ## Print every figure, absolute and as a multiple of the yardsti
 
 bench-check: $(STAMP) ## Fail where a figure is above 1.5 times the committed multiple
 	@$(BIN)/python -m tests.benchmarks.harness --check
+
+bench-live: $(STAMP) ## Measure the live loop on a real control plane: first sync, steady loop, memory, list calls
+	$(TIMED) "components for the figures" $(BIN)/python -m tests.testbed.components etcd kube-apiserver kube-scheduler kube-controller-manager kwok kwok-stages cluster-api-manifests
+	@$(BIN)/python -m tests.benchmarks.live.bench
 
 bench-data: $(STAMP) ## Generate the large inputs
 	$(TIMED) "inputs in bench-data" $(BIN)/python examples/make_openb.py --out bench-data/openb

@@ -129,13 +129,17 @@ def _process(
     journal: "Log",
 ) -> "LiveProcess":
     from reconciler.control.live_process import LiveProcess
+    from reconciler.control.standing_record import StandingRecord
 
     settings = _settings(loop, connection, connections, name)
     made: list[LiveProcess] = []
+    records: list[StandingRecord] = []
 
     def looked(standing: "Standing") -> None:
         fault = standing.fault
         made[0].figures.policy(standing.revision, fault.sentence if fault is not None else "")
+        if records:
+            records[0].save(standing)
 
     def leads() -> bool:
         return made[0].leads()
@@ -150,6 +154,8 @@ def _process(
         journal, now_seconds=lambda: int(time.time()), wall_seconds=time.time, objects=objects,
     )  # fmt: skip
     made.append(process)
+    if not loop.read_only:
+        records.append(StandingRecord(process.state))
     return process
 
 

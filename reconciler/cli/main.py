@@ -10,6 +10,8 @@ from reconciler import __version__
 
 # name -> (module below reconciler.cli, one line for the list of commands): the list is printed without importing any.
 COMMANDS: dict[str, tuple[str, str]] = {
+    "init": ("init", "Write a first policy, mode Observe, from what is there."),
+    "import": ("import_", "Convert another autoscaler's settings to a policy."),
     "validate": ("validate", "Check policy files: every problem with file:line:column, caret and hint."),
     "plan": ("plan", "Show what would be done, and why, for one policy and one cluster."),
     "preview": ("preview", "What a policy change does: two revisions or directories, one cluster."),

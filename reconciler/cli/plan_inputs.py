@@ -47,7 +47,9 @@ def read_inputs(
     live: "LiveInputs | None" = None,
 ) -> PlanInputs:
     """Read everything: a snapshot, or without one the live cluster of `connection` (`live`: connected already), with what the
-    loop remembers whose state lies in `namespace`. Raises `InputError` with what is wrong and what to do; warnings of policies go to stderr."""
+    loop remembers whose state lies in `namespace`. Raises `InputError` with what is wrong and what to do; warnings of policies
+    go to stderr.
+    """
     if connection is not None:
         one_cluster(cluster_path, connection)
     if live is None and cluster_path is None and connection is not None:

@@ -15,6 +15,7 @@ from reconciler.gitops.last_good import LastGood, LastGoodError, LastGoodStore
 from reconciler.gitops.standing import SourceEvent, Standing, refused, succeeded
 from reconciler.kube.custom_object import CustomObject
 from reconciler.kube.custom_policy import Judged, judge
+from reconciler.kube.custom_reader import CustomReader
 from reconciler.kube.custom_text import CustomText
 from reconciler.kube.in_force import InForce
 from reconciler.policy.documents import PolicySet
@@ -70,6 +71,8 @@ class CustomResourcePolicy:
         self._allow_no_groups = allow_no_groups
         self._tell = tell or (lambda _: None)
         self._loaded = False
+        self._reader = CustomReader()
+        self._texts: dict[str, tuple[tuple[object, ...], CustomText]] = {}
         self._in_force: InForce | None = None
         self._policy: PolicySet | None = None
         self._standing = Standing(source=SOURCE)
@@ -117,8 +120,15 @@ class CustomResourcePolicy:
         said = tuple(item.says() for item in objects)
         if said == tuple(item.says() for item in self.reading.objects) and self.reading.judged.in_force is not None:
             return
-        texts = tuple(CustomText.of(item) for item in objects)
-        judged = judge(texts, self.name, now_seconds, self._in_force)
+        known = self._texts
+        self._texts = {
+            item.title: known[item.title]
+            if item.title in known and known[item.title][0] == item.says()
+            else (item.says(), CustomText.of(item))
+            for item in objects
+        }
+        texts = tuple(text for _, text in self._texts.values())
+        judged = judge(texts, self.name, now_seconds, self._in_force, self._reader)
         fault = self._refusal(judged)
         found = judged.in_force
         if found is not None and (fault is None or fault.code is not FaultCode.NO_GROUPS) and found != self._in_force:
@@ -127,7 +137,7 @@ class CustomResourcePolicy:
         self.reading = Reading(objects=objects, judged=judged, revision=revision, refused=fault)
 
     def _take(self, found: InForce, now_seconds: int) -> None:
-        policy = found.policy_set()
+        policy = found.policy_set(self._reader)
         if policy is None:
             raise failed(FaultCode.INVALID_POLICY, f"{found.policy.name} cannot be read")
         kept = LastGood(source=SOURCE, revision=found.revision, root="", files=found.files(), read_seconds=now_seconds)
@@ -149,7 +159,7 @@ class CustomResourcePolicy:
             return Fault(code=FaultCode.INVALID_POLICY, message=message, problems=judged.policy_problems)
         if self._allow_no_groups or found is None or before is None or found.groups:
             return None
-        policy = found.policy_set()
+        policy = found.policy_set(self._reader)
         if policy is None or policy.policy.discovery or not (before.groups or before.policy.discovery):
             return None
         return Fault(
@@ -166,7 +176,7 @@ class CustomResourcePolicy:
             kept = self._store.load()
             if kept is not None and kept.source == SOURCE:
                 self._in_force = InForce.from_files(kept.files)
-                self._policy = self._in_force.policy_set()
+                self._policy = self._in_force.policy_set(self._reader)
                 self._standing = Standing(source=SOURCE, revision=kept.revision, success_seconds=kept.read_seconds)
                 self.reading = Reading(revision=kept.revision)
         except (LastGoodError, ValueError) as error:
@@ -186,7 +196,7 @@ def _of_groups(reading: Reading) -> Fault | None:
     wrong = {title: problems for title, problems in reading.judged.problems.items() if title.startswith("NodeGroup ")}
     if not wrong:
         return None
-    message = f"{count(len(wrong), 'NodeGroup')} invalid and held"
+    message = f"{count(len(wrong), 'NodeGroup')} with errors"
     problems = tuple(problem for title in sorted(wrong) for problem in wrong[title])
     versions = sorted(f"{item.title}@{item.generation}" for item in reading.objects if item.title in wrong)
     return Fault(code=FaultCode.INVALID_POLICY, message=message, revision=", ".join(versions), problems=problems)

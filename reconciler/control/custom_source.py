@@ -22,7 +22,7 @@ class CustomResourceSource:
         looked: Callable[[Standing], None] = lambda _: None,
     ) -> None:
         self.objects = objects
-        self.policy = follow()
+        self.policy: CustomResourcePolicy
         self.looked_too: Callable[[], None] = lambda: None
         self._follow = follow
         self._looked = looked

@@ -85,6 +85,8 @@ class LivePort:
         self._rivals = rivals
         self._world: World | None = None
         self._floors: dict[TargetRef, int] = {}
+        self._pending: dict[TargetRef, str] = {}
+        """The node of each target whose machine may be marked while replicas are not lowered for it yet."""
         self._told: set[tuple[str, str]] = set()
         """Removals told as finished: node and taint."""
         self._called_off: dict[str, str] = {}
@@ -104,6 +106,7 @@ class LivePort:
     def forget(self) -> None:
         """Begin anew: another instance may have led since."""
         self._floors.clear()
+        self._pending.clear()
         self._told.clear()
 
     @property
@@ -166,6 +169,7 @@ class LivePort:
         world = self._world or self.observe()
         leaving = _leaving(world, self._owner)
         self._told = {told for told in self._told if leaving.get(told[0]) == told[1]}
+        self._pending = {target: node for target, node in self._pending.items() if node in leaving}
         begun = {machine.target for machine in world.machines if machine.node in leaving}
         self._floors = {target: floor for target, floor in self._floors.items() if target in begun}
         groups = effective_groups(world, self._policies.current(), self._clock()) if leaving else ()
@@ -173,13 +177,20 @@ class LivePort:
         called_off, self._called_off = self._called_off, {}
         found: list[RemovalProgress | None] = []
         try:
-            for name, taint in sorted(leaving.items()):
-                found.append(self._continued(world, by_target, name, taint, called_off.get(name, "")))
+            found.extend(
+                self._continued(world, by_target, name, leaving[name], called_off.get(name, ""))
+                for name in self._in_order(world, leaving)
+            )
             self._take_back_marks(world, leaving)
         except NotLeaderError:
             # Nothing more is sent; what lies on the objects is the next leader's to go on with.
             pass
         return tuple(progress for progress in found if progress is not None)
+
+    def _in_order(self, world: World, leaving: Mapping[str, str]) -> list[str]:
+        """By name, those first whose machine is marked: what is one write from its end comes before what begins."""
+        marked = {machine.node for machine in world.machines if machine.delete_marked} | set(self._pending.values())
+        return sorted(leaving, key=lambda node: (node not in marked, node))
 
     def _take_back_marks(self, world: World, leaving: Mapping[str, str]) -> None:
         """Marks whose node carries no taint of ours: the drain was undone, or the machine never became a node."""
@@ -238,7 +249,14 @@ class LivePort:
                     return _gave_up(target, node, drained.code or "DrainTimeout", drained.given_up)
                 if drained.remaining:
                     return _draining(target, node, drained.remaining, drained.message)
+            pending = self._pending.get(target, node)
+            if pending != node:
+                # Of two machines that are marked the platform may take either when replicas fall by one: one at a time.
+                return _draining(target, node, 0, f"waits until replicas are lowered for {pending}")
             step = provider.step(target, machine.name if facts.selectable else "", node, floor)
+            self._pending.pop(target, None)
+            if step.state is RemovalState.DRAINING:
+                self._pending[target] = node
             if step.state is RemovalState.FAILED and step.reopen:
                 self._drain.undo(node)
         except (ApiError, UnreachableError) as error:

@@ -8,11 +8,12 @@ from reconciler.cluster.target import TargetFacts
 from reconciler.cluster.targets.hold_mark import read_hold
 from reconciler.control.live_memory_store import LiveMemoryStore
 from reconciler.control.memory_store import StoreUnavailableError
+from reconciler.control.standing_record import standing_in
 from reconciler.control.state_last_good import LockedState, StateLastGoodStore
 from reconciler.decisions.memory import Memory
 from reconciler.gitops.last_good import LastGoodError
 from reconciler.kube.api import Api, ApiError, UnreachableError
-from reconciler.kube.state import STATE_LABEL, StateObject
+from reconciler.kube.state import STATE_LABEL, StateObject, StateUnavailableError
 from reconciler.plan.instant import instant_text
 from reconciler.policy.documents import API_VERSION
 from reconciler.policy.instant import InstantError, parse_instant
@@ -121,7 +122,13 @@ def _plan(api: Api, policy: str, problems: list[str]) -> PlanStatus:
 
 def _in_force(state: StateObject, problems: list[str]) -> PolicyStatus:
     try:
+        standing = standing_in(state)
+        told = standing.conditions if standing is not None else ()
+        problems += [entry.message for entry in told if entry.type == "Ready" and entry.status != "True"]
         found = StateLastGoodStore(LockedState(state)).load()
+    except StateUnavailableError as error:
+        problems.append(str(error))
+        return PolicyStatus()
     except LastGoodError as error:
         problems.append(str(error))
         return PolicyStatus()

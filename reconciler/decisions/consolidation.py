@@ -6,6 +6,7 @@ nodes as well, and pays for it with pods that wait.) A node of a lower tier neve
 """
 
 from array import array
+from collections.abc import Iterable
 
 import msgspec
 
@@ -19,6 +20,7 @@ MOST_SOURCES = 64
 """So many nodes are looked at in one plan: those whose pods are worth least for their price."""
 MOST_TRIALS = 1_000
 MOST_FOUND = 5
+_WORK = "the work budget of the plan"
 _OWN_USE = frozenset({"NotUnderutilized"})
 # What a plan says of a node that has to stay unless something is bought for it.
 _FOR_LACK_OF_ROOM = _OWN_USE | {"NoPlaceToMove", "SameDemand"}
@@ -54,7 +56,10 @@ class Search:
         self._trials = 0
         found = [entry.candidate for entry in judged.values() if _stays_for_lack_of_room(entry)]
         self._there = array("i", range(len(draft.world.nodes)))
-        self._sources = sorted(found, key=self._worth)[:MOST_SOURCES]
+        order = sorted(found, key=self._worth)
+        self._sources = order[:MOST_SOURCES]
+        self._beyond = order[MOST_SOURCES:]
+        self._left_out: dict[str, set[int]] = {}
         self._free = {group.position: _removable(group) for group in draft.groups}
 
     def _worth(self, candidate: Candidate) -> tuple[int, str]:
@@ -74,9 +79,13 @@ class Search:
         if not targets or not self._sources:
             return ()
         found: list[Opportunity] = []
+        self._leave_out(f"{MOST_SOURCES} nodes a plan", self._beyond)
         mark = draft.state.mark()
         self._sources = [source for source in self._sources if not self._have_places([source])]
-        while len(found) < MOST_FOUND:
+        while targets and self._sources:
+            if len(found) == MOST_FOUND:
+                self._leave_out(f"{MOST_FOUND} replacements a plan", self._sources)
+                break
             best = self._best(targets)
             if best is None:
                 break
@@ -88,6 +97,23 @@ class Search:
                 self._free[group] -= 1
         draft.state.undo(mark)
         return tuple(found)
+
+    def left_out(self) -> dict[int, tuple[int, str]]:
+        """By group (its position): how many of its nodes were not compared with every group that could stand in for them, and
+        by which bounds."""
+        group_of = self._draft.members.group_of
+        found: dict[int, tuple[set[int], list[str]]] = {}
+        for bound, nodes in self._left_out.items():
+            for position in sorted({group_of[index] for index in nodes}):
+                known = found.setdefault(position, (set(), []))
+                known[0].update(index for index in nodes if group_of[index] == position)
+                known[1].append(bound)
+        return {position: (len(nodes), ", ".join(bounds)) for position, (nodes, bounds) in sorted(found.items())}
+
+    def _leave_out(self, bound: str, sources: Iterable[Candidate]) -> None:
+        nodes = {source.index for source in sources}
+        if nodes:
+            self._left_out.setdefault(bound, set()).update(nodes)
 
     def _may_grow(self, group: GroupDraft) -> bool:
         template = group.group.template
@@ -113,11 +139,16 @@ class Search:
         chosen: list[Candidate] = []
         free = dict(self._free)
         free[target.position] = free.get(target.position, 0) + 1
-        for source in [one for one in self._sources if self._alike(one, target)]:
+        sources = [one for one in self._sources if self._alike(one, target)]
+        for number, source in enumerate(sources):
             group = source.group
             if group is None or free[group.position] <= 0:
                 continue
-            if self._trials >= MOST_TRIALS or not draft.work.spend(len(source.moving)):
+            if self._trials >= MOST_TRIALS:
+                self._leave_out(f"{MOST_TRIALS} trials a plan", sources[number:])
+                break
+            if not draft.work.spend(len(source.moving)):
+                self._leave_out(_WORK, sources[number:])
                 break
             if self._takes(node, source):
                 chosen.append(source)
@@ -126,16 +157,19 @@ class Search:
         return None if self._have_places(chosen) else _opportunity(target, chosen)
 
     def _have_places(self, sources: list[Candidate]) -> bool:
-        """Whether all pods of these nodes fit on the others that are there."""
+        """Whether all pods of these nodes fit on the others that are there. True when the work budget runs out before that is
+        known: nothing is bought on a guess."""
         state, mark = self._draft.state, self._draft.state.mark()
         for source in sources:
             state.close(source.index)
         fits = True
         for source in sources:
             for shape, count in source.moving.items():
-                state.unbind(shape, source.index, count)
                 if not self._draft.work.spend(len(self._there)):
-                    fits = False
+                    self._leave_out(_WORK, sources)
+                    state.undo(mark)
+                    return True
+                state.unbind(shape, source.index, count)
                 fits = fits and sum(many for _, many in state.place(shape, count, self._there)) == count
         state.undo(mark)
         return fits

@@ -10,7 +10,7 @@ from reconciler.decisions.candidates import look_at_nodes
 from reconciler.decisions.conflict import conflict_reasons
 from reconciler.decisions.demand import pending_demand
 from reconciler.decisions.disruption import DisruptionLedger
-from reconciler.decisions.draft import Draft
+from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.gangs import gangs, given_up, without
 from reconciler.decisions.halts import halts
 from reconciler.decisions.headroom import keep_headroom
@@ -29,11 +29,13 @@ from reconciler.plan.digest import with_digest
 from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import Plan, PodOutcome
 from reconciler.plan.summary import summary
-from reconciler.policy.documents import PolicySet
+from reconciler.policy.documents import Expander, Headroom, PolicySet
 
 __all__ = ["DEFAULT_WORK_BUDGET", "decide", "settle"]
 
 DEFAULT_WORK_BUDGET = 50_000_000
+_NO_HEADROOM = Headroom()
+_UNSERVED = (PodOutcome.TRIGGERS_SCALE_UP, PodOutcome.UNPLACEABLE)
 
 
 class _Grown(msgspec.Struct, frozen=True):
@@ -51,10 +53,7 @@ def decide(
     view = View.of(world, policy, memory, now_seconds, Work(work_budget))
     grown = _grow_in_gangs(view, lift_holds=False)
     draft = grown.draft
-    wanted: dict[str, int] = {}
-    if any(view.held):
-        free = _grow_in_gangs(view, lift_holds=True)
-        wanted = {entry.group.name: entry.desired for entry in free.draft.groups}
+    wanted = _wanted(view, grown) if any(view.held) else {}
     ledger = DisruptionLedger(world)
     halted = halts(draft)
     demand = Demand(draft, policy.digest)
@@ -93,6 +92,33 @@ def decide(
     remembered = replaced.told(remember(draft, judged, view.memory))
     remembered = msgspec.structs.replace(remembered, purchase=demand.purchase(grew))
     return with_digest(plan), remembered
+
+
+def _wanted(view: View, grown: _Grown) -> dict[str, int]:
+    """The size of every group, by name, were no group held."""
+    if _holds_cost_nothing(grown):
+        # Growing again would come to the same. Its steps are counted all the same, so that the work budget of a plan does not
+        # hang on whether this was seen.
+        view.work.spend(view.work.spent)
+    else:
+        grown = _grow_in_gangs(view, lift_holds=True)
+    return {entry.group.name: entry.desired for entry in grown.draft.groups}
+
+
+def _holds_cost_nothing(grown: _Grown) -> bool:
+    """Whether it is plain that held groups would keep their size: every pod has a place on a node that is there or on its way,
+    and none of these groups lacks nodes, keeps headroom or has requests that failed."""
+    if grown.draft.policy.expanders[:1] == (Expander.LEAST_COST,):
+        return False
+    if any(entry.outcome in _UNSERVED for entry in grown.served.values()):
+        return False
+    return all(_keeps_size(entry) for entry in grown.draft.groups if entry.held_why)
+
+
+def _keeps_size(entry: GroupDraft) -> bool:
+    group, situation = entry.group, entry.situation
+    asks = situation.cancellable or situation.unmade or group.headroom != _NO_HEADROOM
+    return not asks and entry.desired >= group.min_size
 
 
 def _grow_in_gangs(view: View, *, lift_holds: bool) -> _Grown:

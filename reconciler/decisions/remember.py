@@ -45,9 +45,11 @@ def _settled(memory: Memory, outcome: Outcome) -> Memory:
     if not outcome.done:
         if outcome.nodes:
             # A removal that was refused or given up: its node is open again and may be judged anew.
-            # Its time of being unneeded starts afresh, so that a drain which cannot end is not begun again at once.
+            # Its time of being unneeded starts afresh, so that a drain which cannot end is not begun again at once; a server
+            # that did not answer says nothing about the node.
+            restarts = () if outcome.code == "Unavailable" else outcome.nodes
             leaving = {name: since for name, since in memory.leaving.items() if name not in outcome.nodes}
-            unneeded = {name: since for name, since in memory.unneeded_since.items() if name not in outcome.nodes}
+            unneeded = {name: since for name, since in memory.unneeded_since.items() if name not in restarts}
             memory = msgspec.structs.replace(memory, leaving=leaving, unneeded_since=unneeded)
         if outcome.kind == ActionKind.REPLACE:
             kept = tuple(one for one in memory.replacements if (one.target, one.nodes) != (outcome.target, outcome.nodes))

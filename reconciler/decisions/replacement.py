@@ -11,7 +11,9 @@ from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.memory import Memory, Replacement
 from reconciler.decisions.money import price_text
 from reconciler.decisions.reasons.groups import CouldBeReplaced
-from reconciler.decisions.scale_down import Judged, Removals, Takeover
+from reconciler.decisions.reasons.replacements import ReplacementsNotExamined
+from reconciler.decisions.removal_reason import Takeover
+from reconciler.decisions.scale_down import Judged, Removals
 from reconciler.plan.plan import NodeState
 
 PATIENCE_SECONDS = 3600
@@ -64,7 +66,12 @@ def consolidate(draft: Draft, judged: dict[int, Judged], removals: Removals, und
     since: dict[str, int] = {}
     starts: Opportunity | None = None
     calm = not draft.added and not going_on and not any(group.removed for group in draft.groups)
-    for found in Search(draft, judged).run():
+    search = Search(draft, judged)
+    opportunities = search.run()
+    for position, (nodes, bound) in search.left_out().items():
+        group = draft.groups[position]
+        group.reasons.append(ReplacementsNotExamined(group=group.group.name, nodes=nodes, bound=bound).reason())
+    for found in opportunities:
         _tell(draft, found)
         if not found.enabled:
             continue

@@ -11,12 +11,11 @@ from reconciler.decisions.budgets import BudgetLedger
 from reconciler.decisions.candidates import Candidate
 from reconciler.decisions.disruption import DisruptionLedger
 from reconciler.decisions.draft import Draft, GroupDraft
-from reconciler.decisions.memory import Replacement
-from reconciler.decisions.money import price_text
+from reconciler.decisions.floor import floor_of
 from reconciler.decisions.purchase import NOTHING, Bought, came_late
 from reconciler.decisions.reasons.groups import CoolDown
-from reconciler.decisions.reasons.nodes import NodeAboveMax, NodeEmpty, NodeReplaced, NodeUnderutilized, NodeUnready
 from reconciler.decisions.rejections import rejections
+from reconciler.decisions.removal_reason import Takeover, why_removed, why_replaced
 from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import Blocker, NodeState
 from reconciler.plan.reason import Because
@@ -51,15 +50,6 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     why: Because | None = None
 
 
-class Takeover(msgspec.Struct, frozen=True, kw_only=True):
-    """A replacement under way: `sources` are its nodes that are still there, `takers` new ones that are ready (World
-    indices)."""
-
-    replacement: Replacement
-    sources: tuple[int, ...]
-    takers: tuple[int, ...]
-
-
 class Removals:
     """One pass over all nodes. `halted` are reasons for which nothing at all leaves now and timers are forgotten; `bought` is
     what came for the present demand, which is no reason for others to leave."""
@@ -76,6 +66,7 @@ class Removals:
         managed = sum(len(group.situation.nodes) for group in draft.groups)
         self._pace = -(-managed * draft.policy.pace.max_removed_percent // 100)
         self._gone: Counter[int] = Counter()
+        self._floor = floor_of(draft)
         self._receivers = set(draft.promised)
         self._told: dict[int, str] = {}
         self._places = {False: _Places(), True: _Places()}
@@ -177,7 +168,7 @@ class Removals:
         if candidate.index in draft.protected and reason is not RemovalReason.ABOVE_MAX:
             return Blocker(code="Headroom", message=f"headroom of {group.group.name} stands on it")
         shape = draft.world.node_shapes[draft.world.nodes[candidate.index].shape]
-        passed = draft.limits.below_min(group.group, shape)
+        passed = self._floor.below_min(group.group, shape) if self._floor is not None else None
         if passed is not None:
             limit, resource = passed
             return Blocker(code="LimitMin", message=f"limit {limit.name} keeps a minimum of {resource}")
@@ -205,7 +196,7 @@ class Removals:
             return Blocker(code="NotEnoughPdb", message=message)
         mark = state.mark()
         state.close(candidate.index)
-        receivers: set[int] = set()
+        found: list[tuple[int, int, int]] = []
         for shape in sorted(moving, key=lambda shape: (-draft.world.pod_shapes[shape].requests.cpu_milli, shape)):
             count = moving[shape]
             state.unbind(shape, candidate.index, count)
@@ -213,7 +204,7 @@ class Removals:
                 state.undo(mark)
                 return Blocker(code="NotExamined", message="the work budget of this plan ran out before it")
             placed = () if shape in places.homeless else state.place(shape, count, places.order)
-            receivers.update(node for node, _ in placed)
+            found.extend((shape, node, many) for node, many in placed)
             if sum(many for _, many in placed) < count:
                 told = self._rejected(shape, [node for node in places.order if node != candidate.index])
                 state.undo(mark)
@@ -223,8 +214,42 @@ class Removals:
                 others = len(places.order) - (candidate.index in places.order)
                 message = self._no_place(shape, count, reason, others) + told
                 return Blocker(code="NoPlaceToMove", pod=_pod_of(draft.world, candidate, shape), message=message)
+        if len(moving) > 1:
+            crowded_out = self._crowded_out(candidate, found, places, mark)
+            state.undo(mark)
+            if crowded_out is not None:
+                needs = self._needs(crowded_out, moving[crowded_out])
+                message = f"{needs} have a place elsewhere only while no other pod of the node takes it first"
+                return Blocker(code="NoPlaceToMove", pod=_pod_of(draft.world, candidate, crowded_out), message=message)
+            state.close(candidate.index)
+            for shape, count in moving.items():
+                state.unbind(shape, candidate.index, count)
+            for shape, node, many in found:
+                state.bind(shape, node, many)
         self._ledger.take(candidate.evicted)
-        self._receivers |= receivers
+        self._receivers.update(node for _, node, _ in found)
+        return None
+
+    def _crowded_out(self, candidate: Candidate, found: list[tuple[int, int, int]], places: _Places, mark: int) -> int | None:
+        """A shape that lacks a place when the smaller pods are bound before it, where it was to go: kube-scheduler binds evicted
+        pods in the order in which they are made again, wherever they fit."""
+        state = self._draft.state
+        state.undo(mark)
+        state.close(candidate.index)
+        contended = array("i", dict.fromkeys(node for _, node, _ in found))
+        both = contended + places.order
+        for shape in reversed(list(dict.fromkeys(shape for shape, _, _ in found))):
+            count = candidate.moving[shape]
+            state.unbind(shape, candidate.index, count)
+            self._draft.work.spend(len(contended))
+            if state.node_local(shape):
+                # By resources alone a node may be asked twice: the second time it has what the first one left.
+                left = count - sum(many for _, many in state.place(shape, count, both))
+            else:
+                left = count - sum(many for _, many in state.place(shape, count, contended))
+                left -= sum(many for _, many in state.place(shape, left, places.order))
+            if left:
+                return shape
         return None
 
     def _rejected(self, shape: int, nodes: list[int]) -> str:
@@ -237,18 +262,22 @@ class Removals:
         return f": {self._told[shape]}" if self._told[shape] else ""
 
     def _no_place(self, shape: int, count: int, reason: RemovalReason, others: int) -> str:
-        requests = self._draft.world.pod_shapes[shape].requests
-        needs = f"{requests.cpu_milli}m cpu, {requests.memory_bytes >> 20}Mi memory"
-        told = f"{count} pods like it ({needs} each) have no place on the other {others} nodes"
+        told = f"{self._needs(shape, count)} have no place on the other {others} nodes"
         if reason in _SAVING and self._bought.nodes:
             return f"{told}; room that was bought for the same demand as now does not count"
         return told
+
+    def _needs(self, shape: int, count: int) -> str:
+        requests = self._draft.world.pod_shapes[shape].requests
+        return f"{count} pods like it ({requests.cpu_milli}m cpu, {requests.memory_bytes >> 20}Mi memory each)"
 
     def _when(self, candidate: Candidate, group: GroupDraft, reason: RemovalReason, takeover: Takeover | None = None) -> Judged:
         draft = self._draft
         node = draft.world.nodes[candidate.index]
         self._gone[group.position] += 1
         draft.limits.count(group.group, draft.world.node_shapes[node.shape], -1)
+        if self._floor is not None:
+            self._floor.count(group.group, draft.world.node_shapes[node.shape], -1)
         since = draft.memory.unneeded_since.get(node.name, draft.now_seconds)
         due = since + group.group.unneeded_time_seconds
         if reason is RemovalReason.UNREADY:
@@ -262,7 +291,9 @@ class Removals:
             return Judged(candidate=candidate, safe=True, blockers=(blocker,), unneeded_since=remembered, removable_at=at)
         self._budgets.take(reason)
         self._pace -= 1
-        why = _why(draft, group, candidate, reason, since) if takeover is None else _replaced(draft, candidate, takeover)
+        why = (
+            why_removed(draft, group, candidate, reason, since) if takeover is None else why_replaced(draft, candidate, takeover)
+        )
         group.removed.append(candidate.index)
         group.desired -= 1
         return Judged(candidate=candidate, safe=True, blockers=(), unneeded_since=since, removable_at=due, why=why)
@@ -301,33 +332,6 @@ def _cool_down(draft: Draft) -> CoolDown | None:
         if since and since + delay > now
     ]
     return max(running, key=lambda pair: pair[0])[1] if running else None
-
-
-def _why(draft: Draft, group: GroupDraft, candidate: Candidate, reason: RemovalReason, since: int) -> Because:
-    node = draft.world.nodes[candidate.index]
-    pods = sum(candidate.moving.values())
-    if reason is RemovalReason.ABOVE_MAX:
-        return NodeAboveMax(node=node.name, current=group.situation.size, max=group.group.max_size, pods=pods)
-    if reason is RemovalReason.UNREADY:
-        return NodeUnready(node=node.name, since=instant_text(node.ready_seconds))
-    if reason is RemovalReason.EMPTY:
-        return NodeEmpty(node=node.name, since=instant_text(since))
-    return NodeUnderutilized(
-        node=node.name,
-        utilization_permille=candidate.utilization_permille or 0,
-        threshold_percent=group.group.utilization_threshold_percent,
-        pods=pods,
-        since=instant_text(since),
-    )
-
-
-def _replaced(draft: Draft, candidate: Candidate, takeover: Takeover) -> Because:
-    return NodeReplaced(
-        node=draft.world.nodes[candidate.index].name,
-        by=tuple(draft.world.nodes[index].name for index in takeover.takers),
-        pods=sum(candidate.moving.values()),
-        saving_per_hour=price_text(takeover.replacement.saving_micros),
-    )
 
 
 def _pod_of(world: World, candidate: Candidate, shape: int) -> str:

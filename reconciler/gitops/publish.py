@@ -23,13 +23,12 @@ from reconciler.gitops.git_process import GitError, GitTimeoutError, Printed, ru
 from reconciler.gitops.ref_name import object_id
 from reconciler.gitops.remote import Remote, remote_ref
 from reconciler.gitops.remote_fault import git_words, remote_fault
-from reconciler.gitops.snapshot_place import checked_place
+from reconciler.gitops.snapshot_place import MANIFEST, checked_place
 from reconciler.gitops.tree_listing import parsed_listing
 
 MARK = "Reconciler-Snapshot"
 _ATTEMPTS = 3
 _OLD = "refs/reconciler/old"
-_PLAIN = "snapshot.yaml"
 _BLOB_MODE, _TREE_MODE = "100644", "040000"
 _MOST_FETCHED_BYTES = 256 << 20
 _MOVED = ("stale info", "fetch first", "cannot lock ref", "reference already exists", "failed to update ref")
@@ -84,7 +83,7 @@ class SnapshotBranch:
         with tempfile.TemporaryDirectory(prefix="reconciler-publish-") as made:
             work = _Work(Path(made) / "snapshot.git", self._remote, self._access, self._timeout_seconds, self._executable)
             work.git("init", "--quiet", "--bare", "--template=")
-            packed = {name if name == _PLAIN else f"{name}.gz": _packed(name, data) for name, data in files.items()}
+            packed = {name if name == MANIFEST else f"{name}.gz": _packed(name, data) for name, data in files.items()}
             tree = work.tree(packed)
             for _ in range(_ATTEMPTS):
                 before = work.tip(self._ref)
@@ -228,7 +227,7 @@ class _Work:
 
 def _packed(name: str, data: bytes) -> bytes:
     # Without a time in its head the same content gives the same blob, which is then not sent again.
-    return data if name == _PLAIN else gzip.compress(data, compresslevel=6, mtime=0)
+    return data if name == MANIFEST else gzip.compress(data, compresslevel=6, mtime=0)
 
 
 __all__ = ["PublishCode", "PublishError", "Published", "SnapshotBranch", "SourceError"]

@@ -9,6 +9,7 @@ from reconciler.gitops.ref_name import RefusedNameError
 from reconciler.gitops.repository import Repository, RepositoryError
 from reconciler.gitops.tree_listing import Entry, parsed_listing
 
+MANIFEST = "snapshot.yaml"
 SUFFIXES = (".json", ".yaml", ".yml")
 MOST_FILES = 2_000
 MOST_PACKED_BYTES = 256 << 20
@@ -37,8 +38,8 @@ def snapshot_files(repository: Repository, commit: str, place: str | None) -> di
         for entry in _listing(repository, chosen.object_id, deep=True)
         if entry.mode in _FILES and entry.path.removesuffix(_GZIPPED).endswith(SUFFIXES)
     ]
-    if not entries:
-        raise RepositoryError(f"{chosen.path} at {commit[:12]} holds no snapshot (.json, .yaml, also .gz)")
+    if not any(entry.path == MANIFEST for entry in entries):
+        raise RepositoryError(f"{chosen.path} at {commit[:12]} is no published snapshot: there is no {MANIFEST} in it")
     if len(entries) > MOST_FILES:
         raise RepositoryError(f"{chosen.path} at {commit[:12]} holds {len(entries)} files; a snapshot has at most {MOST_FILES}")
     return dict(_contents(repository, entries))

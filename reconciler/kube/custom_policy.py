@@ -10,14 +10,15 @@ from operator import attrgetter
 
 import msgspec
 
+from reconciler.kube.custom_reader import CustomReader, errors
 from reconciler.kube.custom_text import CustomText, placed
-from reconciler.kube.in_force import Held, InForce, group_draft, names_target, policy_draft
+from reconciler.kube.in_force import Held, InForce, names_target
 from reconciler.policy.checks import check_drafts
 from reconciler.policy.documents import NodeGroup, NodeGroupPolicy
 from reconciler.policy.draft import Draft, Drafts
 from reconciler.policy.findings import Findings
 from reconciler.policy.place import Place
-from reconciler.policy.problem import Problem, Severity
+from reconciler.policy.problem import Problem
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,17 +35,23 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
         return next((found for name, found in self.problems.items() if name.startswith("NodeGroupPolicy ")), ())
 
 
-def judge(texts: Sequence[CustomText], name: str, now_seconds: int, before: InForce | None) -> Judged:
+def judge(texts: Sequence[CustomText], name: str, now_seconds: int, before: InForce | None, reader: CustomReader) -> Judged:
     """Judge all objects of a cluster for the policy `name`, against what is in force. Of two that exclude each other the first
     in `texts` stands, unless only the other one is in force already.
 
     The groups of other policies are left alone; one that names a policy which nobody has is a mistake.
     """
-    return _Judging(texts, name, now_seconds, before).judged()
+    found = _Judging(texts, name, now_seconds, before, reader).judged()
+    in_force = found.in_force
+    reader.keep((*texts, in_force.policy, *in_force.groups) if in_force is not None else texts)
+    return found
 
 
 class _Judging:
-    def __init__(self, texts: Sequence[CustomText], name: str, now_seconds: int, before: InForce | None) -> None:
+    def __init__(
+        self, texts: Sequence[CustomText], name: str, now_seconds: int, before: InForce | None, reader: CustomReader
+    ) -> None:
+        self.reader = reader
         self.now = now_seconds
         self.before = before
         self.known = {text.name: text for text in texts}
@@ -72,7 +79,7 @@ class _Judging:
             elif of_policy and self.before is not None and policy.text != self.before.policy.text:
                 self.problems[self.title] = of_policy
                 policy = self.before.policy
-                draft = policy_draft(policy) or draft
+                draft = self.reader.policy(policy).draft or draft
             elif of_policy and self.before is None:
                 self.problems[self.title] = of_policy
                 return Judged(in_force=None, problems=self.problems, missing=missing)
@@ -88,17 +95,16 @@ class _Judging:
         for text in self.known.values():
             if text.kind != "NodeGroup":
                 continue
-            findings = Findings()
-            draft = group_draft(text, findings)
+            read = self.reader.group(text)
+            draft, wrong = read.draft, read.errors
             reference = draft.document.policy_ref if draft is not None and draft.sound("spec.policyRef") else ""
             if reference != self.name and reference in policies:
                 continue
-            errors = _errors(findings)
-            if draft is not None and not errors and reference == self.name:
+            if draft is not None and not wrong and reference == self.name:
                 self.good[text.name] = draft
-            elif errors:
+            elif wrong:
                 # Whose it is must be known before it is held as one of ours.
-                self._keep(text.name, self._placed(errors), draft if reference == self.name else None)
+                self._keep(text.name, self._placed(wrong), draft if reference == self.name else None)
             else:
                 place = Place(f"{text.name} spec.policyRef.name", 0, 0)
                 message = f"there is no NodeGroupPolicy {reference!r} in this cluster"
@@ -108,15 +114,13 @@ class _Judging:
         """The policy to check the groups against: the newest that is sound by itself."""
         text = self.known.get(self.title)
         if text is not None:
-            findings = Findings()
-            draft = policy_draft(text, findings)
-            errors = _errors(findings)
-            if not errors:
-                return text, draft
-            self.problems[self.title] = self._placed(errors)
+            read = self.reader.policy(text)
+            if not read.errors:
+                return text, read.draft
+            self.problems[self.title] = self._placed(read.errors)
         if self.before is None:
             return None, None
-        return self.before.policy, policy_draft(self.before.policy)
+        return self.before.policy, self.reader.policy(self.before.policy).draft
 
     def _checked(self, policy: Draft[NodeGroupPolicy]) -> dict[str, tuple[Problem, ...]]:
         """What is wrong across the documents, by the name of the document that must change."""
@@ -125,7 +129,7 @@ class _Judging:
         groups = sorted(self.good, key=self._changed)
         check_drafts(Drafts(policies=(policy,), groups=tuple(self.good[title] for title in groups)), findings, self.now)
         found: dict[str, tuple[Problem, ...]] = {}
-        for problem in _errors(findings):
+        for problem in errors(findings):
             found[problem.place.path] = (*found.get(problem.place.path, ()), *self._placed((problem,)))
         return found
 
@@ -158,7 +162,3 @@ class _Judging:
 
     def _placed(self, problems: Sequence[Problem]) -> tuple[Problem, ...]:
         return tuple(placed(problem, self.known) for problem in problems)
-
-
-def _errors(findings: Findings) -> tuple[Problem, ...]:
-    return tuple(problem for problem in findings.sorted() if problem.severity is Severity.ERROR)

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 
 import msgspec
 
+from reconciler.kube.custom_reader import CustomReader, ReadDocument
 from reconciler.kube.custom_text import CustomText
-from reconciler.policy.documents import Hold, NodeGroup, NodeGroupPolicy, PolicySet
+from reconciler.policy.documents import Hold, NodeGroup, PolicySet
 from reconciler.policy.draft import Draft
-from reconciler.policy.findings import Findings
 from reconciler.policy.place import Place
-from reconciler.policy.tree import policy_digest, read_node_group, read_node_group_policy
+from reconciler.policy.tree import policy_digest
 
 _HELD = "held.json"
 
@@ -54,31 +54,14 @@ class InForce(msgspec.Struct, frozen=True, kw_only=True):
             digest.update(b"%d %s %d " % (len(name), name.encode(), len(text)) + text)
         return f"sha256:{digest.hexdigest()}"
 
-    def policy_set(self) -> PolicySet | None:
+    def policy_set(self, reader: CustomReader) -> PolicySet | None:
         """What is decided by; None when the policy cannot be read, as after a change of version."""
-        policy = policy_draft(self.policy)
+        policy = reader.policy(self.policy).document
         if policy is None:
             return None
-        read = [(text, self.held.get(text.name)) for text in self.groups]
-        groups = _told_apart([(_group(text, held), held is not None) for text, held in read])
-        document = policy.document
-        places = {path: self.policy.place(place) for path, place in document.places.items()}
-        document = msgspec.structs.replace(document, place=self.policy.place(document.place), places=places)
-        return PolicySet(policy=document, groups=groups, digest=policy_digest(document, groups), revision=self.revision)
-
-
-def policy_draft(text: CustomText, findings: Findings | None = None) -> Draft[NodeGroupPolicy] | None:
-    """A policy by itself; None when it is no document at all."""
-    findings = findings or Findings()
-    read = text.read(findings)
-    return read_node_group_policy(*read, findings) if read is not None else None
-
-
-def group_draft(text: CustomText, findings: Findings | None = None) -> Draft[NodeGroup] | None:
-    """A node group by itself; None when it is no document at all."""
-    findings = findings or Findings()
-    read = text.read(findings)
-    return read_node_group(*read, findings) if read is not None else None
+        held = [(text, self.held.get(text.name)) for text in self.groups]
+        groups = _told_apart([(_group(reader.group(text), why), why is not None) for text, why in held])
+        return PolicySet(policy=policy, groups=groups, digest=policy_digest(policy, groups), revision=self.revision)
 
 
 def names_target(draft: Draft[NodeGroup]) -> bool:
@@ -86,24 +69,21 @@ def names_target(draft: Draft[NodeGroup]) -> bool:
     return bool(draft.document.target.name) and draft.sound("spec.target") and draft.sound("metadata.name")
 
 
-def _group(text: CustomText, held: Held | None) -> NodeGroup | None:
+def _group(read: ReadDocument[NodeGroup], held: Held | None) -> NodeGroup | None:
     """The document; None when it does not say what it sizes any more."""
-    draft = group_draft(text)
-    if draft is None or not names_target(draft):
+    document = read.document
+    if read.draft is None or document is None or not names_target(read.draft):
         return None
-    document = draft.document
-    places = {path: text.place(place) for path, place in document.places.items()}
-    place = text.place(document.place)
     if held is None:
-        return msgspec.structs.replace(document, place=place, places=places)
+        return document
     hold = Hold(reason=held.reason)
-    places["spec.hold"] = Place(held.path, 0, 0)
+    places = {**document.places, "spec.hold": Place(held.path, 0, 0)}
     if held.never_good:
         return NodeGroup(
             name=document.name, namespace=document.namespace, labels=document.labels, policy_ref=document.policy_ref,
-            target=document.target, hold=hold, place=place, places=places,
+            target=document.target, hold=hold, place=document.place, places=places,
         )  # fmt: skip
-    return msgspec.structs.replace(document, hold=hold, place=place, places=places)
+    return msgspec.structs.replace(document, hold=hold, places=places)
 
 
 def _told_apart(groups: list[tuple[NodeGroup | None, bool]]) -> tuple[NodeGroup, ...]:

@@ -57,9 +57,8 @@ class StatusWriter:
             if body is not None:
                 left -= 1
                 self._write(item, body)
-        gone = self._written.keys() - {item.title for item, _ in wanted}
-        for title in gone:
-            del self._written[title]
+        if len(self._written) > 2 * len(wanted) + MOST_WRITES:
+            self._written = {item.title: self._written[item.title] for item, _ in wanted if item.title in self._written}
 
     def _body(self, item: CustomObject, status: Status, now: str) -> dict[str, object] | None:
         """The status to apply; None when it stands there."""

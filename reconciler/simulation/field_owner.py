@@ -42,6 +42,18 @@ def taken(facts: TargetFacts, manager: str, operation: str, replicas: int, now_s
     return _written(facts, replicas, (FieldOwner(manager=manager, operation=operation, time_seconds=now_seconds),))
 
 
+def claimed(facts: TargetFacts, manager: str, replicas: int, now_seconds: int) -> TargetFacts:
+    """After an adoption: `manager` alone applies the field, and the last-applied manifest declares it no more."""
+    after = taken(facts, manager, "Apply", replicas, now_seconds)
+    return msgspec.structs.replace(after, owner=msgspec.structs.replace(after.owner, last_applied_replicas=None))
+
+
+def disclaimed(facts: TargetFacts, manager: str) -> TargetFacts:
+    """After `manager` took its entries of the field out of managedFields: the value stays."""
+    kept = tuple(owner for owner in facts.owner.owners if owner.manager != manager)
+    return msgspec.structs.replace(facts, owner=msgspec.structs.replace(facts.owner, owners=kept))
+
+
 def scaled(facts: TargetFacts, manager: str, replicas: int) -> TargetFacts:
     """After a write through the scale subresource."""
     if facts.replicas == replicas:

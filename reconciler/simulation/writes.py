@@ -8,7 +8,7 @@ from reconciler.cluster.targets.hold_mark import read_hold
 from reconciler.plan.plan import Bound
 from reconciler.simulation.cluster import SimulatedCluster
 from reconciler.simulation.drains import DELETING_TAINT, Drain
-from reconciler.simulation.field_owner import OUR_MANAGER, applied, conflict, taken
+from reconciler.simulation.field_owner import OUR_MANAGER, applied, claimed, conflict, disclaimed
 from reconciler.simulation.journal import Happened
 
 OUR_ANNOTATIONS = ("reconciler.dev/revision", "reconciler.dev/reason")
@@ -60,18 +60,18 @@ class SimulatedWrites:
         return Written(generation=stored.generation)
 
     def adopt(self, target: TargetRef, replicas: int, bound: Bound) -> Written:
-        """A merge patch under our manager with the judged resourceVersion, then an apply: we are the only owner."""
+        """Others' claims on the field go, also that of a last-applied manifest; then our apply records us as the only owner."""
         facts = self._cluster.objects.targets.get(target)
         if facts is None:
             return self._refused(target, "NotFound", f"{target} is not there")
         stale = _moved(facts, bound)
         if stale:
             return self._refused(target, "Stale", stale)
-        stored = self._cluster.store(taken(facts, OUR_MANAGER, "Apply", replicas, self._cluster.now_seconds), OUR_MANAGER)
+        stored = self._cluster.store(claimed(facts, OUR_MANAGER, replicas, self._cluster.now_seconds), OUR_MANAGER)
         return Written(generation=stored.generation)
 
     def release(self, target: TargetRef, bound: Bound) -> Written:
-        """Our annotations go; replicas stay, and so does our entry in managedFields (an empty apply would reset them)."""
+        """Our annotations and our claim on the field go; replicas stay, since the spec is no part of the write."""
         facts = self._cluster.objects.targets.get(target)
         if facts is None:
             return self._refused(target, "NotFound", f"{target} is not there")
@@ -79,7 +79,8 @@ class SimulatedWrites:
         if stale:
             return self._refused(target, "Stale", stale)
         kept = tuple(item for item in facts.annotations if item[0] not in OUR_ANNOTATIONS)
-        return Written(generation=self._cluster.store(msgspec.structs.replace(facts, annotations=kept), OUR_MANAGER).generation)
+        released = msgspec.structs.replace(disclaimed(facts, OUR_MANAGER), annotations=kept)
+        return Written(generation=self._cluster.store(released, OUR_MANAGER).generation)
 
     def cancel(self, target: TargetRef, machines: tuple[str, ...], replicas: int, bound: Bound) -> Written:
         """Delete machines that never became nodes and set replicas, so that no other machine goes."""

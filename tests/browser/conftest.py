@@ -103,8 +103,10 @@ def plan_json() -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def preview_page(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The report of a change: a smaller maximum and nothing to adopt."""
+    """The report of a change, a smaller maximum and nothing to adopt, with recorded demand under both policies."""
     head = tmp_path_factory.mktemp("head") / "policies"
+    demand = head.parent / "night.csv"
+    demand.write_text("# pod: cpu=1 memory=2Gi\ntime,pods\n2026-11-21T00:00:00Z,2\n2026-11-21T00:10:00Z,2\n")
     shutil.copytree(POLICIES, head)
     for file, before, after in (
         ("on-demand.yaml", "size: {min: 2, max: 10}", "size: {min: 2, max: 7}"),
@@ -113,7 +115,8 @@ def preview_page(tmp_path_factory: pytest.TempPathFactory) -> str:
         text = (head / file).read_text()
         assert before in text
         (head / file).write_text(text.replace(before, after))
-    return printed("preview", "--base-dir", POLICIES, "--head-dir", head, "--cluster", QUICKSTART, "-o", "html")
+    sides = ("--base-dir", POLICIES, "--head-dir", head)
+    return printed("preview", *sides, "--cluster", QUICKSTART, "--replay", demand, "-o", "html")
 
 
 HOSTILE = "<img src=x onerror=window.hit=1>\"'><script>window.hit=1</script></title></style></script>&lt;b&gt;\u202e\x1b[31m"

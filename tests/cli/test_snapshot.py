@@ -28,7 +28,7 @@ def listing(kind: str, *items: Object, api_version: str = "v1") -> Listing:
     return Listing(file=f"{kind.lower()}s", api_version=api_version, kind=kind, items=list(items))
 
 
-def named(name: str, **parts: Any) -> Object:  # noqa: ANN401 - JSON of any form
+def named(name: str, **parts: Any) -> Object:
     meta = {"name": name, "namespace": "n", **parts.pop("metadata", {})}
     return {"metadata": meta, **parts}
 

@@ -1,5 +1,6 @@
 """What kustomize and helm make of the files that are shipped."""
 
+import shutil
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -35,6 +36,15 @@ def kustomized(path: str) -> str:
 def overlay(name: str) -> list[Object]:
     """The objects of one overlay."""
     return list(yaml.safe_load_all(kustomized(f"overlays/{name}")))
+
+
+def with_component(name: str, component: str, directory: Path) -> list[Object]:
+    """The objects of an overlay with a component, put together from a directory of the user's own."""
+    shutil.copytree(DEPLOY, directory / "deploy", dirs_exist_ok=True)
+    file = directory / "kustomization.yaml"
+    parts = {"resources": [f"deploy/overlays/{name}"], "components": [f"deploy/components/{component}"]}
+    file.write_text(yaml.safe_dump({"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", **parts}))
+    return list(yaml.safe_load_all(_output(_path("kustomize"), "build", str(directory))))
 
 
 def chart(values: Object, directory: Path, namespace: str = "reconciler") -> list[Object]:

@@ -110,7 +110,9 @@ def test_the_product_marks_and_opens_a_node(guarded: Guarded, control_plane: Con
     assert OUR_TAINT in control_plane.api.read(node)["spec"]["taints"]
     drain.undo(name)
     taints = control_plane.api.read(node)["spec"]["taints"]
-    assert [taint["key"] for taint in taints if taint["key"].startswith(("example.org", "reconciler.dev"))] == ["example.org/kept"]
+    assert [taint["key"] for taint in taints if taint["key"].startswith(("example.org", "reconciler.dev"))] == [
+        "example.org/kept"
+    ]
 
 
 @pytest.mark.parametrize(("change", "why"), [
@@ -198,7 +200,7 @@ def test_events_and_questions_pass(guarded: Guarded, cluster: WorkCluster) -> No
     event = {
         "apiVersion": "events.k8s.io/v1", "kind": "Event", "metadata": {"name": "e", "namespace": cluster.namespace},
         "eventTime": "2026-11-21T12:00:00.000000Z", "reportingController": "x", "reportingInstance": "x", "action": "x",
-        "reason": "x", "type": "Normal", "regarding": {"kind": "Namespace", "name": cluster.namespace, "namespace": cluster.namespace},
+        "reason": "x", "type": "Normal", "regarding": {"kind": "Pod", "name": "p", "namespace": cluster.namespace},
     }  # fmt: skip
     guarded.allowed(Attempt("POST", f"/apis/events.k8s.io/v1/namespaces/{cluster.namespace}/events", event))
     token = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": "x"}}
@@ -218,4 +220,4 @@ def test_the_server_finds_no_fault_in_the_expressions(guarded: Guarded, control_
     found = {one["metadata"]["name"]: one["status"]["typeChecking"].get("expressionWarnings", []) for one in policies}
     ours = {name: warnings for name, warnings in found.items() if name.startswith("reconciler-")}
     assert len(ours) == 5
-    assert ours == dict.fromkeys(ours, [])
+    assert ours == {name: [] for name in ours}

@@ -180,7 +180,9 @@ def test_replicas_without_the_topologys_entry_may_not_be_written(guarded: Guarde
     topology.pause(paused=True)
     try:
         topology.api.merge(item, {"metadata": {"managedFields": [{}]}})
-        guarded.refused(merge(item, {"spec": {"replicas": 3}}), "who holds the replicas of an object of a topology cannot be told")
+        guarded.refused(
+            merge(item, {"spec": {"replicas": 3}}), "who holds the replicas of an object of a topology cannot be told"
+        )
     finally:
         topology.pause(paused=False)
 
@@ -209,6 +211,7 @@ def test_replicas_of_a_controlled_machine_set_may_not_be_written(guarded: Guarde
     ({"metadata": {"annotations": {"team": "b"}}}, ANNOTATIONS),
     ({"metadata": {"annotations": {"team": None}}}, ANNOTATIONS),
     ({"metadata": {"annotations": {"reconciler.dev/hold": None}}}, ANNOTATIONS),
+    ({"metadata": {"annotations": {"reconciler.dev/hold": "ours"}}}, ANNOTATIONS),
     ({"metadata": {"annotations": {"cluster.x-k8s.io/paused": ""}}}, ANNOTATIONS),
     ({"metadata": {"annotations": {LAST_APPLIED: "{}"}}}, "the last applied manifest may lose its replicas and nothing else"),
 ], ids=str)  # fmt: skip
@@ -223,7 +226,9 @@ def test_nothing_else_of_a_target_may_be_written(guarded: Guarded, cluster: Work
     guarded.refused(merge(free, change), why)
 
 
-@pytest.mark.parametrize("change", [{"reconciler.dev/reason": "x", "reconciler.dev/revision": "abc"}, {"reconciler.dev/reason": None}])
+@pytest.mark.parametrize(
+    "change", [{"reconciler.dev/reason": "x", "reconciler.dev/revision": "abc"}, {"reconciler.dev/reason": None}]
+)
 def test_annotations_of_ours_may_be_written(guarded: Guarded, free: Object, change: Object) -> None:
     """Set and removed."""
     guarded.allowed(merge(free, {"metadata": {"annotations": change}}))
@@ -284,4 +289,3 @@ def test_the_older_version_of_the_api_is_guarded_as_well(guarded: Guarded, decla
     older = declared | {"apiVersion": "cluster.x-k8s.io/v1beta1"}
     guarded.refused(merge(older, {"spec": {"replicas": 3}}), OTHERS)
     guarded.refused(merge(older, {"spec": {"paused": True}}), SPEC)
-

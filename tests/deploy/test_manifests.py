@@ -86,7 +86,7 @@ def test_only_read_only_says_so() -> None:
     assert said == {"read-only": True, "observe": False, "enforce": False, "namespaced": False}
 
 
-def test_the_pods_keep_their_node(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_pods_keep_their_node() -> None:
     """S48: the annotation that the Cluster Autoscaler and the reconciler itself take for an absolute no."""
     template = deployment(overlay("enforce"))["spec"]["template"]
     assert template["metadata"]["annotations"]["cluster-autoscaler.kubernetes.io/safe-to-evict"] == "false"

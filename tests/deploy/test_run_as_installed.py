@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.deploy.installed import ACCOUNT, ACCOUNT_GROUPS, NAMESPACE, Installed
 from tests.live.reconciler_process import Reconciler, policy_text
-from tests.testbed.api import Object
+from tests.testbed.api import Api, ApiError, Object
 from tests.testbed.audit import Request
 from tests.testbed.cluster_api import ClusterApi
 from tests.testbed.cluster_documents import Group, Shape
@@ -41,9 +42,7 @@ def kubeconfig(cluster_api: ClusterApi, request: pytest.FixtureRequest) -> Itera
     installed.remove()
 
 
-def readable(user, path: str) -> bool:  # noqa: ANN001
-    from tests.testbed.api import ApiError
-
+def readable(user: Api, path: str) -> bool:
     try:
         user.get(path)
     except ApiError:
@@ -116,3 +115,36 @@ def test_a_plan_with_the_rights_of_read_only(
     assert refused(requests) == []
     assert {"pods", "nodes", "machinedeployments", "machines", "clusters"} <= {one.resource for one in requests}
     assert [one for one in requests if one.verb not in ("get", "list", "watch") and one.resource not in REVIEWS] == []
+
+
+@pytest.mark.parametrize("kubeconfig", ["observe"], indirect=True)
+def test_custom_resources_with_the_rights_of_observe(kubeconfig: Path, cluster_api: ClusterApi, new_cluster: NewCluster) -> None:
+    """The policy is read from the API server and its status, state and Lease are written; nothing asked for is refused."""
+    cluster, before = new_cluster(), len(cluster_api.plane.audit(ACCOUNT, mutating=False))
+    cluster.machine_deployment(Group("general", replicas=0), Shape(labels={"test": cluster.namespace}))
+    objects = list(yaml.safe_load_all(policy_text("seen", cluster.namespace, {"general": (0, 5)}, mode="Observe")))
+    paths = []
+    for item in objects:
+        namespace = item["metadata"].get("namespace")
+        top = f"/apis/{item['apiVersion']}" + (f"/namespaces/{namespace}" if namespace else "")
+        paths.append(f"{top}/{'nodegroups' if namespace else 'nodegrouppolicies'}")
+        cluster.api.call("POST", paths[-1], item)
+    arguments = ("--custom-resources", "--name=seen", f"--namespace={NAMESPACE}", "--period=1")
+    with Reconciler(kubeconfig, None, *arguments) as process:
+        for path in paths:
+            cluster.api.wait(path, lambda items: all(ready(one) for one in items), "the status being written")
+        process.signal(signal.SIGTERM)
+        assert process.ended() == 0
+    requests = since(cluster_api, before)
+    assert refused(requests) == []
+    written = {(one.verb, one.resource) for one in requests if one.body is not None} - {("create", item) for item in REVIEWS}
+    assert written >= {("patch", "nodegroups/status"), ("patch", "nodegrouppolicies/status"), ("create", "configmaps")}
+    assert {resource for _, resource in written} <= {
+        "nodegroups/status", "nodegrouppolicies/status", "configmaps", "leases", "events",
+    }  # fmt: skip
+    for item, path in zip(objects, paths, strict=True):
+        cluster.api.call("DELETE", f"{path}/{item['metadata']['name']}")
+
+
+def ready(item: Object) -> bool:
+    return any(one["type"] == "Ready" and one["status"] == "True" for one in item.get("status", {}).get("conditions", ()))

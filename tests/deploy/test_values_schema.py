@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.deploy.rendered import SOURCE, VALUES, chart, deployment, helm_template, of_kind
+from tests.deploy.rendered import SOURCE, VALUES, chart, deployment, helm_template, of_kind, with_component
 
 
 @pytest.mark.parametrize(("change", "place"), [
@@ -60,3 +60,29 @@ def test_the_admission_policies_can_be_left_to_others(tmp_path: Path) -> None:
     assert of_kind(chart({**VALUES["enforce"], "admissionPolicies": False}, tmp_path), "ValidatingAdmissionPolicy") == []
     assert len(of_kind(chart(VALUES["enforce"], tmp_path), "ValidatingAdmissionPolicy")) == 5
     assert of_kind(chart(VALUES["observe"], tmp_path), "ValidatingAdmissionPolicy") == []
+
+
+@pytest.mark.parametrize(("component", "policy"), [
+    ("custom-resources", {"source": "CustomResources"}),
+    ("flux-source", {"source": "Flux", "fluxSource": "flux-system/policies"}),
+])  # fmt: skip
+def test_another_source_of_policy_says_the_same_both_ways(component: str, policy: dict[str, str], tmp_path: Path) -> None:
+    """The component on top of an overlay, and the value of the chart: equal Deployments and roles."""
+    left = with_component("namespaced", component, tmp_path)
+    right = chart({**VALUES["namespaced"], "policy": {**SOURCE, **policy}}, tmp_path)
+    assert deployment(left)["spec"] == deployment(right)["spec"]
+    roles = [
+        {(item["metadata"]["namespace"], item["metadata"]["name"]): item["rules"] for item in of_kind(objects, "Role")}
+        for objects in (left, right)
+    ]
+    assert roles[0] == roles[1]
+    arguments = deployment(left)["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert not any(one.startswith("--git") for one in arguments)
+    assert f"--{component}" in {one.partition("=")[0] for one in arguments}
+
+
+def test_a_source_of_flux_must_be_named(tmp_path: Path) -> None:
+    """Without a name there is nothing to follow."""
+    done = helm_template({**VALUES["observe"], "policy": {**SOURCE, "source": "Flux"}}, tmp_path)
+    assert done.returncode != 0
+    assert "/policy/fluxSource" in done.stderr

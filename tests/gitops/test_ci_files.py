@@ -58,7 +58,8 @@ def test_outputs_of_the_action_are_written():
     assert named_here == {"has-changes", "digest", "summary", "comment-url", "preview-json-path"}
 
 
-def test_action_script_runs(tmp_path: Path):
+@pytest.mark.parametrize("published", [False, True])
+def test_action_script_runs(tmp_path: Path, published: bool):
     """The script with hostile inputs: each arrives as one word, nothing is expanded."""
     import subprocess
 
@@ -69,12 +70,14 @@ def test_action_script_runs(tmp_path: Path):
     hostile = f"$(touch {tmp_path}/CANARY); `touch {tmp_path}/CANARY` * --head=x"
     environment = {
         "TARGET": str(tmp_path), "BASE": hostile, "HEAD": "HEAD", "POLICY_PATH": "p q", "CLUSTER": "-x", "POLICY_NAME": "",
+        "CLUSTER_REF": hostile if published else "", "CLUSTER_NAME": hostile if published else "",
         "COMMENT": "true", "COMMENT_KEY": hostile, "GITHUB_OUTPUT": str(tmp_path / "out"), "PATH": "/usr/bin:/bin",
     }  # fmt: skip
     subprocess.run(["bash", "-euo", "pipefail", "-c", ACTION["runs"]["steps"][1]["run"]], env=environment, check=True)
     words = (tmp_path / "words").read_text().split("\0")[:-1]
     assert words == [
-        "preview", f"--base={hostile}", "--head=HEAD", "--path=p q", "--cluster=-x", f"--out={tmp_path}/preview.json",
+        "preview", f"--base={hostile}", "--head=HEAD", "--path=p q", f"--out={tmp_path}/preview.json",
+        *([f"--cluster-ref={hostile}", f"--cluster-name={hostile}"] if published else ["--cluster=-x"]),
         "--comment", f"--comment-key={hostile}",
     ]  # fmt: skip
     assert not (tmp_path / "CANARY").exists()

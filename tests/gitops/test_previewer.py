@@ -2,6 +2,9 @@
 
 import io
 import json
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -394,3 +397,26 @@ def test_wrong_options(github: Place, cluster: Path, capsys: pytest.CaptureFixtu
     assert told in err
     assert "pw" not in err
     assert github.host.requests == []
+
+
+def test_runs_until_it_is_told_to_end(github: Place, cluster: Path):
+    """A process of its own: rounds one after the other, and SIGTERM ends it at once with exit code 0."""
+    (github.tmp_path / "token").write_text(TOKEN)
+    github.push(7, MORE)
+    command = [
+        sys.executable, "-m", "reconciler", "previewer", "--api-url", github.host.url, "--repository", "team/policies",
+        "--git", github.url, "--git-protocol", "http", "--token-file", str(github.tmp_path / "token"), "--cluster", str(cluster),
+        "--cluster-name", "small", "--git-cache", str(github.tmp_path / "cache"), "--poll", "3600",
+    ]  # fmt: skip
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        try:
+            told = [json.loads(process.stderr.readline()) for _ in range(2)]
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(timeout=60) == 0
+        finally:
+            process.kill()
+        told += [json.loads(line) for line in process.stderr]
+    assert [line["code"] for line in told] == ["Started", "Created", "Stopped"]
+    assert (told[1]["pullRequest"], told[1]["key"]) == (7, "small")
+    assert len(github.host.comments) == 1

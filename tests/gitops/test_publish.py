@@ -200,12 +200,13 @@ def test_read_back(server: Server):
         (gzip.compress(b"x" * 100)[:-9], "cut-off gzip data"),
         (gzip.compress(bytes(5000)), "unpacks to more than is read"),
     ],
+    ids=["damaged", "cut-off", "bomb"],
 )
 def test_hostile_packed_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, told: str):
     """Damaged, cut off, or a bomb: a sentence, and bounded memory."""
     monkeypatch.setattr("reconciler.gitops.snapshot_place.MOST_BYTES", 4096)
     repo = GitRepo(tmp_path / "repo")
-    repo.commit({"prod/nodes.json.gz": content})
+    repo.commit({"prod/nodes.json.gz": content, "prod/snapshot.yaml": b""})
     read = Repository.at(repo.root)
     with pytest.raises(RepositoryError, match=told):
         snapshot_files(read, read.commit("HEAD"), "prod")
@@ -215,6 +216,6 @@ def test_links_are_not_documents(tmp_path: Path):
     """A link and a submodule in the tree are passed over."""
     repo = GitRepo(tmp_path / "repo")
     repo.commit({"x": "1"})
-    inner = repo.tree(("120000", b"secret.json", repo.blob(b"/etc/passwd")), ("100644", b"nodes.json", repo.blob(b"{}")))
+    inner = repo.tree(("120000", b"secret.json", repo.blob(b"/etc/passwd")), ("100644", b"snapshot.yaml", repo.blob(b"{}")))
     commit = repo.commit_tree(repo.tree(("40000", b"prod", inner)))
-    assert snapshot_files(Repository.at(repo.root), commit, "prod") == {"nodes.json": b"{}"}
+    assert snapshot_files(Repository.at(repo.root), commit, "prod") == {"snapshot.yaml": b"{}"}

@@ -66,7 +66,7 @@ def test_the_same_preview(published: GitRepo, cluster: Path, call: Call, tmp_pat
     ("words", "told"),
     [
         (("--cluster-ref", "snapshots", "--cluster-name", "stage"), "no snapshot of stage, but of prod"),
-        (("--cluster-ref", "main"), "(.json, .yaml, also .gz)"),
+        (("--cluster-ref", "main"), "policies at"),
         (("--cluster-ref", "nowhere"), "there is no commit 'nowhere' here"),
         (("--cluster-ref", "--upload-pack=x"), "begins with '-'"),
         (("--cluster-ref", "snapshots", "--cluster", "."), "give one"),
@@ -144,6 +144,7 @@ def test_hostile_archive(tmp_path: Path, cluster: Path):
         (packed((entry("README"), b"words")), "holds no documents"),
         (packed((entry("a.json"), bytes(20_000))), "is this a snapshot?"),
     ],
+    ids=["empty", "no-tar", "cut-off", "twice", "no-gzip", "no-documents", "too-large"],
 )
 def test_damaged_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, told: str):
     """A sentence with the file's name."""

@@ -7,6 +7,7 @@ import pytest
 
 from reconciler.kube.custom_object import CustomObject
 from reconciler.kube.custom_policy import Judged, judge
+from reconciler.kube.custom_reader import CustomReader
 from reconciler.kube.custom_text import CustomText
 from reconciler.kube.in_force import InForce
 from reconciler.policy.documents import NodeGroup, PolicySet
@@ -19,12 +20,12 @@ NOW = 1_800_000_000
 
 def judged(*items: CustomObject, before: Judged | None = None) -> Judged:
     texts = tuple(CustomText.of(item) for item in items)
-    return judge(texts, "prod", NOW, before.in_force if before is not None else None)
+    return judge(texts, "prod", NOW, before.in_force if before is not None else None, CustomReader())
 
 
 def decided(found: Judged) -> PolicySet:
     assert found.in_force is not None
-    made = found.in_force.policy_set()
+    made = found.in_force.policy_set(CustomReader())
     assert made is not None
     return made
 
@@ -112,6 +113,22 @@ def test_group_that_never_was_good_keeps_its_target_alone():
     assert "it never was good" in found.hold.reason
 
 
+def test_group_that_never_was_good_stays_so():
+    """A second mistake makes no good version of the first one."""
+    first = judged(policy(), group("a", tier="sport"))
+    found = groups(judged(policy(), changed(group("a", tier="sport"), tier="sprot"), before=first))["a"]
+    assert (found.tier, found.size.max) == (None, None)
+    assert found.hold is not None
+    assert "it never was good" in found.hold.reason
+
+
+def test_invalid_group_of_nobody_is_not_ours():
+    """An object that does not say its policy is told, and not held in ours."""
+    found = judged(policy(), group("a"), changed(group("b"), policyRef={"nme": "prod"}))
+    assert list(groups(found)) == ["a"]
+    assert {title for title, _, _ in told(found)} == {"NodeGroup infra/b"}
+
+
 def test_group_whose_target_is_unreadable_and_new():
     """Nothing is known that could be left alone: it is told, and the others go on."""
     broken = changed(group("a"), target={"clusterAPI": {"kind": "MachineDeployment", "namespace": "prod"}})
@@ -143,6 +160,16 @@ def test_invalid_policy_leaves_the_last_good_one():
     assert decided(found).policy.human_hold_time_seconds == 7200
     assert list(groups(found)) == ["a", "b"]
     assert told(found) == [("NodeGroupPolicy prod", "BadDuration", "NodeGroupPolicy prod spec.humanHoldTime")]
+
+
+def test_policy_that_contradicts_itself_leaves_the_last_good_one():
+    """What is wrong only across its own parts holds no group."""
+    before = judged(policy(humanHoldTime="2h"), group("a"))
+    lost = [{"name": "x", "clusterAPI": {"namespaces": ["prod"]}, "tier": "sport"}]
+    found = judged(policy(discovery=lost), changed(group("a"), size={"min": 1}), before=before)
+    assert (decided(found).policy.human_hold_time_seconds, decided(found).policy.discovery) == (7200, ())
+    assert (groups(found)["a"].hold, groups(found)["a"].size.min) == (None, 1)
+    assert [title for title, _, _ in told(found)] == ["NodeGroupPolicy prod"]
 
 
 def test_invalid_policy_and_no_earlier_one():
@@ -221,7 +248,7 @@ def test_restart_gives_the_same_policy():
     assert found.in_force is not None
     again = InForce.from_files(found.in_force.files())
     assert again == found.in_force
-    assert again.policy_set() == decided(found)
+    assert again.policy_set(CustomReader()) == decided(found)
 
 
 @pytest.mark.parametrize("files", [

@@ -110,12 +110,14 @@ class Synced:
         )  # fmt: skip
         return msgspec.structs.replace(line, **fields)
 
-    def turned(self, *lines: GroupLine, digest: str = "sha256:1", results: tuple[ActionResult, ...] = ()) -> None:
+    def turned(
+        self, *lines: GroupLine, digest: str = "sha256:1", results: tuple[ActionResult, ...] = (), revision: str | None = ""
+    ) -> None:
         """A turn that decided so."""
         self.now += 1
         plan = Plan(
             digest=digest, now="2027-01-15T08:00:00Z", mode="Enforce", summary="No changes.", groups=lines,
-            policy_revision=self.policy.current().revision,
+            policy_revision=revision or self.policy.current().revision,
         )  # fmt: skip
         self.status.turned(LoopReport(at_seconds=self.now, plan=plan, results=results))
 
@@ -256,8 +258,21 @@ def test_evidence_stands_in_the_condition(synced: Synced) -> None:
     (told,) = (entry["message"] for entry in status["conditions"] if entry["type"] == "Held")
     assert told == "argocd-controller: managedFields say so; tracked by app"
     assert (status["owner"], status["current"], status["desired"], status["wanted"]) == ("Held", 2, 2, 4)
-    synced.turned(synced.line("a"), digest="sha256:2")
+    synced.turned(synced.line("a", held=True, owner=owner), digest="sha256:2")
     assert "wanted" not in synced.read("a")["status"]
+
+
+def test_plan_of_an_earlier_policy_judges_no_later_version(synced: Synced) -> None:
+    """A turn that had begun before the change says nothing of it: its generation is in progress."""
+    synced.apply(synced.policy_item(), synced.group_item("a"))
+    synced.look()
+    revision = synced.policy.current().revision
+    synced.apply(synced.group_item("a", high=7))
+    synced.look()
+    synced.turned(synced.line("a"), revision=revision)
+    assert "status" not in synced.read("a")
+    synced.turned(synced.line("a"))
+    assert synced.read("a")["status"]["observedGeneration"] == 2
 
 
 def test_invalid_group_is_told_on_the_object(synced: Synced) -> None:

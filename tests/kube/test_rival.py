@@ -87,7 +87,7 @@ def test_a_lease_given_back_is_nobodys(server: Server, watch: RivalWatch) -> Non
 
 
 def test_a_status_written_just_now(server: Server, watch: RivalWatch) -> None:
-    """The time is in an annotation, as Go prints it. 12:00:03 an hour ahead of UTC is 11:00:03 here, too old; in UTC it is not."""
+    """The time is in an annotation, as Go prints it: 12:00:03 an hour ahead of UTC is 11:00:03 here, too old, in UTC not."""
     key = "cluster-autoscaler.kubernetes.io/last-updated"
     for version, zone, alive in (("1", "+0100 CET", False), ("2", "+0000 UTC", True)):
         written = f"2027-01-15 12:00:03.5 {zone}"
@@ -97,13 +97,15 @@ def test_a_status_written_just_now(server: Server, watch: RivalWatch) -> None:
 
 
 def test_a_server_that_does_not_answer_leaves_it_as_it_was(server: Server, watch: RivalWatch) -> None:
-    """Known to be alive: alive until its minute is over. Deleted: gone at once."""
+    """Known to be alive: alive until its minute is over. Deleted: gone at once, and judged anew should there be another."""
     server.lease("7", "2027-01-15T12:00:10Z")
     assert server.look(watch) == (RENEWED,)
     server.away = True
     assert server.look(watch) == (RENEWED,)
     server.away = False
     server.objects.clear()
+    assert server.look(watch) == ()
+    server.lease("9", "2027-01-15T10:00:00Z")
     assert server.look(watch) == ()
 
 

@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from click.testing import CliRunner, Result
+from jsonschema import Draft202012Validator
 
 from reconciler.cli.main import cli
 
 Object = dict[str, Any]
+SCHEMAS = Path(__file__).resolve().parents[2] / "schemas"
 
 
 class CommandLine:
@@ -30,8 +32,11 @@ class CommandLine:
         return result
 
     def json(self, name: str, *arguments: object) -> Object:
-        """What a command prints with `-o json`."""
+        """What a command prints with `-o json`; it fits the committed schema of that name."""
         document: Object = json.loads(self.done(name, *arguments, "-o", "json").stdout)
+        schema = SCHEMAS / f"{name}.schema.json"
+        if schema.is_file():
+            Draft202012Validator(json.loads(schema.read_text())).validate(document)
         return document
 
     def refused(self, name: str, *arguments: object) -> str:

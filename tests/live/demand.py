@@ -1,5 +1,7 @@
 """Pods for the nodes of one cluster of one test: they carry its namespace as a label, which its groups' nodes have."""
 
+import json
+import socket
 import threading
 from types import TracebackType
 
@@ -10,20 +12,16 @@ from tests.testbed.work_cluster import WorkCluster
 NODE_LABEL = "test"
 
 
-def own_nodes(cluster: WorkCluster, name: str, replicas: int, *, cpu: str = "4", min_size: int = 0) -> Object:
-    """A MachineDeployment that nobody holds, whose nodes take the pods of this cluster."""
+def own_nodes(cluster: WorkCluster, name: str, replicas: int) -> Object:
+    """A MachineDeployment of so many nodes of 4 CPUs, whose replicas nobody holds and whose nodes take the pods of this
+    cluster."""
     labels = {"capacity.cluster-autoscaler.kubernetes.io/labels": f"{NODE_LABEL}={cluster.namespace}"}
+    # Left unset with both size annotations, replicas are the minimum.
     made = Group(name, min_size=replicas, max_size=20, annotations=labels)
-    capacity = {"cpu": cpu, "memory": "16Gi", "pods": "110"}
-    item = cluster.machine_deployment(made, Shape(capacity=capacity, labels={NODE_LABEL: cluster.namespace}))
-    return item if min_size == replicas else cluster.api.merge(item, _minimum(min_size))
+    return cluster.machine_deployment(made, Shape(labels={NODE_LABEL: cluster.namespace}))
 
 
-def _minimum(size: int) -> Object:
-    return {"metadata": {"annotations": {"cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size": str(size)}}}
-
-
-def deployment(cluster: WorkCluster, name: str, replicas: int, cpu: str, *, spread: bool = True) -> Object:
+def deployment(cluster: WorkCluster, name: str, replicas: int, cpu: str) -> Object:
     """A Deployment of pods that prefer to be apart. Returns it once all of its pods run."""
     constraint = {
         "maxSkew": 1,
@@ -35,9 +33,8 @@ def deployment(cluster: WorkCluster, name: str, replicas: int, cpu: str, *, spre
         "nodeSelector": {NODE_LABEL: cluster.namespace},
         "containers": [{"name": "c", "image": "none", "resources": {"requests": {"cpu": cpu}}}],
         "terminationGracePeriodSeconds": 0,
+        "topologySpreadConstraints": [constraint],
     }
-    if spread:
-        spec["topologySpreadConstraints"] = [constraint]
     made: Object = cluster.api.create(
         {
             "apiVersion": "apps/v1",
@@ -82,8 +79,6 @@ class HealthWatcher:
     `fewest` is the smallest number since it began."""
 
     def __init__(self, cluster: WorkCluster) -> None:
-        import json
-
         self._path = f"/api/v1/namespaces/{cluster.namespace}/pods"
         answer = cluster.api.get(self._path)
         self._healthy = {item["metadata"]["uid"]: healthy(item) for item in answer["items"]}
@@ -91,7 +86,6 @@ class HealthWatcher:
         self._connection = cluster.api.connect(seconds=60)
         self._connection.request("GET", f"{self._path}?watch=true&resourceVersion={answer['metadata']['resourceVersion']}")
         self._lines = self._connection.getresponse()
-        self._decode = json.loads
         self._thread = threading.Thread(target=self._read, daemon=True)
 
     def __enter__(self) -> "HealthWatcher":
@@ -99,8 +93,6 @@ class HealthWatcher:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        import socket
-
         if self._connection.sock is not None:
             self._connection.sock.shutdown(socket.SHUT_RDWR)
         self._thread.join()
@@ -109,7 +101,7 @@ class HealthWatcher:
     def _read(self) -> None:
         try:
             for line in self._lines:
-                event = self._decode(line)
+                event = json.loads(line)
                 pod = event["object"]
                 self._healthy[pod["metadata"]["uid"]] = event["type"] != "DELETED" and healthy(pod)
                 self.now = sum(self._healthy.values())

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import kubernetes.client  # noqa: F401 - half a second that each process would spend anew
+import kubernetes.client
 import kubernetes.config  # noqa: F401
 import msgspec
 
@@ -156,7 +156,9 @@ def kind_of(method: str, path: str, body: Any, content_type: ContentType) -> str
     if "configmaps" in parts:
         return "state-create" if method == "POST" else "state"
     if "nodes" in parts:
-        keys = [msgspec.json.decode(taint)["key"] if isinstance(taint, msgspec.Raw) else taint["key"] for taint in _taints(change)]
+        keys = [
+            msgspec.json.decode(taint)["key"] if isinstance(taint, msgspec.Raw) else taint["key"] for taint in _taints(change)
+        ]
         return "taint" if "reconciler.dev/deleting" in keys else "untaint"
     if "machines" in parts:
         return "unmark" if None in (metadata.get("annotations") or {}).values() else "mark"

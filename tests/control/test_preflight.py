@@ -1,0 +1,79 @@
+"""Checks of a live cluster whose answers no server of the tests gives: old and new versions, clocks that differ."""
+
+import json
+from collections.abc import Mapping
+
+import pytest
+
+from reconciler.cluster.world import World
+from reconciler.control.preflight import Check, Preflight, State
+from reconciler.control.rights import RunMode
+from reconciler.decisions.memory import Memory
+from reconciler.kube.api import ApiError
+from reconciler.providers.clusterapi_resource import ClusterApiVersion
+
+
+class Server:
+    """An API server that allows everything, serves Cluster API and has a version and a clock."""
+
+    def __init__(self, minor: str, seconds: int) -> None:
+        self._minor = minor
+        self._seconds = seconds
+
+    def get(self, path: str, query: Mapping[str, str] | None = None) -> bytes:
+        kinds = ("MachineDeployment", "MachineSet", "Machine", "Cluster")
+        if path == "/version":
+            return json.dumps({"major": "1", "minor": self._minor, "gitVersion": f"v1.{self._minor}.0"}).encode()
+        if path.startswith("/apis/cluster.x-k8s.io/"):
+            return json.dumps({"resources": [{"name": kind.lower(), "kind": kind} for kind in kinds]}).encode()
+        if path.startswith("/apis/reconciler.dev"):
+            raise ApiError(404, "NotFound", "not served")
+        return b"{}"
+
+    def write(self, *_: object, **__: object) -> bytes:
+        return b'{"status": {"allowed": true}}'
+
+    def server_seconds(self) -> int:
+        return self._seconds
+
+
+def checks(minor: str = "36", seconds: int = 1000, memory: Memory | None = None) -> dict[str, Check]:
+    server = Server(minor, seconds)
+    found = Preflight(
+        workload=server,
+        management=server,
+        version=ClusterApiVersion(),
+        mode=RunMode.ENFORCE,
+        namespace="reconciler",
+        target_namespaces=(),
+        templates=(),
+        world=World(captured_seconds=1000),
+        memory=memory or Memory(),
+        now_seconds=1000.9,
+    ).checks()
+    return {check.code: check for check in found}
+
+
+@pytest.mark.parametrize(
+    ("minor", "state"), [("29", State.FAIL), ("30", State.PASS), ("36", State.PASS), ("36+", State.PASS), ("37", State.WARN)]
+)
+def test_the_range_of_versions(minor: str, state: State) -> None:
+    """1.30 to 1.36; some platforms write a plus behind."""
+    assert checks(minor)["ServerVersion"].state is state
+
+
+@pytest.mark.parametrize(("seconds", "state"), [(1000, State.PASS), (970, State.PASS), (969, State.WARN), (1031, State.WARN)])
+def test_clocks_that_differ(seconds: int, state: State) -> None:
+    """Half a minute is a request under way; more is a clock that is wrong, on either side."""
+    assert checks(seconds=seconds)["Clock"].state is state
+
+
+def test_definitions_that_are_not_served() -> None:
+    """It runs without them; the advice installs them."""
+    found = checks()["CustomResources"]
+    assert (found.state, "reconciler schema crds" in found.advice) == (State.WARN, True)
+
+
+def test_no_node_came_back() -> None:
+    """A removal alone is no suspicion."""
+    assert checks(memory=Memory(last_removed_seconds=500))["NodesComeBack"].state is State.PASS

@@ -1,0 +1,73 @@
+"""How a cluster was set up for autoscaling: budgets that block every drain, annotations that do not count."""
+
+import json
+
+import pytest
+
+from reconciler.cluster.snapshot import read_snapshot
+from reconciler.cluster.world import World
+from reconciler.decisions.finding import Finding
+from reconciler.decisions.memory import Memory
+from reconciler.decisions.setup_lints import setup_findings
+from reconciler.decisions.view import View
+from reconciler.decisions.work import Work
+from tests.policies import policy
+
+CAPI = "cluster.x-k8s.io"
+MIN, MAX = f"{CAPI}/cluster-api-autoscaler-node-group-min-size", f"{CAPI}/cluster-api-autoscaler-node-group-max-size"
+CPU = "capacity.cluster-autoscaler.kubernetes.io/cpu"
+
+
+def world(*items: dict) -> World:
+    body = json.dumps({"apiVersion": "v1", "kind": "List", "items": items}).encode()
+    return read_snapshot({"all.json": body})
+
+
+def found(*items: dict) -> list[Finding]:
+    return list(setup_findings(View.of(world(*items), policy(), Memory(), 0, Work(1_000_000))))
+
+
+def budget(expected: int, **spec: object) -> dict:
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "b", "namespace": "n"},
+        "spec": {"selector": {"matchLabels": {"app": "a"}}, **spec},
+        "status": {"expectedPods": expected},
+    }
+
+
+@pytest.mark.parametrize(
+    ("expected", "spec", "blocks"),
+    [
+        (3, {"maxUnavailable": 0}, True),
+        (3, {"maxUnavailable": "0%"}, True),
+        (3, {"maxUnavailable": 1}, False),
+        (3, {"minAvailable": "100%"}, True),
+        (3, {"minAvailable": 3}, True),
+        (3, {"minAvailable": 2}, False),
+        (0, {"maxUnavailable": 0}, False),
+    ],
+)
+def test_a_budget_that_never_allows_a_disruption(expected: int, spec: dict, blocks: bool) -> None:
+    """By its own numbers, and only with pods below it."""
+    assert [item.code for item in found(budget(expected, **spec))] == (["BudgetBlocksEveryDrain"] if blocks else [])
+
+
+def target(kind: str, name: str, annotations: dict, owner: str = "") -> dict:
+    reference = {"apiVersion": f"{CAPI}/v1beta2", "kind": "MachineDeployment", "name": owner, "uid": "u", "controller": True}
+    metadata = {"name": name, "namespace": "n", "annotations": annotations, "ownerReferences": [reference] if owner else []}
+    return {"apiVersion": f"{CAPI}/v1beta2", "kind": kind, "metadata": metadata, "spec": {"clusterName": "c", "replicas": 1}}
+
+
+@pytest.mark.parametrize(("annotations", "codes"), [({MIN: "1"}, ["OneSizeAnnotation"]), ({MIN: "1", MAX: "2"}, []), ({}, [])])
+def test_one_size_annotation_alone(annotations: dict, codes: list[str]) -> None:
+    """They count only together."""
+    assert [item.code for item in found(target("MachineDeployment", "d", annotations))] == codes
+
+
+@pytest.mark.parametrize(("of_set", "codes"), [("4", []), ("8", ["CapacitySaidTwice"])])
+def test_s121_capacity_on_both_is_told_where_they_differ(of_set: str, codes: list[str]) -> None:
+    """A MachineDeployment hands its annotations on to its MachineSets: the same value twice is its own."""
+    deployment = target("MachineDeployment", "d", {CPU: "4"})
+    assert [item.code for item in found(deployment, target("MachineSet", "d-x", {CPU: of_set}, owner="d"))] == codes

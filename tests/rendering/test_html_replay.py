@@ -1,0 +1,66 @@
+"""The replay of recorded demand in the report of a preview."""
+
+import msgspec
+import pytest
+
+from reconciler.plan.plan import Plan
+from reconciler.plan.preview import Preview, PreviewSide
+from reconciler.plan.replay import GroupFigures, Replay, ReplayFigures
+from reconciler.rendering.html.preview import preview_html
+from tests.rendering.test_html import HOSTILE, Elements
+
+
+def figures(policy: str, wait: int, cost: str, target: str = "MachineDeployment capi/general") -> ReplayFigures:
+    group = GroupFigures(target=target, node_seconds=7200, peak_nodes=2, grown_nodes=1, removed_nodes=0, cost=cost)
+    return ReplayFigures(
+        policy=policy, source="", pods_placed=4, wait_p50_seconds=wait, wait_p95_seconds=wait, wait_p99_seconds=wait,
+        wait_max_seconds=wait, pods_pending=0, unplaced_pod_seconds=wait * 4, served_ppm=990_000, node_seconds=7200, peak_nodes=2,
+        cost=cost, lost_pod_seconds=0, lost_cost="0", grown_nodes=1, removed_nodes=0, evictions=0, machines_failed=0,
+        writes_refused=0, zone_spread_permille=None, decisions=3, unpriced=(), targets=(group,),
+    )  # fmt: skip
+
+
+def replay(*sides: ReplayFigures) -> Replay:
+    return Replay(
+        trace="night", cluster="prod", start="2026-11-21T00:00:00Z", end="2026-11-21T01:00:00Z", seconds=3600,
+        peak_demand_pods=4, currency="USD", sides=sides,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def preview(mixed_plan: Plan) -> Preview:
+    return Preview(base=PreviewSide(source="main"), head=PreviewSide(source="topic"), plan=mixed_plan, no_base="none yet.")
+
+
+def page(preview: Preview, *sides: ReplayFigures) -> Elements:
+    return Elements(preview_html(msgspec.structs.replace(preview, replay=replay(*sides))))
+
+
+def test_figures_of_both_policies(preview: Preview):
+    """A section of its own with a column a policy and one of differences, reached from the navigation."""
+    found = page(preview, figures("before", 90, "0.384"), figures("after", 30, "0.768"))
+    text = " ".join(found.text)
+    assert "Replay of recorded demand" in text
+    assert "trace night · cluster prod · 1h from 2026-11-21T00:00:00Z · up to 4 pods" in text
+    for cell in ("before", "after", "change", "90s", "30s", "-60s", "+100.0%", "2.0", "MachineDeployment capi/general"):
+        assert any(cell in part for part in found.text), cell
+    assert "#replay" in found.values("href")
+
+
+def test_one_policy_has_no_differences(preview: Preview):
+    """Where there is no base, its column is not there."""
+    found = page(preview, figures("after", 30, "0.768"))
+    assert "30s" in found.text
+    assert "change" not in found.text
+
+
+def test_nothing_without_a_replay(preview: Preview):
+    """The section is only there when it was asked for."""
+    assert "#replay" not in Elements(preview_html(preview)).values("href")
+
+
+def test_names_of_others_are_text(preview: Preview):
+    """A policy or a target that looks like markup stays text."""
+    found = page(preview, figures(HOSTILE, 1, "1", target=HOSTILE), figures("after", 1, "1"))
+    names = [name for name, _ in found.tags]
+    assert (names.count("script"), names.count("img")) == (1, 0)
