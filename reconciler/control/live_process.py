@@ -17,12 +17,13 @@ from reconciler.control.log import Log
 from reconciler.control.loop import Chooser, ControlLoop
 from reconciler.control.memory_store import InMemoryStore, MemoryStore
 from reconciler.control.observing_policy import ObservingPolicy
+from reconciler.control.own_objects import OwnObjects
 from reconciler.control.report import Decided, LoopReport
 from reconciler.control.state_last_good import LockedState
 from reconciler.control.wake import Wake
 from reconciler.kube.api import Api
 from reconciler.kube.drain import NodeDrain
-from reconciler.kube.events import EventRecorder, Subject
+from reconciler.kube.events import EventRecorder
 from reconciler.kube.lease import LeaderLease, NotLeaderError, Timing
 from reconciler.kube.live_world import LiveWorld
 from reconciler.kube.pace import RealPace
@@ -64,16 +65,6 @@ class Source(Protocol):
 
     def stop(self) -> None:
         """Follow no more."""
-
-
-class OwnObjects(Protocol):
-    """Custom resources of ours, on which a turn is told: their status, and Events about them."""
-
-    def subjects(self, plan: Plan | None) -> Mapping[str, Subject]:
-        """What Events are about, by the text that the plan calls a target by."""
-
-    def turned(self, report: LoopReport) -> None:
-        """After a turn. Never raises for what a server does."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):

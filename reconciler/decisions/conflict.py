@@ -13,7 +13,7 @@ import msgspec
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.group import EffectiveGroup
 from reconciler.decisions.memory import ConflictState, Memory
-from reconciler.decisions.ownership import OUR_MANAGER
+from reconciler.decisions.ownership import OUR_MANAGER, UndoneWrite
 from reconciler.decisions.reasons.groups import Conflict
 from reconciler.decisions.scale_up import Served
 from reconciler.decisions.situation import GroupSituation
@@ -50,6 +50,14 @@ def note_conflicts(
             )
             del writes[target]
     return msgspec.structs.replace(memory, conflicts=conflicts, last_writes=writes)
+
+
+def undone_write(memory: Memory, group: EffectiveGroup) -> UndoneWrite | None:
+    """What became of our last write to the group's target; None: it stands, or we wrote again."""
+    state = memory.conflicts.get(str(group.target))
+    if state is None or str(group.target) in memory.last_writes:
+        return None
+    return UndoneWrite(ours=state.ours, theirs=state.theirs, seen_seconds=state.last_seconds)
 
 
 def _writer(group: EffectiveGroup) -> str:

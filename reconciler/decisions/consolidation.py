@@ -3,6 +3,10 @@
 All pods of the nodes that go must fit on the new node by themselves: wherever else the scheduler puts some of them, the rest
 still has a place, so that no replacement makes another purchase necessary. (Karpenter's consolidation counts room on other
 nodes as well, and pays for it with pods that wait.) A node of a lower tier never stands in for one of a higher tier.
+
+Nodes whose pods fit on other nodes that are there need no new one and are left to scale-down, which removes several of them
+in one plan when their use is at or below `utilizationThresholdPercent` (100: whatever their use). Their budgets are those of
+`Underutilized`; `Consolidated` counts the nodes that a `Replace` names.
 """
 
 from array import array
@@ -21,9 +25,8 @@ MOST_SOURCES = 64
 MOST_TRIALS = 1_000
 MOST_FOUND = 5
 _WORK = "the work budget of the plan"
-_OWN_USE = frozenset({"NotUnderutilized"})
 # What a plan says of a node that has to stay unless something is bought for it.
-_FOR_LACK_OF_ROOM = _OWN_USE | {"NoPlaceToMove", "SameDemand"}
+_FOR_LACK_OF_ROOM = frozenset({"NotUnderutilized", "NoPlaceToMove", "SameDemand"})
 
 
 class Opportunity(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,7 +84,8 @@ class Search:
         found: list[Opportunity] = []
         self._leave_out(f"{MOST_SOURCES} nodes a plan", self._beyond)
         mark = draft.state.mark()
-        self._sources = [source for source in self._sources if not self._have_places([source])]
+        # One that alone has no place has none together with others either.
+        self._sources = [source for source in self._sources if not self._has_places(source)]
         while targets and self._sources:
             if len(found) == MOST_FOUND:
                 self._leave_out(f"{MOST_FOUND} replacements a plan", self._sources)
@@ -154,23 +158,21 @@ class Search:
                 chosen.append(source)
                 free[group.position] -= 1
         state.undo(mark)
-        return None if self._have_places(chosen) else _opportunity(target, chosen)
+        return _opportunity(target, chosen)
 
-    def _have_places(self, sources: list[Candidate]) -> bool:
-        """Whether all pods of these nodes fit on the others that are there. True when the work budget runs out before that is
-        known: nothing is bought on a guess."""
+    def _has_places(self, source: Candidate) -> bool:
+        """Whether all pods of a node fit on the others that are there. True when the work budget runs out before that is known:
+        nothing is bought on a guess."""
         state, mark = self._draft.state, self._draft.state.mark()
-        for source in sources:
-            state.close(source.index)
+        state.close(source.index)
         fits = True
-        for source in sources:
-            for shape, count in source.moving.items():
-                if not self._draft.work.spend(len(self._there)):
-                    self._leave_out(_WORK, sources)
-                    state.undo(mark)
-                    return True
-                state.unbind(shape, source.index, count)
-                fits = fits and sum(many for _, many in state.place(shape, count, self._there)) == count
+        for shape, count in source.moving.items():
+            if not self._draft.work.spend(len(self._there)):
+                self._leave_out(_WORK, [source])
+                fits = True
+                break
+            state.unbind(shape, source.index, count)
+            fits = fits and sum(many for _, many in state.place(shape, count, self._there)) == count
         state.undo(mark)
         return fits
 
@@ -198,8 +200,7 @@ def _stays_for_lack_of_room(entry: Judged) -> bool:
         return False
     if candidate.state not in (NodeState.IN_USE, NodeState.UNDERUTILIZED) or not _price(candidate.group):
         return False
-    own = {blocker.code for blocker in candidate.blockers}
-    return own <= _OWN_USE and {blocker.code for blocker in entry.blockers} <= _FOR_LACK_OF_ROOM
+    return {blocker.code for blocker in entry.blockers} <= _FOR_LACK_OF_ROOM
 
 
 def _removable(group: GroupDraft) -> int:

@@ -40,13 +40,23 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
 class Terms(msgspec.Struct, frozen=True, kw_only=True):
     """What the policy says about taking over, and the instant. `first_seen_seconds` is when a write that carries no
     time (as `/scale` leaves it) was first seen; it counts as that write's time. `rivals` is evidence of another autoscaler at
-    work on the cluster: it writes again whatever is written, and by `/scale` it leaves no trace on the target."""
+    work on the cluster: it writes again whatever is written, and by `/scale` it leaves no trace on the target.
+    `undone` is what somebody made of our last write, and when, where that left no trace either."""
 
     adopt_from: tuple[str, ...] = ()
     human_hold_seconds: int = 3600
     now_seconds: int
     first_seen_seconds: int
     rivals: tuple[str, ...] = ()
+    undone: "UndoneWrite | None" = None
+
+
+class UndoneWrite(msgspec.Struct, frozen=True, kw_only=True):
+    """Somebody set replicas from `ours`, which we had written, to `theirs`; first seen at `seen_seconds`."""
+
+    ours: int
+    theirs: int
+    seen_seconds: int
 
 
 def judge(facts: TargetFacts | None, terms: Terms, conflict: str = "") -> Judgement:
@@ -78,15 +88,15 @@ def _state(facts: TargetFacts, evidence: OwnerEvidence, terms: Terms) -> tuple[O
     if evidence.controller:
         return OwnerState.HELD, evidence.controller, (f"{evidence.controller} controls it and sets its replicas",)
     if evidence.topology_owned:
-        return _topology(evidence, terms)
+        return _topology(facts, evidence, terms)
     if facts.replicas is None:
         return OwnerState.UNKNOWN, "", ("spec.replicas is missing or unreadable",)
     if not evidence.managed_fields_present:
         return OwnerState.UNKNOWN, "", ("managedFields are missing, so nobody can tell who set spec.replicas",)
-    return _fields(evidence, terms)
+    return _fields(facts, evidence, terms)
 
 
-def _topology(evidence: OwnerEvidence, terms: Terms) -> tuple[OwnerState, str, tuple[str, ...]]:
+def _topology(facts: TargetFacts, evidence: OwnerEvidence, terms: Terms) -> tuple[OwnerState, str, tuple[str, ...]]:
     entry = next((owner for owner in evidence.owners if owner.manager == TOPOLOGY_MANAGER), None)
     label = "label topology.cluster.x-k8s.io/owned is set"
     if not evidence.managed_fields_present:
@@ -103,11 +113,13 @@ def _topology(evidence: OwnerEvidence, terms: Terms) -> tuple[OwnerState, str, t
     if evidence.topology_replicas is not None:
         return OwnerState.UNKNOWN, "topology", (label, declared, f"but {TOPOLOGY_MANAGER} does not own the field yet")
     if evidence.owners and any(owner.manager != OUR_MANAGER for owner in evidence.owners):
-        return _fields(evidence, terms)
+        return _fields(facts, evidence, terms)
+    if (stranger := _stranger(facts, evidence, terms)) is not None:
+        return stranger
     return OwnerState.OURS, "", (f"{where} leaves replicas unset and no manager owns spec.replicas",)
 
 
-def _fields(evidence: OwnerEvidence, terms: Terms) -> tuple[OwnerState, str, tuple[str, ...]]:
+def _fields(facts: TargetFacts, evidence: OwnerEvidence, terms: Terms) -> tuple[OwnerState, str, tuple[str, ...]]:
     others = tuple(owner for owner in evidence.owners if owner.manager != OUR_MANAGER)
     declared = [owner for owner in others if owner.operation == "Apply" or _controller(owner.manager)]
     if evidence.last_applied_replicas is not None and not any(owner.manager == CLIENT_SIDE_APPLY for owner in declared):
@@ -133,9 +145,31 @@ def _fields(evidence: OwnerEvidence, terms: Terms) -> tuple[OwnerState, str, tup
             wait = f"a person's write holds for {duration_text(terms.human_hold_seconds)}, until {instant_text(until)}"
             return OwnerState.HELD, names, (*sentences, wait)
         return OwnerState.ADOPTABLE, names, (*sentences, "a one-off write, not a declaration")
+    if (stranger := _stranger(facts, evidence, terms)) is not None:
+        return stranger
     if any(owner.manager == OUR_MANAGER for owner in evidence.owners):
         return OwnerState.OURS, OUR_MANAGER, (f"managedFields: {OUR_MANAGER} owns spec.replicas",)
     return OwnerState.OURS, "", ("no manager owns spec.replicas",)
+
+
+def _stranger(
+    facts: TargetFacts, evidence: OwnerEvidence, terms: Terms
+) -> tuple[OwnerState, str, tuple[str, ...]] | None:
+    """Held, where our own value became 0 by somebody who left no entry; None where it did not, or long enough ago.
+
+    Measured on Cluster API 1.14: `/scale` to 0 drops the owner's entry and writes none, so that a person's
+    `kubectl scale --replicas=0` looks as if nobody had ever written. It gets the time that a person's write gets. Any other
+    value that is scaled to over ours names its writer.
+    """
+    undone = terms.undone
+    if undone is None or evidence.owners or facts.replicas != 0 or undone.theirs != 0:
+        return None
+    until = undone.seen_seconds + terms.human_hold_seconds
+    if until <= terms.now_seconds:
+        return None
+    change = f"our replicas {undone.ours} became {undone.theirs} by a write that left no trace"
+    wait = f"it holds as a person's write for {duration_text(terms.human_hold_seconds)}, until {instant_text(until)}"
+    return OwnerState.HELD, "a writer without a name", (change, wait)
 
 
 def _adoptable_from(manager: str, adopt_from: tuple[str, ...]) -> bool:

@@ -4,7 +4,7 @@ import msgspec
 
 from reconciler.cluster.world import World
 from reconciler.decisions.backoff import forget, note_failures
-from reconciler.decisions.conflict import conflict_sentence, note_conflicts
+from reconciler.decisions.conflict import conflict_sentence, note_conflicts, undone_write
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.effective import effective_view
 from reconciler.decisions.group import EffectiveGroup
@@ -76,7 +76,9 @@ class View(msgspec.Struct, frozen=True):
 
 
 def _judge(group: EffectiveGroup, world: World, policy: PolicySet, memory: Memory, now_seconds: int) -> Judgement:
-    terms = msgspec.structs.replace(_terms(policy, memory, now_seconds, str(group.target)), rivals=world.rivals)
+    terms = msgspec.structs.replace(
+        _terms(policy, memory, now_seconds, str(group.target)), rivals=world.rivals, undone=undone_write(memory, group)
+    )
     return judge(group.facts, terms, conflict_sentence(memory, group))
 
 

@@ -6,7 +6,7 @@ from reconciler.cluster.target import FieldOwner
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide, settle
 from reconciler.decisions.memory import Memory, Outcome
-from reconciler.plan.plan import ActionKind, OwnerState
+from reconciler.plan.plan import ActionKind, OwnerState, Plan
 from reconciler.policy.documents import Hold
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 from tests.decisions.deciding import group
@@ -85,3 +85,29 @@ def test_one_write_by_somebody_else_is_no_conflict() -> None:
     plan, memory = decide(_world(generation=99), RULES, memory, NOW + 60)
     assert group(plan, "reserved").owner.state is OwnerState.OURS
     assert next(iter(memory.conflicts.values())).count == 1
+
+
+def _scaled_to_zero(minutes_later: int, hold_seconds: int = 3600) -> Plan:
+    """We wrote 2; then somebody scaled to 0, which leaves no entry in managedFields; so much later."""
+    rules = policy(node_group("reserved", max=2), human_hold_time_seconds=hold_seconds)
+    written = Outcome(
+        kind="Resize", group="reserved", target=str(_world().targets[0].ref), to=2, done=True, at_seconds=NOW, generation=2
+    )
+    memory = settle(Memory(), (written,))
+    world = _world(generation=3)
+    emptied = msgspec.structs.replace(world, targets=tuple(msgspec.structs.replace(facts, replicas=0) for facts in world.targets))
+    _, memory = decide(emptied, rules, memory, NOW + 60)
+    return decide(emptied, rules, memory, NOW + 60 + 60 * minutes_later)[0]
+
+
+def test_a_scale_to_zero_that_left_no_trace_holds_like_a_persons_write() -> None:
+    """`kubectl scale --replicas=0` drops our entry and leaves none of its own: an hour, the default, nothing is written."""
+    line = group(_scaled_to_zero(59), "reserved")
+    assert (line.owner.state, line.owner.by) == (OwnerState.HELD, "a writer without a name")
+    assert line.owner.evidence[0] == "our replicas 2 became 0 by a write that left no trace"
+
+
+def test_it_is_ours_again_when_the_time_of_a_persons_write_is_over() -> None:
+    """After the hour, or at once where the policy holds for no time."""
+    assert group(_scaled_to_zero(60), "reserved").owner.state is OwnerState.OURS
+    assert group(_scaled_to_zero(0, hold_seconds=0), "reserved").owner.state is OwnerState.OURS

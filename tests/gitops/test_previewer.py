@@ -1,115 +1,18 @@
 """`reconciler previewer`: open pull requests of a local host, a real git server, a cluster; comments are all it keeps."""
 
-import io
 import json
-import signal
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
-from reconciler.cli.cluster_files import load_world
-from reconciler.cli.failure import guarded
-from reconciler.cli.main import cli
-from reconciler.cli.preview_telling import PreviewTelling
-from reconciler.control.log import Log
-from reconciler.control.previewer import Done, Forks, Line, Previewer, Settings
-from reconciler.gitops.access import Access
-from reconciler.gitops.cache import Bounds, GitCache
+from reconciler.control.previewer import Done, Forks
 from reconciler.gitops.comment import standing
-from reconciler.gitops.github import GitHubPullRequest, GitHubRepository
-from reconciler.gitops.gitlab import GitLabProject
-from reconciler.gitops.open_request import RequestHost
-from reconciler.gitops.remote import PROTOCOLS, checked_remote
-from tests.gitops.hosts import READ_ONLY, TOKEN, Host, github_host, gitlab_host
-from tests.gitops.repositories import POLICY, GitRepo, group
-from tests.gitops.servers import http_host
+from reconciler.gitops.github import GitHubPullRequest
+from tests.gitops.hosts import READ_ONLY, TOKEN
+from tests.gitops.previewing import MINUTE, MORE, NOW, Place, Run, github, place
+from tests.gitops.repositories import POLICY, group
 
-NOW = 1_795_284_000
-MINUTE = 60
-
-
-class Place(NamedTuple):
-    """A host of pull requests, the repository behind it, and where git serves it."""
-
-    host: Host
-    kind: str
-    repo: GitRepo
-    url: str
-    tmp_path: Path
-
-    def client(self, token: str = TOKEN) -> RequestHost:
-        if self.kind == "github":
-            return GitHubRepository(token, "team/policies", api_url=self.host.url, pause_seconds=0)
-        return GitLabProject(token, "42", url=self.host.url)
-
-    def push(self, number: int, files: dict[str, str | bytes | None], start: str = "main", **facts: object) -> str:
-        """A pull request with a change, as the host keeps it."""
-        self.repo.git("switch", "--quiet", "--detach", start)
-        return self.show(number, self.repo.commit(files), **facts)
-
-    def show(self, number: int, head: str, **facts: object) -> str:
-        refs = "refs/pull" if self.kind == "github" else "refs/merge-requests"
-        self.repo.git("update-ref", f"{refs}/{number}/head", head)
-        self.host.open(number, head, **facts)  # type: ignore[arg-type]
-        self.repo.git("switch", "--quiet", "--force", "main")
-        return head
-
-
-class Run:
-    """A previewer over a place; `clock` is in Unix seconds, `world` counts how often the cluster was read."""
-
-    def __init__(self, place: Place, cluster: Path, *, cluster_name: str = "small", **changed: object) -> None:
-        self.clock = NOW
-        self.reads = 0
-        self.cluster = cluster
-        self.log = io.StringIO()
-        self.place = place
-        token = str(changed.pop("token", TOKEN))
-        root = str(changed.pop("root", "policies"))
-        names: tuple[str | None, ...] = changed.pop("names", (None,))  # type: ignore[assignment]
-        keys = tuple("/".join(part for part in (cluster_name, name) if part) for name in names)
-        options = {"branch": "main", "keys": keys, "refresh_seconds": 15 * MINUTE, "forks": Forks.LABEL, "fork_label": "preview"}
-        settings = Settings(**options | changed)  # type: ignore[arg-type]
-        remote = checked_remote(place.url, PROTOCOLS)
-        telling = PreviewTelling(
-            cache=GitCache(place.tmp_path / f"cache-{cluster_name}", remote, Access(), Bounds()), branch="refs/heads/main",
-            root=root, names=names, keys=keys, cluster=self._world,
-        )  # fmt: skip
-
-        def connect() -> RequestHost:
-            telling.forget_cluster()
-            return place.client(token)
-
-        self.previewer = Previewer(settings, connect, telling.previews, lambda: self.clock, Log(self.log, lambda: self.clock))
-
-    def _world(self):
-        self.reads += 1
-        return load_world(self.cluster)
-
-    def round(self) -> list[tuple[int, Done]]:
-        return [(line.number, line.done) for line in self.previewer.round()]
-
-    def lines(self) -> tuple[Line, ...]:
-        return self.previewer.round()
-
-
-@pytest.fixture(params=["github", "gitlab"])
-def place(request: pytest.FixtureRequest, repo: GitRepo, tmp_path: Path) -> Iterator[Place]:
-    with (github_host if request.param == "github" else gitlab_host)() as host, http_host(tmp_path) as git:
-        yield Place(host, request.param, repo, f"{git.url}/repo/.git", tmp_path)
-
-
-@pytest.fixture
-def github(repo: GitRepo, tmp_path: Path) -> Iterator[Place]:
-    with github_host() as host, http_host(tmp_path) as git:
-        yield Place(host, "github", repo, f"{git.url}/repo/.git", tmp_path)
-
-
-MORE = {"policies/general.yaml": group("general").replace("min: 1", "min: 4")}
+__all__ = ["github", "place"]
 
 
 def test_written_updated_and_left_alone(place: Place, cluster: Path):
@@ -358,65 +261,3 @@ def test_what_a_comment_says_of_itself(github: Place, cluster: Path):
     empty = standing(client, "small")
     assert empty is not None
     assert empty.order == 0
-
-
-def call(place: Place, cluster: Path, capsys: pytest.CaptureFixture[str], *more: object) -> tuple[int, str, str]:
-    (place.tmp_path / "token").write_text(f"{TOKEN}\n")
-    words = ("previewer", "--host", place.kind, "--api-url", place.host.url, "--repository",
-             "team/policies" if place.kind == "github" else "42", "--git", place.url, "--git-protocol", "http",
-             "--token-file", place.tmp_path / "token", "--cluster", cluster, "--cluster-name", "small",
-             "--git-cache", place.tmp_path / "cache", "--once")  # fmt: skip
-    code = guarded(cli, [str(word) for word in (*words, *more)])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
-
-
-def test_command(place: Place, cluster: Path, capsys: pytest.CaptureFixture[str]):
-    """One round from the command line: a line a comment with what it says and where it is."""
-    place.push(7, MORE)
-    code, out, _ = call(place, cluster, capsys)
-    assert code == 0
-    assert out.startswith("#7 small Created Plan: 1 group up (+2 nodes)")
-    assert out.rstrip().endswith("issuecomment-1" if place.kind == "github" else "/merge_requests/7#note_1")
-    assert call(place, cluster, capsys)[1] == "#7 Recent\n"
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (("--git", "http://user:pw@host/x"), "--git: the address holds a user or a password"),
-        (("--path", "../x"), "it cannot leave the repository"),
-        (("--branch", "-x"), "is an option"),
-        (("--token-file", "/nowhere/token"), "--token-file /nowhere/token: No such file"),
-    ],
-)
-def test_wrong_options(github: Place, cluster: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, str], told: str):
-    """Said before anything is asked, without what may be a secret."""
-    code, out, err = call(github, cluster, capsys, *words)
-    assert (code, out) == (1, "")
-    assert told in err
-    assert "pw" not in err
-    assert github.host.requests == []
-
-
-def test_runs_until_it_is_told_to_end(github: Place, cluster: Path):
-    """A process of its own: rounds one after the other, and SIGTERM ends it at once with exit code 0."""
-    (github.tmp_path / "token").write_text(TOKEN)
-    github.push(7, MORE)
-    command = [
-        sys.executable, "-m", "reconciler", "previewer", "--api-url", github.host.url, "--repository", "team/policies",
-        "--git", github.url, "--git-protocol", "http", "--token-file", str(github.tmp_path / "token"), "--cluster", str(cluster),
-        "--cluster-name", "small", "--git-cache", str(github.tmp_path / "cache"), "--poll", "3600",
-    ]  # fmt: skip
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        try:
-            told = [json.loads(process.stderr.readline()) for _ in range(2)]
-            process.send_signal(signal.SIGTERM)
-            assert process.wait(timeout=60) == 0
-        finally:
-            process.kill()
-        told += [json.loads(line) for line in process.stderr]
-    assert [line["code"] for line in told] == ["Started", "Created", "Stopped"]
-    assert (told[1]["pullRequest"], told[1]["key"]) == (7, "small")
-    assert len(github.host.comments) == 1

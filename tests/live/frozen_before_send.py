@@ -14,6 +14,7 @@ _current = threading.local()
 _write = KubernetesApi.write
 _guard = LeaderLease.guard
 _frozen: list[str] = []
+_woken = threading.Event()
 
 
 def write(self: KubernetesApi, method: str, path: str, *arguments: Any, **options: Any) -> bytes:
@@ -30,9 +31,12 @@ def guard(self: LeaderLease) -> None:
     if "/machinedeployments/" in path and not _frozen:
         _frozen.append(path)
         os.kill(os.getpid(), signal.SIGSTOP)
+        # The signal may reach another thread first, and this one would run on for a moment.
+        _woken.wait()
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGCONT, lambda *_: _woken.set())
     KubernetesApi.write = write  # type: ignore[method-assign]
     LeaderLease.guard = guard  # type: ignore[method-assign]
     main()

@@ -159,7 +159,7 @@ def _priorities(file: str, text: str) -> tuple[tuple[int, tuple[str, ...]], ...]
         found = {int(key): tuple(str(item) for item in value) for key, value in content.items()}
     except (yaml_text.YamlError, *DECODING_ERRORS, ValueError, AttributeError, TypeError) as error:
         raise ImportedFileError(f"{file}: ConfigMap {PRIORITIES}: data.priorities cannot be read: {error}") from None
-    return tuple(sorted(found.items(), reverse=True))
+    return tuple(found.items())
 
 
 def _part(item: Object, key: str) -> Object:

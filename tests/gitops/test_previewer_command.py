@@ -1,0 +1,78 @@
+"""`reconciler previewer` from the command line: one round, the loop, options that are wrong."""
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from reconciler.cli.failure import guarded
+from reconciler.cli.main import cli
+from tests.gitops.hosts import TOKEN
+from tests.gitops.previewing import MORE, Place, github, place
+
+__all__ = ["github", "place"]
+
+
+def call(place: Place, cluster: Path, capsys: pytest.CaptureFixture[str], *more: object) -> tuple[int, str, str]:
+    (place.tmp_path / "token").write_text(f"{TOKEN}\n")
+    words = ("previewer", "--host", place.kind, "--api-url", place.host.url, "--repository",
+             "team/policies" if place.kind == "github" else "42", "--git", place.url, "--git-protocol", "http",
+             "--token-file", place.tmp_path / "token", "--cluster", cluster, "--cluster-name", "small",
+             "--git-cache", place.tmp_path / "cache", "--once")  # fmt: skip
+    code = guarded(cli, [str(word) for word in (*words, *more)])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_command(place: Place, cluster: Path, capsys: pytest.CaptureFixture[str]):
+    """One round from the command line: a line a comment with what it says and where it is."""
+    place.push(7, MORE)
+    code, out, _ = call(place, cluster, capsys)
+    assert code == 0
+    assert out.startswith("#7 small Created Plan: 1 group up (+2 nodes)")
+    assert out.rstrip().endswith("issuecomment-1" if place.kind == "github" else "/merge_requests/7#note_1")
+    assert call(place, cluster, capsys)[1] == "#7 Recent\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--git", "http://user:pw@host/x"), "--git: the address holds a user or a password"),
+        (("--path", "../x"), "it cannot leave the repository"),
+        (("--branch", "-x"), "is an option"),
+        (("--token-file", "/nowhere/token"), "--token-file /nowhere/token: No such file"),
+    ],
+)
+def test_wrong_options(github: Place, cluster: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, str], told: str):
+    """Said before anything is asked, without what may be a secret."""
+    code, out, err = call(github, cluster, capsys, *words)
+    assert (code, out) == (1, "")
+    assert told in err
+    assert "pw" not in err
+    assert github.host.requests == []
+
+
+def test_runs_until_it_is_told_to_end(github: Place, cluster: Path):
+    """A process of its own: rounds one after the other, and SIGTERM ends it at once with exit code 0."""
+    (github.tmp_path / "token").write_text(TOKEN)
+    github.push(7, MORE)
+    command = [
+        sys.executable, "-m", "reconciler", "previewer", "--api-url", github.host.url, "--repository", "team/policies",
+        "--git", github.url, "--git-protocol", "http", "--token-file", str(github.tmp_path / "token"), "--cluster", str(cluster),
+        "--cluster-name", "small", "--git-cache", str(github.tmp_path / "cache"), "--poll", "3600",
+    ]  # fmt: skip
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        try:
+            told = [json.loads(process.stderr.readline()) for _ in range(2)]
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(timeout=60) == 0
+        finally:
+            process.kill()
+        told += [json.loads(line) for line in process.stderr]
+    assert [line["code"] for line in told] == ["Started", "Created", "Stopped"]
+    assert (told[1]["pullRequest"], told[1]["key"]) == (7, "small")
+    assert len(github.host.comments) == 1
