@@ -89,7 +89,8 @@ class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):
     """One target as read. `replicas` None: the object does not say (a problem names it).
 
     `min_size`/`max_size` come from both size annotations (only together), `size_origin` names them. `rolling_out` is
-    true while an older revision still has machines. `on_demand_base` is how many machines of a mixed group are not spot. `problems` are sentences about values that could not be read.
+    true while an older revision still has machines. `on_demand_base` is how many machines of a mixed group are not spot.
+    `problems` are sentences about values that could not be read.
     """
 
     ref: TargetRef

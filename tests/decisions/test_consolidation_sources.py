@@ -64,3 +64,16 @@ def test_a_node_whose_pods_have_places_needs_no_new_one() -> None:
     plan, memory = _decided(cluster, _priced("small", "0.20"), node_group("spare"), _priced("mega", "0.30"))
     assert plan.actions == ()
     assert memory.replacements == ()
+
+
+def test_a_plan_that_removes_a_node_begins_no_replacement() -> None:
+    """One thing at a time: the empty node goes now; the replacement is told of, and is for a later plan."""
+    cluster = _two_groups()
+    cluster.group("idle", nodes=1, cpu="2")
+    groups = (_priced("left", "0.20"), _priced("right", "0.20"), _priced("mega", "0.30"))
+    idle = node_group("idle", scale_down=ScaleDown(unneeded_time_seconds=0))
+    plan, memory = _decided(cluster, *groups, idle)
+    assert [one.nodes for one in of_kind(plan, ActionKind.REMOVE_NODE)] == [("idle-1",)]
+    assert of_kind(plan, ActionKind.REPLACE) == []
+    assert memory.replacements == ()
+    assert len(memory.replaceable_since) == 1
