@@ -96,6 +96,46 @@ def to_us(facts: TargetFacts, min_size: int, max_size: int, group: str = CAPI_GR
     )
 
 
+class FromTopology(Because, frozen=True, kw_only=True):
+    """A topology declares the replicas of a group that would change: what to write so that the group becomes ours, and what
+    the webhook makes of it. `lines` are YAML to add at `where`; `alone` is what removing replicas without them sets."""
+
+    code = "FromTopology"
+    where: str
+    lines: tuple[str, ...]
+    before: int
+    after: int
+    alone: int
+    min: int
+    max: int
+
+    def sentence(self) -> str:
+        """The change in one sentence, and the replicas that come of it."""
+        added = " and ".join(line.strip() for line in self.lines[2:])
+        told = f"to hand it over, in one change of {self.where}: remove replicas and add to metadata.annotations {added}"
+        if self.after != self.before:
+            told += f"; the webhook then makes {self.before} replicas {self.after}, to be in {self.min} to {self.max}"
+        else:
+            told += f"; the webhook then keeps {self.after}"
+        return told if self.alone == self.after else f"{told}, and without both annotations sets {self.alone}"
+
+
+def from_topology(facts: TargetFacts, min_size: int, max_size: int) -> FromTopology | None:
+    """The reason for a target whose topology declares its replicas; None for any other. Bounds in nodes."""
+    if not facts.owner.topology_owned or facts.owner.topology_replicas is None or facts.owner.controller:
+        return None
+    way = to_us(facts, min_size, max_size)
+    return FromTopology(
+        where=way.where,
+        lines=way.lines,
+        before=facts.replicas or 0,
+        after=way.replicas,
+        alone=defaulted(facts.replicas, None, None),
+        min=min_size,
+        max=max_size,
+    )
+
+
 def back(facts: TargetFacts) -> HandOver:
     """How replicas go from us to a manifest or a topology: it declares exactly the value that is there, after we let go."""
     replicas = facts.replicas or 0
@@ -117,4 +157,5 @@ def place(facts: TargetFacts) -> str:
     if not facts.owner.topology_owned:
         return f"{facts.ref}"
     entry = f"spec.topology.workers.machineDeployments[name={facts.owner.topology_deployment}]"
-    return f"Cluster {facts.ref.namespace}/{facts.cluster_name}, {entry}"
+    cluster = f"Cluster {facts.ref.namespace}/{facts.cluster_name}" if facts.cluster_name else "its Cluster"
+    return f"{cluster}, {entry}"

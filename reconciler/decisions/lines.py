@@ -3,7 +3,9 @@
 from operator import itemgetter
 
 from reconciler.decisions.draft import Draft, GroupDraft
+from reconciler.decisions.handover import from_topology
 from reconciler.decisions.money import price_text
+from reconciler.decisions.ownership import NO_OWNER
 from reconciler.decisions.reasons.groups import (
     AboveMax,
     GroupHeld,
@@ -43,8 +45,20 @@ def _group_line(plan: Draft, draft: GroupDraft, wanted: int | None) -> GroupLine
         owner=draft.judgement.ownership,
         held=bool(draft.held_why),
         price_per_hour=None if group.price_micros is None else price_text(group.price_micros),
-        reasons=_group_reasons(plan, draft),
+        reasons=(*_group_reasons(plan, draft), *_hand_over(draft, wanted)),
     )
+
+
+def _hand_over(draft: GroupDraft, wanted: int | None) -> tuple[Reason, ...]:
+    """What to write so that a group which its topology keeps from changing becomes ours. A group on hold would not change
+    then either."""
+    group, owner = draft.group, draft.judgement.ownership
+    if wanted in (None, draft.situation.current) or group.hold or group.facts is None:
+        return ()
+    if not draft.held_why or owner.state is not OwnerState.HELD or owner.by in NO_OWNER:
+        return ()
+    found = from_topology(group.facts, group.min_size, group.max_size)
+    return () if found is None else (found.reason(),)
 
 
 def _group_reasons(plan: Draft, draft: GroupDraft) -> tuple[Reason, ...]:

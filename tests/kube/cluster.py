@@ -10,7 +10,7 @@ from reconciler.kube.collection import Collection, located
 from tests.kube.objects import Object
 
 
-def eventually(holds: Callable[[], bool], what: str, seconds: float = 30) -> None:
+def eventually(holds: Callable[[], bool], what: str, seconds: float = 180) -> None:
     """Wait for a condition. Raises TimeoutError."""
     deadline = time.monotonic() + seconds
     while not holds():

@@ -83,7 +83,7 @@ class HealthWatcher:
         answer = cluster.api.get(self._path)
         self._healthy = {item["metadata"]["uid"]: healthy(item) for item in answer["items"]}
         self.fewest = self.now = sum(self._healthy.values())
-        self._connection = cluster.api.connect(seconds=60)
+        self._connection = cluster.api.connect(seconds=600)
         self._connection.request("GET", f"{self._path}?watch=true&resourceVersion={answer['metadata']['resourceVersion']}")
         self._lines = self._connection.getresponse()
         self._thread = threading.Thread(target=self._read, daemon=True)

@@ -14,7 +14,7 @@ _current = threading.local()
 _write = KubernetesApi.write
 _guard = LeaderLease.guard
 _frozen: list[str] = []
-_woken = threading.Event()
+_SETTLED_SECONDS = 2.0
 
 
 def write(self: KubernetesApi, method: str, path: str, *arguments: Any, **options: Any) -> bytes:
@@ -31,12 +31,12 @@ def guard(self: LeaderLease) -> None:
     if "/machinedeployments/" in path and not _frozen:
         _frozen.append(path)
         os.kill(os.getpid(), signal.SIGSTOP)
-        # The signal may reach another thread first, and this one would run on for a moment.
-        _woken.wait()
+        # The signal may reach another thread first, and this one would run on for a moment. Once frozen for longer than this,
+        # it goes on as soon as it wakes.
+        threading.Event().wait(_SETTLED_SECONDS)
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGCONT, lambda *_: _woken.set())
     KubernetesApi.write = write  # type: ignore[method-assign]
     LeaderLease.guard = guard  # type: ignore[method-assign]
     main()

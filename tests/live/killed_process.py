@@ -21,7 +21,7 @@ from reconciler.kube.transport import connect
 from reconciler.policy.documents import PolicySet
 
 _DIE_WITH_PARENT = 1
-_PATIENCE_SECONDS = 90
+_PATIENCE_SECONDS = 300
 # Processes are made from one that has everything imported.
 _processes = multiprocessing.get_context("forkserver")
 _processes.set_forkserver_preload([__name__])

@@ -26,7 +26,7 @@ from tests.testbed.control_plane import ControlPlane
 
 OWNER = "test"
 AT_ONCE = Pace(delay_after_add_seconds=0, delay_after_failure_seconds=0)
-_PATIENCE_SECONDS = 60
+_PATIENCE_SECONDS = 300
 _numbers = itertools.count(1)
 
 

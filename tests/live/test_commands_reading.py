@@ -22,6 +22,7 @@ NAMESPACE = "reading"
 def cluster(cluster_api: ClusterApi) -> Iterator[WorkCluster]:
     """A group of one node, a pod that needs another."""
     made = WorkCluster(cluster_api.api, NAMESPACE)
+    made.until_alone()
     group = Group("general", replicas=1, min_size=0, max_size=5)
     made.machine_deployment(group, Shape(labels={"test": NAMESPACE}, zone="z-a"))
     made.until_nodes(1)

@@ -5,6 +5,7 @@ Prints each story that breaks a rule with its seed, and where to go on: `--seed`
 """
 
 import argparse
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -67,4 +68,7 @@ def _clear() -> None:
 
 
 if __name__ == "__main__":
+    # Ended by `timeout`, or in the background, where SIGINT is ignored: the count and where to go on are told all the same.
+    for ending in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(ending, signal.default_int_handler)
     sys.exit(main())

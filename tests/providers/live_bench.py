@@ -4,6 +4,7 @@ import itertools
 import json
 import time
 from collections.abc import Callable
+from typing import Any
 
 from reconciler.cluster.snapshot import read_snapshot
 from reconciler.cluster.target import TargetFacts, TargetKind, TargetRef
@@ -17,10 +18,10 @@ from reconciler.plan.plan import Bound
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.clusterapi import ClusterApiProvider
 from reconciler.providers.clusterapi_resource import ClusterApiVersion
-from reconciler.providers.contract import RemovalProgress, RemovalState, TargetProvider, WriteResult
+from reconciler.providers.contract import RemovalProgress, RemovalState, WriteResult
 from reconciler.providers.ownership_guard import judged_now
 from tests.policies import node_group, policy
-from tests.testbed.api import Object
+from tests.testbed.api import ApiError, Object
 from tests.testbed.cluster_api import ClusterApi
 from tests.testbed.cluster_documents import Group
 from tests.testbed.control_plane import MASTERS
@@ -30,6 +31,15 @@ OWNER = "test"
 VERSION = ClusterApiVersion()
 _numbers = itertools.count(1)
 _KINDS = ("machinedeployments", "machinesets", "machines", "clusters")
+
+
+_PATIENCE_SECONDS = 300
+_WAIT = "test.dev/wait"
+
+
+def node_of(machine: Object) -> str:
+    """The name of a Machine's Node; empty while it has none."""
+    return str(machine.get("status", {}).get("nodeRef", {}).get("name", ""))
 
 
 class FreshView:
@@ -78,11 +88,32 @@ class PatientPort(LivePort):
     """Cluster API writes a young target's status many times a second: a write that met one is made again, as in the loop's
     next turn."""
 
-    def _with_provider(self, target: TargetRef, write: Callable[[TargetProvider], WriteResult]) -> WriteResult:
+    def __init__(self, decided: Callable[[], Bound], *given: Any) -> None:
+        super().__init__(*given)
+        self._decided = decided
+
+    def resize(self, target: TargetRef, replicas: int, bound: Bound) -> WriteResult:
+        return self._patiently(lambda now: LivePort.resize(self, target, replicas, now), bound)
+
+    def adopt(self, target: TargetRef, replicas: int, bound: Bound) -> WriteResult:
+        return self._patiently(lambda now: LivePort.adopt(self, target, replicas, now), bound)
+
+    def release(self, target: TargetRef, bound: Bound) -> WriteResult:
+        return self._patiently(lambda now: LivePort.release(self, target, now), bound)
+
+    def remove_node(self, target: TargetRef, node: str, replicas: int, bound: Bound) -> WriteResult:
+        return self._patiently(lambda now: LivePort.remove_node(self, target, node, replicas, now), bound)
+
+    def cancel(self, target: TargetRef, machines: tuple[str, ...], replicas: int, bound: Bound) -> WriteResult:
+        return self._patiently(lambda now: LivePort.cancel(self, target, machines, replicas, now), bound)
+
+    def _patiently(self, write: Callable[[Bound], WriteResult], bound: Bound) -> WriteResult:
         for _ in range(50):
-            result = super()._with_provider(target, write)
+            result = write(bound)
             if "the object has been modified" not in result.message:
                 break
+            # The claim of an adoption may have been written before: the next turn judges what there is then.
+            bound = self._decided()
         return result
 
 
@@ -119,7 +150,8 @@ class LiveBench:
         """A port of a process that has just started."""
         providers = dict.fromkeys(TargetKind, ClusterApiProvider(api, VERSION, OWNER))
         clock = lambda: int(time.time())  # noqa: E731
-        return PatientPort(self.view, clock, self, providers, NodeDrain(api, OWNER, clock), OWNER, lambda _: annotations or {})
+        drain = NodeDrain(api, OWNER, clock)
+        return PatientPort(self.bound, self.view, clock, self, providers, drain, OWNER, lambda _: annotations or {})
 
     def current(self) -> PolicySet:
         return self.policy
@@ -164,14 +196,14 @@ class LiveBench:
     def nodes(self) -> list[str]:
         """The names of the group's nodes, sorted."""
         machines = self.cluster.machines(self.name)
-        return sorted(machine["status"].get("nodeRef", {}).get("name", "") for machine in machines)
+        return sorted(node_of(machine) for machine in machines)
 
     def until_nodes(self, count: int) -> list[str]:
         """The group's nodes, once it has exactly so many and its object is quiet."""
 
         def there(machines: list[Object]) -> bool:
             mine = [machine for machine in machines if machine["metadata"]["labels"].get("group") == self.name]
-            return len(mine) == count and all(machine.get("status", {}).get("nodeRef") for machine in mine)
+            return len(mine) == count and all(map(node_of, mine))
 
         def quiet(item: Object) -> bool:
             status = item.get("status", {})
@@ -184,13 +216,33 @@ class LiveBench:
     def removed(self, count: int = 1, port: LivePort | None = None) -> list[RemovalProgress]:
         """Turn until so many removals have ended."""
         ended: list[RemovalProgress] = []
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + _PATIENCE_SECONDS
         while len(ended) < count:
             assert time.monotonic() < deadline, "the removals did not end"
             (port or self.port).observe()
             progress = (port or self.port).continue_removals()
             ended += [one for one in progress if one.state is not RemovalState.DRAINING]
         return ended
+
+    def kept(self, machine: Object) -> None:
+        """Delete a Machine that stays, being deleted, until `let_go`."""
+        finalizers = [*machine["metadata"]["finalizers"], _WAIT]
+        self.cluster.api.merge(machine, {"metadata": {"finalizers": finalizers}})
+        self.cluster.api.delete(machine)
+
+    def let_go(self, machine: Object) -> None:
+        """Take our finalizer off: those of the controllers go meanwhile, and none may come back."""
+        for _ in range(20):
+            found = self.cluster.api.read(machine)["metadata"]
+            change = {"resourceVersion": found["resourceVersion"], "finalizers": [one for one in found["finalizers"] if one != _WAIT]}
+            try:
+                self.cluster.api.merge(machine, {"metadata": change})
+            except ApiError as error:
+                if error.status != 409:
+                    raise
+            else:
+                return
+        raise AssertionError("the Machine was never the same twice")
 
     def marks(self) -> dict[str, str]:
         """Machine name -> its delete mark."""

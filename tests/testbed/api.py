@@ -7,12 +7,16 @@ import ssl
 import tempfile
 import time
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 Object = dict[str, Any]
+
+_TRIES = 20
+_POLL_SECONDS = 0.05
 
 _PLURALS = {
     "Node": "nodes",
@@ -84,23 +88,21 @@ class Api:
             pair.flush()
             self._context.load_cert_chain(pair.name)
 
-    def connect(self, seconds: float = 30) -> http.client.HTTPSConnection:
+    def connect(self, seconds: float = 120) -> http.client.HTTPSConnection:
         """A connection of one's own, for many requests or a watch; an answer may take so many seconds."""
         return http.client.HTTPSConnection(self._host, self._port, context=self._context, timeout=seconds)
 
     def call(self, method: str, path: str, body: Object | None = None, content_type: str = "application/json") -> Any:
-        """One request. Raises ApiError, or OSError while nobody listens."""
-        connection = self.connect()
-        try:
-            headers = {"Accept": "application/json", "Content-Type": content_type, "User-Agent": "testbed"}
-            connection.request(method, path, None if body is None else json.dumps(body), headers)
-            response = connection.getresponse()
-            text = response.read()
-        finally:
-            connection.close()
-        if response.status >= 300:
-            raise ApiError(response.status, _json(text))
-        return _json(text)
+        """One request; again while it met something that passes by itself. Raises ApiError, or OSError while nobody listens."""
+        with closing(self.connect()) as connection:
+            for _ in range(_TRIES):
+                try:
+                    return _sent(connection, method, path, body, content_type)
+                except ApiError as error:
+                    if not _passes(error, body):
+                        raise
+                time.sleep(_POLL_SECONDS)
+            return _sent(connection, method, path, body, content_type)
 
     def get(self, path: str) -> Any:
         """GET a path."""
@@ -157,22 +159,21 @@ class Api:
             return False
         return True
 
-    def wait(self, path: str, holds: Callable[[list[Object]], bool], what: str, seconds: float = 60) -> list[Object]:
+    def wait(self, path: str, holds: Callable[[list[Object]], bool], what: str, seconds: float = 300) -> list[Object]:
         """The items of a list once `holds` does. Raises TimeoutError."""
         deadline = time.monotonic() + seconds
-        while True:
-            items = list(self.items(path))
-            if holds(items):
-                return items
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"{what} did not happen in {seconds:.0f} s")
-            time.sleep(0.05)
+        with closing(self.connect()) as connection:
+            while True:
+                items = _items(_sent(connection, "GET", path))
+                if holds(items):
+                    return items
+                if time.monotonic() > deadline:
+                    raise TimeoutError(f"{what} did not happen in {seconds:.0f} s")
+                time.sleep(_POLL_SECONDS)
 
     def items(self, path: str) -> Iterable[Object]:
         """The items of a list, each with its kind."""
-        answer = self.get(path)
-        kind = answer["kind"].removesuffix("List")
-        return [{"apiVersion": answer["apiVersion"], "kind": kind} | item for item in answer["items"]]
+        return _items(self.get(path))
 
 
 def collection(item: Object) -> str:
@@ -186,6 +187,35 @@ def collection(item: Object) -> str:
 def path_of(item: Object) -> str:
     """The path of an object, or of the object that these fields belong to."""
     return f"{collection(item)}/{item['metadata']['name']}"
+
+
+def _sent(
+    connection: http.client.HTTPSConnection, method: str, path: str, body: Object | None = None, kind: str = "application/json"
+) -> Any:
+    headers = {"Accept": "application/json", "Content-Type": kind, "User-Agent": "testbed"}
+    connection.request(method, path, None if body is None else json.dumps(body), headers)
+    response = connection.getresponse()
+    text = response.read()
+    if response.status >= 300:
+        raise ApiError(response.status, _json(text))
+    return _json(text)
+
+
+def _passes(error: ApiError, body: Object | None) -> bool:
+    """Whether the same request may be sent again: nothing was written, and what refused it passes by itself.
+
+    SOURCE: a patch that names no resourceVersion is tried a few times by the API server and then answered with 409 where
+    controllers write the object all the time; a webhook that did not answer in time refuses what it was asked about.
+    """
+    message = str(error)
+    if error.status == 409:
+        return "the object has been modified" in message and "resourceVersion" not in (body or {}).get("metadata", {})
+    return error.status == 500 and "failed calling webhook" in message and "deadline exceeded" in message
+
+
+def _items(answer: Object) -> list[Object]:
+    kind = answer["kind"].removesuffix("List")
+    return [{"apiVersion": answer["apiVersion"], "kind": kind} | item for item in answer["items"]]
 
 
 def _json(text: bytes) -> Any:

@@ -102,7 +102,7 @@ class AuditLog:
                 found[event.audit_id] = event
         return [event.request() for event in found.values()]
 
-    def _written(self, seconds: float = 30) -> list[bytes]:
+    def _written(self, seconds: float = 120) -> list[bytes]:
         """All lines, up to one of our own: a request is logged just after its answer, so the answer alone proves nothing."""
         mark = uuid.uuid4().hex
         self._api.get(f"/version?mark={mark}")

@@ -13,6 +13,7 @@ from tests.testbed.cluster_api import ClusterApi
 from tests.testbed.cluster_documents import ANY_SHAPE, Group, Shape
 from tests.testbed.control_plane import ControlPlane, running_control_plane
 from tests.testbed.missing import not_run
+from tests.testbed.reset_sockets import close_reset_sockets
 from tests.testbed.toolchain import NotAvailableError
 from tests.testbed.work_cluster import WorkCluster
 
@@ -30,6 +31,7 @@ class NewCluster(Protocol):
 @pytest.fixture(scope="session")
 def control_plane(request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
     """One real control plane for all tests of the session; tests keep to namespaces and names of their own."""
+    close_reset_sockets()
     capture = request.config.pluginmanager.getplugin("capturemanager")
     with capture.global_and_fixture_disabled():
         progress.write_to(sys.stderr)
@@ -63,7 +65,7 @@ def cluster_api(control_plane: ControlPlane, request: pytest.FixtureRequest) -> 
 @pytest.fixture
 def new_cluster(cluster_api: ClusterApi, request: pytest.FixtureRequest) -> Iterator[NewCluster]:
     """Makes Clusters of this test: `new_cluster()`, or `new_cluster(topology=[Group(…)], shape=Shape(…))`, each in a namespace
-    of its own; they and their nodes are gone after the test."""
+    of its own; they and their nodes are on their way after the test."""
     made: list[WorkCluster] = []
     stem = re.sub(r"[^a-z0-9]+", "-", request.node.name.removeprefix("test_").lower())[:40].strip("-")
 

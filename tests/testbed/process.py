@@ -33,7 +33,7 @@ class Process:
         """The process id."""
         return self._process.pid
 
-    def wait_until(self, ready: Callable[[], bool], what: str, seconds: float = 60) -> None:
+    def wait_until(self, ready: Callable[[], bool], what: str, seconds: float = 300) -> None:
         """Return when `ready` holds. Raises RuntimeError with the end of the log when the program ends or time is up."""
         deadline = time.monotonic() + seconds
         while not ready():
