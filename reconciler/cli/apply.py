@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.cli.approval_terms import approval_choice, approval_options, removal_terms
 from reconciler.cli.plan_options import input_options, live_options
 
 if TYPE_CHECKING:
@@ -28,17 +29,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Live: give a drain up, and undo it, after so many seconds.",
 )
-@click.option(
-    "--require-plan",
-    "limit",
-    metavar="N",
-    type=click.IntRange(min=0),
-    help="Remove more than N nodes only with an approval of the policy.",
-)
-@click.option("--approved-by", "approved_by", metavar="REF", help="Commit whose trailers approve.")
-@click.option(
-    "--repo", metavar="DIR", type=click.Path(path_type=Path), default=Path(), help="Its repository [default: this directory]."
-)
+@approval_options
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Format.")
 @live_options
 def command(
@@ -48,15 +39,12 @@ def command(
     cluster_path: Path | None,
     now: str | None,
     work_budget: int | None,
-    limit: int | None,
-    approved_by: str | None,
-    repo: Path,
     output: str,
     *,
     simulate: bool,
     drain_timeout_seconds: int,
     namespace: str | None,
-    **connection: object,
+    **others: object,
 ) -> int:
     """Carry out what `reconciler plan --out PLANFILE` saved. It decides again, and does what both plans do.
 
@@ -71,12 +59,16 @@ def command(
     \b
       Reconciler-Approve: sha256:… nodes<=5 evictions<=20
 
+    Whoever can write a commit can write that trailer: with --allowed-signers or --gpg-keys it counts only from a commit that
+    one of these keys signed.
+
     \b
     Examples:
       reconciler plan --context prod --out plan.json && reconciler apply plan.json --context prod
       reconciler plan --cluster snapshot/ --out plan.json
       reconciler apply plan.json --cluster snapshot/ --simulate
       reconciler apply plan.json --cluster snapshot/ --simulate --require-plan 3 --approved-by HEAD
+      reconciler apply plan.json --context prod --require-plan 3 --approved-by HEAD --allowed-signers ~/approvers
       reconciler apply plan.json --cluster snapshot/ --simulate -o json | jq '.actions[] | select(.state != "Done")'
     """
     from reconciler.cli.failure import EXIT_ERROR, EXIT_OK, InputError
@@ -86,10 +78,9 @@ def command(
     from reconciler.control.simulated_apply import SimulatedApply
     from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
 
-    if approved_by is not None and limit is None:
-        raise click.UsageError("--approved-by goes with --require-plan N")
+    approval, connection = approval_choice(others)
     saved = _read(plan_path)
-    terms = _terms(limit, approved_by, repo)
+    terms = removal_terms(approval)
     budget = DEFAULT_WORK_BUDGET if work_budget is None else work_budget
     if not simulate:
         if cluster_path is not None or now is not None:
@@ -168,32 +159,3 @@ def _same_place(saved: "Plan", cluster: str, policy: str) -> None:
     for what, planned, found in (("cluster", saved.cluster, cluster), ("policy", saved.policy, policy)):
         if planned != found:
             raise InputError(f"the plan is for {what} {plain(planned) or '(unnamed)'}, this is {found or '(unnamed)'}")
-
-
-def _terms(limit: int | None, approved_by: str | None, repo: Path) -> "RemovalTerms | None":
-    from reconciler.control.apply import RemovalTerms
-    from reconciler.plan.approval import read_approvals
-    from reconciler.rendering.plain import plain
-
-    if limit is None:
-        return None
-    if approved_by is None:
-        return RemovalTerms(limit=limit)
-    approvals, problems = read_approvals(_message(repo, approved_by))
-    for problem in problems:
-        click.echo(f"warning: {plain(problem)}", err=True)
-    return RemovalTerms(limit=limit, approvals=approvals)
-
-
-def _message(repo: Path, name: str) -> str:
-    from reconciler.cli.failure import InputError
-
-    try:
-        from reconciler.gitops.repository import GitError, Repository, RepositoryError
-    except ImportError:
-        raise InputError("there is no git on the PATH, and the commit of --approved-by is read with it") from None
-    try:
-        repository = Repository.at(repo)
-        return repository.message(repository.commit(name))
-    except (RepositoryError, GitError) as error:
-        raise InputError(str(error)) from None

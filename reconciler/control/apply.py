@@ -22,10 +22,12 @@ _REMOVALS = (ActionKind.REMOVE_NODE, ActionKind.REPLACE)
 
 
 class RemovalTerms(msgspec.Struct, frozen=True, kw_only=True):
-    """How many nodes may go without an approval, and the approvals that there are."""
+    """How many nodes may go without an approval, and the approvals that there are. `not_signed` says why none of them counts,
+    where the commit that holds them must be signed and is not by who may."""
 
     limit: int
     approvals: tuple[Approval, ...] = ()
+    not_signed: str = ""
 
 
 class Applied(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,7 +120,12 @@ class PlanApplication:
         nodes = sum(len(action.nodes) for action in removals)
         evictions = len(evicted_now(world, msgspec.structs.replace(fresh, actions=removals)))
         against = judge_removals(
-            nodes, evictions, limit=self._terms.limit, policy_digest=policy_digest, approvals=self._terms.approvals
+            nodes,
+            evictions,
+            limit=self._terms.limit,
+            policy_digest=policy_digest,
+            approvals=self._terms.approvals,
+            not_signed=self._terms.not_signed,
         )
         if against is None:
             return agreed

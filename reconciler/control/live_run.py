@@ -1,5 +1,6 @@
 """The live loop: it wakes, and where it leads and has a policy it turns; else it stands by with its view in sync."""
 
+import gc
 import threading
 from collections.abc import Callable
 from typing import Protocol
@@ -64,6 +65,7 @@ class LiveRun:
         self._began = began
         self._after_turn = after_turn
         self._led: bool | None = None
+        self._frozen = False
         self._said = ""
         self._told_plan = ""
         self.turning = threading.Lock()
@@ -108,6 +110,11 @@ class LiveRun:
             self._figures.turned(report, self._monotonic() - began, self._view.age_seconds())
             return report
         self._figures.turned(report, self._monotonic() - began, self._view.age_seconds())
+        if report.plan is not None and not self._frozen:
+            # The view's first objects stay for good: without this every full collection walks hundreds of thousands of them.
+            self._frozen = True
+            gc.collect()
+            gc.freeze()
         self._tell(report)
         self._after_turn(report)
         return report

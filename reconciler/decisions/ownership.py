@@ -152,9 +152,7 @@ def _fields(facts: TargetFacts, evidence: OwnerEvidence, terms: Terms) -> tuple[
     return OwnerState.OURS, "", ("no manager owns spec.replicas",)
 
 
-def _stranger(
-    facts: TargetFacts, evidence: OwnerEvidence, terms: Terms
-) -> tuple[OwnerState, str, tuple[str, ...]] | None:
+def _stranger(facts: TargetFacts, evidence: OwnerEvidence, terms: Terms) -> tuple[OwnerState, str, tuple[str, ...]] | None:
     """Held, where our own value became 0 by somebody who left no entry; None where it did not, or long enough ago.
 
     Measured on Cluster API 1.14: `/scale` to 0 drops the owner's entry and writes none, so that a person's

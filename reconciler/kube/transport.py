@@ -172,17 +172,22 @@ class KubernetesApi:
         guard: Guard | None,
     ) -> bytes:
         from urllib3 import Timeout  # noqa: PLC0415 - as in `_opened`
-        from urllib3.exceptions import HTTPError  # noqa: PLC0415
 
         deadline = time.monotonic() + self._timeout_seconds
         timeout = Timeout(total=self._timeout_seconds)
         with self._answer(method, path, query, content, headers, guard, timeout) as answer:
-            try:
-                return _whole(answer, deadline)
-            except (HTTPError, OSError) as error:
-                raise UnreachableError(f"{self.server}: the answer broke off: {type(error).__name__}: {error}") from None
-            finally:
-                answer.release_conn()
+            return self._read(answer, deadline)
+
+    def _read(self, answer: "BaseHTTPResponse", deadline: float) -> bytes:
+        """The whole body, whatever the status. Raises UnreachableError where it breaks off."""
+        from urllib3.exceptions import HTTPError  # noqa: PLC0415 - as in `_opened`
+
+        try:
+            return _whole(answer, deadline)
+        except (HTTPError, OSError) as error:
+            raise UnreachableError(f"{self.server}: the answer broke off: {type(error).__name__}: {error}") from None
+        finally:
+            answer.release_conn()
 
     @contextmanager
     def _answer(
@@ -202,9 +207,7 @@ class KubernetesApi:
             # Nothing was done by a request that was not let in, so that it may be sent again.
             answer = self._sent(method, path, query, content, headers, guard, timeout)
         if not 200 <= answer.status < 300:
-            body = _whole(answer, time.monotonic() + self._timeout_seconds)
-            answer.release_conn()
-            raise api_error(answer.status, body, answer.headers)
+            raise api_error(answer.status, self._read(answer, time.monotonic() + self._timeout_seconds), answer.headers)
         yield answer
 
     def _sent(

@@ -43,6 +43,21 @@ class NotApproved(Because, frozen=True, kw_only=True):
         )
 
 
+class ApprovalNotSigned(Because, frozen=True, kw_only=True):
+    """More nodes would go than may without an approval, and the commit that approves is not signed by who may."""
+
+    code = "ApprovalNotSigned"
+    nodes: int
+    limit: int
+    why: str
+
+    def sentence(self) -> str:
+        """How many, what is wrong with the commit, and what to do."""
+        return (
+            f"{_count(self.nodes, 'node')} would go, more than {self.limit} need an approval, and it does not count: {self.why}"
+        )
+
+
 class AboveApproval(Because, frozen=True, kw_only=True):
     """The approval is for less than what would be done."""
 
@@ -77,12 +92,15 @@ def read_approvals(message: str) -> tuple[tuple[Approval, ...], tuple[str, ...]]
 
 
 def judge_removals(
-    nodes: int, evictions: int, *, limit: int, policy_digest: str, approvals: Sequence[Approval]
+    nodes: int, evictions: int, *, limit: int, policy_digest: str, approvals: Sequence[Approval], not_signed: str = ""
 ) -> Because | None:
     """What stands against removing so many nodes at once; None when nothing does. Of several approvals of one policy the
-    strictest counts, figure by figure."""
+    strictest counts, figure by figure. `not_signed` says what is wrong with the signature of the commit that holds them
+    (empty: nothing, or nobody asks for one); then none counts."""
     if nodes <= limit:
         return None
+    if not_signed:
+        return ApprovalNotSigned(nodes=nodes, limit=limit, why=not_signed)
     matching = [approval for approval in approvals if approval.policy_digest == policy_digest]
     if not matching:
         trailer = f"{TRAILER}: {policy_digest} nodes<={nodes} evictions<={evictions}"

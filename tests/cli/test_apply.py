@@ -140,7 +140,12 @@ def test_another_cluster(saved: Path, tmp_path: Path):
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
-    [(["--approved-by", "HEAD"], "--approved-by goes with --require-plan"), (["--require-plan", "-1"], "-1 is not in the range")],
+    [
+        (["--approved-by", "HEAD"], "--approved-by goes with --require-plan"),
+        (["--require-plan", "-1"], "-1 is not in the range"),
+        (["--require-plan", "1", "--approved-by", "HEAD", "--signer", "ada"], "--signer narrows --allowed-signers or --gpg-keys"),
+        (["--require-plan", "1", "--gpg-keys", "keys"], "say who may sign the commit of --approved-by REF"),
+    ],
 )
 def test_wrong_usage(saved: Path, arguments: list[str], words: str):
     """Options that belong together."""

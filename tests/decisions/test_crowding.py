@@ -50,6 +50,18 @@ def test_places_that_nobody_can_take_let_it_go(second: str, third: str, small: s
     assert [one.nodes for one in of_kind(_plan(second, third, small), ActionKind.REMOVE_NODE)] == [("general-1",)]
 
 
+def test_places_that_one_node_takes_are_taken_for_the_next() -> None:
+    """Room for the pods of one of two nodes: the other one stays, and says that there is none left."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=3, cpu="4")
+    cluster.pods("base", 1, cpu="2300m", on="general-3", traits={"safe_to_evict": "false"})
+    cluster.pods("large", 2, cpu="1500m", on=["general-1", "general-2"])
+    cluster.pods("small", 2, cpu="100m", on=["general-1", "general-2"])
+    plan = plan_of(cluster.world(), _rules())
+    assert [one.nodes for one in of_kind(plan, ActionKind.REMOVE_NODE)] == [("general-1",)]
+    assert blocker_codes(plan, "general-2") == ["NoPlaceToMove"]
+
+
 @pytest.mark.parametrize(("lowest", "gone"), [(2, 0), (1, 1)])
 def test_nodes_that_are_leaving_do_not_count_for_a_minimum_of_a_limit(lowest: int, gone: int) -> None:
     """Three empty nodes of which one is being drained: with a minimum of two no other may go, with one another one may."""

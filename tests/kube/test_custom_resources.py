@@ -312,7 +312,7 @@ def test_server_without_our_definitions(control_plane: ControlPlane) -> None:
     reflector = objects._reflectors[0]
     reflector.collection = reflector._located = msgspec.structs.replace(POLICIES, group="nobody.reconciler.dev")
     objects.start()
-    assert objects.wait(30)
+    assert objects.wait(180)
     policy = CustomResourcePolicy(objects, MemoryLastGoodStore(), lambda: START, name="x")
     policy.poll()
     assert not policy.ready

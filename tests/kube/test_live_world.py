@@ -86,7 +86,7 @@ def api(control_plane: ControlPlane) -> Iterator[KubernetesApi]:
 def live(api: KubernetesApi) -> Iterator[LiveWorld]:
     world = LiveWorld(api, now_seconds=lambda: NOW, name="live", capi_group=objects.GROUP)
     world.start()
-    assert world.wait(30), world.doubts()
+    assert world.wait(180), world.doubts()
     yield world
     assert world.stop()
 
@@ -166,7 +166,7 @@ def test_a_group_that_is_not_there(api: KubernetesApi) -> None:
     world = LiveWorld(api, now_seconds=lambda: NOW, capi_group="absent.kube-tests.dev")
     world.start()
     try:
-        assert world.wait(30), world.doubts()
+        assert world.wait(180), world.doubts()
         absent = {state.collection for state in world.freshness() if state.phase is Phase.ABSENT}
         assert absent == {"MachineDeployment", "MachineSet", "MachinePool", "Machine", "Cluster"}
         assert "MachineDeployment" in world.observe().not_captured
@@ -211,7 +211,7 @@ def test_only_some_namespaces(api: KubernetesApi) -> None:
     try:
         for world in (one, both):
             world.start()
-            assert world.wait(30), world.doubts()
+            assert world.wait(180), world.doubts()
         assert [target.ref.name for target in one.observe().targets] == ["general"]
         assert [target.ref.name for target in both.observe().targets] == ["general", "elsewhere"]
     finally:

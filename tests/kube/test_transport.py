@@ -122,11 +122,12 @@ def test_no_answer_after_sending(tmp_path: Path) -> None:
         assert found.value.sent
 
 
-def test_an_answer_byte_by_byte(tmp_path: Path) -> None:
-    """A server that sends a byte now and then cannot hold a call beyond its time."""
+@pytest.mark.parametrize("status", [200, 503])
+def test_an_answer_byte_by_byte(tmp_path: Path, status: int) -> None:
+    """A server that sends a byte now and then cannot hold a call beyond its time, whether it grants or refuses."""
 
     def drip(request, body: bytes) -> None:
-        request.send_response(200)
+        request.send_response(status)
         request.send_header("Content-Length", "1000")
         request.end_headers()
         for _ in range(200):

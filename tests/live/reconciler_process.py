@@ -39,7 +39,7 @@ spec:
   target: {{clusterAPI: {{kind: MachineDeployment, namespace: {namespace}, name: {group}}}}}
   size: {{min: {min}, max: {max}}}
 {tier}"""
-_PATIENCE_SECONDS = 60
+_PATIENCE_SECONDS = 300
 
 
 def policy_text(

@@ -54,7 +54,7 @@ def _loop(plane: ControlPlane, item: Object, proxy: Proxy | None = None, **field
     namespace = item["metadata"]["namespace"]
     policed = group("g", namespace, target=item["metadata"]["name"])
     server = proxy.url if proxy is not None else ""
-    return OwnLoop(plane, namespace, policed, server=server, call_seconds=2, defaults=AFTER_AN_HOUR, **fields)
+    return OwnLoop(plane, namespace, policed, server=server, call_seconds=4, defaults=AFTER_AN_HOUR, **fields)
 
 
 def _unneeded(loop: OwnLoop) -> None:
@@ -70,7 +70,7 @@ def _in_use(report: LoopReport) -> bool:
 
 def _fails(proxy: Proxy, how: str) -> None:
     if how == "Slow":
-        proxy.delay(5)
+        proxy.delay(3600)
         proxy.cut()
     elif how == "Cut":
         proxy.set("Refused")
@@ -103,7 +103,7 @@ def test_nothing_is_removed_on_what_was_seen_before_the_break(
 
 def _compacted(plane: ControlPlane) -> None:
     """Let etcd forget everything but the present."""
-    connection = http.client.HTTPConnection(plane.etcd.removeprefix("http://"), timeout=10)
+    connection = http.client.HTTPConnection(plane.etcd.removeprefix("http://"), timeout=120)
 
     def call(path: str, body: Object) -> Object:
         connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})

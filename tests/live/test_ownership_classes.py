@@ -163,6 +163,8 @@ def outcome(cluster_api: ClusterApi) -> Iterator[Outcome]:
     makers = {**{name: held.make for name, held in HELD.items()}, "held": _annotated("reconciler.dev/hold", "recovering")}
     makers |= WRITTEN
     made = {name: make(cluster, name) for name, make in makers.items()}
+    # An adoption is two writes: one whose second meets the status of a young object three times goes on as a resize.
+    cluster.until_quiet()
     with OwnLoop(cluster_api.plane, cluster.namespace, *_policed(cluster, *makers)) as loop:
         first = {line.name: line for line in _lines(loop)}
         for _ in range(6):

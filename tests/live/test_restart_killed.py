@@ -29,7 +29,7 @@ from tests.testbed.work_cluster import WorkCluster, replicas_owners
 
 BEFORE, AFTER = False, True
 OURS = ("nodegroup-reconciler", "Apply", "")
-SHORT = Timing(duration_seconds=1, renew_deadline_seconds=0.9, retry_seconds=0.3)
+SHORT = Timing(duration_seconds=5, renew_deadline_seconds=4, retry_seconds=0.3)
 
 
 class Life:

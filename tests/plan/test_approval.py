@@ -71,6 +71,14 @@ def test_judge(nodes: int, evictions: int, approvals: tuple[Approval, ...], code
     assert (found.code if found else None) == code
 
 
+@pytest.mark.parametrize(("nodes", "code"), [(3, None), (4, "ApprovalNotSigned")])
+def test_an_approval_that_nobody_signed(nodes: int, code: str | None):
+    """It counts for nothing, however much it allows; what needs no approval goes."""
+    found = judge_removals(nodes, 0, limit=3, policy_digest=DIGEST, approvals=(FIVE,), not_signed="commit 0123 is not signed")
+    assert (found.code if found else None) == code
+    assert found is None or found.sentence().endswith("and it does not count: commit 0123 is not signed")
+
+
 def test_the_refusal_says_what_to_write():
     """The trailer can be copied into a commit, and then approves."""
     found = judge_removals(4, 7, limit=3, policy_digest=DIGEST, approvals=())

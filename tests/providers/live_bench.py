@@ -234,7 +234,10 @@ class LiveBench:
         """Take our finalizer off: those of the controllers go meanwhile, and none may come back."""
         for _ in range(20):
             found = self.cluster.api.read(machine)["metadata"]
-            change = {"resourceVersion": found["resourceVersion"], "finalizers": [one for one in found["finalizers"] if one != _WAIT]}
+            change = {
+                "resourceVersion": found["resourceVersion"],
+                "finalizers": [one for one in found["finalizers"] if one != _WAIT],
+            }
             try:
                 self.cluster.api.merge(machine, {"metadata": change})
             except ApiError as error:

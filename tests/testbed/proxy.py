@@ -112,7 +112,7 @@ class Proxy:
     def _connect(self, client: socket.socket) -> None:
         self._while_open()
         try:
-            server = socket.create_connection(self._target, timeout=10)
+            server = socket.create_connection(self._target, timeout=60)
         except OSError:
             client.close()
             return

@@ -41,7 +41,9 @@ def test_without_etcd_a_read_gets_no_answer(control_plane: ControlPlane) -> None
     """With etcd frozen a read that needs it gets no answer; resumed, a write succeeds."""
     item = _config_map("through-etcd")
     with control_plane.paused("etcd"):
-        connection = control_plane.api.connect(seconds=0.5)
+        connection = control_plane.api.connect()
+        connection.connect()
+        connection.sock.settimeout(0.5)
         connection.request("GET", f"{_NAMESPACES}/default")
         with pytest.raises(TimeoutError):
             connection.getresponse()

@@ -36,7 +36,7 @@ def test_a_program_dies_with_its_parent(tmp_path: Path) -> None:
         assert _runs(pid)
         parent.send_signal(signal.SIGKILL)
         parent.wait()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 120
     while _runs(pid):
         assert time.monotonic() < deadline, "the program outlived its parent"
         time.sleep(0.01)

@@ -126,13 +126,26 @@ class WorkCluster:
             self.api.call("DELETE", collection.format(self.namespace), {"gracePeriodSeconds": 0})
         self.api.delete(self.cluster)
 
+    def until_quiet(self, looks: int = 20) -> None:
+        """Return when no controller has written to a MachineDeployment between so many looks in a row."""
+        before: dict[str, str] = {}
+        same = 0
+
+        def quiet(items: list[Object]) -> bool:
+            nonlocal before, same
+            now = {one["metadata"]["name"]: one["metadata"]["resourceVersion"] for one in items}
+            same = same + 1 if now == before else 0
+            before = now
+            return same >= looks
+
+        self.api.wait(self.path("machinedeployments"), quiet, "the groups being quiet")
+
     def until_alone(self) -> None:
         """Return when nothing is left of the Clusters that were deleted: for tests that look at all that a server has."""
         clusters = f"/apis/{CORE}/clusters"
-        leaving = lambda items: any("deletionTimestamp" in one["metadata"] for one in items)  # noqa: E731
-        self.api.wait(clusters, lambda items: not leaving(items), "deletion of the clusters", seconds=900)
-        there = {one["metadata"]["namespace"] for one in self.api.items(clusters)}
-        self.api.wait("/api/v1/nodes", lambda items: {*map(_home, items), ""} <= there | {""}, "deletion of their nodes", 900)
+        left = self.api.wait(clusters, lambda items: not any(map(_leaving, items)), "deletion of the clusters", seconds=900)
+        there = {"", *(one["metadata"]["namespace"] for one in left)}
+        self.api.wait("/api/v1/nodes", lambda items: {*map(_home, items)} <= there, "deletion of their nodes", seconds=900)
 
     def _mine(self, node: Object) -> bool:
         return str(node["spec"].get("providerID", "")).startswith(f"sim:///{self.namespace}/")
@@ -145,6 +158,10 @@ def replicas_owners(item: Object) -> list[tuple[str, str, str]]:
         for entry in item["metadata"].get("managedFields", ())
         if "f:replicas" in entry["fieldsV1"].get("f:spec", {})
     ]
+
+
+def _leaving(item: Object) -> bool:
+    return "deletionTimestamp" in item["metadata"]
 
 
 def _home(node: Object) -> str:
