@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import msgspec
@@ -53,10 +53,10 @@ def approval_options(command: _Command) -> _Command:
     return command
 
 
-def approval_choice(given: "Mapping[str, object]") -> tuple[ApprovalChoice, dict[str, object]]:
+def approval_choice(given: "Mapping[str, Any]") -> tuple[ApprovalChoice, dict[str, Any]]:
     """The values that click hands over, and those of other options. Raises `UsageError` for options that need another one."""
     names = ApprovalChoice.__struct_fields__
-    choice = msgspec.convert({name: given[name] for name in names}, ApprovalChoice, builtin_types=(Path,))
+    choice = ApprovalChoice(**{name: given[name] for name in names})
     if choice.approved_by is not None and choice.limit is None:
         raise click.UsageError("--approved-by goes with --require-plan N")
     keys = choice.allowed_signers is not None or choice.gpg_keys is not None

@@ -42,19 +42,22 @@ def made_preview(
     pictured: bool,
 ) -> "Preview":
     """Both decided on one cluster; the head alone where the base has no such policy."""
+    from reconciler.decisions.handover_manifest import drop_warnings
     from reconciler.gitops.preview import alone, compare
+    from reconciler.policy.manifest_change import dropped_sizes
 
+    warnings = (*after.problems, *drop_warnings(dropped_sizes(before.given, after.given), world))
     head = (after.side, policy)
     earlier = earlier_set(before, after, policy)
     if earlier is not None:
-        return compare(world, now_seconds, (before.side, earlier), head, work_budget, after.problems, pictured=pictured)
+        return compare(world, now_seconds, (before.side, earlier), head, work_budget, warnings, pictured=pictured)
     if before.errors:
         why = f"the policy at the base has {before.errors} {'error' if before.errors == 1 else 'errors'}."
     else:
         why = f"there is no policy {policy.policy.name if before.sets or name else ''}".rstrip() + " at the base yet."
     return alone(
         world, now_seconds, before.side, head, work_budget,
-        no_base=why, base_problems=before.problems if before.errors else (), warnings=after.problems,
+        no_base=why, base_problems=before.problems if before.errors else (), warnings=warnings,
         pictured=pictured,
     )  # fmt: skip
 

@@ -31,7 +31,8 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 class Side(msgspec.Struct, frozen=True, kw_only=True):
     """What was found. `sets` is empty when any problem is an error, and when there is no policy; `files` counts policy files.
 
-    Paths of problems are those that a user would type; places inside `sets` are relative to the policy root.
+    Paths of problems are those that a user would type; places inside `sets` are relative to the policy root. `given` are the
+    files by those paths, manifests of other kinds beside the policies included.
     """
 
     side: PreviewSide
@@ -39,6 +40,7 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     sets: tuple[PolicySet, ...]
     problems: tuple[Problem, ...]
     files: int
+    given: Mapping[str, bytes] = {}
 
     @property
     def errors(self) -> int:
@@ -103,4 +105,4 @@ def _checked(side: PreviewSide, where: str, files: Mapping[str, bytes], given: M
     """Read twice only where there is something to point at."""
     tree = read_tree(files, now_seconds=now_seconds, revision=side.revision)
     problems = read_tree(given, now_seconds=now_seconds).problems if tree.problems else ()
-    return Side(side=side, where=where, sets=tree.sets, problems=problems, files=tree.files)
+    return Side(side=side, where=where, sets=tree.sets, problems=problems, files=tree.files, given=given)

@@ -140,6 +140,11 @@ class PodTable:
         """Succeeded or Failed: holds no resources any more."""
         return self.phase[index] in FINISHED_PHASES
 
+    def running(self) -> list[int]:
+        """Rows with a node of the World that are not finished, in order."""
+        columns = zip(self.node, self.phase, strict=True)
+        return [index for index, (node, phase) in enumerate(columns) if node >= 0 and phase not in FINISHED_PHASES]
+
     def gated(self, index: int) -> bool:
         """Held back by scheduling gates."""
         return bool(self.flags[index] & _GATED)

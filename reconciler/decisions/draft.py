@@ -99,13 +99,9 @@ class Draft:
 
     def _counted_pods(self) -> Iterable[int]:
         """Bound pods that hold room: expendable ones do not (Cluster Autoscaler leaves them out of its snapshot)."""
-        pods = self.world.pods
         low = frozenset(index for index, shape in enumerate(self.world.pod_shapes) if shape.priority < self.cutoff)
-        return [
-            index
-            for index, node in enumerate(pods.node)
-            if node >= 0 and not pods.finished(index) and pods.shape[index] not in low
-        ]
+        running = self.world.pods.running()
+        return [index for index in running if self.world.pods.shape[index] not in low] if low else running
 
     def _prepare_nodes(self) -> None:
         for draft in self.groups:

@@ -13,16 +13,7 @@ from reconciler.cluster.target import TargetFacts
 from reconciler.cluster.targets.clusterapi_view import CAPI_GROUP
 from reconciler.cluster.targets.size_bounds import MAX_SIZE, MIN_SIZE
 from reconciler.plan.reason import Because
-
-DEFAULT_REPLICAS = 1
-
-
-def defaulted(before: int | None, min_size: int | None, max_size: int | None) -> int:
-    """The replicas that the webhook sets where a write leaves them out. `before` None: the object is new. The bounds count
-    only together."""
-    if min_size is None or max_size is None:
-        return DEFAULT_REPLICAS
-    return min_size if before is None else min(max(before, min_size), max_size)
+from reconciler.policy.unset_replicas import defaulted
 
 
 class ReplicasUnset(Because, frozen=True, kw_only=True):

@@ -1,6 +1,7 @@
 """What runs on each node: how much of it, what a drain would move, and which pods keep the node."""
 
 from collections import defaultdict
+from typing import NamedTuple
 
 import msgspec
 
@@ -15,7 +16,8 @@ from reconciler.plan.plan import Blocker
 
 class NodeLoad(msgspec.Struct, frozen=True, kw_only=True):
     """One node. `requested` sums what runs and counts; `moving` are pods by shape that need another place, `evicted` those
-    that a drain would evict (expendable ones too); `blockers` come from pods and their disruption budgets."""
+    that a drain would evict (expendable ones too), the same mapping where they are the same; `blockers` come from pods and
+    their disruption budgets."""
 
     pods: tuple[int, ...] = ()
     requested: Resources = Resources()
@@ -33,6 +35,16 @@ class _Kind(msgspec.Struct, frozen=True, kw_only=True):
     finished: bool
     verdict: Verdict
     special: bool
+    covered: bool
+
+
+class _Plain(NamedTuple):
+    """A kind that nothing is said about: it runs, no rule keeps it, and it moves with a drain or (`moves` False) stays."""
+
+    shape: int
+    cpu_milli: int
+    memory_bytes: int
+    moves: bool
     covered: bool
 
 
@@ -58,7 +70,9 @@ class NodeLoads:
         ]
         system = [index for index, name in enumerate(pods.namespace) if name == "kube-system"] if aged else []
         self._single = frozenset((*ending, *system))
+        self._single_nodes = frozenset(pods.node[index] for index in self._single)
         self._kinds: dict[int, _Kind] = {}
+        self._plain: dict[int, _Plain | None] = {}
         self._on_node: dict[int, list[int]] = defaultdict(list)
         for index, node in enumerate(pods.node):
             if node >= 0:
@@ -69,7 +83,11 @@ class NodeLoads:
         on_node = self._on_node.get(node)
         if on_node is None:
             return _NOTHING
-        single = [index for index in on_node if index in self._single] if self._single else []
+        if node not in self._single_nodes and not shape.capacity.extended and not shape.allocatable.extended:
+            load = self._plain_load(on_node)
+            if load is not None:
+                return load
+        single = [index for index in on_node if index in self._single] if node in self._single_nodes else []
         ordinary = [index for index in on_node if index not in self._single] if single else on_node
         groups = [(self._looked_at(index), index, 1) for index in single]
         classes = [self._classes[index] for index in ordinary]
@@ -84,6 +102,47 @@ class NodeLoads:
             first = ordinary[classes.index(kind)] if known.verdict.rules else -1
             groups.append((known, first, count))
         return self._sum(on_node, groups, shape)
+
+    def _plain_load(self, on_node: list[int]) -> NodeLoad | None:
+        """The load of a node with nothing but plain pods, which most nodes are; None: it has others, to be judged in full."""
+        counts: dict[int, int] = {}
+        classes = self._classes
+        for index in on_node:
+            kind = classes[index]
+            counts[kind] = counts.get(kind, 0) + 1
+        moving: dict[int, int] = {}
+        cpu = memory = 0
+        covered = False
+        for kind, count in counts.items():
+            plain = self._plain[kind] if kind in self._plain else self._as_plain(kind, on_node)
+            if plain is None:
+                return None
+            number, cpu_milli, memory_bytes, moves, over = plain
+            cpu += cpu_milli * count
+            memory += memory_bytes * count
+            if moves:
+                moving[number] = moving.get(number, 0) + count
+                covered = covered or over
+        return NodeLoad(
+            pods=tuple(on_node),
+            requested=Resources(cpu_milli=cpu, memory_bytes=memory),
+            moving=moving,
+            evicted=moving,
+            blockers=tuple(sorted(self._budgets(on_node, moving))) if covered else (),
+        )
+
+    def _as_plain(self, kind: int, on_node: list[int]) -> _Plain | None:
+        known = self._kinds.get(kind)
+        if known is None:
+            index = next(index for index in on_node if self._classes[index] == kind)
+            known = self._kinds[kind] = self._looked_at(index)
+        stays = known.verdict.fate is Fate.STAYS
+        plain = None
+        if not known.finished and not known.expendable and (stays or not (known.verdict.rules or known.special)):
+            requests = self._draft.world.pod_shapes[known.shape].requests
+            plain = _Plain(known.shape, requests.cpu_milli, requests.memory_bytes, not stays, known.covered)
+        self._plain[kind] = plain
+        return plain
 
     def _looked_at(self, index: int) -> _Kind:
         pods, shapes = self._draft.world.pods, self._draft.world.pod_shapes

@@ -6,39 +6,49 @@ its bounds) only if both size annotations are present, and sets 1 otherwise; the
 replicas and a size annotation for the same MachineDeployment.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import msgspec
 
 from reconciler.policy.documents import Discovery, NodeGroup, PolicySet
-from reconciler.policy.findings import Findings, Source
-from reconciler.policy.nodes import Mapping as MappingNode
-from reconciler.policy.nodes import Node, Scalar, Sequence, spot_of_entry
+from reconciler.policy.findings import Findings
+from reconciler.policy.manifest_object import (
+    CLUSTER_API,
+    SIZE_ANNOTATIONS,
+    Bounds,
+    ManifestObject,
+    bounds_of,
+    entry_of,
+    integer,
+    manifest_objects,
+    pair_of,
+    shown,
+    text_of,
+    texts_of,
+)
+from reconciler.policy.nodes import Node, Sequence, spot_of_entry
 from reconciler.policy.place import Place
 from reconciler.policy.problem import Problem, Severity
+from reconciler.policy.unset_replicas import unset_words
 from reconciler.policy.yaml_text import compose_documents, read_source
 
-CLUSTER_API = "cluster.x-k8s.io"
-SIZE_ANNOTATIONS = tuple(f"{CLUSTER_API}/cluster-api-autoscaler-node-group-{bound}-size" for bound in ("min", "max"))
 MANIFEST_CODES: Mapping[str, str] = {
     "ManifestUnreadable": "A manifest that cannot be read is not examined.",
+    "ReplicasDropped": "A change says what becomes of the replicas that it leaves out.",
     "ReplicasInManifest": "A size that a node group decides is declared nowhere else.",
     "ReplicasInTopology": "A topology leaves the replicas of a MachineDeployment out that a node group sizes.",
+    "ReplicasUnset": "Who leaves replicas out writes both size annotations, which keep the size that is there.",
 }
-_SIZED = ("MachineDeployment", "MachineSet", "MachinePool")
+_DEFAULTED = ("MachineDeployment", "MachineSet")
 
 
-class _Object(msgspec.Struct, frozen=True):
-    """One object of a manifest; `namespace` is empty where the manifest leaves it to whoever applies it."""
+class _Claim(msgspec.Struct, frozen=True):
+    """What of the policies sizes an object, in words, where it is written, and the bounds that it gives."""
 
-    kind: str
-    namespace: str
-    name: str
-    cluster: str
-    labels: Mapping[str, str]
-    annotations: Mapping[str, str]
-    node: MappingNode
-    source: Source
+    who: str
+    place: Place
+    bounds: Bounds = (None, None)
+    group: str = ""
 
 
 def manifest_problems(files: Mapping[str, bytes], sets: tuple[PolicySet, ...]) -> tuple[Problem, ...]:
@@ -59,7 +69,7 @@ def manifest_problems(files: Mapping[str, bytes], sets: tuple[PolicySet, ...]) -
             continue
         findings.open(decoded[0])
         for document in documents:
-            for found in _objects(document, decoded[0]):
+            for found in manifest_objects(document, decoded[0]):
                 _judge(found, sets, findings)
     return tuple(sorted((*findings.sorted(), *unread)))
 
@@ -69,118 +79,156 @@ def _unreadable(fault: Problem) -> Problem:
     return msgspec.structs.replace(fault, code="ManifestUnreadable", message=message, hint="", severity=Severity.WARNING)
 
 
-def _objects(node: Node, source: Source) -> Iterator[_Object]:
-    """The Cluster API objects of a document, those of lists included."""
-    if not isinstance(node, MappingNode):
-        return
-    kind, version = _text(node, "kind"), _text(node, "apiVersion")
-    items = _entry(node, "items")
-    if kind.endswith("List") and isinstance(items, Sequence):
-        for item in items.items:
-            yield from _objects(item, source)
-    elif version.partition("/")[0] == CLUSTER_API and kind in (*_SIZED, "Cluster"):
-        metadata, spec = _entry(node, "metadata"), _entry(node, "spec")
-        yield _Object(
-            kind=kind,
-            namespace=_text(metadata, "namespace"),
-            name=_text(metadata, "name"),
-            cluster=_text(spec, "clusterName"),
-            labels=_texts(_entry(metadata, "labels")),
-            annotations=_texts(_entry(metadata, "annotations")),
-            node=node,
-            source=source,
-        )
-
-
-def _judge(found: _Object, sets: tuple[PolicySet, ...], findings: Findings) -> None:
-    spec = _entry(found.node, "spec")
+def _judge(found: ManifestObject, sets: tuple[PolicySet, ...], findings: Findings) -> None:
+    spec = entry_of(found.node, "spec")
     if found.kind == "Cluster":
-        workers = _entry(_entry(_entry(spec, "topology"), "workers"), "machineDeployments")
+        workers = entry_of(entry_of(entry_of(spec, "topology"), "workers"), "machineDeployments")
         for entry in workers.items if isinstance(workers, Sequence) else ():
             _judge_topology(found, entry, sets, findings)
         return
-    declared = _pair(spec, "replicas")
     claim = _claim(found, sets)
-    if declared is None or claim is None:
+    if claim is None:
+        return
+    declared = pair_of(spec, "replicas")
+    if declared is None:
+        if found.kind in _DEFAULTED:
+            _judge_unset(
+                f"{found.kind} {found.title}", entry_of(found.node, "metadata"), found, found.annotations, claim, findings
+            )
         return
     key, value = declared
-    who, place = claim
-    missing = [name for name in SIZE_ANNOTATIONS if name not in found.annotations]
-    first = f"first add {' and '.join(missing)} (without both, the webhook sets 1 when the line goes), then " if missing else ""
     where = f", namespace: {found.namespace}" if found.namespace else ""
     ignored = f"{{group: {CLUSTER_API}, kind: {found.kind}{where}, name: {found.name}, jsonPointers: [/spec/replicas]}}"
     findings.add(
         "ReplicasInManifest",
         found.source,
         spot_of_entry(key, value),
-        f"{found.kind} {_named(found)} declares replicas {_shown(value)}, and {who} decides them: every sync would write it",
-        f"{first}delete this line; or let Argo CD leave it alone with ignoreDifferences: [{ignored}] and "
+        f"{found.kind} {found.title} declares replicas {shown(value)}, and {claim.who} decides them: every sync would write it",
+        f"{_deletion(value, found.annotations, claim)}; or let Argo CD leave it alone with ignoreDifferences: [{ignored}] and "
         "syncOptions: [RespectIgnoreDifferences=true]",
-        related=((place, f"{who} is written here"),),
+        related=((claim.place, f"{claim.who} is written here"),),
     )
 
 
-def _judge_topology(found: _Object, entry: Node, sets: tuple[PolicySet, ...], findings: Findings) -> None:
-    declared = _pair(entry, "replicas")
-    if declared is None:
+def _deletion(value: Node, annotations: Mapping[str, str], claim: _Claim) -> str:
+    """How to delete the line, and what the webhook then makes of its value."""
+    missing = [name for name in SIZE_ANNOTATIONS if name not in annotations]
+    before = integer(value)
+    if missing:
+        falls = f" ({unset_words(before, None, None)})" if before is not None else ""
+        return f"first add {_added(missing, claim.bounds)} (without both, the webhook sets 1{falls}), then delete this line"
+    bounds = bounds_of(annotations)
+    if before is None or None in bounds:
+        return "delete this line"
+    return f"delete this line (then the webhook decides: {unset_words(before, *bounds)})"
+
+
+def _judge_unset(
+    what: str, named: Node | None, found: ManifestObject, annotations: Mapping[str, str], claim: _Claim, findings: Findings
+) -> None:
+    """Replicas left out where a group decides them: without both annotations the commit that drops them sets 1."""
+    missing = [name for name in SIZE_ANNOTATIONS if name not in annotations]
+    pair = pair_of(named, "name")
+    if not missing or pair is None:
         return
-    name = _text(entry, "name")
-    annotations = _texts(_entry(_entry(entry, "metadata"), "annotations"))
+    findings.add(
+        "ReplicasUnset",
+        found.source,
+        spot_of_entry(*pair),
+        f"{what} leaves replicas out without both size annotations, and {claim.who} decides them: the commit that drops them "
+        "makes them 1, whatever runs",
+        f"in the same commit add {_added(missing, claim.bounds)}: with both the webhook keeps what is there, within them",
+        severity=Severity.WARNING,
+        related=((claim.place, f"{claim.who} is written here"),),
+    )
+
+
+def _judge_topology(found: ManifestObject, entry: Node, sets: tuple[PolicySet, ...], findings: Findings) -> None:
+    name = text_of(entry, "name")
+    annotations = texts_of(entry_of(entry_of(entry, "metadata"), "annotations"))
     sized = [key for key in SIZE_ANNOTATIONS if key in annotations]
     claim = _claim_on_topology(found, name, annotations, sets)
+    declared = pair_of(entry, "replicas")
+    if declared is None:
+        if claim is not None:
+            _judge_unset(f"the topology of Cluster {found.title}, {name},", entry, found, annotations, claim, findings)
+        return
     if not sized and claim is None:
         return
     key, value = declared
-    topology = f"the topology of Cluster {_named(found)} declares replicas {_shown(value)} for {name}"
-    hint = "delete this line"
+    topology = f"the topology of Cluster {found.title} declares replicas {shown(value)} for {name}"
     if sized:
         message = f"{topology} beside {' and '.join(sized)}, which the Cluster webhook refuses"
     else:
-        message = f"{topology}, and {claim[0] if claim else ''} decides them: the topology controller would write it again"
-    missing = [key for key in SIZE_ANNOTATIONS if key not in annotations]
-    if missing:
-        hint += f" and in the same commit add {' and '.join(missing)} under metadata.annotations: without both the webhook sets 1"
-    related = ((claim[1], f"{claim[0]} is written here"),) if claim is not None else ()
+        who = claim.who if claim else ""
+        message = f"{topology}, and {who} decides them: the topology controller would write it again"
+    related = ((claim.place, f"{claim.who} is written here"),) if claim is not None else ()
+    hint = _topology_hint(value, annotations, claim)
     findings.add("ReplicasInTopology", found.source, spot_of_entry(key, value), message, hint, related=related)
 
 
-def _claim(found: _Object, sets: tuple[PolicySet, ...]) -> tuple[str, Place] | None:
-    """What of the policies sizes this object, in words, and where it is written."""
+def _topology_hint(value: Node, annotations: Mapping[str, str], claim: _Claim | None) -> str:
+    """To the group with both annotations in one commit, or back to the topology after the group has left the policy."""
+    missing = [key for key in SIZE_ANNOTATIONS if key not in annotations]
+    bounds = claim.bounds if claim is not None else (None, None)
+    before = integer(value)
+    hint = "delete this line"
+    if missing:
+        hint += (
+            f" and in the same commit add {_added(missing, bounds)} under metadata.annotations: without both the webhook sets 1"
+        )
+        if before is not None and None not in bounds:
+            hint += f", with them {unset_words(before, *bounds)}"
+    if claim is not None and claim.group:
+        hint += (
+            f"; or, to leave them to the topology, first remove {claim.who} from the policy (its target keeps its size), "
+            "then declare here exactly the replicas that run"
+        )
+    return hint
+
+
+def _claim(found: ManifestObject, sets: tuple[PolicySet, ...]) -> _Claim | None:
     for entry in sets:
         for group in entry.groups:
             if _targets(group, found) and group.target.name == found.name:
-                return f"NodeGroup {group.name}", group.place
+                return _claim_of(group)
         for item in entry.policy.discovery:
             if _discovers(item, found, found.annotations, found.labels, found.cluster):
-                return f"discovery {item.name} of NodeGroupPolicy {entry.policy.name}", entry.policy.place
+                return _Claim(f"discovery {item.name} of NodeGroupPolicy {entry.policy.name}", entry.policy.place)
     return None
 
 
 def _claim_on_topology(
-    found: _Object, name: str, annotations: Mapping[str, str], sets: tuple[PolicySet, ...]
-) -> tuple[str, Place] | None:
+    found: ManifestObject, name: str, annotations: Mapping[str, str], sets: tuple[PolicySet, ...]
+) -> _Claim | None:
     """The MachineDeployment of a topology is called after Cluster and entry, with random characters behind."""
     stem = f"{found.name}-{name}"
     for entry in sets:
         for group in entry.groups:
             called = group.target.name == stem or group.target.name.startswith(f"{stem}-")
             if called and group.target.kind in ("", "MachineDeployment") and _same_namespace(group, found):
-                return f"NodeGroup {group.name}", group.place
+                return _claim_of(group)
         for item in entry.policy.discovery:
             if not item.labels and _discovers(item, found, annotations, {}, found.name):
-                return f"discovery {item.name} of NodeGroupPolicy {entry.policy.name}", entry.policy.place
+                return _Claim(f"discovery {item.name} of NodeGroupPolicy {entry.policy.name}", entry.policy.place)
     return None
 
 
-def _targets(group: NodeGroup, found: _Object) -> bool:
+def _claim_of(group: NodeGroup) -> _Claim:
+    return _Claim(f"NodeGroup {group.name}", group.place, (group.size.min, group.size.max), group.name)
+
+
+def _targets(group: NodeGroup, found: ManifestObject) -> bool:
     return (group.target.kind or "MachineDeployment") == found.kind and _same_namespace(group, found)
 
 
-def _same_namespace(group: NodeGroup, found: _Object) -> bool:
+def _same_namespace(group: NodeGroup, found: ManifestObject) -> bool:
     return group.target.provider == "clusterAPI" and found.namespace in ("", group.target.namespace)
 
 
-def _discovers(item: Discovery, found: _Object, annotations: Mapping[str, str], labels: Mapping[str, str], cluster: str) -> bool:
+def _discovers(
+    item: Discovery, found: ManifestObject, annotations: Mapping[str, str], labels: Mapping[str, str], cluster: str
+) -> bool:
     """Only targets with both size annotations are discovered."""
     return (
         item.provider == "clusterAPI"
@@ -191,36 +239,9 @@ def _discovers(item: Discovery, found: _Object, annotations: Mapping[str, str], 
     )
 
 
-def _pair(node: Node | None, key: str) -> tuple[Node, Node] | None:
-    if not isinstance(node, MappingNode):
-        return None
-    found = (pair for pair in node.pairs if isinstance(pair[0], Scalar) and pair[0].text == key)
-    return next((pair for pair in found if not (isinstance(pair[1], Scalar) and _null(pair[1]))), None)
-
-
-def _null(value: Scalar) -> bool:
-    return value.plain and value.text in ("", "~", "null")
-
-
-def _entry(node: Node | None, key: str) -> Node | None:
-    pair = _pair(node, key)
-    return None if pair is None else pair[1]
-
-
-def _text(node: Node | None, key: str) -> str:
-    value = _entry(node, key)
-    return value.text if isinstance(value, Scalar) else ""
-
-
-def _texts(node: Node | None) -> dict[str, str]:
-    if not isinstance(node, MappingNode):
-        return {}
-    return {key.text: value.text for key, value in node.pairs if isinstance(key, Scalar) and isinstance(value, Scalar)}
-
-
-def _named(found: _Object) -> str:
-    return f"{found.namespace}/{found.name}" if found.namespace else found.name
-
-
-def _shown(value: Node) -> str:
-    return value.text[:40] if isinstance(value, Scalar) else "as a structure"
+def _added(missing: list[str], bounds: Bounds) -> str:
+    """The annotations to write, with their values where a group gives both."""
+    if None in bounds:
+        return " and ".join(missing)
+    values = dict(zip(SIZE_ANNOTATIONS, bounds, strict=True))
+    return " and ".join(f'{key}: "{values[key]}"' for key in missing)

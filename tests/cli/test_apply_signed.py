@@ -1,4 +1,4 @@
-"""`reconciler apply --allowed-signers`: an approval counts only from a commit that a named key signed, with the real ssh-keygen."""
+"""`reconciler apply --allowed-signers`: only what a named key signed approves. Keys and signatures are real."""
 
 import json
 import shutil

@@ -36,6 +36,11 @@ BOTH = """{cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size: "1",
       cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size: "5"}"""
 
 
+def sizes(low: int, high: int) -> str:
+    key = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-{}-size"
+    return f'{{{key.format("min")}: "{low}", {key.format("max")}: "{high}"}}'
+
+
 def machine_deployment(
     name: str = "general",
     namespace: str = "prod",
@@ -95,15 +100,46 @@ def test_the_line_to_delete(tree: Path):
 def test_with_both_annotations_the_line_can_go(tree: Path):
     """Then the webhook keeps the size that is there."""
     result = check(tree, machine_deployment(annotations=BOTH))
-    assert "= hint: delete this line; or let Argo CD" in result.stdout
+    assert "= hint: delete this line (then the webhook decides: 3 stay, within 1 to 5); or let Argo CD" in result.stdout
+
+
+@pytest.mark.parametrize(("replicas", "annotations", "told"), [
+    (3, "{}", "without both, the webhook sets 1 (3 become 1)"), (1, "{}", "without both, the webhook sets 1 (1 stays)"),
+    (6, sizes(1, 4), "6 become 4, within 1 to 4"), (3, sizes(1, 9), "3 stay, within 1 to 9"),
+    (1, sizes(2, 5), "1 becomes 2, within 2 to 5"), (3, sizes(5, 2), "delete this line; or let"),
+    (3, "{cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size: \"1\"}", "first add cluster.x-k8s.io/cluster-api-"
+     "autoscaler-node-group-max-size: \"9\" (without both, the webhook sets 1 (3 become 1)), then delete this line"),
+])  # fmt: skip
+def test_what_the_webhook_makes_of_it(tree: Path, replicas: int, annotations: str, told: str):
+    """As measured on Cluster API 1.14: 1 without both annotations; with both what is there, brought into the range."""
+    text = machine_deployment(replicas=f"  replicas: {replicas}\n", annotations=annotations)
+    assert told in check(tree, text).stdout
+
+
+@pytest.mark.parametrize(("text", "place", "what"), [
+    (machine_deployment(replicas=""), "3:12", "MachineDeployment prod/general leaves"),
+    (machine_deployment(replicas="  replicas: null\n"), "3:12", "MachineDeployment prod/general leaves"),
+    (topology("        - {name: md-0}\n"), "8:12", "the topology of Cluster prod/c1, md-0, leaves"),
+])  # fmt: skip
+def test_replicas_left_out_without_both_annotations(tree: Path, text: str, place: str, what: str):
+    """The commit that drops them sets 1: a warning with the two lines to add, in the range of the group."""
+    result = check(tree, text)
+    assert result.exit_code == 0
+    assert (
+        f"manifests/md.yaml:{place}: warning: {what} replicas out without both size annotations, and NodeGroup " in result.stdout
+    )
+    assert "makes them 1, whatever runs [ReplicasUnset]" in result.stdout
+    assert 'min-size: "1" and cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size: "9": with both' in result.stdout
 
 
 @pytest.mark.parametrize("text", [
-    machine_deployment(replicas=""), machine_deployment(replicas="  replicas: null\n"), machine_deployment(name="other"),
+    machine_deployment(replicas="", annotations=BOTH), machine_deployment(name="other"),
+    machine_deployment(replicas="  replicas: null\n", annotations=BOTH), machine_deployment(name="other", replicas=""),
     machine_deployment(namespace="dev"), machine_deployment(kind="MachineSet"),
     machine_deployment(name="far", namespace="far", annotations=BOTH), machine_deployment(name="near", namespace="edge"),
     machine_deployment().replace("cluster.x-k8s.io/v1beta2", "apps/v1"),
-    topology("        - {name: md-1, replicas: 2}\n"), topology("        - {name: md-0}\n"),
+    topology("        - {name: md-1, replicas: 2}\n"), topology("        - {name: md-1}\n"),
+    topology(f"        - name: md-0\n          metadata:\n            annotations: {BOTH}\n"),
     topology("        - {name: md-0, replicas: 2}\n", name="c2"), "just text\n", "[]\n",
 ])  # fmt: skip
 def test_no_fight(tree: Path, text: str):
@@ -137,7 +173,8 @@ def test_a_topology_that_a_group_sizes(tree: Path):
         "manifests/md.yaml:9:11: error: the topology of Cluster prod/c1 declares replicas 2 for md-0, and NodeGroup topo" in told
     )
     assert "[ReplicasInTopology]" in told
-    assert "without both the webhook sets 1" in told
+    assert "without both the webhook sets 1, with them 2 stay, within 1 to 9; or, to leave them to the topology" in told
+    assert "first remove NodeGroup topo from the policy (its target keeps its size), then declare here exactly" in told
 
 
 def test_a_topology_with_replicas_and_annotations(tree: Path):

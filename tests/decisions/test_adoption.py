@@ -5,10 +5,10 @@ import msgspec
 from reconciler.cluster.target import FieldOwner, OwnerEvidence
 from reconciler.decisions.decide import decide, settle
 from reconciler.decisions.memory import Memory, Outcome
-from reconciler.plan.plan import ActionKind, OwnerState
-from reconciler.policy.documents import Discovery
+from reconciler.plan.plan import ActionKind, GroupLine, OwnerState
+from reconciler.policy.documents import Discovery, Hold
 from tests.builders import NOW, ClusterBuilder, node_group, policy
-from tests.decisions.deciding import group, of_kind, plan_of
+from tests.decisions.deciding import codes, group, of_kind, plan_of
 
 KUBECTL = (FieldOwner(manager="kubectl", operation="Apply", time_seconds=NOW - 9999),)
 
@@ -90,6 +90,40 @@ def test_discovered_groups_need_both_size_annotations_and_an_explicit_group_wins
     rules = policy(node_group("written", max=2), discovery=(Discovery(name="all", provider="clusterAPI"),))
     plan = plan_of(cluster.world(), rules)
     assert [(line.name, line.min, line.max) for line in plan.groups] == [("sized", 1, 4), ("written", 0, 2)]
+
+
+def _declared_by_topology(pods: int, **fields: object) -> GroupLine:
+    """The group of one full node whose topology declares one replica, with pods of one node each that wait."""
+    evidence = OwnerEvidence(
+        owners=(FieldOwner(manager="capi-topology", operation="Apply"),),
+        topology_owned=True,
+        topology_deployment="fixed",
+        topology_replicas=1,
+    )
+    cluster = ClusterBuilder()
+    cluster.group("fixed", nodes=1, evidence=evidence)
+    cluster.pods("full", 1, cpu="4", on="fixed-1")
+    cluster.pods("web", pods, cpu="3")
+    return group(plan_of(cluster.world(), policy(node_group("fixed", max=7, **fields))), "fixed")
+
+
+def test_a_group_that_its_topology_keeps_from_growing_says_how_to_hand_it_over() -> None:
+    """Where to write, the two lines with the bounds of the group, and that one replica stays one."""
+    reason = next(reason for reason in _declared_by_topology(2).reasons if reason.code == "FromTopology")
+    assert reason.data["where"] == "its Cluster, spec.topology.workers.machineDeployments[name=fixed]"
+    assert reason.data["lines"] == (
+        "metadata:",
+        "  annotations:",
+        '    cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size: "0"',
+        '    cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size: "7"',
+    )
+    assert (reason.data["before"], reason.data["after"], reason.data["alone"]) == (1, 1, 1)
+
+
+def test_a_hand_over_is_not_said_where_it_changes_nothing() -> None:
+    """No pods, so the size would stay; or the group is on hold, so it would stay as well."""
+    assert "FromTopology" not in codes(_declared_by_topology(0))
+    assert "FromTopology" not in codes(_declared_by_topology(2, hold=Hold(reason="being repaired")))
 
 
 def test_a_topology_declared_group_is_held_with_its_evidence() -> None:

@@ -7,7 +7,8 @@ import msgspec
 import pytest
 
 from reconciler.cluster.target import FieldOwner, OwnerEvidence, TargetFacts
-from reconciler.decisions.handover import back, defaulted, to_us, when_unset
+from reconciler.decisions.handover import back, from_topology, to_us, when_unset
+from reconciler.policy.unset_replicas import defaulted
 from tests.values import machine_deployment
 
 TOPOLOGY = FieldOwner(manager="capi-topology", operation="Apply", time_seconds=1)
@@ -83,3 +84,20 @@ def test_the_way_back_declares_what_is_there() -> None:
     assert (found.replicas, found.lines) == (5, ("replicas: 5",))
     assert found.sentence().startswith("remove the NodeGroup from the policy")
     assert "forced by the topology controller" in found.risk
+
+
+def test_a_reason_for_what_a_topology_declares() -> None:
+    """Three stay three in 2 to 9, and would be one without the annotations; six become four in 1 to 4."""
+    found = from_topology(_facts(3, TOPOLOGY), 2, 9)
+    assert found is not None
+    assert (found.before, found.after, found.alone) == (3, 3, 1)
+    assert found.sentence().endswith("; the webhook then keeps 3, and without both annotations sets 1")
+    clamped = from_topology(_facts(6, TOPOLOGY), 1, 4)
+    assert clamped is not None
+    assert "the webhook then makes 6 replicas 4, to be in 1 to 4" in clamped.sentence()
+
+
+def test_no_reason_where_the_topology_leaves_replicas_out() -> None:
+    """There is nothing to hand over."""
+    evidence = OwnerEvidence(topology_owned=True, topology_deployment="e")
+    assert from_topology(TargetFacts(ref=machine_deployment("c1-e"), replicas=3, owner=evidence), 1, 9) is None

@@ -87,7 +87,9 @@ def _paused(cluster: WorkCluster, name: str) -> Object:
 
 
 def _deleting(cluster: WorkCluster, name: str) -> Object:
-    item = cluster.api.merge(_unset(cluster, name), {"metadata": {"finalizers": ["test.dev/wait"]}})
+    # The controller writes the whole list when it puts its own finalizer on: ours comes after it, or may be lost.
+    item = cluster.until(_unset(cluster, name), lambda one: one["metadata"].get("finalizers"), "the controller's finalizer")
+    item = cluster.api.merge(item, {"metadata": {"finalizers": [*item["metadata"]["finalizers"], "test.dev/wait"]}})
     cluster.api.delete(item)
     return item
 

@@ -1,5 +1,6 @@
 """The story of a group: what only some groups have."""
 
+from reconciler.cluster.target import FieldOwner, OwnerEvidence
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import BackoffState, Memory
 from reconciler.plan.instant import instant_text
@@ -10,10 +11,10 @@ from tests.builders import NOW, ClusterBuilder
 from tests.policies import node_group, policy
 
 
-def story(rules: PolicySet, memory: Memory | None = None) -> str:
+def story(rules: PolicySet, memory: Memory | None = None, evidence: OwnerEvidence | None = None) -> str:
     """Lines about the group `general` of two nodes of four cores, with a pod that waits for 3."""
     cluster = ClusterBuilder()
-    cluster.group("general", nodes=2, cpu="4", memory="16Gi")
+    cluster.group("general", nodes=2, cpu="4", memory="16Gi", evidence=evidence)
     cluster.pods("web", 2, cpu="3", on=["general-1", "general-2"])
     cluster.pods("more", 1, cpu="3", on=[None])
     world = cluster.world()
@@ -41,3 +42,15 @@ def test_a_reason_of_an_action_is_told_once():
     text = story(policy(node_group("general")))
     assert "this plan: general: resize 2 -> 3: 1 pending pod on 1 new node" in text
     assert text.count("1 pending pod on 1 new node") == 1
+
+
+def test_a_group_of_a_topology_is_told_how_it_is_handed_over():
+    """Where to write, the annotations with the bounds of the group, and what the webhook makes of the two replicas."""
+    evidence = OwnerEvidence(
+        owners=(FieldOwner(manager="capi-topology", operation="Apply"),),
+        topology_owned=True, topology_deployment="md-0", topology_replicas=2,
+    )  # fmt: skip
+    text = story(policy(node_group("general", max=6)), evidence=evidence)
+    assert "in one change of its Cluster, spec.topology.workers.machineDeployments[name=md-0]: remove replicas" in text
+    assert 'cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size: "6"' in text
+    assert "the webhook then keeps 2, and without both annotations sets 1 [FromTopology]" in text

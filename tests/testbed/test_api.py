@@ -1,5 +1,7 @@
 import http.client
 import json
+from http.server import BaseHTTPRequestHandler
+from typing import cast
 
 import pytest
 
@@ -19,13 +21,14 @@ class Plain(Api):
         self.server = server
 
     def connect(self, seconds: float = 30) -> http.client.HTTPSConnection:
-        return http.client.HTTPConnection(self.server.url.removeprefix("http://"), timeout=seconds)  # type: ignore[return-value]
+        plain = http.client.HTTPConnection(self.server.url.removeprefix("http://"), timeout=seconds)
+        return cast("http.client.HTTPSConnection", plain)
 
 
 def _refusing(refusal: tuple[int, str], times: int) -> LocalServer:
     """Refuses so many requests and grants the others."""
 
-    def behave(request, body: bytes) -> None:
+    def behave(request: BaseHTTPRequestHandler, body: bytes) -> None:
         status, message = refusal if len(server.requests) <= times else (200, "done")
         answer(request, status, json.dumps({"message": message}).encode())
 

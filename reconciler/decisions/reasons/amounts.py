@@ -1,5 +1,7 @@
 """Amounts in words: the one place where integers become text for people."""
 
+from functools import lru_cache
+
 from reconciler.cluster.resources import CPU, EPHEMERAL_STORAGE, MEMORY
 
 _BINARY = ((1 << 50, "Pi"), (1 << 40, "Ti"), (1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki"))
@@ -26,6 +28,7 @@ def duration_text(seconds: int) -> str:
     return "".join(parts) or "0s"
 
 
+@lru_cache(maxsize=4096)
 def permille_text(permille: int) -> str:
     """`562` -> `56.2%`."""
     return f"{_trimmed(permille, 10, 1)}%"

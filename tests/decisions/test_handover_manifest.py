@@ -1,0 +1,82 @@
+"""What a change of manifests that drops replicas comes to. Expected values are those measured on Cluster API 1.14."""
+
+import pytest
+
+from reconciler.cluster.target import FieldOwner, OwnerEvidence
+from reconciler.decisions.handover_manifest import drop_warnings
+from reconciler.policy.manifest_change import dropped_sizes
+from tests.builders import ClusterBuilder
+
+KEY = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-{}-size"
+
+
+def _annotations(bounds: tuple[int, int] | None) -> str:
+    low, high = bounds or (0, 0)
+    return f'{{{KEY.format("min")}: "{low}", {KEY.format("max")}: "{high}"}}' if bounds else "{}"
+
+
+def _deployment(replicas: int | None, bounds: tuple[int, int] | None = None) -> bytes:
+    text = (
+        "apiVersion: cluster.x-k8s.io/v1beta2\nkind: MachineDeployment\n"
+        f"metadata:\n  name: general\n  namespace: prod\n  annotations: {_annotations(bounds)}\nspec:\n  clusterName: c1\n"
+    )
+    return (text if replicas is None else f"{text}  replicas: {replicas}\n").encode()
+
+
+def _cluster(replicas: int | None, bounds: tuple[int, int] | None = None) -> bytes:
+    entry = f"        - name: e\n          metadata: {{annotations: {_annotations(bounds)}}}\n"
+    text = (
+        "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: c1, namespace: prod}\n"
+        f"spec:\n  topology:\n    workers:\n      machineDeployments:\n{entry}"
+    )
+    return (text if replicas is None else f"{text}          replicas: {replicas}\n").encode()
+
+
+def _messages(base: bytes, head: bytes, cluster: ClusterBuilder | None = None) -> list[str]:
+    dropped = dropped_sizes({"old.yaml": base}, {"new.yaml": head})
+    return [problem.message for problem in drop_warnings(dropped, (cluster or ClusterBuilder()).world())]
+
+
+@pytest.mark.parametrize("made", [_deployment, _cluster])
+@pytest.mark.parametrize(("before", "bounds", "told"), [
+    (3, None, "they become 1: without both"), (3, (1, 9), "they stay 3: with both"), (6, (1, 4), "they become 4: with both"),
+])  # fmt: skip
+def test_replicas_taken_out(made, before: int, bounds: tuple[int, int] | None, told: str) -> None:
+    """Three fall to one; with both annotations three stay in 1 to 9, and six come to four in 1 to 4: plain or in a topology."""
+    (message,) = _messages(made(before), made(None, bounds))
+    assert told in message
+    assert f"this change takes replicas {before} out of" in message
+
+
+@pytest.mark.parametrize(("base", "head"), [
+    (_deployment(3), _deployment(4)), (_deployment(None), _deployment(None)), (_deployment(3), b""),
+    (b"", _deployment(None)), (_cluster(3), _deployment(None)), (_deployment(3), b"kind: {{ .Values.kind }}"),
+])  # fmt: skip
+def test_nothing_is_taken_out(base: bytes, head: bytes) -> None:
+    """Another value, none before, an object that goes, one that comes, another object, a text that cannot be read."""
+    assert _messages(base, head) == []
+
+
+def test_the_place_and_the_lines_to_add() -> None:
+    """The warning stands where the object is named now."""
+    (problem,) = drop_warnings(dropped_sizes({"a.yaml": _deployment(3)}, {"b.yaml": _deployment(None)}), ClusterBuilder().world())
+    assert (str(problem.place), problem.code, problem.severity.value) == ("b.yaml:4:3", "ReplicasDropped", "warning")
+    assert KEY.format("min") in problem.hint
+
+
+def test_what_runs_counts_and_not_what_was_written() -> None:
+    """kubectl applied three and seven run: seven fall to four."""
+    cluster = ClusterBuilder()
+    cluster.target("general", 7, owners=(FieldOwner(manager="kubectl", operation="Apply"),))
+    (message,) = _messages(_deployment(3), _deployment(None, (1, 4)), cluster)
+    assert "when kubectl leaves replicas out, they become 4" in message
+
+
+def test_a_second_owner_keeps_what_a_topology_drops() -> None:
+    """We applied the same value before: it stays."""
+    owners = tuple(FieldOwner(manager=name, operation="Apply") for name in ("capi-topology", "nodegroup-reconciler"))
+    evidence = OwnerEvidence(owners=owners, topology_owned=True, topology_deployment="e", topology_replicas=3)
+    cluster = ClusterBuilder()
+    cluster.target("c1-e-x7k2p", 3, evidence=evidence, cluster_name="c1")
+    (message,) = _messages(_cluster(3), _cluster(None), cluster)
+    assert "they stay 3, since nodegroup-reconciler owns them as well" in message
