@@ -104,6 +104,9 @@ class _Ending:
     def __init__(self) -> None:
         self._reading, self._writing = os.pipe()
         self.asked = False
+        # The byte is written when the signal arrives, in whatever thread that is: the handler runs once the main thread wakes.
+        os.set_blocking(self._writing, False)
+        signal.set_wakeup_fd(self._writing, warn_on_full_buffer=False)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._signalled)
 
@@ -111,7 +114,6 @@ class _Ending:
         if self.asked:
             os._exit(EXIT_ABANDONED)
         self.asked = True
-        os.write(self._writing, b"x")
 
     def wait(self, seconds: float | None = None) -> bool:
         """Until the first signal, or so long; whether it came."""
@@ -234,8 +236,10 @@ def _usable(connections: Connections, namespace: str, *, read_only: bool) -> Con
 def _once(process: "LiveProcess") -> int:
     from reconciler.rendering.plan_json import plan_json
 
-    report, why = process.one_turn(ONCE_PATIENCE_SECONDS)
-    process.stop()
+    try:
+        report, why = process.one_turn(ONCE_PATIENCE_SECONDS)
+    finally:
+        process.stop()
     if report is None or report.plan is None:
         raise InputError(f"nothing was decided: {report.unavailable if report is not None else why}")
     click.echo(plan_json(report.plan), nl=False)

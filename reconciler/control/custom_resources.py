@@ -113,6 +113,10 @@ class CustomResourcePolicy:
             if self.reading.revision != self._standing.revision and self.reading.revision:
                 self._stand(succeeded(self._standing, self.reading.revision, "", now))
             self._stand(refused(self._standing, error.fault, now))
+        except Exception as error:
+            # The thread that follows must outlive a defect: it is told like any other fault, and tried again.
+            fault = Fault(code=FaultCode.UNREACHABLE, message=f"{SOURCE} could not be judged: {type(error).__name__}: {error}")
+            self._stand(refused(self._standing, fault, now))
         return self._policy is not before
 
     def _judge(self, now_seconds: int) -> None:
@@ -144,6 +148,8 @@ class CustomResourcePolicy:
         try:
             self._store.save(kept)
         except LastGoodError as error:
+            # Another instance may have led and saved meanwhile: the next look begins with what is there.
+            self._loaded = False
             message = f"the new policy cannot be saved, so it is not used: {error}"
             raise SourceError(Fault(code=FaultCode.NOT_SAVED, message=message, revision=found.revision)) from None
         self._in_force, self._policy = found, policy
@@ -169,15 +175,17 @@ class CustomResourcePolicy:
         )
 
     def _restore(self) -> None:
-        """Once: what was in force before the restart."""
+        """Once, and again where saving failed: what was in force before."""
         if self._loaded:
             return
+        first = self._policy is None
         try:
             kept = self._store.load()
             if kept is not None and kept.source == SOURCE:
                 self._in_force = InForce.from_files(kept.files)
                 self._policy = self._in_force.policy_set(self._reader)
-                self._standing = Standing(source=SOURCE, revision=kept.revision, success_seconds=kept.read_seconds)
+                if first:
+                    self._standing = Standing(source=SOURCE, revision=kept.revision, success_seconds=kept.read_seconds)
                 self.reading = Reading(revision=kept.revision)
         except (LastGoodError, ValueError) as error:
             if isinstance(error, LastGoodError) and not error.damaged:

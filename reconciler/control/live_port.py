@@ -1,11 +1,12 @@
 """The live cluster behind the port of the loop: a view, a clock, the providers of its targets, and the drain of its nodes."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Protocol
 
 import msgspec
 
-from reconciler.cluster.target import TargetFacts, TargetKind, TargetRef
+from reconciler.cluster.target import Machine, TargetFacts, TargetKind, TargetRef
 from reconciler.cluster.world import World
 from reconciler.decisions.effective import effective_groups
 from reconciler.decisions.group import EffectiveGroup
@@ -142,6 +143,12 @@ class LivePort:
         if found is None or facts is None:
             return WriteResult(done=False, code=WriteCode.NOT_FOUND, message=f"{target} has no node {node}")
         machine = machine_of(world.machines, target, node)
+        one = _machine_on(world, node)
+        if machine and (one is None or one.target != target):
+            message = (
+                f"machines of several targets are named node {node}, and the provider id does not say that it is one of {target}"
+            )
+            return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
         if not machine and facts.selectable:
             message = f"{target} has no Machine that is node {node}"
             return WriteResult(done=False, code=WriteCode.NOT_FOUND, message=message)
@@ -165,7 +172,7 @@ class LivePort:
         self._called_off[node] = why
 
     def continue_removals(self) -> tuple[RemovalProgress, ...]:
-        """One step of everything that carries our taint, whichever process began it; then marks without a taint."""
+        """Marks without a taint, then one step of everything that carries our taint, whichever process began it."""
         world = self._world or self.observe()
         leaving = _leaving(world, self._owner)
         self._told = {told for told in self._told if leaving.get(told[0]) == told[1]}
@@ -177,11 +184,12 @@ class LivePort:
         called_off, self._called_off = self._called_off, {}
         found: list[RemovalProgress | None] = []
         try:
+            # First: of all machines that are marked the platform may take any when replicas fall.
+            self._take_back_marks(world, leaving)
             found.extend(
                 self._continued(world, by_target, name, leaving[name], called_off.get(name, ""))
                 for name in self._in_order(world, leaving)
             )
-            self._take_back_marks(world, leaving)
         except NotLeaderError:
             # Nothing more is sent; what lies on the objects is the next leader's to go on with.
             pass
@@ -198,7 +206,8 @@ class LivePort:
             if machine.delete_marked and not machine.deleting and machine.target is not None and machine.node not in leaving:
                 provider = self._providers.get(machine.target.kind)
                 if provider is not None:
-                    provider.abandon(machine.target, machine.name)
+                    with suppress(msgspec.DecodeError):
+                        provider.abandon(machine.target, machine.name)
 
     def abandon_removals(self) -> tuple[RemovalProgress, ...]:
         """Before the process ends: what is one write from its end is finished, the nodes of all other drains are opened
@@ -206,7 +215,7 @@ class LivePort:
         world = self.observe()
         ended = []
         for node, taint in sorted(_leaving(world, self._owner).items()):
-            machine = next((machine for machine in world.machines if machine.node == node), None)
+            machine = _machine_on(world, node)
             if machine is not None and machine.target is not None and (machine.deleting or machine.delete_marked):
                 groups = {group.target: group for group in effective_groups(world, self._policies.current(), self._clock())}
                 progress = self._continued(world, groups, node, taint)
@@ -228,7 +237,7 @@ class LivePort:
     def _continued(
         self, world: World, groups: Mapping[TargetRef, EffectiveGroup], node: str, taint: str, called_off: str = ""
     ) -> RemovalProgress | None:
-        machine = next((machine for machine in world.machines if machine.node == node), None)
+        machine = _machine_on(world, node)
         target = machine.target if machine is not None else None
         provider, facts = (self._providers.get(target.kind), _facts(world, target)) if target is not None else (None, None)
         if machine is None or target is None or provider is None or facts is None:
@@ -259,7 +268,8 @@ class LivePort:
                 self._pending[target] = node
             if step.state is RemovalState.FAILED and step.reopen:
                 self._drain.undo(node)
-        except (ApiError, UnreachableError) as error:
+        except (ApiError, UnreachableError, msgspec.DecodeError) as error:
+            # One object that cannot be read stops neither the other removals nor the turn.
             return _draining(target, node, 0, str(error))
         if step.state is RemovalState.DRAINING:
             return _draining(target, node, 0, step.message)
@@ -308,6 +318,18 @@ def _stopped(group: EffectiveGroup | None, rivals: tuple[str, ...]) -> str:
 
 def _code(held: str, called_off: str, otherwise: str) -> str:
     return "Held" if held else "CalledOff" if called_off else otherwise
+
+
+def _machine_on(world: World, node: str) -> Machine | None:
+    """The Machine that is `node`. A management cluster may hold several workload clusters whose nodes share names: the provider
+    id decides then, and None says that it cannot."""
+    found = [machine for machine in world.machines if machine.node == node]
+    if len({machine.target for machine in found}) > 1:
+        identity = next((item.provider_id for item in world.nodes if item.name == node), "")
+        found = [machine for machine in found if machine.provider_id and machine.provider_id == identity]
+        if len({machine.target for machine in found}) > 1:
+            return None
+    return found[0] if found else None
 
 
 def _facts(world: World, target: TargetRef) -> TargetFacts | None:

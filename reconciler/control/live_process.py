@@ -186,7 +186,7 @@ class LiveProcess:
         if settings.once:
             choose = lambda plan, _: tuple(action for action in plan.actions if action.kind in _KEEPS_NODES)  # noqa: E731
         self.run_loop = LiveRun(
-            ControlLoop(self.port, policies, store, choose=choose),
+            ControlLoop(self.port, policies, store, choose=choose, reopens=not settings.read_only),
             self.view,
             self.wake,
             self.figures,

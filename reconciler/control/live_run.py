@@ -74,7 +74,11 @@ class LiveRun:
     def run(self) -> None:
         """Until `Wake.stop`."""
         while True:
-            self.look()
+            try:
+                self.look()
+            except Exception as error:
+                # What is told after a turn may fail too, and the thread must outlive it.
+                self._failed(error, 0)
             if self._wake.wait() is WakeReason.STOP:
                 return
 
@@ -104,11 +108,7 @@ class LiveRun:
             self._say("LostLease", str(error))
             return None
         except Exception as error:
-            # A defect must not end the thread while the process looks alive: it is told, and readiness says so.
-            self._say("TurnFailed", f"this turn ended by a defect: {type(error).__name__}: {error}")
-            report = LoopReport(at_seconds=self._now_seconds(), unavailable=f"{type(error).__name__}: {error}")
-            self._figures.turned(report, self._monotonic() - began, self._view.age_seconds())
-            return report
+            return self._failed(error, self._monotonic() - began)
         self._figures.turned(report, self._monotonic() - began, self._view.age_seconds())
         if report.plan is not None and not self._frozen:
             # The view's first objects stay for good: without this every full collection walks hundreds of thousands of them.
@@ -117,6 +117,13 @@ class LiveRun:
             gc.freeze()
         self._tell(report)
         self._after_turn(report)
+        return report
+
+    def _failed(self, error: Exception, took_seconds: float) -> LoopReport:
+        """A defect must not end the thread while the process looks alive: it is told, and readiness says so."""
+        self._say("TurnFailed", f"this turn ended by a defect: {type(error).__name__}: {error}")
+        report = LoopReport(at_seconds=self._now_seconds(), unavailable=f"{type(error).__name__}: {error}")
+        self._figures.turned(report, took_seconds, self._view.age_seconds())
         return report
 
     def _tell(self, report: LoopReport) -> None:

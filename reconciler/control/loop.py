@@ -49,27 +49,27 @@ class ControlLoop:
         *,
         work_budget: int = DEFAULT_WORK_BUDGET,
         choose: Chooser | None = None,
+        reopens: bool = True,
     ) -> None:
-        """`choose` None: every action of a decision is done."""
+        """`choose` None: every action of a decision is done. `reopens`: nodes that were leaving when the policy came to Observe
+        are opened again; without it such a policy touches nothing at all."""
         self._port = port
         self._policies = policies
         self._store = store
         self._work_budget = work_budget
         self._choose = choose
+        self._reopens = reopens
 
     def turn(self) -> LoopReport:
         """One turn. Never raises for what the cluster, the store or a provider does; the report says it."""
         now = self._port.now_seconds()
         policy = self._policies.current()
-        enforce = policy.policy.mode is Mode.ENFORCE
         try:
             memory = self._store.load()
             world = self._port.observe()
-            removals: tuple[RemovalProgress, ...] = ()
-            if enforce:
-                removals = self._continue_removals(world, policy, memory, now)
-                if any(progress.state is not RemovalState.DRAINING for progress in removals):
-                    world = self._port.observe()
+            removals = self._continue_removals(world, policy, memory, now)
+            if any(progress.state is not RemovalState.DRAINING for progress in removals):
+                world = self._port.observe()
         except (ViewUnavailableError, StoreUnavailableError) as error:
             return LoopReport(at_seconds=now, unavailable=str(error))
         memory = settle(memory, _ended_removals(removals, memory, now))
@@ -95,8 +95,12 @@ class ControlLoop:
     def _continue_removals(
         self, world: World, policy: PolicySet, memory: Memory, now_seconds: int
     ) -> tuple[RemovalProgress, ...]:
-        """One step of every removal under way, after those that may not go on were called off."""
-        for removal in called_off(world, policy, memory, now_seconds):
+        """One step of every removal under way, after those that may not go on were called off: in mode Observe all, whose marks
+        nobody else would take back."""
+        ending = called_off(world, policy, memory, now_seconds)
+        if policy.policy.mode is not Mode.ENFORCE and not (ending and self._reopens):
+            return ()
+        for removal in ending:
             pod = f"pod {removal.why.pod}: " if removal.why.pod else ""
             self._port.call_off(removal.target, removal.node, f"{removal.why.code}: {pod}{removal.why.message}")
         return self._port.continue_removals()

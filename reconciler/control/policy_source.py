@@ -83,16 +83,21 @@ class FollowedPolicy:
             standing, events = succeeded(self._standing, fetched.revision, fetched.signer, now)
         except SourceError as error:
             standing, events = refused(self._standing, error.fault, now)
+        except Exception as error:
+            # The thread that follows must outlive a defect: it is told like any other fault, and tried again.
+            fault = Fault(code=FaultCode.UNREACHABLE, message=f"it could not be looked at: {type(error).__name__}: {error}")
+            standing, events = refused(self._standing, fault, now)
         self._standing = standing
         for event in events:
             self._say(event)
         return self._policy is not before
 
     def _restore(self) -> None:
-        """Once: the policy of before the restart. An unreadable store is asked again; a damaged one is said and given up,
-        since nobody but us can mend it."""
+        """Once, and again where saving failed: the policy of before. An unreadable store is asked again; a damaged one is said
+        and given up, since nobody but us can mend it."""
         if self._loaded:
             return
+        first = self._policy is None
         try:
             self._last_good = self._store.load()
             if self._last_good is not None:
@@ -106,7 +111,7 @@ class FollowedPolicy:
             message = f"the policy of before the restart cannot be used any more: {error.fault.sentence}"
             self._say(SourceEvent(type="Warning", reason="LastGoodDamaged", message=message))
         self._loaded = True
-        if self._last_good is not None and self._policy is not None:
+        if first and self._last_good is not None and self._policy is not None:
             self._standing = Standing(
                 source=self._source.name, revision=self._last_good.revision, signer=self._last_good.signer,
                 success_seconds=self._last_good.read_seconds,
@@ -116,6 +121,8 @@ class FollowedPolicy:
         try:
             self._store.save(last_good)
         except LastGoodError as error:
+            # Another instance may have led and saved meanwhile: the next look begins with what is there.
+            self._loaded = False
             message = f"the new policy cannot be saved, so it is not used: {error}"
             raise SourceError(Fault(code=FaultCode.NOT_SAVED, message=message, revision=last_good.revision)) from None
 

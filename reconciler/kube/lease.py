@@ -123,9 +123,11 @@ class LeaderLease:
         before = self._pace.monotonic()
         try:
             claimed = self._claim()
-        except (ApiError, UnreachableError, msgspec.DecodeError) as error:
-            # What was renewed stays valid until its deadline: `leads` counts.
-            self.message = str(error)
+        except Exception as error:
+            # What was renewed stays valid until its deadline: `leads` counts. Credentials may fail in ways of their own, and
+            # the thread that renews must outlive all of them.
+            known = isinstance(error, (ApiError, UnreachableError, msgspec.DecodeError))
+            self.message = str(error) if known else f"{type(error).__name__}: {error}"
             return self.leads()
         self.message = ""
         self._renewed = before if claimed else None
@@ -140,8 +142,8 @@ class LeaderLease:
             found = self._read()
             if found is not None and found.spec.holder_identity == self.identity:
                 self._write("PUT", found.metadata.resource_version, "", 1, found.spec.acquire_time)
-        except (ApiError, UnreachableError, msgspec.DecodeError) as error:
-            self.message = str(error)
+        except Exception as error:
+            self.message = f"{type(error).__name__}: {error}"
 
     def _claim(self) -> bool:
         found = self._read()

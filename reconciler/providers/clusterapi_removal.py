@@ -50,7 +50,7 @@ class ClusterApiRemovals:
             found = self.machine(target, machine)
         except (ApiError, UnreachableError) as error:
             return unread(error, f"{target}, Machine {machine}")
-        wrong = _unfit(found, machine, node) or self.marked_by_others(found)
+        wrong = _unfit(found, machine, node) or self.marked_by_others(found) or _marked_before(found)
         wrong = wrong or objection(reading.facts, bound) or rolling_out(reading)
         return wrong or WriteResult(done=True, generation=reading.facts.generation)
 
@@ -164,6 +164,14 @@ def _unfit(found: MachineReading | None, machine: str, node: str) -> WriteResult
         message = f"Machine {machine} is the machine of node {found.node}, not of {node}"
         return WriteResult(done=False, code=WriteCode.NOT_FOUND, message=message)
     return None
+
+
+def _marked_before(found: MachineReading | None) -> WriteResult | None:
+    """A mark says that its node has been emptied: one that was left behind by something else would let it go with its pods."""
+    if found is None or found.mark is None:
+        return None
+    message = f"Machine {found.name} still carries a mark of ours ({found.mark!r}): it must be gone before its node is drained"
+    return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
 
 
 def rolling_out(reading: Reading) -> WriteResult | None:

@@ -7,6 +7,7 @@ import msgspec
 from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.decisions.ownership import OUR_MANAGER
 from reconciler.kube.api import Api, ApiError, ContentType, UnreachableError
+from reconciler.kube.lease import NotLeaderError
 from reconciler.plan.plan import Bound
 from reconciler.providers.answer import failed, unread
 from reconciler.providers.clusterapi_reading import Reading, read_target
@@ -123,7 +124,7 @@ class ClusterApiTargets:
         if changed:
             try:
                 self._patch(facts.ref, {"metadata": {"annotations": changed}}, ContentType.MERGE_PATCH, _OURS)
-            except (ApiError, UnreachableError):
+            except (ApiError, UnreachableError, NotLeaderError):
                 return
 
     def _patch(self, target: TargetRef, body: object, content_type: ContentType, query: Mapping[str, str]) -> _Meta:

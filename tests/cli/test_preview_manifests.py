@@ -40,6 +40,6 @@ def test_dropped_replicas_are_a_warning(tmp_path: Path) -> None:
 
 def test_dropped_replicas_in_json(tmp_path: Path) -> None:
     """With the code and the place in the head's tree."""
-    (warning,) = json.loads(_preview(tmp_path, "-o", "json").stdout)["warnings"]
+    (warning,) = json.loads(_preview(tmp_path, "-o", "json").stdout)["policyProblems"]
     assert (warning["code"], warning["line"], warning["severity"]) == ("ReplicasDropped", 3, "warning")
     assert warning["file"].endswith("head/manifests/general.yaml")

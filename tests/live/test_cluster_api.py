@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tests.live.demand import deployment, own_nodes
 from tests.testbed.cluster_api import AS_RELEASED, ClusterApi
 from tests.testbed.cluster_documents import DELETE_MACHINE, Group, Shape
 from tests.testbed.fixtures import NewCluster
@@ -162,3 +163,15 @@ def test_as_released_a_group_grows_the_same_way(cluster_api: ClusterApi, new_clu
     with cluster_api.with_gates(AS_RELEASED):
         cluster.machine_deployment(Group("general", replicas=2))
         cluster.until_nodes(2)
+
+
+def test_a_deleted_cluster_takes_its_machines_and_nodes_with_it(cluster_api: ClusterApi) -> None:
+    """Asked to go with pods on its node, everything of it is gone in the end, though nobody waited for it."""
+    cluster = WorkCluster(cluster_api.api, "leaving")
+    own_nodes(cluster, "general", 1)
+    cluster.until_nodes(1)
+    deployment(cluster, "web", 1, "1")
+    cluster.delete()
+    cluster.until_alone()
+    assert (cluster.machines(), cluster.nodes(), list(cluster.api.items(cluster.path("clusters")))) == ([], [], [])
+    assert list(cluster.api.items(f"/api/v1/namespaces/{cluster.namespace}/pods")) == []
