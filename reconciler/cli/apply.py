@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.approval_terms import approval_choice, approval_options, removal_terms
+from reconciler.cli.approval_options import approval_options
 from reconciler.cli.plan_options import input_options, live_options
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ def command(
       reconciler apply plan.json --context prod --require-plan 3 --approved-by HEAD --allowed-signers ~/approvers
       reconciler apply plan.json --cluster snapshot/ --simulate -o json | jq '.actions[] | select(.state != "Done")'
     """
+    from reconciler.cli.approval_terms import approval_choice, removal_terms
     from reconciler.cli.failure import EXIT_ERROR, EXIT_OK, InputError
     from reconciler.cli.plan_inputs import read_inputs
     from reconciler.cli.terminal import progress

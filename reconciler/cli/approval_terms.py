@@ -1,8 +1,7 @@
-"""Options that say how many nodes may go without an approval, and which commit approves more."""
+"""How many nodes may go without an approval, and which commit approves more, as options say it."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -14,26 +13,6 @@ if TYPE_CHECKING:
     from reconciler.gitops.repository import Repository
     from reconciler.gitops.signature import Signers
 
-_Command = TypeVar("_Command", bound=Callable[..., object])
-_FILE = click.Path(path_type=Path)
-
-_OPTIONS = (
-    click.option(
-        "--require-plan",
-        "limit",
-        metavar="N",
-        type=click.IntRange(min=0),
-        help="Remove more than N nodes only with an approval of the policy.",
-    ),
-    click.option("--approved-by", metavar="REF", help="Commit whose trailers approve."),
-    click.option("--repo", metavar="DIR", type=_FILE, default=Path(), help="Its repository [default: this directory]."),
-    click.option("--allowed-signers", metavar="FILE", type=_FILE, help="It counts only if one of these SSH keys signed it."),
-    click.option("--gpg-keys", metavar="FILE", type=_FILE, help="It counts only if one of these exported GPG keys signed it."),
-    click.option(
-        "--signer", "signers", metavar="NAME", multiple=True, help="Of those, only this principal or fingerprint; repeatable."
-    ),
-)
-
 
 class ApprovalChoice(msgspec.Struct, frozen=True, kw_only=True):
     """The options as given, by their names; `limit` None: removals need no approval."""
@@ -44,13 +23,6 @@ class ApprovalChoice(msgspec.Struct, frozen=True, kw_only=True):
     allowed_signers: Path | None
     gpg_keys: Path | None
     signers: tuple[str, ...]
-
-
-def approval_options(command: _Command) -> _Command:
-    """Add the options to a command, which gives them to `approval_choice`."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
 
 
 def approval_choice(given: "Mapping[str, Any]") -> tuple[ApprovalChoice, dict[str, Any]]:

@@ -1,5 +1,6 @@
 """How errors reach a user: one sentence for what they can mend, a place to report for what they cannot."""
 
+import errno
 import hashlib
 import os
 import sys
@@ -11,6 +12,7 @@ import click
 from reconciler import __version__
 
 EXIT_OK, EXIT_ERROR, EXIT_CHANGES = 0, 1, 2
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 REPORT_TO = "the project's issue tracker"
 
 
@@ -27,6 +29,9 @@ class InputError(click.ClickException):
 def guarded(command: click.Command, argv: Sequence[str] | None) -> int:
     """Run `command`; the exit code. No traceback reaches the terminal unless RECONCILER_DEBUG is set."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if sys.stdout is None:
+        click.echo("error: standard output is closed; send it to a file, a pipe or /dev/null", err=True)
+        return EXIT_ERROR
     try:
         result = command.main(args=arguments, prog_name="reconciler", standalone_mode=False)
     except click.exceptions.Exit as stop:
@@ -45,6 +50,11 @@ def guarded(command: click.Command, argv: Sequence[str] | None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_OK
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in _NO_ROOM:
+            # What could not be written is dropped, or the interpreter tries once more at its end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            click.echo(f"error: the output could not be written: {error.strerror}", err=True)
+            return EXIT_ERROR
         if os.environ.get("RECONCILER_DEBUG"):
             traceback.print_exc()
         where = traceback.extract_tb(error.__traceback__)[-1]

@@ -112,13 +112,7 @@ def _page(plan: "Plan", now: "World", at_rest: "World | None") -> str:
 
 
 def _save(plan: "Plan", path: Path) -> None:
-    from reconciler.cli.failure import InputError
+    from reconciler.cli.saved_document import save_document
     from reconciler.rendering.plan_json import plan_json
 
-    # Through a neighbour, so that a reader never sees half a plan.
-    whole = path.with_name(f".{path.name}.part")
-    try:
-        whole.write_text(plan_json(plan), encoding="utf-8")
-        whole.replace(path)
-    except OSError as error:
-        raise InputError(f"--out {path}: {error.strerror or error}") from None
+    save_document(plan_json(plan), path)

@@ -10,13 +10,13 @@ import msgspec
 
 from reconciler.cli.cluster_files import load_world
 from reconciler.cli.connections import ConnectionChoice
+from reconciler.cli.decision_instant import decision_instant
 from reconciler.cli.failure import InputError
 from reconciler.cli.policy_files import read_policy_files
 from reconciler.cli.terminal import wants_colour
 from reconciler.cluster.world import World
 from reconciler.decisions.memory import Memory
 from reconciler.policy.documents import PolicySet, PolicyTree
-from reconciler.policy.instant import InstantError, parse_instant
 from reconciler.policy.problem import Severity
 from reconciler.policy.tree import default_policy, read_tree
 from reconciler.rendering.problems.text import render_text
@@ -145,7 +145,4 @@ def _chosen(tree: PolicyTree, root: Path, name: str | None) -> PolicySet:
 def _instant(text: str | None) -> int | None:
     if text is None:
         return None
-    try:
-        return parse_instant(text)
-    except InstantError as error:
-        raise InputError(f"--now: {error}; {error.hint}") from None
+    return decision_instant(text)

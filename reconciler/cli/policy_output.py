@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from reconciler.cli.failure import InputError
+from reconciler.cli.policy_files import read_policy_files
 from reconciler.policy.tree import read_tree
 from reconciler.rendering.problems.text import render_text
 
@@ -15,6 +16,7 @@ def write_policies(directory: Path, files: Mapping[str, str], now_seconds: int, 
     if there and not force:
         raise InputError(f"{', '.join(there)}: there already; --force overwrites, --out names another directory")
     check_policies(files, now_seconds)
+    _refuse_second_policy(directory, files, now_seconds)
     try:
         directory.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():
@@ -23,6 +25,18 @@ def write_policies(directory: Path, files: Mapping[str, str], now_seconds: int, 
             whole.replace(directory / name)
     except OSError as error:
         raise InputError(f"{directory}: {error.strerror or error}") from None
+
+
+def _refuse_second_policy(directory: Path, files: Mapping[str, str], now_seconds: int) -> None:
+    """Files beside a policy that stays there would make a tree of two policies, or of two groups for one target."""
+    if not directory.exists():
+        return
+    if not directory.is_dir():
+        raise InputError(f"{directory}: not a directory; --out names one")
+    staying = {name: body for name, body in read_policy_files([directory]).items() if name not in files}
+    names = sorted(entry.policy.name for entry in read_tree(staying, now_seconds=now_seconds).sets)
+    if names:
+        raise InputError(f"{directory}: holds policy {', '.join(names)} already; --out names another directory")
 
 
 def check_policies(files: Mapping[str, str], now_seconds: int) -> None:

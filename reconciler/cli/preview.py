@@ -132,11 +132,11 @@ def command(
             found = _replayed(replay_path, world, before, after, policy, budget)
         preview = msgspec.structs.replace(preview, replay=found)
     with measured.stage("render"):
-        _write(_rendered(preview, output, wide=wide))
         if out_path is not None:
             from reconciler.rendering.preview_json import preview_json
 
             _save(preview_json(preview), out_path)
+        _write(_rendered(preview, output, wide=wide))
     if request is not None:
         report(request, key, told_preview(preview))
     if stats:
@@ -231,12 +231,6 @@ def _write(text: str) -> None:
 
 
 def _save(text: str, path: Path) -> None:
-    from reconciler.cli.failure import InputError
+    from reconciler.cli.saved_document import save_document
 
-    # Through a neighbour, so that a reader never sees half a document.
-    whole = path.with_name(f".{path.name}.part")
-    try:
-        whole.write_text(text, encoding="utf-8")
-        whole.replace(path)
-    except OSError as error:
-        raise InputError(f"--out {path}: {error.strerror or error}") from None
+    save_document(text, path)

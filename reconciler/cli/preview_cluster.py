@@ -5,11 +5,11 @@ from pathlib import Path
 import msgspec
 
 from reconciler.cli.connections import ConnectionChoice
+from reconciler.cli.decision_instant import decision_instant
 from reconciler.cli.failure import InputError
 from reconciler.cli.plan_inputs import one_cluster, read_world
 from reconciler.cluster.snapshot import SnapshotError, read_snapshot
 from reconciler.cluster.world import World
-from reconciler.policy.instant import InstantError, parse_instant
 
 
 def read_cluster(
@@ -28,7 +28,7 @@ def read_cluster(
         from reconciler.cli.live_inputs import LiveInputs
 
         world = LiveInputs(connection).world()
-    return _named(world, name), world.captured_seconds if now is None else _instant(now)
+    return _named(world, name), world.captured_seconds if now is None else decision_instant(now)
 
 
 def published_world(directory: Path, ref: str, name: str | None) -> World:
@@ -53,10 +53,3 @@ def published_world(directory: Path, ref: str, name: str | None) -> World:
 
 def _named(world: World, name: str | None) -> World:
     return world if name is None else msgspec.structs.replace(world, name=name)
-
-
-def _instant(text: str) -> int:
-    try:
-        return parse_instant(text)
-    except InstantError as error:
-        raise InputError(f"--now: {error}; {error.hint}") from None

@@ -59,6 +59,8 @@ def command(ctx: click.Context, paths: tuple[Path, ...], manifests: tuple[Path, 
     files = read_policy_files(chosen, as_given=True)
     if not files:
         raise InputError(f"no .yaml, .yml or .json file in {', '.join(str(path) for path in chosen)}")
+    if not any(body.strip() for body in files.values()):
+        raise InputError(f"{', '.join(files)}: empty; is the command in front of the pipe, or the file, what you meant?")
     tree = read_tree(files, now_seconds=int(time.time()))
     if manifests:
         tree = _with_manifests(tree, manifests)

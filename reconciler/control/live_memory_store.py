@@ -6,6 +6,7 @@ import msgspec
 
 from reconciler.control.memory_store import StoreUnavailableError
 from reconciler.decisions.memory import MEMORY_VERSION, Memory
+from reconciler.kube.lease import NotLeaderError
 from reconciler.kube.state import StateUnavailableError
 
 PART = "memory"
@@ -52,7 +53,7 @@ class LiveMemoryStore:
         """Replace it; equal memories are not written again. Raises `StoreUnavailableError`."""
         try:
             self._state.save(PART, msgspec.json.encode(memory, order="sorted"))
-        except StateUnavailableError as error:
+        except (StateUnavailableError, NotLeaderError) as error:
             raise StoreUnavailableError(str(error)) from error
         self._told = False
 

@@ -90,5 +90,5 @@ def _chosen(what: str, subject: str, names: Sequence[str]) -> str:
 def _several(what: str, subject: str, names: Sequence[str]) -> UnknownSubjectError:
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return UnknownSubjectError(
-        f"{what} {subject}: several are meant, and not the same is to be said of them: {', '.join(names[:_SHOWN])}{more}"
+        f"{what} {subject}: several begin so, and their answers differ; name one: {', '.join(names[:_SHOWN])}{more}"
     )

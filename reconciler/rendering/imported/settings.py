@@ -63,7 +63,10 @@ class ImportedFileError(Exception):
 
 def found_in(file: str, body: bytes) -> Found:
     """The settings in one file: YAML or JSON manifests, or text with flags. Raises `ImportedFileError`."""
-    text = body.decode("utf-8", "replace")
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ImportedFileError(f"{file}: no text at byte {error.start}; save it as UTF-8") from None
     if not re.search(r"(?m)^\s*\"?kind\"?\s*:", text):
         return Found(settings=tuple(_flags(file, (match[0] for match in _WORD.finditer(text)))))
     try:
