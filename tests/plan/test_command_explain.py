@@ -91,9 +91,9 @@ def test_value(explain: Explain):
         ("group", "atuo", "Did you mean auto?"),
         ("value", "auto/scaleDown.uneededTime", "Did you mean auto/scaleDown.unneededTime"),
         ("node", "nothing-like-it", "There are 12: big-cvpqs-75zr8"),
-        ("node", "big-cvpqs", "several are meant"),
+        ("node", "big-cvpqs", "several begin so"),
         ("pod", "batch/gaint-76c5fdf9f8-9jrqj", "Did you mean batch/giant-76c5fdf9f8-9jrqj"),
-        ("pod", "batch/", "several are meant"),
+        ("pod", "batch/", "several begin so"),
     ],
 )
 def test_names_that_are_not_there(explain: Explain, what: str, name: str, says: str):
