@@ -11,6 +11,7 @@ _FILES = {
     "explain": "explain.schema.json",
     "simulate": "simulate.schema.json",
     "fit": "fit.schema.json",
+    "drain-report": "drain-report.schema.json",
     "validate": "validate.schema.json",
     "doctor": "doctor.schema.json",
     "status": "status.schema.json",
@@ -22,8 +23,8 @@ _FILES = {
 @click.command("schema")
 @click.argument("what", type=click.Choice([*_FILES, "crds"]), default="policy", metavar="[WHAT]")
 def command(what: str) -> None:
-    """Print a schema: policy (the default), plan, preview, apply, explain, simulate, fit, validate, doctor, status, hold,
-    crds or reference.
+    """Print a schema: policy (the default), plan, preview, apply, explain, simulate, fit, drain-report, validate,
+    doctor, status, hold, crds or reference.
 
     policy is the JSON Schema of policy documents for editors; crds are the custom resource definitions; reference is the table
     of all keys, as markdown. The others are those of what the command of that name prints with `-o json`.

@@ -77,7 +77,8 @@ def _read_scenario(scenario: str, cluster_path: Path | None) -> "tuple[ScenarioT
     path = DEMO_PATH if scenario == DEMO else Path(scenario)
     if not path.is_file():
         hint = f"name a scenario file; those of the project are in {DEMO_PATH.parent}/ of its checkout"
-        raise InputError(f"{path}: no such file; {hint}, or give --cluster SNAPSHOT to start from a captured cluster")
+        wrong = "a directory" if path.is_dir() else "no such file"
+        raise InputError(f"{path}: {wrong}; {hint}, or give --cluster SNAPSHOT to start from a captured cluster")
     try:
         return read_scenario(path.as_posix(), path.read_bytes()), path.parent
     except OSError as error:

@@ -97,11 +97,13 @@ class Draft:
         self.state = SchedulingState(world, pods=self._counted_pods())
         self._prepare_nodes()
 
-    def _counted_pods(self) -> Iterable[int]:
-        """Bound pods that hold room: expendable ones do not (Cluster Autoscaler leaves them out of its snapshot)."""
+    def _counted_pods(self) -> Iterable[int] | None:
+        """Bound pods that hold room (None: all that run): expendable ones do not (Cluster Autoscaler leaves them out of its
+        snapshot)."""
         low = frozenset(index for index, shape in enumerate(self.world.pod_shapes) if shape.priority < self.cutoff)
-        running = self.world.pods.running()
-        return [index for index in running if self.world.pods.shape[index] not in low] if low else running
+        if not low:
+            return None
+        return [index for index in self.world.pods.running() if self.world.pods.shape[index] not in low]
 
     def _prepare_nodes(self) -> None:
         for draft in self.groups:

@@ -1,6 +1,6 @@
 """What runs on each node: how much of it, what a drain would move, and which pods keep the node."""
 
-from collections import defaultdict
+from array import array
 from typing import NamedTuple
 
 import msgspec
@@ -12,6 +12,7 @@ from reconciler.decisions.disruption import DisruptionLedger
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.drain import DrainJudge, Fate, Verdict
 from reconciler.plan.plan import Blocker
+from reconciler.scheduling.kernels import loops
 
 
 class NodeLoad(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,15 +74,14 @@ class NodeLoads:
         self._single_nodes = frozenset(pods.node[index] for index in self._single)
         self._kinds: dict[int, _Kind] = {}
         self._plain: dict[int, _Plain | None] = {}
-        self._on_node: dict[int, list[int]] = defaultdict(list)
-        for index, node in enumerate(pods.node):
-            if node >= 0:
-                self._on_node[node].append(index)
+        self._starts = array("i", bytes(4 * (len(draft.world.nodes) + 2)))
+        self._order = array("i", bytes(4 * len(pods)))
+        loops.by_node(pods.node, self._starts, self._order)
 
     def of(self, node: int, shape: NodeShape) -> NodeLoad:
         """The load of one node of the World."""
-        on_node = self._on_node.get(node)
-        if on_node is None:
+        on_node = self._order[self._starts[node] : self._starts[node + 1]].tolist()
+        if not on_node:
             return _NOTHING
         if node not in self._single_nodes and not shape.capacity.extended and not shape.allocatable.extended:
             load = self._plain_load(on_node)
@@ -105,23 +105,20 @@ class NodeLoads:
 
     def _plain_load(self, on_node: list[int]) -> NodeLoad | None:
         """The load of a node with nothing but plain pods, which most nodes are; None: it has others, to be judged in full."""
-        counts: dict[int, int] = {}
-        classes = self._classes
-        for index in on_node:
-            kind = classes[index]
-            counts[kind] = counts.get(kind, 0) + 1
         moving: dict[int, int] = {}
         cpu = memory = 0
         covered = False
-        for kind, count in counts.items():
-            plain = self._plain[kind] if kind in self._plain else self._as_plain(kind, on_node)
+        classes, known = self._classes, self._plain
+        for index in on_node:
+            kind = classes[index]
+            plain = known[kind] if kind in known else self._as_plain(kind, on_node)
             if plain is None:
                 return None
             number, cpu_milli, memory_bytes, moves, over = plain
-            cpu += cpu_milli * count
-            memory += memory_bytes * count
+            cpu += cpu_milli
+            memory += memory_bytes
             if moves:
-                moving[number] = moving.get(number, 0) + count
+                moving[number] = moving.get(number, 0) + 1
                 covered = covered or over
         return NodeLoad(
             pods=tuple(on_node),

@@ -63,3 +63,10 @@ def test_output_without_a_place_is_no_defect_of_ours(redirect: str, said: str) -
     done = _run("schema", "plan", redirect=redirect)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert said in done.stderr
+
+
+def test_a_directory_as_scenario_is_called_one(tmp_path: Path) -> None:
+    """A directory that is there is not "no such file"."""
+    done = _run("run", "--simulate", tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"error: {tmp_path}: a directory; name a scenario file")

@@ -55,6 +55,8 @@ def run_all(loops: ModuleType, board: Board) -> object:
     free, head = array("q", board.free), array("i", [-1] * board.nodes)
     cells = [array("i", bytes(4 * 64)) for _ in range(4)]
     found = array("i", bytes(4 * max(1, len(board.pod_node))))
+    starts, order = array("i", bytes(4 * (board.nodes + 2))), array("i", bytes(4 * max(1, len(board.pod_node))))
+    seated = loops.by_node(board.pod_node, starts, order)
     running = loops.running_pods(board.pod_node, board.pod_phase, 2, 3, found)
     size = loops.bind_each(found, running, board.pod_node, board.pod_shape, board.requests, free, board.width, head, *cells, 0)
     columns, amounts = board.need()
@@ -98,7 +100,7 @@ def run_all(loops: ModuleType, board: Board) -> object:
     written = [list(free), list(head), [list(cell[:placed]) for cell in cells]]
     loops.pop_cells(placed, size // 2, board.requests, free, board.width, head, *cells)
     return (running, list(found[:running]), size, placed, roomy, list(nodes), list(room), bytes(short), many, list(mine[:many]),
-            written, list(free), list(head))  # fmt: skip
+            written, list(free), list(head), seated, list(starts), list(order))  # fmt: skip
 
 
 @_MANY

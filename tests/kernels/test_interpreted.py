@@ -66,3 +66,13 @@ def test_pods_that_have_finished_do_not_run() -> None:
 
     assert loops.running_pods(array("i", [0, -1, 2, 1]), array("B", [1, 0, 2, 1]), 2, 3, found) == 2
     assert list(found[:2]) == [0, 3]
+
+
+def test_pods_by_node_keep_their_order_on_each() -> None:
+    """Pods on nodes 2, none, 0, 2, 0 of three nodes: 2 and 4 on the first, nothing on the second, 0 and 3 on the third."""
+    starts, order = array("i", [0] * 5), array("i", [0] * 5)
+
+    assert loops.by_node(array("i", [2, -1, 0, 2, 0]), starts, order) == 4
+
+    assert list(starts[:4]) == [0, 2, 2, 4]
+    assert list(order[:4]) == [2, 4, 0, 3]

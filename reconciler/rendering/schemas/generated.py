@@ -10,6 +10,7 @@ from reconciler.rendering.schemas.crd import crd_name, custom_resource_definitio
 from reconciler.rendering.schemas.live_schema import doctor_schema, hold_schema, loop_status_schema
 from reconciler.rendering.schemas.output_schema import (
     apply_schema,
+    drain_report_schema,
     explain_schema,
     fit_schema,
     plan_schema,
@@ -44,6 +45,7 @@ def generated_files() -> dict[str, str]:
         "explain": explain_schema(),
         "simulate": simulate_schema(),
         "fit": fit_schema(),
+        "drain-report": drain_report_schema(),
         "validate": validate_schema(),
         "doctor": doctor_schema(),
         "status": loop_status_schema(),

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from reconciler.decisions.drain_report import DrainReport
 from reconciler.plan.plan import FORMAT_VERSION, Plan
 from reconciler.policy.problem import Severity
 from reconciler.rendering.apply import FORMAT_VERSION as APPLY_VERSION
@@ -72,6 +73,13 @@ def simulate_schema() -> dict[str, Any]:
     properties["sides"] |= {"minItems": 1, "maxItems": 2}
     for key in ("start", "end"):
         properties[key] |= {"format": "date-time"}
+    return schema
+
+
+def drain_report_schema() -> dict[str, Any]:
+    """The schema of `drain-report -o json`."""
+    schema = struct_schema(DrainReport, "drain-report", "Which nodes could be drained at which threshold")
+    schema["$defs"]["DrainReport"]["properties"]["formatVersion"] |= format_version("1.0")
     return schema
 
 

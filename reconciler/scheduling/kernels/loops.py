@@ -36,6 +36,28 @@ def running_pods(
     return size
 
 
+def by_node(pod_node: cython.int[::1], starts: cython.int[::1], order: cython.int[::1]) -> int:
+    """Write the indices of pods that are on a node to `order`, node by node and in their order on each; those of node n are
+    `order[starts[n]:starts[n + 1]]`. `starts` has two places more than there are nodes, all 0. Returns how many there are."""
+    index: cython.Py_ssize_t
+    node: cython.Py_ssize_t
+    size: cython.Py_ssize_t = 0
+    for index in range(len(pod_node)):
+        node = pod_node[index]
+        if node >= 0:
+            starts[node + 2] += 1
+            size += 1
+    for index in range(2, len(starts)):
+        starts[index] += starts[index - 1]
+    # While the pods are written, place n + 1 runs from the start of node n to its end.
+    for index in range(len(pod_node)):
+        node = pod_node[index]
+        if node >= 0:
+            order[starts[node + 1]] = index
+            starts[node + 1] += 1
+    return size
+
+
 def bind_each(
     pods: cython.int[::1],
     many: cython.Py_ssize_t,

@@ -1,6 +1,7 @@
 from array import array
 
 def running_pods(pod_node: array[int], pod_phase: array[int], succeeded: int, failed: int, found: array[int]) -> int: ...
+def by_node(pod_node: array[int], starts: array[int], order: array[int]) -> int: ...
 def bind_each(
     pods: array[int],
     many: int,
