@@ -101,7 +101,7 @@ def test_s8_a_pause_with_reason_and_expiry_that_restores_what_was(
     before = {**target, "metadata": {**target["metadata"], "resourceVersion": "", "managedFields": []}}
     command_line.done("hold", "general", "--reason", "changing the pool", "--until", "1h", "--policy", policy)
     (line,) = command_line.json("plan", *where, "--no-settled")["groups"]
-    assert line["held"]
+    assert line["held"], (line, cluster.api.get(path_of(target))["metadata"])
     assert any("changing the pool" in reason["message"] for reason in line["reasons"])
     command_line.done("hold", "general", "--release", "--policy", policy)
     after = cluster.api.get(path_of(target))

@@ -44,8 +44,10 @@ class Process:
             time.sleep(0.02)
 
     def pause(self) -> None:
-        """Freeze the program: it keeps its sockets and answers nothing (SIGSTOP)."""
+        """Freeze the program: it keeps its sockets and answers nothing (SIGSTOP). Returns when all its threads stand still."""
         self._process.send_signal(signal.SIGSTOP)
+        tasks = Path(f"/proc/{self._process.pid}/task")
+        self.wait_until(lambda: all(_stopped(task) for task in tasks.iterdir()), "standing still")
 
     def resume(self) -> None:
         """Let a frozen program go on (SIGCONT)."""
@@ -81,3 +83,11 @@ def free_ports(count: int) -> list[int]:
     finally:
         for one in sockets:
             one.close()
+
+
+def _stopped(task: Path) -> bool:
+    """Whether a thread is stopped (state T after the name, which may hold anything but is in brackets), or gone."""
+    try:
+        return (task / "stat").read_text().rpartition(")")[2].split()[0] in ("T", "t")
+    except (FileNotFoundError, ProcessLookupError):
+        return True

@@ -1,3 +1,5 @@
+from contextlib import closing
+
 import pytest
 
 from tests.testbed.api import Object
@@ -29,11 +31,12 @@ def test_nobody_answers_while_the_api_server_is_away(control_plane: ControlPlane
 
 def test_a_paused_api_server_is_half_open(control_plane: ControlPlane) -> None:
     """Frozen, it accepts and never answers; resumed, it answers."""
-    with control_plane.paused("kube-apiserver"):
-        connection = control_plane.api.connect(seconds=0.3)
-        with pytest.raises(TimeoutError):
-            connection.request("GET", _NAMESPACES)
-        connection.close()
+    with (
+        control_plane.paused("kube-apiserver"),
+        closing(control_plane.api.connect(seconds=0.3)) as connection,
+        pytest.raises(TimeoutError),
+    ):
+        connection.request("GET", _NAMESPACES)
     assert control_plane.api.get(_NAMESPACES)["items"]
 
 
