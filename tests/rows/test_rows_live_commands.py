@@ -95,17 +95,18 @@ def test_s7_nodes_that_come_back_and_the_autoscaler_that_brings_them(
 def test_s8_a_pause_with_reason_and_expiry_that_restores_what_was(
     cluster: WorkCluster, control_plane: ControlPlane, where: tuple[object, ...], policy: Path
 ) -> None:
-    """The group is held until the instant; released, the target is byte for byte as before but for its version."""
+    """The group is held until the instant; released, the target is byte for byte as before but for its version and status."""
     command_line = CommandLine(control_plane.kubeconfig)
+    cluster.until_quiet()
     (target,) = cluster.api.items(cluster.path("machinedeployments"))
-    before = {**target, "metadata": {**target["metadata"], "resourceVersion": "", "managedFields": []}}
+    before = {**target, "metadata": {**target["metadata"], "resourceVersion": "", "managedFields": []}, "status": {}}
     command_line.done("hold", "general", "--reason", "changing the pool", "--until", "1h", "--policy", policy)
     (line,) = command_line.json("plan", *where, "--no-settled")["groups"]
     assert line["held"], (line, cluster.api.get(path_of(target))["metadata"])
     assert any("changing the pool" in reason["message"] for reason in line["reasons"])
     command_line.done("hold", "general", "--release", "--policy", policy)
     after = cluster.api.get(path_of(target))
-    assert {**after, "metadata": {**after["metadata"], "resourceVersion": "", "managedFields": []}} == before
+    assert {**after, "metadata": {**after["metadata"], "resourceVersion": "", "managedFields": []}, "status": {}} == before
 
 
 def test_s10_rights_are_checked_beforehand(cluster: WorkCluster, control_plane: ControlPlane, where: tuple[object, ...]) -> None:
