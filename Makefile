@@ -60,7 +60,7 @@ testbed: $(STAMP) ## Start a real control plane with Cluster API, print its KUBE
 
 test: $(STAMP) ## Run all tests, those against the real Kubernetes components included
 	$(TIMED) "components for the tests" $(BIN)/python -m tests.testbed.components
-	$(TIMED) "tests" $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup $(PYTEST)
+	$(TIMED) "tests" $(BIN)/python -m tests.second_look -q -n $(WORKERS) --dist loadgroup $(PYTEST)
 
 check: $(STAMP) ## Formatting, lint, types, layers, dependencies, generated files
 	@.ci/check $(BIN)

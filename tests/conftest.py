@@ -1,8 +1,11 @@
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
+from tests.scheduler import OneWorkerEach
 from tests.testbed.fixtures import cluster_api, control_plane, new_cluster
+from tests.workers import CONTROL_PLANE, group_of
 
 __all__ = ["cluster_api", "control_plane", "new_cluster"]
 
@@ -10,5 +13,10 @@ __all__ = ["cluster_api", "control_plane", "new_cluster"]
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
     """Tests that share a control plane run in one worker, so that there is only one."""
     for item in items:
-        if "control_plane" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("control-plane"))
+        if "control_plane" in getattr(item, "fixturenames", ()) and group_of(item.nodeid) != CONTROL_PLANE:
+            raise pytest.UsageError(f"{item.nodeid} uses the control plane: name its file in tests/workers.py")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> OneWorkerEach | None:
+    return OneWorkerEach(config, log) if config.getvalue("dist") == "loadgroup" else None

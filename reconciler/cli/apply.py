@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.cli.approval_options import approval_options
+from reconciler.cli.named_path import NAMED_PATH
 from reconciler.cli.plan_options import input_options, live_options
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command("apply")
-@click.argument("plan_path", metavar="PLANFILE", type=click.Path(path_type=Path))
+@click.argument("plan_path", metavar="PLANFILE", type=NAMED_PATH)
 @input_options
 @click.option("--simulate", is_flag=True, help="Do it on the embedded cluster, which starts from --cluster.")
 @click.option(
@@ -118,7 +119,7 @@ def _live(
     from reconciler.control.apply_document import apply_document
 
     policy = read_policy(policy_path, name, int(time.time()))
-    live = LiveInputs(connection_choice(connection))
+    live = LiveInputs(connection_choice(connection), or_snapshot=False)
     _same_place(saved, live.name, policy.policy.name)
     applied, happened = apply_live(
         live, policy, saved, terms,
@@ -130,10 +131,11 @@ def _live(
 def _write(document: "ApplyDocument", output: str) -> None:
     import sys
 
-    from reconciler.cli.terminal import wants_colour
+    from reconciler.cli.terminal import text_width, wants_colour
     from reconciler.rendering.apply import apply_json, apply_text
 
-    text = apply_json(document) if output == "json" else apply_text(document, colour=wants_colour(sys.stdout))
+    width = text_width(sys.stdout)
+    text = apply_json(document) if output == "json" else apply_text(document, colour=wants_colour(sys.stdout), width=width)
     click.echo(text.encode("utf-8", "replace"), nl=False)
 
 
@@ -141,11 +143,15 @@ def _read(path: Path) -> "Plan":
     from reconciler.cli.failure import InputError
     from reconciler.plan.saved import MOST_BYTES, SavedPlanError, read_saved
 
+    if path.is_dir():
+        raise InputError(f"{path}: a directory; name the file that `reconciler plan --out FILE` wrote")
     try:
         with path.open("rb") as stream:
             data = stream.read(MOST_BYTES + 1)
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; `reconciler plan --out {path}` writes one") from None
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}; `reconciler plan --out {path}` writes one") from None
+        raise InputError(f"{path}: {error.strerror or error}") from None
     try:
         return read_saved(data)
     except SavedPlanError as error:

@@ -7,8 +7,10 @@ from typing import TypeVar
 
 import click
 
+from reconciler.cli.named_path import NAMED_PATH
+
+_FILE = NAMED_PATH
 _Command = TypeVar("_Command", bound=Callable[..., object])
-_FILE = click.Path(path_type=Path)
 
 _OPTIONS = (
     click.option(

@@ -1,12 +1,14 @@
 """Reading a snapshot from disk: a file or a directory, plain or gzipped, within bounds."""
 
 import gzip
+import os
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from reconciler.cli.failure import InputError
 from reconciler.cluster.snapshot import SnapshotError, read_snapshot
+from reconciler.cluster.targets.clusterapi_view import CAPI_GROUP
 from reconciler.cluster.world import World
 
 SUFFIXES = (".json", ".yaml", ".yml")
@@ -15,6 +17,9 @@ MOST_FILES = 10_000
 MOST_ENTRIES = 200_000
 # A file is read whole; what a capture of 15,000 nodes and 450,000 pods needs stays below this even in one file.
 LARGEST_FILE_BYTES = 4 << 30
+# Without one of these there is nothing to decide about; what else is captured only says how.
+_SOUGHT = frozenset({"Node", "Pod", "MachineDeployment", "MachineSet", "MachinePool", "Machine", "AutoScalingGroup"})
+_NAMES_SHOWN = 5
 _CHUNK_BYTES = 1 << 20
 _GZIPPED = ".gz"
 
@@ -63,6 +68,11 @@ class SnapshotFiles(Mapping[str, bytes]):
         return len(self._paths)
 
 
+def capi_group() -> str:
+    """The API group of the Cluster API objects in snapshots, as it is for live clusters."""
+    return os.environ.get("CAPI_GROUP") or CAPI_GROUP
+
+
 def load_world(path: Path | str) -> World:
     """The World of a snapshot file or directory. Raises `InputError` with one sentence that says what is wrong where."""
     root = Path(path)
@@ -71,11 +81,28 @@ def load_world(path: Path | str) -> World:
             f"{root}: there is no such file or directory; a snapshot is what `kubectl get … -o json` prints, "
             "one file or a directory of such files"
         )
+    files = _archived(root) if root.is_file() and root.name.endswith(ARCHIVES) else SnapshotFiles(root)
     try:
-        return read_snapshot(_archived(root) if root.is_file() and root.name.endswith(ARCHIVES) else SnapshotFiles(root))
+        world = read_snapshot(files, capi_group())
     except SnapshotError as error:
         where = root if not error.file or not root.is_dir() else root / error.file
         raise InputError(": ".join(part for part in (str(where), error.item, error.message) if part)) from None
+    if not _SOUGHT.intersection(world.captured):
+        raise InputError(_no_cluster(root, list(files), dict(world.skipped), world.captured))
+    return world
+
+
+def _no_cluster(root: Path, names: list[str], skipped: Mapping[str, int], captured: Sequence[str]) -> str:
+    """A sentence: an empty plan would look like a cluster in which all is well."""
+    seen = f"{', '.join(names[:_NAMES_SHOWN])}{', …' if len(names) > _NAMES_SHOWN else ''}"
+    kinds = sorted({*skipped, *captured})
+    held = f"{', '.join(kinds[:_NAMES_SHOWN])}{', …' if len(kinds) > _NAMES_SHOWN else ''}" if kinds else "no object"
+    files = f"1 file ({seen}) holds" if len(names) == 1 else f"{len(names)} files ({seen}) hold"
+    return (
+        f"{root}: no cluster in it: {files} {held}, and none of Node, Pod, "
+        "MachineDeployment, MachineSet, MachinePool, Machine or an Auto Scaling group; give what `kubectl get "
+        "nodes,pods,machinedeployments,… -A -o json` prints, or a directory that `reconciler snapshot --out DIR` wrote"
+    )
 
 
 def _archived(path: Path) -> Mapping[str, bytes]:

@@ -69,7 +69,7 @@ class ClusterSource:
                 return None
 
     def follow(
-        self, name: str, state: "LockedState", leads: "Callable[[], bool]", looked: "Callable[[Standing], None]"
+        self, name: str, state: "LockedState", term: "Callable[[], int]", looked: "Callable[[Standing], None]"
     ) -> "CustomResourceSource":
         """The source as a live process takes it."""
         import random
@@ -93,7 +93,12 @@ class ClusterSource:
             )  # fmt: skip
 
         self._followed = CustomResourceSource(
-            self._objects, policy, leads, lambda failures: next_wait_seconds(polling, failures, chance.random()), looked
+            self._objects,
+            policy,
+            term,
+            lambda failures: next_wait_seconds(polling, failures, chance.random()),
+            (looked,),
+            self._tell,
         )
         return self._followed
 

@@ -41,7 +41,7 @@ def command(
 
     from reconciler.cli.connections import connection_choice
     from reconciler.cli.plan_inputs import read_inputs
-    from reconciler.cli.terminal import wants_colour
+    from reconciler.cli.terminal import text_width, wants_colour
     from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
     from reconciler.decisions.drain_report import drain_report
     from reconciler.rendering.drain_report import drain_report_json, drain_report_text
@@ -52,7 +52,7 @@ def command(
     if output == "json":
         click.echo(drain_report_json(report), nl=False)
     else:
-        text = drain_report_text(report, width=0 if wide else 100, colour=wants_colour(sys.stdout))
+        text = drain_report_text(report, width=0 if wide else text_width(sys.stdout), colour=wants_colour(sys.stdout))
         click.echo(text, nl=False)
 
 

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import click
 
+from reconciler.cli.named_path import NAMED_PATH
 from reconciler.cli.plan_options import input_options, live_options
-
-_WIDTH = 100
 
 
 @click.command("explain")
@@ -19,7 +18,7 @@ _WIDTH = 100
 @click.option(
     "--token-file",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=NAMED_PATH,
     help="With --live: bearer token to show there; the loop needs none from its own machine.",
 )
 @live_options
@@ -54,9 +53,12 @@ def command(
       reconciler explain value general-a/scaleDown.unneededTime --cluster snapshot/
       reconciler explain node general-a-x7k2p --cluster snapshot/ -o json | jq .node.decision.blockers
     """
+    import sys
+
     from reconciler.cli.connections import connection_choice
     from reconciler.cli.failure import InputError
     from reconciler.cli.plan_inputs import read_inputs
+    from reconciler.cli.terminal import text_width
     from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide
     from reconciler.rendering.explanation.case import Case
     from reconciler.rendering.explanation.document import document_json
@@ -79,6 +81,6 @@ def command(
         if output == "json":
             click.echo(document_json(explained(case, what, subject)), nl=False)
         else:
-            click.echo("\n".join(explained_lines(case, what, subject, 0 if wide else _WIDTH)))
+            click.echo("\n".join(explained_lines(case, what, subject, 0 if wide else text_width(sys.stdout))))
     except UnknownSubjectError as error:
         raise InputError(str(error)) from None

@@ -1,10 +1,8 @@
 """How errors reach a user: one sentence for what they can mend, a place to report for what they cannot."""
 
 import errno
-import hashlib
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 
 import click
@@ -26,6 +24,10 @@ class InputError(click.ClickException):
         click.echo(f"error: {self.message}", err=True)
 
 
+class ReaderGoneError(Exception):
+    """Nobody reads our output any more. Not an OSError: click would make exit code 1 of it, as if the command had failed."""
+
+
 def guarded(command: click.Command, argv: Sequence[str] | None) -> int:
     """Run `command`; the exit code. No traceback reaches the terminal unless RECONCILER_DEBUG is set."""
     arguments = list(sys.argv[1:] if argv is None else argv)
@@ -45,11 +47,15 @@ def guarded(command: click.Command, argv: Sequence[str] | None) -> int:
     except (click.Abort, KeyboardInterrupt):
         click.echo("aborted", err=True)
         return EXIT_ERROR
-    except BrokenPipeError:
+    except ReaderGoneError:
         # The reader of a pipe went away (`| head`): end quietly, and keep the interpreter from flushing once more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_OK
     except Exception as error:
+        # Here, since every `--help` would wait for them too.
+        import hashlib
+        import traceback
+
         if isinstance(error, OSError) and error.errno in _NO_ROOM:
             # What could not be written is dropped, or the interpreter tries once more at its end.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from reconciler.cli.connection_options import connection_options
+from reconciler.cli.named_path import NAMED_PATH
 
 
 @click.command("fit")
@@ -13,7 +14,7 @@ from reconciler.cli.connection_options import connection_options
     "--cluster",
     "cluster_path",
     metavar="PATH",
-    type=click.Path(path_type=Path),
+    type=NAMED_PATH,
     help="Snapshot file or directory (what `kubectl get … -o json` prints, or `reconciler snapshot` writes) [default: live].",
 )
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Format.")

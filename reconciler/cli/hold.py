@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.cli.connection_options import connection_options
+from reconciler.cli.named_path import NAMED_PATH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     "--policy",
     "policy_path",
     metavar="PATH",
-    type=click.Path(path_type=Path),
+    type=NAMED_PATH,
     help="Policy that names the groups [default: policies/ if it is there, else the targets' own annotations].",
 )
 @click.option("--name", metavar="NAME", help="Which NodeGroupPolicy, where the files hold several.")
@@ -72,7 +73,7 @@ def command(
     now_seconds = int(time.time())
     text = "" if release else _text(reason or "", until, now_seconds)
     policy = read_policy(policy_path, name, now_seconds)
-    live = LiveInputs(connection_choice(connection))
+    live = LiveInputs(connection_choice(connection), or_snapshot=False)
     known = effective_groups(live.world(targets_only=True), policy, now_seconds)
     chosen = known if everything else _chosen(groups, known)
     version = live.connections.cluster_api

@@ -4,10 +4,12 @@ from pathlib import Path
 
 import click
 
+from reconciler.cli.named_path import NAMED_PATH
+
 
 @click.command("import")
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--out", "out", metavar="DIR", type=click.Path(path_type=Path), help="Directory to write [default: print it].")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=NAMED_PATH)
+@click.option("--out", "out", metavar="DIR", type=NAMED_PATH, help="Directory to write [default: print it].")
 @click.option("--force", is_flag=True, help="Overwrite the files of the same names there.")
 @click.option("--name", metavar="NAME", default="imported", show_default=True, help="Name of the policy.")
 @click.option("--region", metavar="NAME", default="", help="Where the Auto Scaling groups are, if there are any.")

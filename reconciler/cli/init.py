@@ -1,23 +1,26 @@
 """`reconciler init`: a first policy from what is there."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from reconciler.cli.connection_options import connection_options
+from reconciler.cli.named_path import NAMED_PATH
+
+if TYPE_CHECKING:
+    from reconciler.cli.connections import ConnectionChoice
 
 
 @click.command("init")
-@click.option(
-    "--out", "out", metavar="DIR", type=click.Path(path_type=Path), default=Path("policies"), show_default=True, help="Directory."
-)
+@click.option("--out", "out", metavar="DIR", type=NAMED_PATH, default=Path("policies"), show_default=True, help="Directory.")
 @click.option("--force", is_flag=True, help="Overwrite the files of the same names there.")
 @click.option("--name", metavar="NAME", help="Name of the policy [default: that of the cluster].")
 @click.option(
     "--cluster",
     "cluster_path",
     metavar="PATH",
-    type=click.Path(path_type=Path),
+    type=NAMED_PATH,
     help="Snapshot instead of a live cluster.",
 )
 @connection_options
@@ -41,7 +44,8 @@ def command(out: Path, *, force: bool, name: str | None, cluster_path: Path | No
     from reconciler.cli.policy_output import write_policies
     from reconciler.rendering.first_policy import first_policy, policy_name
 
-    world = read_cluster(cluster_path, connection_choice(connection))
+    choice = connection_choice(connection)
+    world = read_cluster(cluster_path, choice)
     chosen = name or policy_name(world.name)
     if chosen != policy_name(chosen):
         raise InputError(f"--name {chosen}: lower-case letters, digits, '-' and '.', such as {policy_name(chosen)}")
@@ -51,4 +55,21 @@ def command(out: Path, *, force: bool, name: str | None, cluster_path: Path | No
     write_policies(out, files, int(time.time()), force=force)
     count = files["groups.yaml"].count("\nkind: NodeGroup\n")
     click.echo(f"{', '.join(str(out / file) for file in files)}: policy {chosen} with {count} groups, mode Observe", err=True)
-    click.echo(f"next: reconciler plan --policy {out}", err=True)
+    click.echo(f"next: {_plan_command(out, cluster_path, choice)}", err=True)
+
+
+def _plan_command(out: Path, cluster_path: Path | None, choice: "ConnectionChoice") -> str:
+    """The command that shows what the new policy would do to the same cluster."""
+    import shlex
+
+    options = {
+        "--policy": out,
+        "--cluster": cluster_path,
+        "--context": choice.context,
+        "--kubeconfig": choice.kubeconfig,
+        "--management-kubeconfig": choice.management_kubeconfig,
+        "--management-context": choice.management_context,
+    }
+    words = [word for option, value in options.items() if value is not None for word in (option, str(value))]
+    words += [word for namespace in choice.target_namespaces for word in ("--target-namespace", namespace)]
+    return shlex.join(["reconciler", "plan", *words])

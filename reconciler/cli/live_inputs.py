@@ -14,8 +14,9 @@ from reconciler.decisions.memory import Memory
 class LiveInputs:
     """Connections that were tried, and what is read over them. Raises `InputError`."""
 
-    def __init__(self, choice: ConnectionChoice) -> None:
-        self.connections = _connected(choice)
+    def __init__(self, choice: ConnectionChoice, *, or_snapshot: bool = True) -> None:
+        """`or_snapshot`: the command takes `--cluster` as well, which a refusal then says."""
+        self.connections = _connected(choice, or_snapshot=or_snapshot)
         self.namespaces = choice.target_namespaces
         self.templates: tuple[tuple[str, str], ...] = ()
         """Group and plural of the infrastructure templates that the last capture met, whether or not they could be listed."""
@@ -75,8 +76,10 @@ class LiveInputs:
             return Memory()
 
 
-def _connected(choice: ConnectionChoice) -> Connections:
+def _connected(choice: ConnectionChoice, *, or_snapshot: bool) -> Connections:
     try:
         return connected(choice)
     except InputError as error:
+        if not or_snapshot:
+            raise
         raise InputError(f"{error.message}\n(--cluster PATH takes a snapshot instead of a live cluster)") from None

@@ -152,7 +152,7 @@ def _process(
         return source.told_on(api, settings.identity, leads)
 
     process = LiveProcess(
-        settings, connections.workload, connections.management, lambda state, leads: source.follow(name, state, leads, looked),
+        settings, connections.workload, connections.management, lambda state, term: source.follow(name, state, term, looked),
         journal, now_seconds=lambda: int(time.time()), wall_seconds=time.time, objects=objects,
     )  # fmt: skip
     made.append(process)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from reconciler.control.http_server import HttpServer, Request
     from reconciler.control.live_process import LiveProcess
+    from reconciler.kube.access import Refusal
     from reconciler.plan.plan import Plan
 
 
@@ -20,6 +21,7 @@ def listening(
     """The server of the pages, not yet started. Raises `InputError`."""
     from reconciler.control.explain_page import explain_route
     from reconciler.control.http_server import HttpServer
+    from reconciler.control.page_faults import PageFaults
     from reconciler.control.pages import routes
     from reconciler.control.snapshot_page import snapshot_route
     from reconciler.control.webhook_route import webhook_route
@@ -35,11 +37,11 @@ def listening(
     )  # fmt: skip
     if webhook_secret is not None:
         secret = webhook_secret
-        if not secret.is_file():
-            raise InputError(f"--webhook-secret-file {secret}: no such file")
+        check_secret(secret)
         pages = (*pages, webhook_route(lambda: secret.read_bytes().strip(), process.source.notify))
+    broken = PageFaults(process.journal, process.figures.page_failed)
     try:
-        return HttpServer(address(listen), pages, lambda request: _refusal(process, request))
+        return HttpServer(address(listen), pages, lambda request: _refusal(process, request), broken)
     except OSError as error:
         raise InputError(f"--listen {listen}: {error.strerror or error}") from None
 
@@ -50,6 +52,21 @@ def address(listen: str) -> tuple[str, int]:
     if not (port.isascii() and port.isdigit()) or int(port) > 65535:
         raise InputError(f"--listen {listen}: an address is HOST:PORT, or :PORT for all interfaces")
     return host.strip("[]"), int(port)
+
+
+def check_secret(path: Path) -> None:
+    """Raises `InputError` for a file that signs nothing."""
+    from reconciler.gitops.webhook import LEAST_SECRET_BYTES
+
+    try:
+        found = len(path.read_bytes().strip())
+    except OSError as error:
+        raise InputError(f"--webhook-secret-file {path}: {error.strerror or error}") from None
+    if found < LEAST_SECRET_BYTES:
+        raise InputError(
+            f"--webhook-secret-file {path}: {found} bytes could be guessed, at least {LEAST_SECRET_BYTES} are needed: "
+            "openssl rand -hex 32"
+        )
 
 
 def _files(process: "LiveProcess") -> "Mapping[str, bytes]":
@@ -63,12 +80,12 @@ def _files(process: "LiveProcess") -> "Mapping[str, bytes]":
     return capture(clusters, settings.cluster, int(time.time())).redacted().files()
 
 
-def _refusal(process: "LiveProcess", request: "Request") -> str:
+def _refusal(process: "LiveProcess", request: "Request") -> "Refusal | None":
     from reconciler.control.http_server import from_loopback
     from reconciler.kube.access import refusal
 
     if from_loopback(request):
-        return ""
+        return None
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     return refusal(process.reader, token if scheme.lower() == "bearer" else "", request.path)
 

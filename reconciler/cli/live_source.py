@@ -66,7 +66,7 @@ class LiveSource:
                 return None
 
     def follow(
-        self, name: str, state: "LockedState", leads: "Callable[[], bool]", looked: "Callable[[Standing], None]"
+        self, name: str, state: "LockedState", term: "Callable[[], int]", looked: "Callable[[Standing], None]"
     ) -> "FollowedSource":
         """The source as a live process takes it."""
         import random
@@ -89,7 +89,9 @@ class LiveSource:
                 tell=self._tell,
             )  # fmt: skip
 
-        return FollowedSource(policy, leads, lambda failures: next_wait_seconds(polling, failures, chance.random()), looked)
+        return FollowedSource(
+            policy, term, lambda failures: next_wait_seconds(polling, failures, chance.random()), (looked,), self._tell
+        )
 
 
 def _source(policy: Path | None, choice: SourceChoice) -> "Source":

@@ -47,6 +47,15 @@ class LazyGroup(click.Group):
             raise TypeError(f"reconciler.cli.{cmd_name}.command is no click command")
         return command
 
+    def invoke(self, ctx: click.Context) -> object:
+        """As click does; a pipe whose reader went away is told apart from a failure."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            from reconciler.cli.failure import ReaderGoneError
+
+            raise ReaderGoneError from None
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands, from the table."""
         with formatter.section("Commands"):

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.cli.named_path import NAMED_PATH
 from reconciler.cli.plan_options import input_options, live_options
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 @click.command("plan")
 @input_options
-@click.option("--out", "out_path", metavar="FILE", type=click.Path(path_type=Path), help="Also save the plan as JSON there.")
+@click.option("--out", "out_path", metavar="FILE", type=NAMED_PATH, help="Also save the plan as JSON there.")
 @click.option(
     "-o", "--output", type=click.Choice(["text", "markdown", "json", "html"]), default="text", show_default=True, help="Format."
 )
@@ -97,10 +98,10 @@ def _rendered(plan: "Plan", output: str, *, wide: bool) -> str:
         return plan_markdown(plan)
     import sys
 
-    from reconciler.cli.terminal import wants_colour
+    from reconciler.cli.terminal import text_width, wants_colour
     from reconciler.rendering.text.plan import plan_text
 
-    return plan_text(plan, colour=wants_colour(sys.stdout), wide=wide)
+    return plan_text(plan, colour=wants_colour(sys.stdout), wide=wide, width=text_width(sys.stdout))
 
 
 def _page(plan: "Plan", now: "World", at_rest: "World | None") -> str:

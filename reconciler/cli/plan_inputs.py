@@ -16,7 +16,8 @@ from reconciler.cli.policy_files import read_policy_files
 from reconciler.cli.terminal import wants_colour
 from reconciler.cluster.world import World
 from reconciler.decisions.memory import Memory
-from reconciler.policy.documents import PolicySet, PolicyTree
+from reconciler.policy.documents import PolicySet
+from reconciler.policy.policy_tree import PolicyTree
 from reconciler.policy.problem import Severity
 from reconciler.policy.tree import default_policy, read_tree
 from reconciler.rendering.problems.text import render_text
@@ -131,7 +132,10 @@ def _report(tree: PolicyTree) -> None:
 def _chosen(tree: PolicyTree, root: Path, name: str | None) -> PolicySet:
     names = [entry.policy.name for entry in tree.sets]
     if not names:
-        raise InputError(f"{root}: no NodeGroupPolicy among {tree.files} policy files; write one (`kind: NodeGroupPolicy`)")
+        where = (
+            f"no NodeGroupPolicy in {tree.files} {'file' if tree.files == 1 else 'files'}" if tree.files else "no policy files"
+        )
+        raise InputError(f"{root}: {where}; `reconciler init --out DIR` writes a first one from what is there")
     if name is None and len(names) == 1:
         return tree.sets[0]
     if name is None:

@@ -1,12 +1,12 @@
 """The options that say which policy meets which cluster at which instant: the same for every command that decides."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TypeVar
 
 import click
 
 from reconciler.cli.connection_options import connection_options
+from reconciler.cli.named_path import NAMED_PATH
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
@@ -20,7 +20,7 @@ def input_options(command: Command) -> Command:
             "--policy",
             "policy_path",
             metavar="PATH",
-            type=click.Path(path_type=Path),
+            type=NAMED_PATH,
             help="Policy file or directory [default: policies/ if it is there, else the targets' own annotations].",
         ),
         click.option("--name", metavar="NAME", help="Which NodeGroupPolicy, where the files hold several."),
@@ -28,7 +28,7 @@ def input_options(command: Command) -> Command:
             "--cluster",
             "cluster_path",
             metavar="PATH",
-            type=click.Path(path_type=Path),
+            type=NAMED_PATH,
             help="Snapshot instead of a live cluster: a file or directory of `kubectl get -o json|yaml` output, also .gz.",
         ),
         click.option("--now", metavar="RFC3339", help="The instant of the decision [default: that of the snapshot, now]."),

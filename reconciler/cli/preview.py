@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.cli.connection_options import connection_options
+from reconciler.cli.named_path import NAMED_PATH
 from reconciler.cli.plan_options import WORK_BUDGET_HELP
 
 if TYPE_CHECKING:
@@ -20,18 +21,16 @@ if TYPE_CHECKING:
 @click.option("--base", "base_ref", metavar="REF", help="Branch, tag or commit to compare with: from where --head left it.")
 @click.option("--head", "head_ref", metavar="REF", help="Branch, tag or commit with the change [default: HEAD].")
 @click.option("--base-tip", is_flag=True, help="Compare with --base as it is now, not with where the branches went apart.")
-@click.option("--base-dir", metavar="DIR", type=click.Path(path_type=Path), help="Directory to compare with, instead of --base.")
-@click.option("--head-dir", metavar="DIR", type=click.Path(path_type=Path), help="Directory with the change, instead of --head.")
+@click.option("--base-dir", metavar="DIR", type=NAMED_PATH, help="Directory to compare with, instead of --base.")
+@click.option("--head-dir", metavar="DIR", type=NAMED_PATH, help="Directory with the change, instead of --head.")
 @click.option("--path", metavar="PATH", help="Where the policies are in the repository [default: policies].")
-@click.option(
-    "--repo", metavar="DIR", type=click.Path(path_type=Path), default=Path(), help="The repository [default: this directory]."
-)
+@click.option("--repo", metavar="DIR", type=NAMED_PATH, default=Path(), help="The repository [default: this directory].")
 @click.option("--name", metavar="NAME", help="Which NodeGroupPolicy, where the files hold several.")
 @click.option(
     "--cluster",
     "cluster_path",
     metavar="PATH",
-    type=click.Path(path_type=Path),
+    type=NAMED_PATH,
     help="Snapshot instead of a live cluster: a file or directory of `kubectl get -o json|yaml` output, also .gz.",
 )
 @click.option("--cluster-ref", metavar="REF", help="Snapshot that `snapshot --publish` left at this ref of the repository.")
@@ -40,14 +39,14 @@ if TYPE_CHECKING:
 )
 @click.option("--now", metavar="RFC3339", help="The instant of both decisions [default: that of the snapshot, now].")
 @click.option(
-    "--replay", "replay_path", metavar="PATH", type=click.Path(path_type=Path),
+    "--replay", "replay_path", metavar="PATH", type=NAMED_PATH,
     help="Also replay a capacity curve or recorded snapshots under both policies, as `simulate` does.",
 )  # fmt: skip
 @click.option("--work-budget", metavar="N", type=click.IntRange(min=1), help=WORK_BUDGET_HELP)
 @click.option(
     "-o", "--output", type=click.Choice(["text", "markdown", "json", "html"]), default="text", show_default=True, help="Format."
 )
-@click.option("--out", "out_path", metavar="FILE", type=click.Path(path_type=Path), help="Also save the preview as JSON there.")
+@click.option("--out", "out_path", metavar="FILE", type=NAMED_PATH, help="Also save the preview as JSON there.")
 @click.option("--comment", is_flag=True, help="In a CI job: keep one comment on its pull request (GITHUB_TOKEN, GITLAB_TOKEN).")
 @click.option("--comment-key", metavar="KEY", help="Which comment: one a key [default: the cluster, and --name].")
 @click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 when the policy or the decision differs, 0 when not.")
@@ -219,10 +218,10 @@ def _rendered(preview: "Preview", output: str, *, wide: bool) -> str:
         return preview_html(preview)
     import sys
 
-    from reconciler.cli.terminal import wants_colour
+    from reconciler.cli.terminal import text_width, wants_colour
     from reconciler.rendering.text.preview import preview_text
 
-    return preview_text(preview, colour=wants_colour(sys.stdout), wide=wide)
+    return preview_text(preview, colour=wants_colour(sys.stdout), wide=wide, width=text_width(sys.stdout))
 
 
 def _write(text: str) -> None:

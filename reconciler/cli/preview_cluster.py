@@ -4,6 +4,7 @@ from pathlib import Path
 
 import msgspec
 
+from reconciler.cli.cluster_files import capi_group
 from reconciler.cli.connections import ConnectionChoice
 from reconciler.cli.decision_instant import decision_instant
 from reconciler.cli.failure import InputError
@@ -43,7 +44,7 @@ def published_world(directory: Path, ref: str, name: str | None) -> World:
     try:
         repository = Repository.at(directory)
         files = snapshot_files(repository, repository.commit(ref), name)
-        return read_snapshot(files)
+        return read_snapshot(files, capi_group())
     except RepositoryError as error:
         raise InputError(f"--cluster-ref {ref}: {error}") from None
     except SnapshotError as error:

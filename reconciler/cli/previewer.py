@@ -1,13 +1,12 @@
 """`reconciler previewer`: open pull requests, previewed inside the cluster: no credentials for it in CI."""
 
-from pathlib import Path
-
 import click
 
 from reconciler.cli.connection_options import connection_options
+from reconciler.cli.named_path import NAMED_PATH
 from reconciler.cli.source_options import access_options
 
-_FILE = click.Path(path_type=Path)
+_FILE = NAMED_PATH
 
 
 @click.command("previewer")
@@ -24,7 +23,11 @@ _FILE = click.Path(path_type=Path)
 @click.option("--name", "names", metavar="NAME", multiple=True, help="Which NodeGroupPolicy; repeatable, a comment each.")
 @click.option("--cluster-name", metavar="NAME", required=True, help="Name of the cluster: one comment a cluster.")
 @click.option(
-    "--cluster", "cluster_path", metavar="PATH", type=_FILE, help="Snapshot instead of the live cluster, read anew each round."
+    "--cluster",
+    "cluster_path",
+    metavar="PATH",
+    type=_FILE,
+    help="Snapshot instead of the live cluster, read anew each round.",
 )
 @click.option(
     "--poll", "poll_seconds", metavar="S", type=click.IntRange(5, 3600), default=60, show_default=True, help="Seconds a round."
@@ -49,6 +52,9 @@ _FILE = click.Path(path_type=Path)
 @click.option(
     "--git-cache", metavar="DIR", type=_FILE, help="Where fetched objects are kept [default: below ~/.cache/reconciler]."
 )
+@click.option(
+    "--listen", metavar="ADDRESS", help="Answer the probes /healthz and /readyz at HOST:PORT, or :PORT [default: nowhere]."
+)
 @click.option("--once", is_flag=True, help="One round, then print what became of each pull request and end.")
 @access_options
 @connection_options
@@ -64,7 +70,7 @@ def command(**given: object) -> int:
     \b
     Examples:
       reconciler previewer --repository team/policies --git https://github.com/team/policies.git --token-file token
-        --git-password-file token --path clusters/prod --cluster-name prod
+        --git-password-file token --path clusters/prod --cluster-name prod --listen :8080
       reconciler previewer --host gitlab --repository 42 --git https://gitlab.com/team/policies.git --token-file token
         --git-password-file token --cluster-name prod --cluster snapshot.tar.gz --once
     """

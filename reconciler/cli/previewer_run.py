@@ -14,19 +14,23 @@ import msgspec
 
 from reconciler.cli.connections import connection_choice
 from reconciler.cli.failure import EXIT_ERROR, EXIT_OK, InputError
+from reconciler.cli.live_pages import address
 from reconciler.cli.plan_inputs import one_cluster
 from reconciler.cli.preview_telling import PreviewTelling
 from reconciler.cli.remote_access import RemoteAccess, reached
 from reconciler.cli.source_choice import cache_directory
 from reconciler.control.log import Log
 from reconciler.control.previewer import Done, Forks, Line, Previewer, Settings
+from reconciler.control.previewer_pages import Pulse, previewer_routes
 from reconciler.gitops.comment import HostCode, HostError
 from reconciler.gitops.polling import Polling, next_wait_seconds
 
 if TYPE_CHECKING:
     from reconciler.cluster.world import World
+    from reconciler.control.http_server import HttpServer
+    from reconciler.control.previewer import Previews
     from reconciler.gitops.cache import GitCache
-    from reconciler.gitops.open_request import RequestHost
+    from reconciler.gitops.open_request import OpenRequest, RequestHost
 
 _FAILED = frozenset({Done.FAILED})
 
@@ -50,6 +54,7 @@ class PreviewerChoice(msgspec.Struct, frozen=True, kw_only=True):
     forks: str
     fork_label: str
     git_cache: Path | None
+    listen: str | None
     once: bool
 
 
@@ -57,7 +62,10 @@ def run_previewer(choice: PreviewerChoice, access: RemoteAccess, connection: Map
     """Round after round until SIGTERM or SIGINT; with `once` one of them, whose exit code says whether it went well. Raises
     `InputError`."""
     journal = Log(sys.stderr, lambda: int(time.time()))
-    previewer = _previewer(choice, access, connection, journal)
+    pulse = Pulse(time.monotonic)
+    if choice.listen is not None:
+        address(choice.listen)
+    previewer = _previewer(choice, access, connection, journal, pulse)
     if choice.once:
         lines = previewer.round()
         for line in lines:
@@ -66,18 +74,42 @@ def run_previewer(choice: PreviewerChoice, access: RemoteAccess, connection: Map
     ended = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ended.set())
-    journal.info("Started", f"previews pull requests of {choice.repository} into {choice.branch}", cluster=choice.cluster_name)
+    server = _listening(choice.listen, pulse, journal)
+    where = {"port": server.port} if server is not None else {}
+    journal.info(
+        "Started", f"previews pull requests of {choice.repository} into {choice.branch}", cluster=choice.cluster_name, **where
+    )
     polling = Polling(interval_seconds=float(choice.poll_seconds))
     chance = random.Random()  # noqa: S311 - spreads requests, keeps no secret
     while not ended.is_set():
+        pulse.step()
         previewer.round()
-        wait = next_wait_seconds(polling, previewer.failures, chance.random())
-        ended.wait(max(wait, previewer.pause_seconds()))
+        pulse.ended(previewer.failures)
+        wait = max(next_wait_seconds(polling, previewer.failures, chance.random()), previewer.pause_seconds())
+        pulse.rests(wait)
+        ended.wait(wait)
+    if server is not None:
+        server.stop()
     journal.info("Stopped", "nothing is left to be undone")
     return EXIT_OK
 
 
-def _previewer(choice: PreviewerChoice, access: RemoteAccess, connection: Mapping[str, Any], log: Log) -> Previewer:
+def _listening(listen: str | None, pulse: Pulse, log: Log) -> "HttpServer | None":
+    """The server of the probes, answering. Raises `InputError`."""
+    if listen is None:
+        return None
+    from reconciler.control.http_server import HttpServer
+    from reconciler.control.page_faults import PageFaults
+
+    try:
+        server = HttpServer(address(listen), previewer_routes(pulse), lambda _: None, PageFaults(log))
+    except OSError as error:
+        raise InputError(f"--listen {listen}: {error.strerror or error}") from None
+    server.start()
+    return server
+
+
+def _previewer(choice: PreviewerChoice, access: RemoteAccess, connection: Mapping[str, Any], log: Log, pulse: Pulse) -> Previewer:
     from reconciler.gitops.ref_name import RefusedNameError, checked_root
     from reconciler.gitops.remote import remote_ref
 
@@ -102,7 +134,11 @@ def _previewer(choice: PreviewerChoice, access: RemoteAccess, connection: Mappin
         telling.forget_cluster()
         return connect()
 
-    return Previewer(settings, begun, telling.previews, lambda: int(time.time()), log)
+    def previews(request: "OpenRequest") -> "Previews":
+        pulse.step()
+        return telling.previews(request)
+
+    return Previewer(settings, begun, previews, lambda: int(time.time()), log)
 
 
 def _cluster(choice: PreviewerChoice, connection: Mapping[str, Any]) -> "Callable[[], World]":

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from reconciler.cli.connection_options import connection_options
+from reconciler.cli.named_path import NAMED_PATH
 from reconciler.cli.source_options import source_options
 
 DEMO = "demo"
@@ -23,14 +24,14 @@ DEMO = "demo"
     "--policy",
     "policy_path",
     metavar="PATH",
-    type=click.Path(path_type=Path),
+    type=NAMED_PATH,
     help="Policy directory or file to follow [default: policies]; with --simulate: instead of the scenario's.",
 )
 @click.option(
     "--cluster",
     "cluster_path",
     metavar="PATH",
-    type=click.Path(path_type=Path),
+    type=NAMED_PATH,
     help="With --simulate: snapshot to start from instead of the scenario's; alone: no events, demand stays as it is.",
 )
 @click.option("--until", metavar="DURATION", help="With --simulate: virtual time to run for, such as 90m.")
@@ -79,7 +80,7 @@ DEMO = "demo"
 @click.option(
     "--webhook-secret-file",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=NAMED_PATH,
     help="Take push notifications at /webhook that this secret signs.",
 )
 @connection_options

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from reconciler.control.run_document import RunAction, RunDocument, RunTurn
 from reconciler.policy.duration import format_duration
+from reconciler.rendering.simulated_run import RunAction, RunDocument, RunTurn
 
 _VERBS = {
     "Resize": "resize",

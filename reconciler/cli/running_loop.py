@@ -36,7 +36,11 @@ def ask(url: str, path: str, token_file: Path | None = None, *, text: bool) -> s
         hint = "; --token-file FILE shows a token (kubectl create token)" if error.code in _REFUSED and token_file is None else ""
         raise InputError(f"{asked}: {said}{hint}") from None
     except (URLError, OSError) as error:
-        raise InputError(f"{asked} does not answer: {getattr(error, 'reason', None) or error}") from None
+        reason = getattr(error, "reason", None) or error
+        raise InputError(
+            f"{asked} does not answer: {getattr(reason, 'strerror', None) or reason}; is the loop reachable there "
+            "(kubectl port-forward)?"
+        ) from None
 
 
 def _token(file: Path) -> str:

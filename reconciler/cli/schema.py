@@ -10,6 +10,7 @@ _FILES = {
     "apply": "apply.schema.json",
     "explain": "explain.schema.json",
     "simulate": "simulate.schema.json",
+    "run": "run.schema.json",
     "fit": "fit.schema.json",
     "drain-report": "drain-report.schema.json",
     "validate": "validate.schema.json",
@@ -23,11 +24,11 @@ _FILES = {
 @click.command("schema")
 @click.argument("what", type=click.Choice([*_FILES, "crds"]), default="policy", metavar="[WHAT]")
 def command(what: str) -> None:
-    """Print a schema: policy (the default), plan, preview, apply, explain, simulate, fit, drain-report, validate,
-    doctor, status, hold, crds or reference.
+    """Print a schema: policy (the default), plan, preview, apply, explain, simulate, run, fit, drain-report,
+    validate, doctor, status, hold, crds or reference.
 
     policy is the JSON Schema of policy documents for editors; crds are the custom resource definitions; reference is the table
-    of all keys, as markdown. The others are those of what the command of that name prints with `-o json`.
+    of all keys, as markdown. The others are those of what the command of that name prints with `-o json` (run: with --simulate).
 
     \b
     Examples:

@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.cli.named_path import NAMED_PATH
+
 if TYPE_CHECKING:
     from reconciler.plan.replay import Replay
     from reconciler.policy.documents import PolicySet
     from reconciler.simulation.replay_sides import Told
 
-_PATH = click.Path(path_type=Path)
-
 
 @click.command("simulate")
 @click.option(
-    "--trace", "trace_path", metavar="PATH", type=_PATH, required=True,
+    "--trace", "trace_path", metavar="PATH", type=NAMED_PATH, required=True,
     help="Capacity curve (CSV), or a directory of snapshots taken one after the other.",
 )  # fmt: skip
-@click.option("--policy", "policy_path", metavar="PATH", type=_PATH, help="Policy file or directory [default: policies/].")
-@click.option("--against", "against_path", metavar="PATH", type=_PATH, help="Another policy, to compare with.")
+@click.option("--policy", "policy_path", metavar="PATH", type=NAMED_PATH, help="Policy file or directory [default: policies/].")
+@click.option("--against", "against_path", metavar="PATH", type=NAMED_PATH, help="Another policy, to compare with.")
 @click.option("--name", metavar="NAME", help="Which NodeGroupPolicy, where the files hold several.")
 @click.option(
-    "--cluster", "cluster_path", metavar="PATH", type=_PATH,
+    "--cluster", "cluster_path", metavar="PATH", type=NAMED_PATH,
     help="Snapshot to begin with [default: the groups of the policies, without a node]. A curve comes on top of its pods.",
 )  # fmt: skip
 @click.option("--alone", is_flag=True, help="Take the cluster's own pods away first, those of DaemonSets excepted.")
@@ -116,14 +116,14 @@ def _seconds(option: str, text: str) -> int:
 def _rendered(found: "Replay", output: str, *, wide: bool) -> str:
     import sys
 
-    from reconciler.cli.terminal import wants_colour
+    from reconciler.cli.terminal import text_width, wants_colour
     from reconciler.rendering.simulation import replay_json, replay_markdown, replay_text
 
     if output == "json":
         return replay_json(found)
     if output == "markdown":
         return replay_markdown(found)
-    return replay_text(found, width=0 if wide else 100, colour=wants_colour(sys.stdout))
+    return replay_text(found, width=0 if wide else text_width(sys.stdout), colour=wants_colour(sys.stdout))
 
 
 @contextmanager

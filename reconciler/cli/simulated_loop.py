@@ -8,9 +8,9 @@ import click
 if TYPE_CHECKING:
     from reconciler.cli.source_choice import SourceChoice
     from reconciler.cluster.world import World
-    from reconciler.control.run_document import RunTurn
     from reconciler.control.simulated_run import SimulatedRun
     from reconciler.policy.documents import PolicySet
+    from reconciler.rendering.simulated_run import RunTurn
     from reconciler.simulation.scenario_text import ScenarioText
 
 DEMO = "demo"
@@ -29,7 +29,7 @@ def run_simulated(
     """Play a scenario and print what the loop does; exit code 1 when an expectation is not met. Raises `InputError`."""
     from reconciler.cli.failure import EXIT_ERROR, EXIT_OK, InputError
     from reconciler.cli.run_lines import summary_lines, turn_lines
-    from reconciler.control.run_document import RunDocument, run_document, run_turn
+    from reconciler.control.run_document import run_document, run_turn
     from reconciler.simulation.scenario_text import ScenarioError
 
     if choice.git_url is not None and policy_path is not None:
@@ -55,7 +55,7 @@ def run_simulated(
                     click.echo(line)
         bar.show(turn.at_seconds)
     bar.clear()
-    document: RunDocument = run_document(run, text.scenario.metadata.name, shown, decisions)
+    document = run_document(run, text.scenario.metadata.name, shown, decisions)
     if output == "json":
         import msgspec
 

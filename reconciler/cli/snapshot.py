@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from reconciler.cli.connection_options import connection_options
+from reconciler.cli.named_path import NAMED_PATH
 from reconciler.cli.snapshot_publish import publish_options
 
 
@@ -13,7 +14,7 @@ from reconciler.cli.snapshot_publish import publish_options
     "--out",
     "out",
     metavar="DIR",
-    type=click.Path(path_type=Path),
+    type=NAMED_PATH,
     help="Directory to write; it must not be there.",
 )
 @click.option("--force", is_flag=True, help="Replace DIR if it is a snapshot.")
@@ -68,7 +69,7 @@ def command(
     if out is not None:
         checked_directory(out, force=force)
     with progress("reading the cluster"):
-        found = LiveInputs(connection_choice(connection)).capture()
+        found = LiveInputs(connection_choice(connection), or_snapshot=False).capture()
         if cluster_name is not None:
             found = msgspec.structs.replace(found, cluster=cluster_name)
     if out is not None:

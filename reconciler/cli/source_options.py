@@ -1,13 +1,14 @@
 """Options that say which repository a policy is followed from. What they mean is in source_choice.py."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TypeVar
 
 import click
 
+from reconciler.cli.named_path import NAMED_PATH
+
+_FILE = NAMED_PATH
 _Command = TypeVar("_Command", bound=Callable[..., object])
-_FILE = click.Path(path_type=Path)
 _PROTOCOLS = ("https", "ssh", "http", "git", "file")
 DEFAULT_CACHE = "~/.cache/reconciler"
 

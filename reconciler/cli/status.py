@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.cli.named_path import NAMED_PATH
 from reconciler.cli.plan_options import live_options
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 @click.command("status")
 @click.option("--name", metavar="NAME", help="The policy, where loops of several keep state there.")
 @click.option("--live", "live_url", metavar="URL", help="Also ask the running loop at this address for its last plan.")
-@click.option("--token-file", metavar="FILE", type=click.Path(path_type=Path), help="With --live: bearer token to show there.")
+@click.option("--token-file", metavar="FILE", type=NAMED_PATH, help="With --live: bearer token to show there.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Format.")
 @live_options
 def command(
@@ -37,7 +38,7 @@ def command(
     from reconciler.control.loop_status import loop_status
     from reconciler.rendering.status import status_json, status_text
 
-    live = LiveInputs(connection_choice(connection))
+    live = LiveInputs(connection_choice(connection), or_snapshot=False)
     where = own_namespace(namespace)
     policy = name or _policy(live.connections.management, where)
     plan = _asked(live_url, token_file) if live_url is not None else None

@@ -1,6 +1,7 @@
 """What the terminal is like: colour, and a line of progress where somebody waits in front of it."""
 
 import os
+import shutil
 import sys
 import threading
 from collections.abc import Iterator
@@ -8,12 +9,20 @@ from contextlib import contextmanager
 from typing import TextIO
 
 PATIENCE_SECONDS = 1.0
+LEAST_COLUMNS, MOST_COLUMNS = 60, 100
 
 
 def wants_colour(stream: TextIO) -> bool:
     """A terminal, and neither `NO_COLOR` (https://no-color.org), `CI` nor a dumb terminal."""
     unwanted = os.environ.get("NO_COLOR") or os.environ.get("CI") or os.environ.get("TERM") == "dumb"
     return stream.isatty() and not unwanted
+
+
+def text_width(stream: TextIO) -> int:
+    """Columns that text is broken at: those of a narrow terminal, else 100, so that a file or a pipe gets the same everywhere."""
+    if not stream.isatty():
+        return MOST_COLUMNS
+    return min(MOST_COLUMNS, max(LEAST_COLUMNS, shutil.get_terminal_size((MOST_COLUMNS, 24)).columns))
 
 
 @contextmanager

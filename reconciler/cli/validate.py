@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.cli.named_path import NAMED_PATH, NamedPath
+
 if TYPE_CHECKING:
-    from reconciler.policy.documents import PolicyTree
+    from reconciler.policy.policy_tree import PolicyTree
 
 _FORMATS = ("text", "json", "sarif", "github")
 
@@ -19,13 +21,13 @@ _FORMATS = ("text", "json", "sarif", "github")
     context_settings={"help_option_names": ["-h", "--help"]},
     short_help="Check policy files: every problem with file:line:column, caret and hint.",
 )
-@click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(path_type=Path, allow_dash=True))
+@click.argument("paths", nargs=-1, metavar="[PATH]...", type=NamedPath(allow_dash=True))
 @click.option(
     "--manifests",
     "manifests",
     metavar="DIR",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=NAMED_PATH,
     help="Also look for manifests there that fight over replicas with these policies; repeatable.",
 )
 @click.option("-o", "--output", type=click.Choice(_FORMATS), default="text", show_default=True, help="How problems are printed.")
@@ -60,7 +62,9 @@ def command(ctx: click.Context, paths: tuple[Path, ...], manifests: tuple[Path, 
     if not files:
         raise InputError(f"no .yaml, .yml or .json file in {', '.join(str(path) for path in chosen)}")
     if not any(body.strip() for body in files.values()):
-        raise InputError(f"{', '.join(files)}: empty; is the command in front of the pipe, or the file, what you meant?")
+        if chosen == (Path("-"),):
+            raise InputError("nothing came in on standard input: did the command in front of the pipe fail?")
+        raise InputError(f"{', '.join(files)}: empty; name a file or directory with policies")
     tree = read_tree(files, now_seconds=int(time.time()))
     if manifests:
         tree = _with_manifests(tree, manifests)

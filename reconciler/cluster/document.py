@@ -94,6 +94,8 @@ def object_name(body: bytes) -> str:
 def documents(file: str, body: bytes) -> Iterator[Document]:
     """The documents of one file (JSON, or YAML with any number of parts). Raises `SnapshotError`."""
     text = _utf8(file, body)
+    if not text.strip():
+        raise SnapshotError(file, "", "the file is empty: the capture was cut off before it began")
     if _is_yaml(file, text):
         try:
             parts = yaml_text.json_parts(text)
@@ -101,8 +103,6 @@ def documents(file: str, body: bytes) -> Iterator[Document]:
             raise SnapshotError(file, error.item, error.message) from None
         for number, part in enumerate(parts, 1):
             yield from _split(file, f"document {number}" if len(parts) > 1 else "", part)
-    elif not text.strip():
-        raise SnapshotError(file, "", "the file is empty: the capture was cut off before it began")
     else:
         yield from _split(file, "", text)
 
@@ -119,7 +119,7 @@ def _split(file: str, part: str, body: bytes) -> Iterator[Document]:
         yield Document(file=file, part=part, api_version="", kind=AUTO_SCALING_GROUP, items=envelope.groups, is_list=True)
         return
     if not envelope.kind:
-        raise SnapshotError(file, part, "no kind and no AutoScalingGroups: this is no Kubernetes object and no list of any")
+        raise SnapshotError(file, part, "no kind and no AutoScalingGroups: no Kubernetes object and no list of any")
     if envelope.kind == "Status":
         raise SnapshotError(file, part, f"an answer of the API server instead of objects: {_status_message(body)}")
     if envelope.items is msgspec.UNSET:
@@ -175,6 +175,11 @@ def _run(file: str, part: str, head: _Type, items: list[Raw], start: int, *, mor
 def _object_envelope(file: str, part: str, body: bytes, error: msgspec.ValidationError) -> _Envelope:
     try:
         head = _type.decode(body)
+    except msgspec.ValidationError as second:
+        told = _told(second, body)
+        if told.startswith("expected object"):
+            told = "no Kubernetes object and no list of any; a snapshot is what `kubectl get … -o json` or -o yaml prints"
+        raise SnapshotError(file, part, told) from None
     except DECODING_ERRORS as second:
         raise SnapshotError(file, part, _told(second, body)) from None
     if not head.kind or head.kind.endswith("List"):

@@ -6,7 +6,7 @@ written differently still share one shape.
 """
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Generic, TypeVar
 
 import msgspec
@@ -24,6 +24,7 @@ from reconciler.cluster.world import WorldProblem
 _T = TypeVar("_T")
 
 _encode = msgspec.json.Encoder().encode
+_FLAGS = tuple(tuple(pod_flags(ready=ready, gated=gated) for gated in (False, True)) for ready in (False, True))
 _PHASE_CODES = {phase.value: phase_code(phase) for phase in PodPhase} | {None: phase_code(PodPhase.PENDING)}
 
 
@@ -46,7 +47,7 @@ class PodRows:
         self._trait_numbers: dict[bytes, int] = {}
         self._traits: list[PodTraits] = []
         self._texts: dict[str, str] = {}
-        self._node_numbers: dict[str, int] = {"": -1}
+        self._node_numbers: dict[str, int] = {}
         self._node_names: list[str] = []
         self._namespace: list[str] = []
         self._name: list[str] = []
@@ -70,17 +71,19 @@ class PodRows:
         ready, unschedulable = _conditions(status)
         draft = self._draft_of(meta, spec, status)
         trait = self._trait_of(meta, spec)
-        created, deleted = _seconds(meta.creation_timestamp), _seconds(meta.deletion_timestamp)
+        created = unix_seconds(meta.creation_timestamp) if meta.creation_timestamp else 0
+        deleted = unix_seconds(meta.deletion_timestamp) if meta.deletion_timestamp else 0
+        nominated = status.nominated_node_name if status else None
         # From here on nothing raises, so that the columns stay equally long.
         self._draft.append(draft)
         self._trait.append(trait)
         self._namespace.append(self._texts.setdefault(meta.namespace, meta.namespace))
         self._name.append(meta.name)
         self._uid.append(meta.uid)
-        self._node.append(self._node_number(spec.node_name))
-        self._nominated.append(self._node_number(status.nominated_node_name if status else None))
+        self._node.append(self._node_number(spec.node_name) if spec.node_name else -1)
+        self._nominated.append(self._node_number(nominated) if nominated else -1)
         self._phase.append(phase)
-        self._flags.append(pod_flags(ready=ready, gated=bool(spec.scheduling_gates)))
+        self._flags.append(_FLAGS[ready][bool(spec.scheduling_gates)])
         self._created.append(created)
         self._deleted.append(deleted)
         self._unschedulable.append(unschedulable)
@@ -98,43 +101,55 @@ class PodRows:
         Raises `ContradictionError` when two rows of one name differ; equal ones count once.
         """
         order = self._order()
+        # The API answers in this very order, so that mostly the columns can stay as they are.
+        kept = order == list(range(len(self._name)))
+        drafts, trait_numbers = self._in_order(self._draft, order, kept=kept), self._in_order(self._trait, order, kept=kept)
         shapes, traits_table = _Interned[PodShape](), _Interned[PodTraits]()
         shape_of, trait_of = [-1] * len(self._drafts), [-1] * len(self._traits)
         problems: list[WorldProblem] = []
-        for row in order:
-            draft, trait = self._draft[row], self._trait[row]
-            if shape_of[draft] < 0:
-                shape_of[draft] = shapes.number(_settled(self._drafts[draft], priorities))
-                name = f"Pod {self._namespace[row]}/{self._name[row]}"
-                problems.extend(_out_of_range(name, self._drafts[draft]))
-            if trait_of[trait] < 0:
-                trait_of[trait] = traits_table.number(self._traits[trait])
+        first_row = dict(zip(reversed(drafts), reversed(order), strict=True))
+        for draft in dict.fromkeys(drafts):
+            shape_of[draft] = shapes.number(_settled(self._drafts[draft], priorities))
+            row = first_row[draft]
+            problems.extend(_out_of_range(f"Pod {self._namespace[row]}/{self._name[row]}", self._drafts[draft]))
+        for trait in dict.fromkeys(trait_numbers):
+            trait_of[trait] = traits_table.number(self._traits[trait])
         template_shapes = tuple(shapes.number(_settled(self._drafts[number], priorities)) for number in templates)
         node_of = [nodes.get(name, -1) for name in self._node_names] + [-1]
-        node = array("i", [node_of[self._node[row]] for row in order])
+        names = self._in_order(self._node, order, kept=kept)
+        node = array("i", map(node_of.__getitem__, names))
         table = PodTable.of_columns(
             namespace=[self._namespace[row] for row in order],
             name=[self._name[row] for row in order],
             uid=[self._uid[row] for row in order],
-            shape=array("i", [shape_of[self._draft[row]] for row in order]),
-            traits=array("i", [trait_of[self._trait[row]] for row in order]),
+            shape=array("i", map(shape_of.__getitem__, drafts)),
+            traits=array("i", map(trait_of.__getitem__, trait_numbers)),
             node=node,
-            nominated=array("i", [node_of[self._nominated[row]] for row in order]),
-            phase=array("B", [self._phase[row] for row in order]),
-            flags=array("B", [self._flags[row] for row in order]),
-            created_seconds=array("q", [self._created[row] for row in order]),
-            deletion_seconds=array("q", [self._deleted[row] for row in order]),
-            unschedulable_seconds=array("q", [self._unschedulable[row] for row in order]),
-            unknown_node={
-                index: self._node_names[self._node[row]] for index, row in enumerate(order) if node[index] < 0 <= self._node[row]
-            },
+            nominated=array("i", map(node_of.__getitem__, self._in_order(self._nominated, order, kept=kept))),
+            phase=self._in_order(self._phase, order, kept=kept),
+            flags=self._in_order(self._flags, order, kept=kept),
+            created_seconds=self._in_order(self._created, order, kept=kept),
+            deletion_seconds=self._in_order(self._deleted, order, kept=kept),
+            unschedulable_seconds=self._in_order(self._unschedulable, order, kept=kept),
+            unknown_node=self._unknown(node, names) if -1 in node_of[:-1] else {},
         )
         return PodsRead(table, shapes.values(), traits_table.values(), template_shapes, tuple(problems))
 
+    def _in_order(self, column: "array[int]", order: list[int], *, kept: bool) -> "array[int]":
+        """A copy of a column in the order of the table; `kept` says that this is the order of the rows."""
+        return column[:] if kept else array(column.typecode, map(column.__getitem__, order))
+
+    def _unknown(self, node: "array[int]", names: "array[int]") -> dict[int, str]:
+        """The names of nodes that are not in the view, by pod."""
+        pairs = enumerate(zip(node, names, strict=True))
+        return {index: self._node_names[name] for index, (number, name) in pairs if number < 0 <= name}
+
     def _order(self) -> list[int]:
         """Rows by (namespace, name), each name once."""
-        keys = [f"{namespace}\0{name}" for namespace, name in zip(self._namespace, self._name, strict=True)]
+        keys = list(map("\0".join, zip(self._namespace, self._name, strict=True)))
         order = sorted(range(len(keys)), key=keys.__getitem__)
+        if len(set(keys)) == len(keys):
+            return order
         repeated = [index for index in range(1, len(order)) if keys[order[index]] == keys[order[index - 1]]]
         for index in repeated:
             first, second = order[index - 1], order[index]
@@ -152,7 +167,7 @@ class PodRows:
 
     def _draft_of(self, meta: wire.PodMeta, spec: wire.PodSpec, status: wire.PodStatus | None) -> int:
         bound = bool(spec.node_name) and status is not None
-        volumes = [item for item in spec.volumes or () if item.ephemeral or item.persistent_volume_claim or _other(item)]
+        volumes = _volumes(spec.volumes) if spec.volumes else []
         key = _encode(
             (
                 meta.namespace,
@@ -172,7 +187,7 @@ class PodRows:
                 spec.host_network,
                 spec.host_users,
                 volumes,
-                meta.name if any(item.ephemeral for item in volumes) else None,
+                meta.name if volumes and any(item.ephemeral for item in volumes) else None,
                 _resizing(status) if bound and status else None,
             )
         )
@@ -200,9 +215,7 @@ class PodRows:
             number = self._trait_numbers[key] = len(self._traits) - 1
         return number
 
-    def _node_number(self, name: str | None) -> int:
-        if not name:
-            return -1
+    def _node_number(self, name: str) -> int:
         number = self._node_numbers.get(name)
         if number is None:
             number = self._node_numbers[name] = len(self._node_names)
@@ -233,6 +246,11 @@ def _out_of_range(name: str, draft: ShapeDraft) -> list[WorldProblem]:
     return [WorldProblem(code="QuantityOutOfRange", object=name, message=f"the request of {text}") for text in draft.problems]
 
 
+def _volumes(volumes: Sequence[wire.Volume]) -> list[wire.Volume]:
+    """Those that may matter to where a pod runs."""
+    return [item for item in volumes if item.ephemeral or item.persistent_volume_claim or _other(item)]
+
+
 def _other(volume: wire.Volume) -> bool:
     return any((volume.gce_persistent_disk, volume.aws_elastic_block_store, volume.azure_disk, volume.cinder)) or any(
         (volume.vsphere_volume, volume.iscsi, volume.rbd)
@@ -257,9 +275,5 @@ def _conditions(status: wire.PodStatus | None) -> tuple[bool, int]:
         if item.type == "Ready":
             ready = item.status == "True"
         elif item.type == "PodScheduled" and item.status == "False" and item.reason == "Unschedulable":
-            unschedulable = _seconds(item.last_transition_time)
+            unschedulable = unix_seconds(item.last_transition_time) if item.last_transition_time else 0
     return ready, unschedulable
-
-
-def _seconds(text: str | None) -> int:
-    return unix_seconds(text) if text else 0

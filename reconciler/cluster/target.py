@@ -90,7 +90,8 @@ class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     `min_size`/`max_size` come from both size annotations (only together), `size_origin` names them. `rolling_out` is
     true while an older revision still has machines. `on_demand_base` is how many machines of a mixed group are not spot.
-    `problems` are sentences about values that could not be read.
+    `problems` are sentences about values that could not be read. `api_group` is Cluster API's, the prefix of its annotations too;
+    empty for targets of other platforms.
     """
 
     ref: TargetRef
@@ -111,6 +112,7 @@ class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):
     selectable: bool = True
     on_demand_base: int = 0
     problems: tuple[str, ...] = ()
+    api_group: str = ""
 
 
 class Machine(msgspec.Struct, frozen=True, order=True, kw_only=True):

@@ -9,10 +9,10 @@ from typing import Protocol
 
 import msgspec
 
-from reconciler.control.policy_source import NoPolicyError
+from reconciler.control.policy_in_force import PolicyInForce
 from reconciler.gitops.fault import Fault, FaultCode, SourceError, failed
-from reconciler.gitops.last_good import LastGood, LastGoodError, LastGoodStore
-from reconciler.gitops.standing import SourceEvent, Standing, refused, succeeded
+from reconciler.gitops.last_good import LastGood, LastGoodStore
+from reconciler.gitops.standing import SourceEvent
 from reconciler.kube.custom_object import CustomObject
 from reconciler.kube.custom_policy import Judged, judge
 from reconciler.kube.custom_reader import CustomReader
@@ -24,6 +24,9 @@ from reconciler.rendering.wording import count
 SOURCE = "custom resources"
 PATIENCE_SECONDS = 5.0
 """A look waits so long for the first list of everything."""
+QUIET_SECONDS, LONGEST_PRUNE_SECONDS = 2.0, 30.0
+"""Groups that go are judged once none has gone for so long: pruned together they are deleted one by one, and all but the last
+would be released before it is seen that none is left."""
 
 
 class Objects(Protocol):
@@ -31,6 +34,9 @@ class Objects(Protocol):
 
     def wait(self, timeout_seconds: float) -> bool:
         """Wait until everything was read once."""
+
+    def settle(self, quiet_seconds: float, most_seconds: float) -> None:
+        """Wait until nothing has changed for so long, and no longer than that."""
 
     def doubt(self) -> str:
         """Why what is known may not be what is there; empty when it is."""
@@ -49,9 +55,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     refused: Fault | None = None
 
 
-class CustomResourcePolicy:
-    """Like `FollowedPolicy`, over objects on an API server. `current`, `standing` and `reading` may be read by any thread,
-    `poll` is called by one at a time."""
+class CustomResourcePolicy(PolicyInForce):
+    """Like `FollowedPolicy`, over objects on an API server. `reading` may be read by any thread."""
 
     def __init__(
         self,
@@ -64,60 +69,45 @@ class CustomResourcePolicy:
         tell: Callable[[SourceEvent], None] | None = None,
     ) -> None:
         """`name` is the policy's, `clock` gives Unix time in whole seconds, `tell` is given what happens."""
+        super().__init__(SOURCE, store, clock, tell)
         self._objects = objects
-        self._store = store
-        self._clock = clock
         self.name = name
         self._allow_no_groups = allow_no_groups
-        self._tell = tell or (lambda _: None)
-        self._loaded = False
         self._reader = CustomReader()
         self._texts: dict[str, tuple[tuple[object, ...], CustomText]] = {}
         self._in_force: InForce | None = None
-        self._policy: PolicySet | None = None
-        self._standing = Standing(source=SOURCE)
         self.reading = Reading()
 
-    def current(self) -> PolicySet:
-        """The policy in force. Raises `NoPolicyError` until there is one."""
-        if self._policy is None:
-            fault = self._standing.fault
-            raise NoPolicyError(fault.sentence if fault is not None else f"{SOURCE} were not read yet")
-        return self._policy
+    def _look(self, now_seconds: int) -> tuple[str, str]:
+        self._objects.wait(PATIENCE_SECONDS)
+        if self._groups_go():
+            self._objects.settle(QUIET_SECONDS, LONGEST_PRUNE_SECONDS)
+        doubt = self._objects.doubt()
+        if doubt:
+            raise failed(FaultCode.UNREACHABLE, f"{SOURCE} cannot be read: {doubt}")
+        self._judge(now_seconds)
+        fault = self.reading.refused or _of_groups(self.reading)
+        if fault is not None:
+            raise SourceError(fault)
+        return self.revision, ""
 
-    @property
-    def ready(self) -> bool:
-        """Whether there is a policy to decide by."""
-        return self._policy is not None
+    def _read_again(self, kept: LastGood) -> PolicySet | None:
+        if kept.source != SOURCE:
+            return None
+        found = InForce.from_files(kept.files)
+        policy = found.policy_set(self._reader)
+        if policy is None:
+            raise ValueError(f"{found.policy.name} cannot be read")
+        self._in_force = found
+        self.reading = Reading(revision=kept.revision)
+        return policy
 
-    @property
-    def standing(self) -> Standing:
-        """How the source stands."""
-        return self._standing
-
-    def poll(self) -> bool:
-        """Judge what is there now; whether another policy is in force. Never raises for what is there."""
-        before, now = self._policy, self._clock()
-        try:
-            self._restore()
-            self._objects.wait(PATIENCE_SECONDS)
-            doubt = self._objects.doubt()
-            if doubt:
-                raise failed(FaultCode.UNREACHABLE, f"{SOURCE} cannot be read: {doubt}")
-            self._judge(now)
-            fault = self.reading.refused or _of_groups(self.reading)
-            if fault is not None:
-                raise SourceError(fault)
-            self._stand(succeeded(self._standing, self.reading.revision, "", now))
-        except SourceError as error:
-            if self.reading.revision != self._standing.revision and self.reading.revision:
-                self._stand(succeeded(self._standing, self.reading.revision, "", now))
-            self._stand(refused(self._standing, error.fault, now))
-        except Exception as error:
-            # The thread that follows must outlive a defect: it is told like any other fault, and tried again.
-            fault = Fault(code=FaultCode.UNREACHABLE, message=f"{SOURCE} could not be judged: {type(error).__name__}: {error}")
-            self._stand(refused(self._standing, fault, now))
-        return self._policy is not before
+    def _groups_go(self) -> bool:
+        """Whether groups that are in force are missing that were there at the last look (or at the end of another process)."""
+        in_force = {text.name for text in self._in_force.groups} if self._in_force is not None else set()
+        there = {item.title for item in self._objects.all()}
+        known = {item.title for item in self.reading.objects} or in_force
+        return bool(in_force & known - there)
 
     def _judge(self, now_seconds: int) -> None:
         objects = self._objects.all()
@@ -136,23 +126,16 @@ class CustomResourcePolicy:
         fault = self._refusal(judged)
         found = judged.in_force
         if found is not None and (fault is None or fault.code is not FaultCode.NO_GROUPS) and found != self._in_force:
-            self._take(found, now_seconds)
-        revision = self._in_force.revision if self._in_force is not None else ""
-        self.reading = Reading(objects=objects, judged=judged, revision=revision, refused=fault)
+            self._bring(found, now_seconds)
+        self.reading = Reading(objects=objects, judged=judged, revision=self.revision, refused=fault)
 
-    def _take(self, found: InForce, now_seconds: int) -> None:
+    def _bring(self, found: InForce, now_seconds: int) -> None:
         policy = found.policy_set(self._reader)
         if policy is None:
             raise failed(FaultCode.INVALID_POLICY, f"{found.policy.name} cannot be read")
         kept = LastGood(source=SOURCE, revision=found.revision, root="", files=found.files(), read_seconds=now_seconds)
-        try:
-            self._store.save(kept)
-        except LastGoodError as error:
-            # Another instance may have led and saved meanwhile: the next look begins with what is there.
-            self._loaded = False
-            message = f"the new policy cannot be saved, so it is not used: {error}"
-            raise SourceError(Fault(code=FaultCode.NOT_SAVED, message=message, revision=found.revision)) from None
-        self._in_force, self._policy = found, policy
+        self._take(policy, kept)
+        self._in_force = found
 
     def _refusal(self, judged: Judged) -> Fault | None:
         """Why the policy itself is not the newest that is there."""
@@ -173,30 +156,6 @@ class CustomResourcePolicy:
             message=f"there is no NodeGroup and no discovery left, where there were {count(len(before.groups), 'NodeGroup')}",
             hint="if all groups are to be released, allow it with --allow-no-groups",
         )
-
-    def _restore(self) -> None:
-        """Once, and again where saving failed: what was in force before."""
-        if self._loaded:
-            return
-        first = self._policy is None
-        try:
-            kept = self._store.load()
-            if kept is not None and kept.source == SOURCE:
-                self._in_force = InForce.from_files(kept.files)
-                self._policy = self._in_force.policy_set(self._reader)
-                if first:
-                    self._standing = Standing(source=SOURCE, revision=kept.revision, success_seconds=kept.read_seconds)
-                self.reading = Reading(revision=kept.revision)
-        except (LastGoodError, ValueError) as error:
-            if isinstance(error, LastGoodError) and not error.damaged:
-                raise failed(FaultCode.NOT_SAVED, f"what was in force before cannot be read: {error}") from None
-            self._tell(SourceEvent(type="Warning", reason="LastGoodDamaged", message=f"{error}: the source is read afresh"))
-        self._loaded = True
-
-    def _stand(self, change: tuple[Standing, tuple[SourceEvent, ...]]) -> None:
-        self._standing, events = change
-        for event in events:
-            self._tell(event)
 
 
 def _of_groups(reading: Reading) -> Fault | None:

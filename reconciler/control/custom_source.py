@@ -1,32 +1,33 @@
 """Custom resources as the live loop takes them: followed by every instance, judged and kept by the leader."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from reconciler.control.custom_resources import CustomResourcePolicy
 from reconciler.control.followed import FollowedSource
-from reconciler.gitops.standing import Standing
+from reconciler.gitops.standing import SourceEvent, Standing
 from reconciler.kube.custom_object import CustomObjects
 from reconciler.policy.documents import PolicySet
 
 
 class CustomResourceSource:
     """The `Source` of a live process. `follow` makes the policy anew whenever this process begins to lead, and `policy` is the
-    one of now; `wait_seconds` and `looked` as for a `FollowedSource`. `looked_too` may be set: it is called after every look."""
+    one of now; `term`, `wait_seconds`, `looked` and `tell` as for a `FollowedSource`. `looked_too` may be set: it is called
+    after every look."""
 
     def __init__(
         self,
         objects: CustomObjects,
         follow: Callable[[], CustomResourcePolicy],
-        leads: Callable[[], bool],
+        term: Callable[[], int],
         wait_seconds: Callable[[int], float],
-        looked: Callable[[Standing], None] = lambda _: None,
+        looked: Sequence[Callable[[Standing], None]] = (),
+        tell: Callable[[SourceEvent], None] = lambda _: None,
     ) -> None:
         self.objects = objects
         self.policy: CustomResourcePolicy
         self.looked_too: Callable[[], None] = lambda: None
         self._follow = follow
-        self._looked = looked
-        self._followed = FollowedSource(self._anew, leads, wait_seconds, self._told)
+        self._followed = FollowedSource(self._anew, term, wait_seconds, (*looked, lambda _: self.looked_too()), tell)
 
     def current(self) -> PolicySet:
         """The policy in force. Raises `NoPolicyError` unless `missing` is empty."""
@@ -63,7 +64,3 @@ class CustomResourceSource:
     def _anew(self) -> CustomResourcePolicy:
         self.policy = self._follow()
         return self.policy
-
-    def _told(self, standing: Standing) -> None:
-        self._looked(standing)
-        self.looked_too()

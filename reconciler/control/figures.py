@@ -27,6 +27,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     added_nodes: int = 0
     removed_nodes: int = 0
     failed_removals: int = 0
+    failed_pages: tuple[tuple[str, int], ...] = ()
     turn_seconds_sum: float = 0.0
     turn_seconds: tuple[tuple[float, int], ...] = ()
 
@@ -43,6 +44,7 @@ class Figures:
         self._turns: Counter[str] = Counter()
         self._actions: Counter[tuple[str, str]] = Counter()
         self._durations: Counter[float] = Counter()
+        self._failed_pages: Counter[str] = Counter()
 
     def seen(self) -> Seen:
         """The state now: one value, never half of a turn."""
@@ -58,6 +60,12 @@ class Figures:
         """The revision in force, and what is wrong with a newer one."""
         with self._lock:
             self._seen = msgspec.structs.replace(self._seen, policy_revision=revision, policy_problem=problem)
+
+    def page_failed(self, path: str) -> None:
+        """A page of this path could not be made."""
+        with self._lock:
+            self._failed_pages[path] += 1
+            self._seen = msgspec.structs.replace(self._seen, failed_pages=tuple(sorted(self._failed_pages.items())))
 
     def turned(self, report: LoopReport, took_seconds: float, view_age_seconds: float) -> None:
         """One turn ended."""

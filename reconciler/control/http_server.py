@@ -3,11 +3,14 @@
 import ipaddress
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import cast
 from urllib.parse import unquote, urlsplit
 
 import msgspec
+
+from reconciler.kube.access import Refusal
 
 MAX_BODY_BYTES = 1 << 20
 MAX_REQUESTS_AT_ONCE = 32
@@ -38,7 +41,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 class Route(msgspec.Struct, frozen=True, kw_only=True):
     """Answers requests to `path`, or below it when it ends with `/`. `details`: shows objects of the cluster, so the
-    asker must be known. Raising is answered by 500 without the message."""
+    asker must be known. Raising is answered by 500 without the message, which the server's `broken` is given."""
 
     method: str
     path: str
@@ -46,15 +49,18 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     details: bool = False
 
 
-Admission = Callable[[Request], str]
-"""Why a request may not see details; empty: it may."""
+Admission = Callable[[Request], Refusal | None]
+"""Why a request may not see details; None: it may."""
+
+Broken = Callable[[Route, Request, Exception], None]
+"""Told of a page that could not be made."""
 
 
 class HttpServer:
     """Listens on `address` (port 0: any free one, see `port`). `start` and `stop` once each."""
 
-    def __init__(self, address: tuple[str, int], routes: tuple[Route, ...], admission: Admission) -> None:
-        self._server = _Server(address, routes, admission)
+    def __init__(self, address: tuple[str, int], routes: tuple[Route, ...], admission: Admission, broken: Broken) -> None:
+        self._server = _Server(address, routes, admission, broken)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), name="http", daemon=True)
 
     @property
@@ -98,9 +104,10 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
 
-    def __init__(self, address: tuple[str, int], routes: tuple[Route, ...], admission: Admission) -> None:
+    def __init__(self, address: tuple[str, int], routes: tuple[Route, ...], admission: Admission, broken: Broken) -> None:
         self.routes = routes
         self.admission = admission
+        self.broken = broken
         self.room = threading.BoundedSemaphore(MAX_REQUESTS_AT_ONCE)
         super().__init__(address, _Handler)
 
@@ -153,13 +160,15 @@ class _Handler(BaseHTTPRequestHandler):
         if route is None:
             return Answer(status=405, body=b"no such method here\n")
         try:
-            refusal = server.admission(request) if route.details else ""
-            if refusal:
-                return Answer(status=401, body=f"{refusal}\n".encode())
+            refusal = server.admission(request) if route.details else None
+            if refusal is not None:
+                return Answer(status=refusal.status, body=f"{refusal.message}\n".encode())
             return route.answer(request)
-        except Exception:
+        except Exception as error:
             # What went wrong may name objects; who asks here may not be allowed to see them.
-            return Answer(status=500, body=b"this page could not be made\n")
+            with suppress(Exception):
+                server.broken(route, request, error)
+            return Answer(status=500, body=b"this page could not be made; the log says why\n")
 
     def _send(self, answer: Answer) -> None:
         self.send_response(answer.status)

@@ -8,18 +8,22 @@ either: a loop in Enforce decides the same by itself, and one that only looks on
 from collections.abc import Callable
 from typing import Protocol
 
+import msgspec
+
 from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
 from reconciler.control.apply import Applied, PlanApplication, RemovalTerms
 from reconciler.control.live_memory_store import LiveMemoryStore
 from reconciler.control.live_process import LiveProcess
 from reconciler.control.loop import ControlLoop
-from reconciler.control.report import LoopReport, ResultState
+from reconciler.control.report import ActionResult, LoopReport, ResultState
 from reconciler.control.wake import WakeReason
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
+from reconciler.kube.api import ApiError, UnreachableError
+from reconciler.kube.lease import NotLeaderError
 from reconciler.plan.plan import Action, ActionKind, Bound, Plan
 from reconciler.policy.documents import PolicySet
-from reconciler.providers.contract import ClusterPort, RemovalProgress, RemovalState, WriteResult
+from reconciler.providers.contract import ClusterPort, RemovalProgress, RemovalState, ViewUnavailableError, WriteResult
 
 VIEW_PATIENCE_SECONDS = 10.0
 _LOOK_SECONDS = 0.05
@@ -148,11 +152,12 @@ class LiveApply:
         self._follow = ControlLoop(port, process.source, store, work_budget=work_budget, choose=self._choose)
         self._leaving: set[str] = set()
         self._replaced: set[str] = set()
+        self._stay: dict[str, tuple[str, str]] = {}
         self._last: dict[str, tuple[RemovalState, int, str]] = {}
 
     def run(self) -> tuple[Applied, tuple[str, ...]]:
-        """Carry it out and stay until every node that is to leave has left, or stays for a reason; what happened, as
-        sentences."""
+        """Carry it out and stay until every node that is to leave has left, or stays for a reason, which its action then failed
+        for; what happened, as sentences."""
         applied = self._application.run()
         happened: list[str] = []
         for result in applied.results:
@@ -165,8 +170,31 @@ class LiveApply:
             happened += self._happened(report)
             self._forget_what_is_over(report)
             if (self._leaving or self._replaced) and self._process.wake.wait() is WakeReason.STOP:
-                break
-        return applied, tuple(happened)
+                happened += self._called_off()
+        results = tuple(self._ended(result) for result in applied.results)
+        return msgspec.structs.replace(applied, results=results), tuple(happened)
+
+    def _called_off(self) -> list[str]:
+        """The process is to end: what is one write from its end is finished, every other drain is undone."""
+        try:
+            found = self._told(self._process.port.abandon_removals())
+        except (ApiError, UnreachableError, NotLeaderError, ViewUnavailableError) as error:
+            found = [f"what was under way is left as it is: {error}"]
+            self._tell(found[0])
+        for node in sorted(self._leaving | self._replaced):
+            self._stay[node] = ("Stopped", f"{node} had not left when the command was ended")
+        self._leaving.clear()
+        self._replaced.clear()
+        return found
+
+    def _ended(self, result: ActionResult) -> ActionResult:
+        """A removal that had begun, by its end."""
+        stays = [self._stay[node] for node in result.action.nodes if node in self._stay]
+        if result.state is not ResultState.DONE or not stays:
+            return result
+        return msgspec.structs.replace(
+            result, state=ResultState.FAILED, code=stays[0][0], message="; ".join(message for _, message in stays)
+        )
 
     def _choose(self, plan: Plan, _: World) -> tuple[Action, ...]:
         """Of later decisions only what a replacement of the plan still needs: its old nodes leave."""
@@ -175,14 +203,17 @@ class LiveApply:
         )
 
     def _happened(self, report: LoopReport) -> list[str]:
-        found = []
         if report.unavailable:
             self._tell(f"waiting: {report.unavailable}")
         for result in report.results:
             if result.state is ResultState.DONE:
                 self._replaced.difference_update(result.action.nodes)
                 self._leaving.update(result.action.nodes)
-        for removal in report.removals:
+        return self._told(report.removals)
+
+    def _told(self, removals: tuple[RemovalProgress, ...]) -> list[str]:
+        found = []
+        for removal in removals:
             now = (removal.state, removal.remaining, removal.message)
             if self._last.get(removal.node) == now:
                 continue
@@ -190,6 +221,8 @@ class LiveApply:
             sentence = _sentence(removal)
             self._tell(sentence)
             if removal.state is not RemovalState.DRAINING:
+                if removal.state is RemovalState.FAILED and removal.node in self._leaving:
+                    self._stay[removal.node] = (removal.code, sentence)
                 self._leaving.discard(removal.node)
                 found.append(sentence)
         return found
@@ -198,8 +231,11 @@ class LiveApply:
         """Nodes that are gone, and replacements that were given up."""
         if report.decided is None:
             return
-        self._leaving &= {node.name for node in report.decided.world.nodes}
+        there = {node.name for node in report.decided.world.nodes}
+        self._leaving &= there
         under_way = {node for item in self._store.load().replacements for node in item.nodes}
+        for node in sorted((self._replaced & there) - under_way):
+            self._stay[node] = ("GivenUp", f"{node} stays: the replacement was given up")
         self._replaced &= under_way
 
 

@@ -1,18 +1,18 @@
 """The live cluster behind the port of the loop: a view, a clock, the providers of its targets, and the drain of its nodes."""
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from typing import Protocol
 
 import msgspec
 
 from reconciler.cluster.target import Machine, TargetFacts, TargetKind, TargetRef
 from reconciler.cluster.world import World
+from reconciler.control.left_marks import FormerPolicy, LeftMarks, own_marks
+from reconciler.control.policy_in_force import NoPolicyError
 from reconciler.decisions.effective import effective_groups
 from reconciler.decisions.group import EffectiveGroup
 from reconciler.kube.api import ApiError, UnreachableError
 from reconciler.kube.drain import DrainStep
-from reconciler.kube.drain_mark import DELETING_TAINT, read_mark
 from reconciler.kube.lease import NotLeaderError
 from reconciler.kube.live_world import IncompleteViewError
 from reconciler.plan.plan import Bound
@@ -23,6 +23,7 @@ from reconciler.providers.contract import (
     RemovalProgress,
     RemovalState,
     TargetProvider,
+    TargetRemoval,
     ViewUnavailableError,
     WriteCode,
     WriteResult,
@@ -62,7 +63,8 @@ class LivePort:
     """A `ClusterPort` over real servers. `owner` (the policy's name) stands in our taints: those of others are left alone.
 
     `providers` by kind of target. `annotations`, given a target, says what explains a write on it (revision, reason); `rivals`,
-    given a view, is the evidence that another autoscaler is at work there.
+    given a view, is the evidence that another autoscaler is at work there. `tell` and `former` are those of `LeftMarks`; `tell`
+    is also given what keeps a removal waiting.
     """
 
     def __init__(
@@ -75,6 +77,8 @@ class LivePort:
         owner: str,
         annotations: Callable[[TargetRef], Mapping[str, str]] = lambda _: {},
         rivals: Callable[[World], tuple[str, ...]] = lambda _: (),
+        tell: Callable[[str, str], None] = lambda _code, _message: None,
+        former: Callable[[str], FormerPolicy | None] | None = None,
     ) -> None:
         self._view = view
         self._clock = clock
@@ -84,12 +88,13 @@ class LivePort:
         self._owner = owner
         self._annotations = annotations
         self._rivals = rivals
+        self._left_marks = LeftMarks(providers, owner, tell, former)
         self._world: World | None = None
         self._floors: dict[TargetRef, int] = {}
         self._pending: dict[TargetRef, str] = {}
         """The node of each target whose machine may be marked while replicas are not lowered for it yet."""
-        self._told: set[tuple[str, str]] = set()
-        """Removals told as finished: node and taint."""
+        self._told: set[tuple[str, str, RemovalState]] = set()
+        """Ends of removals that were told: node, taint and state."""
         self._called_off: dict[str, str] = {}
         """Why the removal of a node must end, until the next step of removals."""
 
@@ -109,6 +114,7 @@ class LivePort:
         self._floors.clear()
         self._pending.clear()
         self._told.clear()
+        self._left_marks.forget()
 
     @property
     def last_world(self) -> World | None:
@@ -174,7 +180,7 @@ class LivePort:
     def continue_removals(self) -> tuple[RemovalProgress, ...]:
         """Marks without a taint, then one step of everything that carries our taint, whichever process began it."""
         world = self._world or self.observe()
-        leaving = _leaving(world, self._owner)
+        leaving = own_marks(world, self._owner)
         self._told = {told for told in self._told if leaving.get(told[0]) == told[1]}
         self._pending = {target: node for target, node in self._pending.items() if node in leaving}
         begun = {machine.target for machine in world.machines if machine.node in leaving}
@@ -185,7 +191,7 @@ class LivePort:
         found: list[RemovalProgress | None] = []
         try:
             # First: of all machines that are marked the platform may take any when replicas fall.
-            self._take_back_marks(world, leaving)
+            self._left_marks.take_back(world, leaving)
             found.extend(
                 self._continued(world, by_target, name, leaving[name], called_off.get(name, ""))
                 for name in self._in_order(world, leaving)
@@ -200,31 +206,33 @@ class LivePort:
         marked = {machine.node for machine in world.machines if machine.delete_marked} | set(self._pending.values())
         return sorted(leaving, key=lambda node: (node not in marked, node))
 
-    def _take_back_marks(self, world: World, leaving: Mapping[str, str]) -> None:
-        """Marks whose node carries no taint of ours: the drain was undone, or the machine never became a node."""
-        for machine in world.machines:
-            if machine.delete_marked and not machine.deleting and machine.target is not None and machine.node not in leaving:
-                provider = self._providers.get(machine.target.kind)
-                if provider is not None:
-                    with suppress(msgspec.DecodeError):
-                        provider.abandon(machine.target, machine.name)
-
     def abandon_removals(self) -> tuple[RemovalProgress, ...]:
         """Before the process ends: what is one write from its end is finished, the nodes of all other drains are opened
         again, so that none stays closed while nobody looks after it."""
         world = self.observe()
-        ended = []
-        for node, taint in sorted(_leaving(world, self._owner).items()):
+        leaving = own_marks(world, self._owner)
+        groups = self._groups_at_the_end(world) if leaving else {}
+        ended: list[RemovalProgress | None] = []
+        for node, taint in sorted(leaving.items()):
             machine = _machine_on(world, node)
-            if machine is not None and machine.target is not None and (machine.deleting or machine.delete_marked):
-                groups = {group.target: group for group in effective_groups(world, self._policies.current(), self._clock())}
-                progress = self._continued(world, groups, node, taint)
-            else:
-                why = "the drain is undone, since this process ends"
-                progress = self._reopened(machine.target if machine is not None else None, node, "Stopped", why)
-            if progress is not None:
-                ended.append(progress)
-        return tuple(ended)
+            try:
+                if machine is not None and machine.target is not None and (machine.deleting or machine.delete_marked):
+                    ended.append(self._continued(world, groups, node, taint))
+                else:
+                    why = "the drain is undone, since this process ends"
+                    ended.append(self._reopened(machine.target if machine is not None else None, node, "Stopped", why))
+            except NotLeaderError:
+                # Nothing more is sent; the next leader goes on.
+                break
+        return tuple(progress for progress in ended if progress is not None)
+
+    def _groups_at_the_end(self, world: World) -> dict[TargetRef, EffectiveGroup]:
+        """None without a policy: nothing may be lowered any more then, so that marks and taints are taken back."""
+        try:
+            policy = self._policies.current()
+        except NoPolicyError:
+            return {}
+        return {group.target: group for group in effective_groups(world, policy, self._clock())}
 
     def _reopened(self, target: TargetRef | None, node: str, code: str, why: str) -> RemovalProgress | None:
         """Our taint goes; None where no target is left to tell it of. One node that cannot be reached stops no other."""
@@ -262,20 +270,28 @@ class LivePort:
             if pending != node:
                 # Of two machines that are marked the platform may take either when replicas fall by one: one at a time.
                 return _draining(target, node, 0, f"waits until replicas are lowered for {pending}")
-            step = provider.step(target, machine.name if facts.selectable else "", node, floor)
-            self._pending.pop(target, None)
-            if step.state is RemovalState.DRAINING:
-                self._pending[target] = node
+            marked = machine.delete_marked or self._pending.pop(target, None) is not None
+            # Until it has ended in order, the mark may be there and replicas not lowered.
+            self._pending[target] = node
+            try:
+                step = provider.step(target, machine.name if facts.selectable else "", node, floor)
+            except msgspec.DecodeError as error:
+                # One object that cannot be read stops neither the other removals nor the turn.
+                step = TargetRemoval(state=RemovalState.DRAINING, code=WriteCode.REFUSED, message=str(error), untouched=True)
+            if step.state is not RemovalState.DRAINING or (step.untouched and not marked):
+                # The others of the target may go on: no mark is on this machine, or it has done its work.
+                del self._pending[target]
+            if step.untouched:
+                self._left_marks.say("RemovalWaits", machine.name, f"the removal of node {node} waits: {step.message}")
             if step.state is RemovalState.FAILED and step.reopen:
                 self._drain.undo(node)
         except (ApiError, UnreachableError, msgspec.DecodeError) as error:
-            # One object that cannot be read stops neither the other removals nor the turn.
             return _draining(target, node, 0, str(error))
         if step.state is RemovalState.DRAINING:
             return _draining(target, node, 0, step.message)
-        if (node, taint) in self._told:
+        if (node, taint, step.state) in self._told:
             return None
-        self._told.add((node, taint))
+        self._told.add((node, taint, step.state))
         if step.state is RemovalState.FAILED:
             return _gave_up(target, node, _code(held, called_off, step.code), stopped or step.message)
         return RemovalProgress(target=target, node=node, state=step.state, replicas=step.replicas, generation=step.generation)
@@ -289,20 +305,6 @@ class LivePort:
             return write(provider)
         except NotLeaderError as error:
             return WriteResult(done=False, code=WriteCode.UNAVAILABLE, message=f"{target}: {error}")
-
-
-def _leaving(world: World, owner: str) -> dict[str, str]:
-    """Node name -> the value of our taint."""
-    shapes = [
-        next((taint.value for taint in shape.taints if taint.key == DELETING_TAINT and _ours(taint.value, owner)), None)
-        for shape in world.node_shapes
-    ]
-    return {node.name: value for node in world.nodes if (value := shapes[node.shape]) is not None}
-
-
-def _ours(value: str, owner: str) -> bool:
-    mark = read_mark(value)
-    return mark is not None and mark.owner == owner
 
 
 def _stopped(group: EffectiveGroup | None, rivals: tuple[str, ...]) -> str:

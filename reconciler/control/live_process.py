@@ -6,12 +6,13 @@ from typing import Protocol
 
 import msgspec
 
-from reconciler.cluster.target import TargetKind, TargetRef
+from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
 from reconciler.control.announcements import announcements
 from reconciler.control.figures import Figures
 from reconciler.control.live_memory_store import LiveMemoryStore
 from reconciler.control.live_port import LivePort
+from reconciler.control.live_providers import LiveProviders
 from reconciler.control.live_run import LiveRun
 from reconciler.control.log import Log
 from reconciler.control.loop import Chooser, ControlLoop
@@ -23,15 +24,15 @@ from reconciler.control.state_last_good import LockedState
 from reconciler.control.wake import Wake
 from reconciler.kube.api import Api
 from reconciler.kube.drain import NodeDrain
+from reconciler.kube.ended_policies import EndedPolicies
 from reconciler.kube.events import EventRecorder
 from reconciler.kube.lease import LeaderLease, NotLeaderError, Timing
 from reconciler.kube.live_world import LiveWorld
 from reconciler.kube.pace import RealPace
 from reconciler.kube.rival import RivalWatch
 from reconciler.kube.state import StateObject
-from reconciler.plan.plan import ActionKind, Plan
+from reconciler.plan.plan import Action, ActionKind, Plan
 from reconciler.policy.documents import DrainRules, PolicySet
-from reconciler.providers.clusterapi import ClusterApiProvider
 from reconciler.providers.clusterapi_resource import ClusterApiVersion
 
 
@@ -97,7 +98,7 @@ _KEEPS_NODES = frozenset({ActionKind.RESIZE, ActionKind.ADOPT, ActionKind.RELEAS
 class LiveProcess:
     """Made of connections to the cluster whose pods are placed and to the one that holds the targets (often the same).
 
-    `source` makes the policy's source, given where the last good policy may be kept and whether this process leads.
+    `source` makes the policy's source, given where the last good policy may be kept and in which term this process leads.
     `objects` makes what tells on custom resources, given a connection that writes while this process leads.
     `start`, then `run` in a thread of its own until `stop`, which any other thread may call; or `one_turn` and `stop`.
 
@@ -110,7 +111,7 @@ class LiveProcess:
         settings: Settings,
         workload: Connection,
         management: Connection,
-        source: Callable[[LockedState, Callable[[], bool]], Source],
+        source: Callable[[LockedState, Callable[[], int]], Source],
         log: Log,
         *,
         now_seconds: Callable[[], int],
@@ -120,14 +121,11 @@ class LiveProcess:
         self.settings = settings
         self.journal = log
         self.figures = Figures()
-        self._now = now_seconds
         self._pace = RealPace()
         self.wake = Wake(
-            self._pace.monotonic,
-            period_seconds=settings.period_seconds,
-            idle_seconds=settings.idle_seconds,
+            self._pace.monotonic, period_seconds=settings.period_seconds, idle_seconds=settings.idle_seconds,
             most_seconds=settings.most_seconds,
-        )
+        )  # fmt: skip
         self.lease = LeaderLease(
             management.with_timeout(settings.lease.call_timeout_seconds),
             namespace=settings.namespace,
@@ -154,27 +152,23 @@ class LiveProcess:
             longest_silence_seconds=settings.longest_silence_seconds,
         )
         self.state = LockedState(StateObject(self.management, settings.namespace, settings.name))
-        self.source = source(self.state, self.leads)
+        self.source = source(self.state, self.term)
         self._objects = None if settings.read_only else objects(self.management)
+        providers = LiveProviders(self.workload, self.management, settings.cluster_api, settings.blind_removals)
         policies = ObservingPolicy(self.source) if settings.read_only else self.source
         self.port = LivePort(
             self.view,
             now_seconds,
             policies,
-            dict.fromkeys(
-                (TargetKind.MACHINE_DEPLOYMENT, TargetKind.MACHINE_SET, TargetKind.MACHINE_POOL),
-                ClusterApiProvider(self.management, settings.cluster_api, settings.name, blind_removals=settings.blind_removals),
-            ),
+            providers.of(settings.name),
             NodeDrain(
-                self.workload,
-                settings.name,
-                now_seconds,
-                timeout_seconds=settings.drain_timeout_seconds,
-                rules=self._drain_rules,
+                self.workload, settings.name, now_seconds, timeout_seconds=settings.drain_timeout_seconds, rules=self._drain_rules
             ),
             settings.name,
             self._marks,
             (lambda _: ()) if settings.beside_autoscaler else self._rivals(workload, management, wall_seconds).evidence,
+            log.warning,
+            providers.former(EndedPolicies(management, settings.namespace, self._pace.monotonic), now_seconds),
         )
         store: MemoryStore = InMemoryStore() if settings.read_only else LiveMemoryStore(self.state)
         self._recorder = EventRecorder(self.management, settings.identity, wall_seconds)
@@ -182,16 +176,15 @@ class LiveProcess:
         self._before: Plan | None = None
         self.last: tuple[Plan, Decided] | None = None
         """The last plan, with what it was decided from: for those who ask."""
-        choose: Chooser | None = None
-        if settings.once:
-            choose = lambda plan, _: tuple(action for action in plan.actions if action.kind in _KEEPS_NODES)  # noqa: E731
+        choose: Chooser | None = _keeping_nodes if settings.once else None
         self.run_loop = LiveRun(
             ControlLoop(self.port, policies, store, choose=choose, reopens=not settings.read_only),
             self.view,
             self.wake,
             self.figures,
             log,
-            leads=self.leads,
+            term=self.term,
+            within=self.lease.within,
             leader=self._leader,
             policy_missing=self.source.missing,
             monotonic=self._pace.monotonic,
@@ -246,7 +239,11 @@ class LiveProcess:
 
     def leads(self) -> bool:
         """Whether this process decides now: it has the Lease, or only reads."""
-        return self.settings.read_only or self.lease.leads()
+        return self.term() > 0
+
+    def term(self) -> int:
+        """The number of the time that this process decides, from 1; 0: it does not. Nothing known in one is used in another."""
+        return 1 if self.settings.read_only else self.lease.term()
 
     def view_problem(self) -> str:
         """Why there is no view to trust now, or no telling who leads; empty when all is well."""
@@ -286,18 +283,19 @@ class LiveProcess:
 
     def _lead(self) -> None:
         """Renew, and let policy and loop look when we begin to lead or end: they need not wait for their periods."""
-        led, said = False, ""
+        led, said = 0, ""
         while True:
-            leads = self.lease.step()
+            self.lease.step()
+            term = self.lease.term()
             if self.lease.message and self.lease.message != said:
                 self.journal.warning("LeaseFailed", self.lease.message)
             said = self.lease.message
-            if leads and not led:
+            if term and term != led:
                 self._leading.set()
                 self.source.notify()
-            elif led and not leads:
+            elif led and not term:
                 self.wake.notify()
-            led = leads
+            led = term
             if self._pace.pause(self.settings.lease.retry_seconds * (1 + 0.2 * self._pace.random())):
                 break
         self.lease.release()
@@ -335,6 +333,10 @@ class LiveProcess:
         except NotLeaderError:
             # Counts of events are all that is lost; another instance leads.
             pass
+
+
+def _keeping_nodes(plan: Plan, _: World) -> tuple[Action, ...]:
+    return tuple(action for action in plan.actions if action.kind in _KEEPS_NODES)
 
 
 def _refuse() -> None:

@@ -3,6 +3,7 @@
 import gc
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
 from reconciler.control.figures import Figures
@@ -32,9 +33,10 @@ class View(Protocol):
 
 
 class LiveRun:
-    """Turns until it is stopped. `leads` says whether this process may write now, `leader` who does, in a sentence;
-    `policy_missing` why there is no policy to decide by (empty: there is). `began` is called before the first turn of every time
-    that this process leads, `after_turn` after each: it tells the outside (events, status) and must not raise."""
+    """Turns until it is stopped. `term` is the number of the time that this process leads, 0 while it may not write; `within` one
+    of them a turn is made. `leader` says who leads, in a sentence; `policy_missing` why there is no policy to decide by (empty:
+    there is). `began` is called before the first turn of every time that this process leads, `after_turn` after each: it tells
+    the outside (events, status) and must not raise."""
 
     def __init__(
         self,
@@ -44,10 +46,11 @@ class LiveRun:
         figures: Figures,
         log: Log,
         *,
-        leads: Callable[[], bool],
+        term: Callable[[], int],
         policy_missing: Callable[[], str],
         monotonic: Callable[[], float],
         now_seconds: Callable[[], int],
+        within: Callable[[int], AbstractContextManager[object]] = nullcontext,
         leader: Callable[[], str] = lambda: "another instance leads",
         began: Callable[[], None] = lambda: None,
         after_turn: Callable[[LoopReport], None] = lambda _: None,
@@ -57,14 +60,15 @@ class LiveRun:
         self._wake = wake
         self._figures = figures
         self._log = log
-        self._leads = leads
+        self._term = term
+        self._within = within
         self._policy_missing = policy_missing
         self._leader = leader
         self._monotonic = monotonic
         self._now_seconds = now_seconds
         self._began = began
         self._after_turn = after_turn
-        self._led: bool | None = None
+        self._led: int | None = None
         self._frozen = False
         self._said = ""
         self._told_plan = ""
@@ -84,20 +88,21 @@ class LiveRun:
 
     def look(self) -> LoopReport | None:
         """One turn, if this process leads and there is something to decide by; None: it stood by."""
-        leads = self._leads()
-        if leads is not self._led:
-            self._led = leads
-            self._figures.leads(leader=leads)
-            self._log.info("Leading" if leads else "StandingBy", "this instance leads" if leads else self._leader())
-            if leads:
+        term = self._term()
+        if term != self._led:
+            again = " again, and begins anew: another one may have led" if term and self._led else ""
+            self._led = term
+            self._figures.leads(leader=term > 0)
+            self._log.info("Leading" if term else "StandingBy", f"this instance leads{again}" if term else self._leader())
+            if term:
                 self._began()
-        if not leads:
+        if not term:
             return None
         missing = self._policy_missing()
         if missing:
             self._say("NoPolicy", f"nothing is decided: {missing}")
             return None
-        with self.turning:
+        with self.turning, self._within(term):
             return None if self._wake.stopped else self._turn()
 
     def _turn(self) -> LoopReport | None:

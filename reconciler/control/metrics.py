@@ -58,6 +58,8 @@ def _loop(seen: Seen) -> Iterator[Metric]:
     yield _counter("reconciler_added_nodes", "Nodes asked for.", (), (((), seen.added_nodes),))
     yield _counter("reconciler_removed_nodes", "Nodes drained and removed.", (), (((), seen.removed_nodes),))
     yield _counter("reconciler_failed_removals", "Removals that were given up and undone.", (), (((), seen.failed_removals),))
+    pages = (((path,), count) for path, count in seen.failed_pages)
+    yield _counter("reconciler_failed_pages", "Pages that could not be made; the log says why.", ("path",), pages)
 
 
 def _groups(plan: Plan) -> Iterator[Metric]:

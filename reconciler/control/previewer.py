@@ -4,6 +4,7 @@ What is told about a pull request is found again by the marker of its comment, w
 written; a restart therefore writes nothing twice. Comments are left alone while what they tell has not changed.
 """
 
+import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 
@@ -163,6 +164,14 @@ class Previewer:
             self._log.warning(error.code, str(error), pullRequest=request.number)
         except SourceError as error:
             self._log.warning(error.fault.code, str(error), pullRequest=request.number)
+        except PreviewFailedError:
+            raise
+        except Exception as error:
+            # A defect that one pull request meets must not keep the others without their previews.
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            message = f"#{request.number} could not be previewed: {type(error).__name__}: {error}"
+            where = f"{frame.name}:{frame.lineno}"
+            self._log.error("PreviewBroken", message, pullRequest=request.number, where=where, inputs=request.head)
         return [Line(number=request.number, done=Done.FAILED)]
 
     def _told(self, host: RequestHost, request: OpenRequest, *, restarted: bool) -> list[Line]:

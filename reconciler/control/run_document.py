@@ -1,58 +1,14 @@
-"""A simulated run as one JSON document."""
+"""A simulated run as the document that is printed."""
 
 import msgspec
 
 from reconciler.control.report import ActionResult
 from reconciler.control.simulated_run import SimulatedRun, Turn
 from reconciler.plan.instant import instant_text
-from reconciler.plan.plan import FORMAT_VERSION
+from reconciler.rendering.simulated_run import BrokenRule, RunAction, RunDocument, RunTotals, RunTurn
 from reconciler.simulation.journal import Happened
-from reconciler.simulation.rules import Violation
-from reconciler.simulation.run_summary import RunSummary
 
 _TOLD = (Happened.SCENARIO, Happened.DEMAND_CHANGED, Happened.MACHINE_FAILED, Happened.REMOVAL_FAILED, Happened.WRITE_REFUSED)
-
-
-class RunAction(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One action of a turn, and what became of it: `state` is Done, Skipped, Refused or Failed."""
-
-    kind: str
-    group: str
-    from_: int = msgspec.field(name="from")
-    to: int
-    nodes: tuple[str, ...]
-    reason: str
-    message: str
-    state: str
-    code: str
-    explanation: str
-
-
-class RunTurn(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One turn of the loop that did something, or before which something was told of: `joined` and `gone` are nodes."""
-
-    at: str
-    at_seconds: int
-    summary: str
-    actions: tuple[RunAction, ...]
-    told: tuple[str, ...]
-    joined: tuple[str, ...]
-    gone: tuple[str, ...]
-    unavailable: str
-    violations: tuple[str, ...]
-
-
-class RunDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The whole run."""
-
-    format_version: str = FORMAT_VERSION
-    scenario: str
-    turns: tuple[RunTurn, ...]
-    decisions: int
-    actions: int
-    summary: RunSummary
-    violations: tuple[Violation, ...]
-    unmet: tuple[str, ...]
 
 
 def run_turn(turn: Turn, start_seconds: int) -> RunTurn | None:
@@ -83,8 +39,17 @@ def run_document(run: SimulatedRun, name: str, turns: list[RunTurn], decisions: 
         turns=tuple(turns),
         decisions=decisions,
         actions=sum(1 for turn in turns for action in turn.actions if action.state == "Done"),
-        summary=run.summary(),
-        violations=tuple(run.rules.violations),
+        summary=msgspec.convert(run.summary(), RunTotals, from_attributes=True),
+        violations=tuple(
+            BrokenRule(
+                at=instant_text(broken.at_seconds),
+                at_seconds=broken.at_seconds - run.start_seconds,
+                rule=broken.rule,
+                object=broken.object,
+                message=broken.message,
+            )
+            for broken in run.rules.violations
+        ),
         unmet=run.unmet(),
     )
 

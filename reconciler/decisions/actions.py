@@ -6,8 +6,8 @@ from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.money import price_text
 from reconciler.decisions.ownership import OUR_MANAGER, Terms, judge
-from reconciler.decisions.reasons.groups import Adoption, Released
 from reconciler.decisions.reasons.nodes import NodesReplaced
+from reconciler.decisions.reasons.owners import Adoption, Released
 from reconciler.decisions.scale_down import Judged
 from reconciler.plan.plan import Action, ActionKind, Bound, OwnerState
 from reconciler.plan.reason import Reason

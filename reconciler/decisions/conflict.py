@@ -14,7 +14,7 @@ from reconciler.decisions.draft import Draft
 from reconciler.decisions.group import EffectiveGroup
 from reconciler.decisions.memory import ConflictState, Memory
 from reconciler.decisions.ownership import OUR_MANAGER, UndoneWrite
-from reconciler.decisions.reasons.groups import Conflict
+from reconciler.decisions.reasons.owners import Conflict
 from reconciler.decisions.scale_up import Served
 from reconciler.decisions.situation import GroupSituation
 

@@ -1,6 +1,7 @@
 """`decide` and `settle`: the only door to the decisions. Pure, total, deterministic."""
 
 from collections.abc import Mapping
+from itertools import groupby
 
 import msgspec
 
@@ -27,7 +28,7 @@ from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.plan.digest import with_digest
 from reconciler.plan.instant import instant_text
-from reconciler.plan.plan import Plan, PodOutcome
+from reconciler.plan.plan import ActionKind, Plan, PodOutcome
 from reconciler.plan.summary import summary
 from reconciler.policy.documents import Expander, Headroom, PolicySet
 
@@ -39,10 +40,12 @@ _UNSERVED = (PodOutcome.TRIGGERS_SCALE_UP, PodOutcome.UNPLACEABLE)
 
 
 class _Grown(msgspec.Struct, frozen=True):
-    """A draft after its growth, with what became of the pending pods."""
+    """A draft after its growth, with what became of the pending pods; `answers` are the same without the pods, each at least
+    once."""
 
     draft: Draft
     served: dict[int, Served]
+    answers: tuple[Served, ...]
     waited_for: frozenset[int]
 
 
@@ -86,11 +89,12 @@ def decide(
         not_captured=world.not_captured,
         problems=problems,
     )
-    grew = {entry.group or "" for entry in grown.served.values() if entry.outcome is PodOutcome.TRIGGERS_SCALE_UP}
+    grew = {entry.group or "" for entry in grown.answers if entry.outcome is PodOutcome.TRIGGERS_SCALE_UP}
     if replaced.starts is not None:
         grew.add(draft.groups[replaced.starts.position].group.name)
     remembered = replaced.told(remember(draft, judged, view.memory))
-    remembered = msgspec.structs.replace(remembered, purchase=demand.purchase(grew))
+    adopted = {action.group for action in done if action.kind is ActionKind.ADOPT}
+    remembered = msgspec.structs.replace(remembered, purchase=demand.purchase(grew, adopted))
     return with_digest(plan), remembered
 
 
@@ -110,7 +114,7 @@ def _holds_cost_nothing(grown: _Grown) -> bool:
     and none of these groups lacks nodes, keeps headroom or has requests that failed."""
     if grown.draft.policy.expanders[:1] == (Expander.LEAST_COST,):
         return False
-    if any(entry.outcome in _UNSERVED for entry in grown.served.values()):
+    if any(entry.outcome in _UNSERVED for entry in grown.answers):
         return False
     return all(_keeps_size(entry) for entry in grown.draft.groups if entry.held_why)
 
@@ -149,8 +153,8 @@ def _grow(draft: Draft, view: View, refused: Mapping[int, Served]) -> _Grown:
     explain_rest(draft, queue)
     cancel_requests(draft)
     conflict_reasons(draft, queue.served)
-    waited_for = frozenset(
-        entry.node for entry in queue.served.values() if entry.outcome is PodOutcome.FITS_EXISTING and entry.node
-    )
+    # Pods that follow each other share what is said of them, and are passed over here without a look at each.
+    answers = tuple(entry for entry, _ in groupby(queue.served.values()))
+    waited_for = frozenset(entry.node for entry in answers if entry.outcome is PodOutcome.FITS_EXISTING and entry.node)
     by_name = {node.name: index for index, node in enumerate(view.world.nodes)}
-    return _Grown(draft, queue.served, frozenset(by_name[name] for name in waited_for))
+    return _Grown(draft, queue.served, answers, frozenset(by_name[name] for name in waited_for))

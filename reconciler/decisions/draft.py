@@ -10,15 +10,9 @@ from reconciler.decisions.limits import LimitLedger
 from reconciler.decisions.membership import Membership
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.ownership import Judgement
-from reconciler.decisions.reasons.groups import (
-    AtMaxSize,
-    BackedOff,
-    GroupHeld,
-    GroupUnhealthy,
-    OnlyWhole,
-    PaceReached,
-    TemplateUnknown,
-)
+from reconciler.decisions.reasons.groups import BackedOff, GroupUnhealthy, TemplateUnknown
+from reconciler.decisions.reasons.owners import GroupHeld
+from reconciler.decisions.reasons.sizes import AtMaxSize, OnlyWhole, PaceReached
 from reconciler.decisions.situation import GroupSituation, too_many
 from reconciler.decisions.work import Work
 from reconciler.plan.instant import instant_text
@@ -202,9 +196,8 @@ class Draft:
     def grow(self, draft: GroupDraft, shape: NodeShape, count: int) -> list[int]:
         """Give the group `count` new nodes; their numbers in the scheduling state."""
         first = len(draft.new_nodes)
-        for number in range(count):
-            name = f"{draft.group.name}-new-{first + number + 1}"
-            draft.new_nodes.append(self.state.add_node(name, shape, draft.daemons))
+        names = [f"{draft.group.name}-new-{first + number + 1}" for number in range(count)]
+        draft.new_nodes.extend(self.state.add_nodes(names, shape, draft.daemons))
         draft.desired += count
         self.added += count
         self.limits.count(draft.group, shape, count)

@@ -11,7 +11,8 @@ from reconciler.decisions.discovery import discovered, target_ref, tier_of
 from reconciler.decisions.group import EffectiveGroup, Origin
 from reconciler.decisions.membership import Membership, membership
 from reconciler.decisions.reasons.amounts import duration_text
-from reconciler.decisions.reasons.groups import NoMaxSize, TargetMissing, WindowOpen
+from reconciler.decisions.reasons.groups import TargetMissing, WindowOpen
+from reconciler.decisions.reasons.sizes import NoMaxSize
 from reconciler.decisions.template import new_node_shape
 from reconciler.decisions.windows import OpenWindow, open_windows
 from reconciler.plan.instant import instant_text

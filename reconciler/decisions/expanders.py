@@ -88,15 +88,14 @@ def waste(option: Option) -> Fraction:
 
     Source: Cluster Autoscaler least-waste, which takes capacity; allocatable is what pods can really use.
     """
-    total = Fraction(0)
-    offered = option.shape.allocatable
-    for have, want in (
-        (offered.cpu_milli, option.requested.cpu_milli),
-        (offered.memory_bytes, option.requested.memory_bytes),
-    ):
-        if have > 0:
-            total += Fraction(have * option.nodes - want, have * option.nodes)
-    return total
+    offered, requested = option.shape.allocatable, option.requested
+    cpu, memory = offered.cpu_milli * option.nodes, offered.memory_bytes * option.nodes
+    if cpu > 0 and memory > 0:
+        # The sum of both shares, as one fraction: it is asked for every option of every choice.
+        return Fraction((cpu - requested.cpu_milli) * memory + (memory - requested.memory_bytes) * cpu, cpu * memory)
+    if cpu > 0:
+        return Fraction(cpu - requested.cpu_milli, cpu)
+    return Fraction(memory - requested.memory_bytes, memory) if memory > 0 else Fraction(0)
 
 
 def _cost_for_value(option: Option) -> Fraction:

@@ -63,13 +63,13 @@ class HandOver(msgspec.Struct, frozen=True, kw_only=True):
         return "; then ".join(self.steps) + (f" ({self.risk})" if self.risk else "")
 
 
-def to_us(facts: TargetFacts, min_size: int, max_size: int, group: str = CAPI_GROUP) -> HandOver:
+def to_us(facts: TargetFacts, min_size: int, max_size: int) -> HandOver:
     """How a target whose replicas its topology, or another applier, declares comes to us.
 
     Annotations and the removal of replicas belong into one change of one document: the annotations keep the value, and
     Cluster API refuses a topology that has replicas and an annotation. What a topology owns is changed on the Cluster alone.
     """
-    replicas = facts.replicas or 0
+    replicas, group = facts.replicas or 0, facts.api_group or CAPI_GROUP
     after = defaulted(facts.replicas, min_size, max_size)
     alone = defaulted(facts.replicas, None, None)
     risk = f"removing replicas alone sets {alone}" if alone != replicas else ""

@@ -6,7 +6,7 @@ from reconciler.cluster.node import ZONE_LABEL
 from reconciler.cluster.pod import PodShape, Toleration
 from reconciler.cluster.resources import Resources
 from reconciler.decisions.draft import Draft, GroupDraft
-from reconciler.decisions.reasons.groups import Headroom, HeadroomShort
+from reconciler.decisions.reasons.sizes import Headroom, HeadroomShort
 from reconciler.plan.plan import NodeState
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from reconciler.policy.documents import LabelRequirement, Selector
+from reconciler.policy.label_selector import LabelRequirement, Selector
 
 
 def selector_matches(selector: Selector, labels: Mapping[str, str]) -> bool:

@@ -8,7 +8,7 @@ from reconciler.cluster.node import NodeShape
 from reconciler.cluster.resources import Resources
 from reconciler.decisions.group import EffectiveGroup
 from reconciler.decisions.labels import selector_matches
-from reconciler.decisions.reasons.groups import LimitReached
+from reconciler.decisions.reasons.sizes import LimitReached
 from reconciler.policy.documents import Limit
 
 NODES = "nodes"

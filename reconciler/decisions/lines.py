@@ -1,21 +1,13 @@
 """The lines of a plan: groups, pods, nodes, cost, from what was drafted."""
 
-from operator import itemgetter
-
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.handover import from_topology
 from reconciler.decisions.money import price_text
 from reconciler.decisions.ownership import NO_OWNER
-from reconciler.decisions.reasons.groups import (
-    AboveMax,
-    GroupHeld,
-    GroupUnhealthy,
-    MachinesFailed,
-    MayNotReturn,
-    ResizeNextTime,
-    RolloutInProgress,
-    UpcomingNodes,
-)
+from reconciler.decisions.reasons.groups import GroupUnhealthy, RolloutInProgress
+from reconciler.decisions.reasons.machines import MachinesFailed, MayNotReturn, UpcomingNodes
+from reconciler.decisions.reasons.owners import GroupHeld, ResizeNextTime
+from reconciler.decisions.reasons.sizes import AboveMax
 from reconciler.decisions.requests import replacements
 from reconciler.decisions.scale_down import Judged
 from reconciler.decisions.scale_up import Served
@@ -113,12 +105,12 @@ def pod_lines(draft: Draft, served: dict[int, Served]) -> tuple[PodLine, ...]:
         [
             PodLine(
                 pod=f"{namespaces[index]}/{names[index]}",
-                outcome=entry.outcome,
+                outcome=(entry := served[index]).outcome,
                 node=entry.node,
                 group=entry.group,
                 reasons=entry.reasons,
             )
-            for index, entry in sorted(served.items(), key=itemgetter(0))
+            for index in sorted(served)
         ]
     )
 

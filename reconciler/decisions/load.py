@@ -60,15 +60,10 @@ class NodeLoads:
         self._ledger = ledger
         self._judge = DrainJudge(draft.world, draft.policy.drain, ledger, draft.now_seconds)
         pods = draft.world.pods
-        many = len(draft.world.pod_traits)
-        self._classes = [shape * many + trait for shape, trait in zip(pods.shape, pods.traits, strict=True)]
         aged = draft.policy.drain.system_pod_timeout_seconds is not None
         # Pods that have ended or are ending, and pods whose age counts, are judged one by one.
-        ending = [
-            index
-            for index, (deleted, phase) in enumerate(zip(pods.deletion_seconds, pods.phase, strict=True))
-            if deleted or phase in FINISHED_PHASES
-        ]
+        found = array("i", bytes(4 * len(pods)))
+        ending = found[: loops.ending_pods(pods.deletion_seconds, pods.phase, *FINISHED_PHASES, found)]
         system = [index for index, name in enumerate(pods.namespace) if name == "kube-system"] if aged else []
         self._single = frozenset((*ending, *system))
         self._single_nodes = frozenset(pods.node[index] for index in self._single)
@@ -76,21 +71,28 @@ class NodeLoads:
         self._plain: dict[int, _Plain | None] = {}
         self._starts = array("i", bytes(4 * (len(draft.world.nodes) + 2)))
         self._order = array("i", bytes(4 * len(pods)))
-        loops.by_node(pods.node, self._starts, self._order)
+        seated = loops.by_node(pods.node, self._starts, self._order)
+        self._traits = len(draft.world.pod_traits)
+        self._classes = array("q", bytes(8 * seated))
+        loops.kinds_of(self._order, seated, pods.shape, pods.traits, self._traits, self._classes)
 
     def of(self, node: int, shape: NodeShape) -> NodeLoad:
         """The load of one node of the World."""
-        on_node = self._order[self._starts[node] : self._starts[node + 1]].tolist()
+        first, end = self._starts[node], self._starts[node + 1]
+        on_node = self._order[first:end].tolist()
         if not on_node:
             return _NOTHING
+        classes = self._classes[first:end].tolist()
         if node not in self._single_nodes and not shape.capacity.extended and not shape.allocatable.extended:
-            load = self._plain_load(on_node)
+            load = self._plain_load(on_node, classes)
             if load is not None:
                 return load
         single = [index for index in on_node if index in self._single] if node in self._single_nodes else []
-        ordinary = [index for index in on_node if index not in self._single] if single else on_node
+        ordinary = on_node
+        if single:
+            ordinary = [index for index in on_node if index not in self._single]
+            classes = [self._class_of(index) for index in ordinary]
         groups = [(self._looked_at(index), index, 1) for index in single]
-        classes = [self._classes[index] for index in ordinary]
         # A Counter is slower to make than so few are to count.
         counts: dict[int, int] = {}
         for kind in classes:
@@ -99,19 +101,23 @@ class NodeLoads:
             known = self._kinds.get(kind)
             if known is None:
                 known = self._kinds[kind] = self._looked_at(ordinary[classes.index(kind)])
-            first = ordinary[classes.index(kind)] if known.verdict.rules else -1
-            groups.append((known, first, count))
+            named = ordinary[classes.index(kind)] if known.verdict.rules else -1
+            groups.append((known, named, count))
         return self._sum(on_node, groups, shape)
 
-    def _plain_load(self, on_node: list[int]) -> NodeLoad | None:
+    def _class_of(self, index: int) -> int:
+        """What `kinds_of` writes for one pod."""
+        pods = self._draft.world.pods
+        return pods.shape[index] * self._traits + pods.traits[index]
+
+    def _plain_load(self, on_node: list[int], classes: list[int]) -> NodeLoad | None:
         """The load of a node with nothing but plain pods, which most nodes are; None: it has others, to be judged in full."""
         moving: dict[int, int] = {}
         cpu = memory = 0
         covered = False
-        classes, known = self._classes, self._plain
-        for index in on_node:
-            kind = classes[index]
-            plain = known[kind] if kind in known else self._as_plain(kind, on_node)
+        known = self._plain
+        for kind in classes:
+            plain = known[kind] if kind in known else self._as_plain(kind, on_node[classes.index(kind)])
             if plain is None:
                 return None
             number, cpu_milli, memory_bytes, moves, over = plain
@@ -128,10 +134,10 @@ class NodeLoads:
             blockers=tuple(sorted(self._budgets(on_node, moving))) if covered else (),
         )
 
-    def _as_plain(self, kind: int, on_node: list[int]) -> _Plain | None:
+    def _as_plain(self, kind: int, index: int) -> _Plain | None:
+        """`index` is a pod of that kind."""
         known = self._kinds.get(kind)
         if known is None:
-            index = next(index for index in on_node if self._classes[index] == kind)
             known = self._kinds[kind] = self._looked_at(index)
         stays = known.verdict.fate is Fate.STAYS
         plain = None
@@ -190,8 +196,8 @@ class NodeLoads:
         )
 
     def _named(self, on_node: list[int], index: int, count: int, verdict: Verdict) -> list[Blocker]:
-        kind, pods = self._classes[index], self._draft.world.pods
-        alike = [index] if count == 1 else [i for i in on_node if self._classes[i] == kind and i not in self._single]
+        kind, pods = self._class_of(index), self._draft.world.pods
+        alike = [index] if count == 1 else [i for i in on_node if self._class_of(i) == kind and i not in self._single]
         return [Blocker(code=code, pod=pods.key(i), message=message) for i in alike for code, message in verdict.rules]
 
     def _requested(self, running: dict[int, int], node: NodeShape) -> Resources:

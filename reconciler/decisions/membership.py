@@ -8,7 +8,7 @@ from reconciler.cluster.node import HOSTNAME_LABEL
 from reconciler.cluster.target import Machine, TargetRef
 from reconciler.cluster.world import World
 from reconciler.decisions.labels import selector_matches
-from reconciler.policy.documents import Selector
+from reconciler.policy.label_selector import Selector
 
 
 class Membership(msgspec.Struct, frozen=True, kw_only=True):

@@ -35,10 +35,17 @@ class ConflictState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Purchase(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What was last bought for pods: the digest of the demand then, and by target since when nodes were bought for it."""
+    """What was bought for pods, last at `last_seconds`: by target since when nodes were bought for this demand.
 
-    demand: str
+    `pods`: by kind of pod, the most that were asked for since then; `policy`: the digest of the policy that bought; `closed`:
+    nodes that took no pods when it did. One without `pods`, as an earlier version stored it, says nothing.
+    """
+
     since: Mapping[str, int] = {}
+    pods: Mapping[str, int] = {}
+    policy: str = ""
+    closed: tuple[str, ...] = ()
+    last_seconds: int = 0
 
 
 class Replacement(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -1,5 +1,7 @@
 """What each group of a tier would do for the pods that wait."""
 
+from array import array
+
 import msgspec
 
 from reconciler.cluster.resources import Resources
@@ -71,18 +73,30 @@ def _option(draft: Draft, group: GroupDraft, waiting: list[tuple[int, int]], roo
             nodes[node] = len(nodes)
             bindings.append((shape, nodes[node], many))
             left -= many
+            more = min(room - len(nodes), -(-left // many))
+            if more > 0 and state.node_local(shape):
+                # Every further node would take as many: they are opened and filled at once.
+                names = [f"{group.group.name}-try-{len(nodes) + number}" for number in range(more)]
+                opened = state.add_nodes(names, template, group.daemons)
+                nodes.update(zip(opened, range(len(nodes), len(nodes) + more), strict=True))
+                for node, many in state.place(shape, left, array("i", opened)):
+                    bindings.append((shape, nodes[node], many))
+                    left -= many
     state.undo(mark)
     if not nodes:
         return None
-    requested = Resources()
+    served: dict[int, int] = {}
     for shape, _, many in bindings:
+        served[shape] = served.get(shape, 0) + many
+    requested = Resources()
+    for shape, many in served.items():
         requested = requested.plus(state.pod_shape(shape).requests, many)
     return Option(
         position=group.position,
         group=group.group.name,
         shape=template,
         nodes=draft.step(group, template, len(nodes)),
-        pods=sum(many for _, _, many in bindings),
+        pods=sum(served.values()),
         requested=requested,
         price_micros=group.group.price_micros,
         bindings=tuple(bindings),

@@ -14,7 +14,7 @@ from reconciler.decisions.cancellation import Cancellation
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.group import EffectiveGroup
 from reconciler.decisions.memory import Memory, SizeState
-from reconciler.decisions.reasons.groups import AskedAnew, Replaced, RequestCancelled
+from reconciler.decisions.reasons.machines import AskedAnew, Replaced, RequestCancelled
 from reconciler.decisions.situation import GroupSituation, unmade_key, waiting_key
 from reconciler.plan.instant import instant_text
 

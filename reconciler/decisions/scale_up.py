@@ -12,8 +12,6 @@ from reconciler.decisions.domains import open_domains
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.expanders import Choice, choose
 from reconciler.decisions.options import options_of
-from reconciler.decisions.reasons.groups import BelowMin as BelowMinReason
-from reconciler.decisions.reasons.groups import GrownWhole, MinNotReached, PendingPods
 from reconciler.decisions.reasons.pods import (
     GroupRejects,
     GroupsExhausted,
@@ -23,6 +21,8 @@ from reconciler.decisions.reasons.pods import (
     RoomOnNode,
     RoomOnUpcoming,
 )
+from reconciler.decisions.reasons.sizes import BelowMin as BelowMinReason
+from reconciler.decisions.reasons.sizes import GrownWhole, MinNotReached, PendingPods
 from reconciler.decisions.rejections import rejections
 from reconciler.decisions.shortlist import Shortlist
 from reconciler.plan.plan import PodOutcome
@@ -45,19 +45,20 @@ class Queue:
 
     def __init__(self, demands: tuple[Demand, ...]) -> None:
         self.demands = demands
-        self.left = {demand.shape: list(demand.pods) for demand in demands}
         self.served: dict[int, Served] = {}
+        self._pods = {demand.shape: demand.pods for demand in demands}
+        self._taken = dict.fromkeys(self._pods, 0)
 
     def take(self, shape: int, count: int, served: Served) -> None:
         """The next `count` pods of a shape are served."""
-        pods = self.left[shape]
-        for pod in pods[:count]:
-            self.served[pod] = served
-        del pods[:count]
+        taken = self._taken[shape]
+        self.served.update(dict.fromkeys(self._pods[shape][taken : taken + count], served))
+        self._taken[shape] = taken + count
 
     def waiting(self) -> list[tuple[int, int]]:
         """(shape, pods left) in serving order, without empty ones."""
-        return [(demand.shape, len(self.left[demand.shape])) for demand in self.demands if self.left[demand.shape]]
+        left = [(shape, len(pods) - self._taken[shape]) for shape, pods in self._pods.items()]
+        return [(shape, count) for shape, count in left if count > 0]
 
 
 def heal_minimums(draft: Draft) -> None:
@@ -186,13 +187,14 @@ def _served_by_new(group: GroupDraft, expander: str) -> Served:
 def _fill_freed(draft: Draft, queue: Queue, growth: Growth) -> None:
     """Pods under a spread or affinity constraint may have got room by the last choice: a pod more in one zone frees a
     place in the others."""
-    owner = {node: group for group in draft.groups for node in group.new_nodes}
+    owner: dict[int, GroupDraft] = {}
     for shape, count in queue.waiting():
         pod = draft.state.pod_shape(shape)
         if not (pod.spread or pod.affinity) or not draft.work.spend(draft.state.node_count):
             continue
         for node, placed in draft.state.place(shape, count):
             growth.note(shape, node, placed)
+            owner = owner or {node: group for group in draft.groups for node in group.new_nodes}
             group = owner.get(node)
             if group is None:
                 name = draft.state.name(node)
@@ -207,24 +209,52 @@ def _commit(draft: Draft, queue: Queue, choice: Choice) -> None:
     option = choice.option
     group = draft.groups[option.position]
     together, apart = siblings(draft, group)
-    loads: list[list[tuple[int, int]]] = [[] for _ in range(option.nodes)]
-    for shape, ordinal, many in option.bindings:
-        loads[ordinal].append((shape, many))
-    shares: dict[int, list[int]] = {}
-    for load in loads:
-        taker = _grow_by_one(draft, group, next_group(draft, group, together), load)
-        served = _served_by_new(taker, choice.expander)
-        share = shares.setdefault(taker.position, [0, 0])
-        share[0] += 1
-        for shape, many in load:
-            queue.take(shape, many, served)
-            share[1] += many
+    shares = _share(draft, queue, choice, together) if len(together) > 1 else _keep(draft, queue, choice)
     for position, (nodes, pods) in shares.items():
         pending = PendingPods(pods=pods, nodes=nodes, expander=choice.expander, compared=choice.compared, apart=apart)
         draft.groups[position].reasons.append(pending.reason())
-    needed = sum(1 for load in loads if load)
+    needed = len({ordinal for _, ordinal, _ in option.bindings})
     if group.group.whole and needed < option.nodes:
         group.reasons.append(GrownWhole(nodes=option.nodes, needed=needed, max=group.group.max_size).reason())
+
+
+def _keep(draft: Draft, queue: Queue, choice: Choice) -> dict[int, tuple[int, int]]:
+    """All nodes of the option for its own group; (nodes, pods) by the position of the group."""
+    option = choice.option
+    group = draft.groups[option.position]
+    template = group.group.template
+    if template is None:
+        return {}
+    nodes = draft.grow(group, template, option.nodes)
+    counts: dict[int, int] = {}
+    for shape, ordinal, many in option.bindings:
+        draft.state.bind(shape, nodes[ordinal], many)
+        counts[shape] = counts.get(shape, 0) + many
+    served = _served_by_new(group, choice.expander)
+    for shape, many in counts.items():
+        queue.take(shape, many, served)
+    return {group.position: (option.nodes, option.pods)}
+
+
+def _share(draft: Draft, queue: Queue, choice: Choice, together: tuple[GroupDraft, ...]) -> dict[int, tuple[int, int]]:
+    """The nodes of the option one by one over the siblings; (nodes, pods) by the position of each that got some."""
+    option = choice.option
+    group = draft.groups[option.position]
+    loads: list[list[tuple[int, int]]] = [[] for _ in range(option.nodes)]
+    for shape, ordinal, many in option.bindings:
+        loads[ordinal].append((shape, many))
+    served: dict[int, Served] = {}
+    shares: dict[int, tuple[int, int]] = {}
+    for load in loads:
+        taker = _grow_by_one(draft, group, next_group(draft, group, together), load)
+        place = taker.position
+        if place not in served:
+            served[place] = _served_by_new(taker, choice.expander)
+        for shape, many in load:
+            queue.take(shape, many, served[place])
+        nodes, pods = shares.get(place, (0, 0))
+        shares[place] = (nodes + 1, pods + sum(many for _, many in load))
+    return shares
 
 
 def _grow_by_one(draft: Draft, chosen: GroupDraft, sibling: GroupDraft, load: list[tuple[int, int]]) -> GroupDraft:

@@ -5,7 +5,8 @@ import msgspec
 from reconciler.gitops.fault import Fault, FaultCode, SourceError, failed
 from reconciler.gitops.last_good import LastGood
 from reconciler.gitops.source import Fetched
-from reconciler.policy.documents import PolicySet, PolicyTree
+from reconciler.policy.documents import PolicySet
+from reconciler.policy.policy_tree import PolicyTree
 from reconciler.policy.problem import Problem, Severity
 from reconciler.policy.tree import read_tree
 from reconciler.rendering.wording import count

@@ -29,20 +29,28 @@ class _AccessReview(msgspec.Struct, frozen=True):
     status: _Allowed = _Allowed()
 
 
-def refusal(api: Api, token: str, path: str) -> str:
-    """Why the holder of `token` may not GET `path` of ours; empty: it may.
+class Refusal(msgspec.Struct, frozen=True):
+    """Why a page is not shown. `status` is HTTP's: 401 (who asks is not known), 403 (is known and may not), 503 (nobody could
+    say)."""
+
+    status: int
+    message: str
+
+
+def refusal(api: Api, token: str, path: str) -> Refusal | None:
+    """Why the holder of `token` may not GET `path` of ours; None: it may.
 
     As the API server's own delegated authentication does it: a TokenReview says who it is, a SubjectAccessReview whether
     that user may `get` the non-resource URL. An API server that does not answer refuses.
     """
     if not token:
-        return "a bearer token is needed: kubectl create token, or ask through kubectl port-forward"
+        return Refusal(401, "a bearer token is needed: kubectl create token, or ask through kubectl port-forward")
     try:
         body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token}}
         answer = api.write("POST", "/apis/authentication.k8s.io/v1/tokenreviews", body)
         review = msgspec.json.decode(answer, type=_TokenReview).status
         if not review.authenticated:
-            return "the token is not valid here"
+            return Refusal(401, "the token is not valid here")
         spec = {
             "user": review.user.username,
             "uid": review.user.uid,
@@ -51,11 +59,10 @@ def refusal(api: Api, token: str, path: str) -> str:
         }
         body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
         answer = api.write("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", body)
+        allowed = msgspec.json.decode(answer, type=_AccessReview).status.allowed
     except (ApiError, UnreachableError, msgspec.MsgspecError):
-        return "the API server could not judge the token"
-    if msgspec.json.decode(answer, type=_AccessReview).status.allowed:
-        return ""
-    return f"{review.user.username} may not get {path}"
+        return Refusal(503, "the API server could not judge the token")
+    return None if allowed else Refusal(403, f"{review.user.username} may not get {path}")
 
 
 def may(api: Api, verb: str, group: str, resource: str, namespace: str = "", name: str = "") -> bool:

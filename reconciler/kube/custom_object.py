@@ -108,6 +108,8 @@ class CustomObjects:
         self._lock = threading.Lock()
         self._changed: Callable[[], None] = lambda: None
         self._progress = threading.Condition()
+        self._changes = 0
+        self._stopped = False
         groups = [msgspec.structs.replace(GROUPS, namespace=namespace) for namespace in namespaces or ("",)]
         self._reflectors = [
             Reflector(api, collection, CustomStore, pace=self._pace, lock=self._lock, changed=self._notice)
@@ -130,6 +132,7 @@ class CustomObjects:
         for reflector in self._reflectors:
             reflector.stop()
         with self._progress:
+            self._stopped = True
             self._progress.notify_all()
         ended = [reflector.join(timeout_seconds) for reflector in self._reflectors]
         return all(ended)
@@ -145,6 +148,16 @@ class CustomObjects:
                 # A phase may change without a notice.
                 self._progress.wait(min(left, 0.2))
         return True
+
+    def settle(self, quiet_seconds: float, most_seconds: float) -> None:
+        """Wait until nothing has changed for so long, and no longer than that: what is applied or pruned together is seen one
+        object after the other."""
+        end = self._pace.monotonic() + most_seconds
+        with self._progress:
+            while not self._stopped and (left := end - self._pace.monotonic()) > 0:
+                seen = self._changes
+                if not self._progress.wait_for(lambda: self._stopped or self._changes != seen, min(quiet_seconds, left)):  # noqa: B023
+                    return
 
     def doubt(self) -> str:
         """Why what is known may not be what is there; empty when it is."""
@@ -163,5 +176,6 @@ class CustomObjects:
 
     def _notice(self) -> None:
         with self._progress:
+            self._changes += 1
             self._progress.notify_all()
         self._changed()

@@ -27,7 +27,8 @@ _page = msgspec.json.Decoder(ListPage)
 
 class DrainStep(msgspec.Struct, frozen=True, kw_only=True):
     """How far a drain is. `remaining` pods have not left, `message` is the last eviction that was refused; `given_up` says
-    why the drain must be undone (empty: it need not), `code` the same as a stable word: DrainTimeout, Blocked, NotMarked."""
+    why the drain must be undone (empty: it need not), `code` the same as a stable word: DrainTimeout, Blocked, NotMarked.
+    Of a drain that is given up `remaining` is 0 where nobody knows it."""
 
     remaining: int
     message: str = ""
@@ -97,18 +98,25 @@ class NodeDrain:
             why = f"our taint is not on node {node} any more"
             return DrainStep(remaining=0, given_up=why, code="NotMarked")
         now = self._now_seconds()
-        pods = self._leaving(node, now)
+        took = now - mark.began_seconds
+        try:
+            pods = self._leaving(node, now)
+        except (ApiError, UnreachableError) as error:
+            if took < self._timeout_seconds:
+                raise
+            # Nobody knows what is left, and waiting on would keep the node closed for as long as the list fails.
+            self._refusals.pop(node, None)
+            why = f"not known to be empty after {took} s: its pods cannot be read: {error}"
+            return DrainStep(remaining=0, given_up=why, code="DrainTimeout")
         if not pods:
             self._refusals.pop(node, None)
             return DrainStep(remaining=0)
         blocked = next((pod for pod in pods if pod.blocked and not pod.deleting), None)
         if blocked is not None:
             return DrainStep(remaining=len(pods), given_up=f"{blocked.key}: {blocked.blocked}", code="Blocked")
-        if now - mark.began_seconds >= self._timeout_seconds:
+        if took >= self._timeout_seconds:
             why = self._refusals.pop(node, "") or f"{len(pods)} pods have not ended, the first is {pods[0].key}"
-            return DrainStep(
-                remaining=len(pods), given_up=f"not empty after {now - mark.began_seconds} s: {why}", code="DrainTimeout"
-            )
+            return DrainStep(remaining=len(pods), given_up=f"not empty after {took} s: {why}", code="DrainTimeout")
         refusal = ""
         for pod in pods:
             if not pod.deleting:

@@ -68,11 +68,17 @@ class Session:
         return self._pools
 
     def authorization(self) -> dict[str, str]:
-        """The header that says who we are, refreshed when it has run out; empty with client certificates."""
+        """The header that says who we are, refreshed when it has run out; empty with client certificates. Raises
+        `UnreachableError` when it has run out and cannot be had anew at present."""
         with self._lock, _silenced():
             if not self._configuration.api_key:
                 return {}
-            token = self._configuration.get_api_key_with_prefix("BearerToken", alias="authorization")
+            try:
+                token = self._configuration.get_api_key_with_prefix("BearerToken", alias="authorization")
+            except Exception as error:
+                # Files, programs and identity providers fail in any way; nothing was sent, and the next request asks again.
+                message = f"{_place(self.choice)}: the credentials cannot be renewed: {_without_content(error)}"
+                raise UnreachableError(message, sent=False) from None
         return {"Authorization": token} if token else {}
 
     def renew(self) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from reconciler.plan.plan import Plan, PodLine
+from reconciler.plan.reason import Reason
 
 
 def canonical_json(plan: Plan) -> bytes:
@@ -27,18 +28,18 @@ def _runs(pods: Sequence[PodLine]) -> list[tuple[PodLine, list[str]]]:
     """Lines of pods that follow each other and differ in the pod alone, as the first of them and all names: what tens of
     thousands of alike pods are told is not written out for each."""
     runs: list[tuple[PodLine, list[str]]] = []
+    names: list[str] = []
+    reasons: tuple[Reason, ...] | None = None
+    outcome = node = group = None
     for line in pods:
-        if runs:
-            first, names = runs[-1]
-            if (
-                line.reasons == first.reasons
-                and line.outcome is first.outcome
-                and line.node == first.node
-                and line.group == first.group
-            ):
-                names.append(line.pod)
-                continue
-        runs.append((line, [line.pod]))
+        # Lines of pods that were served together share all of it; the same value elsewhere is as good.
+        alike = line.reasons is reasons and line.outcome is outcome and line.node is node and line.group is group
+        if alike or (line.reasons == reasons and line.outcome is outcome and line.node == node and line.group == group):
+            names.append(line.pod)
+            continue
+        names = [line.pod]
+        reasons, outcome, node, group = line.reasons, line.outcome, line.node, line.group
+        runs.append((line, names))
     return runs
 
 

@@ -1,6 +1,7 @@
 """The reason value that plans carry: a stable code, one sentence, the numbers in it."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import ClassVar
 
 import msgspec
@@ -35,6 +36,7 @@ class Because(msgspec.Struct, frozen=True, kw_only=True):
         return Reason(self.code, self.sentence(), {_camel(name): value for name, value in msgspec.structs.asdict(self).items()})
 
 
+@cache
 def _camel(name: str) -> str:
     head, *rest = name.split("_")
     return head + "".join(word.capitalize() for word in rest)

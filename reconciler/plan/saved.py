@@ -17,6 +17,8 @@ def read_saved(data: bytes) -> Plan:
 
     The digest inside is computed again: a plan that somebody edited or that was cut off is not carried out.
     """
+    if not data.strip():
+        raise SavedPlanError("the file is empty: make a new plan with `reconciler plan --out`")
     if len(data) > MOST_BYTES:
         raise SavedPlanError(f"larger than {MOST_BYTES >> 20} MiB")
     try:

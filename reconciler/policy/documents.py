@@ -10,8 +10,8 @@ from enum import StrEnum
 
 import msgspec
 
+from reconciler.policy.label_selector import Selector
 from reconciler.policy.place import Place
-from reconciler.policy.problem import Problem
 
 API_GROUP = "reconciler.dev"
 API_VERSION = "reconciler.dev/v1alpha1"
@@ -62,21 +62,6 @@ class RemovalReason(StrEnum):
     UNREADY = "Unready"
     ABOVE_MAX = "AboveMax"
     CONSOLIDATED = "Consolidated"
-
-
-class LabelRequirement(msgspec.Struct, frozen=True, kw_only=True):
-    """One `matchExpressions` item."""
-
-    key: str
-    operator: str
-    values: tuple[str, ...] = ()
-
-
-class Selector(msgspec.Struct, frozen=True, kw_only=True):
-    """A Kubernetes label selector; all requirements must hold."""
-
-    match_labels: tuple[tuple[str, str], ...] = ()
-    match_expressions: tuple[LabelRequirement, ...] = ()
 
 
 class Consolidation(msgspec.Struct, frozen=True, kw_only=True):
@@ -343,18 +328,3 @@ class PolicySet(msgspec.Struct, frozen=True, kw_only=True):
     groups: tuple[NodeGroup, ...]
     digest: str
     revision: str | None = None
-
-
-class PolicyTree(msgspec.Struct, frozen=True, kw_only=True):
-    """A tree of texts read as a whole. `sets` is empty when any problem is an error (all or nothing).
-
-    `skipped` counts documents of other API groups by `apiVersion/kind`; `policies` and `groups` count documents of ours,
-    whether or not they could be used.
-    """
-
-    sets: tuple[PolicySet, ...]
-    problems: tuple[Problem, ...] = ()
-    skipped: tuple[tuple[str, int], ...] = ()
-    files: int = 0
-    policies: int = 0
-    groups: int = 0

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 import msgspec
 
 from reconciler.policy.checks import check_drafts
-from reconciler.policy.documents import Discovery, NodeGroup, NodeGroupPolicy, PolicySet, PolicyTree
+from reconciler.policy.documents import Discovery, NodeGroup, NodeGroupPolicy, PolicySet
 from reconciler.policy.draft import Draft, Drafts
 from reconciler.policy.fields import DocumentKind, document_kinds
 from reconciler.policy.findings import Findings, Source
 from reconciler.policy.identity import classify
 from reconciler.policy.nodes import Node
 from reconciler.policy.place import Place
+from reconciler.policy.policy_tree import PolicyTree
 from reconciler.policy.reading import Reading, Values
 from reconciler.policy.yaml_text import compose_documents, read_source
 

@@ -57,3 +57,7 @@ class ClusterApiProvider:
     def abandon(self, target: TargetRef, machine: str) -> WriteResult:
         """Our mark goes, unless replicas were lowered for it."""
         return self._removals.abandon(target, machine) if machine else WriteResult(done=True)
+
+    def marked_by(self, target: TargetRef, machine: str) -> str:
+        """The policy that our program's mark names, whichever it is."""
+        return self._removals.marked_by(target, machine)

@@ -1,25 +1,14 @@
 """Taking back requests for nodes that never came: exactly their Machines go, and no running one."""
 
-import msgspec
-
-from reconciler.cluster.target import TargetKind, TargetRef
-from reconciler.cluster.targets.clusterapi_view import controlling
-from reconciler.cluster.wire import clusterapi as wire
+from reconciler.cluster.target import TargetRef
 from reconciler.kube.api import ApiError, UnreachableError
 from reconciler.plan.plan import Bound
 from reconciler.providers.answer import failed, unread
-from reconciler.providers.clusterapi_reading import MachineReading, Reading
+from reconciler.providers.clusterapi_reading import MachineReading, Reading, living_machines
 from reconciler.providers.clusterapi_removal import ClusterApiRemovals, rolling_out
 from reconciler.providers.clusterapi_targets import ClusterApiTargets
 from reconciler.providers.contract import WriteCode, WriteResult
 from reconciler.providers.ownership_guard import objection
-
-
-class _Machines(msgspec.Struct):
-    items: list[wire.Machine]
-
-
-_machines = msgspec.json.Decoder(_Machines)
 
 
 class ClusterApiCancellations:
@@ -68,22 +57,10 @@ class ClusterApiCancellations:
         return None
 
     def _too_many(self, reading: Reading, cancelled: frozenset[str], replicas: int) -> WriteResult | None:
-        target, version = reading.facts.ref, self._targets.version
-        if target.kind is TargetKind.MACHINE_DEPLOYMENT:
-            label = f"{version.group}/deployment-name={target.name}"
-        else:
-            # The set's name is hashed in its Machines' labels when it is long.
-            label = f"{version.group}/cluster-name={reading.facts.cluster_name}"
-        body = self._targets.api.get(version.path("Machine", target.namespace), {"labelSelector": label})
-        beside = 0
-        for item in _machines.decode(body).items:
-            owner = controlling(item.metadata.owner_references)
-            mine = target.kind is TargetKind.MACHINE_DEPLOYMENT or (
-                owner is not None and (owner.kind, owner.name) == (target.kind.value, target.name)
-            )
-            beside += mine and item.metadata.deletion_timestamp is None and item.metadata.name not in cancelled
+        beside = len(living_machines(self._targets.api, self._targets.version, reading.facts) - cancelled)
         if beside <= replicas:
             return None
+        target = reading.facts.ref
         message = f"{target} has {beside} machines beside those that failed: at {replicas} replicas a running one would go"
         return WriteResult(done=False, code=WriteCode.STALE, message=message)
 

@@ -4,7 +4,7 @@ import msgspec
 
 from reconciler.cluster.target import Machine, TargetFacts, TargetKind, TargetRef
 from reconciler.cluster.targets import machinedeployment, machinepool, machineset
-from reconciler.cluster.targets.clusterapi_view import ClusterApiView
+from reconciler.cluster.targets.clusterapi_view import ClusterApiView, controlling
 from reconciler.cluster.wire import clusterapi as wire
 from reconciler.kube.api import Api, ApiError
 from reconciler.providers.clusterapi_resource import ClusterApiVersion
@@ -20,10 +20,24 @@ class _Sets(msgspec.Struct):
     items: list[wire.Scalable]
 
 
+class _Machines(msgspec.Struct):
+    items: list[wire.Machine]
+
+
+class _Status(msgspec.Struct, rename="camel"):
+    observed_generation: int = 0
+
+
+class _Followed(msgspec.Struct):
+    status: _Status | None = None
+
+
 _scalable = msgspec.json.Decoder(wire.Scalable)
 _cluster = msgspec.json.Decoder(wire.Cluster)
 _machine = msgspec.json.Decoder(wire.Machine)
 _sets = msgspec.json.Decoder(_Sets)
+_machines = msgspec.json.Decoder(_Machines)
+_followed = msgspec.json.Decoder(_Followed)
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -31,6 +45,12 @@ class Reading(msgspec.Struct, frozen=True):
 
     facts: TargetFacts
     body: bytes
+
+    @property
+    def followed(self) -> bool:
+        """Whether the target's own controller has acted on this generation of its spec."""
+        status = _followed.decode(self.body).status
+        return status is not None and status.observed_generation >= self.facts.generation
 
 
 class MachineReading(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,6 +112,25 @@ def read_machine(api: Api, version: ClusterApiVersion, namespace: str, name: str
         mark=(item.metadata.annotations or {}).get(version.delete_machine),
         node=reference.name if reference else "",
     )
+
+
+def living_machines(api: Api, version: ClusterApiVersion, facts: TargetFacts) -> frozenset[str]:
+    """The names of the target's Machines that are not being deleted. Raises as `read_target` does."""
+    target = facts.ref
+    if target.kind is TargetKind.MACHINE_DEPLOYMENT:
+        label = f"{version.group}/deployment-name={target.name}"
+    else:
+        # The name of a set or pool is hashed in its Machines' labels when it is long.
+        label = f"{version.group}/cluster-name={facts.cluster_name}"
+    found = set()
+    for item in _machines.decode(api.get(version.path("Machine", target.namespace), {"labelSelector": label})).items:
+        owner = controlling(item.metadata.owner_references)
+        mine = target.kind is TargetKind.MACHINE_DEPLOYMENT or (
+            owner is not None and (owner.kind, owner.name) == (target.kind.value, target.name)
+        )
+        if mine and item.metadata.deletion_timestamp is None:
+            found.add(item.metadata.name)
+    return frozenset(found)
 
 
 def machine_of(machines: tuple[Machine, ...], target: TargetRef, node: str) -> str:

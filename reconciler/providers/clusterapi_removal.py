@@ -10,6 +10,7 @@ mark with the target's generation G and replicas R at the time, the target its g
 | our mark             | g = G, ours      | marked, not lowered              | lower                                 |
 | our mark             | g = G, not ours  | marked, may not be lowered       | unmark, given up, node reopened       |
 | our mark             | g > G, r < R     | lowered; the platform follows    | finished                              |
+| our mark             | the same, and no more machines live than r: another one went | unmark, given up, node reopened |
 | our mark             | g > G, r >= R    | nobody can tell                  | unmark, given up, node reopened       |
 | our mark, deleting   | any              | lowered and going                | finished                              |
 | other mark           | any              | somebody else removes it         | given up, node reopened, mark kept    |
@@ -18,15 +19,21 @@ mark with the target's generation G and replicas R at the time, the target its g
 
 "Nobody can tell" (replicas fell and rose again, or another part of the spec was written, between our two writes) never
 lowers: a node too many is mended by the next decision, a lost one is not. No taint but our mark on a living machine: the
-drain was undone first, so the mark goes too unless replicas were lowered.
+drain was undone first, so the mark goes too unless replicas were lowered and the platform has yet to follow.
+
+SOURCE of the passed over machine: measured on Cluster API 1.14. A MachineSet counts a Machine that somebody else deletes among
+those that it has and takes it first, before the marks, so that the marked one stays. Our mark on it would wait for the next
+shrinking, whoever asks for that, when its node may have pods again.
 """
+
+import msgspec
 
 from reconciler.cluster.target import TargetRef
 from reconciler.decisions.ownership import OUR_MANAGER
 from reconciler.kube.api import ApiError, ContentType, UnreachableError
 from reconciler.plan.plan import Bound
 from reconciler.providers.answer import failed, unread
-from reconciler.providers.clusterapi_reading import MachineReading, Reading, read_machine
+from reconciler.providers.clusterapi_reading import MachineReading, Reading, living_machines, read_machine
 from reconciler.providers.clusterapi_targets import ClusterApiTargets
 from reconciler.providers.contract import RemovalState, TargetRemoval, WriteCode, WriteResult
 from reconciler.providers.delete_mark import DeleteMark
@@ -62,7 +69,10 @@ class ClusterApiRemovals:
                 reading = self._targets.read(target, rollout=True)
                 found = self.machine(target, machine)
             except (ApiError, UnreachableError) as error:
-                return _waiting(unread(error, f"{target}, Machine {machine}"))
+                return _waiting(unread(error, f"{target}, Machine {machine}"), untouched=True)
+            except msgspec.DecodeError as error:
+                message = f"{target}, Machine {machine} cannot be understood: {error}"
+                return _waiting(WriteResult(done=False, code=WriteCode.REFUSED, message=message), untouched=True)
             try:
                 outcome = self._judged(reading, found, machine, node, floor)
             except (ApiError, UnreachableError) as error:
@@ -72,22 +82,27 @@ class ClusterApiRemovals:
                 if result.code != WriteCode.STALE:
                     return _waiting(result)
                 continue
+            except msgspec.DecodeError as error:
+                message = f"the answer to a write of {target} or Machine {machine} cannot be understood: {error}"
+                return _waiting(WriteResult(done=False, code=WriteCode.UNKNOWN, message=message))
             return outcome
         return _waiting(result)
 
     def abandon(self, target: TargetRef, machine: str) -> WriteResult:
-        """Take our mark off again, unless the machine is going or replicas were lowered for it."""
+        """Take our mark off again, unless the machine is going, or replicas were lowered for it and it may still go."""
         for _ in range(_TRIES):
             try:
                 found = self.machine(target, machine)
                 if found is None or found.deleting:
                     return WriteResult(done=True)
                 mark = DeleteMark.read(found.mark, self._owner)
-                facts = self._targets.read(target).facts
-                if mark is None or mark.lowered(facts.generation, facts.replicas or 0):
+                if mark is None:
+                    return WriteResult(done=True)
+                reading = self._targets.read(target, rollout=True)
+                if self._lowered(reading, mark) and not self._passed_over(reading, found):
                     return WriteResult(done=True)
                 self._write_mark(target, found, None)
-                return WriteResult(done=True)
+                return WriteResult(done=True, message=f"our mark was taken off Machine {machine} of {target}")
             except (ApiError, UnreachableError) as error:
                 result = failed(error, f"Machine {machine}")
                 if result.code != WriteCode.STALE:
@@ -98,8 +113,11 @@ class ClusterApiRemovals:
         facts = reading.facts
         replicas = facts.replicas or 0
         mark = DeleteMark.read(found.mark, self._owner) if found is not None else None
-        if found is not None and mark is not None and (found.deleting or mark.lowered(facts.generation, replicas)):
-            return TargetRemoval(state=RemovalState.FINISHED, replicas=replicas, generation=facts.generation)
+        if found is not None and mark is not None and (found.deleting or self._lowered(reading, mark)):
+            if found.deleting or not self._passed_over(reading, found):
+                return TargetRemoval(state=RemovalState.FINISHED, replicas=replicas, generation=facts.generation)
+            message = f"{facts.ref} was lowered to {replicas} for Machine {machine}, and the platform took another one instead"
+            return self._give_up(facts.ref, machine, WriteResult(done=False, code=WriteCode.PASSED_OVER, message=message))
         gone = _unfit(found, machine, node)
         if found is None or gone is not None:
             leaving = found is None or found.deleting
@@ -119,12 +137,33 @@ class ClusterApiRemovals:
         applied = self._targets.apply(reading, replicas - 1)
         return TargetRemoval(state=RemovalState.FINISHED, replicas=replicas - 1, generation=applied.generation)
 
+    def _lowered(self, reading: Reading, mark: DeleteMark) -> bool:
+        return mark.lowered(reading.facts.generation, reading.facts.replicas or 0)
+
+    def _passed_over(self, reading: Reading, found: MachineReading) -> bool:
+        """Whether the platform has followed a target that was lowered, and `found` is not the one that went: no more machines
+        live than are wanted, so that none of them goes any more. Raises as the connection does."""
+        if not reading.followed or reading.facts.rolling_out or found.deleting:
+            return False
+        living = living_machines(self._targets.api, self._targets.version, reading.facts)
+        return found.name in living and len(living) <= (reading.facts.replicas or 0)
+
     def _give_up(self, target: TargetRef, machine: str, why: WriteResult) -> TargetRemoval:
         unmarked = self.abandon(target, machine)
         if not unmarked.done:
             # The mark must go before the taint: without the taint nobody would look for it in this process.
             return _waiting(unmarked)
+        if unmarked.message:
+            why = msgspec.structs.replace(why, message=f"{why.message}; {unmarked.message}")
         return _failed(why)
+
+    def marked_by(self, target: TargetRef, machine: str) -> str:
+        """The policy of the mark that our program has set; empty for none, and where it cannot be read."""
+        try:
+            found = self.machine(target, machine)
+        except (ApiError, UnreachableError, msgspec.DecodeError):
+            return ""
+        return DeleteMark.policy(found.mark) if found is not None else ""
 
     def machine(self, target: TargetRef, machine: str) -> MachineReading | None:
         """The Machine now, or None when it is gone."""
@@ -190,8 +229,8 @@ def _below(reading: Reading, floor: int) -> WriteResult | None:
     return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
 
 
-def _waiting(why: WriteResult) -> TargetRemoval:
-    return TargetRemoval(state=RemovalState.DRAINING, code=why.code, message=why.message)
+def _waiting(why: WriteResult, *, untouched: bool = False) -> TargetRemoval:
+    return TargetRemoval(state=RemovalState.DRAINING, code=why.code, message=why.message, untouched=untouched)
 
 
 def _failed(why: WriteResult, *, reopen: bool = True) -> TargetRemoval:

@@ -14,7 +14,8 @@ from reconciler.plan.plan import Bound
 class WriteCode(StrEnum):
     """Why a write was not done. Conflict: another manager owns the field, the message names it. Stale: the object is
     not as it was judged. NotFound: no such target or node. Refused: the platform's own bounds or state forbid it.
-    Unavailable: try later. Unknown: nobody can tell whether it was done; the next view will."""
+    Unavailable: try later. Unknown: nobody can tell whether it was done; the next view will. PassedOver: replicas were
+    lowered for a machine and the platform took another one."""
 
     CONFLICT = "Conflict"
     STALE = "Stale"
@@ -22,11 +23,12 @@ class WriteCode(StrEnum):
     REFUSED = "Refused"
     UNAVAILABLE = "Unavailable"
     UNKNOWN = "Unknown"
+    PASSED_OVER = "PassedOver"
 
 
 class WriteResult(msgspec.Struct, frozen=True, kw_only=True):
     """What became of a write. `code` is empty when done, else a `WriteCode`. `generation` is the object's after the
-    write (0: not known)."""
+    write (0: not known). `message` of one that is done says what was found and changed, where that is news."""
 
     done: bool
     code: str = ""
@@ -59,7 +61,8 @@ class RemovalProgress(msgspec.Struct, frozen=True, kw_only=True):
 
 class TargetRemoval(msgspec.Struct, frozen=True, kw_only=True):
     """How far the removal of one machine is at its target. Draining: nothing definite yet, try again; `code` and `message`
-    say what is in the way. `reopen` says whether the node stays and should be open again, when Failed."""
+    say what is in the way. `reopen` says whether the node stays and should be open again, when Failed. `untouched`, while
+    Draining: nothing of the machine was written in this step, so that it bears no mark unless it bore one before."""
 
     state: RemovalState
     replicas: int = 0
@@ -67,6 +70,7 @@ class TargetRemoval(msgspec.Struct, frozen=True, kw_only=True):
     code: str = ""
     message: str = ""
     reopen: bool = True
+    untouched: bool = False
 
 
 class TargetProvider(Protocol):
@@ -93,7 +97,11 @@ class TargetProvider(Protocol):
         To be repeated while Draining; what it had done is read from the platform's own objects."""
 
     def abandon(self, target: TargetRef, machine: str) -> WriteResult:
-        """Take back what marks the machine, unless it is going already. Marks of others are left."""
+        """Take back what marks the machine, unless it is going already. Marks of others are left. The message of the result says
+        what was taken back, and is empty when nothing was."""
+
+    def marked_by(self, target: TargetRef, machine: str) -> str:
+        """The policy whose delete mark, made by this program, the machine bears; empty for none, and where it cannot be read."""
 
 
 class ClusterPort(Protocol):

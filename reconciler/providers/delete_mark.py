@@ -24,6 +24,12 @@ class DeleteMark(msgspec.Struct, frozen=True):
         return f"{OUR_MANAGER}.{self.owner}.g{self.generation}.r{self.replicas}"
 
     @staticmethod
+    def policy(text: str | None) -> str:
+        """The owner that a mark of this program names; empty for all other values."""
+        match = _MARK.fullmatch(text or "")
+        return match[1] if match is not None else ""
+
+    @staticmethod
     def read(text: str | None, owner: str) -> "DeleteMark | None":
         """The mark of this `owner`; None for nobody's and everybody else's."""
         match = _MARK.fullmatch(text or "")
@@ -36,5 +42,5 @@ class DeleteMark(msgspec.Struct, frozen=True):
         return generation == self.generation
 
     def lowered(self, generation: int, replicas: int) -> bool:
-        """Whether replicas fell since, by whomever: the marked machine is the one that goes."""
+        """Whether replicas fell since, by whomever: the marked machine is the one that goes, if the platform counts no other."""
         return generation > self.generation and replicas < self.replicas

@@ -10,7 +10,7 @@ from reconciler.rendering.text.style import Style, Tone
 
 FORMAT_VERSION = "1.0"
 DONE = "Done"
-_WIDTH = 100
+WIDTH = 100
 
 
 class WhyNot(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,8 +21,8 @@ class WhyNot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AppliedAction(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One action of the saved plan. `state` is Done (a removal: it has begun), Skipped, Refused or Failed; `plannedTo` is the
-    size in the saved plan, `to` the one that was written or would have been."""
+    """One action of the saved plan. `state` is Done (a removal: the node has left), Skipped, Refused or Failed; `plannedTo` is
+    the size in the saved plan, `to` the one that was written or would have been."""
 
     kind: str
     group: str
@@ -60,23 +60,23 @@ def apply_json(document: ApplyDocument) -> str:
     return msgspec.json.format(msgspec.json.encode(document, order="deterministic"), indent=2).decode() + "\n"
 
 
-def apply_text(document: ApplyDocument, *, colour: bool = False) -> str:
+def apply_text(document: ApplyDocument, *, colour: bool = False, width: int = WIDTH) -> str:
     """One line an action with every reason against it, then what happened, then the count."""
     style = Style(colour=colour)
     head = f"cluster {document.cluster} · policy {document.policy} · planned at {document.planned_at} · now {document.now}"
-    lines = [*paragraph(head, _WIDTH, 0), ""]
+    lines = [*paragraph(head, width, 0), ""]
     for action in document.actions:
         done = action.state == DONE
         told = _words(action) + ("" if done else f": {action.state.lower()}")
         bullet = "+ " if done else "! "
-        lines += [style.paint(line, Tone.GROWS if done else Tone.HELD) for line in paragraph(told, _WIDTH, 2, bullet)]
+        lines += [style.paint(line, Tone.GROWS if done else Tone.HELD) for line in paragraph(told, width, 2, bullet)]
         for reason in action.reasons:
-            lines += paragraph(f"{reason.message} [{reason.code}]", _WIDTH, 6, "- ")
+            lines += paragraph(f"{reason.message} [{reason.code}]", width, 6, "- ")
     if not document.actions:
         lines.append("The plan has no actions.")
     if document.happened:
         lines += ["", style.paint("What happened", Tone.HEADING)]
-        lines += [line for sentence in document.happened for line in paragraph(sentence, _WIDTH, 2)]
+        lines += [line for sentence in document.happened for line in paragraph(sentence, width, 2)]
     lines += ["", *_last(document, style)]
     return "\n".join(lines) + "\n"
 

@@ -87,7 +87,7 @@ def _group(facts: TargetFacts, name: str, policy: str, held: bool) -> list[str]:
     else:
         target = {"clusterAPI": {"kind": ref.kind.value, "namespace": ref.namespace, "name": ref.name}}
     replicas = facts.replicas or 0
-    lines = comment(f"{ref}: {replicas} replicas{_offer(facts)}")
+    lines = comment(f"{ref}: {replicas} {'replica' if replicas == 1 else 'replicas'}{_offer(facts)}")
     for problem in facts.problems:
         lines += comment(problem)
     if held and facts.owner.topology_owned:
@@ -109,12 +109,12 @@ def _group(facts: TargetFacts, name: str, policy: str, held: bool) -> list[str]:
 
 def _size(facts: TargetFacts, replicas: int) -> str:
     if facts.min_size is not None and facts.max_size is not None and facts.min_size <= facts.max_size:
-        return f"  size: {{min: {facts.min_size}, max: {facts.max_size}}}  # as its {_origin(facts)} say; what stands here wins"
+        return f"  size: {{min: {facts.min_size}, max: {facts.max_size}}}  # as {_origin(facts)} say; what stands here wins"
     return f"  size: {{min: {replicas}, max: {replicas}}}  # nobody says a range: it stays as it is until you widen this"
 
 
 def _origin(facts: TargetFacts) -> str:
-    return "tags" if facts.ref.kind is TargetKind.AUTO_SCALING_GROUP else "annotations"
+    return "its own MinSize and MaxSize" if facts.ref.kind is TargetKind.AUTO_SCALING_GROUP else "its annotations"
 
 
 def _offer(facts: TargetFacts) -> str:

@@ -9,6 +9,8 @@ from reconciler.scheduling.kernels import loops
 from reconciler.scheduling.nodes import NodeTable
 from reconciler.scheduling.shapes import ShapeTable
 
+_NOTHING_ON = array("i", (-1,))
+
 
 class Watcher(Protocol):
     """Something that keeps count of the pods of some shapes."""
@@ -61,9 +63,9 @@ class Bindings:
         )
         return picked[:many]
 
-    def add_node(self) -> None:
-        """A node was appended to the table."""
-        self.head.append(-1)
+    def add_nodes(self, many: int) -> None:
+        """Nodes were appended to the table."""
+        self.head.extend(_NOTHING_ON if many == 1 else _NOTHING_ON * many)
 
     def drop_to(self, count: int) -> None:
         """Nodes from index `count` on are gone; nothing is bound to them any more."""

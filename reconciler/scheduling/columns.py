@@ -9,29 +9,27 @@ _LARGEST = 1 << 52
 
 
 class ResourceColumns:
-    """Resource names in the order of their columns; the first four are fixed, extended ones come as they appear."""
+    """Resource names in the order of their columns; the first four are fixed, extended ones come as they appear. `width` is
+    how many there are: the numbers in a row."""
 
-    __slots__ = ("_index", "_zeros", "names")
+    __slots__ = ("_index", "_zeros", "names", "width")
 
     def __init__(self) -> None:
         self.names: list[str] = [PODS, CPU, MEMORY, EPHEMERAL_STORAGE]
         self._index: dict[str, int] = {name: index for index, name in enumerate(self.names)}
         self._zeros: tuple[int, ...] = ()
-
-    @property
-    def width(self) -> int:
-        """Numbers in a row."""
-        return len(self.names)
+        self.width = len(self.names)
 
     def learn(self, resources: Resources) -> bool:
         """Give every extended resource a column; True when one is new (rows must be widened then)."""
-        before = len(self.names)
+        before = self.width
         for name, _ in resources.extended:
             if name not in self._index:
                 self._index[name] = len(self.names)
                 self.names.append(name)
         self._zeros = (0,) * (len(self.names) - 4)
-        return len(self.names) > before
+        self.width = len(self.names)
+        return self.width > before
 
     def row(self, resources: Resources) -> "array[int]":
         """The amounts of known resources as a row."""

@@ -34,10 +34,11 @@ class Filters:
         self._ports = HostPorts(bindings, shapes)
         ghosts: dict[tuple[int, int], int] = {}
         pods = world.pods
-        for pod in bound:
-            if pods.deletion_seconds[pod] and pods.node[pod] >= 0:
-                place = (pods.shape[pod], pods.node[pod])
-                ghosts[place] = ghosts.get(place, 0) + 1
+        if any(pods.deletion_seconds):
+            for pod in bound:
+                if pods.deletion_seconds[pod] and pods.node[pod] >= 0:
+                    place = (pods.shape[pod], pods.node[pod])
+                    ghosts[place] = ghosts.get(place, 0) + 1
         self._volumes = VolumeFilters(world, nodes, shapes, bindings, self._eligibility)
         self._topology = Topology(nodes, shapes, bindings, self._eligibility, dict(world.namespaces), ghosts)
 

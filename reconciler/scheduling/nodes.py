@@ -33,17 +33,23 @@ class NodeTable:
     def __len__(self) -> int:
         return len(self.names)
 
-    def add(self, name: str, shape: NodeShape) -> int:
-        """Append a node; its index."""
+    def add(self, names: Sequence[str], shape: NodeShape) -> int:
+        """Append nodes of one shape; the index of the first."""
         last, index = self._last
         if shape is not last:
             index = self._shape_index(shape)
             self._last = (shape, index)
-        self.names.append(name)
-        self.shape.append(index)
-        self.free.extend(self.room[index])
-        self.closed.append(0)
-        return len(self.names) - 1
+        first, many = len(self.names), len(names)
+        self.names.extend(names)
+        if many == 1:
+            self.shape.append(index)
+            self.free.extend(self.room[index])
+            self.closed.append(0)
+        else:
+            self.shape.extend(array("i", (index,)) * many)
+            self.free.extend(self.room[index] * many)
+            self.closed.extend(bytes(many))
+        return first
 
     def drop_to(self, count: int) -> None:
         """Forget all nodes from index `count` on."""

@@ -72,14 +72,21 @@ class SchedulingState:
     def add_node(self, name: str, shape: NodeShape, pods: Sequence[int] = ()) -> int:
         """A node that is not there yet (upcoming, or a new one of a group) with its daemonset pods, by pod shape, bound
         without asking. Returns its index. Undone by `undo`."""
+        return self.add_nodes((name,), shape, pods)[0]
+
+    def add_nodes(self, names: Sequence[str], shape: NodeShape, pods: Sequence[int] = ()) -> range:
+        """As `add_node`, several of one shape; their indices."""
         width = self._nodes.columns.width
-        node = self._nodes.add(name, shape)
+        first = self._nodes.add(names, shape)
         if self._nodes.columns.width > width:
             self._shapes.widen(width)
-        self._bindings.add_node()
-        for pod in pods:
-            self._bindings.push(pod, node, 1)
-        return node
+        added = range(first, first + len(names))
+        self._bindings.add_nodes(len(names))
+        if pods:
+            for node in added:
+                for pod in pods:
+                    self._bindings.push(pod, node, 1)
+        return added
 
     def close(self, node: int) -> None:
         """The node takes no more pods (it is leaving); what is bound to it stays bound until unbound. Undone by `undo`."""

@@ -38,8 +38,9 @@ class RuleBook:
     owner of the field), BudgetBroken, EvictedHomeless, UpAndDown (in one plan: the node that leaves would have taken a
     pod that buys), BoughtAndRemoved (a node bought for a demand leaves while that demand still is; one that joined so late
     that others were bought in its place may leave), GrewAndShrank (while the demand for which a group grew still is, a node
-    that was there before leaves it), EvictionBought (a pod that we evicted buys a node), ReplacedForMore (a replacement
-    whose new node costs as much as those that it names). Nodes that a `Replace` named before it grew may leave.
+    that was there before leaves it), EvictionBought (a pod that we evicted buys a node, while no pod that others
+    evicted still takes a place), ReplacedForMore (a replacement whose new node costs as much as those that it names). Nodes
+    that a `Replace` named before it grew may leave.
     """
 
     def __init__(self, cluster: SimulatedCluster) -> None:
@@ -49,6 +50,7 @@ class RuleBook:
         self._joined: dict[str, int] = {}
         self._draining: set[str] = set()
         self._evicted: dict[str, int] = {}
+        self._ending: set[str] = set()
         self._homeless: dict[str, int] = {}
         self._bought: set[str] = set()
         self._grew_for_pods: set[str] = set()
@@ -96,15 +98,21 @@ class RuleBook:
             self._joined[event.object] = -1 if late else event.at_seconds
         elif event.kind is Happened.REMOVAL_BEGAN:
             self._draining.add(event.object)
-        elif event.kind is Happened.POD_EVICTED and event.detail in self._draining:
-            # Others evict too: the machine controller does when somebody else lowers replicas.
-            self._evicted[event.object] = event.at_seconds
+        elif event.kind is Happened.POD_EVICTED:
+            if event.detail in self._draining:
+                self._evicted[event.object] = event.at_seconds
+            else:
+                # Others evict too. Such a pod takes two places until it has ended, which nobody could reckon with.
+                self._evicted.pop(event.object, None)
+                self._ending.add(event.object)
         elif event.kind is Happened.POD_CREATED and event.detail in self._evicted:
             self._evicted[event.object] = event.at_seconds
             if not self._expendable(event.object, policy):
                 self._homeless[event.object] = event.at_seconds
         elif event.kind is Happened.POD_BOUND or event.kind is Happened.POD_GONE:
             self._homeless.pop(event.object, None)
+            if event.kind is Happened.POD_GONE:
+                self._ending.discard(event.object)
 
     def _provision_seconds(self, target: str, policy: PolicySet) -> int:
         """How long a machine of a target may take before others are bought in its place."""
@@ -204,7 +212,7 @@ class RuleBook:
     def _check_plan(self, plan: Plan) -> None:
         buyers = [line.pod for line in plan.pods if line.outcome is PodOutcome.TRIGGERS_SCALE_UP]
         for pod in buyers:
-            if pod in self._evicted:
+            if pod in self._evicted and not self._ending:
                 self._add("EvictionBought", pod, "a pod that was evicted to save a node makes a new one necessary")
         grown = {action.group for action in plan.actions if action.kind is ActionKind.RESIZE and action.to > action.from_}
         for action in plan.actions:

@@ -110,7 +110,7 @@ def _knows_purchase(memory: Memory, plan: Plan, now_seconds: int) -> bool:
         return False
     if all(pod.outcome is not PodOutcome.TRIGGERS_SCALE_UP for pod in plan.pods):
         return True
-    return memory.purchase is not None and now_seconds in memory.purchase.since.values()
+    return memory.purchase is not None and memory.purchase.last_seconds == now_seconds
 
 
 def _with_timers(memory: Memory, plan: Plan) -> Memory:

@@ -68,6 +68,14 @@ def test_narrow_screen(open_page: Open, report: str, width: int):
     )
 
 
+def test_tables_need_no_scrolling_on_a_desk(open_page: Open, preview_page: str):
+    """At 1280 pixels every column is seen whole, also where a reason holds a path as long as a field of a topology."""
+    page = open_page(preview_page, viewport={"width": 1280, "height": 900}).page
+    assert "spec.topology.workers.machineDeployments[name=fixed]" in page.inner_text("main")
+    beyond = "[...document.querySelectorAll('.scroll')].map(e => e.scrollWidth - e.clientWidth).filter(n => n > 0)"
+    assert page.evaluate(beyond) == []
+
+
 def test_colour_schemes(open_page: Open, plan_page: str):
     """Light ground and dark text, or the other way round."""
     sums = {}

@@ -55,6 +55,35 @@ def test_empty_directory(tmp_path: Path) -> None:
     assert refusal(tmp_path) == f"{tmp_path}: the snapshot holds no documents (.json, .yaml or .yml, also .gz)"
 
 
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        (
+            {"prod.yaml": "apiVersion: reconciler.dev/v1alpha1\nkind: NodeGroupPolicy\nmetadata: {name: prod}\n"},
+            "1 file (prod.yaml) holds NodeGroupPolicy",
+        ),
+        ({"nodes.json": '{"kind": "List", "apiVersion": "v1", "items": []}'}, "1 file (nodes.json) holds no object"),
+        (
+            {f"{name}.yaml": f"apiVersion: v1\nkind: Namespace\nmetadata: {{name: {name}}}\n" for name in "fedcba"},
+            "6 files (a.yaml, b.yaml, c.yaml, d.yaml, e.yaml, …) hold Namespace",
+        ),
+    ],
+)
+def test_files_without_a_cluster(tmp_path: Path, files: dict[str, str], told: str) -> None:
+    """Nothing to decide about is no cluster in which nothing is pending: what was seen, what was looked for, what to do."""
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    said = refusal(tmp_path)
+    assert said.startswith(f"{tmp_path}: no cluster in it: {told}, and none of Node, Pod, MachineDeployment, ")
+    assert "give what `kubectl get nodes,pods,machinedeployments,… -A -o json` prints" in said
+
+
+def test_one_object_of_a_cluster_is_enough(tmp_path: Path) -> None:
+    """Also an empty list that says what it is a list of: it was captured, and nothing is there."""
+    (tmp_path / "pods.json").write_text('{"kind": "PodList", "apiVersion": "v1", "items": []}')
+    assert load_world(tmp_path).captured == ("Pod",)
+
+
 def test_damage_names_the_file_as_the_user_gave_it(tmp_path: Path) -> None:
     """The sentence of a damaged snapshot begins with the path of the file."""
     (tmp_path / "pods.json").write_bytes(BODY[:-40])

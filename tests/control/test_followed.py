@@ -4,7 +4,7 @@ from reconciler.control.followed import FollowedSource
 from reconciler.control.policy_source import FollowedPolicy
 from reconciler.gitops.last_good import MemoryLastGoodStore
 from reconciler.gitops.source import Fetched
-from reconciler.gitops.standing import Standing
+from reconciler.gitops.standing import SourceEvent, Standing
 from tests.live.reconciler_process import policy_text
 
 
@@ -27,9 +27,17 @@ class Stage:
 
     def __init__(self) -> None:
         self.tree, self.store = Tree(), MemoryLastGoodStore()
-        self.leading = True
+        self.term = 1
         self.looked: list[Standing] = []
-        self.source = FollowedSource(self.follow, lambda: self.leading, lambda _: 3600.0, self.looked.append)
+        self.said: list[SourceEvent] = []
+        self.source = FollowedSource(
+            self.follow, lambda: self.term, lambda _: 3600.0, (self.told, self.looked.append), self.said.append
+        )
+        self.fault: Exception | None = None
+
+    def told(self, _: Standing) -> None:
+        if self.fault is not None:
+            raise self.fault
 
     def follow(self) -> FollowedPolicy:
         return FollowedPolicy(self.tree, self.store, lambda: 1000)
@@ -38,10 +46,10 @@ class Stage:
 def test_one_that_stands_by_does_not_ask() -> None:
     """What is in force is saved before it is used, and only the leader may save."""
     stage = Stage()
-    stage.leading = False
+    stage.term = 0
     assert not stage.source.poll()
     assert (stage.tree.asked, stage.source.missing()) == (0, "tree was not read yet")
-    stage.leading = True
+    stage.term = 1
     assert stage.source.poll()
     assert (stage.source.current().policy.name, stage.source.missing(), stage.looked[-1].fault) == ("prod", "", None)
 
@@ -50,12 +58,51 @@ def test_one_that_leads_again_begins_with_what_is_saved_now() -> None:
     """While it stood by another instance saved a newer policy, and the source is broken by now: the newer one is in force."""
     stage = Stage()
     stage.source.poll()
-    stage.leading = False
+    stage.term = 0
     stage.source.poll()
     stage.tree.text = policy_text("prod", "shop", {"general": (0, 7)})
     stage.follow().poll()
     stage.tree.text = "kind: [broken"
-    stage.leading = True
+    stage.term = 1
     stage.source.poll()
     assert stage.source.current().groups[0].size.max == 7
     assert stage.looked[-1].fault is not None
+
+
+def test_what_breaks_after_a_look_is_told_and_stops_nothing() -> None:
+    """The policy that the look brought is in force, who else wants to know is told, and the defect is said once."""
+    stage = Stage()
+    stage.fault = RuntimeError("no room")
+    assert stage.source.poll()
+    stage.source.poll()
+    assert stage.source.current().policy.name == "prod"
+    assert len(stage.looked) == 2
+    said = [(event.type, event.reason, event.message) for event in stage.said]
+    assert said == [("Warning", "LookBroken", "what follows a look at tree ended by a defect: RuntimeError: no room")]
+    stage.fault = None
+    stage.source.poll()
+    stage.fault = RuntimeError("no room")
+    stage.source.poll()
+    assert len(stage.said) == 2
+
+
+def test_one_that_lost_and_regained_between_two_looks_begins_anew() -> None:
+    """Nobody looked while another instance led and saved a newer policy: there is none to decide by until the next look."""
+    stage = Stage()
+    stage.source.poll()
+    stage.tree.text = policy_text("prod", "shop", {"general": (0, 7)})
+    stage.follow().poll()
+    stage.term = 2
+    assert stage.source.missing() == "tree is read anew, since another instance may have led"
+    assert stage.source.poll()
+    assert (stage.source.missing(), stage.source.current().groups[0].size.max) == ("", 7)
+
+
+def test_one_that_begins_to_lead_reads_before_it_decides() -> None:
+    """A policy that it had before it stood by is not decided by."""
+    stage = Stage()
+    stage.source.poll()
+    stage.term = 0
+    stage.source.poll()
+    stage.term = 2
+    assert stage.source.missing() == "tree is read anew, since another instance may have led"

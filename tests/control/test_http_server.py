@@ -1,18 +1,25 @@
 """The pages answer to those who may ask, and to nobody else; hostile requests cost little."""
 
+import hashlib
 import http.client
+import io
+import json
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
 
-from reconciler.control.http_server import Answer, HttpServer, Request, Route, from_loopback
+from reconciler.control.figures import Figures
+from reconciler.control.http_server import Answer, Broken, HttpServer, Request, Route, from_loopback
+from reconciler.control.log import Log
+from reconciler.control.page_faults import PageFaults
+from reconciler.kube.access import Refusal
 
 
 @contextmanager
-def serving(*routes: Route, refusal: str = "") -> Iterator[int]:
-    server = HttpServer(("127.0.0.1", 0), routes, lambda _: refusal)
+def serving(*routes: Route, refusal: Refusal | None = None, broken: Broken = lambda *_: None) -> Iterator[int]:
+    server = HttpServer(("127.0.0.1", 0), routes, lambda _: refusal, broken)
     server.start()
     try:
         yield server.port
@@ -49,24 +56,43 @@ def test_another_method_is_refused():
         assert ask(port, "/hook", "POST", b"body") == (200, b"/hook body")
 
 
-def test_details_need_admission_and_open_pages_do_not():
-    """Who is refused learns why, and which scheme the page wants."""
+@pytest.mark.parametrize("refusal", [Refusal(401, "who are you?"), Refusal(403, "ada may not"), Refusal(503, "nobody can say")])
+def test_details_need_admission_and_open_pages_do_not(refusal: Refusal):
+    """Who is refused learns why."""
     routes = (Route(method="GET", path="/open", answer=echo), Route(method="GET", path="/plan", answer=echo, details=True))
-    with serving(*routes, refusal="who are you?") as port:
+    with serving(*routes, refusal=refusal) as port:
         assert ask(port, "/open")[0] == 200
-        assert ask(port, "/plan") == (401, b"who are you?\n")
+        assert ask(port, "/plan") == (refusal.status, f"{refusal.message}\n".encode())
 
 
-def test_what_breaks_inside_is_not_told():
-    """A message may name objects of the cluster."""
+def failing(_: Request) -> Answer:
+    raise ValueError("secret")
 
-    def broken(_: Request) -> Answer:
-        raise ValueError("secret")
 
-    with serving(Route(method="GET", path="/", answer=broken)) as port:
-        status, body = ask(port, "/")
-    assert status == 500
-    assert b"secret" not in body
+def test_what_breaks_inside_is_told_to_the_log_and_not_to_the_asker():
+    """A message may name objects of the cluster. The log has it once however often it is asked for, the count has every time."""
+    said, figures = io.StringIO(), Figures()
+    faults = PageFaults(Log(said, lambda: 1795262400), figures.page_failed)
+    with serving(Route(method="POST", path="/below/", answer=failing), broken=faults) as port:
+        answers = [ask(port, "/below/it", "POST", b"body") for _ in range(2)]
+    assert {status for status, _ in answers} == {500}
+    assert b"secret" not in b"".join(body for _, body in answers)
+    (line,) = [json.loads(text) for text in said.getvalue().splitlines()]
+    assert (line["level"], line["code"], line["path"]) == ("error", "PageFailed", "/below/")
+    assert line["message"] == "/below/ could not be made: ValueError: secret"
+    assert line["where"].startswith("failing:")
+    assert line["inputs"] == "sha256:" + hashlib.sha256(b"POST\0/below/it\0body").hexdigest()[:12]
+    assert figures.seen().failed_pages == (("/below/", 2),)
+
+
+def test_a_log_that_breaks_leaves_the_answer():
+    """The asker gets its 500 and the connection goes on."""
+
+    def no_log(*_: object) -> None:
+        raise OSError("disk full")
+
+    with serving(Route(method="GET", path="/", answer=failing), broken=no_log) as port:
+        assert ask(port, "/")[0] == 500
 
 
 def test_a_body_that_says_to_be_huge_is_not_read():

@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 
 import pytest
 
@@ -27,7 +28,8 @@ class Stage:
     """A run whose world the test sets."""
 
     def __init__(self) -> None:
-        self.leading, self.missing = True, ""
+        self.leading, self.missing = 1, ""
+        self.within: list[int] = []
         self.turn: Callable[[], LoopReport] = lambda: LoopReport(at_seconds=1000, plan=PLAN)
         self.turns = self.begun = 0
         self.told: list[LoopReport] = []
@@ -48,10 +50,14 @@ class Stage:
                 return self.turn()
 
         self.run = LiveRun(
-            Loop(), View(), self.wake, self.figures, Log(self.stream, lambda: 1000), leads=lambda: self.leading,
-            policy_missing=lambda: self.missing, monotonic=lambda: 0.0, now_seconds=lambda: 1000,
+            Loop(), View(), self.wake, self.figures, Log(self.stream, lambda: 1000), term=lambda: self.leading,
+            within=self._within, policy_missing=lambda: self.missing, monotonic=lambda: 0.0, now_seconds=lambda: 1000,
             leader=lambda: "pod-7 leads", began=self._began, after_turn=self.told.append,
         )  # fmt: skip
+
+    def _within(self, term: int) -> AbstractContextManager[None]:
+        self.within.append(term)
+        return nullcontext()
 
     def _began(self) -> None:
         self.begun += 1
@@ -71,13 +77,23 @@ def stage() -> Stage:
 
 def test_one_that_stands_by_does_not_turn(stage: Stage) -> None:
     """It says once who leads; when it leads it begins anew, says so and turns."""
-    stage.leading = False
+    stage.leading = 0
     stage.run.look()
     stage.run.look()
     assert (stage.turns, stage.begun, stage.codes(), stage.figures.seen().leader) == (0, 0, ["StandingBy"], False)
-    stage.leading = True
+    stage.leading = 1
     stage.run.look()
     assert (stage.turns, stage.begun, stage.codes(), stage.figures.seen().leader) == (1, 1, ["Leading", "Plan"], True)
+
+
+def test_one_that_led_again_between_two_looks_begins_anew(stage: Stage) -> None:
+    """Lost and regained while nobody looked: another one may have led, so that what was known is forgotten."""
+    stage.run.look()
+    stage.leading = 2
+    stage.run.look()
+    stage.run.look()
+    assert (stage.turns, stage.begun, stage.within) == (3, 2, [1, 2, 2])
+    assert stage.codes() == ["Leading", "Plan", "Leading"]
 
 
 def test_without_a_policy_nothing_is_decided(stage: Stage) -> None:

@@ -117,6 +117,18 @@ def test_counters_add_up_over_turns():
     assert ("reconciler_group_replicas", (("group", "a"), ("tier", "spot"))) in found
 
 
+def test_pages_that_failed_are_counted_by_path_and_outlast_turns():
+    """None is exported before the first."""
+    figures = Figures()
+    assert b"reconciler_failed_pages_total{" not in exposition(figures)
+    for path in ("/plan", "/explain/", "/plan"):
+        figures.page_failed(path)
+    figures.turned(LoopReport(at_seconds=1000, plan=PLAN), 0.1, 0)
+    found = sample(exposition(figures))
+    assert found["reconciler_failed_pages_total", (("path", "/plan"),)] == 2
+    assert found["reconciler_failed_pages_total", (("path", "/explain/"),)] == 1
+
+
 def test_names_of_the_cluster_autoscaler_only_when_asked_for():
     """Three of four pods have no place now: the autoscaler counts those as unschedulable."""
     figures = Figures()

@@ -21,6 +21,8 @@ def test_named_siblings_share_new_nodes_one_at_a_time_to_the_smallest() -> None:
     cluster.pods("web", 7, cpu="4")
     plan = plan_of(cluster.world(), policy(*(node_group(name, balance_with="general") for name in "abc")))
     assert [line.desired for line in plan.groups] == [3, 2, 2]
+    told = [line.reasons[0].data for line in plan.groups]
+    assert [(data["pods"], data["nodes"]) for data in told] == [(3, 3), (2, 2), (2, 2)]
 
 
 def test_balancing_is_off_until_asked() -> None:

@@ -1,10 +1,12 @@
 """Pending pods and minimums -> new nodes."""
 
 from reconciler.cluster.resources import Resources
+from reconciler.decisions.backoff import BackoffRule
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import BackoffState, Memory
 from reconciler.plan.plan import ActionKind, PodOutcome
-from reconciler.policy.documents import Expander, Hold, Limit, Pace, PodRules, Selector, Template, Tier
+from reconciler.policy.documents import Expander, Hold, Limit, Pace, PodRules, Template, Tier
+from reconciler.policy.label_selector import Selector
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 from tests.decisions.deciding import codes, group, of_kind, plan_of, pod
 
@@ -37,6 +39,50 @@ def test_pods_that_have_room_buy_nothing() -> None:
     plan = plan_of(cluster.world(), policy(node_group("general")))
     assert not plan.actions
     assert [(line.outcome, line.node) for line in plan.pods] == [(PodOutcome.FITS_EXISTING, "general-1")] * 2
+
+
+def test_a_pod_on_a_node_that_is_not_there_asks_for_nothing() -> None:
+    """Bound to a node outside the view: not pending, so no node is bought and no line told."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=0)
+    cluster.pods("web", 2, cpu="1", on=["elsewhere", None])
+    plan = plan_of(cluster.world(), policy(node_group("general")))
+    assert [line.pod for line in plan.pods] == ["shop/web-2"]
+    assert group(plan, "general").desired == 1
+
+
+def test_many_equal_pods_fill_node_after_node() -> None:
+    """45 pods of 1 cpu on nodes of 4 with a DaemonSet pod of 1: 15 nodes. 60 of 250m then fill none of them, since they are
+    full: 12 to a node, 5 more."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=0, cpu="4", memory="64Gi")
+    cluster.daemonset("agent", cpu="1")
+    cluster.pods("large", 45, cpu="1", memory="4Gi")
+    cluster.pods("small", 60, cpu="250m", memory="1Gi")
+    plan = plan_of(cluster.world(), policy(node_group("general", max=100)))
+    assert group(plan, "general").desired == 20
+    assert [line.outcome for line in plan.pods] == [PodOutcome.TRIGGERS_SCALE_UP] * 105
+
+
+def test_the_last_node_of_many_shares_its_room() -> None:
+    """41 pods of 1 cpu on nodes of 4: 11 nodes, the last with 3 cpu left; 12 pods of 250m go there, 4 need one more."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=0, cpu="4", memory="64Gi")
+    cluster.pods("large", 41, cpu="1", memory="4Gi")
+    cluster.pods("small", 16, cpu="250m", memory="1Gi")
+    plan = plan_of(cluster.world(), policy(node_group("general", max=100)))
+    assert group(plan, "general").desired == 12
+
+
+def test_many_equal_pods_stop_at_the_maximum() -> None:
+    """41 pods, four to a node, at most 9 nodes: 36 are served and 5 are told why not."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=0, cpu="4", memory="64Gi")
+    cluster.pods("large", 41, cpu="1", memory="4Gi")
+    plan = plan_of(cluster.world(), policy(node_group("general", max=9)))
+    assert group(plan, "general").desired == 9
+    outcomes = [line.outcome for line in plan.pods]
+    assert outcomes == [PodOutcome.TRIGGERS_SCALE_UP] * 36 + [PodOutcome.UNPLACEABLE] * 5
 
 
 def test_upcoming_nodes_count_once() -> None:
@@ -300,3 +346,22 @@ def test_the_end_of_a_hold_starts_back_offs_afresh() -> None:
     plan, memory = decide(cluster.world(), policy(node_group("general")), memory, NOW + 10)
     assert group(plan, "general").desired == 1
     assert not memory.backoffs
+
+
+def test_a_back_off_is_forgotten_after_its_reset() -> None:
+    """A fourth failure a second before three hours are over waits 30 minutes, one at three hours 5 again."""
+    before = BackoffState(failures=3, failed_seconds=NOW, until_seconds=NOW + 1200)
+    late, over = (BackoffRule().after(before, NOW + seconds, "no capacity") for seconds in (10_799, 10_800))
+    assert (late.failures, late.until_seconds) == (4, NOW + 10_799 + 1800)
+    assert (over.failures, over.until_seconds) == (1, NOW + 10_800 + 300)
+
+
+def test_a_pod_at_the_cut_off_is_served() -> None:
+    """Priorities -10 and -11 with the cut-off at -10: only the lower one is expendable."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=0)
+    cluster.pods("at", 1, cpu="1", priority=-10)
+    cluster.pods("below", 1, cpu="1", priority=-11)
+    plan = plan_of(cluster.world(), policy(node_group("general"), pods=PodRules(expendable_below_priority=-10)))
+    assert pod(plan, "shop/at-1").outcome is PodOutcome.TRIGGERS_SCALE_UP
+    assert pod(plan, "shop/below-1").outcome is PodOutcome.EXPENDABLE

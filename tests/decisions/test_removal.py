@@ -3,6 +3,8 @@
 import msgspec
 import pytest
 
+from reconciler.cluster.pod import PodPhase
+from reconciler.cluster.pod_table import PodTable
 from reconciler.cluster.target import FieldOwner
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import ActionKind, OwnerState
@@ -324,3 +326,29 @@ def test_headroom_is_not_given_to_pods_of_drained_nodes() -> None:
     plan = plan_of(cluster.world(), _rules(headroom=Headroom(nodes=1)), LONG_AGO)
     assert not plan.actions
     assert blocker_codes(plan, "general-1") == ["Headroom"]
+
+
+def test_the_very_pods_that_block_are_named() -> None:
+    """Six pods of one shape: of the four without controller two have ended; those two that run are named, not the owned ones."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=2)
+    alike = {"cpu": "100m", "labels": {"app": "web"}, "on": "general-1"}
+    cluster.pods("bare", 4, owner=None, traits={"restart_policy": "Never"}, **alike)
+    cluster.pods("owned", 1, **alike)
+    cluster.pods("aged", 1, **alike)
+    world = cluster.world()
+    ended = ("bare-1", "bare-3")
+    rows = (msgspec.structs.replace(pod, phase=PodPhase.SUCCEEDED) if pod.name in ended else pod for pod in world.pods)
+    plan = plan_of(msgspec.structs.replace(world, pods=PodTable(rows)), _rules(), LONG_AGO)
+    assert [blocker.pod for blocker in node(plan, "general-1").blockers if blocker.pod] == ["shop/bare-2", "shop/bare-4"]
+
+
+def test_pods_of_one_shape_are_told_apart_by_their_controllers() -> None:
+    """Three pods of one shape, none of them ended: only the two without controller are named."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=2)
+    alike = {"cpu": "100m", "labels": {"app": "web"}, "on": "general-1"}
+    cluster.pods("aged", 1, **alike)
+    cluster.pods("bare", 2, owner=None, **alike)
+    plan = plan_of(cluster.world(), _rules(), LONG_AGO)
+    assert [blocker.pod for blocker in node(plan, "general-1").blockers if blocker.pod] == ["shop/bare-1", "shop/bare-2"]

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from reconciler.cluster.pod_table import PodTable
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory, Purchase
@@ -37,7 +38,8 @@ def test_a_purchase_is_remembered_with_its_demand() -> None:
     purchase = _bought().purchase
     assert purchase is not None
     assert purchase.since == {GENERAL: NOW}
-    assert len(purchase.demand) == 16
+    assert list(purchase.pods.values()) == [1, 1]
+    assert purchase.last_seconds == NOW
 
 
 def test_the_same_pods_elsewhere_are_the_same_demand() -> None:
@@ -51,7 +53,7 @@ def test_the_same_pods_elsewhere_are_the_same_demand() -> None:
     for cluster in (pending, running):
         purchase = decide(cluster.world(), _rules(), Memory(), NOW)[1].purchase
         assert purchase is not None
-        demands.append(purchase.demand)
+        demands.append(purchase.pods)
     assert demands[0] == demands[1]
 
 
@@ -96,13 +98,104 @@ def test_without_a_purchase_one_of_them_leaves() -> None:
     assert len(of_kind(plan, ActionKind.REMOVE_NODE)) == 1
 
 
-def test_another_demand_frees_them() -> None:
-    """One pod less, one pod more: what was bought for another demand may leave again."""
+def test_less_demand_frees_them() -> None:
+    """One pod of two is gone for good: one of the nodes may leave."""
+    rules = _rules()
+    plan, _ = decide(_grown(1), rules, _remembering(_grown(), rules), LATER)
+    assert len(of_kind(plan, ActionKind.REMOVE_NODE)) == 1
+
+
+def test_more_demand_frees_nothing() -> None:
+    """With a third pod the two that nodes were bought for are still there."""
+    rules = _rules()
+    plan, _ = decide(_grown(3), rules, _remembering(_grown(), rules), LATER)
+    assert plan.actions == ()
+    assert blocker_codes(plan, "general-2") == ["SameDemand"]
+
+
+def test_demand_that_rose_and_fell_frees_them() -> None:
+    """Three pods were seen since the purchase; two are one less, though no fewer than at the purchase."""
+    rules = _rules()
+    _, memory = decide(_grown(3), rules, _remembering(_grown(), rules), LATER)
+    plan, _ = decide(_grown(2), rules, memory, LATER)
+    assert len(of_kind(plan, ActionKind.REMOVE_NODE)) == 1
+
+
+def test_after_less_demand_a_node_leaves_when_its_unneeded_time_is_over() -> None:
+    """Ten minutes from the fall, not from the purchase."""
+    rules = policy(node_group("general", scale_down=ScaleDown(unneeded_time_seconds=600)), budgets=(Budget(nodes=100),))
+    fallen, memory = _grown(1), _remembering(_grown(), rules)
+    waiting, memory = decide(fallen, rules, memory, LATER)
+    early, memory = decide(fallen, rules, memory, LATER + 599)
+    due, _ = decide(fallen, rules, memory, LATER + 600)
+    assert (waiting.actions, early.actions) == ((), ())
+    assert [one.nodes for one in of_kind(due, ActionKind.REMOVE_NODE)] == [("general-2",)]
+
+
+def test_demand_that_fell_and_came_back_keeps_them() -> None:
+    """Within the unneeded time: the timer that ran is forgotten."""
+    rules = policy(node_group("general", scale_down=ScaleDown(unneeded_time_seconds=600)), budgets=(Budget(nodes=100),))
+    _, memory = decide(_grown(1), rules, _remembering(_grown(), rules), LATER)
+    assert memory.unneeded_since == {"general-2": LATER}
+    plan, memory = decide(_grown(2), rules, memory, LATER + 300)
+    assert blocker_codes(plan, "general-2") == ["SameDemand"]
+    assert memory.unneeded_since == {}
+
+
+def _terminating(world: World, name: str, until: int) -> World:
+    rows = (msgspec.structs.replace(pod, deletion_seconds=until if pod.name == name else 0) for pod in world.pods)
+    return msgspec.structs.replace(world, pods=PodTable(rows))
+
+
+def test_a_pod_between_two_lives_is_no_less_demand() -> None:
+    """Preempted or evicted, it terminates and its controller makes it again."""
     rules = _rules()
     memory = _remembering(_grown(), rules)
-    for pods in (1, 3):
-        plan, _ = decide(_grown(pods), rules, memory, LATER)
-        assert len(of_kind(plan, ActionKind.REMOVE_NODE)) == 1
+    plan, _ = decide(_terminating(_grown(), "web-2", LATER + 30), rules, memory, LATER)
+    assert plan.actions == ()
+
+
+def test_a_purchase_while_a_pod_is_between_two_lives_lasts() -> None:
+    """One of the pods was preempted when nodes were bought for the rest, and came back."""
+    rules = _rules()
+    before = ClusterBuilder()
+    before.group("general", nodes=1, cpu="4")
+    before.pods("web", 2, cpu="1", on="general-1")
+    before.pods("new", 1, cpu="3600m")
+    _, memory = decide(_terminating(before.world(), "web-2", NOW + 30), rules, Memory(), NOW)
+    after = ClusterBuilder(now=LATER, age=90_000)
+    after.group("general", nodes=3, cpu="4")
+    after.pods("web", 2, cpu="1", on=["general-1", "general-1"])
+    after.pods("new", 1, cpu="3600m", on="general-2")
+    plan, memory = decide(_came(_came(after.world(), "general-2"), "general-3"), rules, memory, LATER)
+    assert blocker_codes(plan, "general-3") == ["SameDemand"]
+    assert memory.purchase is not None
+    assert sorted(memory.purchase.pods.values()) == [1, 2]
+
+
+def test_a_pod_that_terminates_for_too_long_is_less_demand() -> None:
+    """A minute after its grace period it keeps nothing any more, though it never goes away."""
+    rules = _rules()
+    memory = _remembering(_grown(3), rules)
+    world = _grown(3)
+    kept, _ = decide(_terminating(world, "web-2", LATER - 59), rules, memory, LATER)
+    freed, _ = decide(_terminating(world, "web-2", LATER - 60), rules, memory, LATER)
+    assert blocker_codes(kept, "general-1") == ["SameDemand"]
+    assert blocker_codes(freed, "general-1") != ["SameDemand"]
+
+
+def test_a_second_purchase_keeps_what_the_first_one_bought() -> None:
+    """More pods come while those of the first purchase are there: its nodes stay for them."""
+    rules = _rules()
+    cluster = ClusterBuilder(now=LATER)
+    cluster.group("general", nodes=2, cpu="4", created=NOW + 60)
+    cluster.pods("web", 2, cpu="1", on=["general-1", "general-2"])
+    cluster.pods("more", 1, cpu="3600m")
+    _, memory = decide(cluster.world(), rules, _remembering(_grown(), rules), LATER)
+    assert memory.purchase is not None
+    assert memory.purchase.since == {GENERAL: NOW}
+    assert memory.purchase.last_seconds == LATER
+    assert sorted(memory.purchase.pods.values()) == [1, 2]
 
 
 def test_another_policy_frees_them() -> None:
@@ -129,22 +222,22 @@ def test_other_groups_do_not_drain_into_what_was_bought() -> None:
     cluster.pods("web", 2, cpu="1", on=["general-1", "other-1"])
     world = _came(cluster.world(), "general-1")
     rules = policy(node_group("general", scale_down=AT_ONCE), node_group("other", scale_down=AT_ONCE), budgets=(Budget(nodes=9),))
-    memory = Memory(purchase=Purchase(demand=_demand_of(world, rules), since={GENERAL: NOW}))
+    memory = Memory(purchase=_purchase_of(world, rules))
     plan, _ = decide(world, rules, memory, LATER)
     assert plan.actions == ()
     assert blocker_codes(plan, "other-1") == ["NoPlaceToMove"]
     assert "bought for the same demand" in node(plan, "other-1").blockers[0].message
 
 
-def _demand_of(world: World, rules: PolicySet) -> str:
-    """The digest of a demand, learnt from a cluster in which nothing runs yet."""
+def _purchase_of(world: World, rules: PolicySet) -> Purchase:
+    """What was bought for as many pods, learnt from a cluster in which nothing runs yet."""
     cluster = ClusterBuilder()
     for name in ("general", "other"):
         cluster.group(name, nodes=0, cpu="4")
     cluster.pods("web", len(world.pods), cpu="1")
     purchase = decide(cluster.world(), rules, Memory(), NOW)[1].purchase
     assert purchase is not None
-    return purchase.demand
+    return msgspec.structs.replace(purchase, since={GENERAL: NOW})
 
 
 def test_a_node_that_came_late_may_leave() -> None:

@@ -89,7 +89,7 @@ def test_a_rise_and_a_fall_with_the_rights_of_enforce(
         cluster.api.wait(path, lambda items: all(one["spec"].get("nodeName") for one in items), "the pods being bound")
         for pod in waiting:
             cluster.api.delete(pod)
-        cluster.api.wait(cluster.path("machines"), lambda items: not items, "the machines being gone", 120)
+        cluster.api.wait(cluster.path("machines"), lambda items: not items, "the machines being gone", 600)
         process.signal(signal.SIGTERM)
         assert process.ended() == 0
     requests = since(cluster_api, before)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.control.policy_source import FollowedPolicy, NoPolicyError, SourceWatch
+from reconciler.control.policy_in_force import NoPolicyError
+from reconciler.control.policy_source import FollowedPolicy, SourceWatch
 from reconciler.gitops.access import Access
 from reconciler.gitops.cache import Bounds
 from reconciler.gitops.fault import FaultCode
@@ -287,7 +288,7 @@ def test_watch_polls_at_once_and_when_it_is_notified():
             return self.polls == 2
 
     polled, changed = Polled(), threading.Semaphore(0)
-    watch = SourceWatch(polled, lambda _: 3600.0, changed.release)
+    watch = SourceWatch(polled, lambda _: 3600.0, changed.release, pytest.fail)
     watch.start()
     assert polled.looked.acquire(timeout=30)
     watch.notify()
@@ -295,3 +296,38 @@ def test_watch_polls_at_once_and_when_it_is_notified():
     assert changed.acquire(timeout=30)
     watch.stop()
     assert not changed.acquire(blocking=False)
+
+
+def test_watch_outlives_what_breaks():
+    """A poll that raises, and one whose change breaks the loop that is told of it, are told; the next poll comes all the same.
+    Even a teller that breaks ends nothing."""
+
+    class Polled:
+        standing = Standing(source="x")
+
+        def __init__(self) -> None:
+            self.polls = 0
+            self.looked = threading.Semaphore(0)
+
+        def poll(self) -> bool:
+            self.polls += 1
+            self.looked.release()
+            if self.polls == 1:
+                raise ValueError("of the poll")
+            return True
+
+    def changed() -> None:
+        raise KeyError("of the loop")
+
+    def broken(error: Exception) -> None:
+        told.append(type(error))
+        raise OSError("no log")
+
+    polled, told = Polled(), []
+    watch = SourceWatch(polled, lambda _: 3600.0, changed, broken)
+    watch.start()
+    for _ in range(3):
+        assert polled.looked.acquire(timeout=30)
+        watch.notify()
+    watch.stop()
+    assert told[:2] == [ValueError, KeyError]

@@ -213,6 +213,24 @@ def test_one_that_cannot_be_fetched(github: Place, cluster: Path):
     assert Run(github, cluster).round() == [(3, Done.FAILED), (7, Done.CREATED)]
 
 
+def test_one_that_meets_a_defect(github: Place, cluster: Path, monkeypatch: pytest.MonkeyPatch):
+    """The others have their previews; what broke is in the log with the place of the defect and the commit that met it."""
+    run = Run(github, cluster)
+    heads = [github.push(number, MORE) for number in (7, 8)]
+    previews = run.previewer._previews
+
+    def broken(request):
+        if request.number == 7:
+            raise KeyError("gone")
+        return previews(request)
+
+    monkeypatch.setattr(run.previewer, "_previews", broken)
+    assert sorted(run.round()) == [(7, Done.FAILED), (8, Done.CREATED)]
+    (told,) = [line for line in map(json.loads, run.log.getvalue().splitlines()) if line["code"] == "PreviewBroken"]
+    assert (told["level"], told["pullRequest"], told["inputs"]) == ("error", 7, heads[0])
+    assert told["where"].startswith("broken:")
+
+
 def test_cluster_that_cannot_be_read(github: Place, tmp_path: Path):
     """Nothing is told; the next round tries again."""
     github.push(7, MORE)

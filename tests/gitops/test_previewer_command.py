@@ -1,5 +1,6 @@
 """`reconciler previewer` from the command line: one round, the loop, options that are wrong."""
 
+import http.client
 import json
 import signal
 import subprocess
@@ -12,6 +13,7 @@ from reconciler.cli.failure import guarded
 from reconciler.cli.main import cli
 from tests.gitops.hosts import TOKEN
 from tests.gitops.previewing import MORE, Place, github, place
+from tests.kube.cluster import eventually
 
 __all__ = ["github", "place"]
 
@@ -40,6 +42,7 @@ def test_command(place: Place, cluster: Path, capsys: pytest.CaptureFixture[str]
 @pytest.mark.parametrize(
     ("words", "told"),
     [
+        (("--listen", "here"), "--listen here: an address is HOST:PORT"),
         (("--git", "http://user:pw@host/x"), "--git: the address holds a user or a password"),
         (("--path", "../x"), "it cannot leave the repository"),
         (("--branch", "-x"), "is an option"),
@@ -55,24 +58,38 @@ def test_wrong_options(github: Place, cluster: Path, capsys: pytest.CaptureFixtu
     assert github.host.requests == []
 
 
+def probe(port: int, path: str) -> tuple[int, bytes]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+    finally:
+        connection.close()
+
+
 def test_runs_until_it_is_told_to_end(github: Place, cluster: Path):
-    """A process of its own: rounds one after the other, and SIGTERM ends it at once with exit code 0."""
+    """A process of its own: rounds one after the other, probes answer, SIGTERM ends it at once with exit code 0."""
     (github.tmp_path / "token").write_text(TOKEN)
     github.push(7, MORE)
     command = [
         sys.executable, "-m", "reconciler", "previewer", "--api-url", github.host.url, "--repository", "team/policies",
         "--git", github.url, "--git-protocol", "http", "--token-file", str(github.tmp_path / "token"), "--cluster", str(cluster),
-        "--cluster-name", "small", "--git-cache", str(github.tmp_path / "cache"), "--poll", "3600",
+        "--cluster-name", "small", "--git-cache", str(github.tmp_path / "cache"), "--poll", "3600", "--listen", "127.0.0.1:0",
     ]  # fmt: skip
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         try:
             told = [json.loads(process.stderr.readline()) for _ in range(2)]
+            healthy, _ = probe(told[0]["port"], "/healthz")
+            # The line of the comment comes before the end of the round.
+            eventually(lambda: probe(told[0]["port"], "/readyz") == (200, b"ok\n"), "being ready")
             process.send_signal(signal.SIGTERM)
             assert process.wait(timeout=60) == 0
         finally:
             process.kill()
         told += [json.loads(line) for line in process.stderr]
+    assert healthy == 200
     assert [line["code"] for line in told] == ["Started", "Created", "Stopped"]
     assert (told[1]["pullRequest"], told[1]["key"]) == (7, "small")
     assert len(github.host.comments) == 1

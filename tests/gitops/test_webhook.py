@@ -1,9 +1,12 @@
 """Push notifications: who is believed, and the place in the HTTP server."""
 
 import http.client
+from pathlib import Path
 
 import pytest
 
+from reconciler.cli.failure import InputError
+from reconciler.cli.live_pages import check_secret
 from reconciler.control.http_server import HttpServer
 from reconciler.control.webhook_route import webhook_route
 from reconciler.gitops.polling import Polling, next_wait_seconds
@@ -42,7 +45,7 @@ def test_secret_that_could_be_guessed(secret: bytes):
 def test_notification_over_http():
     """Believed: 202, and the source is looked at; not believed: 403 and 401, and it is not."""
     looked = []
-    server = HttpServer(("127.0.0.1", 0), (webhook_route(lambda: SECRET, lambda: looked.append(1)),), lambda _: "")
+    server = HttpServer(("127.0.0.1", 0), (webhook_route(lambda: SECRET, lambda: looked.append(1)),), lambda _: None, pytest.fail)
     server.start()
     try:
         statuses = []
@@ -54,6 +57,19 @@ def test_notification_over_http():
     finally:
         server.stop()
     assert (statuses, looked) == ([202, 403, 401], [1])
+
+
+@pytest.mark.parametrize(("content", "told"), [
+    (None, "No such file or directory"),
+    (b" short \n", "5 bytes could be guessed, at least 16 are needed: openssl rand -hex 32"),
+])  # fmt: skip
+def test_secret_file_is_looked_at_before_the_loop_listens(content: bytes | None, told: str, tmp_path: Path):
+    """Otherwise every notification would be answered by an error page, and nobody would know why."""
+    file = tmp_path / "secret"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(InputError, match=told):
+        check_secret(file)
 
 
 @pytest.mark.parametrize(("failures", "chance", "seconds"), [

@@ -38,6 +38,9 @@ class Board:
         self.pod_node = array("i", [node for node, _ in pods])
         self.pod_shape = array("i", [shape for _, shape in pods])
         self.pod_phase = array("B", [draw(st.integers(0, 4)) for _ in pods])
+        self.pod_deletion = array("q", [draw(st.sampled_from([0, 0, 7])) for _ in pods])
+        self.pod_flags = array("B", [draw(st.integers(0, 3)) for _ in pods])
+        self.pod_traits = array("i", [draw(st.integers(0, 2)) for _ in pods])
         self.seed = draw(st.integers(0, 3))
 
     def need(self) -> tuple["array[int]", "array[int]"]:
@@ -48,6 +51,21 @@ class Board:
 
 
 boards = st.composite(Board)()
+
+
+def run_over_pods(loops: ModuleType, board: Board) -> object:
+    """What asks for a place, what is ending, and the kinds of the pods on nodes; everything that was written."""
+    many = max(1, len(board.pod_node))
+    starts, order = array("i", bytes(4 * (board.shapes + 2))), array("i", bytes(4 * many))
+    columns = (board.pod_node, board.pod_deletion, board.pod_phase, board.pod_flags, board.pod_shape)
+    waiting = loops.waiting_pods(*columns, 2, 3, 2, starts, order)
+    found = array("i", bytes(4 * many))
+    ending = loops.ending_pods(board.pod_deletion, board.pod_phase, 2, 3, found)
+    nodes, seated = array("i", bytes(4 * (board.nodes + 2))), array("i", bytes(4 * many))
+    sitting = loops.by_node(board.pod_node, nodes, seated)
+    kinds = array("q", bytes(8 * many))
+    loops.kinds_of(seated, sitting, board.pod_shape, board.pod_traits, 3, kinds)
+    return waiting, list(starts), list(order), ending, list(found), list(kinds)
 
 
 def run_all(loops: ModuleType, board: Board) -> object:
@@ -108,6 +126,7 @@ def run_all(loops: ModuleType, board: Board) -> object:
 def test_both_builds_write_the_same(board: Board) -> None:
     """Every loop writes the same numbers compiled and interpreted."""
     assert run_all(compiled, board) == run_all(interpreted, board)
+    assert run_over_pods(compiled, board) == run_over_pods(interpreted, board)
 
 
 @_MANY

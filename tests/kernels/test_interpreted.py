@@ -76,3 +76,36 @@ def test_pods_by_node_keep_their_order_on_each() -> None:
 
     assert list(starts[:4]) == [0, 2, 2, 4]
     assert list(order[:4]) == [2, 4, 0, 3]
+
+
+def test_pods_that_wait_stand_by_shape() -> None:
+    """Of seven pods without a finish two are of shape 0 and one of shape 2; one is on a node, one is gated, one is
+    terminating and one has failed."""
+    starts, order = array("i", [0] * 5), array("i", [0] * 7)
+    node = array("i", [-1, 4, -1, -1, -1, -1, -1])
+    deletion = array("q", [0, 0, 0, 9, 0, 0, 0])
+    phase = array("B", [0, 0, 0, 0, 3, 0, 0])
+    flags = array("B", [0, 0, 2, 0, 0, 1, 0])
+    shape = array("i", [2, 0, 0, 0, 0, 0, 0])
+
+    assert loops.waiting_pods(node, deletion, phase, flags, shape, 2, 3, 2, starts, order) == 3
+
+    assert list(starts[:4]) == [0, 2, 2, 3]
+    assert list(order[:3]) == [5, 6, 0]
+
+
+def test_pods_that_end() -> None:
+    """Terminating, succeeded and failed ones, of five."""
+    found = array("i", [0] * 5)
+
+    assert loops.ending_pods(array("q", [0, 8, 0, 0, 0]), array("B", [0, 1, 2, 3, 1]), 2, 3, found) == 3
+    assert list(found[:3]) == [1, 2, 3]
+
+
+def test_kinds_tell_shapes_and_traits_apart() -> None:
+    """Shapes 5 and 2 with traits 1 and 0 of 4, in the order that is asked for."""
+    kinds = array("q", [0] * 2)
+
+    loops.kinds_of(array("i", [1, 0]), 2, array("i", [2, 5]), array("i", [0, 1]), 4, kinds)
+
+    assert list(kinds) == [21, 8]

@@ -258,6 +258,47 @@ def test_deleting_all_groups_is_refused(synced: Synced) -> None:
     assert (synced.look(), synced.groups()) == (None, ["b"])
 
 
+def test_groups_that_go_one_by_one_are_judged_together(synced: Synced) -> None:
+    """A prune of all that is seen half-way releases none of them: what is left a moment later is what counts."""
+    synced.apply(synced.policy_item(), *(synced.group_item(name) for name in "abc"))
+    synced.look()
+
+    class Pruned:
+        """The objects of the server, of which a prune has deleted a; b and c go while they settle."""
+
+        wait, doubt, settled = synced.objects.wait, synced.objects.doubt, 0
+
+        def all(self):
+            gone = {f"{synced.name}-{name}" for name in ("abc" if self.settled else "a")}
+            return tuple(item for item in synced.objects.all() if item.name not in gone)
+
+        def settle(self, quiet_seconds: float, most_seconds: float) -> None:
+            assert quiet_seconds < most_seconds
+            self.settled += 1
+
+    synced.policy._objects = pruned = Pruned()
+    assert (synced.look(), synced.groups()) == (FaultCode.NO_GROUPS, ["a", "b", "c"])
+    assert (synced.look(), pruned.settled) == (FaultCode.NO_GROUPS, 1)
+    synced.policy._objects = synced.objects
+    assert (synced.look(), synced.groups()) == (None, ["a", "b", "c"])
+
+
+def test_settling_goes_on_while_something_changes(synced: Synced, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each change begins the wait anew; the longest time and the end of the process end it."""
+    waits: list[float] = []
+    answers = iter([True, True, False])
+
+    def wait_for(_: object, seconds: float) -> bool:
+        waits.append(seconds)
+        return next(answers)
+
+    monkeypatch.setattr(synced.objects._progress, "wait_for", wait_for)
+    synced.objects.settle(5.0, 3600.0)
+    assert waits == [5.0, 5.0, 5.0]
+    synced.objects.settle(5.0, 0.0)
+    assert len(waits) == 3
+
+
 def test_release_of_all_groups_on_purpose(synced: Synced) -> None:
     """With the option they go."""
     synced.apply(synced.policy_item(), synced.group_item("a"))

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from reconciler.kube.api import ApiError, ContentType
+from reconciler.kube.api import ApiError, ContentType, UnreachableError
 from reconciler.kube.drain import NodeDrain
 from reconciler.kube.transport import KubernetesApi, connect
 from reconciler.policy.documents import DrainRules
 from tests.kube import objects
 from tests.kube.cluster import create, eventually
 from tests.testbed.control_plane import FAKE_NODE, ControlPlane
+from tests.testbed.overlooked import until_seen_to
 
 NAMESPACE = "kube-drain"
 BEGAN = 1_800_000_000
@@ -39,8 +40,8 @@ class Clock:
 class Scene:
     """One node of its own that only pods of the test may use."""
 
-    def __init__(self, api: KubernetesApi, name: str) -> None:
-        self.api, self.node, self.clock = api, f"kube-drain-{name}", Clock()
+    def __init__(self, plane: ControlPlane, api: KubernetesApi, name: str) -> None:
+        self.plane, self.api, self.node, self.clock = plane, api, f"kube-drain-{name}", Clock()
         item = objects.node(self.node, taints=[FOREIGN])
         item["metadata"]["annotations"] = FAKE_NODE
         create(api, item)
@@ -57,7 +58,13 @@ class Scene:
             if finalizer:
                 item["metadata"]["finalizers"] = ["kube-tests.dev/stay"]
             create(self.api, item)
-        eventually(lambda: all(self.phase(name) == "Running" for name in names), "pods running")
+        self.until_running({f"{self.node}-{name}" for name in names})
+
+    def until_running(self, names: set[str]) -> None:
+        def running(pods: list[objects.Object]) -> bool:
+            return names <= {pod["metadata"]["name"] for pod in pods if pod["status"]["phase"] == "Running"}
+
+        until_seen_to(self.plane.api, f"/api/v1/namespaces/{NAMESPACE}/pods", running, "pods running")
 
     def daemon(self) -> None:
         """A DaemonSet that puts a pod on this node, and has done so."""
@@ -76,9 +83,6 @@ class Scene:
         metadata = {"name": self.node, "namespace": NAMESPACE}
         create(self.api, {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": metadata, "spec": item})
         eventually(lambda: len(self.left()) == 1, "the pod of the DaemonSet")
-
-    def phase(self, name: str) -> str:
-        return str(json.loads(self.api.get(self.path(name)))["status"]["phase"])
 
     def path(self, name: str) -> str:
         return f"/api/v1/namespaces/{NAMESPACE}/pods/{self.node}-{name}"
@@ -111,8 +115,8 @@ class Scene:
 
 
 @pytest.fixture
-def scene(api: KubernetesApi, request: pytest.FixtureRequest) -> Iterator[Scene]:
-    scene = Scene(api, request.node.name.removeprefix("test_").replace("_", "-")[:40])
+def scene(control_plane: ControlPlane, api: KubernetesApi, request: pytest.FixtureRequest) -> Iterator[Scene]:
+    scene = Scene(control_plane, api, request.node.name.removeprefix("test_").replace("_", "-")[:40])
     yield scene
     for name in scene.left():
         with contextlib.suppress(ApiError):
@@ -203,6 +207,30 @@ def test_times_out(scene: Scene) -> None:
     )
     assert "needs 1 healthy pods" in scene.drain.step(scene.node).given_up
     assert scene.left() == ["a"]
+
+
+def test_pods_that_cannot_be_read(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list of pods that fails is no end of a drain, until its time is over: then it is given up, and nobody was evicted."""
+    scene.pods("a")
+    scene.drain.begin(scene.node)
+    get, faults = scene.api.get, iter([UnreachableError("no answer"), ApiError(503, "", "busy"), UnreachableError("no answer")])
+
+    def broken(path, query=None):
+        if path == "/api/v1/pods":
+            raise next(faults)
+        return get(path, query)
+
+    monkeypatch.setattr(scene.api, "get", broken)
+    scene.clock.now += 599
+    with pytest.raises(UnreachableError):
+        scene.drain.step(scene.node)
+    scene.clock.now += 1
+    for fault in ("503: busy", "no answer"):
+        step = scene.drain.step(scene.node)
+        told = f"not known to be empty after 600 s: its pods cannot be read: {fault}"
+        assert (step.code, step.given_up) == ("DrainTimeout", told)
+    scene.drain.undo(scene.node)
+    assert (scene.taints(), scene.left()) == ([FOREIGN], ["a"])
 
 
 def test_what_stays(scene: Scene) -> None:

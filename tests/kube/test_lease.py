@@ -1,6 +1,7 @@
 """The leader's lease on a real API server; time is the tests' own."""
 
 import json
+import threading
 from collections.abc import Mapping
 
 import pytest
@@ -225,6 +226,90 @@ def test_of_two_at_once_one_wins(api: KubernetesApi) -> None:
     two.line.get = overtaken  # type: ignore[method-assign]
     assert not two.first.step()
     assert two.stored()["holderIdentity"] == "two"
+
+
+def test_a_term_goes_on_with_every_renewal(api: KubernetesApi) -> None:
+    """Terms are counted from one, a renewal begins none, and who does not lead has none."""
+    two = Two(api, "term-renewed")
+    assert two.first.term() == 0
+    two.first.step()
+    two.pace.now += 9
+    two.first.step()
+    two.second.step()
+    assert (two.first.term(), two.second.term()) == (1, 0)
+
+
+def test_a_term_ends_where_another_led_between_two_steps(api: KubernetesApi) -> None:
+    """Frozen from one step to the next, while another one led and let go: it leads again at once, in another term, and what
+    was decided in the first is not sent in the second."""
+    two = Two(api, "term-lost")
+    two.first.step()
+    two.second.step()
+    two.pace.now += 15
+    two.second.step()
+    two.second.release()
+    assert two.first.step()
+    assert two.first.term() == 2
+    guarded = api.with_guard(two.first.guard)
+    with two.first.within(1), pytest.raises(NotLeaderError, match="decided before the lease was lost"):
+        guarded.write("POST", LEASES, lease_object("term-refused"))
+    with pytest.raises(ApiError) as found:
+        api.get(f"{LEASES}/term-refused")
+    assert found.value.status == 404
+    with two.first.within(2):
+        guarded.write("POST", LEASES, lease_object("term-allowed"))
+    assert api.get(f"{LEASES}/term-allowed")
+
+
+def test_a_term_ends_with_its_deadline(api: KubernetesApi) -> None:
+    """Nobody else led, but we may not have: what was decided before is not sent after the next renewal."""
+    two = Two(api, "term-late")
+    two.first.step()
+    two.pace.now += 10.1
+    assert two.first.term() == 0
+    two.first.step()
+    assert two.first.term() == 2
+
+
+def test_a_term_ends_where_the_lease_was_made_anew(api: KubernetesApi) -> None:
+    """Somebody deleted it, so that anybody could have led."""
+    two = Two(api, "term-deleted")
+    two.first.step()
+    api.write("DELETE", f"{LEASES}/{two.name}")
+    assert two.first.step()
+    assert two.first.term() == 2
+
+
+def test_a_term_ends_where_more_changes_of_hands_are_counted(api: KubernetesApi) -> None:
+    """The holder is the same and the count is not: others have led."""
+    two = Two(api, "term-counted")
+    two.first.step()
+    patch = {"spec": {"leaseTransitions": 2}}
+    api.write("PATCH", f"{LEASES}/{two.name}", patch, content_type=ContentType.MERGE_PATCH)
+    assert two.first.step()
+    assert two.first.term() == 2
+
+
+def test_a_term_binds_one_thread(api: KubernetesApi) -> None:
+    """The thread that turns is bound to the term of its turn, others are not, nor itself afterwards."""
+    two = Two(api, "term-thread")
+    two.first.step()
+    refused: list[Exception] = []
+
+    def elsewhere() -> None:
+        try:
+            two.first.guard()
+        except NotLeaderError as error:
+            refused.append(error)
+
+    with two.first.within(7):
+        with pytest.raises(NotLeaderError):
+            two.first.guard()
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        thread.join()
+    two.first.guard()
+    assert refused == []
 
 
 def test_impossible_timing() -> None:

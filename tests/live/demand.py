@@ -7,6 +7,7 @@ from types import TracebackType
 
 from tests.testbed.api import Object
 from tests.testbed.cluster_documents import Group, Shape
+from tests.testbed.overlooked import until_seen_to
 from tests.testbed.work_cluster import WorkCluster
 
 NODE_LABEL = "test"
@@ -54,7 +55,11 @@ def deployment(cluster: WorkCluster, name: str, replicas: int, cpu: str) -> Obje
 def until_running(cluster: WorkCluster, count: int) -> list[Object]:
     """The pods of the namespace once exactly so many are there and all are healthy."""
     path = f"/api/v1/namespaces/{cluster.namespace}/pods"
-    return cluster.api.wait(path, lambda items: len(items) == count and all(map(healthy, items)), f"{count} pods running")
+
+    def running(pods: list[Object]) -> bool:
+        return len(pods) == count and all(map(healthy, pods))
+
+    return until_seen_to(cluster.api, path, running, f"{count} pods running")
 
 
 def budget(cluster: WorkCluster, name: str, app: str, *, max_unavailable: int) -> Object:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -71,22 +71,33 @@ def user(plane: ControlPlane, name: str) -> Path:
 class Reconciler:
     """One running process. Lines of its log are kept as decoded objects in the order in which they came."""
 
-    def __init__(self, kubeconfig: Path, policy: Path | None, *arguments: str, program: str = "reconciler") -> None:
-        """`policy` None: `arguments` say where it is. `program` is the module that is run: one of a test's own wraps the real
-        one."""
+    def __init__(
+        self,
+        kubeconfig: Path | None,
+        policy: Path | None,
+        *arguments: str,
+        program: str = "reconciler",
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """`kubeconfig` None: it is found by the environment. `policy` None: `arguments` say where it is. `program` is the module
+        that is run: one of a test's own wraps the real one. `environment` is added to this process' own."""
         command = [
             sys.executable,
             "-m",
             program,
             "run",
-            f"--kubeconfig={kubeconfig}",
+            *([f"--kubeconfig={kubeconfig}"] if kubeconfig is not None else []),
             *([f"--policy={policy}"] if policy is not None else []),
             "--listen=127.0.0.1:0",
         ]
         self.lines: list[dict[str, Any]] = []
         self._new: queue.Queue[None] = queue.Queue()
         self._process = subprocess.Popen(
-            [*command, *arguments], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, "CI": "1"}
+            [*command, *arguments],
+            stderr=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "CI": "1", **(environment or {})},
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -138,7 +149,7 @@ class Reconciler:
 
     def page(self, path: str, **headers: str) -> tuple[int, str]:
         """Status and body of one of its pages."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port(), timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port(), timeout=120)
         try:
             connection.request("GET", path, headers={name.replace("_", "-"): value for name, value in headers.items()})
             answer = connection.getresponse()

@@ -79,7 +79,7 @@ def test_while_a_loop_leads_nothing_is_written(
     saved = Saved(command_line, cluster, tmp_path, (2, 5))
     (saved.policy / "policy.yaml").write_text((saved.policy / "policy.yaml").read_text().replace("Enforce", "Observe"))
     kubeconfig = control_plane.kubeconfig_of("loop", "system:masters")
-    with Reconciler(kubeconfig, saved.policy, f"--namespace={cluster.namespace}", "--lease-duration=5") as process:
+    with Reconciler(kubeconfig, saved.policy, f"--namespace={cluster.namespace}", "--lease-duration=60") as process:
         process.said("Leading")
         said = command_line.refused("apply", saved.file, *saved.where)
     assert f"leads for policy {cluster.namespace}" in said

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from reconciler.cli.main import cli
 from tests.live.command_line import CommandLine
 from tests.live.reconciler_process import policy_text
+from tests.testbed.api import Object
 from tests.testbed.cluster_api import ClusterApi
 from tests.testbed.cluster_documents import Group, Shape
 from tests.testbed.control_plane import ControlPlane
@@ -64,8 +65,12 @@ def test_the_plan_of_a_live_cluster_is_that_of_its_snapshot(
     cluster: WorkCluster, command_line: CommandLine, policy: Path, tmp_path: Path
 ) -> None:
     """One node where at least two are wanted: both say 1 -> 2, and the same of every pod and node of the group."""
-    command_line.done("snapshot", "--out", tmp_path / "s", "--target-namespace", NAMESPACE)
-    live = command_line.json("plan", "--policy", policy, "--target-namespace", NAMESPACE, "--no-settled")
+
+    def both() -> Object:
+        command_line.done("snapshot", "--out", tmp_path / "s", "--target-namespace", NAMESPACE, "--force")
+        return command_line.json("plan", "--policy", policy, "--target-namespace", NAMESPACE, "--no-settled")
+
+    live = cluster.undisturbed(both)
     result = CommandLine(tmp_path / "none").run("plan", "--cluster", tmp_path / "s", "--policy", policy)
     assert "give one" in str(result.exception)
     words = ["plan", "--cluster", str(tmp_path / "s"), "--policy", str(policy), "--no-settled", "-o", "json"]
@@ -79,10 +84,15 @@ def test_the_plan_of_a_live_cluster_is_that_of_its_snapshot(
 
 def test_a_snapshot_taken_twice_has_the_same_bytes(cluster: WorkCluster, command_line: CommandLine, tmp_path: Path) -> None:
     """Targets of a cluster at rest, but for the instant."""
-    files = []
-    for name in ("a", "b"):
-        command_line.done("snapshot", "--out", tmp_path / name, "--target-namespace", NAMESPACE)
-        files.append({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()})
+
+    def twice() -> list[dict[str, bytes]]:
+        files = []
+        for name in ("a", "b"):
+            command_line.done("snapshot", "--out", tmp_path / name, "--target-namespace", NAMESPACE, "--force")
+            files.append({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()})
+        return files
+
+    files = cluster.undisturbed(twice)
     assert files[0].keys() == files[1].keys()
     for kept in ("machinedeployments.json", "machines.json", "pods.json", "daemonsets.json"):
         assert files[0][kept] == files[1][kept]

@@ -137,19 +137,3 @@ def test_a_compacted_history_is_read_anew_after_a_restart(
 
 def _finished(report: LoopReport) -> bool:
     return any(removal.state is RemovalState.FINISHED for removal in report.removals)
-
-
-def test_without_etcd_nothing_is_written_and_afterwards_it_goes_on(
-    control_plane: ControlPlane, cluster: WorkCluster, idle: Object
-) -> None:
-    """A removal is due while etcd answers nobody: no write of ours succeeds, no turn fails; with etcd back it is done, without
-    another hour of waiting."""
-    with _loop(control_plane, idle) as loop:
-        _unneeded(loop)
-        loop.ahead_seconds = HOUR_SECONDS + 100
-        with control_plane.paused("etcd"):
-            away = loop.loop.turn()
-            assert not any(result.state == "Done" for result in away.results)
-            assert away.unavailable or {result.code for result in away.results} <= {"Unavailable", "Unknown", "Failed"}
-        loop.until(_finished, "the removal")
-    cluster.until(idle, lambda item: item["spec"]["replicas"] < 2, "a node less")

@@ -6,10 +6,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.live.reconciler_process import Reconciler, policy_text, user
+from tests.live.rights import GROUP
 from tests.live.run_cluster import Object, all_bound, group, lease_holder, pods, replicas
 from tests.live.run_requests import changes
 from tests.testbed.control_plane import ControlPlane
 from tests.testbed.fixtures import NewCluster
+from tests.testbed.proxy import Proxy
 from tests.testbed.work_cluster import WorkCluster
 
 DELETING = "reconciler.dev/deleting"
@@ -111,8 +113,57 @@ def test_the_end_undoes_a_drain_that_cannot_be_finished(
         for name in names:
             item = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": cluster.namespace}}
             cluster.api.merge(item, {"metadata": {"finalizers": None}})
-    assert not [one for one in cluster.nodes() if any(taint["key"] == DELETING for taint in one["spec"].get("taints", ()))]
+    assert tainted(cluster) == []
     assert replicas(cluster, "general") == 2
+
+
+def test_a_second_signal_ends_at_once_and_the_next_process_goes_on(
+    new_cluster: NewCluster, control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    """The API server answers nobody when the process is to end in order, which it waits for; told again it ends at once, with
+    exit code 1, and leaves its taint. The next one finishes exactly that removal, and leaves nothing behind."""
+    cluster = new_cluster()
+    group(cluster, "general", 2)
+    cluster.until_nodes(2)
+    safe = {"cluster-autoscaler.kubernetes.io/safe-to-evict": "true"}
+    names = pods(cluster, "stays", 2, "1500m", annotations=safe, finalizers=["test.reconciler.dev/stays"])
+    all_bound(cluster, 2)
+    file = tmp_path / "policy.yaml"
+    file.write_text(policy_text("prod", cluster.namespace, {"general": (0, 5)}, unneeded="0s"))
+    account = user(control_plane, "run-abandons")
+    try:
+        with Proxy(control_plane) as proxy:
+            through = proxy.kubeconfig_of("run-abandons", GROUP)
+            with Reconciler(through, file, f"--namespace={cluster.namespace}") as process:
+                node = process.said("RemoveNode")["nodes"][0]
+                proxy.set("HalfOpen")
+                process.signal(signal.SIGTERM)
+                process.said("Stopping")
+                process.signal(signal.SIGTERM)
+                assert process.ended() == 1
+                assert not [line for line in process.lines if line["code"] in ("Stopped", "RemovalFailed")]
+        assert tainted(cluster) == [node]
+        assert lease_holder(cluster, "prod") == process.said("Started")["identity"]
+    finally:
+        for name in names:
+            item = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": cluster.namespace}}
+            cluster.api.merge(item, {"metadata": {"finalizers": None}})
+    with Reconciler(account, file, f"--namespace={cluster.namespace}", "--period=1") as successor:
+        assert successor.said("RemovalFinished")["nodes"] == [node]
+        cluster.until_nodes(1)
+        cluster.until_machines(lambda items: len(items) == 1, "one machine being left")
+        successor.plan(lambda plan: plan["groups"][0]["current"] == 1 and not plan["actions"])
+    assert (replicas(cluster, "general"), tainted(cluster)) == (1, [])
+    assert node not in {one["metadata"]["name"] for one in cluster.nodes()}
+
+
+def tainted(cluster: WorkCluster) -> list[str]:
+    """The nodes with our taint."""
+    return [
+        one["metadata"]["name"]
+        for one in cluster.nodes()
+        if any(taint["key"] == DELETING for taint in one["spec"].get("taints", ()))
+    ]
 
 
 def test_read_only_writes_nothing_at_all(new_cluster: NewCluster, control_plane: ControlPlane, tmp_path: Path) -> None:

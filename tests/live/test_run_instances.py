@@ -43,6 +43,37 @@ def test_a_leader_frozen_before_it_sends_changes_nothing_any_more(
     assert [request.code for request in sent] == [409]
 
 
+def test_what_was_decided_before_another_one_led_is_neither_sent_nor_decided_again(
+    new_cluster: NewCluster, control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    """It wants two nodes, and freezes. Meanwhile the policy allows one, another instance leads by it and gives the Lease back:
+    the first one leads again before it could notice that it did not. Not one request of its old turn is sent, and it decides by
+    the new policy."""
+    cluster = new_cluster()
+    group(cluster, "general")
+    pods(cluster, "p", 2, "3")
+    file = tmp_path / "policy.yaml"
+    file.write_text(policy_text("prod", cluster.namespace, {"general": (0, 9)}))
+    options = (f"--namespace={cluster.namespace}", *QUICK)
+    first = user(control_plane, "run-regained")
+    with Reconciler(first, file, *options, program="tests.live.regained_before_check") as frozen:
+        frozen.until_frozen()
+        file.write_text(policy_text("prod", cluster.namespace, {"general": (0, 1)}))
+        with Reconciler(user(control_plane, "run-between"), file, *options) as between:
+            between.plan(lambda plan: plan["groups"][0]["current"] == 1 and not plan["actions"])
+            between.signal(signal.SIGTERM)
+            assert between.ended() == 0
+        frozen.signal(signal.SIGCONT)
+        assert "this was decided before the lease was lost" in frozen.said("Adopt")["message"]
+        assert frozen.said("Leading", 2)["message"].startswith("this instance leads again")
+        frozen.plan(lambda plan: plan["groups"][0]["max"] == 1)
+        turns = frozen.turns()
+        frozen.until_page("/metrics", lambda *_: frozen.turns() >= turns + 3)
+    assert [line["message"] for line in frozen.lines if line["code"] == "StandingBy"][1:] == []
+    assert [request for request in control_plane.audit("run-regained") if request.resource == "machinedeployments"] == []
+    assert replicas(cluster, "general") == 1
+
+
 def test_a_standby_takes_over_what_the_leader_gives_back(
     new_cluster: NewCluster, control_plane: ControlPlane, tmp_path: Path
 ) -> None:

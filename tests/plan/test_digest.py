@@ -43,7 +43,10 @@ def test_digest_is_the_sha256_of_the_canonical_json_without_now_and_digest(names
     assert plan_digest(plan) == "sha256:" + hashlib.sha256(REST + runs).hexdigest()
 
 
-@pytest.mark.parametrize("change", [{"pod": "a/9"}, {"group": "g"}, {"outcome": PodOutcome.UNPLACEABLE}])
+@pytest.mark.parametrize(
+    "change",
+    [{"pod": "a/9"}, {"group": "g"}, {"node": "n"}, {"outcome": PodOutcome.UNPLACEABLE}, {"reasons": (Reason("Code", "words"),)}],
+)
 def test_each_line_of_alike_pods_counts(change: dict[str, object]):
     """A run is told apart from one in which the second of three lines differs."""
     lines = [PodLine(pod=f"a/{number}", outcome=PodOutcome.FITS_EXISTING) for number in range(3)]
@@ -56,6 +59,16 @@ def test_a_plan_read_back_has_the_same_digest():
     """What was written as JSON and read again says the same."""
     plan = pod({"groups": ("a", "b"), "nodes": 3})
     again = msgspec.json.decode(msgspec.json.encode(plan), type=Plan)
+    assert plan_digest(again) == plan_digest(plan)
+
+
+def test_alike_pods_read_back_are_alike():
+    """Three pods that share what is said of them have the same digest when each has a copy of it."""
+    reasons = (Reason("Code", "words", {"number": 3}),)
+    lines = [PodLine(pod=f"a/{number}", outcome=PodOutcome.UNPLACEABLE, node="n", reasons=reasons) for number in range(3)]
+    plan = msgspec.structs.replace(PLAN, pods=tuple(lines))
+    again = msgspec.json.decode(msgspec.json.encode(plan), type=Plan)
+    assert again.pods[0].reasons is not again.pods[1].reasons
     assert plan_digest(again) == plan_digest(plan)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from reconciler.policy.documents import PolicyTree
 from reconciler.policy.place import Place
+from reconciler.policy.policy_tree import PolicyTree
 from reconciler.policy.problem import Problem, Severity
 from reconciler.rendering.problems.github import render_github
 from reconciler.rendering.problems.json_report import render_json

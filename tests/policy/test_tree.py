@@ -13,7 +13,6 @@ from reconciler.policy.documents import (
     Limit,
     Mode,
     RemovalReason,
-    Selector,
     Size,
     TaintSpec,
     TargetSpec,
@@ -21,6 +20,7 @@ from reconciler.policy.documents import (
     Toggle,
     Window,
 )
+from reconciler.policy.label_selector import Selector
 from reconciler.policy.place import Place
 from reconciler.policy.tree import default_policy, read_tree
 from tests.policy.texts import NOW, POLICY, codes, group, read

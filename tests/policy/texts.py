@@ -1,6 +1,6 @@
 """Policy texts for tests, and the instant at which they are read."""
 
-from reconciler.policy.documents import PolicyTree
+from reconciler.policy.policy_tree import PolicyTree
 from reconciler.policy.problem import Problem, Severity
 from reconciler.policy.tree import read_tree
 

@@ -34,15 +34,17 @@ class Told(msgspec.Struct, frozen=True):
     happened: tuple[str, ...]
 
 
-def tell(seed: int) -> Told:
-    """One story; the same for the same seed."""
-    return _Story(seed).told()
+def tell(seed: int, *, disturbed: bool = False) -> Told:
+    """One story; the same for the same seed. In a `disturbed` one pods give way to others and are evicted all the time, most
+    of all at the instant of a purchase."""
+    return _Story(seed, disturbed=disturbed).told()
 
 
 class _Story:
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, disturbed: bool = False) -> None:
         self.seed = seed
-        self.rng = random.Random(f"story {seed}")
+        self.rng = random.Random(f"disturbed story {seed}" if disturbed else f"story {seed}")
+        self.disturbed = disturbed
         start = random_cluster(
             seed,
             headroom=self.rng.random() < 0.2,
@@ -84,8 +86,11 @@ class _Story:
 
     def told(self) -> Told:
         """All of it: turns in which things happen, then turns in which nothing does and the loop comes to rest."""
-        for _ in range(EVENTFUL_TURNS):
-            if self.rng.random() < 0.3:
+        while self.turn_count < EVENTFUL_TURNS:
+            if self.disturbed and self.rng.random() < 0.5:
+                self.happened.append(f"{self.turn_count}: {self._disturbance()}")
+                self._turn(self.rng.choice((0, 5, 10)))
+            elif self.rng.random() < 0.3:
                 self._something_happens()
             self._turn(self.rng.choice((10, 30, 60, 60, 300, 700)))
         changes = [self._turn(700) for _ in range(QUIET_TURNS)]
@@ -166,6 +171,25 @@ class _Story:
         before = workload.desired
         self._set(workload, wanted)
         return f"{workload.key} scales from {before} to {wanted}"
+
+    def _disturbance(self) -> str:
+        """Pods are evicted, often while a workload grows past what there is room for, at the expense of others where it may."""
+        told = []
+        workloads = [one for _, one in sorted(self.cluster.workloads.by_key.items())]
+        if workloads and self.rng.random() < 0.6:
+            shapes = self.cluster.objects.pod_shapes
+            highest = max(shapes[one.shape].priority for one in workloads)
+            workload = self.rng.choice([one for one in workloads if shapes[one.shape].priority == highest])
+            self._set(workload, workload.desired + self.rng.randint(1, 6))
+            told.append(f"{workload.key} grows to {workload.desired}")
+        made_again = [
+            pod
+            for _, pod in sorted(self.cluster.objects.pods.items())
+            if pod.node is not None and pod.active and self.cluster.workloads.of(pod) is not None
+        ]
+        unlucky = self.rng.sample(made_again, min(len(made_again), self.rng.randint(1, 3)))
+        told.extend(f"{pod.key} is evicted" for pod in unlucky if not self.cluster.pods.evict(pod))
+        return ", ".join(told)
 
     def _set(self, workload: Workload, wanted: int) -> None:
         cluster = self.cluster

@@ -1,7 +1,7 @@
-"""Rules 1 to 5 over many random loops: `python -m tests.properties.stress [--loops N] [--seed FIRST]`.
+"""Rules 1 to 5 over many random loops: `python -m tests.properties.stress [--loops N] [--seed FIRST] [--disturbed]`.
 
 Prints each story that breaks a rule with its seed, and where to go on: `--seed` takes it up again at that story.
-`--story SEED` tells one story in full.
+`--story SEED` tells one story in full. In `--disturbed` ones pods are preempted and evicted while nodes are bought.
 """
 
 import argparse
@@ -21,19 +21,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--loops", type=int, default=100_000, help="turns of the loop, in whole stories")
     parser.add_argument("--seed", type=int, default=1, help="the first story")
     parser.add_argument("--story", type=int, help="tell this one, with everything that happened in it")
+    parser.add_argument("--disturbed", action="store_true", help="pods give way to others and are evicted all the time")
     options = parser.parse_args(arguments)
     if options.story is not None:
-        told = tell(options.story)
+        told = tell(options.story, disturbed=options.disturbed)
         print("\n".join([*told.happened, *(f"BROKEN {what}" for what in told.broken)]))
         return 1 if told.broken else 0
-    return _many(options.loops, options.seed)
+    return _many(options.loops, options.seed, disturbed=options.disturbed)
 
 
-def _many(loops: int, seed: int) -> int:
+def _many(loops: int, seed: int, *, disturbed: bool) -> int:
     began, done, broken, first = time.monotonic(), 0, [], seed
     try:
         while done < loops:
-            told = tell(seed)
+            told = tell(seed, disturbed=disturbed)
             seed += 1
             done += told.turns
             if told.broken:

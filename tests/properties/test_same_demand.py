@@ -5,7 +5,7 @@ import random
 import pytest
 
 from reconciler.decisions.decide import decide, settle
-from reconciler.decisions.memory import Memory
+from reconciler.decisions.memory import Memory, Purchase
 from reconciler.policy.documents import Budget, Expander, Pace, PolicySet, ScaleDown
 from reconciler.simulation.behaviour import AT_ONCE, NO_DELAY
 from reconciler.simulation.cluster import SimulatedCluster
@@ -46,6 +46,17 @@ def test_the_settled_column_does_not_fall_behind_what_grew(seed):
     grown = [line for line in rest.groups if line.desired > line.current]
     assert grown
     assert all(line.settled >= line.desired for line in grown)
+
+
+def test_the_settled_column_does_not_mistake_an_older_purchase_for_that_of_the_plan():
+    """What the plan itself buys is bought for this demand, whatever was bought before for another."""
+    for seed in SEEDS:
+        cluster, rules = _cluster(seed)
+        world = cluster.world()
+        older = Memory(purchase=Purchase(since={}, pods={"00000000": 1}, policy="sha256:other", last_seconds=1))
+        plan, _ = decide(world, rules, older, world.captured_seconds)
+        rest = settled(world, rules, older, world.captured_seconds, plan)
+        assert all(line.settled >= line.desired for line in rest.groups if line.desired > line.current)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -20,6 +20,7 @@ class NewBench(Protocol):
         min_size: int = 0,
         owner: str = "",
         annotations: dict[str, str] | None = None,
+        machines: bool = True,
     ) -> LiveBench: ...
 
 

@@ -6,21 +6,25 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from reconciler.cluster.snapshot import read_snapshot
 from reconciler.cluster.target import TargetFacts, TargetKind, TargetRef
 from reconciler.cluster.world import World
 from reconciler.control.live_port import LivePort
+from reconciler.control.live_providers import LiveProviders
 from reconciler.kube.api import Api, ContentType
 from reconciler.kube.drain import NodeDrain
 from reconciler.kube.drain_mark import DELETING_TAINT
+from reconciler.kube.ended_policies import EndedPolicies
 from reconciler.kube.transport import connect
 from reconciler.plan.plan import Bound
 from reconciler.policy.documents import PolicySet
-from reconciler.providers.clusterapi import ClusterApiProvider
 from reconciler.providers.clusterapi_resource import ClusterApiVersion
 from reconciler.providers.contract import RemovalProgress, RemovalState, WriteResult
 from reconciler.providers.ownership_guard import judged_now
 from tests.policies import node_group, policy
+from tests.providers.machine_pool import machine_pool
 from tests.testbed.api import ApiError, Object
 from tests.testbed.cluster_api import ClusterApi
 from tests.testbed.cluster_documents import Group
@@ -30,7 +34,7 @@ from tests.testbed.work_cluster import WorkCluster, replicas_owners
 OWNER = "test"
 VERSION = ClusterApiVersion()
 _numbers = itertools.count(1)
-_KINDS = ("machinedeployments", "machinesets", "machines", "clusters")
+_KINDS = ("machinedeployments", "machinesets", "machinepools", "machines", "clusters")
 
 
 _PATIENCE_SECONDS = 300
@@ -130,28 +134,50 @@ class LiveBench:
         min_size: int = 0,
         owner: str = "",
         annotations: dict[str, str] | None = None,
+        machines: bool = True,
     ) -> None:
+        """`machines`: those of a MachinePool have Machines."""
         self.cluster = cluster
         self.name = f"group-{next(_numbers)}"
         self.api = connect(cluster_api.plane.kubeconfig_of("reconciler", MASTERS))
         self.target = TargetRef(kind=kind, namespace=cluster.namespace, name=self.name)
         # Left unset with both size annotations, replicas are the minimum and nobody owns them.
         group = Group(self.name, min_size=replicas, max_size=20)
-        make = cluster.machine_set if kind is TargetKind.MACHINE_SET else cluster.machine_deployment
-        self.object = make(group)
+        if kind is TargetKind.MACHINE_POOL:
+            self.object = machine_pool(cluster, group, machines=machines)
+        else:
+            make = cluster.machine_set if kind is TargetKind.MACHINE_SET else cluster.machine_deployment
+            self.object = make(group)
         if owner:
             self.applied_by(owner, replicas)
         document = node_group(self.name, namespace=cluster.namespace, min=min_size)
+        document = msgspec.structs.replace(document, target=msgspec.structs.replace(document.target, kind=kind.value))
         self.policy: PolicySet = policy(document)
         self.view = FreshView(cluster)
+        self.said: list[tuple[str, str]] = []
+        """What the port told beside the removals: code and sentence."""
         self.port = self.port_over(self.api, annotations)
 
-    def port_over(self, api: Api, annotations: dict[str, str] | None = None) -> LivePort:
-        """A port of a process that has just started."""
-        providers = dict.fromkeys(TargetKind, ClusterApiProvider(api, VERSION, OWNER))
+    def port_over(
+        self,
+        api: Api,
+        annotations: dict[str, str] | None = None,
+        *,
+        blind_removals: bool = False,
+        ended: EndedPolicies | None = None,
+    ) -> LivePort:
+        """A port of a process that has just started. `ended` judges the policies whose marks it takes back."""
         clock = lambda: int(time.time())  # noqa: E731
+        providers = LiveProviders(api, api, VERSION, blind_removals)
         drain = NodeDrain(api, OWNER, clock)
-        return PatientPort(self.bound, self.view, clock, self, providers, drain, OWNER, lambda _: annotations or {})
+        marks, rivals = (lambda _: annotations or {}), (lambda _: ())
+        former = providers.former(ended, clock) if ended is not None else None
+        return PatientPort(
+            self.bound, self.view, clock, self, providers.of(OWNER), drain, OWNER, marks, rivals, self._tell, former
+        )
+
+    def _tell(self, code: str, message: str) -> None:
+        self.said.append((code, message))
 
     def current(self) -> PolicySet:
         return self.policy
@@ -173,7 +199,11 @@ class LiveBench:
 
     def bound(self) -> Bound:
         """What a decision at this moment would bind an action to."""
-        facts = self.facts()
+        return self.bound_of(self.facts())
+
+    @staticmethod
+    def bound_of(facts: TargetFacts) -> Bound:
+        """The same for a target that is not the group's own."""
         return Bound(
             resource_version=facts.resource_version,
             replicas=facts.replicas or 0,
@@ -192,6 +222,11 @@ class LiveBench:
 
     def edited_by(self, manager: str, replicas: int) -> None:
         self.cluster.api.merge(self.object, {"spec": {"replicas": replicas}}, manager)
+
+    def lowered_and_not_followed(self, replicas: int) -> None:
+        """Somebody lowers replicas, and Cluster API does not act on it."""
+        self.cluster.api.merge(self.object, {"metadata": {"annotations": {"cluster.x-k8s.io/paused": ""}}})
+        self.edited_by("somebody", replicas)
 
     def nodes(self) -> list[str]:
         """The names of the group's nodes, sorted."""

@@ -135,7 +135,7 @@ def test_paused_and_held_targets_are_not_written(new_bench: NewBench, change: di
 
 
 def test_a_machine_set_of_its_own_is_a_target(new_bench: NewBench) -> None:
-    """Grown by the same write; one that a MachineDeployment owns is refused with the owner's name."""
+    """Grown by the same write."""
     bench = new_bench(1, kind=TargetKind.MACHINE_SET)
     assert bench.port.resize(bench.target, 2, bench.bound()).done
     bench.until_nodes(2)

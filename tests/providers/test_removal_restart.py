@@ -69,9 +69,11 @@ def test_marked_and_not_lowered_is_lowered(new_bench: NewBench) -> None:
 
 
 def test_marked_and_lowered_is_not_lowered_again(new_bench: NewBench) -> None:
-    """The generation moved and replicas fell: finished, and told once."""
-    bench = new_bench(1)
-    _, port = _begun(bench, 1, f"nodegroup-reconciler.test.g{_generation(bench) - 1}.r2")
+    """The generation moved and replicas fell, and the platform has yet to follow: finished, and told once."""
+    bench = new_bench(2)
+    node, port = _begun(bench, 2, None)
+    bench.lowered_and_not_followed(1)
+    _mark(bench, node, f"nodegroup-reconciler.test.g{_generation(bench) - 1}.r2")
     (ended,) = bench.removed(port=port)
     assert (ended.state, ended.replicas, bench.replicas()) == (RemovalState.FINISHED, 1, 1)
     port.observe()
@@ -99,17 +101,49 @@ def test_marks_of_others_are_kept(new_bench: NewBench, mark: str) -> None:
 
 
 def test_a_mark_without_taint_is_taken_off(new_bench: NewBench) -> None:
-    """The drain was undone first; a mark for which replicas were lowered stays, as do those of others."""
+    """The drain was undone first; a mark for which replicas were lowered stays while its machine may go; others' stay."""
     bench = new_bench(3)
     nodes = bench.until_nodes(3)
+    bench.lowered_and_not_followed(2)
     generation = _generation(bench)
-    _mark(bench, nodes[0], f"nodegroup-reconciler.test.g{generation}.r3")
-    _mark(bench, nodes[1], f"nodegroup-reconciler.test.g{generation - 1}.r4")
+    _mark(bench, nodes[0], f"nodegroup-reconciler.test.g{generation}.r2")
+    _mark(bench, nodes[1], f"nodegroup-reconciler.test.g{generation - 1}.r3")
     _mark(bench, nodes[2], "yes")
     bench.port.observe()
     assert bench.port.continue_removals() == ()
     kept = {_machine(bench, node)["metadata"]["name"] for node in nodes[1:]}
-    assert (set(bench.marks()), bench.replicas()) == (kept, 3)
+    assert (set(bench.marks()), bench.replicas()) == (kept, 2)
+    assert bench.said == [
+        ("MarkTakenOff", f"our mark was taken off Machine {(_machine(bench, nodes[0]))['metadata']['name']} of {bench.target}")
+    ]
+
+
+def test_a_machine_that_was_passed_over_is_opened_again(new_bench: NewBench) -> None:
+    """Somebody deletes another machine before ours is marked: Cluster API counts that one as the one that goes. The mark and the
+    taint of ours are taken back, which is said after the end that was told, and replicas stay."""
+    bench = new_bench(3)
+    chosen, other, _ = bench.until_nodes(3)
+    bench.port.observe()
+    assert bench.port.remove_node(bench.target, chosen, 2, bench.bound()).done
+    leaving = _machine(bench, other)
+    bench.kept(leaving)
+    first, second = bench.removed(2)
+    assert (first.node, first.state, first.replicas) == (chosen, RemovalState.FINISHED, 2)
+    assert (second.node, second.state, second.code) == (chosen, RemovalState.FAILED, WriteCode.PASSED_OVER)
+    assert "the platform took another one instead" in second.message
+    assert (bench.replicas(), bench.marks(), bench.taints()) == (2, {}, [])
+    bench.let_go(leaving)
+    assert chosen in bench.until_nodes(2)
+
+
+def test_a_mark_that_was_passed_over_is_taken_off_without_its_taint(new_bench: NewBench) -> None:
+    """As a process left it that ended between the drain's end and this look."""
+    bench = new_bench(1)
+    (node,) = bench.until_nodes(1)
+    _mark(bench, node, f"nodegroup-reconciler.test.g{_generation(bench) - 1}.r2")
+    bench.port.observe()
+    assert bench.port.continue_removals() == ()
+    assert (bench.replicas(), bench.marks(), [code for code, _ in bench.said]) == (1, {}, ["MarkTakenOff"])
 
 
 def test_a_machine_that_somebody_else_deletes_is_not_counted(new_bench: NewBench) -> None:

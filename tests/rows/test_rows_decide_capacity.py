@@ -13,7 +13,8 @@ from reconciler.decisions.lints import findings
 from reconciler.decisions.memory import BackoffState, Memory
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
-from reconciler.policy.documents import Budget, Limit, NodeGroup, Selector, Template
+from reconciler.policy.documents import Budget, Limit, NodeGroup, Template
+from reconciler.policy.label_selector import Selector
 from tests.builders import NOW, ClusterBuilder, node_group, policy, selector
 from tests.decisions.deciding import codes, group, node, plan_of
 

@@ -1,4 +1,4 @@
-"""Rows S115 to S129: what the Cluster API provider of the Cluster Autoscaler documents, on facts and values."""
+"""Rows S115 to S129 but S117: what the Cluster API provider of the Cluster Autoscaler documents, on facts and values."""
 
 import json
 from collections.abc import Mapping
@@ -14,7 +14,6 @@ from reconciler.decisions.discovery_spec import discovery_of
 from reconciler.kube.api import ApiError
 from reconciler.plan.plan import Bound
 from reconciler.providers.clusterapi import ClusterApiProvider
-from reconciler.providers.clusterapi_connections import IN_CLUSTER, connections
 from reconciler.providers.clusterapi_resource import ClusterApiVersion, newest, served_version
 from reconciler.providers.contract import WriteCode
 from tests.policies import policy
@@ -86,22 +85,6 @@ def test_s116_discovery_mixes_namespace_cluster_name_and_labels() -> None:
     assert discovered(rules, _facts(_object(**right))) is item
     for wrong in ({"namespace": "prod"}, {"labels": {"owner": "joe"}}, {"labels": {}}, {"clusterName": "green"}):
         assert discovered(rules, _facts(_object(**{**right, **wrong}))) is None
-
-
-@pytest.mark.parametrize(
-    ("options", "workload", "management"),
-    [
-        ({}, IN_CLUSTER, IN_CLUSTER),
-        ({"cloud_config": "/m"}, IN_CLUSTER, "/m"),
-        ({"kubeconfig": "/w", "cloud_config_authoritative": True}, "/w", IN_CLUSTER),
-        ({"kubeconfig": "/w", "cloud_config": "/m"}, "/w", "/m"),
-        ({"kubeconfig": "/c"}, "/c", "/c"),
-    ],
-)
-def test_s117_five_topologies_of_kubeconfigs(options: dict, workload: str, management: str) -> None:
-    """Joined; in the workload cluster; in the management cluster; two files; one common file."""
-    found = connections(**options)
-    assert (found.workload, found.management, found.joined) == (workload, management, workload == management)
 
 
 @pytest.mark.parametrize("kind", ["MachineDeployment", "MachineSet", "MachinePool"])

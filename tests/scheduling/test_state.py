@@ -118,6 +118,27 @@ def test_a_new_node_has_its_daemonset_pods() -> None:
     assert state.place(1, 9, [node]) == ((1, 3),)
 
 
+def test_several_new_nodes_at_once() -> None:
+    """Three nodes of 4 cpu with a DaemonSet pod of 1 and a device that no node had before; each takes one pod of 2, and they
+    go together."""
+    cluster = _three_nodes()
+    cluster.pods("web", 1, cpu="2")
+    state = SchedulingState(cluster.world())
+    agent = state.add_shape(PodShape(namespace="kube-system", labels=(("app", "agent"),), requests=amounts("1", "0", 1)))
+    size = amounts("4", "8Gi", 10, **{"example.com/card": 2})
+    mark = state.mark()
+
+    added = state.add_nodes(["a", "b", "c"], NodeShape(capacity=size, allocatable=size), [agent])
+
+    assert [state.name(node) for node in added] == ["a", "b", "c"]
+    assert [state.bound(node) for node in added] == [((agent, 1),)] * 3
+    assert state.place(0, 9, added) == ((3, 1), (4, 1), (5, 1))
+    assert [state.used(node) for node in added] == [amounts("3", "0", 2)] * 3
+    state.undo(mark)
+    assert state.node_count == 3
+    assert state.place(0, 9) == ((0, 2), (1, 2), (2, 2))
+
+
 def test_a_closed_node_keeps_its_pods_and_takes_no_more() -> None:
     """`closed` is no plugin: the verdict stays as it is."""
     cluster = _three_nodes()

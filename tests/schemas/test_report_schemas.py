@@ -1,4 +1,4 @@
-"""The schema of `drain-report` describes what the command prints."""
+"""The schemas of reports describe what the commands print."""
 
 import json
 from pathlib import Path
@@ -12,6 +12,7 @@ from reconciler.cli.main import cli
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = {
     "drain-report": ["drain-report", "--cluster", "examples/quickstart", "--policy", "policies"],
+    "run": ["run", "--simulate", "examples/scenarios/burst-and-fall.yaml", "--until", "20m"],
 }
 
 

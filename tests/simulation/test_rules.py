@@ -1,6 +1,7 @@
 """The rule book notices each kind of breach; every test breaks one rule on purpose."""
 
 import msgspec
+import pytest
 
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
@@ -181,6 +182,22 @@ def test_pod_that_another_controller_evicted_may_buy_a_node():
     new = next(pod.key for pod in bench.cluster.objects.pods.values() if pod.replaces)
     plan = msgspec.structs.replace(bench.plan(), pods=(PodLine(pod=new, outcome=PodOutcome.TRIGGERS_SCALE_UP),))
     assert bench.check(plan) == []
+
+
+@pytest.mark.parametrize(("seconds", "broken"), [(29, []), (30, ["EvictionBought"])])
+def test_evicted_pod_may_buy_a_node_while_a_pod_that_others_evicted_ends(seconds, broken):
+    """It takes a second place until its grace period of 30 s is over: nobody could reckon with that."""
+    cluster = _general()
+    cluster.pods("web", 1, on="general-1")
+    cluster.pods("api", 1, on="general-2")
+    bench = _Bench(cluster, policy(node_group("general")))
+    bench.drains("general-1")
+    bench.cluster.pods.evict(bench.cluster.objects.pods["shop", "api-1"])
+    bench.cluster.pods.evict(bench.cluster.objects.pods["shop", "web-1"])
+    bench.cluster.advance_to(NOW + seconds)
+    new = next(pod.key for pod in bench.cluster.objects.pods.values() if pod.replaces == "shop/web-1")
+    plan = msgspec.structs.replace(bench.plan(), pods=(PodLine(pod=new, outcome=PodOutcome.TRIGGERS_SCALE_UP),))
+    assert bench.check(plan) == broken
 
 
 def _grew_for_pods() -> tuple[_Bench, Plan]:

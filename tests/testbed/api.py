@@ -58,6 +58,7 @@ _PLURALS = {
     "SimClusterTemplate": "simclustertemplates",
     "SimMachine": "simmachines",
     "SimMachineTemplate": "simmachinetemplates",
+    "SimMachinePool": "simmachinepools",
     "SimBootstrapConfig": "simbootstrapconfigs",
     "SimBootstrapConfigTemplate": "simbootstrapconfigtemplates",
     "SimControlPlane": "simcontrolplanes",

@@ -25,6 +25,10 @@ _CONTROLLERS = (
     "clusterrole-aggregation-controller", "validatingadmissionpolicy-status-controller",
 )  # fmt: skip
 
+# Nodes here have neither leases nor heartbeats. With leases kwok leaves a pod Pending for ever that it looks at before its own
+# watch has shown it the lease of the pod's node: it lists the pods of a new node once, right after it has created the lease.
+_NEVER = "24h"
+
 MASTERS = "system:masters"
 _PREFIX = "reconciler-testbed-"
 
@@ -82,6 +86,10 @@ class ControlPlane:
         self._processes[process.name] = process
         return process
 
+    def processor_seconds(self) -> dict[str, float]:
+        """How long each process that runs now has had a processor, by its name."""
+        return {name: process.processor_seconds() for name, process in self._processes.items()}
+
     @contextmanager
     def paused(self, name: str) -> Iterator[None]:
         """Freeze one process (`etcd`, `kube-apiserver`, …): connections stay open and nothing is answered."""
@@ -110,6 +118,16 @@ class ControlPlane:
         """Kill or stop the API server and start it again; nothing else is restarted."""
         with self.api_server_away(graceful=graceful):
             pass
+
+    @contextmanager
+    def etcd_away(self) -> Iterator[None]:
+        """Kill etcd; afterwards start it again, on the same port and data, and wait until the API server is ready."""
+        self._processes["etcd"].kill()
+        try:
+            yield
+        finally:
+            self._start_etcd()
+            self._processes["kube-apiserver"].wait_until(self.api.ready, "being ready")
 
     def _start_etcd(self) -> None:
         client, peer = f"http://127.0.0.1:{self._etcd_port}", f"http://127.0.0.1:{self._peer_port}"
@@ -142,13 +160,13 @@ class ControlPlane:
         self.run(
             "kube-controller-manager", *_component(manager), "--use-service-account-credentials=true",
             f"--service-account-private-key-file={self._service_account_keys[1]}", "--concurrent-gc-syncs=5",
-            "--node-monitor-grace-period=10m", f"--controllers={','.join(_CONTROLLERS)}",
+            f"--node-monitor-grace-period={_NEVER}", f"--controllers={','.join(_CONTROLLERS)}",
         )  # fmt: skip
         self.run("kube-scheduler", *_component(self.kubeconfig_of("system:kube-scheduler")))
         kwok = self.kubeconfig_of("kwok", MASTERS)
         self.run(
             "kwok", f"--kubeconfig={kwok}", f"--config={self._stages}", "--manage-all-nodes=false",
-            "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake", "--node-lease-duration-seconds=40",
+            "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake", "--node-lease-duration-seconds=0",
             "--node-ip=10.0.0.1", "--cidr=10.64.0.0/12", f"--server-address=127.0.0.1:{self._kwok_port}",
         )  # fmt: skip
 

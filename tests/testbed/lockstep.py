@@ -21,6 +21,7 @@ from tests.testbed.capture import captured
 from tests.testbed.connections import Connections, Request
 from tests.testbed.control_plane import ControlPlane
 from tests.testbed.crowd import Crowd
+from tests.testbed.overlooked import until_seen_to
 from tests.testbed.scheduled import REFUSED, Scheduled
 
 
@@ -110,11 +111,11 @@ def lockstep(plane: ControlPlane, namespace: str, crowd: Crowd) -> Iterator[Lock
         try:
             connections.create(crowd.nodes)
             api.wait(f"/api/v1/namespaces/{namespace}/serviceaccounts", bool, "the default service account")
-            api.wait("/api/v1/nodes", _usable(crowd), "all nodes being ready")
+            until_seen_to(api, "/api/v1/nodes", _usable(crowd), "all nodes being ready")
             with closing(Lockstep(plane, connections, namespace, crowd.pods)) as together:
                 yield together
                 together.clear()
-                api.wait(pods, lambda left: not left, "deletion of the pods")
+                until_seen_to(api, pods, lambda left: not left, "deletion of the pods")
         finally:
             connections.send(Request("DELETE", f"/api/v1/nodes/{item['metadata']['name']}") for item in crowd.nodes)
             api.call("DELETE", f"/api/v1/namespaces/{namespace}")

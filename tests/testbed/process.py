@@ -1,12 +1,17 @@
 """Processes that never outlive the tests."""
 
+import os
+import random
 import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
+
+_FIRST_PORT = 10_000
 
 # Asks the kernel for SIGKILL when the parent dies (prctl PR_SET_PDEATHSIG, kept over exec), then becomes the program. A
 # process of its own, because a hook between fork and exec is not safe in a process with threads.
@@ -32,6 +37,14 @@ class Process:
     def pid(self) -> int:
         """The process id."""
         return self._process.pid
+
+    def processor_seconds(self) -> float:
+        """How long all its threads together have had a processor; 0 when it has ended."""
+        try:
+            fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            return 0.0
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def wait_until(self, ready: Callable[[], bool], what: str, seconds: float = 300) -> None:
         """Return when `ready` holds. Raises RuntimeError with the end of the log when the program ends or time is up."""
@@ -74,15 +87,21 @@ class Process:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports of loopback that nobody listens on now, all different."""
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
-    finally:
-        for one in sockets:
-            one.close()
+    """Ports of loopback that nobody listens on now, all different.
+
+    They lie outside of the range from which outgoing connections get theirs, where it leaves room: a client that tries again and
+    again to reach a server that is away is given that server's port in the end, meets itself there, and keeps the port.
+    """
+    first_of_clients = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    end = first_of_clients if first_of_clients >= 2 * _FIRST_PORT else 65_536
+    found: list[int] = []
+    for port in random.SystemRandom().sample(range(_FIRST_PORT, end), end - _FIRST_PORT):
+        with socket.socket() as one, suppress(OSError):
+            one.bind(("127.0.0.1", port))
+            found.append(port)
+        if len(found) == count:
+            return found
+    raise OSError(f"fewer than {count} ports from {_FIRST_PORT} to {end} are free")
 
 
 def _stopped(task: Path) -> bool:

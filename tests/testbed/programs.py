@@ -53,7 +53,6 @@ PROGRAMS: dict[str, GoProgram] = {
 # What kwok does to nodes and pods: they become ready at once, pods of Jobs complete, deleted pods go away.
 _STAGES = (
     "kustomize/stage/node/fast/node-initialize.yaml",
-    "kustomize/stage/node/heartbeat-with-lease/node-heartbeat-with-lease.yaml",
     "kustomize/stage/pod/fast/pod-ready.yaml",
     "kustomize/stage/pod/fast/pod-complete.yaml",
     "kustomize/stage/pod/fast/pod-delete.yaml",

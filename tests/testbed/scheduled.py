@@ -45,7 +45,7 @@ _event = msgspec.json.Decoder(_Event)
 class Scheduled:
     """What became of the pods of one namespace: `node` has a node's name, or REFUSED once kube-scheduler said Unschedulable."""
 
-    def __init__(self, api: Api, namespace: str, seconds: float = 60) -> None:
+    def __init__(self, api: Api, namespace: str, seconds: float = 300) -> None:
         """Raises TimeoutError from `wait` when nothing at all happens for `seconds`."""
         path = f"/api/v1/namespaces/{namespace}/pods"
         version = api.get(f"{path}?limit=1")["metadata"]["resourceVersion"]

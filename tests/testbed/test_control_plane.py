@@ -1,4 +1,5 @@
 from tests.testbed.control_plane import FAKE_NODE, ControlPlane
+from tests.testbed.overlooked import until_seen_to
 
 
 def test_a_pod_runs_on_a_fake_node(control_plane: ControlPlane) -> None:
@@ -19,10 +20,9 @@ def test_a_pod_runs_on_a_fake_node(control_plane: ControlPlane) -> None:
     api.create(node)
     api.wait("/api/v1/namespaces/default/serviceaccounts", bool, "the default service account")
     api.create(pod)
-    (seen,) = api.wait(
-        "/api/v1/namespaces/default/pods", lambda pods: all(one["status"]["phase"] == "Running" for one in pods), "running"
-    )
+    pods = "/api/v1/namespaces/default/pods"
+    (seen,) = until_seen_to(api, pods, lambda pods: all(one["status"]["phase"] == "Running" for one in pods), "running")
     assert seen["spec"]["nodeName"] == "first"
     api.delete(pod)
-    api.wait("/api/v1/namespaces/default/pods", lambda pods: not pods, "deletion of the pod")
+    until_seen_to(api, pods, lambda pods: not pods, "deletion of the pod")
     api.delete(node)

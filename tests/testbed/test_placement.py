@@ -15,6 +15,7 @@ from reconciler.scheduling.fit import fit
 from reconciler.scheduling.state import SchedulingState
 from tests.testbed.capture import captured
 from tests.testbed.control_plane import FAKE_NODE, ControlPlane
+from tests.testbed.overlooked import until_seen_to
 
 Object = dict[str, Any]
 
@@ -147,7 +148,7 @@ def outcome(control_plane: ControlPlane) -> Iterator[Outcome]:
     api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}, *_NODES)
     api.create(_CLASS, *_VOLUMES, *_CLAIMS)
     api.wait(f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts", bool, "the default service account")
-    api.wait("/api/v1/nodes?labelSelector=pool", lambda nodes: all(map(_usable, nodes)), "all nodes being ready")
+    until_seen_to(api, "/api/v1/nodes", lambda nodes: all(map(_usable, _ours(nodes))), "all nodes being ready")
     api.create(*_PODS)
     ours = _waiting_on_paper(read_snapshot(captured(api)))
     for pod in _PODS:
@@ -157,8 +158,12 @@ def outcome(control_plane: ControlPlane) -> Iterator[Outcome]:
     yield Outcome(ours, pods, read_snapshot(captured(api)))
     for item in (*_PODS, *_CLAIMS, *_VOLUMES, _CLASS, *_NODES):
         api.delete(item)
-    api.wait(PODS, lambda pods: not pods, "deletion of the pods")
-    api.wait("/api/v1/nodes?labelSelector=pool", lambda nodes: not nodes, "deletion of the nodes")
+    until_seen_to(api, PODS, lambda pods: not pods, "deletion of the pods")
+    api.wait("/api/v1/nodes", lambda nodes: not _ours(nodes), "deletion of the nodes")
+
+
+def _ours(nodes: list[Object]) -> list[Object]:
+    return [node for node in nodes if node["metadata"]["name"].startswith("placement-")]
 
 
 def _usable(node: Object) -> bool:

@@ -1,5 +1,6 @@
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -53,3 +54,15 @@ def test_a_program_that_ends_early_shows_its_log(tmp_path: Path) -> None:
 def test_ports_are_all_different() -> None:
     """Ports asked for together never repeat."""
     assert len(set(free_ports(50))) == 50
+
+
+def test_ports_are_not_those_of_clients() -> None:
+    """A connection to somewhere else cannot have one of them while its server is away."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        clients = [socket.create_connection(listener.getsockname()) for _ in range(20)]
+        lowest = min(client.getsockname()[1] for client in clients)
+        for client in clients:
+            client.close()
+    first = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    assert lowest >= first
+    assert first < 20_000 or max(free_ports(50)) < first

@@ -1,14 +1,17 @@
 """One Cluster of one test, in a namespace of its own, with the groups that the test makes in it."""
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from tests.testbed import cluster_documents as documents
 from tests.testbed.api import Api, Object
 from tests.testbed.cluster_documents import ANY_SHAPE, CORE, Group, Shape
+from tests.testbed.overlooked import until_seen_to
 from tests.testbed.stand_in.kinds import MACHINE_TEMPLATE, VERSION
 
 NAME = "work"
 Condition = Callable[[Object], object]
+Seen = TypeVar("Seen")
 # What makes pods first, so that none is made again.
 _RUNNING = (
     "/apis/apps/v1/namespaces/{}/deployments",
@@ -17,6 +20,7 @@ _RUNNING = (
     "/apis/batch/v1/namespaces/{}/jobs",
     "/api/v1/namespaces/{}/pods",
 )
+_CLUSTER_WIDE = ("/api/v1/nodes", "/api/v1/pods", "/apis/apps/v1/daemonsets")
 
 
 class WorkCluster:
@@ -100,7 +104,7 @@ class WorkCluster:
             found[:] = [item for item in items if self._mine(item)]
             return len(found) == count and all(_usable(item) for item in found)
 
-        self.api.wait("/api/v1/nodes", there, f"{count} nodes being ready", seconds)
+        until_seen_to(self.api, "/api/v1/nodes", there, f"{count} nodes being ready", seconds)
         return found
 
     def until(self, item: Object, holds: Condition, what: str, seconds: float = 600) -> Object:
@@ -139,6 +143,23 @@ class WorkCluster:
             return same >= looks
 
         self.api.wait(self.path("machinedeployments"), quiet, "the groups being quiet")
+
+    def undisturbed(self, look: Callable[[], Seen]) -> Seen:
+        """What `look` returns, once nobody has written a group, Machine, Node or pod from before it to after it: for tests that
+        compare two reads. Raises TimeoutError."""
+        found: list[Seen] = []
+
+        def still(_: list[Object]) -> bool:
+            before = self._versions()
+            found[:] = [look()]
+            return self._versions() == before
+
+        self.api.wait(self.path("clusters"), still, "nothing being written for a moment")
+        return found[0]
+
+    def _versions(self) -> dict[str, str]:
+        paths = (*map(self.path, ("machinedeployments", "machinesets", "machines")), *_CLUSTER_WIDE)
+        return {one["metadata"]["uid"]: one["metadata"]["resourceVersion"] for path in paths for one in self.api.items(path)}
 
     def until_alone(self) -> None:
         """Return when nothing is left of the Clusters that were deleted: for tests that look at all that a server has."""

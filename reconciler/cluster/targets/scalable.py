@@ -62,6 +62,7 @@ def facts(
         rolling_out=rolling_out,
         selectable=selectable,
         problems=tuple(problems),
+        api_group=view.group,
     )
 
 

@@ -6,8 +6,9 @@ from typing import TypeVar
 
 import msgspec
 
-from reconciler.policy.documents import GroupFields, NodeGroup, NodeGroupPolicy, Selector, TargetAnnotations, Tier
+from reconciler.policy.documents import GroupFields, NodeGroup, NodeGroupPolicy, TargetAnnotations, Tier
 from reconciler.policy.draft import AnyDraft, Draft
+from reconciler.policy.label_selector import Selector
 from reconciler.policy.place import Place
 from reconciler.policy.reading import name_of
 

@@ -63,7 +63,7 @@ def _group(group: Draft[NodeGroup], policies: dict[str, Draft[NodeGroupPolicy]],
         return
     policy = policies.get(document.policy_ref)
     if policy is None:
-        hint = choose(document.policy_ref, policies) if policies else "add a document of kind NodeGroupPolicy"
+        hint = _policy_hint(document.policy_ref, policies)
         message = f"there is no NodeGroupPolicy {shown(document.policy_ref)} in this tree"
         group.report(findings, "UnknownPolicy", "spec.policyRef.name", message, hint)
         return
@@ -89,6 +89,15 @@ def _policy(policy: Draft[NodeGroupPolicy], findings: Findings) -> None:
         if manager in _CONTROLLERS:
             message = f"{manager} is a controller that would take replicas back"
             policy.warn(findings, "AdoptsFromController", f"spec.adoptFrom[{index}]", message, _CONTROLLERS[manager])
+
+
+def _policy_hint(name: str, policies: Iterable[str]) -> str:
+    known = list(policies)
+    # One whose name is no valid one is there under none; its own problem says so.
+    valid = [candidate for candidate in known if candidate]
+    if valid:
+        return choose(name, valid)
+    return "mend the name of the NodeGroupPolicy first" if known else "add a document of kind NodeGroupPolicy"
 
 
 def _tier(draft: AnyDraft, path: str, name: str | None, policy: Draft[NodeGroupPolicy], findings: Findings) -> None:

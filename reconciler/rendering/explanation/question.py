@@ -14,7 +14,8 @@ from reconciler.rendering.explanation.pod_findings import pod_findings
 from reconciler.rendering.explanation.value import explain_value, value_names
 
 KINDS = ("pod", "node", "group", "value")
-_SHOWN = 10
+_SHOWN, _NEAR = 10, 3
+_ALIKE = 0.8
 
 
 class UnknownSubjectError(Exception):
@@ -82,13 +83,26 @@ def _chosen(what: str, subject: str, names: Sequence[str]) -> str:
         return starting[0]
     if starting:
         raise _several(what, subject, starting)
-    near = difflib.get_close_matches(subject, names, n=3)
-    meant = f" Did you mean {' or '.join(near)}?" if near else f" There are {len(names)}: {', '.join(sorted(names)[:_SHOWN])}."
+    near = _near(subject, names)
+    meant = f" Did you mean {' or '.join(near)}?" if near else f" There are {len(names)}: {_some(sorted(names))}."
     raise UnknownSubjectError(f"no {what} {subject!r} in this cluster and policy.{meant if names else ' There is none at all.'}")
 
 
+def _near(subject: str, names: Sequence[str]) -> list[str]:
+    """The names most like `subject`, else those whose beginning is: whoever types `batch/gaint` leaves the hash out."""
+    whole = difflib.get_close_matches(subject, names, n=_NEAR)
+    if whole:
+        return whole
+    beginning = {name[: len(subject)]: name for name in sorted(names, reverse=True)}
+    return [beginning[found] for found in difflib.get_close_matches(subject, beginning, n=_NEAR, cutoff=_ALIKE)]
+
+
 def _several(what: str, subject: str, names: Sequence[str]) -> UnknownSubjectError:
+    if not subject:
+        return UnknownSubjectError(f"name a {what}; there are {len(names)}: {_some(names)}")
+    return UnknownSubjectError(f"{what} {subject}: several begin so, and their answers differ; name one: {_some(names)}")
+
+
+def _some(names: Sequence[str]) -> str:
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return UnknownSubjectError(
-        f"{what} {subject}: several begin so, and their answers differ; name one: {', '.join(names[:_SHOWN])}{more}"
-    )
+    return f"{', '.join(names[:_SHOWN])}{more}"

@@ -66,7 +66,7 @@ tbody th{font-weight:600}
 .name{min-width:11rem;overflow-wrap:anywhere}
 th .small{font-weight:400}
 .pods{min-width:13rem}
-.why{min-width:17rem}
+.why{min-width:17rem;overflow-wrap:anywhere}
 td ul{margin:0;padding:0;list-style:none}
 td li+li{margin-top:.2rem}
 .m{display:inline-block;width:1em;font-weight:700;text-align:center}

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from reconciler.policy.documents import PolicyTree
 from reconciler.policy.place import Place
+from reconciler.policy.policy_tree import PolicyTree
 from reconciler.policy.problem import Problem, Severity
 
 FORMAT_VERSION = "1.0"

@@ -1,6 +1,6 @@
 """One line about a whole tree: `3 files, 1 policy, 4 groups: no problems`."""
 
-from reconciler.policy.documents import PolicyTree
+from reconciler.policy.policy_tree import PolicyTree
 from reconciler.policy.problem import Severity
 
 

@@ -15,6 +15,7 @@ from reconciler.rendering.schemas.output_schema import (
     fit_schema,
     plan_schema,
     preview_schema,
+    run_schema,
     simulate_schema,
     validate_schema,
 )
@@ -44,6 +45,7 @@ def generated_files() -> dict[str, str]:
         "apply": apply_schema(),
         "explain": explain_schema(),
         "simulate": simulate_schema(),
+        "run": run_schema(),
         "fit": fit_schema(),
         "drain-report": drain_report_schema(),
         "validate": validate_schema(),

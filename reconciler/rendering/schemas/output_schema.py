@@ -18,6 +18,8 @@ from reconciler.rendering.preview_json import PreviewDocument
 from reconciler.rendering.problems.json_report import FORMAT_VERSION as PROBLEMS_VERSION
 from reconciler.rendering.problems.json_report import ProblemReport
 from reconciler.rendering.schemas.identity import DIALECT, schema_id
+from reconciler.rendering.simulated_run import FORMAT_VERSION as RUN_VERSION
+from reconciler.rendering.simulated_run import RunDocument
 from reconciler.rendering.simulation import FORMAT_VERSION as SIMULATION_VERSION
 from reconciler.rendering.simulation import SimulationDocument
 
@@ -73,6 +75,17 @@ def simulate_schema() -> dict[str, Any]:
     properties["sides"] |= {"minItems": 1, "maxItems": 2}
     for key in ("start", "end"):
         properties[key] |= {"format": "date-time"}
+    return schema
+
+
+def run_schema() -> dict[str, Any]:
+    """The schema of `run --simulate -o json`."""
+    schema = struct_schema(RunDocument, "run", "The loop on the embedded cluster, turn by turn")
+    definitions = schema["$defs"]
+    definitions["RunDocument"]["properties"]["formatVersion"] |= format_version(RUN_VERSION)
+    definitions["RunAction"]["properties"]["state"] |= {"enum": ["Done", "Skipped", "Refused", "Failed"]}
+    for name in ("RunTurn", "BrokenRule"):
+        definitions[name]["properties"]["at"] |= {"format": "date-time"}
     return schema
 
 

@@ -20,13 +20,13 @@ def comparison_text(
     further: Sequence[Section] = (),
     notes: Sequence[Sequence[str]] = (),
     colour: bool = False,
-    wide: bool = False,
+    width: int = WIDTH,
 ) -> str:
-    """What differs, for a terminal; ends with both summary lines and a newline.
+    """What differs, for a terminal of `width` columns (0: no breaks); ends with both summary lines and a newline.
 
     `further` sections come behind the cost, `notes` (blocks of finished lines) before the summaries.
     """
-    style, width = Style(colour=colour), 0 if wide else WIDTH
+    style = Style(colour=colour)
     blocks: list[Sequence[str]] = []
     for section in with_further(difference_sections(changes, comparison), further):
         lines = [style.paint(f"{section.heading}: {len(section.differences)}", Tone.HEADING)]

@@ -7,9 +7,10 @@ from reconciler.rendering.text.style import Style
 WIDTH = 100
 
 
-def plan_text(plan: Plan, *, colour: bool = False, wide: bool = False) -> str:
-    """The plan for a terminal, 100 columns unless `wide`; ends with the summary, the digest and a newline."""
-    page = Page(plan, Style(colour=colour), 0 if wide else WIDTH, 0 if wide else NAMES_SHOWN)
+def plan_text(plan: Plan, *, colour: bool = False, wide: bool = False, width: int = WIDTH) -> str:
+    """The plan for a terminal of `width` columns, all names and no breaks if `wide`; ends with the summary, the digest and a
+    newline."""
+    page = Page(plan, Style(colour=colour), 0 if wide else width, 0 if wide else NAMES_SHOWN)
     sections = (
         page.head(),
         page.groups(),

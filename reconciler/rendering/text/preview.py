@@ -20,9 +20,9 @@ from reconciler.rendering.text.style import Style, Tone
 _NAMES_SHOWN = 6
 
 
-def preview_text(preview: Preview, *, colour: bool = False, wide: bool = False) -> str:
-    """For a terminal; ends with the digest and a newline."""
-    width = 0 if wide else WIDTH
+def preview_text(preview: Preview, *, colour: bool = False, wide: bool = False, width: int = WIDTH) -> str:
+    """For a terminal of `width` columns, all names and no breaks if `wide`; ends with the digest and a newline."""
+    width = 0 if wide else width
     head = _head(preview, width)
     if preview.comparison is None:
         told = paragraph(f"{NOT_COMPARED}: {preview.no_base} This is the plan of {preview.head.source} alone.", width, 0)
@@ -30,11 +30,10 @@ def preview_text(preview: Preview, *, colour: bool = False, wide: bool = False) 
         if preview.base_problems:
             blocks.append(render_text(preview.base_problems, color=colour).rstrip("\n"))
         blocks += ["\n".join(block) for block in _notes(preview, width, colour=colour)]
-        return "\n\n".join([*blocks, plan_text(preview.plan, colour=colour, wide=wide)])
+        return "\n\n".join([*blocks, plan_text(preview.plan, colour=colour, wide=wide, width=width)])
     notes = _notes(preview, width, colour=colour)
-    body = comparison_text(
-        preview.changes, preview.comparison, further=further_sections(preview), notes=notes, colour=colour, wide=wide
-    )
+    further = further_sections(preview)
+    body = comparison_text(preview.changes, preview.comparison, further=further, notes=notes, colour=colour, width=width)
     return f"{head}\n\n{body}{preview.digest}\n"
 
 

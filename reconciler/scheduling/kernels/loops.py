@@ -58,6 +58,77 @@ def by_node(pod_node: cython.int[::1], starts: cython.int[::1], order: cython.in
     return size
 
 
+def waiting_pods(
+    pod_node: cython.int[::1],
+    pod_deletion: cython.longlong[::1],
+    pod_phase: cython.uchar[::1],
+    pod_flags: cython.uchar[::1],
+    pod_shape: cython.int[::1],
+    succeeded: cython.int,
+    failed: cython.int,
+    gated: cython.int,
+    starts: cython.int[::1],
+    order: cython.int[::1],
+) -> int:
+    """Write the indices of pods without a node that are neither finished, terminating nor gated to `order`, shape by shape and
+    in their order in each; those of shape s are `order[starts[s]:starts[s + 1]]`. `starts` has two places more than there
+    are shapes, all 0. Returns how many there are."""
+    index: cython.Py_ssize_t
+    shape: cython.Py_ssize_t
+    size: cython.Py_ssize_t = 0
+    for index in range(len(pod_node)):
+        if pod_node[index] >= 0 or pod_deletion[index] != 0 or pod_flags[index] & gated:
+            continue
+        if pod_phase[index] != succeeded and pod_phase[index] != failed:
+            starts[pod_shape[index] + 2] += 1
+            size += 1
+    for index in range(2, len(starts)):
+        starts[index] += starts[index - 1]
+    # As in `by_node`: place s + 1 runs from the start of shape s to its end.
+    for index in range(len(pod_node)):
+        if pod_node[index] >= 0 or pod_deletion[index] != 0 or pod_flags[index] & gated:
+            continue
+        if pod_phase[index] != succeeded and pod_phase[index] != failed:
+            shape = pod_shape[index]
+            order[starts[shape + 1]] = index
+            starts[shape + 1] += 1
+    return size
+
+
+def ending_pods(
+    pod_deletion: cython.longlong[::1],
+    pod_phase: cython.uchar[::1],
+    succeeded: cython.int,
+    failed: cython.int,
+    found: cython.int[::1],
+) -> int:
+    """Write the indices of pods that have finished or are terminating to `found`; returns how many there are."""
+    index: cython.Py_ssize_t
+    size: cython.Py_ssize_t = 0
+    for index in range(len(pod_deletion)):
+        if pod_deletion[index] != 0 or pod_phase[index] == succeeded or pod_phase[index] == failed:
+            found[size] = index
+            size += 1
+    return size
+
+
+def kinds_of(
+    pods: cython.int[::1],
+    many: cython.Py_ssize_t,
+    pod_shape: cython.int[::1],
+    pod_traits: cython.int[::1],
+    traits: cython.longlong,
+    kinds: cython.longlong[::1],
+) -> None:
+    """Write one number a pod to `kinds`, equal for equal shape and traits: shape * `traits` + traits, of the first `many` of
+    `pods`."""
+    index: cython.Py_ssize_t
+    shape: cython.longlong
+    for index in range(many):
+        shape = pod_shape[pods[index]]
+        kinds[index] = shape * traits + pod_traits[pods[index]]
+
+
 def bind_each(
     pods: cython.int[::1],
     many: cython.Py_ssize_t,

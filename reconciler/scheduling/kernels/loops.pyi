@@ -2,6 +2,22 @@ from array import array
 
 def running_pods(pod_node: array[int], pod_phase: array[int], succeeded: int, failed: int, found: array[int]) -> int: ...
 def by_node(pod_node: array[int], starts: array[int], order: array[int]) -> int: ...
+def waiting_pods(
+    pod_node: array[int],
+    pod_deletion: array[int],
+    pod_phase: array[int],
+    pod_flags: array[int],
+    pod_shape: array[int],
+    succeeded: int,
+    failed: int,
+    gated: int,
+    starts: array[int],
+    order: array[int],
+) -> int: ...
+def ending_pods(pod_deletion: array[int], pod_phase: array[int], succeeded: int, failed: int, found: array[int]) -> int: ...
+def kinds_of(
+    pods: array[int], many: int, pod_shape: array[int], pod_traits: array[int], traits: int, kinds: array[int]
+) -> None: ...
 def bind_each(
     pods: array[int],
     many: int,

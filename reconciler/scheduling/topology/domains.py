@@ -59,6 +59,8 @@ class DomainMap:
     def sync(self) -> None:
         """Take in nodes that were added to the table."""
         nodes, known = self._nodes, self._of_shape
+        if len(self.of) == len(nodes.names):
+            return
         by_host = self.key == HOSTNAME_LABEL
         for node in range(len(self.of), len(nodes)):
             counts = self._counts_node is None or self._counts_node(node)

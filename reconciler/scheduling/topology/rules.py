@@ -68,7 +68,7 @@ class Topology:
 
     def of(self, shape: int) -> TopologyRules:
         """The rules of one shape, ready to be asked about every node of the table."""
-        if self._seen < len(self._shapes):
+        if self._seen < len(self._shapes.shapes):
             self._learn()
         found = self._rules.get(shape)
         if found is None:

@@ -18,22 +18,21 @@ from typing import IO
 import msgspec
 
 from tests.benchmarks.live import objects
+from tests.benchmarks.live.fill import fill
 from tests.benchmarks.live.probe import Event
 from tests.benchmarks.yardstick import yardstick_seconds
 from tests.live.rights import GROUP, grant
 from tests.testbed import progress
-from tests.testbed.api import Api, Object, collection
+from tests.testbed.api import Api
 from tests.testbed.connections import Connections, Request
 from tests.testbed.control_plane import MASTERS, ControlPlane, running_control_plane
-from tests.testbed.manifests import served_manifests
 from tests.testbed.progress import step
-from tests.testbed.stand_in.kinds import definitions
 from tests.testbed.toolchain import NotAvailableError
 
 _USER = "reconciler-bench"
 _TURNS = 7
 _CHANGED_PODS = 20
-_SETTLE_SECONDS = 1800
+_SETTLE_SECONDS, _LOOK_SECONDS, _QUIET_CORES = 60.0, 2.0, 0.3
 _SYNC_BOUND_SECONDS, _LOOP_BOUND_SECONDS, _PEAK_BOUND_MIB = 10.0, 1.0, 400.0
 
 
@@ -49,80 +48,91 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with running_control_plane() as plane:
             with step(f"{options.nodes:,} nodes, {options.pods:,} pods"):
                 names = fill(plane, options.nodes, options.pods, options.pending)
-            return 1 if measured(plane, names) else 0
+            with step("the control plane coming to rest"):
+                _settle(plane)
+            yardstick = yardstick_seconds()
+            figures = measured(plane, names)
+            _report(figures, yardstick)
+            return 1 if any(figure.missed for figure in figures) else 0
     except NotAvailableError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
 
 
-def fill(plane: ControlPlane, nodes: int, pods: int, pending: int) -> list[str]:
-    """Make everything and wait until kwok has made the nodes Ready and the pods Running; the names of these pods."""
-    # The audit log leaves this user out: the bodies of all these objects are of no use there.
-    api = Api(plane.kubeconfig_of("kwok", MASTERS))
-    with Connections(api) as connections:
-        connections.create(_definitions())
-        api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": objects.NAMESPACE}})
-        account = f"/api/v1/namespaces/{objects.NAMESPACE}/serviceaccounts"
-        api.wait(account, lambda found: any(item["metadata"]["name"] == "default" for item in found), "the service account")
-        deployments = [item for item in _created(api, objects.groups(nodes)) if item["kind"] == "MachineDeployment"]
-        sets = api.create(*objects.machine_sets(deployments))
-        connections.create(objects.nodes(nodes))
-        machines = objects.machines(sets, nodes)
-        connections.create(machines)
-        connections.send(
-            Request("PATCH", f"{collection(item)}/{item['metadata']['name']}/status", {"status": item["status"]})
-            for item in machines
-        )
-        owners = [_with_kind(api, item) for item in objects.controllers(pods)]
-        connections.create(objects.budgets(owners))
-        bound = objects.bound_pods(owners, pods, nodes)
-        connections.create(bound)
-        connections.create(objects.pending_pods(pending))
-    usable = lambda found: all(_usable(node) for node in found)  # noqa: E731
-    api.wait("/api/v1/nodes", usable, "all nodes being ready", _SETTLE_SECONDS)
-    unstarted = "/api/v1/pods?limit=1&fieldSelector=status.phase=Pending,spec.nodeName!="
-    api.wait(unstarted, lambda found: not found, "all pods running", _SETTLE_SECONDS)
-    return [pod["metadata"]["name"] for pod in bound]
+class Figure(msgspec.Struct, frozen=True, kw_only=True):
+    """What came out, and what it may be at most (None: nothing is asked of it), in one unit; the processor time of the measured
+    process behind it, None where that says nothing."""
+
+    name: str
+    value: float
+    bound: float | None = None
+    unit: str = "s"
+    cpu_seconds: float | None = None
+
+    @property
+    def missed(self) -> bool:
+        """More than was asked."""
+        return self.bound is not None and self.value > self.bound
+
+    def line(self, yardstick: float) -> str:
+        """One row; the multiple is processor time over that of the yardstick, as `make bench` has it."""
+        value = f"{self.value:9.3f} s" if self.unit == "s" else f"{self.value:5.0f} {self.unit:5}"
+        asked = "" if self.bound is None else f"asked {self.bound:g} {self.unit}".rstrip()
+        cpu = "" if self.cpu_seconds is None else f"{self.cpu_seconds:9.3f} s {self.cpu_seconds / yardstick:8.3g} x"
+        return f"{self.name:34} {value:11} {cpu:22}   {asked:14} {'missed' if self.missed else ''}".rstrip()
 
 
-def measured(plane: ControlPlane, pods: list[str]) -> list[str]:
-    """Print the figures; the names of those that miss their bound. `pods` are those that may be changed."""
+def measured(plane: ControlPlane, pods: list[str]) -> list[Figure]:
+    """All figures, printed as they come. `pods` are those that may be changed."""
     grant(plane)
     kubeconfig = plane.kubeconfig_of(_USER, GROUP)
-    print(f"yardstick {yardstick_seconds():.3f} s, {_load()}")
     command = [sys.executable, "-m", "tests.benchmarks.live.probe", str(kubeconfig), objects.NAMESPACE, *objects.group_names()]
+    served = plane.processor_seconds()["kube-apiserver"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         probe = _Conversation(process)
         sync = probe.hear()
-        _print("first sync", [sync], _SYNC_BOUND_SECONDS)
-        first = probe.ask("turn")
-        _print("first loop", [first], None)
+        served = plane.processor_seconds()["kube-apiserver"] - served
+        print(f"{sync.nodes:,} nodes, {sync.pods:,} pods; the API server needed {served:.1f} s of the processor meanwhile")
+        figures = [_figure("first sync", [sync], _SYNC_BOUND_SECONDS)]
+        figures.append(_figure("first loop", [probe.ask("turn")], None))
         before = _lists(plane)
         idle = [probe.ask("turn") for _ in range(_TURNS)]
         lists = _lists(plane) - before
-        _print("steady loop, nothing changed", idle, _LOOP_BOUND_SECONDS)
+        figures.append(_figure("steady loop, nothing changed", idle, _LOOP_BOUND_SECONDS))
         changed = []
         for round_number in range(_TURNS):
-            _touch(plane, pods[round_number :: len(pods) // _CHANGED_PODS][:_CHANGED_PODS], round_number)
+            _touch(plane, pods[round_number :: max(len(pods) // _CHANGED_PODS, 1)][:_CHANGED_PODS], round_number)
             changed.append(probe.ask("changed"))
-        _print(f"steady loop, {_CHANGED_PODS} pods changed", changed, _LOOP_BOUND_SECONDS)
-        peak_mib = changed[-1].peak_kib / 1024
+        figures.append(_figure(f"steady loop, {_CHANGED_PODS} pods changed", changed, _LOOP_BOUND_SECONDS))
         probe.end()
-    figures = {
-        "first sync": (sync.seconds, _SYNC_BOUND_SECONDS),
-        "steady loop, nothing changed": (_median(idle), _LOOP_BOUND_SECONDS),
-        "steady loop, pods changed": (_median(changed), _LOOP_BOUND_SECONDS),
-        "peak memory": (peak_mib, _PEAK_BOUND_MIB),
-        "list calls while idle": (lists, 0),
-    }
-    synced = f"{sync.peak_kib / 1024:.0f} once synced"
-    print(f"{'peak memory (VmHWM)':34} {peak_mib:7.0f} MiB, {synced}   asked {_PEAK_BOUND_MIB:g} MiB")
-    print(f"{'list calls while idle':34} {lists:7d}   asked 0; by the audit log, over {_TURNS} loops")
-    print(f"{sync.nodes:,} nodes, {sync.pods:,} pods, {changed[-1].pods:,} of them pending: {changed[-1].summary}")
-    print(_load())
-    missed = [name for name, (value, bound) in figures.items() if value > bound]
+    print(f"{changed[-1].pods:,} pods are pending: {changed[-1].summary}")
+    figures += (
+        Figure(name="memory once synced", value=sync.peak_kib / 1024, unit="MiB"),
+        Figure(name="peak memory (VmHWM)", value=changed[-1].peak_kib / 1024, bound=_PEAK_BOUND_MIB, unit="MiB"),
+        Figure(name=f"list calls in {_TURNS} idle loops", value=lists, bound=0, unit=""),
+    )
+    return figures
+
+
+def _report(figures: list[Figure], yardstick: float) -> None:
+    print(f"\n{'':34} {'wall':>11} {'processor':>11}   ({_load()})")
+    print(f"{'yardstick':34} {'':11} {yardstick:9.3f} s        1 x")
+    for figure in figures:
+        print(figure.line(yardstick))
+    missed = [figure.name for figure in figures if figure.missed]
     print(f"missed: {', '.join(missed)}" if missed else "every figure is within its bound")
-    return missed
+
+
+def _settle(plane: ControlPlane) -> None:
+    """Return when the control plane has done what the new objects make it do, or a minute has passed."""
+    deadline = time.monotonic() + _SETTLE_SECONDS
+    before = sum(plane.processor_seconds().values())
+    while time.monotonic() < deadline:
+        time.sleep(_LOOK_SECONDS)
+        after = sum(plane.processor_seconds().values())
+        if after - before < _LOOK_SECONDS * _QUIET_CORES:
+            return
+        before = after
 
 
 class _Conversation:
@@ -155,47 +165,6 @@ def _there(pipe: IO[str] | None) -> IO[str]:
     return pipe
 
 
-def _definitions() -> list[Object]:
-    """Cluster API's definitions without its webhooks: nobody acts on its objects here, so that they stay as they are made."""
-    found = [item for item in served_manifests("https://127.0.0.1:1", "") if item["kind"] == "CustomResourceDefinition"]
-    for item in found:
-        item["spec"]["conversion"] = {"strategy": "None"}
-    return [*found, *definitions()]
-
-
-def _created(api: Api, items: list[Object]) -> list[Object]:
-    """The definitions are served a moment after they were created."""
-    kinds = sorted({collection(item) for item in items})
-    for path in kinds:
-        _until_served(api, path)
-    return api.create(*items)
-
-
-def _until_served(api: Api, path: str) -> None:
-    group, _, _ = path.partition("/namespaces/")
-    plural = path.rpartition("/")[2]
-    deadline = time.monotonic() + 60
-    while not any(item["name"] == plural for item in _resources(api, group)):
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"{path} is not served")
-        time.sleep(0.1)
-
-
-def _resources(api: Api, group: str) -> list[Object]:
-    found: list[Object] = api.get(group)["resources"]
-    return found
-
-
-def _with_kind(api: Api, item: Object) -> Object:
-    made: Object = api.call("POST", f"/api/v1/namespaces/{objects.NAMESPACE}/replicationcontrollers", item)
-    return item | {"metadata": made["metadata"]}
-
-
-def _usable(node: Object) -> bool:
-    ready = any(one["type"] == "Ready" and one["status"] == "True" for one in node["status"].get("conditions") or ())
-    return ready and not node["spec"].get("taints")
-
-
 def _touch(plane: ControlPlane, pods: list[str], round_number: int) -> None:
     """Another label on some pods, so that they are of a shape of their own."""
     api = Api(plane.kubeconfig_of("kwok", MASTERS))
@@ -214,15 +183,12 @@ def _lists(plane: ControlPlane) -> int:
     return sum(1 for request in plane.audit(_USER, mutating=False) if request.verb == "list")
 
 
-def _median(events: list[Event]) -> float:
-    return statistics.median(event.seconds for event in events)
-
-
-def _print(name: str, events: list[Event], bound_seconds: float | None) -> None:
-    seconds, cpu = _median(events), statistics.median(event.cpu_seconds for event in events)
-    asked = "" if bound_seconds is None else f"   asked {bound_seconds:g} s"
+def _figure(name: str, events: list[Event], bound_seconds: float | None) -> Figure:
+    """The medians of some events."""
+    seconds, cpu = (statistics.median(times) for times in zip(*((one.seconds, one.cpu_seconds) for one in events), strict=True))
     worst = f", slowest {max(event.seconds for event in events):.3f} s" if len(events) > 1 else ""
-    print(f"{name:34} {seconds:7.3f} s, processor {cpu:7.3f} s{worst}{asked}   {_load()}", flush=True)
+    print(f"{name:34} {seconds:7.3f} s, processor {cpu:7.3f} s{worst}   {_load()}", flush=True)
+    return Figure(name=name, value=seconds, bound=bound_seconds, cpu_seconds=cpu)
 
 
 def _load() -> str:

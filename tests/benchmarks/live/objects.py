@@ -9,6 +9,7 @@ from tests.testbed.control_plane import FAKE_NODE
 from tests.testbed.crowd import pods
 
 NAMESPACE, CLUSTER = "bench", "work"
+MACHINE_GROUP = CORE.partition("/")[0]
 ZONES = ("a", "b", "c")
 _GROUPS, _PODS_OF_A_KIND = 20, 100
 _CPU, _MEMORY = "8", "32Gi"
@@ -23,7 +24,7 @@ def groups(nodes: int) -> list[Object]:
     """The Cluster, and the MachineDeployments with their templates: as many replicas in all as there are nodes."""
     made: list[Object] = [documents.plain_cluster(NAMESPACE, CLUSTER)[-1]]
     for number, name in enumerate(group_names()):
-        shape = Shape(capacity={"cpu": _CPU, "memory": _MEMORY, "pods": "110"}, zone=ZONES[number % 3])
+        shape = Shape(capacity={"cpu": _CPU, "memory": _MEMORY, "pods": "110"}, zone=_zone(number))
         replicas = len(range(number, nodes, _GROUPS))
         made.append(documents.machine_template(NAMESPACE, name, shape))
         made.append(documents.machine_deployment(NAMESPACE, CLUSTER, Group(name, replicas=replicas), name))
@@ -82,7 +83,7 @@ def nodes(count: int) -> list[Object]:
             "kubernetes.io/os": "linux",
             "kubernetes.io/arch": "amd64",
             "topology.kubernetes.io/region": "bench",
-            "topology.kubernetes.io/zone": ZONES[number % _GROUPS % 3],
+            "topology.kubernetes.io/zone": _zone(number),
             "node.kubernetes.io/instance-type": "sim.large",
         }
         metadata = {"name": name, "labels": labels, "annotations": FAKE_NODE}
@@ -104,18 +105,29 @@ def controllers(count: int) -> list[Object]:
     return found
 
 
+def first_nodes(pods: int, nodes: int) -> int:
+    """How many nodes are there before all others: as many in every group, with room for the first pod of every kind."""
+    kinds, of_each = -(-pods // _PODS_OF_A_KIND), max(pods // nodes, 1)
+    return min(nodes, -(-kinds // (of_each * _GROUPS)) * _GROUPS)
+
+
 def bound_pods(owners: list[Object], count: int, nodes: int) -> list[Object]:
-    """As many pods on every node, of kinds that differ in what they request; about three quarters of the cpu in all."""
-    random = Random("bench-live")
+    """As many pods on every node, of kinds that differ in what they request; about three quarters of the cpu in all. The first
+    of each kind is on one of the first nodes."""
     places = [node_name(number % nodes) for number in range(count)]
-    random.shuffle(places)
+    Random("bench-live").shuffle(places)
+    early = {node_name(number) for number in range(first_nodes(count, nodes))}
+    near: list[str] = []
+    far: list[str] = []
+    for place in places:
+        (near if place in early and len(near) < len(owners) else far).append(place)
     found: list[Object] = []
     for kind, owner in enumerate(owners):
         requests = {"cpu": f"{250 + kind % 7 * 50}m", "memory": f"{512 + kind % 5 * 256}Mi"}
         made = pods(NAMESPACE, owner["metadata"]["name"], min(_PODS_OF_A_KIND, count - len(found)), _pod_spec(kind, requests))
         for pod in made:
             pod["metadata"]["ownerReferences"] = [_owner(owner)]
-            pod["spec"] = pod["spec"] | {"nodeName": places[len(found)]}
+            pod["spec"] = pod["spec"] | {"nodeName": (near if pod is made[0] else far).pop()}
             found.append(pod)
     return found
 
@@ -140,7 +152,16 @@ def budgets(owners: list[Object]) -> list[Object]:
 
 def node_name(number: int) -> str:
     """The name of a node and of its Machine."""
-    return f"node-{number:04d}"
+    return f"node-{number:05d}"
+
+
+def zone_of(node: str) -> str:
+    """The zone of a node, by its name."""
+    return _zone(int(node.removeprefix("node-")))
+
+
+def _zone(number: int) -> str:
+    return ZONES[number % _GROUPS % len(ZONES)]
 
 
 def _pod_spec(kind: int, requests: dict[str, str]) -> Object:

@@ -19,9 +19,15 @@ class Machines:
     """Brings each SimMachine one step on per call; knows which have an instance, and which a Node."""
 
     def __init__(
-        self, client: Client, machines: Callable[[], Mapping[Name, Object]], templates: Callable[[], Mapping[Name, Object]]
+        self,
+        client: Client,
+        machines: Callable[[], Mapping[Name, Object]],
+        templates: Callable[[], Mapping[Name, Object]],
+        nodes: Callable[[str], Client],
     ) -> None:
+        """`nodes` gives the client for the Nodes of a namespace's machines."""
         self._client = client
+        self._nodes = nodes
         self._machines = machines
         self._templates = templates
         self._since: dict[tuple[Name, str], float] = {}
@@ -77,7 +83,7 @@ class Machines:
         left = self._left(name, "node", told.node_seconds)
         if left > 0:
             return left
-        self._client.create("/api/v1/nodes", node_of(machine, ready=told.node == "Ready"))
+        self._nodes(name[0]).create("/api/v1/nodes", node_of(machine, ready=told.node == "Ready"))
         self._registered.add(name)
         return None
 
@@ -85,7 +91,7 @@ class Machines:
         left = self._left(name, "delete", told.delete_seconds)
         if left > 0:
             return left
-        self._client.delete(f"/api/v1/nodes/{name[1]}")
+        self._nodes(name[0]).delete(f"/api/v1/nodes/{name[1]}")
         self._client.merge(MACHINE.named(*name), {"metadata": {"finalizers": None}})
         return None
 
@@ -114,7 +120,7 @@ class Machines:
         self._instances.pop(name, None)
         if name in self._registered:
             self._registered.discard(name)
-            self._client.delete(f"/api/v1/nodes/{name[1]}")
+            self._nodes(name[0]).delete(f"/api/v1/nodes/{name[1]}")
         for key in [key for key in self._since if key[0] == name]:
             del self._since[key]
 

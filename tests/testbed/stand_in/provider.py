@@ -8,18 +8,19 @@ from tests.testbed.api import Object
 from tests.testbed.build import KUBERNETES_VERSION
 from tests.testbed.stand_in.agenda import Agenda
 from tests.testbed.stand_in.client import Client
-from tests.testbed.stand_in.kinds import BOOTSTRAP, CLUSTER, CONTROL_PLANE, MACHINE, MACHINE_TEMPLATE, SimKind
+from tests.testbed.stand_in.kinds import BOOTSTRAP, CLUSTER, CONTROL_PLANE, MACHINE, MACHINE_POOL, MACHINE_TEMPLATE, SimKind
 from tests.testbed.stand_in.machines import Machines
 from tests.testbed.stand_in.nodes import template_status
+from tests.testbed.stand_in.pools import Pools
 from tests.testbed.stand_in.watching import GONE, Name, Watch
 
-_WATCHED = (CLUSTER, CONTROL_PLANE, BOOTSTRAP, MACHINE, MACHINE_TEMPLATE)
+_WATCHED = (CLUSTER, CONTROL_PLANE, BOOTSTRAP, MACHINE, MACHINE_TEMPLATE, MACHINE_POOL)
 _RETRY_SECONDS = 0.2
 
 
 class Provider(threading.Thread):
     """Watches the Sim kinds and gives Cluster API what its contract asks for. The workload cluster of every Cluster is the
-    management cluster itself: `workload_kubeconfig` says how Cluster API reaches it."""
+    management cluster itself, unless `workload_at` says otherwise: `workload_kubeconfig` says how Cluster API reaches it."""
 
     def __init__(self, kubeconfig: Path, workload_kubeconfig: Path) -> None:
         super().__init__(name="providers", daemon=True)
@@ -28,9 +29,20 @@ class Provider(threading.Thread):
         self._agenda: Agenda[tuple[SimKind, Name]] = Agenda()
         self._watches = {kind: Watch(self._client.api, kind, self._changed) for kind in _WATCHED}
         self._machines = Machines(
-            self._client, lambda: self._watches[MACHINE].objects, lambda: self._watches[MACHINE_TEMPLATE].objects
+            self._client,
+            lambda: self._watches[MACHINE].objects,
+            lambda: self._watches[MACHINE_TEMPLATE].objects,
+            self._nodes,
         )
+        self._pools = Pools(
+            self._client, lambda: self._watches[MACHINE_POOL].objects, lambda: self._watches[MACHINE].objects, self._nodes
+        )
+        self._elsewhere: dict[str, tuple[Path, Client]] = {}
         self.failures: list[str] = []
+
+    def workload_at(self, namespace: str, kubeconfig: Path) -> None:
+        """The Clusters of a namespace, made after this, have their nodes on another API server, which this leads to."""
+        self._elsewhere[namespace] = kubeconfig, Client(kubeconfig)
 
     def run(self) -> None:
         """Work until stopped; whatever the API server refuses is tried again."""
@@ -52,6 +64,11 @@ class Provider(threading.Thread):
             watch.stop()
         self.join()
         self._client.close()
+        for _, client in self._elsewhere.values():
+            client.close()
+
+    def _nodes(self, namespace: str) -> Client:
+        return self._elsewhere[namespace][1] if namespace in self._elsewhere else self._client
 
     def _changed(self, kind: SimKind, name: Name) -> None:
         self._agenda.add((kind, name))
@@ -64,6 +81,8 @@ class Provider(threading.Thread):
                 # What this one had is free for the others.
                 self._wake_waiting(name[0])
             return seconds
+        if kind == MACHINE_POOL:
+            return self._pools.step(name)
         item = self._watches[kind].objects.get(name)
         if item is None or "deletionTimestamp" in item["metadata"]:
             return None
@@ -102,7 +121,8 @@ class Provider(threading.Thread):
         elif kind == BOOTSTRAP:
             self._secret(item, f"{name[1]}-data", b"#cloud-config")
         elif kind == CONTROL_PLANE:
-            self._secret(item, f"{_cluster(item)}-kubeconfig", self._workload.read_bytes())
+            kubeconfig = self._elsewhere[name[0]][0] if name[0] in self._elsewhere else self._workload
+            self._secret(item, f"{_cluster(item)}-kubeconfig", kubeconfig.read_bytes())
 
     def _secret(self, owner: Object, name: str, value: bytes) -> None:
         metadata = owner["metadata"]

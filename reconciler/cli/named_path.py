@@ -1,0 +1,23 @@
+"""A path on the command line that names something."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+class NamedPath(click.Path):
+    """`click.Path` as a `pathlib.Path`, without the empty text: to `pathlib` it is the current directory, while who writes it
+    (most often a shell variable that is not set) meant another one."""
+
+    def __init__(self, *, allow_dash: bool = False) -> None:
+        super().__init__(path_type=Path, allow_dash=allow_dash)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - click's own
+        """The path. Fails for an empty one."""
+        if isinstance(value, str) and not value:
+            self.fail("an empty path names nothing: is a variable not set? The current directory is written as .", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+NAMED_PATH = NamedPath()

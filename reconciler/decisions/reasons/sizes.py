@@ -1,0 +1,150 @@
+"""Reasons about how large a node group is, becomes or may become."""
+
+from reconciler.decisions.reasons.amounts import amount_text, count_text
+from reconciler.plan.reason import Because
+
+
+class BelowMin(Because, frozen=True, kw_only=True):
+    """The group is smaller than its minimum and is healed in one write."""
+
+    code = "BelowMin"
+    current: int
+    min: int
+
+    template = "{current} replicas are below the minimum {min}"
+
+
+class MinNotReached(Because, frozen=True, kw_only=True):
+    """The minimum cannot be reached: something else bounds the group."""
+
+    code = "MinNotReached"
+    reached: int
+    min: int
+    bound: str
+
+    template = "the minimum {min} cannot be reached, only {reached}: {bound}"
+
+
+class AboveMax(Because, frozen=True, kw_only=True):
+    """The group is larger than its maximum; nodes are drained within budgets until it is not."""
+
+    code = "AboveMax"
+    current: int
+    max: int
+
+    template = "{current} replicas are above the maximum {max}"
+
+
+class PendingPods(Because, frozen=True, kw_only=True):
+    """The group grows for pods that no node can take."""
+
+    code = "PendingPods"
+    pods: int
+    nodes: int
+    expander: str
+    compared: tuple[str, ...]
+    apart: tuple[str, ...] = ()
+
+    def sentence(self) -> str:
+        """Pods, nodes, what the choice was made by, and which groups were too different to share the growth."""
+        against = f"; {self.expander} over " + ", ".join(self.compared) if self.compared else ""
+        text = f"{count_text(self.pods, 'pending pod')} on {count_text(self.nodes, 'new node')}{against}"
+        return f"{text}; not balanced with {', '.join(self.apart)}" if self.apart else text
+
+
+class Headroom(Because, frozen=True, kw_only=True):
+    """The group grows so that its headroom is free again. `what` is `nodes` or `pods`."""
+
+    code = "Headroom"
+    wanted: int
+    free: int
+    nodes: int
+    what: str
+
+    def sentence(self) -> str:
+        """What is wanted, what is there, what is added."""
+        return f"headroom for {self.wanted} {self.what} has {self.free} free: {count_text(self.nodes, 'node')} more"
+
+
+class HeadroomShort(Because, frozen=True, kw_only=True):
+    """The headroom cannot be had: a maximum or a limit is in the way."""
+
+    code = "HeadroomShort"
+    missing: int
+    what: str
+
+    template = "headroom lacks {missing} {what}, and the group may not grow further"
+
+
+class AtMaxSize(Because, frozen=True, kw_only=True):
+    """The group cannot grow: it is at its maximum."""
+
+    code = "AtMaxSize"
+    group: str
+    max: int
+
+    template = "{group} is at its maximum size {max}"
+
+
+class LimitReached(Because, frozen=True, kw_only=True):
+    """The group cannot grow: one more node would pass a limit."""
+
+    code = "LimitReached"
+    group: str
+    limit: str
+    resource: str
+    used: int
+    unmanaged: int = 0
+    node: int
+    max: int
+
+    def sentence(self) -> str:
+        """What is there, how much of it nobody manages, what one node adds, what the limit is."""
+        used, node, most = (amount_text(self.resource, value) for value in (self.used, self.node, self.max))
+        foreign = f" ({amount_text(self.resource, self.unmanaged)} of it unmanaged)" if self.unmanaged else ""
+        there = f"limit {self.limit} allows {most} {self.resource}: {used} there{foreign}"
+        return f"{there}, one more node of {self.group} adds {node}"
+
+
+class OnlyWhole(Because, frozen=True, kw_only=True):
+    """The group grows to its maximum at once, or not at all, and something forbids a part of it."""
+
+    code = "OnlyWhole"
+    group: str
+    missing: int
+    possible: int
+    bound: str
+
+    template = "{group} only grows whole, by {missing} nodes, and {possible} are possible: {bound}"
+
+
+class GrownWhole(Because, frozen=True, kw_only=True):
+    """More nodes than the pods need: the group grows to its maximum at once."""
+
+    code = "GrownWhole"
+    nodes: int
+    needed: int
+    max: int
+
+    def sentence(self) -> str:
+        """What is needed, what is added, and why."""
+        return f"{count_text(self.nodes, 'node')} where {self.needed} would do: it only grows whole, to its maximum {self.max}"
+
+
+class PaceReached(Because, frozen=True, kw_only=True):
+    """The plan already adds as many nodes as one plan may."""
+
+    code = "PaceReached"
+    group: str
+    max: int
+
+    template = "this plan already adds {max} nodes, the most that pace.maxAddedNodes allows at once"
+
+
+class NoMaxSize(Because, frozen=True, kw_only=True):
+    """No source gives a maximum, so the group never grows."""
+
+    code = "NoMaxSize"
+    current: int
+
+    template = "no source gives size.max, so the group stays at {current}"

@@ -1,0 +1,144 @@
+"""Marks that belong to no removal under way: which are taken back, whose are left, and what is said."""
+
+from collections.abc import Mapping
+
+import msgspec
+import pytest
+
+from reconciler.cluster.target import TargetKind, TargetRef
+from reconciler.cluster.world import World
+from reconciler.control.left_marks import FormerPolicy, LeftMarks
+from reconciler.kube.api import UnreachableError
+from reconciler.providers.contract import WriteCode, WriteResult
+from tests.builders import ClusterBuilder
+
+TAKEN = WriteResult(done=True, message="our mark was taken off")
+
+
+class Hands:
+    """A provider and a drain of one policy that write down what is asked of them."""
+
+    def __init__(self, answer: WriteResult | Exception = TAKEN, mark_of: str = "") -> None:
+        self.answer = answer
+        self.mark_of = mark_of
+        self.away = False
+        self.asked: list[tuple[str, str]] = []
+
+    def abandon(self, target: TargetRef, machine: str) -> WriteResult:
+        self.asked.append(("abandon", machine))
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+    def marked_by(self, target: TargetRef, machine: str) -> str:
+        return self.mark_of
+
+    def undo(self, node: str) -> None:
+        if self.away:
+            raise UnreachableError("connection refused", sent=False)
+        self.asked.append(("undo", node))
+
+    def policy(self) -> FormerPolicy:
+        return FormerPolicy({TargetKind.MACHINE_DEPLOYMENT: self}, self)  # type: ignore[dict-item]
+
+
+def _world(taint: str = "", *, marked: bool, deleting: bool = False) -> World:
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1, taints=[f"reconciler.dev/deleting={taint}:NoSchedule"] if taint else [])
+    world = cluster.world()
+    machines = tuple(msgspec.structs.replace(one, delete_marked=marked, deleting=deleting) for one in world.machines)
+    return msgspec.structs.replace(world, machines=machines)
+
+
+def _took_back(world: World, own: Hands, ended: Mapping[str, Hands], *, turns: int = 1) -> list[tuple[str, str]]:
+    """What was said while our policy is `prod` and these others have ended."""
+    said: list[tuple[str, str]] = []
+
+    def former(policy: str) -> FormerPolicy | None:
+        return ended[policy].policy() if policy in ended else None
+
+    providers = {TargetKind.MACHINE_DEPLOYMENT: own}
+    marks = LeftMarks(providers, "prod", lambda code, message: said.append((code, message)), former)  # type: ignore[arg-type]
+    for _ in range(turns):
+        marks.take_back(world, {})
+    return said
+
+
+def test_a_mark_that_is_taken_back_is_said_once() -> None:
+    """The next turns, whose view may be older, have nothing new to say."""
+    assert _took_back(_world(marked=True), Hands(), {}, turns=3) == [("MarkTakenOff", "our mark was taken off")]
+
+
+@pytest.mark.parametrize(
+    ("answer", "word"),
+    [
+        (WriteResult(done=False, code=WriteCode.REFUSED, message="forbidden by RBAC"), "forbidden by RBAC"),
+        (msgspec.ValidationError("Expected `str`, got `int`"), "cannot be understood"),
+    ],
+)
+def test_a_mark_that_cannot_be_taken_back_is_said(answer: WriteResult | Exception, word: str) -> None:
+    """With the machine and why: else nobody would know why its node is never drained."""
+    ((code, message),) = _took_back(_world(marked=True), Hands(answer), {}, turns=2)
+    assert (code, word in message, "Machine general-1" in message) == ("MarkKept", True, True)
+
+
+def test_the_taint_of_a_policy_that_has_ended_is_taken_off() -> None:
+    """The node is open again, and it is said which policy closed it."""
+    old = Hands()
+    said = _took_back(_world("old.1700000000", marked=False), Hands(), {"old": old})
+    assert old.asked == [("undo", "general-1")]
+    assert said == [("TaintTakenOff", "node general-1 is open again: policy old closed it, and nobody runs that any more")]
+
+
+def test_the_mark_of_a_policy_that_has_ended_goes_before_its_taint() -> None:
+    """Without the taint nobody would look for the mark."""
+    own, old = Hands(WriteResult(done=True)), Hands()
+    _took_back(_world("old.1700000000", marked=True), own, {"old": old})
+    assert old.asked == [("abandon", "general-1"), ("undo", "general-1")]
+
+
+@pytest.mark.parametrize("answer", [WriteResult(done=True), WriteResult(done=False, message="away")])
+def test_a_taint_stays_while_its_machine_may_still_go(answer: WriteResult) -> None:
+    """Replicas were lowered for it, or the mark could not be taken off."""
+    old = Hands(answer)
+    _took_back(_world("old.1700000000", marked=True), Hands(WriteResult(done=True)), {"old": old})
+    assert old.asked == [("abandon", "general-1")]
+
+
+def test_a_mark_without_taint_of_a_policy_that_has_ended_is_taken_off() -> None:
+    """By that policy's name, which the mark itself says."""
+    own, old = Hands(WriteResult(done=True), mark_of="old"), Hands()
+    assert _took_back(_world(marked=True), own, {"old": old}) == [("MarkTakenOff", "our mark was taken off")]
+    assert old.asked == [("abandon", "general-1")]
+
+
+@pytest.mark.parametrize("taint", ["other.1700000000", "prod.1700000000", "soon"])
+def test_taints_of_policies_that_somebody_runs_stay(taint: str) -> None:
+    """Another reconciler's, our own, which the removal looks after, and what no reconciler wrote."""
+    old, prod = Hands(), Hands()
+    assert _took_back(_world(taint, marked=False), Hands(), {"old": old, "prod": prod}) == []
+    assert old.asked == prod.asked == []
+
+
+@pytest.mark.parametrize("policy", ["other", "prod", ""])
+def test_marks_of_policies_that_somebody_runs_stay(policy: str) -> None:
+    """Our own provider has judged its own; a mark that names nobody is another program's."""
+    old, prod = Hands(), Hands()
+    own = Hands(WriteResult(done=True), mark_of=policy)
+    assert _took_back(_world(marked=True), own, {"old": old, "prod": prod}) == []
+    assert (own.asked, old.asked, prod.asked) == ([("abandon", "general-1")], [], [])
+
+
+def test_the_node_of_a_machine_that_is_going_stays_closed() -> None:
+    """Its deletion was the end of that policy's removal."""
+    old = Hands()
+    assert _took_back(_world("old.1700000000", marked=False, deleting=True), Hands(), {"old": old}) == []
+    assert old.asked == []
+
+
+def test_a_taint_that_cannot_be_taken_off_is_said() -> None:
+    """And tried again in the next turn."""
+    old = Hands()
+    old.away = True
+    ((code, message),) = _took_back(_world("old.1700000000", marked=False), Hands(), {"old": old}, turns=2)
+    assert (code, "connection refused" in message) == ("TaintKept", True)
