@@ -33,11 +33,9 @@ class SnapshotFiles(Mapping[str, bytes]):
             self._paths[path.name.removesuffix(_GZIPPED)] = path
             return
         root = path.resolve()
-        for entries, found in enumerate(path.rglob("*")):
-            relative = found.relative_to(path)
-            name = relative.as_posix().removesuffix(_GZIPPED)
-            hidden = any(part.startswith(".") for part in relative.parts)
-            if name.endswith(SUFFIXES) and not hidden and found.is_file():
+        for entries, found in enumerate(_entries(path)):
+            name = found.relative_to(path).as_posix().removesuffix(_GZIPPED)
+            if name.endswith(SUFFIXES) and found.is_file():
                 self._add(name, found, root)
             if entries == MOST_ENTRIES or len(self._paths) > MOST_FILES:
                 raise InputError(
@@ -66,6 +64,20 @@ class SnapshotFiles(Mapping[str, bytes]):
 
     def __len__(self) -> int:
         return len(self._paths)
+
+
+def _entries(path: Path) -> Iterator[Path]:
+    """All below a directory but what is hidden. Raises `InputError` for a directory that cannot be read, since the rest would
+    pass for the whole cluster."""
+
+    def unreadable(error: OSError) -> None:
+        raise InputError(f"{error.filename}: cannot be read ({error.strerror or error})")
+
+    for directory, folders, files in os.walk(path, onerror=unreadable):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in (*folders, *files):
+            if not name.startswith("."):
+                yield Path(directory, name)
 
 
 def capi_group() -> str:

@@ -62,9 +62,9 @@ class CurrentPolicy(Protocol):
 class LivePort:
     """A `ClusterPort` over real servers. `owner` (the policy's name) stands in our taints: those of others are left alone.
 
-    `providers` by kind of target. `annotations`, given a target, says what explains a write on it (revision, reason); `rivals`,
-    given a view, is the evidence that another autoscaler is at work there. `tell` and `former` are those of `LeftMarks`; `tell`
-    is also given what keeps a removal waiting.
+    `providers` by kind of target. `annotations`, given a target, says what explains a write on it (policy, revision);
+    `rivals`, given a view, is the evidence that another autoscaler is at work there. `tell` and `former` are those of
+    `LeftMarks`; `tell` is also given what keeps a removal waiting.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class LivePort:
 
     def adopt(self, target: TargetRef, replicas: int, bound: Bound) -> WriteResult:
         """An act of its own; the value stays."""
-        return self._with_provider(target, lambda provider: provider.adopt(target, replicas, bound))
+        return self._with_provider(target, lambda provider: provider.adopt(target, replicas, bound, self._annotations(target)))
 
     def release(self, target: TargetRef, bound: Bound) -> WriteResult:
         """Our marks go."""

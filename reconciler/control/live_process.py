@@ -22,6 +22,7 @@ from reconciler.control.own_objects import OwnObjects
 from reconciler.control.report import Decided, LoopReport
 from reconciler.control.state_last_good import LockedState
 from reconciler.control.wake import Wake
+from reconciler.decisions.ownership import POLICY_MARK
 from reconciler.kube.api import Api
 from reconciler.kube.drain import NodeDrain
 from reconciler.kube.ended_policies import EndedPolicies
@@ -305,7 +306,7 @@ class LiveProcess:
 
     def _marks(self, _: TargetRef) -> Mapping[str, str]:
         revision = self.source.current().revision
-        return {"reconciler.dev/revision": revision} if revision else {}
+        return {POLICY_MARK: self.settings.name} | ({"reconciler.dev/revision": revision} if revision else {})
 
     def _announce(self, report: LoopReport) -> None:
         """Best effort: what cannot be told does not stop what is done."""

@@ -5,14 +5,13 @@ from reconciler.decisions.consolidation import Opportunity
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.money import price_text
-from reconciler.decisions.ownership import OUR_MANAGER, Terms, judge
+from reconciler.decisions.ownership import POLICY_MARK, Terms, judge
 from reconciler.decisions.reasons.nodes import NodesReplaced
 from reconciler.decisions.reasons.owners import Adoption, Released
 from reconciler.decisions.scale_down import Judged
 from reconciler.plan.plan import Action, ActionKind, Bound, OwnerState
 from reconciler.plan.reason import Reason
-
-OUR_MARKS = ("reconciler.dev/revision", "reconciler.dev/reason")
+from reconciler.policy.documents import PolicySet
 
 
 def actions(
@@ -108,11 +107,11 @@ def _action(
 
 
 def releases(
-    targets: tuple[TargetFacts, ...], claimed: frozenset[str], memory: Memory, terms: Terms, policy_digest: str
+    targets: tuple[TargetFacts, ...], claimed: frozenset[str], memory: Memory, terms: Terms, policy: PolicySet
 ) -> tuple[Action, ...]:
-    """Targets that were ours and are in no group any more: known from memory, or by our marks on the object itself.
+    """Targets that were ours and are in no group any more: known from memory, or by a mark of this policy on the object itself.
 
-    The target keeps its size; only our marks go.
+    The target keeps its size; only our marks go. The field manager alone tells nothing: other policies write under it too.
     """
     found = []
     for facts in targets:
@@ -120,19 +119,16 @@ def releases(
         if target in claimed:
             continue
         # A MachineDeployment copies its annotations to its MachineSets, ours too: those are not ours to take off.
-        marked = not facts.owner.controller and (
-            any(key in OUR_MARKS for key, _ in facts.annotations)
-            or any(owner.manager == OUR_MANAGER for owner in facts.owner.owners)
-        )
-        name = memory.known_groups.get(target, facts.ref.name if marked else "")
-        if not name:
+        mark = "" if facts.owner.controller else dict(facts.annotations).get(POLICY_MARK, "")
+        name = memory.known_groups.get(target, facts.ref.name if mark == policy.policy.name else "")
+        if not name or mark not in ("", policy.policy.name):
             continue
         replicas = facts.replicas or 0
         bound = Bound(
             resource_version=facts.resource_version,
             replicas=replicas,
             owner_digest=judge(facts, terms).digest,
-            policy_digest=policy_digest,
+            policy_digest=policy.digest,
         )
         reason = Released(replicas=replicas).reason()
         found.append(

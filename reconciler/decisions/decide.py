@@ -69,7 +69,7 @@ def decide(
         frozenset(str(group.target) for group in view.groups),
         view.memory if view.groups else Memory(),
         view.terms(),
-        policy.digest,
+        policy,
     )
     done = actions(draft, judged, policy.digest, gone, replaced.starts)
     problems = plan_problems(draft, halted, view.memory)

@@ -14,6 +14,10 @@ from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import Ownership, OwnerState
 
 OUR_MANAGER = "nodegroup-reconciler"
+# Our annotations on targets: they explain our writes, and a release takes them off. All policies write under one field
+# manager; the first says which policy a target belongs to.
+POLICY_MARK = "reconciler.dev/policy"
+OUR_MARKS = (POLICY_MARK, "reconciler.dev/reason", "reconciler.dev/revision")
 TOPOLOGY_MANAGER = "capi-topology"
 CLIENT_SIDE_APPLY = "kubectl-client-side-apply"
 RIVAL = "cluster-autoscaler"

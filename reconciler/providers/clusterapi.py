@@ -30,9 +30,9 @@ class ClusterApiProvider:
         """By a server-side apply of replicas alone, never forced."""
         return self._targets.resize(target, replicas, bound, annotations)
 
-    def adopt(self, target: TargetRef, replicas: int, bound: Bound) -> WriteResult:
+    def adopt(self, target: TargetRef, replicas: int, bound: Bound, annotations: Mapping[str, str] | None = None) -> WriteResult:
         """Others' claims on the field go, then ours is recorded; the value stays."""
-        return self._targets.adopt(target, replicas, bound)
+        return self._targets.adopt(target, replicas, bound, annotations)
 
     def release(self, target: TargetRef, bound: Bound) -> WriteResult:
         """Our annotations and our claim go; the value stays."""

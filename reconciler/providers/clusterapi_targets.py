@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from reconciler.cluster.target import TargetFacts, TargetRef
-from reconciler.decisions.ownership import OUR_MANAGER
+from reconciler.decisions.ownership import OUR_MANAGER, OUR_MARKS
 from reconciler.kube.api import Api, ApiError, ContentType, UnreachableError
 from reconciler.kube.lease import NotLeaderError
 from reconciler.plan.plan import Bound
@@ -16,7 +16,6 @@ from reconciler.providers.contract import WriteCode, WriteResult
 from reconciler.providers.field_claim import claim, disclaim
 from reconciler.providers.ownership_guard import held_by_others, moved, not_ours, objection, objection_to_adopt
 
-OUR_ANNOTATIONS = ("reconciler.dev/reason", "reconciler.dev/revision")
 _TRIES = 3
 _OURS = {"fieldManager": OUR_MANAGER}
 _APPLY = {"fieldManager": OUR_MANAGER, "force": "false"}
@@ -43,12 +42,12 @@ class ClusterApiTargets:
         self.version = version
 
     def resize(self, target: TargetRef, replicas: int, bound: Bound, annotations: Mapping[str, str] | None = None) -> WriteResult:
-        """Set replicas. `annotations` (revision, reason) follow, but never onto what a topology owns."""
+        """Set replicas. `annotations` (policy, revision, reason) follow, but never onto what a topology owns."""
         return self._sized(target, replicas, bound, objection, annotations or {})
 
-    def adopt(self, target: TargetRef, replicas: int, bound: Bound) -> WriteResult:
+    def adopt(self, target: TargetRef, replicas: int, bound: Bound, annotations: Mapping[str, str] | None = None) -> WriteResult:
         """Take the field over with its value: other managers' claims on it go, then our apply records us."""
-        return self._sized(target, replicas, bound, objection_to_adopt, {})
+        return self._sized(target, replicas, bound, objection_to_adopt, annotations or {})
 
     def _sized(
         self,
@@ -84,7 +83,7 @@ class ClusterApiTargets:
             stale = moved(reading.facts, bound)
             if stale is not None:
                 return stale
-            patch = disclaim(reading.body, OUR_ANNOTATIONS)
+            patch = disclaim(reading.body, OUR_MARKS)
             if patch is None:
                 return WriteResult(done=True, generation=reading.facts.generation)
             written = self._patch(target, patch, ContentType.MERGE_PATCH, _OURS)
@@ -120,7 +119,7 @@ class ClusterApiTargets:
     def _annotate(self, facts: TargetFacts, annotations: Mapping[str, str]) -> None:
         """They explain a write that is done; that one stands whether or not they can be written."""
         written = dict(facts.annotations)
-        changed = {key: text for key, text in annotations.items() if key in OUR_ANNOTATIONS and written.get(key) != text}
+        changed = {key: text for key, text in annotations.items() if key in OUR_MARKS and written.get(key) != text}
         if changed:
             try:
                 self._patch(facts.ref, {"metadata": {"annotations": changed}}, ContentType.MERGE_PATCH, _OURS)

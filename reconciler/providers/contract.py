@@ -79,8 +79,8 @@ class TargetProvider(Protocol):
     def resize(self, target: TargetRef, replicas: int, bound: Bound, annotations: Mapping[str, str] | None = None) -> WriteResult:
         """As `ClusterPort.resize`; `annotations` explain the write on the target, where that is allowed."""
 
-    def adopt(self, target: TargetRef, replicas: int, bound: Bound) -> WriteResult:
-        """As `ClusterPort.adopt`."""
+    def adopt(self, target: TargetRef, replicas: int, bound: Bound, annotations: Mapping[str, str] | None = None) -> WriteResult:
+        """As `ClusterPort.adopt`; with `annotations` as in `resize`."""
 
     def release(self, target: TargetRef, bound: Bound) -> WriteResult:
         """As `ClusterPort.release`."""

@@ -5,13 +5,12 @@ import msgspec
 from reconciler.cluster.node import Taint
 from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.cluster.targets.hold_mark import read_hold
+from reconciler.decisions.ownership import OUR_MARKS
 from reconciler.plan.plan import Bound
 from reconciler.simulation.cluster import SimulatedCluster
 from reconciler.simulation.drains import DELETING_TAINT, Drain
 from reconciler.simulation.field_owner import OUR_MANAGER, applied, claimed, conflict, disclaimed
 from reconciler.simulation.journal import Happened
-
-OUR_ANNOTATIONS = ("reconciler.dev/revision", "reconciler.dev/reason")
 
 
 class Written(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,7 +77,7 @@ class SimulatedWrites:
         stale = _moved(facts, bound)
         if stale:
             return self._refused(target, "Stale", stale)
-        kept = tuple(item for item in facts.annotations if item[0] not in OUR_ANNOTATIONS)
+        kept = tuple(item for item in facts.annotations if item[0] not in OUR_MARKS)
         released = msgspec.structs.replace(disclaimed(facts, OUR_MANAGER), annotations=kept)
         return Written(generation=self._cluster.store(released, OUR_MANAGER).generation)
 

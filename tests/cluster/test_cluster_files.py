@@ -1,7 +1,9 @@
 """Reading snapshots from disk."""
 
+import errno
 import gzip
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -113,6 +115,24 @@ def test_too_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     for number in range(3):
         (tmp_path / f"{number}.json").write_bytes(BODY)
     assert "at most 2" in refusal(tmp_path)
+
+
+def test_folder_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Part of a snapshot never passes for the whole: a folder that cannot be read is told instead of being left out."""
+    (tmp_path / "x.json").write_bytes(BODY)
+    closed = tmp_path / "closed"
+    closed.mkdir()
+    (closed / "y.json").write_bytes(BODY)
+    real = os.scandir
+
+    # Permissions do not stop root, who may run the tests.
+    def scandir(path: str) -> object:
+        if str(path) == str(closed):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    assert refusal(tmp_path) == f"{closed}: cannot be read (Permission denied)"
 
 
 def test_plain_and_gzipped_copy(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Taking over, letting go, and what is remembered."""
 
 import msgspec
+import pytest
 
 from reconciler.cluster.target import FieldOwner, OwnerEvidence
 from reconciler.decisions.decide import decide, settle
@@ -51,13 +52,29 @@ def test_a_group_that_left_the_policy_is_released_once() -> None:
     assert not plan.actions
 
 
-def test_our_marks_on_a_target_without_group_are_released_without_memory() -> None:
-    """After a restart the object itself says that it was ours."""
+@pytest.mark.parametrize(("annotations", "released"), [({"reconciler.dev/policy": "test"}, ["old"]), ({}, [])])
+def test_our_marks_on_a_target_without_group_are_released_without_memory(
+    annotations: dict[str, str], released: list[str]
+) -> None:
+    """After the loss of the memory the object itself says whose it was; where it does not, nothing is taken off it."""
     cluster = ClusterBuilder()
     cluster.group("general", nodes=1, owners=())
-    cluster.group("old", nodes=2)
+    cluster.target("old", 2, annotations=tuple(annotations.items()))
     plan = plan_of(cluster.world(), policy(node_group("general", min=1)))
-    assert [(action.kind, action.group) for action in plan.actions] == [(ActionKind.RELEASE, "old")]
+    assert [(action.kind, action.group) for action in plan.actions] == [(ActionKind.RELEASE, name) for name in released]
+
+
+def test_a_target_of_another_policy_is_not_released() -> None:
+    """Two policies write under one field manager: a target that moved to the other one is left to it, remembered or not."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1, owners=())
+    cluster.group("old", nodes=2, owners=())
+    _, memory = decide(cluster.world(), policy(node_group("general"), node_group("old", min=2)), Memory(), NOW)
+    assert len(memory.known_groups) == 2
+    cluster.target("old", 2, annotations=(("reconciler.dev/policy", "other"),))
+    for known in (memory, Memory()):
+        plan, _ = decide(cluster.world(), policy(node_group("general")), known, NOW + 10)
+        assert not plan.actions
 
 
 def test_an_emptied_policy_releases_nothing() -> None:

@@ -1,10 +1,13 @@
 """Growth shared by siblings, and room kept free."""
 
+import msgspec
+import pytest
+
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.similarity import difference, ignored_labels
 from reconciler.plan.plan import ActionKind
 from reconciler.policy.documents import Headroom, HeadroomPods
-from tests.builders import NOW, ClusterBuilder, node_group, policy
+from tests.builders import NOW, ClusterBuilder, amounts, machine_deployment, node_group, policy
 from tests.decisions.deciding import blocker_codes, group, of_kind, plan_of
 
 
@@ -69,10 +72,31 @@ def test_similarity_allows_small_differences_of_memory_only() -> None:
     assert difference(shapes["one"], shapes["cpu"], ignored) == "cpu 4 and 3.9"
 
 
+@pytest.mark.parametrize(("allocatable", "said"), [("9500Mi", ""), ("9499Mi", "allocatable memory 9.8Gi and 9.3Gi")])
+def test_similarity_allows_five_percent_of_allocatable(allocatable: str, said: str) -> None:
+    """The same capacity of 10000Mi; 500Mi less to give pass, 501Mi do not."""
+    cluster = ClusterBuilder()
+    cluster.node("one", "4", "10000Mi")
+    shape = cluster.world().node_shapes[0]
+    other = msgspec.structs.replace(shape, allocatable=amounts("4", allocatable, 110))
+    assert difference(shape, other, frozenset()) == said
+
+
 def test_presets_name_labels_to_ignore() -> None:
     """The AWS preset lets node group names differ."""
     rules = policy(balancing_presets=("AWS",), balancing_ignore_labels=("team",))
     assert {"eks.amazonaws.com/nodegroup", "team", "kubernetes.io/hostname"} <= ignored_labels(rules.policy)
+
+
+def test_an_empty_node_of_another_zone_is_no_headroom() -> None:
+    """A group of two zones makes nodes in the one where its node is full: one more, although the other zone's is empty."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1, replicas=2, labels={"topology.kubernetes.io/zone": "b"})
+    cluster.node("other", labels={"topology.kubernetes.io/zone": "a"})
+    cluster.machine("other", machine_deployment("general"), node="other")
+    cluster.pods("full", 1, cpu="4", on="general-1")
+    plan = plan_of(cluster.world(), policy(node_group("general", headroom=Headroom(nodes_per_zone=1))))
+    assert group(plan, "general").desired == 3
 
 
 def test_headroom_nodes_are_bought_once_and_kept() -> None:

@@ -33,7 +33,7 @@ def test_marks_that_a_machine_deployment_copied_are_not_ours_to_take_off() -> No
     copied = msgspec.structs.replace(
         facts,
         ref=TargetRef(kind=TargetKind.MACHINE_SET, namespace="prod", name="general-x1"),
-        annotations=(("reconciler.dev/revision", "abc"),),
+        annotations=(("reconciler.dev/policy", "test"), ("reconciler.dev/revision", "abc")),
         owner=msgspec.structs.replace(facts.owner, controller="MachineDeployment prod/general"),
     )
     alone = msgspec.structs.replace(copied, owner=facts.owner)

@@ -117,7 +117,8 @@ def test_growing_survives_a_kill_at_every_write(grown_by_hand: Life) -> None:
             assert 3 <= life.replicas() <= least, fault
     running_until(life.run(policy), lambda: len(life.machines()) == least, f"{least} machines")
     assert (life.replicas(), replicas_owners(life.now())) == (least, [OURS])
-    assert life.now()["metadata"]["annotations"]["reconciler.dev/revision"] == f"r{least}"
+    marks = {key: text for key, text in life.now()["metadata"]["annotations"].items() if key.startswith("reconciler.dev/")}
+    assert marks == {"reconciler.dev/revision": f"r{least}", "reconciler.dev/policy": policy.policy.name}
 
 
 def test_a_new_instance_takes_over_from_one_that_was_killed(grown_by_hand: Life) -> None:

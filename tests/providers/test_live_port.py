@@ -38,6 +38,10 @@ class _Platform:
         self.asked.append(("resize", replicas, dict(annotations or {})))
         return WriteResult(done=True)
 
+    def adopt(self, target: TargetRef, replicas: int, bound: Bound, annotations: Mapping[str, str] | None = None) -> WriteResult:
+        self.asked.append(("adopt", replicas, dict(annotations or {})))
+        return WriteResult(done=True)
+
     def may_begin(self, target: TargetRef, machine: str, node: str, bound: Bound) -> WriteResult:
         self.asked.append(("may_begin", machine, node))
         return WriteResult(done=True)
@@ -115,6 +119,13 @@ def test_a_resize_carries_what_explains_it() -> None:
     platform = _Platform()
     assert _port(platform, _world()).resize(GENERAL, 3, BOUND).done
     assert platform.asked == [("resize", 3, {"reconciler.dev/revision": "abc"})]
+
+
+def test_an_adoption_carries_whose_it_is() -> None:
+    """A target whose size need not change bears the mark of its policy as well."""
+    platform = _Platform()
+    assert _port(platform, _world()).adopt(GENERAL, 2, BOUND).done
+    assert platform.asked == [("adopt", 2, {"reconciler.dev/revision": "abc"})]
 
 
 def test_a_removal_begins_with_the_provider_and_then_the_taint() -> None:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 
@@ -135,7 +136,8 @@ def _pending(api: Api, count: int, nodes: int) -> None:
     while refused not in _told(api, first):
         if time.monotonic() > deadline:
             raise TimeoutError(f"the scheduler did not say: {refused}")
-        api.delete(first)
+        with suppress(ApiError):  # gone already, or still there: that is looked at next
+            api.delete(first)
         api.wait(_named(first), lambda pods: not pods, "its first pod being gone", _SETTLE_SECONDS)
     _create(api, others)
     waiting = f"{_PODS}?labelSelector=app={first['metadata']['labels']['app']}"
