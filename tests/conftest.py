@@ -1,3 +1,4 @@
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -5,16 +6,22 @@ import pytest
 
 from tests.scheduler import OneWorkerEach
 from tests.testbed.fixtures import cluster_api, control_plane, new_cluster
-from tests.workers import CONTROL_PLANE, group_of
+from tests.workers import CONTROL_PLANES, group_of
 
 __all__ = ["cluster_api", "control_plane", "new_cluster"]
 
 
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
-    """Tests that share a control plane run in one worker, so that there is only one."""
+    """Tests that share a control plane run in one worker."""
     for item in items:
-        if "control_plane" in getattr(item, "fixturenames", ()) and group_of(item.nodeid) != CONTROL_PLANE:
+        if "control_plane" in getattr(item, "fixturenames", ()) and group_of(item.nodeid) not in CONTROL_PLANES:
             raise pytest.UsageError(f"{item.nodeid} uses the control plane: name its file in tests/workers.py")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: tests on real components wait more than they work."""
+    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1) + 1
 
 
 @pytest.hookimpl(optionalhook=True)

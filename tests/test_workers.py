@@ -17,9 +17,9 @@ def test_it(number):
 
 
 def test_one_worker_for_each_component(tmp_path: Path) -> None:
-    """Of two workers one runs all tests on the control plane, whatever their file."""
+    """Of two workers one runs all tests on a control plane, whatever their file."""
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    for name in ("live/test_one.py", "kube/test_two.py", "plan/test_three.py"):
+    for name in ("providers/test_one.py", "kube/test_two.py", "plan/test_three.py"):
         path = tmp_path / "tests" / name
         path.parent.mkdir(parents=True)
         path.write_text(NOTES)
@@ -28,6 +28,6 @@ def test_one_worker_for_each_component(tmp_path: Path) -> None:
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     done = subprocess.run(words, check=False, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    real = [path.read_text() for name in ("live", "kube") for path in tmp_path.glob(f"tests/{name}/*.[0-9]")]
+    real = [path.read_text() for name in ("providers", "kube") for path in tmp_path.glob(f"tests/{name}/*.[0-9]")]
     assert len(real) == 8
     assert len(set(real)) == 1

@@ -1,16 +1,18 @@
 """Which tests share a real component that there is one of, and so run one after the other in one worker of pytest-xdist."""
 
-CONTROL_PLANE = "control-plane"
+CONTROL_PLANES = ("control-plane-1", "control-plane-2")
+"""Two workers have one each: one after the other all these tests would take twice as long, and they wait more than they work."""
+_FIRST, _SECOND = CONTROL_PLANES
 _GROUPS = {
-    "tests/benchmarks/live/": CONTROL_PLANE,
+    "tests/benchmarks/live/": _SECOND,
     "tests/browser/": "browser",
-    "tests/deploy/": CONTROL_PLANE,
-    "tests/kube/": CONTROL_PLANE,
-    "tests/live/": CONTROL_PLANE,
-    "tests/providers/": CONTROL_PLANE,
-    "tests/rows/test_rows_live_": CONTROL_PLANE,
-    "tests/schemas/test_crds_on_api_server.py": CONTROL_PLANE,
-    "tests/testbed/": CONTROL_PLANE,
+    "tests/deploy/": _SECOND,
+    "tests/kube/": _SECOND,
+    "tests/live/": _FIRST,
+    "tests/providers/": _SECOND,
+    "tests/rows/test_rows_live_": _SECOND,
+    "tests/schemas/test_crds_on_api_server.py": _SECOND,
+    "tests/testbed/": _SECOND,
 }
 
 

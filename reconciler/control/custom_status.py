@@ -37,6 +37,7 @@ class CustomStatus:
         self._writer = writer
         self._recorder = recorder
         self._told: dict[str, tuple[int, str]] = {}
+        self._subjects: Mapping[str, Subject] = {}
         self._clock = clock
         self._leads = leads
         self._lock = threading.Lock()
@@ -65,17 +66,16 @@ class CustomStatus:
                 return
 
     def subjects(self, plan: Plan | None) -> Mapping[str, Subject]:
-        """The objects that Events are about, by the text that the plan calls their targets by."""
+        """The objects that Events are about, by the text that the plan calls their targets by. A group that is in force after its
+        object was deleted is told of on that object: `kubectl get events` still finds it there."""
         policy = self._current()
         if plan is None or not policy.ready:
             return {}
         targets = {line.name: line.target for line in plan.groups}
-        objects = {item.title: item for item in self._objects.all()}
-        return {
-            targets[name]: _subject(item)
-            for title, name in _names(policy).items()
-            if (item := objects.get(title)) is not None and name in targets
-        }
+        names = _names(policy)
+        there = {item.title: _subject(item) for item in self._objects.all()}
+        self._subjects = {title: subject for title, subject in {**self._subjects, **there}.items() if title in names}
+        return {targets[names[title]]: subject for title, subject in self._subjects.items() if names[title] in targets}
 
     def _wanted(self, policy: CustomResourcePolicy, now: str) -> Iterator[tuple[CustomObject, Status]]:
         reading, plan = policy.reading, self._plan

@@ -17,6 +17,7 @@ Object = dict[str, Any]
 
 _TRIES = 20
 _POLL_SECONDS = 0.05
+_BUSY_SECONDS = 1.0
 
 _PLURALS = {
     "Node": "nodes",
@@ -102,7 +103,7 @@ class Api:
                 except ApiError as error:
                     if not _passes(error, body):
                         raise
-                time.sleep(_POLL_SECONDS)
+                    time.sleep(_BUSY_SECONDS if error.status == 429 else _POLL_SECONDS)
             return _sent(connection, method, path, body, content_type)
 
     def get(self, path: str) -> Any:
@@ -206,9 +207,12 @@ def _passes(error: ApiError, body: Object | None) -> bool:
     """Whether the same request may be sent again: nothing was written, and what refused it passes by itself.
 
     SOURCE: a patch that names no resourceVersion is tried a few times by the API server and then answered with 409 where
-    controllers write the object all the time; a webhook that did not answer in time refuses what it was asked about.
+    controllers write the object all the time; a webhook that did not answer in time refuses what it was asked about; a server
+    that was just started answers 429 until its cache of a custom resource is filled.
     """
     message = str(error)
+    if error.status == 429:
+        return "storage is (re)initializing" in message
     if error.status == 409:
         return "the object has been modified" in message and "resourceVersion" not in (body or {}).get("metadata", {})
     return error.status == 500 and "failed calling webhook" in message and "deadline exceeded" in message
