@@ -12,6 +12,8 @@ MOVED = (409, 'Operation cannot be fulfilled on machines "m": the object has bee
 OWNED = (409, 'Apply failed with 1 conflict: conflict with "kubectl": .spec.replicas')
 LATE = (500, 'Internal error occurred: failed calling webhook "a.b": Post "https://c": context deadline exceeded')
 AWAY = (500, 'Internal error occurred: failed calling webhook "a.b": Post "https://c": connect: connection refused')
+FILLING = (429, "storage is (re)initializing")
+BUDGET = (429, "Cannot evict pod as it would violate the pod's disruption budget.")
 
 
 class Plain(Api):
@@ -36,19 +38,20 @@ def _refusing(refusal: tuple[int, str], times: int) -> LocalServer:
     return server
 
 
-@pytest.mark.parametrize("refusal", [MOVED, LATE])
+@pytest.mark.parametrize("refusal", [MOVED, LATE, FILLING])
 def test_what_passes_by_itself_is_sent_again(refusal: tuple[int, str]) -> None:
-    """A write that names no version and met another, and a webhook that was late: granted the third time."""
+    """A write that names no version and met another, a late webhook, a server that fills its cache: granted the third time."""
     with _refusing(refusal, 2).running() as server:
         assert Plain(server).call("PATCH", "/m", {"spec": {}})["message"] == "done"
     assert len(server.requests) == 3
 
 
 @pytest.mark.parametrize(
-    ("refusal", "body"), [(MOVED, {"metadata": {"resourceVersion": "7"}}), (OWNED, {"spec": {}}), (AWAY, {"spec": {}})]
+    ("refusal", "body"),
+    [(MOVED, {"metadata": {"resourceVersion": "7"}}), (OWNED, {"spec": {}}), (AWAY, {"spec": {}}), (BUDGET, {})],
 )
 def test_what_a_test_may_ask_for_is_told_at_once(refusal: tuple[int, str], body: Object) -> None:
-    """A version that moved, another owner, a webhook that is away: one request, and its error."""
+    """A version that moved, another owner, a webhook that is away, a disruption budget: one request, and its error."""
     with _refusing(refusal, 99).running() as server, pytest.raises(ApiError) as refused:
         Plain(server).call("PATCH", "/m", body)
     assert (refused.value.status, len(server.requests)) == (refusal[0], 1)
