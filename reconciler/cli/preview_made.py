@@ -42,11 +42,13 @@ def made_preview(
     pictured: bool,
 ) -> "Preview":
     """Both decided on one cluster; the head alone where the base has no such policy."""
+    from reconciler.cli.cluster_files import capi_group
     from reconciler.decisions.handover_manifest import drop_warnings
     from reconciler.gitops.preview import alone, compare
     from reconciler.policy.manifest_change import dropped_sizes
 
-    warnings = (*after.problems, *drop_warnings(dropped_sizes(before.given, after.given), world))
+    dropped = dropped_sizes(before.given, after.given, capi_group())
+    warnings = (*after.problems, *drop_warnings(dropped, world))
     head = (after.side, policy)
     earlier = earlier_set(before, after, policy)
     if earlier is not None:

@@ -1,7 +1,5 @@
 """`reconciler simulate`: demand of the past under one policy or two, in virtual time."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +10,6 @@ from reconciler.cli.named_path import NAMED_PATH
 if TYPE_CHECKING:
     from reconciler.plan.replay import Replay
     from reconciler.policy.documents import PolicySet
-    from reconciler.simulation.replay_sides import Told
 
 
 @click.command("simulate")
@@ -69,6 +66,7 @@ def command(
       reconciler simulate --trace captures/ --policy policies/ --against changed/ -o markdown
       reconciler simulate --trace curve.csv --cluster snapshot/ --alone --until 24h -o json
     """
+    from reconciler.cli.replay_bar import replay_bar
     from reconciler.cli.stats import Stats
     from reconciler.cli.terminal import progress
     from reconciler.cli.trace_files import read_replay_inputs
@@ -80,7 +78,7 @@ def command(
         inputs = read_replay_inputs(trace_path, cluster_path, step, until, alone=alone)
         sides = _sides(policy_path, against_path, name, inputs.begin_seconds)
         inputs.check(sides)
-    with measured.stage("decide"), _bar() as told:
+    with measured.stage("decide"), replay_bar() as told:
         found = replay(
             sides,
             inputs.trace,
@@ -124,22 +122,3 @@ def _rendered(found: "Replay", output: str, *, wide: bool) -> str:
     if output == "markdown":
         return replay_markdown(found)
     return replay_text(found, width=0 if wide else text_width(sys.stdout), colour=wants_colour(sys.stdout))
-
-
-@contextmanager
-def _bar() -> "Iterator[Told | None]":
-    """A bar of progress on stderr, on a terminal only; it is gone afterwards."""
-    import os
-    import sys
-
-    if not sys.stderr.isatty() or os.environ.get("CI"):
-        yield None
-        return
-    with click.progressbar(length=1000, label="replaying", file=sys.stderr, show_eta=True) as bar:
-
-        def told(done: int, of: int) -> None:
-            bar.update(1000 * done // max(1, of) - bar.pos)
-
-        yield told
-    sys.stderr.write("\x1b[1A\r\x1b[K")
-    sys.stderr.flush()

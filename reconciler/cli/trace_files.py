@@ -49,9 +49,7 @@ class ReplayInputs(msgspec.Struct, frozen=True):
 def read_replay_inputs(path: Path, cluster_path: Path | None, step: str, until: str | None, *, alone: bool) -> ReplayInputs:
     """The trace below a path and the cluster that it is replayed on. Raises `InputError` with the place of what is wrong."""
     every_seconds = duration("--step", step)
-    limit = None if until is None else duration("--until", until)
-    if limit == 0:
-        raise InputError("--until 0s: must be above zero")
+    limit = _limit(until)
     if path.is_dir():
         if alone:
             raise InputError("--alone: the pods of snapshots are the demand; it goes with a curve")
@@ -71,12 +69,15 @@ def read_replay_inputs(path: Path, cluster_path: Path | None, step: str, until: 
     return ReplayInputs(trace if limit is None else trace.until(limit), world, lead)
 
 
-def read_preview_trace(path: Path, world: World) -> ReplayInputs:
+def read_preview_trace(path: Path, world: World, until: str | None) -> ReplayInputs:
     """The trace below a path, at steps of five minutes; a curve comes on top of the pods of `world`. Raises `InputError`."""
+    limit = _limit(until)
     if path.is_dir():
         recorded = _recorded(path)
-        return ReplayInputs(recorded.trace, recorded.world, 0)
-    return ReplayInputs(_curve(path, STEP_SECONDS).at_same_hour(world, LEAD_SECONDS), world, LEAD_SECONDS)
+        trace, world, lead = recorded.trace, recorded.world, 0
+    else:
+        trace, lead = _curve(path, STEP_SECONDS).at_same_hour(world, LEAD_SECONDS), LEAD_SECONDS
+    return ReplayInputs(trace if limit is None else trace.until(limit), world, lead)
 
 
 def duration(option: str, text: str) -> int:
@@ -88,6 +89,14 @@ def duration(option: str, text: str) -> int:
     if seconds < 0:
         raise InputError(f"{option} {text}: must not be negative")
     return seconds
+
+
+def _limit(until: str | None) -> int | None:
+    """How much of a trace is replayed, in seconds; None: all of it."""
+    limit = None if until is None else duration("--until", until)
+    if limit == 0:
+        raise InputError("--until 0s: must be above zero")
+    return limit
 
 
 def _curve(path: Path, every_seconds: int) -> Trace:

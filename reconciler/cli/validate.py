@@ -94,10 +94,11 @@ def _with_manifests(tree: "PolicyTree", directories: tuple[Path, ...]) -> "Polic
     """The tree with the problems of manifests behind its own; a policy with errors claims nothing."""
     import msgspec
 
+    from reconciler.cli.cluster_files import capi_group
     from reconciler.cli.policy_files import read_policy_files
     from reconciler.policy.manifests import manifest_problems
 
-    found = manifest_problems(read_policy_files(directories, as_given=True), tree.sets)
+    found = manifest_problems(read_policy_files(directories, as_given=True), tree.sets, capi_group())
     return msgspec.structs.replace(tree, problems=(*tree.problems, *found))
 
 

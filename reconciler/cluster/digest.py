@@ -8,7 +8,7 @@ from reconciler.cluster.pod_table import PodTable
 from reconciler.cluster.world import World
 
 _encoder = msgspec.json.Encoder(order="sorted")
-_LEFT_OUT = frozenset({"digest", "captured_seconds", "pods", "rivals"})
+_LEFT_OUT = frozenset({"digest", "captured_seconds", "pods", "rivals", "ended_policies"})
 _COLUMNS = (
     "namespace",
     "name",

@@ -47,6 +47,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     and traits in order of first use by that order, targets by ref, the rest by their natural order. `captured` names
     the kinds that were captured (an empty kind counts), `not_captured` those that a decision would need and are not
     there. `rivals` are sentences of evidence that another autoscaler is at work on this cluster (a live view looks for one).
+    `ended_policies` are names of policies that stand in marks on targets and that nobody runs any more (a live view looks).
     """
 
     name: str = ""
@@ -68,4 +69,5 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     skipped: tuple[tuple[str, int], ...] = ()
     problems: tuple[WorldProblem, ...] = ()
     rivals: tuple[str, ...] = ()
+    ended_policies: tuple[str, ...] = ()
     digest: str = ""

@@ -11,6 +11,7 @@ import msgspec
 
 from reconciler.cluster.target import Machine, TargetKind, TargetRef
 from reconciler.cluster.world import World
+from reconciler.decisions.ownership import policy_mark
 from reconciler.kube.api import ApiError, UnreachableError
 from reconciler.kube.drain_mark import DELETING_TAINT, DrainMark, read_mark
 from reconciler.providers.contract import TargetProvider, WriteCode, WriteResult
@@ -56,6 +57,11 @@ class LeftMarks:
         if self._said.get(name) != message:
             self._said[name] = message
             self._tell(code, message)
+
+    def ended(self, world: World) -> tuple[str, ...]:
+        """Names of other policies that stand on targets and that have ended: their targets may be taken over."""
+        marks = {policy_mark(facts) for facts in world.targets} - {"", self._owner}
+        return tuple(sorted(mark for mark in marks if self._former is not None and self._former(mark) is not None))
 
     def take_back(self, world: World, leaving: Mapping[str, str]) -> None:
         """Delete marks whose node carries no taint of ours, and both marks of policies that have ended."""

@@ -3,6 +3,9 @@
 Apply takes the Lease that the loop takes, and is refused while a loop renews it: two writers that each judge rightly would
 still undo each other's drains and count each other's writes as a second writer's. It does not hand the plan to the loop
 either: a loop in Enforce decides the same by itself, and one that only looks on (`--read-only`) holds no Lease.
+
+All of it is bound to the time of leading in which it began: once the Lease was lost nothing more of the plan is done, also when
+it was regained, since another one may have led, and what was judged before may not be so any more.
 """
 
 from collections.abc import Callable
@@ -13,20 +16,35 @@ import msgspec
 from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
 from reconciler.control.apply import Applied, PlanApplication, RemovalTerms
+from reconciler.control.departures import Departures
 from reconciler.control.live_memory_store import LiveMemoryStore
 from reconciler.control.live_process import LiveProcess
-from reconciler.control.loop import ControlLoop
-from reconciler.control.report import ActionResult, LoopReport, ResultState
+from reconciler.control.report import ResultState
 from reconciler.control.wake import WakeReason
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
 from reconciler.kube.api import ApiError, UnreachableError
 from reconciler.kube.lease import NotLeaderError
-from reconciler.plan.plan import Action, ActionKind, Bound, Plan
+from reconciler.plan.intersection import Refusal, action_key
+from reconciler.plan.plan import Bound, Plan
+from reconciler.plan.reason import Because
 from reconciler.policy.documents import PolicySet
-from reconciler.providers.contract import ClusterPort, RemovalProgress, RemovalState, ViewUnavailableError, WriteResult
+from reconciler.providers.contract import ClusterPort, RemovalProgress, ViewUnavailableError, WriteCode, WriteResult
 
 VIEW_PATIENCE_SECONDS = 10.0
 _LOOK_SECONDS = 0.05
+_NOT_JUDGED = frozenset({"Deferred", WriteCode.UNAVAILABLE.value})
+"""What a turn says of an action against which nothing stands but the moment."""
+
+
+class LostLease(Because, frozen=True, kw_only=True):
+    """The Lease was lost after the plan was begun."""
+
+    code = "LostLease"
+    template = (
+        "the Lease of policy {policy} was lost meanwhile, and another instance may have led: nothing more of this plan is done; "
+        "make a new one"
+    )
+    policy: str
 
 
 class FixedSource:
@@ -144,107 +162,69 @@ class LiveApply:
         work_budget: int = DEFAULT_WORK_BUDGET,
     ) -> None:
         self._process = process
+        self._saved = saved
         self._tell = tell
         port = SettlingPort(process.port, pause)
         store = LiveMemoryStore(process.state)
         self._application = PlanApplication(port, process.source, store, saved, terms=terms, work_budget=work_budget)
-        self._store = store
-        self._follow = ControlLoop(port, process.source, store, work_budget=work_budget, choose=self._choose)
-        self._leaving: set[str] = set()
-        self._replaced: set[str] = set()
-        self._stay: dict[str, tuple[str, str]] = {}
-        self._last: dict[str, tuple[RemovalState, int, str]] = {}
+        self._departures = Departures(port, process.source, store, tell, work_budget=work_budget)
 
     def run(self) -> tuple[Applied, tuple[str, ...]]:
         """Carry it out and stay until every node that is to leave has left, or stays for a reason, which its action then failed
         for; what happened, as sentences."""
+        term = self._process.term()
+        with self._process.lease.within(term):
+            return self._run(term)
+
+    def _run(self, term: int) -> tuple[Applied, tuple[str, ...]]:
         applied = self._application.run()
+        if self._lost(term):
+            applied = self._without_the_rest(applied)
         happened: list[str] = []
-        for result in applied.results:
-            if result.state is ResultState.DONE and result.action.kind is ActionKind.REMOVE_NODE:
-                self._leaving.update(result.action.nodes)
-            elif result.state is ResultState.DONE and result.action.kind is ActionKind.REPLACE:
-                self._replaced.update(result.action.nodes)
-        while self._leaving or self._replaced:
-            report = self._follow.turn()
-            happened += self._happened(report)
-            self._forget_what_is_over(report)
-            if (self._leaving or self._replaced) and self._process.wake.wait() is WakeReason.STOP:
+        self._departures.begin(applied)
+        while self._departures.nodes:
+            happened += self._departures.turn()
+            if self._departures.nodes and self._lost(term):
+                self._let_go()
+            elif self._departures.nodes and self._process.wake.wait() is WakeReason.STOP:
                 happened += self._called_off()
-        results = tuple(self._ended(result) for result in applied.results)
-        return msgspec.structs.replace(applied, results=results), tuple(happened)
+        return self._departures.ended(applied), tuple(happened)
+
+    def _lost(self, term: int) -> bool:
+        return not term or self._process.term() != term
+
+    def _without_the_rest(self, applied: Applied) -> Applied:
+        """Every action that was not done, and that nobody judged, refused by name."""
+        why = LostLease(policy=self._process.settings.name)
+        not_judged = {
+            action_key(result.action)
+            for result in applied.results
+            if result.state is not ResultState.DONE and result.code in _NOT_JUDGED
+        }
+        known = {action_key(result.action) for result in applied.results}
+        known |= {action_key(refusal.action) for refusal in applied.refusals}
+        left = [action for action in self._saved.actions if action_key(action) in not_judged or action_key(action) not in known]
+        if not left and not applied.unavailable:
+            return applied
+        return msgspec.structs.replace(
+            applied,
+            results=tuple(result for result in applied.results if action_key(result.action) not in not_judged),
+            refusals=(*applied.refusals, *(Refusal(action=action, reasons=(why.reason(),)) for action in left)),
+            unavailable=why.sentence(),
+        )
+
+    def _let_go(self) -> None:
+        """Who leads now goes on with what lies on the nodes, or opens them; this process may be the one, when it ends."""
+        why = LostLease(policy=self._process.settings.name)
+        self._tell(why.sentence())
+        self._departures.give_up(why.code, lambda node: f"{node} had not left: {why.sentence()}")
 
     def _called_off(self) -> list[str]:
         """The process is to end: what is one write from its end is finished, every other drain is undone."""
         try:
-            found = self._told(self._process.port.abandon_removals())
+            found = self._departures.told(self._process.port.abandon_removals())
         except (ApiError, UnreachableError, NotLeaderError, ViewUnavailableError) as error:
             found = [f"what was under way is left as it is: {error}"]
             self._tell(found[0])
-        for node in sorted(self._leaving | self._replaced):
-            self._stay[node] = ("Stopped", f"{node} had not left when the command was ended")
-        self._leaving.clear()
-        self._replaced.clear()
+        self._departures.give_up("Stopped", lambda node: f"{node} had not left when the command was ended")
         return found
-
-    def _ended(self, result: ActionResult) -> ActionResult:
-        """A removal that had begun, by its end."""
-        stays = [self._stay[node] for node in result.action.nodes if node in self._stay]
-        if result.state is not ResultState.DONE or not stays:
-            return result
-        return msgspec.structs.replace(
-            result, state=ResultState.FAILED, code=stays[0][0], message="; ".join(message for _, message in stays)
-        )
-
-    def _choose(self, plan: Plan, _: World) -> tuple[Action, ...]:
-        """Of later decisions only what a replacement of the plan still needs: its old nodes leave."""
-        return tuple(
-            action for action in plan.actions if action.kind is ActionKind.REMOVE_NODE and self._replaced.issuperset(action.nodes)
-        )
-
-    def _happened(self, report: LoopReport) -> list[str]:
-        if report.unavailable:
-            self._tell(f"waiting: {report.unavailable}")
-        for result in report.results:
-            if result.state is ResultState.DONE:
-                self._replaced.difference_update(result.action.nodes)
-                self._leaving.update(result.action.nodes)
-        return self._told(report.removals)
-
-    def _told(self, removals: tuple[RemovalProgress, ...]) -> list[str]:
-        found = []
-        for removal in removals:
-            now = (removal.state, removal.remaining, removal.message)
-            if self._last.get(removal.node) == now:
-                continue
-            self._last[removal.node] = now
-            sentence = _sentence(removal)
-            self._tell(sentence)
-            if removal.state is not RemovalState.DRAINING:
-                if removal.state is RemovalState.FAILED and removal.node in self._leaving:
-                    self._stay[removal.node] = (removal.code, sentence)
-                self._leaving.discard(removal.node)
-                found.append(sentence)
-        return found
-
-    def _forget_what_is_over(self, report: LoopReport) -> None:
-        """Nodes that are gone, and replacements that were given up."""
-        if report.decided is None:
-            return
-        there = {node.name for node in report.decided.world.nodes}
-        self._leaving &= there
-        under_way = {node for item in self._store.load().replacements for node in item.nodes}
-        for node in sorted((self._replaced & there) - under_way):
-            self._stay[node] = ("GivenUp", f"{node} stays: the replacement was given up")
-        self._replaced &= under_way
-
-
-def _sentence(removal: RemovalProgress) -> str:
-    match removal.state:
-        case RemovalState.FINISHED:
-            return f"node {removal.node}: drained, its machine is being deleted; {removal.target} has {removal.replicas} replicas"
-        case RemovalState.FAILED:
-            return f"node {removal.node} stays: {removal.message} [{removal.code}]"
-        case _:
-            pods = f"{removal.remaining} pods have not left yet" if removal.remaining else "it is empty"
-            return f"node {removal.node}: {pods}" + (f"; {removal.message}" if removal.message else "")

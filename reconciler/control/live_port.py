@@ -64,7 +64,7 @@ class LivePort:
 
     `providers` by kind of target. `annotations`, given a target, says what explains a write on it (policy, revision);
     `rivals`, given a view, is the evidence that another autoscaler is at work there. `tell` and `former` are those of
-    `LeftMarks`; `tell` is also given what keeps a removal waiting.
+    `LeftMarks`; `tell` is also given what keeps a removal waiting, and `former` tells whose marks on targets hold no more.
     """
 
     def __init__(
@@ -105,8 +105,8 @@ class LivePort:
         except IncompleteViewError as error:
             self._world = None
             raise ViewUnavailableError(str(error)) from error
-        rivals = self._rivals(world)
-        self._world = msgspec.structs.replace(world, rivals=rivals) if rivals else world
+        rivals, ended = self._rivals(world), self._left_marks.ended(world)
+        self._world = msgspec.structs.replace(world, rivals=rivals, ended_policies=ended) if rivals or ended else world
         return self._world
 
     def forget(self) -> None:
@@ -167,6 +167,8 @@ class LivePort:
                 self._drain.begin(node)
             except (ApiError, UnreachableError) as error:
                 return failed(error, f"Node {node}")
+            # One that fails in the second in which an earlier one did has the same taint, and is told again.
+            self._told = {told for told in self._told if told[0] != node}
             # Several removals of one target may end in any order: the last one of the plan names the lowest value.
             self._floors[target] = min(replicas, self._floors.get(target, replicas))
             return allowed

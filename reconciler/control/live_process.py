@@ -22,6 +22,7 @@ from reconciler.control.own_objects import OwnObjects
 from reconciler.control.report import Decided, LoopReport
 from reconciler.control.state_last_good import LockedState
 from reconciler.control.wake import Wake
+from reconciler.decisions.effective import platform_chooses
 from reconciler.decisions.ownership import POLICY_MARK
 from reconciler.kube.api import Api
 from reconciler.kube.drain import NodeDrain
@@ -88,7 +89,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     drain_timeout_seconds: int = 600
     longest_silence_seconds: float = 120
     lease: Timing = Timing()
-    blind_removals: bool = False
     beside_autoscaler: bool = False
     once: bool = False
 
@@ -155,7 +155,7 @@ class LiveProcess:
         self.state = LockedState(StateObject(self.management, settings.namespace, settings.name))
         self.source = source(self.state, self.term)
         self._objects = None if settings.read_only else objects(self.management)
-        providers = LiveProviders(self.workload, self.management, settings.cluster_api, settings.blind_removals)
+        providers = LiveProviders(self.workload, self.management, settings.cluster_api, self._platform_chooses)
         policies = ObservingPolicy(self.source) if settings.read_only else self.source
         self.port = LivePort(
             self.view,
@@ -175,8 +175,7 @@ class LiveProcess:
         self._recorder = EventRecorder(self.management, settings.identity, wall_seconds)
         self._pod_recorder = EventRecorder(self.workload, settings.identity, wall_seconds)
         self._before: Plan | None = None
-        self.last: tuple[Plan, Decided] | None = None
-        """The last plan, with what it was decided from: for those who ask."""
+        self.last: tuple[Plan, Decided] | None = None  # The last plan, with what it was decided from: for those who ask.
         choose: Chooser | None = _keeping_nodes if settings.once else None
         self.run_loop = LiveRun(
             ControlLoop(self.port, policies, store, choose=choose, reopens=not settings.read_only),
@@ -303,6 +302,9 @@ class LiveProcess:
 
     def _drain_rules(self) -> DrainRules | None:
         return None if self.source.missing() else self.source.current().policy.drain
+
+    def _platform_chooses(self, target: TargetRef) -> bool:
+        return platform_chooses(self.port.last_world, self.source.current(), target, self.port.now_seconds())
 
     def _marks(self, _: TargetRef) -> Mapping[str, str]:
         revision = self.source.current().revision

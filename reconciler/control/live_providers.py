@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from reconciler.cluster.target import TargetKind
+from reconciler.cluster.target import TargetKind, TargetRef
 from reconciler.control.left_marks import FormerPolicy
 from reconciler.kube.api import Api
 from reconciler.kube.drain import NodeDrain
@@ -18,15 +18,22 @@ class LiveProviders:
     """Made of connections that write while the process leads: one to the cluster whose nodes are drained, one to that of the
     targets."""
 
-    def __init__(self, workload: Api, management: Api, version: ClusterApiVersion, blind_removals: bool) -> None:  # noqa: FBT001 - of the settings
+    def __init__(
+        self,
+        workload: Api,
+        management: Api,
+        version: ClusterApiVersion,
+        platform_chooses: Callable[[TargetRef], bool] = lambda _: False,
+    ) -> None:
+        """`platform_chooses` as `ClusterApiProvider` asks it."""
         self._workload = workload
         self._management = management
         self._version = version
-        self._blind_removals = blind_removals
+        self._platform_chooses = platform_chooses
 
     def of(self, policy: str) -> Mapping[TargetKind, TargetProvider]:
         """Providers by kind of target, whose marks name this policy."""
-        provider = ClusterApiProvider(self._management, self._version, policy, blind_removals=self._blind_removals)
+        provider = ClusterApiProvider(self._management, self._version, policy, self._platform_chooses)
         return dict.fromkeys(_KINDS, provider)
 
     def former(self, ended: EndedPolicies, now_seconds: Callable[[], int]) -> Callable[[str], FormerPolicy | None]:

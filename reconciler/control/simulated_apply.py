@@ -2,6 +2,7 @@
 
 from reconciler.cluster.world import World
 from reconciler.control.apply import Applied, PlanApplication, RemovalTerms
+from reconciler.control.departures import Departures
 from reconciler.control.memory_store import InMemoryStore
 from reconciler.plan.plan import Plan
 from reconciler.policy.documents import PolicySet
@@ -12,6 +13,8 @@ from reconciler.simulation.journal import Event, Happened
 
 LONGEST_SECONDS = 3600
 """Virtual time to wait for machines and drains."""
+_LOOK_SECONDS = 60
+"""Between two looks at a replacement, where nothing happens meanwhile."""
 _NAMES_SHOWN = 3
 
 
@@ -26,22 +29,43 @@ class SimulatedApply:
         self.cluster = SimulatedCluster(world, policy, now_seconds)
         self._waiting = sum(1 for _ in self.cluster.objects.pending())
         self._port = SimulatedPort(self.cluster)
-        self._application = PlanApplication(self._port, self, InMemoryStore(), saved, terms=terms, work_budget=work_budget)
+        store = InMemoryStore()
+        self._application = PlanApplication(self._port, self, store, saved, terms=terms, work_budget=work_budget)
+        self._departures = Departures(self._port, self, store, lambda _: None, work_budget=work_budget)
 
     def current(self) -> PolicySet:
         """The policy in force."""
         return self._policy
 
     def run(self) -> tuple[Applied, tuple[str, ...]]:
-        """Carry the plan out and let time pass until no machine and no drain is under way; what happened, as sentences."""
+        """Carry the plan out and let time pass until no machine and no drain is under way; what happened, as sentences. A removal
+        whose node stays has failed, as on a live cluster."""
         applied = self._application.run()
+        self._departures.begin(applied)
         cluster = self.cluster
         end = self._start_seconds + LONGEST_SECONDS
         cluster.advance_to(cluster.now_seconds)
-        while (due := cluster.agenda.next_seconds) is not None and due <= end:
+        while (due := self._next_seconds()) is not None and due <= end:
             cluster.advance_to(due)
-            self._port.continue_removals()
-        return applied, self._happened()
+            if self._departures.replacing:
+                self._departures.turn()
+            else:
+                self._departures.told(self._port.continue_removals())
+            # Only this puts what follows from the writes of this instant on the agenda.
+            cluster.advance_to(cluster.now_seconds)
+        if self._departures.nodes:
+            self._departures.turn()
+        longest = format_duration(LONGEST_SECONDS)
+        self._departures.give_up("StillThere", lambda node: f"{node} had not left after {longest}")
+        return self._departures.ended(applied), self._happened()
+
+    def _next_seconds(self) -> int | None:
+        """When something happens; None: never again."""
+        due = self.cluster.agenda.next_seconds
+        if not self._departures.replacing:
+            return due
+        look = self.cluster.now_seconds + _LOOK_SECONDS
+        return look if due is None else min(due, look)
 
     def _happened(self) -> tuple[str, ...]:
         events = self.cluster.journal.events

@@ -1,17 +1,20 @@
 """From what was drafted to actions, in the order in which they are done, each bound to what it was judged on."""
 
-from reconciler.cluster.target import TargetFacts
+from reconciler.cluster.target import TargetFacts, TargetKind
 from reconciler.decisions.consolidation import Opportunity
 from reconciler.decisions.draft import Draft, GroupDraft
+from reconciler.decisions.handover import back
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.money import price_text
-from reconciler.decisions.ownership import POLICY_MARK, Terms, judge
+from reconciler.decisions.ownership import Terms, judge, policy_mark
 from reconciler.decisions.reasons.nodes import NodesReplaced
 from reconciler.decisions.reasons.owners import Adoption, Released
 from reconciler.decisions.scale_down import Judged
 from reconciler.plan.plan import Action, ActionKind, Bound, OwnerState
 from reconciler.plan.reason import Reason
 from reconciler.policy.documents import PolicySet
+
+_WITH_MANIFEST = (TargetKind.MACHINE_DEPLOYMENT, TargetKind.MACHINE_SET, TargetKind.MACHINE_POOL)
 
 
 def actions(
@@ -118,8 +121,7 @@ def releases(
         target = str(facts.ref)
         if target in claimed:
             continue
-        # A MachineDeployment copies its annotations to its MachineSets, ours too: those are not ours to take off.
-        mark = "" if facts.owner.controller else dict(facts.annotations).get(POLICY_MARK, "")
+        mark = policy_mark(facts)
         name = memory.known_groups.get(target, facts.ref.name if mark == policy.policy.name else "")
         if not name or mark not in ("", policy.policy.name):
             continue
@@ -130,7 +132,11 @@ def releases(
             owner_digest=judge(facts, terms).digest,
             policy_digest=policy.digest,
         )
-        reason = Released(replicas=replicas).reason()
+        left_out = facts.owner.topology_owned or (facts.min_size is not None and facts.ref.kind in _WITH_MANIFEST)
+        way = back(facts) if left_out and facts.owner.topology_replicas is None else None
+        reason = Released(
+            replicas=replicas, back=way.steps[-1] if way is not None else "", risk=way.risk if way is not None else ""
+        ).reason()
         found.append(
             Action(kind=ActionKind.RELEASE, group=name, target=target, from_=replicas, to=replicas, bound=bound, reason=reason)
         )

@@ -17,6 +17,7 @@ from reconciler.decisions.halts import halts
 from reconciler.decisions.headroom import keep_headroom
 from reconciler.decisions.lines import cost, group_lines, node_lines, pod_lines
 from reconciler.decisions.memory import Memory
+from reconciler.decisions.nominated import place_nominated
 from reconciler.decisions.problems import plan_problems
 from reconciler.decisions.purchase import Demand
 from reconciler.decisions.remember import remember, settle
@@ -41,12 +42,13 @@ _UNSERVED = (PodOutcome.TRIGGERS_SCALE_UP, PodOutcome.UNPLACEABLE)
 
 class _Grown(msgspec.Struct, frozen=True):
     """A draft after its growth, with what became of the pending pods; `answers` are the same without the pods, each at least
-    once."""
+    once. `for_headroom` are names of groups that grow to keep room free."""
 
     draft: Draft
     served: dict[int, Served]
     answers: tuple[Served, ...]
     waited_for: frozenset[int]
+    for_headroom: frozenset[str]
 
 
 def decide(
@@ -89,7 +91,8 @@ def decide(
         not_captured=world.not_captured,
         problems=problems,
     )
-    grew = {entry.group or "" for entry in grown.answers if entry.outcome is PodOutcome.TRIGGERS_SCALE_UP}
+    # What keeps room free is bought for the demand too: pods that come and go in a moment must not buy a node and give it back.
+    grew = {entry.group or "" for entry in grown.answers if entry.outcome is PodOutcome.TRIGGERS_SCALE_UP} | grown.for_headroom
     if replaced.starts is not None:
         grew.add(draft.groups[replaced.starts.position].group.name)
     remembered = replaced.told(remember(draft, judged, view.memory))
@@ -142,14 +145,16 @@ def _grow_in_gangs(view: View, *, lift_holds: bool) -> _Grown:
 def _grow(draft: Draft, view: View, refused: Mapping[int, Served]) -> _Grown:
     """Heal minimums, place pending pods but those of `refused` gangs, grow for the rest, keep headroom."""
     demand = pending_demand(view.world, draft.state, view.policy.policy.pods, view.now_seconds)
-    queue = Queue(without(demand.demands, refused))
+    waiting, nominated = place_nominated(draft, without(demand.demands, refused))
+    queue = Queue(waiting)
+    queue.served.update(nominated)
     queue.served.update({index: Served(outcome=outcome, reasons=(reason,)) for index, outcome, reason in demand.apart})
     queue.served.update(refused)
     draft.replace_leaving()
     heal_minimums(draft)
     fill_existing(draft, queue)
     grow_for(draft, queue)
-    keep_headroom(draft)
+    for_headroom = keep_headroom(draft)
     explain_rest(draft, queue)
     cancel_requests(draft)
     conflict_reasons(draft, queue.served)
@@ -157,4 +162,4 @@ def _grow(draft: Draft, view: View, refused: Mapping[int, Served]) -> _Grown:
     answers = tuple(entry for entry, _ in groupby(queue.served.values()))
     waited_for = frozenset(entry.node for entry in answers if entry.outcome is PodOutcome.FITS_EXISTING and entry.node)
     by_name = {node.name: index for index, node in enumerate(view.world.nodes)}
-    return _Grown(draft, queue.served, answers, frozenset(by_name[name] for name in waited_for))
+    return _Grown(draft, queue.served, answers, frozenset(by_name[name] for name in waited_for), for_headroom)

@@ -1,6 +1,8 @@
 """The working state of one decision: a scheduling state to try things in, and what each group has been given so far."""
 
+from collections import Counter
 from collections.abc import Iterable
+from itertools import compress
 
 from reconciler.cluster.node import NodeShape
 from reconciler.cluster.world import World
@@ -129,14 +131,29 @@ class Draft:
         return found
 
     def replace_leaving(self) -> None:
-        """Pods of leaving nodes take their places elsewhere first: they run now and will ask again in a moment."""
+        """Pods of leaving nodes take their places elsewhere first: they run now and will ask again in a moment. Not so those
+        that end there already: the pods made in their stead ask by themselves, and no place is taken for both."""
         leaving = [index for index, state in enumerate(self.states) if state is NodeState.LEAVING]
-        staying = self.staying_shapes()
+        if not leaving:
+            return
+        staying, succeeded = self.staying_shapes(), self._succeeded()
         for index in leaving:
             for shape, count in self.state.bound(index):
                 if shape not in staying and not self.state.modelled(shape):
                     self.state.unbind(shape, index, count)
-                    self.promised.update(node for node, _ in self.state.place(shape, count))
+                    left = count - succeeded[index, shape]
+                    self.promised.update(node for node, _ in self.state.place(shape, left))
+
+    def _succeeded(self) -> Counter[tuple[int, int]]:
+        """Pods that terminate and whose successors are there, or never come, by (node, shape). A StatefulSet makes a pod again
+        when its name is free; other controllers do at once, and nobody does without one."""
+        pods, traits = self.world.pods, self.world.pod_traits
+        return Counter(
+            (pods.node[index], pods.shape[index])
+            for index in compress(range(len(pods)), pods.deletion_seconds)
+            if not pods.finished(index)
+            and ((owner := traits[pods.traits[index]].controller) is None or owner.kind != "StatefulSet")
+        )
 
     def staying_shapes(self) -> frozenset[int]:
         """Shapes whose pods go down with their node (DaemonSet and mirror pods)."""

@@ -28,6 +28,7 @@ from reconciler.policy.documents import (
     Template,
     Toggle,
     Window,
+    WithoutMachines,
 )
 from reconciler.policy.money import parse_money
 
@@ -53,6 +54,12 @@ def claimed_targets(policy: PolicySet, world: World) -> tuple[tuple[TargetRef, N
 def effective_groups(world: World, policy: PolicySet, now_seconds: int) -> tuple[EffectiveGroup, ...]:
     """All groups, by tier rank and name."""
     return effective_view(world, policy, now_seconds)[0]
+
+
+def platform_chooses(world: World | None, policy: PolicySet, target: TargetRef, now_seconds: int) -> bool:
+    """Whether a target may lose nodes without anybody choosing which; False for one of no group, and without a view."""
+    groups = effective_groups(world, policy, now_seconds) if world is not None else ()
+    return any(group.platform_chooses for group in groups if group.target == target)
 
 
 def effective_view(world: World, policy: PolicySet, now_seconds: int) -> tuple[tuple[EffectiveGroup, ...], Membership]:
@@ -136,6 +143,9 @@ def _group(
     consolidation_path = "scaleDown.consolidation.mode"
     consolidation_found = resolve(sources, consolidation_path, lambda f: f.scale_down.consolidation.mode, Toggle.DISABLED, str)
     consolidation = chains.keep(consolidation_path, consolidation_found)
+    blind_path = "scaleDown.withoutMachines"
+    blind_found = resolve(sources, blind_path, lambda f: f.scale_down.without_machines, WithoutMachines.BLOCK, str)
+    without_machines = chains.keep(blind_path, blind_found)
     growth_path = "scaleUp.growth"
     growth = chains.keep(growth_path, resolve(sources, growth_path, lambda f: f.scale_up.growth, Growth.AS_NEEDED, str))
     balance = chains.keep("balanceWith", resolve(sources, "balanceWith", lambda f: f.balance_with, "Off", str))
@@ -184,6 +194,7 @@ def _group(
         ),
         unneeded_time_seconds=seconds("scaleDown.unneededTime", lambda f: f.scale_down.unneeded_time_seconds, 600),
         unready_time_seconds=seconds("scaleDown.unreadyTime", lambda f: f.scale_down.unready_time_seconds, 1200),
+        platform_chooses=without_machines is WithoutMachines.PLATFORM_CHOOSES,
         consolidates=consolidation is Toggle.ENABLED,
         min_saving_percent=percent(
             "scaleDown.consolidation.minSavingPercent", lambda f: f.scale_down.consolidation.min_saving_percent, 15

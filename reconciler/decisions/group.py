@@ -21,8 +21,8 @@ class EffectiveGroup(msgspec.Struct, frozen=True, kw_only=True):
     """One group with every value decided at one instant. Durations in seconds, thresholds in percent.
 
     `template` is what one new node offers (None: unknown, `template_problem` says why). `whole`: it grows to its maximum at
-    once, or not at all. `chains` maps a field path
-    (`size.min`) to the sources in order of precedence; the first one won. `facts` None: the target is not there.
+    once, or not at all. `platform_chooses`: nodes without Machines may leave, and the platform picks which. `chains` maps a
+    field path (`size.min`) to the sources in order of precedence; the first one won. `facts` None: the target is not there.
     """
 
     name: str
@@ -47,6 +47,7 @@ class EffectiveGroup(msgspec.Struct, frozen=True, kw_only=True):
     gpu_utilization_threshold_percent: int = 50
     unneeded_time_seconds: int = 600
     unready_time_seconds: int = 1200
+    platform_chooses: bool = False
     consolidates: bool = False
     min_saving_percent: int = 15
     max_node_provision_time_seconds: int = 900

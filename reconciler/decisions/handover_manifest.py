@@ -7,7 +7,6 @@ from reconciler.cluster.world import World
 from reconciler.decisions.handover import when_unset
 from reconciler.decisions.ownership import OUR_MANAGER, TOPOLOGY_MANAGER
 from reconciler.policy.manifest_change import DroppedSize
-from reconciler.policy.manifest_object import SIZE_ANNOTATIONS
 from reconciler.policy.problem import Problem, Severity
 
 
@@ -22,7 +21,7 @@ def _warning(entry: DroppedSize, facts: TargetFacts | None) -> Problem:
     found = when_unset(msgspec.structs.replace(known, min_size=low, max_size=high), _manager(entry, facts))
     where = f"{entry.namespace}/{entry.name}" if entry.namespace else entry.name
     what = f"the topology of Cluster {where} for {entry.entry}" if entry.entry else f"{entry.kind} {where}"
-    hint = "" if found.annotated else f"write {' and '.join(SIZE_ANNOTATIONS)} in the same change: they keep the size"
+    hint = "" if found.annotated else f"write {' and '.join(entry.keys)} in the same change: they keep the size"
     return Problem(
         place=entry.place,
         code="ReplicasDropped",

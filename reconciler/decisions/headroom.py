@@ -10,16 +10,19 @@ from reconciler.decisions.reasons.sizes import Headroom, HeadroomShort
 from reconciler.plan.plan import NodeState
 
 
-def keep_headroom(draft: Draft) -> None:
-    """Grow every group whose headroom is not free, as far as its maximum and the limits allow; protect what is free.
+def keep_headroom(draft: Draft) -> frozenset[str]:
+    """Grow every group whose headroom is not free, as far as its maximum and the limits allow; protect what is free. The names
+    of the groups that grow.
 
     Runs after all pending pods have their places, so that headroom never takes the room of a pod that is there.
     """
     staying = draft.staying_shapes()
+    grown: set[str] = set()
     for group in draft.groups:
         wanted = group.group.headroom
         if draft.growth_stop(group) is not None or group.group.facts is None:
             continue
+        before = group.desired
         for pods in wanted.pods:
             shape = PodShape(
                 namespace="",
@@ -36,6 +39,9 @@ def keep_headroom(draft: Draft) -> None:
                 zones.add(own)
             for zone in sorted(zones):
                 _empty_nodes(draft, group, staying, wanted.nodes_per_zone, zone)
+        if group.desired > before:
+            grown.add(group.group.name)
+    return frozenset(grown)
 
 
 def _nodes(draft: Draft, group: GroupDraft) -> list[int]:

@@ -4,7 +4,7 @@ from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.handover import from_topology
 from reconciler.decisions.money import price_text
 from reconciler.decisions.ownership import NO_OWNER
-from reconciler.decisions.reasons.groups import GroupUnhealthy, RolloutInProgress
+from reconciler.decisions.reasons.groups import GroupUnhealthy, PlatformChooses, RolloutInProgress
 from reconciler.decisions.reasons.machines import MachinesFailed, MayNotReturn, UpcomingNodes
 from reconciler.decisions.reasons.owners import GroupHeld, ResizeNextTime
 from reconciler.decisions.reasons.sizes import AboveMax
@@ -85,6 +85,9 @@ def _group_reasons(plan: Draft, draft: GroupDraft) -> tuple[Reason, ...]:
         found.append(AboveMax(current=situation.size, max=group.max_size).reason())
     if group.facts is not None and group.facts.rolling_out:
         found.append(RolloutInProgress(group=group.name).reason())
+    if draft.removed and group.facts is not None and not group.facts.selectable:
+        names = tuple(sorted(plan.world.nodes[index].name for index in draft.removed))
+        found.append(PlatformChooses(target=str(group.target), nodes=names).reason())
     return tuple(found)
 
 

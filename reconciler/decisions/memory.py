@@ -35,9 +35,10 @@ class ConflictState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Purchase(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What was bought for pods, last at `last_seconds`: by target since when nodes were bought for this demand.
+    """What was bought for pods and the headroom beside them, last at `last_seconds`: by target since when nodes were bought for
+    this demand.
 
-    `pods`: by kind of pod, the most that were asked for since then; `policy`: the digest of the policy that bought; `closed`:
+    `pods`: by kind of pod, the most that were asked for since the last time; `policy`: the digest of the policy; `closed`:
     nodes that took no pods when it did. One without `pods`, as an earlier version stored it, says nothing.
     """
 

@@ -8,7 +8,7 @@ import hashlib
 
 import msgspec
 
-from reconciler.cluster.target import FieldOwner, OwnerEvidence, TargetFacts
+from reconciler.cluster.target import FieldOwner, OwnerEvidence, TargetFacts, TargetKind
 from reconciler.decisions.reasons.amounts import duration_text
 from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import Ownership, OwnerState
@@ -45,7 +45,8 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     """What the policy says about taking over, and the instant. `first_seen_seconds` is when a write that carries no
     time (as `/scale` leaves it) was first seen; it counts as that write's time. `rivals` is evidence of another autoscaler at
     work on the cluster: it writes again whatever is written, and by `/scale` it leaves no trace on the target.
-    `undone` is what somebody made of our last write, and when, where that left no trace either."""
+    `undone` is what somebody made of our last write, and when, where that left no trace either. `policy` is the one that judges
+    (empty: any, so that no mark of another one holds), `ended` are others that nobody runs any more."""
 
     adopt_from: tuple[str, ...] = ()
     human_hold_seconds: int = 3600
@@ -53,6 +54,8 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     first_seen_seconds: int
     rivals: tuple[str, ...] = ()
     undone: "UndoneWrite | None" = None
+    policy: str = ""
+    ended: tuple[str, ...] = ()
 
 
 class UndoneWrite(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,15 +75,34 @@ def judge(facts: TargetFacts | None, terms: Terms, conflict: str = "") -> Judgem
         return _judged(OwnerState.UNKNOWN, "", ("the target is not there",), None)
     evidence = facts.owner
     state, owner, sentences = _state(facts, evidence, terms)
+    mark = policy_mark(facts)
+    if terms.policy and mark not in ("", terms.policy, *terms.ended) and state in (OwnerState.OURS, OwnerState.ADOPTABLE):
+        state, owner, sentences = OwnerState.HELD, f"policy {mark}", _of_another_policy(mark)
     if conflict and state in (OwnerState.OURS, OwnerState.ADOPTABLE):
         state, owner, sentences = OwnerState.HELD, "a second writer", (conflict,)
     if terms.rivals and state in (OwnerState.OURS, OwnerState.ADOPTABLE):
         state, owner, sentences = OwnerState.HELD, RIVAL, terms.rivals
-    return _judged(state, owner, sentences, evidence)
+    return _judged(state, owner, sentences, evidence, mark)
 
 
-def _judged(state: OwnerState, owner: str, sentences: tuple[str, ...], evidence: OwnerEvidence | None) -> Judgement:
-    digest = hashlib.sha256(msgspec.json.encode((state, owner, evidence), order="deterministic")).hexdigest()
+def policy_mark(facts: TargetFacts) -> str:
+    """The policy whose mark a target bears; empty for none. A MachineDeployment copies its annotations to its MachineSets, ours
+    too: those tell of the MachineDeployment, and nothing of theirs is ours to take off."""
+    return "" if facts.owner.controller else dict(facts.annotations).get(POLICY_MARK, "")
+
+
+def _of_another_policy(mark: str) -> tuple[str, ...]:
+    """What holds a target that another policy has written, and how that ends."""
+    way = f"it holds until policy {mark} leaves the target out and releases it, or nobody runs that policy for 10 minutes"
+    return f"annotation {POLICY_MARK}: {mark}", f"{way}; where neither will happen, delete the annotation"
+
+
+def _judged(
+    state: OwnerState, owner: str, sentences: tuple[str, ...], evidence: OwnerEvidence | None, mark: str = ""
+) -> Judgement:
+    # The mark is part of what was judged: a write is refused when another policy has marked the target meanwhile.
+    judged = (state, owner, evidence, mark) if mark else (state, owner, evidence)
+    digest = hashlib.sha256(msgspec.json.encode(judged, order="deterministic")).hexdigest()
     return Judgement(ownership=Ownership(state=state, by=owner, evidence=sentences), digest=f"sha256:{digest}")
 
 
@@ -153,6 +175,8 @@ def _fields(facts: TargetFacts, evidence: OwnerEvidence, terms: Terms) -> tuple[
         return stranger
     if any(owner.manager == OUR_MANAGER for owner in evidence.owners):
         return OwnerState.OURS, OUR_MANAGER, (f"managedFields: {OUR_MANAGER} owns spec.replicas",)
+    if facts.ref.kind is TargetKind.AUTO_SCALING_GROUP:
+        return OwnerState.OURS, "", ("an Auto Scaling group records nobody as the owner of its desired capacity",)
     return OwnerState.OURS, "", ("no manager owns spec.replicas",)
 
 

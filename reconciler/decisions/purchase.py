@@ -106,8 +106,8 @@ class Demand:
         return Bought(frozenset(nodes), since)
 
     def purchase(self, grown: Collection[str], adopted: Collection[str]) -> Purchase | None:
-        """What to remember when the groups of these names grow for pods now, and others are adopted: what somebody else made
-        of a group is not what was bought."""
+        """What to remember when the groups of these names grow for pods or headroom now, and others are adopted: what somebody
+        else made of a group is not what was bought."""
         draft, purchase = self._draft, self._before
         if purchase is not None and self._lasts:
             pods = self._pods.raised(purchase.pods)
@@ -115,13 +115,15 @@ class Demand:
             since = {target: instant for target, instant in purchase.since.items() if target not in others}
             purchase = msgspec.structs.replace(purchase, pods=pods, since=since)
         elif grown:
-            purchase = Purchase(pods=self._pods.least, policy=self._policy_digest)
+            purchase = Purchase(policy=self._policy_digest)
         if purchase is None or not grown:
             return purchase
         now = {str(group.group.target): draft.now_seconds for group in draft.groups if group.group.name in grown}
         since = dict(sorted({**now, **purchase.since}.items()))
         closed = self._closed()[:_MOST_CLOSED]
-        return msgspec.structs.replace(purchase, since=since, closed=closed, last_seconds=draft.now_seconds)
+        # Not what was counted before: a fall of then may have been hidden by pods between two lives, and is no fall from now on.
+        pods = self._pods.least
+        return msgspec.structs.replace(purchase, since=since, pods=pods, closed=closed, last_seconds=draft.now_seconds)
 
 
 def _takes_none(node: Node, state: NodeState, shape: NodeShape) -> bool:

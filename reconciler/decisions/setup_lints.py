@@ -16,6 +16,19 @@ def setup_findings(view: View) -> Iterator[Finding]:
     yield from _budgets_that_block(view.world)
     yield from _one_size_annotation(view.world)
     yield from _capacity_said_twice(view.world)
+    yield from _planned_only(view)
+
+
+def _planned_only(view: View) -> Iterator[Finding]:
+    """Groups on Auto Scaling groups: a plan from files sizes them, and the loop neither reads nor changes them."""
+    names = sorted(group.name for group in view.groups if group.target.kind is TargetKind.AUTO_SCALING_GROUP)
+    if names:
+        yield Finding(
+            code="PlannedOnly",
+            object=f"NodeGroupPolicy {view.policy.policy.name}",
+            message=f"Auto Scaling groups are planned from snapshots, and not changed by `run`: {', '.join(names)}",
+            advice="apply what the plan says of them by other means, or give them Cluster API targets",
+        )
 
 
 def _budgets_that_block(world: World) -> Iterator[Finding]:

@@ -77,8 +77,9 @@ class View(msgspec.Struct, frozen=True):
 
 def _judge(group: EffectiveGroup, world: World, policy: PolicySet, memory: Memory, now_seconds: int) -> Judgement:
     terms = msgspec.structs.replace(
-        _terms(policy, memory, now_seconds, str(group.target)), rivals=world.rivals, undone=undone_write(memory, group)
-    )
+        _terms(policy, memory, now_seconds, str(group.target)), rivals=world.rivals, undone=undone_write(memory, group),
+        ended=world.ended_policies,
+    )  # fmt: skip
     return judge(group.facts, terms, conflict_sentence(memory, group))
 
 
@@ -88,6 +89,7 @@ def _terms(policy: PolicySet, memory: Memory, now_seconds: int, target: str) -> 
         human_hold_seconds=policy.policy.human_hold_time_seconds,
         now_seconds=now_seconds,
         first_seen_seconds=memory.foreign_since.get(target, now_seconds),
+        policy=policy.policy.name,
     )
 
 

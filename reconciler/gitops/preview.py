@@ -1,5 +1,7 @@
 """Two policies against one cluster: what the second changes, now and at rest."""
 
+import msgspec
+
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
@@ -30,7 +32,10 @@ def compare(
     before_side, before_policy = base
     after_side, after_policy = head
     before, known = _decided(world, before_policy, Memory(), now_seconds, work_budget)
-    after, _ = _decided(world, after_policy, Memory(known_groups=known.known_groups), now_seconds, work_budget)
+    # A policy that is renamed takes the targets with the mark of the old name over.
+    ended = () if before_policy.policy.name == after_policy.policy.name else (before_policy.policy.name,)
+    taken_over = msgspec.structs.replace(world, ended_policies=ended)
+    after, _ = _decided(taken_over, after_policy, Memory(known_groups=known.known_groups), now_seconds, work_budget)
     comparison = compare_plans(before.plan, after.plan)
     differing = {pair.either.name for pair in comparison.groups}
     earlier = {line.name for line in before.plan.groups}

@@ -71,6 +71,13 @@ class Consolidation(msgspec.Struct, frozen=True, kw_only=True):
     min_saving_percent: int | None = None
 
 
+class WithoutMachines(StrEnum):
+    """What becomes of nodes that no Machine stands for: they stay, or their target is lowered and the platform takes one."""
+
+    BLOCK = "Block"
+    PLATFORM_CHOOSES = "PlatformChooses"
+
+
 class ScaleDown(msgspec.Struct, frozen=True, kw_only=True):
     """When nodes of a group may be removed."""
 
@@ -79,6 +86,7 @@ class ScaleDown(msgspec.Struct, frozen=True, kw_only=True):
     gpu_utilization_threshold_percent: int | None = None
     unneeded_time_seconds: int | None = None
     unready_time_seconds: int | None = None
+    without_machines: WithoutMachines | None = None
     consolidation: Consolidation = Consolidation()
 
 

@@ -6,6 +6,7 @@ import msgspec
 
 from reconciler.policy.findings import Findings
 from reconciler.policy.manifest_object import (
+    CLUSTER_API,
     Bounds,
     ManifestObject,
     bounds_of,
@@ -13,6 +14,7 @@ from reconciler.policy.manifest_object import (
     integer,
     manifest_objects,
     pair_of,
+    size_annotations,
     text_of,
     texts_of,
 )
@@ -26,7 +28,7 @@ _Key = tuple[str, str, str, str]
 
 class DroppedSize(msgspec.Struct, frozen=True, kw_only=True):
     """An object that declared `before` replicas and declares none now. `entry` is the name in a Cluster's topology (empty: the
-    object itself), `bounds` both size annotations of now, or neither."""
+    object itself), `bounds` both size annotations of now, or neither; `keys` are those annotations."""
 
     kind: str
     namespace: str
@@ -34,6 +36,7 @@ class DroppedSize(msgspec.Struct, frozen=True, kw_only=True):
     entry: str
     before: int
     bounds: Bounds
+    keys: tuple[str, ...]
     place: Place
 
 
@@ -44,34 +47,35 @@ class _Sized(msgspec.Struct, frozen=True):
     place: Place
 
 
-def dropped_sizes(base: Mapping[str, bytes], head: Mapping[str, bytes]) -> tuple[DroppedSize, ...]:
+def dropped_sizes(base: Mapping[str, bytes], head: Mapping[str, bytes], group: str = CLUSTER_API) -> tuple[DroppedSize, ...]:
     """By kind, namespace and name; objects that are in one of both alone do not count, nor texts that cannot be read.
 
-    Both map a path, as it is to be printed, to its bytes; an object may move from one file to another.
+    Both map a path, as it is to be printed, to its bytes; an object may move from one file to another. `group` is the API
+    group of Cluster API.
     """
-    earlier = _sizes(base)
-    later = _sizes(head) if any(size.declared for size in earlier.values()) else {}
+    earlier = _sizes(base, group)
+    later = _sizes(head, group) if any(size.declared for size in earlier.values()) else {}
     return tuple(
         DroppedSize(
             kind=key[0], namespace=key[1], name=key[2], entry=key[3],
-            before=size.replicas, bounds=later[key].bounds, place=later[key].place,
+            before=size.replicas, bounds=later[key].bounds, keys=size_annotations(group), place=later[key].place,
         )
         for key, size in sorted(earlier.items(), key=lambda item: item[0])
         if size.replicas is not None and key in later and not later[key].declared
     )  # fmt: skip
 
 
-def _sizes(files: Mapping[str, bytes]) -> dict[_Key, _Sized]:
+def _sizes(files: Mapping[str, bytes], group: str) -> dict[_Key, _Sized]:
     found: dict[_Key, _Sized] = {}
     for path in sorted(files):
-        if b"cluster.x-k8s.io" not in files[path]:
+        if group.encode() not in files[path]:
             continue
         findings = Findings()
         decoded = read_source(path, files[path], findings)
         if decoded is None:
             continue
         for document in compose_documents(*decoded, findings):
-            for item in manifest_objects(document, decoded[0]):
+            for item in manifest_objects(document, decoded[0], group):
                 found.update(_of(item))
     return found
 
@@ -93,4 +97,4 @@ def _sized(item: ManifestObject, spec: Node | None, named: Node | None, annotati
     declared, pair = pair_of(spec, "replicas"), pair_of(named, "name")
     spot = spot_of(item.node) if pair is None else spot_of_entry(*pair)
     replicas = None if declared is None else integer(declared[1])
-    return _Sized(replicas, declared is not None, bounds_of(annotations), item.source.place(spot))
+    return _Sized(replicas, declared is not None, bounds_of(annotations, item.sizes), item.source.place(spot))

@@ -9,15 +9,16 @@ from reconciler.policy.nodes import Mapping as MappingNode
 from reconciler.policy.nodes import Node, Scalar, Sequence
 
 CLUSTER_API = "cluster.x-k8s.io"
-SIZE_ANNOTATIONS = tuple(f"{CLUSTER_API}/cluster-api-autoscaler-node-group-{bound}-size" for bound in ("min", "max"))
 Bounds = tuple[int | None, int | None]
 _SIZED = ("MachineDeployment", "MachineSet", "MachinePool")
 _MOST_DIGITS = 10
 
 
 class ManifestObject(msgspec.Struct, frozen=True):
-    """One object of a manifest; `namespace` is empty where the manifest leaves it to whoever applies it."""
+    """One object of a manifest; `namespace` is empty where the manifest leaves it to whoever applies it. `group` is the API group
+    of Cluster API, which is the prefix of its annotations too."""
 
+    group: str
     kind: str
     namespace: str
     name: str
@@ -28,23 +29,34 @@ class ManifestObject(msgspec.Struct, frozen=True):
     source: Source
 
     @property
+    def sizes(self) -> tuple[str, ...]:
+        """The keys of both size annotations."""
+        return size_annotations(self.group)
+
+    @property
     def title(self) -> str:
         """Namespace, where it is there, and name."""
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
 
-def manifest_objects(node: Node, source: Source) -> Iterator[ManifestObject]:
-    """The Cluster API objects of a document, those of lists included."""
+def size_annotations(group: str) -> tuple[str, ...]:
+    """The keys of the minimum and the maximum, with an API group of Cluster API in front."""
+    return tuple(f"{group}/cluster-api-autoscaler-node-group-{bound}-size" for bound in ("min", "max"))
+
+
+def manifest_objects(node: Node, source: Source, group: str) -> Iterator[ManifestObject]:
+    """The Cluster API objects of a document, those of lists included; `group` is the API group that they are in."""
     if not isinstance(node, MappingNode):
         return
     kind, version = text_of(node, "kind"), text_of(node, "apiVersion")
     items = entry_of(node, "items")
     if kind.endswith("List") and isinstance(items, Sequence):
         for item in items.items:
-            yield from manifest_objects(item, source)
-    elif version.partition("/")[0] == CLUSTER_API and kind in (*_SIZED, "Cluster"):
+            yield from manifest_objects(item, source, group)
+    elif version.partition("/")[0] == group and kind in (*_SIZED, "Cluster"):
         metadata, spec = entry_of(node, "metadata"), entry_of(node, "spec")
         yield ManifestObject(
+            group=group,
             kind=kind,
             namespace=text_of(metadata, "namespace"),
             name=text_of(metadata, "name"),
@@ -69,9 +81,9 @@ def integer(value: Node) -> int | None:
     return int(value.text) if isinstance(value, Scalar) and value.text.isdecimal() and len(value.text) < _MOST_DIGITS else None
 
 
-def bounds_of(annotations: Mapping[str, str]) -> Bounds:
+def bounds_of(annotations: Mapping[str, str], keys: tuple[str, ...]) -> Bounds:
     """Both, or none: as the webhook counts them."""
-    low, high = (annotations.get(key, "") for key in SIZE_ANNOTATIONS)
+    low, high = (annotations.get(key, "") for key in keys)
     if not (low.isdecimal() and high.isdecimal()) or max(len(low), len(high)) >= _MOST_DIGITS or int(high) < int(low):
         return None, None
     return int(low), int(high)

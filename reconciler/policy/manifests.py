@@ -14,7 +14,6 @@ from reconciler.policy.documents import Discovery, NodeGroup, PolicySet
 from reconciler.policy.findings import Findings
 from reconciler.policy.manifest_object import (
     CLUSTER_API,
-    SIZE_ANNOTATIONS,
     Bounds,
     ManifestObject,
     bounds_of,
@@ -51,10 +50,11 @@ class _Claim(msgspec.Struct, frozen=True):
     group: str = ""
 
 
-def manifest_problems(files: Mapping[str, bytes], sets: tuple[PolicySet, ...]) -> tuple[Problem, ...]:
+def manifest_problems(files: Mapping[str, bytes], sets: tuple[PolicySet, ...], group: str = CLUSTER_API) -> tuple[Problem, ...]:
     """Every declared size that a group of the policies decides; texts that cannot be read are warnings, one a file.
 
-    `files` maps a path, as it is to be printed, to its bytes. Manifests are data: nothing is resolved, rendered or fetched.
+    `files` maps a path, as it is to be printed, to its bytes; `group` is the API group of Cluster API. Manifests are data:
+    nothing is resolved, rendered or fetched.
     """
     findings = Findings()
     unread: list[Problem] = []
@@ -69,7 +69,7 @@ def manifest_problems(files: Mapping[str, bytes], sets: tuple[PolicySet, ...]) -
             continue
         findings.open(decoded[0])
         for document in documents:
-            for found in manifest_objects(document, decoded[0]):
+            for found in manifest_objects(document, decoded[0], group):
                 _judge(found, sets, findings)
     return tuple(sorted((*findings.sorted(), *unread)))
 
@@ -98,26 +98,28 @@ def _judge(found: ManifestObject, sets: tuple[PolicySet, ...], findings: Finding
         return
     key, value = declared
     where = f", namespace: {found.namespace}" if found.namespace else ""
-    ignored = f"{{group: {CLUSTER_API}, kind: {found.kind}{where}, name: {found.name}, jsonPointers: [/spec/replicas]}}"
+    ignored = f"{{group: {found.group}, kind: {found.kind}{where}, name: {found.name}, jsonPointers: [/spec/replicas]}}"
     findings.add(
         "ReplicasInManifest",
         found.source,
         spot_of_entry(key, value),
         f"{found.kind} {found.title} declares replicas {shown(value)}, and {claim.who} decides them: every sync would write it",
-        f"{_deletion(value, found.annotations, claim)}; or let Argo CD leave it alone with ignoreDifferences: [{ignored}] and "
+        f"{_deletion(value, found, claim)}; or let Argo CD leave it alone with ignoreDifferences: [{ignored}] and "
         "syncOptions: [RespectIgnoreDifferences=true]",
         related=((claim.place, f"{claim.who} is written here"),),
     )
 
 
-def _deletion(value: Node, annotations: Mapping[str, str], claim: _Claim) -> str:
+def _deletion(value: Node, found: ManifestObject, claim: _Claim) -> str:
     """How to delete the line, and what the webhook then makes of its value."""
-    missing = [name for name in SIZE_ANNOTATIONS if name not in annotations]
+    missing = [name for name in found.sizes if name not in found.annotations]
     before = integer(value)
     if missing:
         falls = f" ({unset_words(before, None, None)})" if before is not None else ""
-        return f"first add {_added(missing, claim.bounds)} (without both, the webhook sets 1{falls}), then delete this line"
-    bounds = bounds_of(annotations)
+        return (
+            f"first add {_added(missing, claim.bounds, found)} (without both, the webhook sets 1{falls}), then delete this line"
+        )
+    bounds = bounds_of(found.annotations, found.sizes)
     if before is None or None in bounds:
         return "delete this line"
     return f"delete this line (then the webhook decides: {unset_words(before, *bounds)})"
@@ -127,7 +129,7 @@ def _judge_unset(
     what: str, named: Node | None, found: ManifestObject, annotations: Mapping[str, str], claim: _Claim, findings: Findings
 ) -> None:
     """Replicas left out where a group decides them: without both annotations the commit that drops them sets 1."""
-    missing = [name for name in SIZE_ANNOTATIONS if name not in annotations]
+    missing = [name for name in found.sizes if name not in annotations]
     pair = pair_of(named, "name")
     if not missing or pair is None:
         return
@@ -137,7 +139,7 @@ def _judge_unset(
         spot_of_entry(*pair),
         f"{what} leaves replicas out without both size annotations, and {claim.who} decides them: the commit that drops them "
         "makes them 1, whatever runs",
-        f"in the same commit add {_added(missing, claim.bounds)}: with both the webhook keeps what is there, within them",
+        f"in the same commit add {_added(missing, claim.bounds, found)}: with both the webhook keeps what is there, within them",
         severity=Severity.WARNING,
         related=((claim.place, f"{claim.who} is written here"),),
     )
@@ -146,7 +148,7 @@ def _judge_unset(
 def _judge_topology(found: ManifestObject, entry: Node, sets: tuple[PolicySet, ...], findings: Findings) -> None:
     name = text_of(entry, "name")
     annotations = texts_of(entry_of(entry_of(entry, "metadata"), "annotations"))
-    sized = [key for key in SIZE_ANNOTATIONS if key in annotations]
+    sized = [key for key in found.sizes if key in annotations]
     claim = _claim_on_topology(found, name, annotations, sets)
     declared = pair_of(entry, "replicas")
     if declared is None:
@@ -163,20 +165,19 @@ def _judge_topology(found: ManifestObject, entry: Node, sets: tuple[PolicySet, .
         who = claim.who if claim else ""
         message = f"{topology}, and {who} decides them: the topology controller would write it again"
     related = ((claim.place, f"{claim.who} is written here"),) if claim is not None else ()
-    hint = _topology_hint(value, annotations, claim)
+    hint = _topology_hint(value, annotations, claim, found)
     findings.add("ReplicasInTopology", found.source, spot_of_entry(key, value), message, hint, related=related)
 
 
-def _topology_hint(value: Node, annotations: Mapping[str, str], claim: _Claim | None) -> str:
+def _topology_hint(value: Node, annotations: Mapping[str, str], claim: _Claim | None, found: ManifestObject) -> str:
     """To the group with both annotations in one commit, or back to the topology after the group has left the policy."""
-    missing = [key for key in SIZE_ANNOTATIONS if key not in annotations]
+    missing = [key for key in found.sizes if key not in annotations]
     bounds = claim.bounds if claim is not None else (None, None)
     before = integer(value)
     hint = "delete this line"
     if missing:
-        hint += (
-            f" and in the same commit add {_added(missing, bounds)} under metadata.annotations: without both the webhook sets 1"
-        )
+        added = _added(missing, bounds, found)
+        hint += f" and in the same commit add {added} under metadata.annotations: without both the webhook sets 1"
         if before is not None and None not in bounds:
             hint += f", with them {unset_words(before, *bounds)}"
     if claim is not None and claim.group:
@@ -232,16 +233,16 @@ def _discovers(
     """Only targets with both size annotations are discovered."""
     return (
         item.provider == "clusterAPI"
-        and all(key in annotations for key in SIZE_ANNOTATIONS)
+        and all(key in annotations for key in found.sizes)
         and (not item.namespaces or not found.namespace or found.namespace in item.namespaces)
         and item.cluster_name in ("", cluster)
         and all(labels.get(key) == value for key, value in item.labels)
     )
 
 
-def _added(missing: list[str], bounds: Bounds) -> str:
+def _added(missing: list[str], bounds: Bounds, found: ManifestObject) -> str:
     """The annotations to write, with their values where a group gives both."""
     if None in bounds:
         return " and ".join(missing)
-    values = dict(zip(SIZE_ANNOTATIONS, bounds, strict=True))
+    values = dict(zip(found.sizes, bounds, strict=True))
     return " and ".join(f'{key}: "{values[key]}"' for key in missing)

@@ -75,6 +75,7 @@ _TEXT_CODES: Mapping[str, str] = {
     "UnknownTier": "A tier that is named is there.",
     "UnknownTimeZone": "A time zone is an IANA name.",
     "UnknownValue": "A value is one of those that the field takes.",
+    "UnreadTarget": "A target is of a kind that plans and the loop read.",
     "UnsupportedTag": "A policy is plain data: no tags.",
     "WrongType": "A value has the type of its field.",
 }

@@ -1,6 +1,6 @@
 """Cluster API as a platform of targets: MachineDeployments, MachineSets without owner, and MachinePools."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from reconciler.cluster.target import TargetRef
 from reconciler.kube.api import Api
@@ -17,13 +17,15 @@ class ClusterApiProvider:
     """A `TargetProvider` over the API server that holds the Cluster API objects.
 
     `owner` (the policy's name) stands in the marks on Machines, so that two reconcilers leave each other's alone.
-    `blind_removals` allows removals from MachinePools without Machines, where the platform picks the instance that goes.
+    `platform_chooses` tells the targets without Machines that may shrink though the platform picks the instance that goes.
     """
 
-    def __init__(self, api: Api, version: ClusterApiVersion, owner: str, *, blind_removals: bool = False) -> None:
+    def __init__(
+        self, api: Api, version: ClusterApiVersion, owner: str, platform_chooses: Callable[[TargetRef], bool] = lambda _: False
+    ) -> None:
         self._targets = ClusterApiTargets(api, version)
         self._removals = ClusterApiRemovals(self._targets, owner)
-        self._blind = BlindRemovals(self._targets, allowed=blind_removals)
+        self._blind = BlindRemovals(self._targets, platform_chooses)
         self._cancellations = ClusterApiCancellations(self._targets, self._removals)
 
     def resize(self, target: TargetRef, replicas: int, bound: Bound, annotations: Mapping[str, str] | None = None) -> WriteResult:

@@ -1,22 +1,43 @@
 """Removals from MachinePools without Machines: nobody can say which instance the platform takes when the pool shrinks."""
 
+from collections.abc import Callable
+
+import msgspec
+
 from reconciler.cluster.target import TargetRef
 from reconciler.kube.api import ApiError, UnreachableError
 from reconciler.plan.plan import Bound
 from reconciler.providers.answer import failed, unread
+from reconciler.providers.clusterapi_reading import Reading
 from reconciler.providers.clusterapi_targets import ClusterApiTargets
 from reconciler.providers.contract import RemovalState, TargetRemoval, WriteCode, WriteResult
 from reconciler.providers.ownership_guard import not_ours, objection
 
 
+class _NodeRef(msgspec.Struct):
+    name: str = ""
+
+
+class _Status(msgspec.Struct, rename="camel"):
+    node_refs: list[_NodeRef] | None = None
+
+
+class _Pool(msgspec.Struct):
+    status: _Status = msgspec.field(default_factory=_Status)
+
+
+_pool = msgspec.json.Decoder(_Pool)
+
+
 class BlindRemovals:
-    """Refused unless allowed; then the drained node's pool is lowered by one and the platform chooses.
+    """The drained node's pool is lowered by one and the platform chooses. Whether a policy allows that is asked of `allowed`
+    for each target.
 
     There is no Machine that could carry a mark, so that nothing on the API objects tells a later process whether the pool was
     lowered for a drained node. What this process did not begin it therefore gives up and opens again, and never lowers for.
     """
 
-    def __init__(self, targets: ClusterApiTargets, *, allowed: bool) -> None:
+    def __init__(self, targets: ClusterApiTargets, allowed: Callable[[TargetRef], bool]) -> None:
         self._targets = targets
         self._allowed = allowed
         self._begun: dict[str, int | None] = {}
@@ -24,8 +45,8 @@ class BlindRemovals:
 
     def may_begin(self, target: TargetRef, node: str, bound: Bound) -> WriteResult:
         """Refused unless removals without choice are allowed."""
-        if not self._allowed:
-            message = f"{target} has no Machine for node {node}: which one goes could not be chosen"
+        if not self._allowed(target):
+            message = f"{target} has no Machine for node {node}: which one goes could not be chosen (scaleDown.withoutMachines)"
             return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
         try:
             facts = self._targets.read(target).facts
@@ -42,13 +63,13 @@ class BlindRemovals:
             message = f"whether {target} was lowered for {node} before the restart cannot be told"
             return TargetRemoval(state=RemovalState.FAILED, code=WriteCode.UNKNOWN, message=message)
         lowered = self._begun[node]
-        if lowered is not None:
-            return TargetRemoval(state=RemovalState.FINISHED, generation=lowered)
         try:
             reading = self._targets.read(target)
         except (ApiError, UnreachableError) as error:
             result = unread(error, str(target))
             return TargetRemoval(state=RemovalState.DRAINING, code=result.code, message=result.message)
+        if lowered is not None:
+            return self._lowered(reading, node, lowered)
         replicas = reading.facts.replicas or 0
         wrong = not_ours(reading.facts)
         if wrong is None and replicas - 1 < floor:
@@ -67,3 +88,13 @@ class BlindRemovals:
         # An outcome that nobody knows ends here too: to try again might lower twice.
         del self._begun[node]
         return TargetRemoval(state=RemovalState.FAILED, code=wrong.code, message=wrong.message)
+
+    def _lowered(self, reading: Reading, node: str, generation: int) -> TargetRemoval:
+        """Over, unless the pool has shrunk to what it was asked for and still has the node: then that is opened again."""
+        target, status = reading.facts.ref, _pool.decode(reading.body).status
+        left = {reference.name for reference in status.node_refs or ()}
+        if node in left and len(left) == reading.facts.replicas and reading.followed:
+            del self._begun[node]
+            message = f"{target} was lowered for {node}, and the platform took another instance"
+            return TargetRemoval(state=RemovalState.FAILED, code=WriteCode.PASSED_OVER, message=message)
+        return TargetRemoval(state=RemovalState.FINISHED, generation=generation)

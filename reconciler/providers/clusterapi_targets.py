@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from reconciler.cluster.target import TargetFacts, TargetRef
-from reconciler.decisions.ownership import OUR_MANAGER, OUR_MARKS
+from reconciler.decisions.ownership import OUR_MANAGER, OUR_MARKS, POLICY_MARK, policy_mark
 from reconciler.kube.api import Api, ApiError, ContentType, UnreachableError
 from reconciler.kube.lease import NotLeaderError
 from reconciler.plan.plan import Bound
@@ -17,6 +17,7 @@ from reconciler.providers.field_claim import claim, disclaim
 from reconciler.providers.ownership_guard import held_by_others, moved, not_ours, objection, objection_to_adopt
 
 _TRIES = 3
+_FORBIDDEN = (403, 422)
 _OURS = {"fieldManager": OUR_MANAGER}
 _APPLY = {"fieldManager": OUR_MANAGER, "force": "false"}
 
@@ -42,7 +43,8 @@ class ClusterApiTargets:
         self.version = version
 
     def resize(self, target: TargetRef, replicas: int, bound: Bound, annotations: Mapping[str, str] | None = None) -> WriteResult:
-        """Set replicas. `annotations` (policy, revision, reason) follow, but never onto what a topology owns."""
+        """Set replicas. `annotations` (policy, revision, reason) say whose write it is and why, but never on what a topology
+        owns: the policy comes first, so that no other one writes at the same time, the rest follows."""
         return self._sized(target, replicas, bound, objection, annotations or {})
 
     def adopt(self, target: TargetRef, replicas: int, bound: Bound, annotations: Mapping[str, str] | None = None) -> WriteResult:
@@ -66,8 +68,15 @@ class ClusterApiTargets:
             refused = moved(facts, bound) or not_ours(facts) if claimed else objects(facts, bound)
             if refused is not None:
                 return refused
+            mark = _policy_mark(facts, annotations)
+            if claimed and mark and policy_mark(facts):
+                message = f"{target} was marked by policy {policy_mark(facts)} meanwhile"
+                return WriteResult(done=False, code=WriteCode.STALE, message=message)
             if held_by_others(facts):
-                reading = self._claim(reading)
+                reading = self._claim(reading, mark)
+                claimed = True
+            elif mark:
+                reading = self._marked(reading, mark)
                 claimed = True
             result = self._apply(reading, replicas)
             if not facts.owner.topology_owned:
@@ -93,10 +102,26 @@ class ClusterApiTargets:
 
     def apply(self, reading: Reading, replicas: int) -> WriteResult:
         """Write replicas of a target that was just judged to be ours. Raises as the connection does."""
-        return self._apply(self._claim(reading) if held_by_others(reading.facts) else reading, replicas)
+        return self._apply(self._claim(reading, {}) if held_by_others(reading.facts) else reading, replicas)
 
-    def _claim(self, reading: Reading) -> Reading:
-        written = self._patch(reading.facts.ref, claim(reading.body), ContentType.MERGE_PATCH, _OURS)
+    def _claim(self, reading: Reading, mark: Mapping[str, str]) -> Reading:
+        patch = claim(reading.body)["metadata"]
+        if mark:
+            patch["annotations"] = {**patch.get("annotations", {}), **mark}
+        return self._moved_on(reading, patch)
+
+    def _marked(self, reading: Reading, mark: Mapping[str, str]) -> Reading:
+        try:
+            return self._moved_on(reading, {"resourceVersion": reading.facts.resource_version, "annotations": mark})
+        except ApiError as error:
+            if error.status not in _FORBIDDEN:
+                raise
+            # Who forbids our annotations has not forbidden the write that they would explain.
+            return reading
+
+    def _moved_on(self, reading: Reading, metadata: object) -> Reading:
+        """What was read, under the resourceVersion that a write of metadata alone has made."""
+        written = self._patch(reading.facts.ref, {"metadata": metadata}, ContentType.MERGE_PATCH, _OURS)
         facts = msgspec.structs.replace(reading.facts, resource_version=written.resource_version)
         return Reading(facts, reading.body)
 
@@ -118,7 +143,7 @@ class ClusterApiTargets:
 
     def _annotate(self, facts: TargetFacts, annotations: Mapping[str, str]) -> None:
         """They explain a write that is done; that one stands whether or not they can be written."""
-        written = dict(facts.annotations)
+        written = dict(facts.annotations) | _policy_mark(facts, annotations)
         changed = {key: text for key, text in annotations.items() if key in OUR_MARKS and written.get(key) != text}
         if changed:
             try:
@@ -147,3 +172,9 @@ class ClusterApiTargets:
                 if result.code != WriteCode.STALE:
                     break
         return result
+
+
+def _policy_mark(facts: TargetFacts, annotations: Mapping[str, str]) -> dict[str, str]:
+    """The mark that says which policy writes, where it is not there yet."""
+    mark = annotations.get(POLICY_MARK, "")
+    return {POLICY_MARK: mark} if mark and not facts.owner.topology_owned and policy_mark(facts) != mark else {}

@@ -21,8 +21,8 @@ class WhyNot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AppliedAction(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One action of the saved plan. `state` is Done (a removal: the node has left), Skipped, Refused or Failed; `plannedTo` is
-    the size in the saved plan, `to` the one that was written or would have been."""
+    """One action of the saved plan. `state` is Done (of nodes that are removed or replaced: they have left), Skipped, Refused or
+    Failed (also: a node stays); `plannedTo` is the size in the saved plan, `to` the one that was written or would have been."""
 
     kind: str
     group: str
@@ -39,7 +39,8 @@ class AppliedAction(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class ApplyDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """`plan` is the digest of the saved plan, `decision` that of the decision of now, `unavailable` why it stopped early.
 
-    `complete`: all of the plan was done. `happened` are sentences about a simulated cluster until it came to rest.
+    `complete`: all of the plan was done. `happened` are sentences about what came of it: how each drain ended; on a simulated
+    cluster everything until it came to rest.
     """
 
     format_version: str = FORMAT_VERSION

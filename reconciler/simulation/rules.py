@@ -10,6 +10,7 @@ from reconciler.cluster.workload import DisruptionBudget
 from reconciler.decisions.disruption import label_selector_matches
 from reconciler.decisions.effective import effective_groups
 from reconciler.decisions.labels import selector_matches
+from reconciler.decisions.reasons.sizes import Headroom
 from reconciler.plan.plan import ActionKind, GroupLine, Plan, PodOutcome
 from reconciler.policy.documents import Limit, PolicySet
 from reconciler.simulation.cluster import SimulatedCluster
@@ -37,10 +38,10 @@ class RuleBook:
     Rules: OutOfRange (no write of ours moves a group out of its range), LimitPassed, HeldTouched (nor against another
     owner of the field), BudgetBroken, EvictedHomeless, UpAndDown (in one plan: the node that leaves would have taken a
     pod that buys), BoughtAndRemoved (a node bought for a demand leaves while that demand still is; one that joined so late
-    that others were bought in its place may leave), GrewAndShrank (while the demand for which a group grew still is, a node
-    that was there before leaves it), EvictionBought (a pod that we evicted buys a node, while no pod that others
-    evicted still takes a place), ReplacedForMore (a replacement whose new node costs as much as those that it names). Nodes
-    that a `Replace` named before it grew may leave.
+    that others were bought in its place may leave), GrewAndShrank (while the demand for which a group grew, headroom
+    included, still is, a node that was there before leaves it), EvictionBought (a pod that we evicted buys a node, while no
+    pod that others evicted still takes a place), ReplacedForMore (a replacement whose new node costs as much as those that
+    it names). Nodes that a `Replace` named before it grew may leave.
     """
 
     def __init__(self, cluster: SimulatedCluster) -> None:
@@ -53,7 +54,7 @@ class RuleBook:
         self._ending: set[str] = set()
         self._homeless: dict[str, int] = {}
         self._bought: set[str] = set()
-        self._grew_for_pods: set[str] = set()
+        self._grew: set[str] = set()
         self._replaced: set[str] = set()
         self._unready = self._not_ready()
         self._limits: dict[str, dict[str, int]] = {}
@@ -67,6 +68,7 @@ class RuleBook:
         groups = {line.target: line for line in plan.groups}
         self._replaced.update(node for action in plan.actions if action.kind is ActionKind.REPLACE for node in action.nodes)
         buyers = {line.group for line in plan.pods if line.outcome is PodOutcome.TRIGGERS_SCALE_UP}
+        buyers |= {line.name for line in plan.groups if any(reason.code == Headroom.code for reason in line.reasons)}
         for event in events:
             self._follow(event, policy)
             self._check_event(event, groups, buyers)
@@ -89,7 +91,7 @@ class RuleBook:
         if event.kind in _NEW_EPOCH or foreign_write:
             self._epoch = event.at_seconds
             self._bought.clear()
-            self._grew_for_pods.clear()
+            self._grew.clear()
             self._draining.clear()
             self._evicted.clear()
             self._homeless.clear()
@@ -140,7 +142,7 @@ class RuleBook:
             if event.after > event.before:
                 self._bought.add(event.object)
                 if line.name in buyers:
-                    self._grew_for_pods.add(event.object)
+                    self._grew.add(event.object)
         if (_ours(event) or event.kind is Happened.REMOVAL_BEGAN) and line.held:
             self._add("HeldTouched", event.object, f"{line.name} is held")
         if event.kind is Happened.REMOVAL_BEGAN and line.current <= line.max:
@@ -156,7 +158,7 @@ class RuleBook:
         joined = self._joined.get(event.object, 0)
         if joined >= self._epoch and event.target in self._bought:
             self._add("BoughtAndRemoved", event.object, "it was bought for the demand that still is")
-        elif 0 <= joined < self._epoch and event.target in self._grew_for_pods:
+        elif 0 <= joined < self._epoch and event.target in self._grew:
             self._add("GrewAndShrank", event.object, f"{event.target} grew for the demand that still is")
 
     def _check_limits(self, policy: PolicySet, *, grew: bool) -> None:

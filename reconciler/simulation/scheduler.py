@@ -98,12 +98,15 @@ class Scheduler:
             if not pod.unschedulable:
                 pod.unschedulable = now_seconds
                 objects.touch()
-            if pod.nominated is not None and pod.nominated.index >= 0 and any(other.deletion for other in pod.nominated.pods):
+            if pod.nominated is not None and self._is_made_room_for(pod, pod.nominated, state):
                 state.bind(pod.shape, pod.nominated.index)
                 continue
             given_up = {victim for preemption in preemptions for victim in preemption.victims}
             found = find_victims(pod, objects, state, nodes, given_up, self._protected) if higher else None
             if found is None:
+                if pod.nominated is not None:
+                    pod.nominated = None
+                    objects.touch()
                 higher = False  # the next one of this shape has no better luck
                 continue
             for victim in found.victims:
@@ -111,3 +114,10 @@ class Scheduler:
             state.bind(pod.shape, found.node.index)
             pod.nominated = found.node
             preemptions.append(found)
+
+    def _is_made_room_for(self, pod: PodObject, node: NodeObject, state: SchedulingState) -> bool:
+        """Whether lower ones still end where the pod is to go; not when the node takes no pods any more."""
+        shapes = self._objects.pod_shapes
+        if node.index < 0 or state.closed(node.index) or self._objects.shape_of(node).unschedulable:
+            return False
+        return any(other.deletion and shapes[other.shape].priority < shapes[pod.shape].priority for other in node.pods)

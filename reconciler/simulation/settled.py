@@ -9,6 +9,7 @@ from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide, settle
 from reconciler.decisions.effective import effective_groups
 from reconciler.decisions.memory import Memory
+from reconciler.decisions.reasons.sizes import Headroom
 from reconciler.plan.digest import with_digest
 from reconciler.plan.impact import Impact, evicted_now
 from reconciler.plan.plan import ActionKind, GroupLine, Plan, PodOutcome
@@ -108,7 +109,8 @@ def _knows_purchase(memory: Memory, plan: Plan, now_seconds: int) -> bool:
     """Whether the memory is one that was returned beside the plan, where that makes a difference."""
     if any(action.kind is ActionKind.REPLACE for action in plan.actions) and not memory.replacements:
         return False
-    if all(pod.outcome is not PodOutcome.TRIGGERS_SCALE_UP for pod in plan.pods):
+    for_headroom = any(reason.code == Headroom.code for line in plan.groups for reason in line.reasons)
+    if not for_headroom and all(pod.outcome is not PodOutcome.TRIGGERS_SCALE_UP for pod in plan.pods):
         return True
     return memory.purchase is not None and memory.purchase.last_seconds == now_seconds
 

@@ -1,5 +1,6 @@
 """The HTML report in a real browser."""
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from tests.browser.conftest import Open
 
 DISRUPTIVE = ("serious", "critical")
 VISIBLE_ROWS = "#groups tbody tr:not(.gone)"
+BEYOND = "[...document.querySelectorAll('.scroll')].map(e => e.scrollWidth - e.clientWidth).filter(n => n > 0)"
 
 
 @pytest.fixture(params=["plan", "preview"])
@@ -17,7 +19,7 @@ def report(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", [1280, 768, 390])
 def test_accessible(open_page: Open, axe: str, report: str, scheme: str, width: int):
     """axe-core finds nothing serious or critical, contrast included, with every fold open."""
     page = open_page(report, color_scheme=scheme, viewport={"width": width, "height": 900}).page
@@ -60,20 +62,49 @@ def test_policy_stops_a_foreign_script(open_page: Open, plan_page: str):
 
 @pytest.mark.parametrize("width", [320, 390, 768])
 def test_narrow_screen(open_page: Open, report: str, width: int):
-    """The page itself never scrolls sideways; only tables do, by themselves."""
+    """Neither the page nor a table in it scrolls sideways, with every fold open."""
     page = open_page(report, viewport={"width": width, "height": 800}).page
+    page.evaluate("document.querySelectorAll('details').forEach((fold) => fold.open = true)")
     assert page.evaluate("document.documentElement.scrollWidth") == width
-    assert page.evaluate(
-        "document.querySelector('#nodes .scroll').scrollWidth > document.querySelector('#nodes .scroll').clientWidth"
+    assert page.evaluate(BEYOND) == []
+
+
+@pytest.mark.parametrize("width", [390, 768])
+def test_reasons_stand_below_what_they_are_for(open_page: Open, report: str, width: int):
+    """On a phone and a tablet a row's reasons are on the screen at full width, below its name, and each value names itself."""
+    page = open_page(report, viewport={"width": width, "height": 800}).page
+    rows = page.evaluate(
+        """[...document.querySelectorAll('#groups tbody tr, #nodes tbody tr')].map((row) => {
+          const why = row.querySelector('.why'), name = row.querySelector('.name').getBoundingClientRect();
+          const box = why.getBoundingClientRect();
+          return {empty: !why.textContent, below: box.top >= name.bottom, ends: box.right, share: box.width / row.clientWidth,
+            named: [...row.cells].slice(1).every((cell) => getComputedStyle(cell, '::before').content.includes(cell.dataset.as))};
+        })"""
     )
+    told = [row for row in rows if not row["empty"]]
+    assert len(told) > 10
+    assert all(row["below"] and row["ends"] <= width and row["share"] > 0.8 for row in told)
+    assert all(row["named"] for row in rows)
+
+
+def test_stacked_rows_are_still_tables(open_page: Open, preview_page: str):
+    """The accessibility tree of a narrow page has the tables, rows, headings and cells of a wide one."""
+    found = []
+    for width in (390, 1280):
+        page = open_page(preview_page, viewport={"width": width, "height": 800}).page
+        page.evaluate("document.querySelectorAll('details').forEach((fold) => fold.open = true)")
+        nodes = page.context.new_cdp_session(page).send("Accessibility.getFullAXTree")["nodes"]
+        roles = Counter(node["role"]["value"] for node in nodes if not node["ignored"])
+        found.append({role: roles[role] for role in ("table", "row", "columnheader", "rowheader", "cell")})
+    assert found[0] == found[1]
+    assert min(found[0].values()) >= 4
 
 
 def test_tables_need_no_scrolling_on_a_desk(open_page: Open, preview_page: str):
     """At 1280 pixels every column is seen whole, also where a reason holds a path as long as a field of a topology."""
     page = open_page(preview_page, viewport={"width": 1280, "height": 900}).page
     assert "spec.topology.workers.machineDeployments[name=fixed]" in page.inner_text("main")
-    beyond = "[...document.querySelectorAll('.scroll')].map(e => e.scrollWidth - e.clientWidth).filter(n => n > 0)"
-    assert page.evaluate(beyond) == []
+    assert page.evaluate(BEYOND) == []
 
 
 def test_colour_schemes(open_page: Open, plan_page: str):

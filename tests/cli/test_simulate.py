@@ -1,5 +1,6 @@
 """`reconciler simulate`, and the replay of a preview."""
 
+import io
 import json
 import re
 import shutil
@@ -161,6 +162,58 @@ def test_a_preview_replays_demand_under_both_policies(run: Run, tmp_path: Path):
     assert plain["digest"] != document["digest"]
     assert "time to schedule, p50" in run(*words, "--replay", demand)[1]
     assert "### Replay" in run(*words, "--replay", demand, "-o", "markdown")[1]
+
+
+def previewed(tmp_path: Path) -> tuple[object, ...]:
+    """A preview without a change, with a curve of one hour: the last line holds as long as the one before."""
+    demand = curve(tmp_path / "c.csv", "2026-11-21T00:00:00Z,2", "2026-11-21T00:30:00Z,1")
+    sides = ("--base-dir", ROOT / "policies", "--head-dir", ROOT / "policies")
+    return "preview", *sides, "--cluster", QUICKSTART, "--replay", demand
+
+
+def test_a_preview_replays_as_much_as_is_asked_for(run: Run, tmp_path: Path):
+    """An hour in all, ten minutes of it when told so."""
+    words = previewed(tmp_path)
+    assert json.loads(run(*words, "-o", "json")[1])["replay"]["seconds"] == 3600
+    assert json.loads(run(*words, "--until", "10m", "-o", "json")[1])["replay"]["seconds"] == 600
+
+
+@pytest.mark.parametrize(("until", "code", "says"), [("0s", 1, "--until 0s: must be above zero"), ("soon", 1, "--until: ")])
+def test_a_preview_refuses_a_bad_limit_of_the_replay(run: Run, tmp_path: Path, until: str, code: int, says: str):
+    """As `simulate` does, with nothing on stdout."""
+    found, out, err = run(*previewed(tmp_path), "--until", until)
+    assert (found, out) == (code, "")
+    assert says in err
+
+
+def test_a_limit_without_a_replay_is_wrong_usage(run: Run):
+    """There is nothing that it could be the limit of."""
+    sides = ("--base-dir", ROOT / "policies", "--head-dir", ROOT / "policies")
+    code, out, err = run("preview", *sides, "--cluster", QUICKSTART, "--until", "1h")
+    assert (code, out) == (1, "")
+    assert "--until goes with --replay PATH" in err
+
+
+class Terminal(io.StringIO):
+    """Something that says that it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_bar_tells_how_far_a_preview_is_with_its_replay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """On a terminal, to the end, and taken away again; a pipe and CI get none."""
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("CI", "1")
+    words = [str(word) for word in previewed(tmp_path)]
+    assert guarded(cli, words) == 0
+    assert "replaying" not in terminal.getvalue()
+    monkeypatch.delenv("CI")
+    assert guarded(cli, words) == 0
+    assert "replaying" in terminal.getvalue()
+    assert "100%" in terminal.getvalue()
+    assert terminal.getvalue().endswith("\x1b[1A\r\x1b[K")
 
 
 def test_help_is_quick_and_has_examples():

@@ -206,3 +206,16 @@ def test_other_formats(tree: Path):
     assert check(tree, machine_deployment(), "-o", "github").stdout.startswith(
         "::error file=manifests/md.yaml,line=6,endLine=6,col=3,endColumn=14,title=ReplicasInManifest::"
     )
+
+
+def test_manifests_of_another_api_group_are_examined_where_it_is_named(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`CAPI_GROUP` says which objects and annotations count, as it does for snapshots and live clusters."""
+    text = machine_deployment().replace("cluster.x-k8s.io", "capi.example.org")
+    (tree / "manifests" / "md.yaml").write_text(text)
+    asked = ["policies", "--manifests", "manifests"]
+    assert "ReplicasInManifest" not in CliRunner().invoke(command, asked).output
+    monkeypatch.setenv("CAPI_GROUP", "capi.example.org")
+    told = CliRunner().invoke(command, asked).output
+    assert "[ReplicasInManifest]" in told
+    assert "first add capi.example.org/cluster-api-autoscaler-node-group-min-size" in told
+    assert "{group: capi.example.org, kind: MachineDeployment" in told

@@ -142,3 +142,13 @@ def test_a_taint_that_cannot_be_taken_off_is_said() -> None:
     old.away = True
     ((code, message),) = _took_back(_world("old.1700000000", marked=False), Hands(), {"old": old}, turns=2)
     assert (code, "connection refused" in message) == ("TaintKept", True)
+
+
+def test_policies_that_have_ended_are_told_of_those_that_stand_on_targets() -> None:
+    """Of three marks one is our own, one names a policy that somebody may run, and one names a policy that has ended."""
+    cluster = ClusterBuilder()
+    for name in ("old", "other", "prod"):
+        cluster.target(name, 1, annotations=(("reconciler.dev/policy", name),))
+    marks = LeftMarks({}, "prod", lambda *_: None, lambda name: Hands().policy() if name in ("old", "prod") else None)
+    assert marks.ended(cluster.world()) == ("old",)
+    assert LeftMarks({}, "prod", lambda *_: None, None).ended(cluster.world()) == ()

@@ -176,3 +176,22 @@ def test_failures_back_off_by_doubling() -> None:
         waits.append(memory.backoffs["spot"].until_seconds - at)
         at = memory.backoffs["spot"].until_seconds
     assert waits == [300, 600, 1200, 1800, 1800]
+
+
+def test_a_release_says_how_the_topology_takes_replicas_over_again() -> None:
+    """Where to write which value, and what another one does; nothing of it where the topology declares replicas already, or where
+    no annotations stand for them."""
+    ours = (FieldOwner(manager="nodegroup-reconciler", operation="Apply"),)
+    owned = OwnerEvidence(topology_owned=True, topology_deployment="old", owners=ours)
+    told = []
+    for evidence in (owned, msgspec.structs.replace(owned, topology_replicas=2), OwnerEvidence(owners=ours)):
+        cluster = ClusterBuilder()
+        cluster.group("general", nodes=1, owners=())
+        cluster.target("old", 2, evidence=evidence, annotations=(("reconciler.dev/policy", "test"),))
+        (release,) = plan_of(cluster.world(), policy(node_group("general", min=1))).actions
+        told.append(release.reason.message.partition("; to declare them again, ")[2])
+    assert told[0] == (
+        "in one change of its Cluster, spec.topology.workers.machineDeployments[name=old], remove both size annotations and "
+        "declare replicas: 2 (another value is forced by the topology controller at once)"
+    )
+    assert told[1:] == ["", ""]

@@ -80,3 +80,13 @@ def test_a_second_owner_keeps_what_a_topology_drops() -> None:
     cluster.target("c1-e-x7k2p", 3, evidence=evidence, cluster_name="c1")
     (message,) = _messages(_cluster(3), _cluster(None), cluster)
     assert "they stay 3, since nodegroup-reconciler owns them as well" in message
+
+
+def test_another_api_group_is_read_by_its_own_names() -> None:
+    """With `CAPI_GROUP` the objects, their annotations and the advice are those of that group, and the usual ones nobody's."""
+    other = [_deployment(size).replace(b"cluster.x-k8s.io", b"capi.example.org") for size in (3, None)]
+    base, head = ({"a.yaml": text} for text in other)
+    assert dropped_sizes(base, head) == ()
+    (problem,) = drop_warnings(dropped_sizes(base, head, "capi.example.org"), ClusterBuilder().world())
+    assert "they become 1: without both" in problem.message
+    assert problem.hint.startswith("write capi.example.org/cluster-api-autoscaler-node-group-min-size and capi.example.org/")

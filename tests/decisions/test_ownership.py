@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.cluster.target import FieldOwner, OwnerEvidence, TargetFacts
+from reconciler.cluster.target import FieldOwner, OwnerEvidence, TargetFacts, TargetKind, TargetRef
 from reconciler.decisions.ownership import Terms, judge
 from reconciler.plan.plan import OwnerState
 from tests.builders import NOW
@@ -145,3 +145,11 @@ def test_a_conflict_holds_what_would_be_ours() -> None:
     ownership = judge(_facts(), _terms(), conflict="x set replicas back 3 times").ownership
     assert ownership.state is OwnerState.HELD
     assert ownership.evidence == ("x set replicas back 3 times",)
+
+
+def test_an_auto_scaling_group_is_ours_in_its_own_words() -> None:
+    """It has a desired capacity and no managed fields, so that nothing is said of spec.replicas."""
+    target = TargetRef(kind=TargetKind.AUTO_SCALING_GROUP, region="eu-central-1", name="spot")
+    ownership = judge(TargetFacts(ref=target, replicas=3), _terms()).ownership
+    assert (ownership.state, "desired capacity" in ownership.evidence[0]) == (OwnerState.OURS, True)
+    assert "spec.replicas" not in ownership.evidence[0]

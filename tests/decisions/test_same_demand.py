@@ -7,9 +7,9 @@ from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory, Purchase
 from reconciler.plan.plan import ActionKind
-from reconciler.policy.documents import Budget, PolicySet, ScaleDown
+from reconciler.policy.documents import Budget, Headroom, PolicySet, ScaleDown
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
-from tests.decisions.deciding import blocker_codes, node, of_kind
+from tests.decisions.deciding import blocker_codes, codes, group, node, of_kind
 
 AT_ONCE = ScaleDown(unneeded_time_seconds=0)
 GENERAL = str(machine_deployment("general"))
@@ -196,6 +196,52 @@ def test_a_second_purchase_keeps_what_the_first_one_bought() -> None:
     assert memory.purchase.since == {GENERAL: NOW}
     assert memory.purchase.last_seconds == LATER
     assert sorted(memory.purchase.pods.values()) == [1, 2]
+
+
+def test_a_fall_before_a_purchase_is_no_fall_after_it() -> None:
+    """One of three terminates for good while nodes are bought for another pod: these are bought for two and one."""
+    rules = _rules()
+    before = ClusterBuilder(now=LATER)
+    before.group("general", nodes=1, cpu="4", created=NOW + 60)
+    before.pods("web", 3, cpu="1", on="general-1")
+    before.pods("more", 1, cpu="3600m")
+    memory = _remembering(_grown(3), rules)
+    _, memory = decide(_terminating(before.world(), "web-3", LATER + 30), rules, memory, LATER)
+    after = ClusterBuilder(now=LATER + 600)
+    after.group("general", nodes=3, cpu="4", created=LATER + 60)
+    after.pods("web", 2, cpu="1", on="general-1")
+    after.pods("more", 1, cpu="3600m", on="general-2")
+    plan, _ = decide(after.world(), rules, memory, LATER + 600)
+    assert blocker_codes(plan, "general-3") == ["SameDemand"]
+
+
+def test_a_node_bought_for_headroom_stays_while_the_demand_does() -> None:
+    """A pod of three ends on one node and begins on the empty one: for a moment none is free, and what is bought is kept."""
+    before, after = ClusterBuilder(), ClusterBuilder(now=LATER)
+    before.group("general", nodes=3, cpu="4")
+    before.pods("web", 3, cpu="3", on=["general-1", "general-2", None])
+    after.group("general", nodes=4, cpu="4", created=NOW - 60)
+    after.pods("web", 2, cpu="3", on=["general-2", "general-3"])
+    rules = policy(node_group("general", scale_down=AT_ONCE, headroom=Headroom(nodes=1)), budgets=(Budget(nodes=100),))
+    first, memory = decide(_terminating(before.world(), "web-1", NOW + 30), rules, Memory(), NOW)
+    assert codes(group(first, "general")) == ["Headroom"]
+    assert memory.purchase is not None
+    assert memory.purchase.since == {GENERAL: NOW}
+    kept, _ = decide(after.world(), rules, memory, LATER)
+    freed, _ = decide(after.world(), rules, Memory(), LATER)
+    assert kept.actions == ()
+    assert blocker_codes(kept, "general-4") == ["SameDemand"]
+    assert len(of_kind(freed, ActionKind.REMOVE_NODE)) == 1
+
+
+def test_growth_to_a_minimum_is_no_purchase() -> None:
+    """Whoever set it may set another."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1, cpu="4")
+    cluster.pods("web", 1, cpu="3", on="general-1")
+    plan, memory = decide(cluster.world(), policy(node_group("general", min=2)), Memory(), NOW)
+    assert [one.to for one in of_kind(plan, ActionKind.RESIZE)] == [2]
+    assert memory.purchase is None
 
 
 def test_another_policy_frees_them() -> None:

@@ -2,6 +2,7 @@
 
 import json
 
+import msgspec
 import pytest
 
 from reconciler.cluster.snapshot import read_snapshot
@@ -11,7 +12,8 @@ from reconciler.decisions.memory import Memory
 from reconciler.decisions.setup_lints import setup_findings
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
-from tests.policies import policy
+from reconciler.policy.documents import NodeGroup, TargetSpec
+from tests.policies import node_group, policy
 
 CAPI = "cluster.x-k8s.io"
 MIN, MAX = f"{CAPI}/cluster-api-autoscaler-node-group-min-size", f"{CAPI}/cluster-api-autoscaler-node-group-max-size"
@@ -71,3 +73,19 @@ def test_s121_capacity_on_both_is_told_where_they_differ(of_set: str, codes: lis
     """A MachineDeployment hands its annotations on to its MachineSets: the same value twice is its own."""
     deployment = target("MachineDeployment", "d", {CPU: "4"})
     assert [item.code for item in found(deployment, target("MachineSet", "d-x", {CPU: of_set}, owner="d"))] == codes
+
+
+def test_groups_that_are_only_planned_are_named() -> None:
+    """An Auto Scaling group of the policy is told of once, whether or not it is in the snapshot; others are not."""
+    made = node_group("general")
+    spot = msgspec.structs.replace(
+        node_group("spot"), target=TargetSpec(provider="aws", kind="AutoScalingGroup", name="spot", region="eu-central-1")
+    )
+
+    def told(*groups: NodeGroup) -> list[Finding]:
+        return list(setup_findings(View.of(world(), policy(*groups), Memory(), 0, Work(1_000_000))))
+
+    (finding,) = told(made, spot)
+    assert (finding.code, finding.object) == ("PlannedOnly", "NodeGroupPolicy test")
+    assert finding.message == "Auto Scaling groups are planned from snapshots, and not changed by `run`: spot"
+    assert told(made) == []

@@ -8,17 +8,20 @@ from typing import Self
 
 import msgspec
 
-from reconciler.cluster.target import TargetKind
+from reconciler.cluster.target import TargetRef
 from reconciler.control.live_port import LivePort
+from reconciler.control.live_providers import LiveProviders
 from reconciler.control.loop import ControlLoop
 from reconciler.control.memory_store import InMemoryStore
 from reconciler.control.report import LoopReport, ResultState
+from reconciler.decisions.effective import platform_chooses
+from reconciler.decisions.ownership import POLICY_MARK
 from reconciler.kube.drain import NodeDrain
+from reconciler.kube.ended_policies import EndedPolicies
 from reconciler.kube.live_world import LiveWorld
 from reconciler.kube.transport import connect
 from reconciler.plan.plan import GroupLine
 from reconciler.policy.documents import Budget, Mode, NodeGroup, NodeGroupPolicy, Pace, PolicySet
-from reconciler.providers.clusterapi import ClusterApiProvider
 from reconciler.providers.clusterapi_resource import ClusterApiVersion
 from tests.live.rights import GROUP, grant, writes_of
 from tests.policies import node_group, policy
@@ -42,7 +45,8 @@ class Hands:
 
 class OwnLoop:
     """A loop over the groups of one namespace. `ahead_seconds` is how far its clock is before the real one. `server` is the
-    URL of a proxy to go through. `longest_silence_seconds` and `silence_seconds` are the view's."""
+    URL of a proxy to go through. `longest_silence_seconds` and `silence_seconds` are the view's. `marking`: the policy has
+    this name, and its targets are marked with it. `silent`: a policy whose Lease lies here has ended at the first look."""
 
     def __init__(
         self,
@@ -54,6 +58,8 @@ class OwnLoop:
         call_seconds: float = 10,
         longest_silence_seconds: float = 120,
         silence_seconds: float = 90,
+        marking: str = "",
+        silent: bool = False,
         **fields: object,
     ) -> None:
         grant(plane)
@@ -61,7 +67,8 @@ class OwnLoop:
         self.namespace = namespace
         self.user = f"reconciler-{next(_numbers)}"
         self.ahead_seconds = 0
-        self.hands = Hands(own_policy(*groups, **fields))
+        self._named = {"name": marking} if marking else {}
+        self.hands = Hands(own_policy(*groups, **self._named, **fields))
         self.changed = threading.Event()
         api = connect(plane.kubeconfig_of(self.user, GROUP, server=server), timeout_seconds=call_seconds)
         self.api = api
@@ -74,10 +81,21 @@ class OwnLoop:
             silence_seconds=silence_seconds,
         )
         self.store = InMemoryStore()
-        provider = ClusterApiProvider(api, ClusterApiVersion(), OWNER)
+        owner = marking or OWNER
+        providers = LiveProviders(api, api, ClusterApiVersion(), self._platform_chooses)
         rules = lambda: self.hands.value.policy.drain  # noqa: E731
-        drain = NodeDrain(api, OWNER, self.now, timeout_seconds=drain_timeout_seconds, rules=rules)
-        self.port = LivePort(self.view, self.now, self.hands, dict.fromkeys(TargetKind, provider), drain, OWNER)
+        drain = NodeDrain(api, owner, self.now, timeout_seconds=drain_timeout_seconds, rules=rules)
+        ended = EndedPolicies(api, namespace, time.monotonic, silence_seconds=0)
+        self.port = LivePort(
+            self.view,
+            self.now,
+            self.hands,
+            providers.of(owner),
+            drain,
+            owner,
+            lambda _: {POLICY_MARK: marking} if marking else {},
+            former=providers.former(ended, self.now) if silent else None,
+        )
         self.loop = ControlLoop(self.port, self.hands, self.store)
 
     def __enter__(self) -> Self:
@@ -91,9 +109,12 @@ class OwnLoop:
     def now(self) -> int:
         return int(time.time()) + self.ahead_seconds
 
+    def _platform_chooses(self, target: TargetRef) -> bool:
+        return platform_chooses(self.port.last_world, self.hands.value, target, self.now())
+
     def decide_by(self, *groups: NodeGroup, **fields: object) -> None:
         """Another policy from the next turn on."""
-        self.hands.value = own_policy(*groups, **fields)
+        self.hands.value = own_policy(*groups, **self._named, **fields)
 
     def until(self, holds: Callable[[LoopReport], object], what: str) -> LoopReport:
         """Turn, again after each change of the view, until `holds`."""
@@ -126,11 +147,11 @@ class OwnLoop:
         return writes_of(self.plane, self.user)
 
 
-def own_policy(*groups: NodeGroup, **fields: object) -> PolicySet:
+def own_policy(*groups: NodeGroup, name: str = OWNER, **fields: object) -> PolicySet:
     """A policy without waits, whose budgets allow what a test does."""
     given: dict[str, object] = {"budgets": (Budget(nodes=10),), "pace": AT_ONCE, "mode": Mode.ENFORCE, **fields}
     made = policy(*groups, **{key: value for key, value in given.items() if key in NodeGroupPolicy.__struct_fields__})
-    return msgspec.structs.replace(made, policy=msgspec.structs.replace(made.policy, name=OWNER))
+    return msgspec.structs.replace(made, policy=msgspec.structs.replace(made.policy, name=name))
 
 
 def group(name: str, namespace: str, *, least: int = 0, most: int = 10, target: str = "", **fields: object) -> NodeGroup:

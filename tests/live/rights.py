@@ -9,14 +9,14 @@ _RULES: list[Object] = [
     {"apiGroups": ["*"], "resources": ["*"], "verbs": _READ},
     {"apiGroups": [""], "resources": ["nodes"], "verbs": ["patch"]},
     {"apiGroups": [""], "resources": ["pods/eviction"], "verbs": ["create"]},
-    {"apiGroups": ["cluster.x-k8s.io"], "resources": ["machinedeployments", "machinesets"], "verbs": ["patch"]},
+    {"apiGroups": ["cluster.x-k8s.io"], "resources": ["machinedeployments", "machinesets", "machinepools"], "verbs": ["patch"]},
     {"apiGroups": ["cluster.x-k8s.io"], "resources": ["machines"], "verbs": ["patch", "delete"]},
     {"apiGroups": ["reconciler.dev"], "resources": ["nodegrouppolicies/status", "nodegroups/status"], "verbs": ["patch"]},
     {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["create", "update"]},
     {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["create", "update", "patch", "delete"]},
     {"apiGroups": ["", "events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]},
 ]
-GUARDED = frozenset({"machinedeployments", "machinesets", "machines", "clusters", "nodes", "pods/eviction"})
+GUARDED = frozenset({"machinedeployments", "machinesets", "machinepools", "machines", "clusters", "nodes", "pods/eviction"})
 """What a held group is not written on: with their subresources, see `writes_of`."""
 
 

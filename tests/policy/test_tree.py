@@ -233,3 +233,10 @@ def test_a_bad_byte_after_a_byte_order_mark_is_found() -> None:
     """The place of a byte that is no UTF-8 counts characters, the mark not included."""
     (problem,) = read(b"\xef\xbb\xbfab: 1\n\xc3\xa4x: \xff\n").problems
     assert (str(problem.place), problem.message) == ("a.yaml:2:5", "byte 0xff is no UTF-8")
+
+
+def test_the_example_of_a_first_policy_only_observes() -> None:
+    """Who has forgotten the spec begins with the mode that writes nothing."""
+    text = b"apiVersion: reconciler.dev/v1alpha1\nkind: NodeGroupPolicy\nmetadata: {name: prod}\n"
+    (problem,) = read_tree({"prod.yaml": text}, now_seconds=NOW).problems
+    assert (problem.code, problem.hint) == ("MissingField", "for example spec: {mode: Observe}")

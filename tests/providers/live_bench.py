@@ -39,6 +39,8 @@ _KINDS = ("machinedeployments", "machinesets", "machinepools", "machines", "clus
 
 _PATIENCE_SECONDS = 300
 _WAIT = "test.dev/wait"
+# With it Cluster API leaves the Node alone: else it is gone before a turn on a slow machine.
+_BEFORE_DRAIN = "pre-drain.delete.hook.machine.cluster.x-k8s.io/provider-tests"
 
 
 def node_of(machine: Object) -> str:
@@ -163,12 +165,12 @@ class LiveBench:
         api: Api,
         annotations: dict[str, str] | None = None,
         *,
-        blind_removals: bool = False,
+        platform_chooses: bool = False,
         ended: EndedPolicies | None = None,
     ) -> LivePort:
         """A port of a process that has just started. `ended` judges the policies whose marks it takes back."""
         clock = lambda: int(time.time())  # noqa: E731
-        providers = LiveProviders(api, api, VERSION, blind_removals)
+        providers = LiveProviders(api, api, VERSION, lambda target: platform_chooses and target == self.target)
         drain = NodeDrain(api, OWNER, clock)
         marks, rivals = (lambda _: annotations or {}), (lambda _: ())
         former = providers.former(ended, clock) if ended is not None else None
@@ -260,9 +262,9 @@ class LiveBench:
         return ended
 
     def kept(self, machine: Object) -> None:
-        """Delete a Machine that stays, being deleted, until `let_go`."""
+        """Delete a Machine that stays, being deleted and with its Node, until `let_go`."""
         finalizers = [*machine["metadata"]["finalizers"], _WAIT]
-        self.cluster.api.merge(machine, {"metadata": {"finalizers": finalizers}})
+        self.cluster.api.merge(machine, {"metadata": {"finalizers": finalizers, "annotations": {_BEFORE_DRAIN: ""}}})
         self.cluster.api.delete(machine)
 
     def let_go(self, machine: Object) -> None:
@@ -272,6 +274,7 @@ class LiveBench:
             change = {
                 "resourceVersion": found["resourceVersion"],
                 "finalizers": [one for one in found["finalizers"] if one != _WAIT],
+                "annotations": {_BEFORE_DRAIN: None},
             }
             try:
                 self.cluster.api.merge(machine, {"metadata": change})

@@ -57,7 +57,7 @@ def test_a_pool_without_machines_shrinks_where_that_is_allowed(new_bench: NewBen
     """The chosen node is emptied and replicas fall by one, once; the platform takes the instance that it likes."""
     bench = new_bench(2, kind=TargetKind.MACHINE_POOL, machines=False)
     _, last = _pool_nodes(bench, 2)
-    port = bench.port_over(bench.api, blind_removals=True)
+    port = bench.port_over(bench.api, platform_chooses=True)
     port.observe()
     assert port.remove_node(bench.target, last, 1, bench.bound()).done
     (ended,) = bench.removed(port=port)

@@ -23,6 +23,7 @@ class _Server:
         self.replicas = replicas
         self.generation = 1
         self.fails: Exception | None = None
+        self.nodes: list[str] | None = None
 
     def get(self, path: str, query: Mapping[str, str] | None = None) -> bytes:
         if not path.endswith("/machinepools/pool"):
@@ -58,7 +59,15 @@ class _Server:
             "generation": self.generation,
             "managedFields": [entry],
         }
-        return json.dumps({"kind": "MachinePool", "metadata": metadata, "spec": {"replicas": self.replicas}}).encode()
+        return json.dumps(
+            {"kind": "MachinePool", "metadata": metadata, "spec": {"replicas": self.replicas}, **self._status()}
+        ).encode()
+
+    def _status(self) -> dict[str, object]:
+        """What the pool's controller says once it has followed; nothing before."""
+        if self.nodes is None:
+            return {}
+        return {"status": {"observedGeneration": self.generation, "nodeRefs": [{"name": name} for name in self.nodes]}}
 
     def bound(self) -> Bound:
         facts = read_target(self, VERSION, POOL).facts
@@ -71,7 +80,7 @@ class _Server:
 
 
 def _provider(server: _Server, *, allowed: bool = True) -> ClusterApiProvider:
-    return ClusterApiProvider(server, VERSION, "test", blind_removals=allowed)
+    return ClusterApiProvider(server, VERSION, "test", lambda target: allowed and target == POOL)
 
 
 def test_refused_unless_allowed() -> None:
@@ -118,3 +127,26 @@ def test_never_below_the_floor() -> None:
     provider.may_begin(POOL, "", "n1", server.bound())
     step = provider.step(POOL, "", "n1", 2)
     assert (step.state, step.code, server.replicas) == (RemovalState.FAILED, WriteCode.REFUSED, 2)
+
+
+def test_a_node_that_the_platform_passed_over_is_opened_again() -> None:
+    """While the pool still has more instances than it was asked for the drained one may go; once it has shrunk by another one,
+    the removal has failed, and the next question about the node is a new one."""
+    server = _Server(2)
+    provider = _provider(server)
+    provider.may_begin(POOL, "", "n1", server.bound())
+    assert provider.step(POOL, "", "n1", 0).state is RemovalState.FINISHED
+    server.nodes = ["n1", "n2"]
+    assert provider.step(POOL, "", "n1", 0).state is RemovalState.FINISHED
+    server.nodes = ["n1"]
+    step = provider.step(POOL, "", "n1", 0)
+    assert (step.state, step.code, step.reopen, server.replicas) == (RemovalState.FAILED, WriteCode.PASSED_OVER, True, 1)
+
+
+def test_a_pool_of_another_group_stays_refused() -> None:
+    """The policy allows it for each group by itself."""
+    server = _Server(2)
+    asked: list[TargetRef] = []
+    provider = ClusterApiProvider(server, VERSION, "test", lambda target: bool(asked.append(target)))
+    assert provider.may_begin(POOL, "", "n1", server.bound()).code == WriteCode.REFUSED
+    assert asked == [POOL]

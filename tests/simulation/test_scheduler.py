@@ -1,5 +1,8 @@
 """Pending pods are bound by priority, age and name, to the first node that fits, with preemption."""
 
+import msgspec
+
+from reconciler.cluster.pod_table import PodTable
 from reconciler.simulation.cluster import SimulatedCluster
 from reconciler.simulation.journal import Happened
 from tests.builders import NOW, ClusterBuilder, node_group, policy
@@ -88,3 +91,49 @@ def test_room_that_victims_leave_is_kept_for_the_pod_they_left_for():
     simulated.advance_to(NOW + 300)
     assert _places(simulated)["dear-1"] == "general-1"
     assert sum(event.kind is Happened.POD_PREEMPTED for event in simulated.journal.events) == 1
+
+
+def _makes_room(nodes: int) -> SimulatedCluster:
+    """Every node is full; at NOW the first one is being made room on."""
+    cluster = ClusterBuilder()
+    names = cluster.group("general", nodes=nodes, cpu="2")
+    cluster.pods("cheap", nodes, cpu="2", on=list(names), priority=-20)
+    cluster.pods("dear", 1, cpu="1500m", priority=100)
+    return _cluster(cluster)
+
+
+def test_a_node_that_fails_meanwhile_is_waited_for_no_longer():
+    """The victim is still ending on the first node, which is no longer Ready: the second one is made room on."""
+    simulated = _makes_room(2)
+    simulated.set_ready("general-1", ready=False)
+    simulated.advance_to(NOW + 5)
+    nominated = simulated.objects.pods["shop", "dear-1"].nominated
+    assert nominated is not None
+    assert nominated.name == "general-2"
+    assert sum(event.kind is Happened.POD_PREEMPTED for event in simulated.journal.events) == 2
+
+
+def test_a_pod_as_important_that_ends_there_is_no_victim():
+    """kube-scheduler waits for pods of lower priority only: the pod makes room on the second node."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=2, cpu="2")
+    cluster.pods("equal", 1, cpu="2", on="general-1", priority=100)
+    cluster.pods("cheap", 1, cpu="2", on="general-2", priority=-20)
+    cluster.pods("dear", 1, cpu="1500m", priority=100)
+    world = cluster.world()
+    changes = {"equal-1": {"deletion_seconds": NOW + 20}, "dear-1": {"nominated": 0}}
+    rows = [msgspec.structs.replace(row, **changes.get(row.name, {})) for row in world.pods]
+    simulated = SimulatedCluster(msgspec.structs.replace(world, pods=PodTable(rows)), policy(node_group("general")), NOW)
+    simulated.advance_to(NOW)
+    nominated = simulated.objects.pods["shop", "dear-1"].nominated
+    assert nominated is not None
+    assert nominated.name == "general-2"
+
+
+def test_without_another_node_the_nomination_is_dropped():
+    """Nobody else could give way: the pod waits like any other."""
+    simulated = _makes_room(1)
+    assert simulated.world().pods.nominated.count(0) == 1
+    simulated.set_ready("general-1", ready=False)
+    simulated.advance_to(NOW + 5)
+    assert simulated.world().pods.nominated.count(-1) == len(simulated.world().pods)

@@ -1,13 +1,15 @@
 """The settled column: where sizes come to rest with unchanged demand."""
 
+import msgspec
 import pytest
 
+from reconciler.cluster.pod_table import PodTable
 from reconciler.cluster.target import FieldOwner
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.plan.digest import plan_digest
 from reconciler.plan.plan import Plan
-from reconciler.policy.documents import Budget, Mode, PolicySet, ScaleDown
+from reconciler.policy.documents import Budget, Headroom, Mode, PolicySet, ScaleDown
 from reconciler.simulation.settled import settled
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
 
@@ -115,6 +117,21 @@ def test_both_memories_of_a_decision_give_the_same():
     world, rules = cluster.world(), policy(node_group("general"))
     plan, memory = decide(world, rules, Memory(), NOW)
     assert settled(world, rules, memory, NOW, plan) == settled(world, rules, Memory(), NOW, plan)
+
+
+@pytest.mark.parametrize("came_out", [True, False])
+def test_a_node_bought_for_headroom_is_not_given_back(came_out):
+    """A pod of three ends on one node and begins on the empty one: a fourth node keeps one free, and stays, whichever of
+    the two memories is given."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=3, cpu="4")
+    cluster.pods("web", 3, cpu="3", on=["general-1", "general-2", None])
+    world = cluster.world()
+    rows = [msgspec.structs.replace(row, deletion_seconds=NOW + 30 if row.name == "web-1" else 0) for row in world.pods]
+    world = msgspec.structs.replace(world, pods=PodTable(rows))
+    rules = policy(node_group("general", headroom=Headroom(nodes=1), scale_down=ScaleDown(unneeded_time_seconds=0)))
+    plan, memory = decide(world, rules, Memory(), NOW)
+    assert _sizes(settled(world, rules, memory if came_out else Memory(), NOW, plan)) == {"general": (3, 4, 4)}
 
 
 def test_the_world_is_left_as_it_was():

@@ -47,24 +47,31 @@ class Scheduled:
 
     def __init__(self, api: Api, namespace: str, seconds: float = 300) -> None:
         """Raises TimeoutError from `wait` when nothing at all happens for `seconds`."""
-        path = f"/api/v1/namespaces/{namespace}/pods"
-        version = api.get(f"{path}?limit=1")["metadata"]["resourceVersion"]
-        self._connection: http.client.HTTPSConnection = api.connect(seconds)
-        self._connection.request("GET", f"{path}?watch=true&resourceVersion={version}")
-        self._events = self._connection.getresponse()
+        self._api, self._seconds = api, seconds
+        self._path = f"/api/v1/namespaces/{namespace}/pods"
         self.node: dict[str, str] = {}
+        version = api.get(f"{self._path}?limit=1")["metadata"]["resourceVersion"]
+        self._watch(f"watch=true&resourceVersion={version}")
 
     def close(self) -> None:
         """End the watch."""
         self._connection.close()
 
+    def _watch(self, query: str) -> None:
+        self._connection: http.client.HTTPSConnection = self._api.connect(self._seconds)
+        self._connection.request("GET", f"{self._path}?{query}")
+        self._events = self._connection.getresponse()
+
     def wait(self, names: Collection[str]) -> dict[str, str]:
-        """The decisions about these pods, once all are there. Raises EOFError when the server ends the watch."""
+        """The decisions about these pods, once all are there. A server that is slow ends watches: all pods are then told anew, as
+        a watch without a version does."""
         missing = {name for name in names if name not in self.node}
         while missing:
             line = self._events.readline()
             if not line:
-                raise EOFError(f"the watch ended before a decision about {sorted(missing)}")
+                self.close()
+                self._watch("watch=true")
+                continue
             pod = _event.decode(line).object
             if pod.spec.node:
                 self.node[pod.metadata.name] = pod.spec.node

@@ -149,6 +149,8 @@ def outcome(control_plane: ControlPlane) -> Iterator[Outcome]:
     api.create(_CLASS, *_VOLUMES, *_CLAIMS)
     api.wait(f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts", bool, "the default service account")
     until_seen_to(api, "/api/v1/nodes", lambda nodes: all(map(_usable, _ours(nodes))), "all nodes being ready")
+    # A volume counts for the scheduler once its controller has made it Available.
+    api.wait("/api/v1/persistentvolumes", lambda found: _available(found) >= len(_VOLUMES), "all volumes being available")
     api.create(*_PODS)
     ours = _waiting_on_paper(read_snapshot(captured(api)))
     for pod in _PODS:
@@ -164,6 +166,11 @@ def outcome(control_plane: ControlPlane) -> Iterator[Outcome]:
 
 def _ours(nodes: list[Object]) -> list[Object]:
     return [node for node in nodes if node["metadata"]["name"].startswith("placement-")]
+
+
+def _available(volumes: list[Object]) -> int:
+    names = {item["metadata"]["name"] for item in _VOLUMES}
+    return sum(1 for item in volumes if item["metadata"]["name"] in names and item["status"].get("phase") == "Available")
 
 
 def _usable(node: Object) -> bool:

@@ -119,3 +119,16 @@ class CouldBeReplaced(Because, frozen=True, kw_only=True):
         text = f"{', '.join(self.nodes)} could be replaced by one new node of {self.by}: saves {self.saving_per_hour}/h"
         text += f" ({self.saving_percent}%)"
         return text if self.enabled else f"{text}; scaleDown.consolidation.mode is Disabled"
+
+
+class PlatformChooses(Because, frozen=True, kw_only=True):
+    """Nodes leave a target without Machines: the platform takes the instances that it likes."""
+
+    code = "PlatformChooses"
+    target: str
+    nodes: tuple[str, ...]
+
+    def sentence(self) -> str:
+        """Which nodes are emptied, and that others may go."""
+        asked = f"{', '.join(self.nodes)} emptied and replicas lowered by {len(self.nodes)}"
+        return f"{self.target} has no Machines: {asked}, the platform chooses what goes (scaleDown.withoutMachines)"

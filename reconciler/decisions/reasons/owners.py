@@ -48,12 +48,18 @@ class Adoption(Because, frozen=True, kw_only=True):
 
 
 class Released(Because, frozen=True, kw_only=True):
-    """The group left the policy; the target keeps its size."""
+    """The group left the policy; the target keeps its size. `back` says how its manifest or topology takes replicas over again,
+    `risk` what another value there would do; both empty where neither has left them out for us."""
 
     code = "Released"
     replicas: int
+    back: str = ""
+    risk: str = ""
 
-    template = "the group left the policy; its target keeps {replicas} replicas and our marks are removed"
+    def sentence(self) -> str:
+        """What stays, what goes, and the way back."""
+        text = f"the group left the policy; its target keeps {self.replicas} replicas and our marks are removed"
+        return f"{text}; to declare them again, {self.back} ({self.risk})" if self.back else text
 
 
 class ResizeNextTime(Because, frozen=True, kw_only=True):

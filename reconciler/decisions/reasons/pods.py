@@ -13,6 +13,22 @@ class RoomOnNode(Because, frozen=True, kw_only=True):
     template = "{node} has room for it"
 
 
+class RoomAfterOthers(Because, frozen=True, kw_only=True):
+    """The node that kube-scheduler nominated has room when pods that give way there are gone; `ending` of them terminate."""
+
+    code = "RoomAfterOthers"
+    node: str
+    ending: int
+    until: str
+
+    def sentence(self) -> str:
+        """Where, how many of them, and when they should be gone."""
+        others = count_text(self.ending, "pod") if self.ending else "pods"
+        are = "is" if self.ending == 1 else "are"
+        due = f"due at {self.until}"
+        return f"{self.node}, which kube-scheduler has nominated, has room once {others} of lower priority {are} gone, {due}"
+
+
 class RoomOnUpcoming(Because, frozen=True, kw_only=True):
     """A node that is already on its way will have room."""
 

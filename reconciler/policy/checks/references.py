@@ -16,6 +16,8 @@ _CONTROLLERS = {
     "helm-controller": "Flux applies them again: take replicas out of the chart's values instead",
 }
 
+_UNREAD = {"openshift": "MachineSet of OpenShift's Machine API", "crusoe": "node pool of Crusoe"}
+
 
 def check_references(drafts: Drafts, findings: Findings) -> None:
     """Unique names and targets, and references that lead somewhere."""
@@ -57,8 +59,20 @@ def _one_group_a_target(groups: tuple[Draft[NodeGroup], ...], findings: Findings
             draft.report(findings, "SharedTarget", "spec.target", message, "a target has one group: remove one", related=related)
 
 
+def _target(group: Draft[NodeGroup], findings: Findings) -> None:
+    """A warning for a kind of target that a document may name and that neither the loop nor a plan reads."""
+    what = _UNREAD.get(group.document.target.provider)
+    if what is not None and group.sound("spec.target"):
+        message = (
+            f"no {what} is read or changed yet: the plan takes the target of this group to be missing, and nothing is written"
+        )
+        hint = "target.clusterAPI works live and from snapshots, target.aws in plans from snapshots"
+        group.warn(findings, "UnreadTarget", f"spec.target.{group.document.target.provider}", message, hint)
+
+
 def _group(group: Draft[NodeGroup], policies: dict[str, Draft[NodeGroupPolicy]], findings: Findings) -> None:
     document = group.document
+    _target(group, findings)
     if not document.policy_ref or not group.sound("spec.policyRef"):
         return
     policy = policies.get(document.policy_ref)

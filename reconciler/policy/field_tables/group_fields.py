@@ -1,6 +1,6 @@
 """The fields of a NodeGroup that a tier's or the policy's `defaults` may carry as well."""
 
-from reconciler.policy.documents import Growth, Mode, Toggle
+from reconciler.policy.documents import Growth, Mode, Toggle, WithoutMachines
 from reconciler.policy.field import Equivalents, Field, Kind
 from reconciler.policy.field_tables.bounds import HOLD, WINDOWS, size
 from reconciler.policy.field_tables.template import TEMPLATE
@@ -211,6 +211,18 @@ _SCALE_DOWN = Field(
             "--scale-down-unready-time",
             capi="scaledownunreadytime",
             asg="scaledownunreadytime",
+        ),
+        Field(
+            yaml_key="withoutMachines",
+            kind=Kind.ENUM,
+            description=(
+                "What becomes of nodes of a MachinePool that has no Machines: Block keeps them; PlatformChooses empties one and "
+                "lowers the pool by one, and the platform takes the instance that it likes."
+            ),
+            default=WithoutMachines.BLOCK.value,
+            enum=tuple(WithoutMachines),
+            examples=("PlatformChooses",),
+            attribute="without_machines",
         ),
         Field(
             yaml_key="consolidation",

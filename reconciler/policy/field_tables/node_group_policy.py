@@ -101,7 +101,7 @@ NODE_GROUP_POLICY = document(
                 description="Observe writes only its own status, events, lease and state; Enforce also writes replicas.",
                 default=Mode.OBSERVE.value,
                 enum=tuple(Mode),
-                examples=("Enforce",),
+                examples=("Observe", "Enforce"),
                 attribute="mode",
             ),
             Field(

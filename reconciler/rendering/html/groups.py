@@ -28,15 +28,18 @@ def group_section(plan: Plan) -> Section:
     known = slots([group.name for group in plan.groups])
     settled = any(group.settled is not None for group in plan.groups)
     tiers = any(group.tier for group in plan.groups)
+    currency = plan.cost.currency
     heads: list[Content] = [tag("th", "Group", scope="col"), tag("th", "Now", scope="col", class_="r")]
     heads.append(tag("th", "Desired", scope="col", class_="r"))
     heads += [tag("th", "At rest", scope="col", class_="r")] if settled else []
     heads.append(tag("th", "Range", scope="col"))
     heads += [tag("th", "Tier", scope="col")] if tiers else []
-    heads += [tag("th", "Owner", scope="col"), tag("th", f"{plan.cost.currency}/h", scope="col", class_="r")]
+    heads += [tag("th", "Owner", scope="col"), tag("th", f"{currency}/h", scope="col", class_="r")]
     heads.append(tag("th", "Why", scope="col"))
-    rows = joined(_row(group, actions.get(group.name, ()), others, known, settled=settled, tiers=tiers) for group in shown)
-    table = tag("table", tag("thead", tag("tr", joined(heads))), tag("tbody", rows))
+    rows = joined(
+        _row(group, actions.get(group.name, ()), others, known, currency, settled=settled, tiers=tiers) for group in shown
+    )
+    table = tag("table", tag("thead", tag("tr", joined(heads))), tag("tbody", rows), class_="stack")
     left = len(plan.groups) - len(shown)
     note = tag("p", f"{counted(left, 'group')} left out that do not change; -o json has all.", class_="soft") if left else NOTHING
     body = joined((scrolling("Table of node groups", table), note)) if shown else tag("p", "There are none.")
@@ -52,19 +55,22 @@ def _row(
     actions: Sequence[Action],
     others: frozenset[str],
     known: Mapping[str, str],
+    currency: str,
     *,
     settled: bool,
     tiers: bool,
 ) -> Html:
     sign = group_mark(group, others)
     name = tag("th", mark(sign), " " if sign in CLASSES else None, group.name, _target(group), scope="row", class_="name")
-    cells: list[Content] = [name, tag("td", group.current, class_="r"), _size(group.current, group.desired)]
-    cells += [_size(group.current, group.settled)] if settled else []
+    cells: list[Content] = [name, tag("td", group.current, class_="r", data_as="Now")]
+    cells.append(_size(group.current, group.desired, "Desired"))
+    cells += [_size(group.current, group.settled, "At rest")] if settled else []
     bounds = tag("div", f"{group.min} to {group.max}", class_="small soft")
-    cells.append(tag("td", _meter(group), bounds))
-    cells += [tag("td", group.tier or DASH)] if tiers else []
-    cells += [tag("td", owner_words(group), class_="hold" if group.held else None)]
-    cells += [tag("td", group.price_per_hour or DASH, class_="r"), tag("td", _why(group, actions), class_="why")]
+    cells.append(tag("td", _meter(group), bounds, data_as="Range"))
+    cells += [tag("td", group.tier or DASH, data_as="Tier")] if tiers else []
+    cells += [tag("td", owner_words(group), class_="hold" if group.held else None, data_as="Owner")]
+    cells.append(tag("td", group.price_per_hour or DASH, class_="r", data_as=f"{currency}/h"))
+    cells.append(tag("td", _why(group, actions), class_="why", data_as="Why"))
     moves = _moves(group, others)
     return tag(
         "tr", joined(cells), class_=CLASSES.get(sign), data_item=True, data_counted=True, data_moves=moves,
@@ -76,12 +82,11 @@ def _target(group: GroupLine) -> Html:
     return tag("div", group.target, class_="small soft")
 
 
-def _size(before: int, after: int | None) -> Html:
+def _size(before: int, after: int | None, heading: str) -> Html:
     if after is None:
-        return tag("td", "unknown", class_="r soft")
-    if after == before:
-        return tag("td", after, class_="r")
-    return tag("td", tag("b", after, class_="up" if after > before else "down"), class_="r")
+        return tag("td", "unknown", class_="r soft", data_as=heading)
+    told: Content = after if after == before else tag("b", after, class_="up" if after > before else "down")
+    return tag("td", told, class_="r", data_as=heading)
 
 
 def _meter(group: GroupLine) -> Html:

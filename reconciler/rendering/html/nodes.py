@@ -39,7 +39,7 @@ def node_section(
     ordered = sorted(lines, key=lambda line: (line.node not in leaving, not line.removable, line.group or "~", line.node))
     heads = (tag("th", name, scope="col") for name in ("Node", "Group", "State", "Used", "Pods to move", "What keeps it"))
     body = joined(_row(line, pods.get(line.node, ()), leaving, rows, groups) for line in ordered)
-    table = tag("table", tag("thead", tag("tr", joined(heads))), tag("tbody", body))
+    table = tag("table", tag("thead", tag("tr", joined(heads))), tag("tbody", body), class_="stack")
     left = len(plan.nodes) - len(lines)
     note = NOTHING
     if left:
@@ -57,11 +57,11 @@ def _row(
     return tag(
         "tr",
         tag("th", mark(sign), " " if sign else None, line.node, scope="row", class_="name"),
-        tag("td", line.group or DASH),
-        tag("td", state_words(line.state)),
-        tag("td", used, class_="r"),
-        tag("td", _pods(pods), class_="small pods"),
-        tag("td", _keeps(line, leaves=leaves), class_="why small"),
+        tag("td", line.group or DASH, data_as="Group"),
+        tag("td", state_words(line.state), data_as="State"),
+        tag("td", used, class_="r", data_as="Used"),
+        tag("td", _pods(pods), class_="small pods", data_as="Pods to move"),
+        tag("td", _keeps(line, leaves=leaves), class_="why small", data_as="What keeps it"),
         id=rows[line.node],
         class_="down" if leaves else None,
         data_item=True,

@@ -141,7 +141,7 @@ def _cost(cost: Cost) -> Html | None:
         tag("tr", tag("th", name, scope="row"), joined(tag("td", amount or DASH, class_="r") for amount in amounts))
         for name, *amounts in rows
     )
-    table = tag("table", tag("thead", tag("tr", joined(heads))), tag("tbody", body))
+    table = tag("table", tag("thead", tag("tr", joined(heads))), tag("tbody", body), class_="few")
     note = None
     if cost.unpriced_groups:
         note = tag("p", f"{counted(len(cost.unpriced_groups), 'group')} without a price not counted.", class_="soft small")

@@ -32,7 +32,8 @@ def _table(title: str, names: Sequence[str], lines: Sequence[FigureLine]) -> Htm
     heads = [tag("th", title or tag("span", "figure", class_="sr"), scope="col")]
     heads += [tag("th", name, scope="col", class_="r") for name in names]
     heads += [tag("th", "change", scope="col", class_="r")] if two else []
-    return tag("table", tag("thead", tag("tr", joined(heads))), tag("tbody", joined(_row(line, two=two) for line in lines)))
+    body = tag("tbody", joined(_row(line, two=two) for line in lines))
+    return tag("table", tag("thead", tag("tr", joined(heads))), body, class_="few")
 
 
 def _row(line: FigureLine, *, two: bool) -> Html:

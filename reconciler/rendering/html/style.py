@@ -62,6 +62,7 @@ table{border-collapse:collapse;width:100%;font-size:.9rem}
 th,td{padding:.5rem .75rem;text-align:left;vertical-align:top;border-top:1px solid var(--line)}
 thead th{border-top:0;font-size:.78rem;font-weight:500;color:var(--soft);white-space:nowrap;vertical-align:bottom}
 tbody th{font-weight:600}
+.few thead th{white-space:normal;overflow-wrap:anywhere;min-width:5rem}
 .r{text-align:right;white-space:nowrap}
 .name{min-width:11rem;overflow-wrap:anywhere}
 th .small{font-weight:400}
@@ -114,9 +115,23 @@ pre{margin:0;padding:.7rem .95rem;font:.84rem/1.5 ui-monospace,"Cascadia Mono","
 pre+pre{border-top:1px solid var(--line)}
 footer{margin-top:3rem;padding-bottom:3rem;color:var(--soft);font-size:.82rem}
 footer p{margin:.2rem 0}
+@media (max-width:68rem){.stack,.stack tbody{display:block}
+.stack thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
+.stack tr{display:flex;flex-wrap:wrap;gap:.35rem 1.5rem;padding:.7rem .95rem}
+.stack tr+tr{border-top:1px solid var(--line)}
+.stack tr>*{display:block;min-width:0;max-width:100%;padding:0;border:0;text-align:left}
+.stack .name,.stack .pods,.stack .why{flex:1 0 100%}
+.stack td:empty{display:none}
+.stack td::before{content:attr(data-as);content:attr(data-as) / "";display:block;font-size:.78rem;line-height:1.4;
+color:var(--soft)}}
 @media (max-width:40rem){header,main,footer,.tools>div{padding-left:1rem;padding-right:1rem}header{padding-top:1.5rem}
 .lead{font-size:1.25rem}
-.tools{position:static}html{scroll-padding-top:0}th,td{padding:.45rem .55rem}}
+.tools{position:static}html{scroll-padding-top:0}th,td{padding:.45rem .55rem}
+.few,.few thead,.few tbody{display:block}
+.few tr{display:grid;grid-template-columns:repeat(3,minmax(0,1fr));gap:.1rem .8rem;padding:.45rem .55rem}
+.few tbody tr{border-top:1px solid var(--line)}
+.few tr>*,.few thead th{min-width:0;padding:0;border:0;text-align:left;white-space:normal;overflow-wrap:anywhere}
+.few th:first-child{grid-column:1/-1}}
 @media (forced-colors:active){.p,.d,.f{stroke:CanvasText;forced-color-adjust:none}}
 @media print{.tools{display:none}.sheet{border:0}}
 """

@@ -1,0 +1,58 @@
+"""A saved plan on the embedded cluster: what is said to be done has come to its end there."""
+
+import pytest
+
+from reconciler.control.apply_document import apply_document
+from reconciler.control.simulated_apply import SimulatedApply
+from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide
+from reconciler.decisions.memory import Memory
+from reconciler.policy.documents import Budget, Consolidation, PolicySet, ScaleDown, Toggle
+from reconciler.rendering.apply import ApplyDocument
+from tests.builders import NOW, ClusterBuilder, node_group, policy
+
+AT_ONCE = ScaleDown(unneeded_time_seconds=0)
+CHEAPER = ScaleDown(unneeded_time_seconds=0, consolidation=Consolidation(mode=Toggle.ENABLED))
+
+
+def applied(cluster: ClusterBuilder, rules: PolicySet) -> tuple[ApplyDocument, set[str]]:
+    """What became of the plan of a cluster, and the nodes there afterwards."""
+    world = cluster.world()
+    plan = decide(world, rules, Memory(), NOW)[0]
+    stage = SimulatedApply(world, rules, NOW, plan, None, DEFAULT_WORK_BUDGET)
+    document = apply_document(plan, stage.run()[0], NOW)
+    return document, set(stage.cluster.objects.nodes)
+
+
+def two_nodes(**traits: object) -> ClusterBuilder:
+    """One node is half full, and one has a small pod, which fits on the other."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=2, cpu="4")
+    cluster.pods("big", 1, cpu="2", on="general-1")
+    cluster.pods("small", 1, cpu="1", on="general-2", traits=traits)
+    return cluster
+
+
+@pytest.mark.parametrize(("grace_seconds", "state"), [(30, "Done"), (500, "Done"), (900, "Failed")])
+def test_a_removal_is_done_when_its_node_has_left(grace_seconds: int, state: str):
+    """A pod takes its grace period to end, and a drain is given up after 600 s: the action follows the node."""
+    document, nodes = applied(two_nodes(grace_seconds=grace_seconds), policy(node_group("general", min=1, scale_down=AT_ONCE)))
+    (action,) = document.actions
+    assert (action.kind, action.nodes, action.state) == ("RemoveNode", ("general-2",), state)
+    assert nodes == ({"general-1"} if state == "Done" else {"general-1", "general-2"})
+    assert [why.code for why in action.reasons] == ([] if state == "Done" else ["DrainTimeout"])
+    assert document.complete is (state == "Done")
+
+
+def test_a_replacement_is_done_when_the_old_nodes_have_left():
+    """Two nodes of 0.20 that one of 0.30 can stand in for: it has come, they are gone."""
+    cluster = ClusterBuilder()
+    cluster.group("small", nodes=2, cpu="4")
+    cluster.group("mega", nodes=0, cpu="8")
+    cluster.pods("web", 2, cpu="3", on=["small-1", "small-2"])
+    prices = {"small": "0.20", "mega": "0.30"}
+    groups = (node_group(name, price_per_hour=price, scale_down=CHEAPER) for name, price in prices.items())
+    document, nodes = applied(cluster, policy(*groups, budgets=(Budget(nodes=100),)))
+    assert [(action.kind, action.nodes, action.state) for action in document.actions] == [
+        ("Replace", ("small-1", "small-2"), "Done")
+    ]
+    assert nodes == {"mega-1"}

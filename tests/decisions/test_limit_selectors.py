@@ -1,0 +1,81 @@
+"""Named limits: which nodes they count, by which amounts, and that all of them apply."""
+
+import msgspec
+
+from reconciler.policy.documents import Limit
+from reconciler.policy.label_selector import Selector
+from tests.builders import ClusterBuilder, amounts, node_group, policy
+from tests.decisions.deciding import group, plan_of
+
+ACCELERATOR = "cluster-api/accelerator"
+
+
+def test_a_limit_on_cards_counts_the_nodes_that_carry_its_label_alone() -> None:
+    """At most 16 h100 cards, 8 of them on a node of nobody: one machine of 8 more. Cards of another make are free."""
+    cluster = ClusterBuilder()
+    cluster.node("own", labels={ACCELERATOR: "h100"}, taints=["own:NoSchedule"], gpu=8)
+    for make in ("h100", "a100"):
+        cluster.group(make, nodes=0, gpu=8, labels={ACCELERATOR: make})
+        cluster.pods(f"train-{make}", 3, gpu=8, node_selector={ACCELERATOR: make})
+    cards = Limit(name="h100-cards", nodes=Selector(match_labels=((ACCELERATOR, "h100"),)), max=(("nvidia.com/gpu", 16),))
+    plan = plan_of(cluster.world(), policy(node_group("h100"), node_group("a100"), limits=(cards,)))
+    assert (group(plan, "h100").desired, group(plan, "a100").desired) == (1, 3)
+    told = [reason.message for reason in plan.pods[-1].reasons if reason.code == "LimitReached"]
+    assert told == ["limit h100-cards allows 16 nvidia.com/gpu: 16 there (8 of it unmanaged), one more node of h100 adds 8"]
+
+
+def test_limits_count_capacity_and_not_allocatable() -> None:
+    """Machines of 8 cores that leave 7 for pods: at most 23 cores are two machines (16), not three (21)."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1, cpu="8", memory="32Gi")
+    cluster.pods("full", 1, cpu="7", on="general-1")
+    cluster.pods("web", 3, cpu="7")
+    world = cluster.world()
+    less = amounts("7", "30Gi", 110)
+    (target,) = world.targets
+    world = msgspec.structs.replace(
+        world,
+        node_shapes=tuple(msgspec.structs.replace(shape, allocatable=less) for shape in world.node_shapes),
+        targets=(msgspec.structs.replace(target, template=msgspec.structs.replace(target.template, allocatable=less)),),
+    )
+    rules = policy(node_group("general"), limits=(Limit(name="cores", max=(("cpu", 23_000),)),))
+    assert group(plan_of(world, rules), "general").desired == 2
+
+
+def test_every_limit_applies_whatever_their_order() -> None:
+    """Nodes, cores and memory by three names: the memory of two machines of 16 GiB is the least that is allowed."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=0)
+    cluster.pods("web", 9, cpu="4")
+    limits = (
+        Limit(name="few", max=(("nodes", 4),)),
+        Limit(name="cores", max=(("cpu", 12_000),)),
+        Limit(name="memory", max=(("memory", 47 << 30),)),
+    )
+    for given in (limits, limits[::-1]):
+        assert group(plan_of(cluster.world(), policy(node_group("general"), limits=given)), "general").desired == 2
+
+
+def test_nodes_on_their_way_count() -> None:
+    """Two machines are asked for and not there: a limit of three nodes leaves room for one."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=0, replicas=2)
+    target = cluster.world().targets[0].ref
+    for number in range(2):
+        cluster.machine(f"general-{number}", target, created=cluster.now)
+    cluster.pods("web", 9, cpu="4")
+    plan = plan_of(cluster.world(), policy(node_group("general"), limits=(Limit(name="few", max=(("nodes", 3),)),)))
+    assert group(plan, "general").desired == 3
+
+
+def test_a_shared_reserve_counts_the_nodes_that_are_there() -> None:
+    """Two groups share four nodes, three of which stand: one more for either, whoever asks for it."""
+    labels = (("reserve", "h100"),)
+    cluster = ClusterBuilder()
+    full = [*cluster.group("h100-a", nodes=2), *cluster.group("h100-b", nodes=1)]
+    cluster.pods("full", 3, cpu="4", on=full)
+    cluster.pods("web", 5, cpu="4")
+    reserve = Limit(name="reserve", groups=Selector(match_labels=labels), max=(("nodes", 4),))
+    rules = policy(node_group("h100-a", labels=labels), node_group("h100-b", labels=labels), limits=(reserve,))
+    plan = plan_of(cluster.world(), rules)
+    assert group(plan, "h100-a").desired + group(plan, "h100-b").desired == 4

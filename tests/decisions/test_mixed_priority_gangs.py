@@ -1,0 +1,21 @@
+"""Which of two gangs is kept when neither is whole: the one with the most important pod."""
+
+from reconciler.plan.plan import PodOutcome
+from reconciler.policy.documents import PodRules
+from tests.builders import ClusterBuilder, node_group, policy
+from tests.decisions.deciding import plan_of
+
+LABEL = "scheduling.x-k8s.io/pod-group"
+
+
+def test_the_gang_of_the_most_important_pod_is_kept_though_its_others_are_served_last() -> None:
+    """Four nodes. `leader` has a pod of 100 and two of 0, `middle` four of 50: by priority one of the first and three of the
+    second get a place, so both lack some; without `middle` the other is whole."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=0)
+    for app, gang, pods, priority in (("a", "leader", 1, 100), ("b", "leader", 2, 0), ("c", "middle", 4, 50)):
+        cluster.pods(app, pods, cpu="4", labels={"app": app, LABEL: gang}, priority=priority)
+    rules = policy(node_group("general", max=4), pods=PodRules(gang_labels=(LABEL,)))
+    plan = plan_of(cluster.world(), rules)
+    served = [line.pod for line in plan.pods if line.outcome is PodOutcome.TRIGGERS_SCALE_UP]
+    assert served == ["shop/a-1", "shop/b-1", "shop/b-2"]

@@ -1,0 +1,140 @@
+"""A pod that kube-scheduler has made room for goes where it was nominated, and buys nothing."""
+
+from collections.abc import Mapping
+
+import msgspec
+import pytest
+
+from reconciler.cluster.pod_table import PodTable
+from reconciler.cluster.world import World
+from reconciler.decisions.memory import Memory
+from reconciler.plan.plan import Plan
+from tests.builders import NOW, ClusterBuilder, node_group, policy
+from tests.decisions.deciding import codes, group, plan_of, pod
+
+GRACE_END = NOW + 20
+
+
+def _full(*, cpu: str = "3", nodes: int = 1, low: int = 1, **fields: object) -> ClusterBuilder:
+    """Nodes of 4 cores, the first one full of pods of so many cores and another of priority 200; a pod of 3 cores and priority
+    100 waits."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=nodes, cpu="4", **fields)
+    cluster.pods("low", low, cpu=cpu, on="general-1")
+    cluster.pods("keeps", 1, cpu="1", on="general-1", priority=200)
+    cluster.pods("high", 1, cpu="3", priority=100)
+    return cluster
+
+
+def _world(cluster: ClusterBuilder, nominated: Mapping[str, int], ending: Mapping[str, int]) -> World:
+    """Pods by name: nominated for a node by index, gone by an instant."""
+    world = cluster.world()
+    rows = [
+        msgspec.structs.replace(row, nominated=nominated.get(row.name, -1), deletion_seconds=ending.get(row.name, 0))
+        for row in world.pods
+    ]
+    return msgspec.structs.replace(world, pods=PodTable(rows))
+
+
+def _plan(cluster: ClusterBuilder, node: int = 0, memory: Memory | None = None, **ending: int) -> Plan:
+    """`high-1` is nominated; unless told, `low-1` is ending."""
+    until = {name.replace("_", "-"): instant for name, instant in ending.items()} or {"low-1": GRACE_END}
+    return plan_of(_world(cluster, {"high-1": node}, until), policy(node_group("general")), memory)
+
+
+def test_a_pod_that_waits_for_its_victim_buys_nothing() -> None:
+    """3 of 4 cores are held by a pod that ends: the one that was nominated gets them."""
+    plan = _plan(_full())
+    assert plan.actions == ()
+    line = pod(plan, "shop/high-1")
+    assert (line.outcome.value, line.node, codes(line)) == ("FitsExisting", "general-1", ["RoomAfterOthers"])
+    assert line.reasons[0].message == (
+        "general-1, which kube-scheduler has nominated, has room once 1 pod of lower priority is gone, "
+        "due at 2027-01-15T08:00:20Z"
+    )
+
+
+def test_without_a_nomination_it_buys() -> None:
+    """The counter-check: only the nomination says that this room is for it."""
+    assert codes(pod(_plan(_full(), node=-1), "shop/high-1")) == ["NewNode"]
+
+
+def test_the_pod_made_in_place_of_the_victim_buys() -> None:
+    """One need, one node: for the pod that had to give way."""
+    cluster = _full()
+    cluster.pods("again", 1, cpu="3")
+    plan = _plan(cluster)
+    assert codes(pod(plan, "shop/again-1")) == ["NewNode"]
+    assert group(plan, "general").desired == 2
+
+
+def test_what_is_left_beside_it_is_given_to_nobody_before_the_victims_are_gone() -> None:
+    """Two pods of 1.5 cores end on a node of 4 for one of 2 cores that was nominated: the third free core is no place yet."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1, cpu="4")
+    cluster.pods("low", 2, cpu="1500m", on="general-1")
+    cluster.pods("keeps", 1, cpu="1", on="general-1", priority=200)
+    cluster.pods("high", 1, cpu="2", priority=100)
+    cluster.pods("small", 1, cpu="1")
+    plan = _plan(cluster, low_1=GRACE_END, low_2=GRACE_END)
+    assert codes(pod(plan, "shop/high-1")) == ["RoomAfterOthers"]
+    assert codes(pod(plan, "shop/small-1")) == ["NewNode"]
+
+
+@pytest.mark.parametrize(("late_seconds", "code"), [(59, "RoomAfterOthers"), (60, "NewNode")])
+def test_a_victim_that_does_not_end_is_waited_for_a_minute(late_seconds: int, code: str) -> None:
+    """Its grace period has been over for that long."""
+    assert codes(pod(_plan(_full(), low_1=NOW - late_seconds), "shop/high-1")) == [code]
+
+
+@pytest.mark.parametrize(("refused_seconds", "code"), [(59, "RoomAfterOthers"), (60, "NewNode")])
+def test_the_scheduler_is_given_a_minute_to_delete_the_victims(refused_seconds: int, code: str) -> None:
+    """Nobody is ending yet: a nomination counts for a minute after the first refusal, and not against higher priority."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1, cpu="4")
+    cluster.pods("low", 1, cpu="3", on="general-1")
+    cluster.pods("keeps", 1, cpu="1", on="general-1", priority=200)
+    cluster.pods("high", 1, cpu="3", priority=100, age=refused_seconds)
+    cluster.pods("highest", 1, cpu="4", priority=150, age=0)
+    world = _world(cluster, {"high-1": 0, "highest-1": 0}, {})
+    plan = plan_of(world, policy(node_group("general")))
+    assert codes(pod(plan, "shop/high-1")) == [code]
+    assert codes(pod(plan, "shop/highest-1")) == ["NewNode"]
+
+
+def test_a_place_is_taken_once() -> None:
+    """Two are nominated where the victim makes room for one."""
+    cluster = _full()
+    cluster.pods("other", 1, cpu="3", priority=100)
+    world = _world(cluster, {"high-1": 0, "other-1": 0}, {"low-1": GRACE_END})
+    plan = plan_of(world, policy(node_group("general")))
+    assert sorted(codes(pod(plan, f"shop/{name}"))[0] for name in ("high-1", "other-1")) == ["NewNode", "RoomAfterOthers"]
+
+
+def test_too_little_room_is_no_place() -> None:
+    """A pod of 1 core ends where 3 are asked for: kube-scheduler will nominate anew, and cannot."""
+    assert codes(pod(_plan(_full(cpu="1500m", low=2)), "shop/high-1")) == ["NewNode"]
+
+
+def test_pods_of_no_lower_priority_were_not_taken_away_for_it() -> None:
+    """The one that ends is as important."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1, cpu="4")
+    cluster.pods("equal", 1, cpu="3", on="general-1", priority=100)
+    cluster.pods("high", 1, cpu="3", priority=100)
+    assert codes(pod(_plan(cluster, equal_1=GRACE_END), "shop/high-1")) == ["NewNode"]
+
+
+def test_a_node_that_leaves_takes_nobody() -> None:
+    """It was nominated and then drained: the pod waits like any other."""
+    plan = _plan(_full(), memory=Memory(leaving={"general-1": NOW - 60}))
+    assert codes(pod(plan, "shop/high-1")) == ["NewNode"]
+
+
+def test_it_is_expected_on_its_node_where_it_fits_already() -> None:
+    """The first of two empty nodes has room too, but kube-scheduler tries the nominated one first."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=2, cpu="4")
+    cluster.pods("high", 1, cpu="3", priority=100)
+    plan = plan_of(_world(cluster, {"high-1": 1}, {}), policy(node_group("general")))
+    assert (pod(plan, "shop/high-1").node, codes(pod(plan, "shop/high-1"))) == ("general-2", ["RoomOnNode"])

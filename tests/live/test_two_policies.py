@@ -1,0 +1,64 @@
+"""Two policies that both have a group on one MachineDeployment, each by a loop of its own: only one of them writes."""
+
+from reconciler.control.report import LoopReport
+from reconciler.plan.plan import OwnerState
+from tests.live.own_loop import OwnLoop, done, group
+from tests.live.ownership import NO_NODES
+from tests.testbed.api import Object
+from tests.testbed.cluster_documents import Group
+from tests.testbed.control_plane import ControlPlane
+from tests.testbed.fixtures import NewCluster
+from tests.testbed.work_cluster import WorkCluster
+
+POLICY_MARK = "reconciler.dev/policy"
+
+
+def _state(cluster: WorkCluster, item: Object) -> tuple[int, str | None]:
+    """Replicas, and whose mark stands there."""
+    now = cluster.api.read(item)
+    return int(now["spec"]["replicas"]), now["metadata"]["annotations"].get(POLICY_MARK)
+
+
+def _resized(report: LoopReport) -> bool:
+    return done(report, "Resize")
+
+
+def test_the_second_policy_holds_until_the_first_one_releases_the_target(
+    new_cluster: NewCluster, control_plane: ControlPlane
+) -> None:
+    """The first one wants two machines and writes; the second one wants three: its line names the annotation, and it sends
+    nothing. The first one leaves the target out, which takes its mark off; then the second one writes."""
+    cluster = new_cluster()
+    item = cluster.machine_deployment(Group("g", min_size=0, max_size=20), NO_NODES)
+    other = group("rest", cluster.namespace, target="not-there")
+    with (
+        OwnLoop(control_plane, cluster.namespace, group("g", cluster.namespace, least=2), marking="first") as first,
+        OwnLoop(control_plane, cluster.namespace, group("g", cluster.namespace, least=3), marking="second") as second,
+    ):
+        first.until(_resized, "the first policy's growth")
+        assert _state(cluster, item) == (2, "first")
+        line = second.line("g", lambda one: one.owner.state is OwnerState.HELD)
+        assert (line.owner.by, line.owner.evidence[0]) == ("policy first", f"annotation {POLICY_MARK}: first")
+        second.settled("g")
+        assert (second.writes(), _state(cluster, item)) == ([], (2, "first"))
+        first.decide_by(other)
+        first.until(lambda report: done(report, "Release"), "the release")
+        second.until(_resized, "the second policy's growth")
+        assert _state(cluster, item) == (3, "second")
+
+
+def test_a_renamed_policy_takes_its_targets_over(new_cluster: NewCluster, control_plane: ControlPlane) -> None:
+    """Nobody has renewed the Lease of the old name while the new one looks on: its mark holds no more, and is replaced. A mark of
+    a policy without a Lease here, which another installation runs, holds."""
+    cluster = new_cluster()
+    items = {name: cluster.machine_deployment(Group(name, min_size=0, max_size=20), NO_NODES) for name in ("g", "h")}
+    for name, mark in (("g", "before"), ("h", "elsewhere")):
+        cluster.api.merge(items[name], {"metadata": {"annotations": {POLICY_MARK: mark}}})
+    metadata = {"name": "reconciler-before", "namespace": cluster.namespace}
+    cluster.api.create({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": {}})
+    groups = [group(name, cluster.namespace, least=2) for name in items]
+    with OwnLoop(control_plane, cluster.namespace, *groups, marking="after", silent=True) as loop:
+        loop.until(_resized, "the growth under the new name")
+        assert _state(cluster, items["g"]) == (2, "after")
+        assert loop.settled("h").owner.by == "policy elsewhere"
+        assert _state(cluster, items["h"]) == (0, "elsewhere")
