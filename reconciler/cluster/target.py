@@ -66,7 +66,7 @@ class OwnerEvidence(msgspec.Struct, frozen=True, kw_only=True):
 
 class TargetOption(msgspec.Struct, frozen=True, order=True, kw_only=True):
     """A per-group option written on the target: `key` is the path of the policy field that it feeds
-    (`scaleDown.unneededTime`), `value` in that field's unit, `origin` the annotation or tag."""
+    (`scaleDown.unneededTime`), `value` in that field's unit (a boolean is 0 or 1), `origin` the annotation or tag."""
 
     key: str
     value: int

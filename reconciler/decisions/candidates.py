@@ -6,6 +6,7 @@ from reconciler.cluster.world import World
 from reconciler.decisions.disruption import DisruptionLedger
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.group import EffectiveGroup
+from reconciler.decisions.ignored_pods import ignored_pods, requests_of
 from reconciler.decisions.load import NodeLoads
 from reconciler.decisions.reasons.amounts import permille_text
 from reconciler.decisions.utilization import has_gpu, utilization_permille
@@ -48,7 +49,12 @@ def _look_at(draft: Draft, loads: NodeLoads, index: int) -> Candidate:
     where = draft.members.group_of[index]
     group = draft.groups[where] if where >= 0 else None
     load = loads.of(index, shape)
-    utilization = utilization_permille(shape, load.requested)
+    ignored = ignored_pods(world, group.group if group is not None else None, load.pods, draft.cutoff)
+    utilization = (
+        utilization_permille(shape, load.requested, requests_of(world, ignored))
+        if ignored
+        else utilization_permille(shape, load.requested)
+    )
     state = draft.states[index]
     reason = _reason(draft, group, state, utilization, index, moving=bool(load.moving))
     above_max = group is not None and group.situation.size > group.group.max_size

@@ -12,7 +12,7 @@ from reconciler.decisions.conflict import conflict_reasons
 from reconciler.decisions.demand import pending_demand
 from reconciler.decisions.disruption import DisruptionLedger
 from reconciler.decisions.draft import Draft, GroupDraft
-from reconciler.decisions.gangs import gangs, given_up, without
+from reconciler.decisions.gangs import gangs, given_up, second_chances, without
 from reconciler.decisions.halts import halts
 from reconciler.decisions.headroom import keep_headroom
 from reconciler.decisions.lines import cost, group_lines, node_lines, pod_lines
@@ -129,7 +129,8 @@ def _keeps_size(entry: GroupDraft) -> bool:
 
 
 def _grow_in_gangs(view: View, *, lift_holds: bool) -> _Grown:
-    """Grow, and again without the gangs that did not come out whole."""
+    """Grow, and again without the gangs that did not come out whole; then with each of these that others, given up after it,
+    may have left room for."""
     waiting = gangs(view.world, view.policy.policy.pods.gang_labels)
     refused: dict[int, Served] = {}
     rounds = 0
@@ -137,9 +138,15 @@ def _grow_in_gangs(view: View, *, lift_holds: bool) -> _Grown:
         grown = _grow(view.draft(lift_holds=lift_holds), view, refused)
         broken = given_up(view.world, waiting, grown.served, refused, rounds)
         if not broken:
-            return grown
+            break
         refused |= broken
         rounds += 1
+    for gang in second_chances(view.world, waiting, refused):
+        others = {pod: entry for pod, entry in refused.items() if pod not in gang.pods}
+        again = _grow(view.draft(lift_holds=lift_holds), view, others)
+        if not again.draft.work.exhausted and not given_up(view.world, waiting, again.served, others, 0):
+            grown, refused = again, others
+    return grown
 
 
 def _grow(draft: Draft, view: View, refused: Mapping[int, Served]) -> _Grown:

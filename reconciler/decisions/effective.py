@@ -18,6 +18,7 @@ from reconciler.decisions.windows import OpenWindow, open_windows
 from reconciler.plan.instant import instant_text
 from reconciler.plan.reason import Reason
 from reconciler.policy.documents import (
+    Counting,
     Discovery,
     GroupFields,
     Growth,
@@ -146,6 +147,15 @@ def _group(
     blind_path = "scaleDown.withoutMachines"
     blind_found = resolve(sources, blind_path, lambda f: f.scale_down.without_machines, WithoutMachines.BLOCK, str)
     without_machines = chains.keep(blind_path, blind_found)
+    daemonsets_path, mirrors_path = "scaleDown.daemonSetUtilization", "scaleDown.mirrorPodUtilization"
+    option = target_option(facts, daemonsets_path)
+    of_target = (Counting.IGNORE if option[0] else Counting.COUNT, option[1]) if option is not None else None
+    daemonsets_found = resolve(
+        sources, daemonsets_path, lambda f: f.scale_down.daemon_set_utilization, Counting.COUNT, str, of_target
+    )
+    daemonsets = chains.keep(daemonsets_path, daemonsets_found)
+    mirrors_found = resolve(sources, mirrors_path, lambda f: f.scale_down.mirror_pod_utilization, Counting.COUNT, str)
+    mirrors = chains.keep(mirrors_path, mirrors_found)
     growth_path = "scaleUp.growth"
     growth = chains.keep(growth_path, resolve(sources, growth_path, lambda f: f.scale_up.growth, Growth.AS_NEEDED, str))
     balance = chains.keep("balanceWith", resolve(sources, "balanceWith", lambda f: f.balance_with, "Off", str))
@@ -192,6 +202,8 @@ def _group(
         gpu_utilization_threshold_percent=percent(
             "scaleDown.gpuUtilizationThresholdPercent", lambda f: f.scale_down.gpu_utilization_threshold_percent, 50
         ),
+        ignores_daemonsets=daemonsets is Counting.IGNORE,
+        ignores_mirror_pods=mirrors is Counting.IGNORE,
         unneeded_time_seconds=seconds("scaleDown.unneededTime", lambda f: f.scale_down.unneeded_time_seconds, 600),
         unready_time_seconds=seconds("scaleDown.unreadyTime", lambda f: f.scale_down.unready_time_seconds, 1200),
         platform_chooses=without_machines is WithoutMachines.PLATFORM_CHOOSES,

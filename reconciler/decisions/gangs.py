@@ -10,7 +10,7 @@ import msgspec
 from reconciler.cluster.pod import PodShape
 from reconciler.cluster.world import World
 from reconciler.decisions.demand import Demand
-from reconciler.decisions.reasons.pods import GangIncomplete
+from reconciler.decisions.reasons.pods import GangIncomplete, NoGroupFits
 from reconciler.decisions.scale_up import Served
 from reconciler.plan.plan import PodOutcome
 
@@ -68,6 +68,20 @@ def given_up(
     if rounds < ONE_BY_ONE:
         broken = sorted(broken, key=lambda gang: (_priority(world, gang), _reversed(gang.key)))[:1]
     return {pod: entry for gang in broken for pod, entry in _told(world, gang, served)}
+
+
+def second_chances(world: World, all_gangs: Sequence[Gang], refused: Mapping[int, Served]) -> tuple[Gang, ...]:
+    """Gangs that may have a place now that others were given up after them, the most important first, and no more than are given
+    up one by one. One that was given up alone had its try, and one with a pod that fits no group has no place anywhere."""
+    lost = [gang for gang in all_gangs if gang.pods[0] in refused]
+    if len(lost) < 2:
+        return ()
+    hopeful = [gang for gang in lost if not any(_fits_nowhere(refused[pod]) for pod in gang.pods)]
+    return tuple(sorted(hopeful, key=lambda gang: (-_priority(world, gang), gang.key))[:ONE_BY_ONE])
+
+
+def _fits_nowhere(entry: Served) -> bool:
+    return any(reason.code == NoGroupFits.code for reason in entry.reasons)
 
 
 def without(demands: tuple[Demand, ...], refused: Mapping[int, Served]) -> tuple[Demand, ...]:

@@ -21,8 +21,9 @@ class EffectiveGroup(msgspec.Struct, frozen=True, kw_only=True):
     """One group with every value decided at one instant. Durations in seconds, thresholds in percent.
 
     `template` is what one new node offers (None: unknown, `template_problem` says why). `whole`: it grows to its maximum at
-    once, or not at all. `platform_chooses`: nodes without Machines may leave, and the platform picks which. `chains` maps a
-    field path (`size.min`) to the sources in order of precedence; the first one won. `facts` None: the target is not there.
+    once, or not at all. `platform_chooses`: nodes without Machines may leave, and the platform picks which.
+    `ignores_daemonsets`, `ignores_mirror_pods`: such pods are no part of utilization. `chains` maps a field path (`size.min`) to
+    the sources in order of precedence; the first one won. `facts` None: the target is not there.
     """
 
     name: str
@@ -45,6 +46,8 @@ class EffectiveGroup(msgspec.Struct, frozen=True, kw_only=True):
     removals_enabled: bool = True
     utilization_threshold_percent: int = 50
     gpu_utilization_threshold_percent: int = 50
+    ignores_daemonsets: bool = False
+    ignores_mirror_pods: bool = False
     unneeded_time_seconds: int = 600
     unready_time_seconds: int = 1200
     platform_chooses: bool = False

@@ -78,12 +78,21 @@ class WithoutMachines(StrEnum):
     PLATFORM_CHOOSES = "PlatformChooses"
 
 
+class Counting(StrEnum):
+    """Whether pods that go with their node count in its utilization, or are taken off what they request and off the node."""
+
+    COUNT = "Count"
+    IGNORE = "Ignore"
+
+
 class ScaleDown(msgspec.Struct, frozen=True, kw_only=True):
     """When nodes of a group may be removed."""
 
     mode: Toggle | None = None
     utilization_threshold_percent: int | None = None
     gpu_utilization_threshold_percent: int | None = None
+    daemon_set_utilization: Counting | None = None
+    mirror_pod_utilization: Counting | None = None
     unneeded_time_seconds: int | None = None
     unready_time_seconds: int | None = None
     without_machines: WithoutMachines | None = None

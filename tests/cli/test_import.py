@@ -47,6 +47,9 @@ def spec_of(tmp_path: Path, *flags: str, more: tuple[object, ...] = ()) -> Objec
         ("--expendable-pods-priority-cutoff=-5", "pods.expendableBelowPriority", -5),
         ("--expander=most-pods,least-waste", "expanders", ["MostPods", "LeastWaste"]),
         ("--balance-similar-node-groups=true", "defaults.balanceWith", "Auto"),
+        ("--ignore-daemonsets-utilization", "defaults.scaleDown.daemonSetUtilization", "Ignore"),
+        ("--ignore-daemonsets-utilization=false", "defaults.scaleDown.daemonSetUtilization", "Count"),
+        ("--ignore-mirror-pods-utilization=true", "defaults.scaleDown.mirrorPodUtilization", "Ignore"),
         ("--max-nodes-total=100", "limits", [{"name": "cluster", "max": {"nodes": 100}}]),
         ("--memory-total=16:4000", "limits", [{"name": "cluster", "min": {"memory": "16Gi"}, "max": {"memory": "4000Gi"}}]),
         ("--max-scale-down-parallelism=7", "budgets", [{"nodes": 7}]),
@@ -128,6 +131,7 @@ spec:
     memory: {min: 4, max: 256}
     gpus: [{type: nvidia.com/gpu, min: 0, max: 16}]
   logVerbosity: 4
+  ignoreDaemonsetsUtilization: true
   scaleDown: {enabled: true, delayAfterAdd: 10m, unneededTime: 5m, utilizationThreshold: "0.4"}
   expanders: [Random]
 ---
@@ -152,6 +156,7 @@ spec:
         "mode": "Enabled",
         "unneededTime": "5m",
         "utilizationThresholdPercent": 40,
+        "daemonSetUtilization": "Ignore",
     }
     assert group["spec"]["target"] == {"openshift": {"namespace": "openshift-machine-api", "machineSet": "worker-a"}}
     assert group["spec"]["size"] == {"min": 1, "max": 12}

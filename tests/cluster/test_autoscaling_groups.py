@@ -87,6 +87,12 @@ def test_option_tags() -> None:
     assert facts({key: "5m"}).options == (TargetOption(key="scaleDown.unneededTime", value=300, origin=key),)
 
 
+def test_option_tag_that_is_a_switch() -> None:
+    """Whether DaemonSet pods count is one of the five options that the Cluster Autoscaler reads from tags of AWS."""
+    key = f"{TEMPLATE}autoscaling-options/ignoredaemonsetsutilization"
+    assert facts({key: "true"}).options == (TargetOption(key="scaleDown.daemonSetUtilization", value=1, origin=key),)
+
+
 @pytest.mark.parametrize(
     ("key", "value"),
     [

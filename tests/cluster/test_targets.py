@@ -94,6 +94,10 @@ def test_other_keys_are_nobodys_business(key: str) -> None:
         ("scaledownunreadytime", "1h30m", "scaleDown.unreadyTime", 5400),
         ("maxnodeprovisiontime", "900s", "scaleUp.maxNodeProvisionTime", 900),
         ("maxnodestartuptime", "15m", "scaleUp.maxNodeStartupTime", 900),
+        ("ignoredaemonsetsutilization", "true", "scaleDown.daemonSetUtilization", 1),
+        ("ignoredaemonsetsutilization", "T", "scaleDown.daemonSetUtilization", 1),
+        ("ignoredaemonsetsutilization", "false", "scaleDown.daemonSetUtilization", 0),
+        ("ignoredaemonsetsutilization", "0", "scaleDown.daemonSetUtilization", 0),
     ],
 )
 def test_option(name: str, text: str, key: str, value: int) -> None:
@@ -124,7 +128,9 @@ def test_option_finer_than_its_unit(name: str, text: str, value: int, told: str)
         ("scaledownutilizationthreshold", "-0.1"),
         ("scaledownunneededtime", "10"),
         ("scaledownunneededtime", "-5m"),
-        ("ignoredaemonsetsutilization", "true"),
+        ("ignoredaemonsetsutilization", "yes"),
+        ("ignoredaemonsetsutilization", "Ignore"),
+        ("zeroormaxnodescaling", "true"),
         ("scaledownuneededtime", "5m"),
     ],
 )

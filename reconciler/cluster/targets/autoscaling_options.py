@@ -18,9 +18,13 @@ _DURATIONS = {
     "maxnodeprovisiontime": "scaleUp.maxNodeProvisionTime",
     "maxnodestartuptime": "scaleUp.maxNodeStartupTime",
 }
-OPTIONS = (*_THRESHOLDS, *_DURATIONS)
+_SWITCHES = {"ignoredaemonsetsutilization": "scaleDown.daemonSetUtilization"}
+OPTIONS = (*_THRESHOLDS, *_DURATIONS, *_SWITCHES)
 # Known upstream, without a counterpart here.
-_WITHOUT_COUNTERPART = frozenset({"ignoredaemonsetsutilization", "zeroormaxnodescaling"})
+_WITHOUT_COUNTERPART = frozenset({"zeroormaxnodescaling"})
+# What Go's strconv.ParseBool takes, which is what the Cluster Autoscaler reads the value with.
+_TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
+_FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})")
 
 
@@ -39,6 +43,9 @@ def read_options(pairs: Iterable[tuple[str, str]], prefix: str) -> tuple[tuple[T
             elif name in _DURATIONS:
                 value, problem = _seconds(text)
                 options.append(TargetOption(key=_DURATIONS[name], value=value, origin=origin))
+            elif name in _SWITCHES:
+                options.append(TargetOption(key=_SWITCHES[name], value=_switch(text), origin=origin))
+                problem = ""
             elif name in _WITHOUT_COUNTERPART:
                 problem = "is not read: there is no such setting for one group"
             else:
@@ -58,6 +65,12 @@ def _percent(text: str) -> tuple[int, str]:
         raise UnreadableError(f'"{text}" is no ratio between 0 and 1')
     whole = int(percent + Fraction(1, 2))
     return whole, "" if percent == whole else f'"{text}" is finer than one percent and is used as {whole} percent'
+
+
+def _switch(text: str) -> int:
+    if text not in _TRUE and text not in _FALSE:
+        raise UnreadableError(f'"{text[:64]}" is neither true nor false')
+    return int(text in _TRUE)
 
 
 def _seconds(text: str) -> tuple[int, str]:

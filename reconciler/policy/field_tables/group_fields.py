@@ -1,8 +1,9 @@
 """The fields of a NodeGroup that a tier's or the policy's `defaults` may carry as well."""
 
-from reconciler.policy.documents import Growth, Mode, Toggle, WithoutMachines
+from reconciler.policy.documents import Counting, Growth, Mode, Toggle, WithoutMachines
 from reconciler.policy.field import Equivalents, Field, Kind
 from reconciler.policy.field_tables.bounds import HOLD, WINDOWS, size
+from reconciler.policy.field_tables.headroom import HEADROOM
 from reconciler.policy.field_tables.template import TEMPLATE
 
 _CAPI = "cluster.x-k8s.io/"
@@ -40,76 +41,6 @@ _PRICE = Field(
     attribute="price_per_hour",
 )
 
-_HEADROOM = Field(
-    yaml_key="headroom",
-    kind=Kind.OBJECT,
-    description="Room that is kept free beyond pending demand, within max and limits: nodes, nodesPerZone or pods.",
-    attribute="headroom",
-    at_most_one_of=("nodes", "nodesPerZone", "pods"),
-    children=(
-        Field(
-            yaml_key="nodes",
-            kind=Kind.INTEGER,
-            description="So many empty nodes.",
-            unit="nodes",
-            examples=(1,),
-            minimum=0,
-            maximum=2**31 - 1,
-            attribute="nodes",
-        ),
-        Field(
-            yaml_key="nodesPerZone",
-            kind=Kind.INTEGER,
-            description="So many empty nodes in each zone that the group spans.",
-            unit="nodes",
-            examples=(1,),
-            minimum=0,
-            maximum=2**31 - 1,
-            attribute="nodes_per_zone",
-        ),
-        Field(
-            yaml_key="pods",
-            kind=Kind.LIST,
-            description="Room for so many pods of given shapes.",
-            attribute="pods",
-            item=Field(
-                yaml_key="",
-                kind=Kind.OBJECT,
-                description="Room for pods of one shape.",
-                children=(
-                    Field(
-                        yaml_key="name",
-                        kind=Kind.NAME,
-                        description="What plans call this room.",
-                        examples=("burst",),
-                        attribute="name",
-                    ),
-                    Field(
-                        yaml_key="count",
-                        kind=Kind.INTEGER,
-                        description="How many pods.",
-                        unit="pods",
-                        examples=(5,),
-                        required=True,
-                        minimum=1,
-                        maximum=2**31 - 1,
-                        attribute="count",
-                    ),
-                    Field(
-                        yaml_key="requests",
-                        kind=Kind.RESOURCE_MAP,
-                        description="What one of them requests.",
-                        examples=("cpu: 500m",),
-                        required=True,
-                        resources=("cpu", "memory", "ephemeral-storage"),
-                        attribute="requests",
-                    ),
-                ),
-            ),
-        ),
-    ),
-)
-
 
 def _threshold(yaml_key: str, attribute: str, what: str, flag: str, openshift: str, option: str) -> Field:
     return Field(
@@ -126,6 +57,23 @@ def _threshold(yaml_key: str, attribute: str, what: str, flag: str, openshift: s
             openshift=openshift,
             cluster_api=_CAPI_OPTION + option,
             auto_scaling_group=_ASG_OPTION + option,
+        ),
+        attribute=attribute,
+    )
+
+
+def _counting(yaml_key: str, attribute: str, whose: str, flag: str, *, openshift: str = "", asg: str = "") -> Field:
+    return Field(
+        yaml_key=yaml_key,
+        kind=Kind.ENUM,
+        description=f"Ignore takes {whose} pods off the requests of a node and off its allocatable when utilization is measured.",
+        default=Counting.COUNT.value,
+        enum=tuple(Counting),
+        examples=("Ignore",),
+        equivalents=Equivalents(
+            cluster_autoscaler=flag,
+            openshift=openshift,
+            auto_scaling_group=_ASG_OPTION + asg if asg else "",
         ),
         attribute=attribute,
     )
@@ -193,6 +141,15 @@ _SCALE_DOWN = Field(
             "",
             "scaledowngpuutilizationthreshold",
         ),
+        _counting(
+            "daemonSetUtilization",
+            "daemon_set_utilization",
+            "DaemonSet",
+            "--ignore-daemonsets-utilization",
+            openshift="spec.ignoreDaemonsetsUtilization",
+            asg="ignoredaemonsetsutilization",
+        ),
+        _counting("mirrorPodUtilization", "mirror_pod_utilization", "mirror", "--ignore-mirror-pods-utilization"),
         _time(
             "unneededTime",
             "unneeded_time_seconds",
@@ -323,7 +280,7 @@ GROUP_FIELDS: tuple[Field, ...] = (
     _BALANCE_WITH,
     TEMPLATE,
     _PRICE,
-    _HEADROOM,
+    HEADROOM,
     _SCALE_DOWN,
     _SCALE_UP,
     WINDOWS,

@@ -79,11 +79,13 @@ class Used(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NodeExplanation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A node: `decision` with every blocker and when it may go. `threshold_percent` null: it belongs to no group."""
+    """A node: `decision` with every blocker and when it may go. `threshold_percent` null: it belongs to no group.
+    `ignored_pods` are no part of `used` and `pods`, because the group's policy leaves them out of utilization."""
 
     decision: NodeLine
     used: tuple[Used, ...]
     pods: int
+    ignored_pods: tuple[str, ...] = ()
     threshold_percent: int | None
     unneeded_time: EffectiveValue | None
     actions: tuple[Action, ...]

@@ -49,6 +49,9 @@ def _utilization(found: NodeExplanation, width: int) -> list[str]:
     lines = paragraph(
         f"utilization: {told}, requests of {count(found.pods, 'pod')} over allocatable, {rule}: {', '.join(parts)}", width, 0
     )
+    if found.ignored_pods:
+        told = f"left out, with the room that they take: {', '.join(found.ignored_pods)}"
+        lines += paragraph(f"{told} (scaleDown.daemonSetUtilization, scaleDown.mirrorPodUtilization)", width, 2, "- ")
     if found.threshold_percent is None:
         return lines
     return lines + paragraph(f"threshold: {found.threshold_percent}%, removable at or below it", width, 0)

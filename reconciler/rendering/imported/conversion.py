@@ -37,6 +37,10 @@ _OF_RUN = {
 }  # fmt: skip
 
 
+# What off and on of a switch are called by enums that are not Disabled and Enabled.
+_SWITCH_WORDS = (("Allow", "Block"), ("Count", "Ignore"))
+
+
 class Note(msgspec.Struct, frozen=True, kw_only=True):
     """A setting that is not in the policy, and why."""
 
@@ -103,8 +107,8 @@ class Conversion:
                 return [*self._there(field.path), *(part.strip() for part in text.split(",") if part.strip())]
             case Kind.ENUM:
                 on = _switch(text)
-                off, on_word = ("Allow", "Block") if "Block" in field.enum else ("Disabled", "Enabled")
-                return on_word if on else off
+                words = next((pair for pair in _SWITCH_WORDS if pair[1] in field.enum), ("Disabled", "Enabled"))
+                return words[on]
             case _:
                 if field.yaml_key == "balanceWith":
                     return "Auto" if _switch(text) else "Off"
