@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from reconciler.cluster.node import Node, NodeShape
-from reconciler.cluster.pod import Owner, Pod, PodPhase, PodShape, PodTraits, Toleration
-from reconciler.cluster.pod_table import PodTable
+from reconciler.cluster.nodes.node import Node, NodeShape
+from reconciler.cluster.pods.pod import Owner, Pod, PodPhase, PodShape, PodTraits, Toleration
+from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.target import FieldOwner, Machine, OwnerEvidence, TargetFacts, TargetRef, TargetTemplate
-from reconciler.cluster.workload import Controller, DisruptionBudget
+from reconciler.cluster.workloads.workload import Controller, DisruptionBudget
 from reconciler.cluster.world import DaemonPods, World
 from tests.policies import node_group, policy
 from tests.values import amounts, api_group, machine_deployment, selector, taint

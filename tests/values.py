@@ -1,10 +1,10 @@
 """Small values of a cluster by short calls, for tests."""
 
-from reconciler.cluster.node import Taint
-from reconciler.cluster.resources import Resources
-from reconciler.cluster.selector import LabelSelector, Requirement
+from reconciler.cluster.nodes.node import Taint
 from reconciler.cluster.target import TargetKind, TargetRef
-from reconciler.policy.quantity import parse_quantity
+from reconciler.cluster.values.resources import Resources
+from reconciler.cluster.values.selector import LabelSelector, Requirement
+from reconciler.policy.values.quantity import parse_quantity
 
 
 def amounts(cpu: str = "0", memory: str = "0", pods: int = 0, **extended: int) -> Resources:

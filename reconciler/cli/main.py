@@ -8,7 +8,7 @@ import click
 
 from reconciler import __version__
 
-# name -> (module below reconciler.cli, one line for the list of commands): the list is printed without importing any.
+# name -> (module below reconciler.cli.commands, one line for the list of commands): the list is printed without importing any.
 COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("init", "Write a first policy, mode Observe, from what is there."),
     "import": ("import_", "Convert another autoscaler's settings to a policy."),
@@ -42,9 +42,9 @@ class LazyGroup(click.Group):
         """Import the module of one command."""
         if cmd_name not in COMMANDS:
             return None
-        command = importlib.import_module(f"reconciler.cli.{COMMANDS[cmd_name][0]}").command
+        command = importlib.import_module(f"reconciler.cli.commands.{COMMANDS[cmd_name][0]}").command
         if not isinstance(command, click.Command):
-            raise TypeError(f"reconciler.cli.{cmd_name}.command is no click command")
+            raise TypeError(f"reconciler.cli.commands.{cmd_name}.command is no click command")
         return command
 
     def invoke(self, ctx: click.Context) -> object:
@@ -52,7 +52,7 @@ class LazyGroup(click.Group):
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            from reconciler.cli.failure import ReaderGoneError
+            from reconciler.cli.outputs.failure import ReaderGoneError
 
             raise ReaderGoneError from None
 
@@ -88,6 +88,6 @@ def cli() -> None:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Entry point. Exit codes: 0 done, 1 error or wrong usage, 2 (only with --detailed-exitcode) changes."""
-    from reconciler.cli.failure import guarded
+    from reconciler.cli.outputs.failure import guarded
 
     sys.exit(guarded(cli, argv))

@@ -4,7 +4,7 @@ import hashlib
 
 import msgspec
 
-from reconciler.cluster.pod_table import PodTable
+from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.world import World
 
 _encoder = msgspec.json.Encoder(order="sorted")

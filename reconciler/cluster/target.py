@@ -4,8 +4,8 @@ from enum import StrEnum
 
 import msgspec
 
-from reconciler.cluster.node import Taint
-from reconciler.cluster.resources import Resources
+from reconciler.cluster.nodes.node import Taint
+from reconciler.cluster.values.resources import Resources
 
 
 class TargetKind(StrEnum):

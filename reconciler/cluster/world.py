@@ -2,13 +2,13 @@
 
 import msgspec
 
-from reconciler.cluster.attachment import CsiDriver, StorageCapacity, VolumeAttachment
-from reconciler.cluster.node import Node, NodeShape
-from reconciler.cluster.pod import PodShape, PodTraits
-from reconciler.cluster.pod_table import PodTable
+from reconciler.cluster.nodes.attachment import CsiDriver, StorageCapacity, VolumeAttachment
+from reconciler.cluster.nodes.node import Node, NodeShape
+from reconciler.cluster.pods.pod import PodShape, PodTraits
+from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.target import Machine, TargetFacts
-from reconciler.cluster.volume import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
-from reconciler.cluster.workload import Controller, DisruptionBudget
+from reconciler.cluster.volumes.volume import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
+from reconciler.cluster.workloads.workload import Controller, DisruptionBudget
 
 
 class WorldProblem(msgspec.Struct, frozen=True, order=True, kw_only=True):

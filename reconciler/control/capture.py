@@ -5,14 +5,14 @@ from collections.abc import Iterator, Mapping
 import msgspec
 from msgspec import Raw
 
-from reconciler.cluster.intake import SCALABLE_KINDS
-from reconciler.cluster.listing import Listing, Object, name_of
-from reconciler.cluster.redaction import redacted
-from reconciler.cluster.snapshot import read_snapshot
+from reconciler.cluster.snapshots.intake import SCALABLE_KINDS
+from reconciler.cluster.snapshots.listing import Listing, Object, name_of
+from reconciler.cluster.snapshots.redaction import redacted
+from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.world import World
-from reconciler.kube.api import Api, ApiError
-from reconciler.kube.collection import WORKLOAD, Collection, cluster_api, located
-from reconciler.kube.watch_event import ListPage
+from reconciler.kube.connection.api import Api, ApiError
+from reconciler.kube.watching.collection import WORKLOAD, Collection, cluster_api, located
+from reconciler.kube.watching.watch_event import ListPage
 from reconciler.plan.instant import instant_text
 from reconciler.providers.clusterapi_resource import ClusterApiVersion
 

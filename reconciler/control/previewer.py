@@ -11,9 +11,9 @@ from enum import StrEnum
 import msgspec
 
 from reconciler.control.log import Log
-from reconciler.gitops.comment import CommentHost, HostCode, HostError, Message, Posted, Standing, post, standing
-from reconciler.gitops.fault import SourceError
-from reconciler.gitops.open_request import OpenRequest, Quota, RequestHost
+from reconciler.gitops.pull_requests.comment import CommentHost, HostCode, HostError, Message, Posted, Standing, post, standing
+from reconciler.gitops.pull_requests.open_request import OpenRequest, Quota, RequestHost
+from reconciler.gitops.sources.fault import SourceError
 
 RESERVE_PERMILLE = 100
 """The part of a host's rate limit that is left for others: below it a round ends, and the next waits for the reset."""

@@ -6,25 +6,25 @@ from itertools import groupby
 import msgspec
 
 from reconciler.cluster.world import World
-from reconciler.decisions.actions import actions, releases
-from reconciler.decisions.candidates import look_at_nodes
-from reconciler.decisions.conflict import conflict_reasons
-from reconciler.decisions.demand import pending_demand
-from reconciler.decisions.disruption import DisruptionLedger
+from reconciler.decisions.demand.gangs import gangs, given_up, second_chances, without
+from reconciler.decisions.demand.nominated import place_nominated
+from reconciler.decisions.demand.pending import pending_demand
+from reconciler.decisions.demand.purchase import Demand
 from reconciler.decisions.draft import Draft, GroupDraft
-from reconciler.decisions.gangs import gangs, given_up, second_chances, without
-from reconciler.decisions.halts import halts
-from reconciler.decisions.headroom import keep_headroom
-from reconciler.decisions.lines import cost, group_lines, node_lines, pod_lines
+from reconciler.decisions.growth.headroom import keep_headroom
+from reconciler.decisions.growth.requests import cancel_requests
+from reconciler.decisions.growth.scale_up import Queue, Served, explain_rest, fill_existing, grow_for, heal_minimums
 from reconciler.decisions.memory import Memory
-from reconciler.decisions.nominated import place_nominated
-from reconciler.decisions.problems import plan_problems
-from reconciler.decisions.purchase import Demand
+from reconciler.decisions.outcome.actions import actions, releases
+from reconciler.decisions.outcome.lines import cost, group_lines, node_lines, pod_lines
+from reconciler.decisions.outcome.problems import plan_problems
+from reconciler.decisions.ownership.conflict import conflict_reasons
 from reconciler.decisions.remember import remember, settle
-from reconciler.decisions.replacement import consolidate, takeovers
-from reconciler.decisions.requests import cancel_requests
-from reconciler.decisions.scale_down import Removals
-from reconciler.decisions.scale_up import Queue, Served, explain_rest, fill_existing, grow_for, heal_minimums
+from reconciler.decisions.removal.candidates import look_at_nodes
+from reconciler.decisions.removal.disruption import DisruptionLedger
+from reconciler.decisions.removal.halts import halts
+from reconciler.decisions.removal.replacement import consolidate, takeovers
+from reconciler.decisions.removal.scale_down import Removals
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.plan.digest import with_digest

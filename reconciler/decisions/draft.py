@@ -4,14 +4,14 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import compress
 
-from reconciler.cluster.node import NodeShape
+from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.world import World
-from reconciler.decisions.cancellation import Cancellation
-from reconciler.decisions.group import EffectiveGroup
+from reconciler.decisions.groups.group import EffectiveGroup
+from reconciler.decisions.groups.membership import Membership
+from reconciler.decisions.growth.cancellation import Cancellation
 from reconciler.decisions.limits import LimitLedger
-from reconciler.decisions.membership import Membership
 from reconciler.decisions.memory import Memory
-from reconciler.decisions.ownership import Judgement
+from reconciler.decisions.ownership.owner import Judgement
 from reconciler.decisions.reasons.groups import BackedOff, GroupUnhealthy, TemplateUnknown
 from reconciler.decisions.reasons.owners import GroupHeld
 from reconciler.decisions.reasons.sizes import AtMaxSize, OnlyWhole, PaceReached

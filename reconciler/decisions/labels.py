@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from reconciler.policy.label_selector import LabelRequirement, Selector
+from reconciler.policy.values.label_selector import LabelRequirement, Selector
 
 
 def selector_matches(selector: Selector, labels: Mapping[str, str]) -> bool:

@@ -4,9 +4,9 @@ All nodes count, unmanaged ones and the control plane included, by capacity (Ope
 example: at most 64 cores, 30 there, machines of 8 cores -> 4 more and the fifth is refused).
 """
 
-from reconciler.cluster.node import NodeShape
-from reconciler.cluster.resources import Resources
-from reconciler.decisions.group import EffectiveGroup
+from reconciler.cluster.nodes.node import NodeShape
+from reconciler.cluster.values.resources import Resources
+from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.labels import selector_matches
 from reconciler.decisions.reasons.sizes import LimitReached
 from reconciler.policy.documents import Limit

@@ -2,10 +2,10 @@
 
 import msgspec
 
-from reconciler.decisions.backoff import BackoffRule
 from reconciler.decisions.draft import Draft
+from reconciler.decisions.growth.backoff import BackoffRule
 from reconciler.decisions.memory import LastWrite, Memory, Outcome
-from reconciler.decisions.scale_down import Judged
+from reconciler.decisions.removal.scale_down import Judged
 from reconciler.plan.plan import ActionKind
 
 

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 
 import msgspec
 
-from reconciler.cluster.node import Node
+from reconciler.cluster.nodes.node import Node
 from reconciler.cluster.target import Machine
 from reconciler.cluster.world import World
-from reconciler.decisions.group import EffectiveGroup
-from reconciler.decisions.membership import Membership
+from reconciler.decisions.groups.group import EffectiveGroup
+from reconciler.decisions.groups.membership import Membership
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.reasons.amounts import duration_text
 from reconciler.plan.plan import NodeState

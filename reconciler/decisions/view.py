@@ -3,15 +3,15 @@
 import msgspec
 
 from reconciler.cluster.world import World
-from reconciler.decisions.backoff import forget, note_failures
-from reconciler.decisions.conflict import conflict_sentence, note_conflicts, undone_write
 from reconciler.decisions.draft import Draft, GroupDraft
-from reconciler.decisions.effective import effective_view
-from reconciler.decisions.group import EffectiveGroup
-from reconciler.decisions.membership import Membership
+from reconciler.decisions.groups.effective import effective_view
+from reconciler.decisions.groups.group import EffectiveGroup
+from reconciler.decisions.groups.membership import Membership
+from reconciler.decisions.growth.backoff import forget, note_failures
+from reconciler.decisions.growth.requests import note_waiting
 from reconciler.decisions.memory import Memory
-from reconciler.decisions.ownership import NO_OWNER, Judgement, Terms, judge
-from reconciler.decisions.requests import note_waiting
+from reconciler.decisions.ownership.conflict import conflict_sentence, note_conflicts, undone_write
+from reconciler.decisions.ownership.owner import NO_OWNER, Judgement, Terms, judge
 from reconciler.decisions.situation import GroupSituation, group_situations, node_states
 from reconciler.decisions.work import Work
 from reconciler.plan.plan import NodeState, OwnerState

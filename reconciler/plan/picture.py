@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from reconciler.cluster.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Resources
+from reconciler.cluster.values.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Resources
 from reconciler.cluster.world import World
 from reconciler.plan.plan import GroupLine, NodeLine
 

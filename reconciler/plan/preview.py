@@ -10,7 +10,7 @@ from reconciler.plan.picture import Pictures
 from reconciler.plan.plan import Plan
 from reconciler.plan.replay import Replay
 from reconciler.policy.comparison import PolicyChange
-from reconciler.policy.problem import Problem
+from reconciler.policy.problems.problem import Problem
 
 
 class PreviewSide(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -10,8 +10,8 @@ from enum import StrEnum
 
 import msgspec
 
-from reconciler.policy.label_selector import Selector
-from reconciler.policy.place import Place
+from reconciler.policy.text.place import Place
+from reconciler.policy.values.label_selector import Selector
 
 API_GROUP = "reconciler.dev"
 API_VERSION = "reconciler.dev/v1alpha1"

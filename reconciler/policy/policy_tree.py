@@ -3,7 +3,7 @@
 import msgspec
 
 from reconciler.policy.documents import PolicySet
-from reconciler.policy.problem import Problem
+from reconciler.policy.problems.problem import Problem
 
 
 class PolicyTree(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,15 +7,15 @@ import msgspec
 
 from reconciler.policy.checks import check_drafts
 from reconciler.policy.documents import Discovery, NodeGroup, NodeGroupPolicy, PolicySet
-from reconciler.policy.draft import Draft, Drafts
 from reconciler.policy.fields import DocumentKind, document_kinds
-from reconciler.policy.findings import Findings, Source
-from reconciler.policy.identity import classify
-from reconciler.policy.nodes import Node
-from reconciler.policy.place import Place
 from reconciler.policy.policy_tree import PolicyTree
-from reconciler.policy.reading import Reading, Values
-from reconciler.policy.yaml_text import compose_documents, read_source
+from reconciler.policy.problems.findings import Findings, Source
+from reconciler.policy.reading.document import Reading, Values
+from reconciler.policy.reading.draft import Draft, Drafts
+from reconciler.policy.reading.identity import classify
+from reconciler.policy.text.nodes import Node
+from reconciler.policy.text.place import Place
+from reconciler.policy.text.yaml_text import compose_documents, read_source
 
 SUFFIXES = (".yaml", ".yml", ".json")
 _BUILT_IN = Place("(built in)", 1, 1)

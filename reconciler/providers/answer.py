@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from reconciler.kube.api import ApiError, Cause, UnreachableError
+from reconciler.kube.connection.api import ApiError, Cause, UnreachableError
 from reconciler.providers.contract import WriteCode, WriteResult
 
 _FIELD_CONFLICT = "FieldManagerConflict"

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from reconciler.cluster.target import TargetRef
-from reconciler.kube.api import Api
+from reconciler.kube.connection.api import Api
 from reconciler.plan.plan import Bound
 from reconciler.providers.clusterapi_cancellation import ClusterApiCancellations
 from reconciler.providers.clusterapi_pool import BlindRemovals

@@ -1,7 +1,7 @@
 """Taking back requests for nodes that never came: exactly their Machines go, and no running one."""
 
 from reconciler.cluster.target import TargetRef
-from reconciler.kube.api import ApiError, UnreachableError
+from reconciler.kube.connection.api import ApiError, UnreachableError
 from reconciler.plan.plan import Bound
 from reconciler.providers.answer import failed, unread
 from reconciler.providers.clusterapi_reading import MachineReading, Reading, living_machines

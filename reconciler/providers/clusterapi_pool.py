@@ -5,7 +5,7 @@ from collections.abc import Callable
 import msgspec
 
 from reconciler.cluster.target import TargetRef
-from reconciler.kube.api import ApiError, UnreachableError
+from reconciler.kube.connection.api import ApiError, UnreachableError
 from reconciler.plan.plan import Bound
 from reconciler.providers.answer import failed, unread
 from reconciler.providers.clusterapi_reading import Reading

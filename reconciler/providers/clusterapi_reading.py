@@ -6,7 +6,7 @@ from reconciler.cluster.target import Machine, TargetFacts, TargetKind, TargetRe
 from reconciler.cluster.targets import machinedeployment, machinepool, machineset
 from reconciler.cluster.targets.clusterapi_view import ClusterApiView, controlling
 from reconciler.cluster.wire import clusterapi as wire
-from reconciler.kube.api import Api, ApiError
+from reconciler.kube.connection.api import Api, ApiError
 from reconciler.providers.clusterapi_resource import ClusterApiVersion
 
 _FACTS = {

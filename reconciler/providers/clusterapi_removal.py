@@ -29,8 +29,8 @@ shrinking, whoever asks for that, when its node may have pods again.
 import msgspec
 
 from reconciler.cluster.target import TargetRef
-from reconciler.decisions.ownership import OUR_MANAGER
-from reconciler.kube.api import ApiError, ContentType, UnreachableError
+from reconciler.decisions.ownership.owner import OUR_MANAGER
+from reconciler.kube.connection.api import ApiError, ContentType, UnreachableError
 from reconciler.plan.plan import Bound
 from reconciler.providers.answer import failed, unread
 from reconciler.providers.clusterapi_reading import MachineReading, Reading, living_machines, read_machine

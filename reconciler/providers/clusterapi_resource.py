@@ -7,7 +7,7 @@ import msgspec
 
 from reconciler.cluster.target import TargetKind
 from reconciler.cluster.targets.clusterapi_view import CAPI_GROUP
-from reconciler.kube.api import Api, ApiError
+from reconciler.kube.connection.api import Api, ApiError
 
 _PLURALS = {
     TargetKind.MACHINE_DEPLOYMENT.value: "machinedeployments",

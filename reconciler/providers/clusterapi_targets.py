@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from reconciler.cluster.target import TargetFacts, TargetRef
-from reconciler.decisions.ownership import OUR_MANAGER, OUR_MARKS, POLICY_MARK, policy_mark
-from reconciler.kube.api import Api, ApiError, ContentType, UnreachableError
-from reconciler.kube.lease import NotLeaderError
+from reconciler.decisions.ownership.owner import OUR_MANAGER, OUR_MARKS, POLICY_MARK, policy_mark
+from reconciler.kube.connection.api import Api, ApiError, ContentType, UnreachableError
+from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.plan.plan import Bound
 from reconciler.providers.answer import failed, unread
 from reconciler.providers.clusterapi_reading import Reading, read_target

@@ -4,7 +4,7 @@ import re
 
 import msgspec
 
-from reconciler.decisions.ownership import OUR_MANAGER
+from reconciler.decisions.ownership.owner import OUR_MANAGER
 
 _MARK = re.compile(re.escape(OUR_MANAGER) + r"\.(.+)\.g([0-9]{1,18})\.r([0-9]{1,9})")
 

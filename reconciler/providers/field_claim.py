@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from reconciler.cluster.targets.owner_evidence import LAST_APPLIED
-from reconciler.decisions.ownership import OUR_MANAGER
+from reconciler.decisions.ownership.owner import OUR_MANAGER
 
 _REPLICAS, _SPEC = "f:replicas", "f:spec"
 

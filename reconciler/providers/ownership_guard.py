@@ -10,7 +10,7 @@ import time
 
 from reconciler.cluster.target import TargetFacts
 from reconciler.cluster.targets.hold_mark import read_hold
-from reconciler.decisions.ownership import NO_OWNER, OUR_MANAGER, Judgement, Terms, judge
+from reconciler.decisions.ownership.owner import NO_OWNER, OUR_MANAGER, Judgement, Terms, judge
 from reconciler.plan.plan import Bound, OwnerState
 from reconciler.providers.contract import WriteCode, WriteResult
 

@@ -4,8 +4,8 @@ from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
 from reconciler.plan.plan import Bound
 from reconciler.providers.contract import RemovalProgress, RemovalState, ViewUnavailableError, WriteResult
-from reconciler.simulation.cluster import SimulatedCluster
-from reconciler.simulation.writes import SimulatedWrites, Written
+from reconciler.simulation.embedded.cluster import SimulatedCluster
+from reconciler.simulation.embedded.writes import SimulatedWrites, Written
 
 
 class SimulatedPort:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from reconciler.decisions.finding import Finding
+from reconciler.decisions.lints.finding import Finding
 from reconciler.rendering.plain import plain
 from reconciler.rendering.text.paragraph import paragraph
 

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from reconciler.decisions.drain_report import DrainReport, NodeDrain, Pin
+from reconciler.decisions.removal.drain_report import DrainReport, NodeDrain, Pin
 from reconciler.rendering.plain import listed, plain
 from reconciler.rendering.text.paragraph import paragraph
 from reconciler.rendering.text.style import Style, Tone

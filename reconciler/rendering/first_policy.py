@@ -3,11 +3,11 @@
 import re
 from collections import Counter
 
-from reconciler.cluster.resources import Resources
 from reconciler.cluster.target import TargetFacts, TargetKind
+from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.world import World
-from reconciler.decisions.handover import to_us
-from reconciler.decisions.ownership import OUR_MANAGER, Terms, judge
+from reconciler.decisions.ownership.handover import to_us
+from reconciler.decisions.ownership.owner import OUR_MANAGER, Terms, judge
 from reconciler.decisions.reasons.amounts import amount_text
 from reconciler.plan.plan import OwnerState
 from reconciler.policy.documents import API_VERSION

@@ -9,8 +9,8 @@ from reconciler.plan.plan import Action, Cost, GroupLine, NodeLine, Plan, PlanPr
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.plan.replay import Replay
 from reconciler.policy.comparison import PolicyChange
-from reconciler.policy.place import Place
-from reconciler.policy.problem import Problem
+from reconciler.policy.problems.problem import Problem
+from reconciler.policy.text.place import Place
 from reconciler.rendering.problems.json_report import ProblemEntry, problem_entry
 
 FORMAT_VERSION = "1.0"

@@ -7,7 +7,7 @@ import msgspec
 
 from reconciler.plan.money import money_text
 from reconciler.plan.replay import Replay, ReplayFigures
-from reconciler.policy.duration import format_duration
+from reconciler.policy.values.duration import format_duration
 
 _UNKNOWN = "unknown"
 

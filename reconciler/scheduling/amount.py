@@ -1,6 +1,6 @@
 """Amounts of resources as short text, rounded so that what is needed never looks smaller than what is free."""
 
-from reconciler.cluster.resources import CPU, EPHEMERAL_STORAGE, MEMORY
+from reconciler.cluster.values.resources import CPU, EPHEMERAL_STORAGE, MEMORY
 
 _BINARY = (("Ei", 60), ("Pi", 50), ("Ti", 40), ("Gi", 30), ("Mi", 20), ("Ki", 10))
 

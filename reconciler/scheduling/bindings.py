@@ -4,7 +4,7 @@ from array import array
 from collections.abc import Iterable
 from typing import Protocol
 
-from reconciler.cluster.pod_table import FINISHED_PHASES, PodTable
+from reconciler.cluster.pods.pod_table import FINISHED_PHASES, PodTable
 from reconciler.scheduling.kernels import loops
 from reconciler.scheduling.nodes import NodeTable
 from reconciler.scheduling.shapes import ShapeTable

@@ -2,7 +2,7 @@
 
 from array import array
 
-from reconciler.cluster.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Resources
+from reconciler.cluster.values.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Resources
 
 # Sums of amounts stay far below 64 bits when no single one is larger than this (4 PiB; no node has that of anything).
 _LARGEST = 1 << 52

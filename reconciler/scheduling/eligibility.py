@@ -2,7 +2,7 @@
 
 from array import array
 
-from reconciler.cluster.node import HOSTNAME_LABEL, NodeShape
+from reconciler.cluster.nodes.node import HOSTNAME_LABEL, NodeShape
 from reconciler.scheduling.nodes import NodeTable
 from reconciler.scheduling.predicates.node_affinity import affinity_rejection, label_reader, matches, names_host, referenced_keys
 from reconciler.scheduling.predicates.node_declared_features import features_rejection

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable
 
-from reconciler.cluster.selector import LabelSelector, Requirement
+from reconciler.cluster.values.selector import LabelSelector, Requirement
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
 _INT64 = 2**63

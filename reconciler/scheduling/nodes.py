@@ -3,7 +3,7 @@
 from array import array
 from collections.abc import Sequence
 
-from reconciler.cluster.node import HOSTNAME_LABEL, Node, NodeShape
+from reconciler.cluster.nodes.node import HOSTNAME_LABEL, Node, NodeShape
 from reconciler.scheduling.columns import ResourceColumns, widened
 
 

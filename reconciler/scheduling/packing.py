@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from reconciler.cluster.node import NodeShape, Taint
-from reconciler.cluster.pod import PodShape
-from reconciler.cluster.resources import Resources
+from reconciler.cluster.nodes.node import NodeShape, Taint
+from reconciler.cluster.pods.pod import PodShape
+from reconciler.cluster.values.resources import Resources
 from reconciler.scheduling.state import SchedulingState
 
 TemplateClass = tuple[tuple[tuple[str, str], ...], tuple[Taint, ...], bool]

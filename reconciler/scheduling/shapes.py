@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from reconciler.cluster.pod import PodShape, Toleration
+from reconciler.cluster.pods.pod import PodShape, Toleration
 from reconciler.scheduling.columns import ResourceColumns, widened
 from reconciler.scheduling.predicates.node_affinity import NodeSelector, Terms
 

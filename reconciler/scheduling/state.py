@@ -3,9 +3,9 @@
 from array import array
 from collections.abc import Iterable, Sequence
 
-from reconciler.cluster.node import NodeShape
-from reconciler.cluster.pod import PodShape
-from reconciler.cluster.resources import Resources
+from reconciler.cluster.nodes.node import NodeShape
+from reconciler.cluster.pods.pod import PodShape
+from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.world import World
 from reconciler.scheduling.bindings import Bindings
 from reconciler.scheduling.filters import Filters

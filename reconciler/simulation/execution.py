@@ -3,8 +3,8 @@
 from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.decisions.memory import Outcome
 from reconciler.plan.plan import Action, ActionKind, Bound, Plan
-from reconciler.simulation.cluster import SimulatedCluster
-from reconciler.simulation.writes import SimulatedWrites, Written
+from reconciler.simulation.embedded.cluster import SimulatedCluster
+from reconciler.simulation.embedded.writes import SimulatedWrites, Written
 
 
 def execute(plan: Plan, cluster: SimulatedCluster, writes: SimulatedWrites) -> tuple[Outcome, ...]:

@@ -4,10 +4,10 @@ from collections import Counter
 
 import msgspec
 
-from reconciler.cluster.node import Node
+from reconciler.cluster.nodes.node import Node
 from reconciler.cluster.world import World
-from reconciler.decisions.candidates import SCALE_DOWN_DISABLED
-from reconciler.simulation.disruption_controller import BudgetKey, DisruptionController
+from reconciler.decisions.removal.candidates import SCALE_DOWN_DISABLED
+from reconciler.simulation.embedded.disruption_controller import BudgetKey, DisruptionController
 
 _ANY_NUMBER = 1_000_000
 

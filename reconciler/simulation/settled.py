@@ -7,20 +7,20 @@ import msgspec
 
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide, settle
-from reconciler.decisions.effective import effective_groups
+from reconciler.decisions.groups.effective import effective_groups
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.reasons.sizes import Headroom
 from reconciler.plan.digest import with_digest
 from reconciler.plan.impact import Impact, evicted_now
 from reconciler.plan.plan import ActionKind, GroupLine, Plan, PodOutcome
 from reconciler.policy.documents import Budget, NodeGroupPolicy, Pace, PolicySet
-from reconciler.simulation.behaviour import AT_ONCE, NO_DELAY
-from reconciler.simulation.cluster import SimulatedCluster
+from reconciler.simulation.embedded.behaviour import AT_ONCE, NO_DELAY
+from reconciler.simulation.embedded.cluster import SimulatedCluster
+from reconciler.simulation.embedded.journal import Happened
+from reconciler.simulation.embedded.writes import SimulatedWrites
 from reconciler.simulation.execution import execute
-from reconciler.simulation.journal import Happened
 from reconciler.simulation.one_by_one import one_by_one
 from reconciler.simulation.timers import next_timer_seconds
-from reconciler.simulation.writes import SimulatedWrites
 
 MAX_LOOPS = 60
 EMPTY_PLANS = 3

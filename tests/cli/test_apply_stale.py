@@ -6,17 +6,17 @@ import msgspec
 import pytest
 
 from reconciler.cluster.target import FieldOwner, TargetRef
-from reconciler.control.apply import Applied, PlanApplication, RemovalTerms
-from reconciler.control.memory_store import InMemoryStore, StoreUnavailableError
-from reconciler.control.report import ResultState
+from reconciler.control.saved_plans.apply import Applied, PlanApplication, RemovalTerms
+from reconciler.control.turn.memory_store import InMemoryStore, StoreUnavailableError
+from reconciler.control.turn.report import ResultState
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.plan.approval import Approval
 from reconciler.plan.plan import Plan
 from reconciler.policy.documents import Mode, PolicySet, ScaleDown, Size
 from reconciler.providers.simulated import SimulatedPort
-from reconciler.simulation.cluster import SimulatedCluster
-from reconciler.simulation.field_owner import Via
+from reconciler.simulation.embedded.cluster import SimulatedCluster
+from reconciler.simulation.embedded.field_owner import Via
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
 
 GENERAL, SPOT = machine_deployment("general"), machine_deployment("spot")

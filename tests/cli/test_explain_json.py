@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from reconciler.cli.failure import guarded
 from reconciler.cli.main import cli
+from reconciler.cli.outputs.failure import guarded
 
 ROOT = Path(__file__).resolve().parents[2]
 INPUTS = ("--policy", str(ROOT / "policies"), "--cluster", str(ROOT / "examples" / "quickstart"))

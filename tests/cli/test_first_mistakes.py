@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.failure import guarded
 from reconciler.cli.main import cli
-from reconciler.cli.terminal import text_width
+from reconciler.cli.outputs.failure import guarded
+from reconciler.cli.outputs.terminal import text_width
 
 ROOT = Path(__file__).resolve().parents[2]
 CLUSTER = ("--cluster", str(ROOT / "examples/quickstart"))

@@ -16,7 +16,7 @@ HEAVY = ("msgspec", "yaml", "kubernetes", "urllib3", "reconciler.decisions", "re
 def test_help_loads_nothing_heavy() -> None:
     """One process for all of them: none may have loaded what costs time."""
     program = (
-        "import sys; from reconciler.cli.failure import guarded; from reconciler.cli.main import cli\n"
+        "import sys; from reconciler.cli.outputs.failure import guarded; from reconciler.cli.main import cli\n"
         f"codes = [guarded(cli, [name, '--help']) for name in {COMMANDS!r}]\n"
         f"print('LOADED', [m for m in {HEAVY!r} if m in sys.modules], codes)"
     )

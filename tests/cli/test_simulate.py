@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from reconciler.cli.failure import guarded
 from reconciler.cli.main import cli
+from reconciler.cli.outputs.failure import guarded
 
 ROOT = Path(__file__).resolve().parents[2]
 TRACES = ROOT / "examples" / "traces"
@@ -219,9 +219,9 @@ def test_a_bar_tells_how_far_a_preview_is_with_its_replay(tmp_path: Path, monkey
 def test_help_is_quick_and_has_examples():
     """What the command needs is loaded when it runs, not when it is asked about."""
     program = (
-        "import sys; from reconciler.cli.failure import guarded; from reconciler.cli.main import cli\n"
+        "import sys; from reconciler.cli.outputs.failure import guarded; from reconciler.cli.main import cli\n"
         "code = guarded(cli, ['simulate', '--help'])\n"
-        "heavy = ('msgspec', 'yaml', 'reconciler.simulation.replay', 'reconciler.rendering')\n"
+        "heavy = ('msgspec', 'yaml', 'reconciler.simulation.replays.replay', 'reconciler.rendering')\n"
         "print('LOADED', [name for name in heavy if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)

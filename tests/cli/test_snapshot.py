@@ -9,10 +9,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from reconciler.cli.main import cli
-from reconciler.cli.snapshot_files import checked_directory, write_snapshot
-from reconciler.cluster.document import documents
-from reconciler.cluster.listing import Listing
-from reconciler.cluster.redaction import redacted
+from reconciler.cli.outputs.snapshot_files import checked_directory, write_snapshot
+from reconciler.cluster.snapshots.document import documents
+from reconciler.cluster.snapshots.listing import Listing
+from reconciler.cluster.snapshots.redaction import redacted
 
 ROOT = Path(__file__).resolve().parents[2]
 QUICKSTART = ROOT / "examples" / "quickstart"

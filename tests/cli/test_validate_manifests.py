@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from reconciler.cli.validate import command
+from reconciler.cli.commands.validate import command
 
 POLICY = """\
 apiVersion: reconciler.dev/v1alpha1

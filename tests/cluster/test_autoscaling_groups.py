@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from reconciler.cluster.node import Taint
-from reconciler.cluster.resources import Resources
-from reconciler.cluster.snapshot import read_snapshot
+from reconciler.cluster.nodes.node import Taint
+from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.target import Machine, TargetFacts, TargetKind, TargetOption, TargetRef
+from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.world import World
 from tests.cluster.objects import Object, node
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli import cluster_files
-from reconciler.cli.cluster_files import load_world
-from reconciler.cli.failure import InputError
+from reconciler.cli.inputs import cluster_files
+from reconciler.cli.inputs.cluster_files import load_world
+from reconciler.cli.outputs.failure import InputError
 from tests.cluster.objects import files_of, node, pod, world_of
 
 BODY = files_of(pod("a"), node("n1"))["all.json"]

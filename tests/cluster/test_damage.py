@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.cluster.snapshot import SnapshotError, read_snapshot
+from reconciler.cluster.snapshots.snapshot import SnapshotError, read_snapshot
 from tests.cluster.objects import Object, node, obj, pod, scalable
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from reconciler.cluster.snapshot import SnapshotError, read_snapshot
+from reconciler.cluster.snapshots.snapshot import SnapshotError, read_snapshot
 from reconciler.cluster.world import World
 from tests.cluster.damages import Files, damaged
 

@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from reconciler.cluster.instant import duration_seconds, unix_seconds
-from reconciler.cluster.unreadable import UnreadableError
+from reconciler.cluster.snapshots.unreadable import UnreadableError
+from reconciler.cluster.values.instant import duration_seconds, unix_seconds
 
 
 @pytest.mark.parametrize(

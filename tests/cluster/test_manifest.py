@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from reconciler.cluster.snapshot import SnapshotError, read_snapshot
+from reconciler.cluster.snapshots.snapshot import SnapshotError, read_snapshot
 from reconciler.cluster.world import World
 from tests.cluster.objects import node
 

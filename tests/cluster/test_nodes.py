@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from reconciler.cluster.node import Node, NodeShape, Taint
-from reconciler.cluster.resources import Resources
+from reconciler.cluster.nodes.node import Node, NodeShape, Taint
+from reconciler.cluster.values.resources import Resources
 from tests.cluster.objects import Object, node, world_of
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from reconciler.cli.cluster_files import load_world
-from reconciler.cluster.resources import Resources
+from reconciler.cli.inputs.cluster_files import load_world
+from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.world import World
 
 ROOT = Path(__file__).parents[2]

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from reconciler.cluster.resources import Resources
-from reconciler.cluster.snapshot import SnapshotError
+from reconciler.cluster.snapshots.snapshot import SnapshotError
+from reconciler.cluster.values.resources import Resources
 from tests.cluster.objects import Object, container, pod, world_of
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from reconciler.cluster.pod import Owner, Pod, PodPhase, PodTraits
-from reconciler.cluster.snapshot import SnapshotError
+from reconciler.cluster.pods.pod import Owner, Pod, PodPhase, PodTraits
+from reconciler.cluster.snapshots.snapshot import SnapshotError
 from tests.cluster.objects import Object, node, owner, pod, world_of
 
 

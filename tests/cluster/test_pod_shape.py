@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from reconciler.cluster.pod import AffinityTerm, HostPort, PodShape, SpreadConstraint, Toleration, VolumeUse
-from reconciler.cluster.selector import LabelSelector, NodeSelectorTerm, Requirement
-from reconciler.cluster.snapshot import SnapshotError
+from reconciler.cluster.pods.pod import AffinityTerm, HostPort, PodShape, SpreadConstraint, Toleration, VolumeUse
+from reconciler.cluster.snapshots.snapshot import SnapshotError
+from reconciler.cluster.values.selector import LabelSelector, NodeSelectorTerm, Requirement
 from reconciler.cluster.world import World
 from tests.cluster.objects import Object, container, obj, pod, world_of
 

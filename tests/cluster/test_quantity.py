@@ -2,8 +2,8 @@
 
 import pytest
 
-from reconciler.cluster import quantity
-from reconciler.cluster.quantity import QuantityError, QuantityRangeError, milli, whole
+from reconciler.cluster.values import quantity
+from reconciler.cluster.values.quantity import QuantityError, QuantityRangeError, milli, whole
 
 
 @pytest.mark.parametrize(

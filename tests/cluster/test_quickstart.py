@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.cluster_files import load_world
+from reconciler.cli.inputs.cluster_files import load_world
 from reconciler.cluster.world import World
 
 ROOT = Path(__file__).parents[2] / "examples" / "quickstart"

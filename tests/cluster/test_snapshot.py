@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from reconciler.cluster.snapshot import SnapshotError, read_snapshot
+from reconciler.cluster.snapshots.snapshot import SnapshotError, read_snapshot
 from reconciler.cluster.world import World
 from tests.cluster.objects import Object, node, obj, pod, scalable, world_of
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from reconciler.cluster.selector import LabelSelector, NodeSelectorTerm, Requirement
-from reconciler.cluster.volume import CsiDriverLimit, CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
+from reconciler.cluster.values.selector import LabelSelector, NodeSelectorTerm, Requirement
+from reconciler.cluster.volumes.volume import CsiDriverLimit, CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from tests.cluster.objects import Object, obj, world_of
 
 ZONE = {"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["b", "a"]}

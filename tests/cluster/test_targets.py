@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from reconciler.cluster.node import Taint
-from reconciler.cluster.resources import Resources
+from reconciler.cluster.nodes.node import Taint
 from reconciler.cluster.target import FieldOwner, TargetFacts, TargetKind, TargetOption, TargetRef
+from reconciler.cluster.values.resources import Resources
 from tests.cluster.objects import CAPI, MANAGED, MAX, MIN, Object, obj, owner, scalable, world_of
 
 CAPACITY = "capacity.cluster-autoscaler.kubernetes.io/"

@@ -18,9 +18,9 @@ from typing import Any
 
 import pytest
 
-from reconciler.cluster.snapshot import read_snapshot
-from reconciler.decisions.discovery import discovered
-from reconciler.decisions.discovery_spec import DiscoverySpecError, discovery_of
+from reconciler.cluster.snapshots.snapshot import read_snapshot
+from reconciler.decisions.groups.discovery import discovered
+from reconciler.decisions.groups.discovery_spec import DiscoverySpecError, discovery_of
 from reconciler.policy.documents import Discovery
 from tests.policies import policy
 

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from reconciler.control.explain_page import explain_route
-from reconciler.control.http_server import Answer, Request
-from reconciler.control.report import Decided
+from reconciler.control.pages.explain_page import explain_route
+from reconciler.control.pages.http_server import Answer, Request
+from reconciler.control.turn.report import Decided
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import Plan

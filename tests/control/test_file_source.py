@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.gitops.fault import FaultCode, SourceError
-from reconciler.gitops.file_source import FileSource
+from reconciler.gitops.sources.fault import FaultCode, SourceError
+from reconciler.gitops.sources.file_source import FileSource
 
 
 def test_the_file_alone_is_read(tmp_path: Path) -> None:

@@ -1,10 +1,10 @@
 """A followed policy is looked at by the leader only, and anew by one that leads again."""
 
-from reconciler.control.followed import FollowedSource
-from reconciler.control.policy_source import FollowedPolicy
-from reconciler.gitops.last_good import MemoryLastGoodStore
-from reconciler.gitops.source import Fetched
-from reconciler.gitops.standing import SourceEvent, Standing
+from reconciler.control.policy.followed import FollowedSource
+from reconciler.control.policy.policy_source import FollowedPolicy
+from reconciler.gitops.sources.last_good import MemoryLastGoodStore
+from reconciler.gitops.sources.source import Fetched
+from reconciler.gitops.sources.standing import SourceEvent, Standing
 from tests.live.reconciler_process import policy_text
 
 

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 
 import pytest
 
-from reconciler.control.figures import Figures
-from reconciler.control.http_server import Answer, Broken, HttpServer, Request, Route, from_loopback
 from reconciler.control.log import Log
-from reconciler.control.page_faults import PageFaults
-from reconciler.kube.access import Refusal
+from reconciler.control.pages.http_server import Answer, Broken, HttpServer, Request, Route, from_loopback
+from reconciler.control.pages.page_faults import PageFaults
+from reconciler.control.turn.figures import Figures
+from reconciler.kube.connection.access import Refusal
 
 
 @contextmanager

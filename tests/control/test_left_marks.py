@@ -7,8 +7,8 @@ import pytest
 
 from reconciler.cluster.target import TargetKind, TargetRef
 from reconciler.cluster.world import World
-from reconciler.control.left_marks import FormerPolicy, LeftMarks
-from reconciler.kube.api import UnreachableError
+from reconciler.control.live.left_marks import FormerPolicy, LeftMarks
+from reconciler.kube.connection.api import UnreachableError
 from reconciler.providers.contract import WriteCode, WriteResult
 from tests.builders import ClusterBuilder
 

@@ -8,18 +8,18 @@ from typing import Any, cast
 import pytest
 
 from reconciler.cluster.target import FieldOwner
-from reconciler.control.apply_document import apply_document
-from reconciler.control.live_apply import FixedSource, LiveApply
-from reconciler.control.live_process import LiveProcess
+from reconciler.control.live.live_process import LiveProcess
+from reconciler.control.saved_plans.apply_document import apply_document
+from reconciler.control.saved_plans.live_apply import FixedSource, LiveApply
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
-from reconciler.kube.api import Api, ApiError
-from reconciler.kube.lease import LeaderLease, NotLeaderError
+from reconciler.kube.connection.api import Api, ApiError
+from reconciler.kube.leading.lease import LeaderLease, NotLeaderError
 from reconciler.policy.documents import PolicySet, ScaleDown
 from reconciler.providers.contract import RemovalProgress, WriteCode, WriteResult
 from reconciler.providers.simulated import SimulatedPort
 from reconciler.rendering.apply import ApplyDocument
-from reconciler.simulation.cluster import SimulatedCluster
+from reconciler.simulation.embedded.cluster import SimulatedCluster
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
 from tests.kube.scripted import ManualPace
 

@@ -7,12 +7,12 @@ from contextlib import AbstractContextManager, nullcontext
 
 import pytest
 
-from reconciler.control.figures import Figures
-from reconciler.control.live_run import LiveRun
+from reconciler.control.live.live_run import LiveRun
+from reconciler.control.live.wake import Wake
 from reconciler.control.log import Log
-from reconciler.control.report import ActionResult, LoopReport, ResultState
-from reconciler.control.wake import Wake
-from reconciler.kube.lease import NotLeaderError
+from reconciler.control.turn.figures import Figures
+from reconciler.control.turn.report import ActionResult, LoopReport, ResultState
+from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.plan.plan import Action, ActionKind, Bound, Plan
 from reconciler.plan.reason import Reason
 

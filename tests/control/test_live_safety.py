@@ -12,21 +12,21 @@ import pytest
 
 from reconciler.cluster.target import TargetKind, TargetRef
 from reconciler.cluster.world import World
-from reconciler.control.figures import Figures
-from reconciler.control.live_port import LivePort
-from reconciler.control.live_run import LiveRun
+from reconciler.control.live.live_port import LivePort
+from reconciler.control.live.live_run import LiveRun
+from reconciler.control.live.wake import Wake
 from reconciler.control.log import Log
-from reconciler.control.loop import ControlLoop
-from reconciler.control.memory_store import InMemoryStore
-from reconciler.control.policy_source import FollowedPolicy
-from reconciler.control.report import LoopReport
-from reconciler.control.wake import Wake
-from reconciler.gitops.last_good import LastGood, LastGoodError, MemoryLastGoodStore
-from reconciler.gitops.source import Fetched
-from reconciler.kube.api import ContentType
-from reconciler.kube.drain import DrainStep
-from reconciler.kube.lease import LeaderLease, NotLeaderError
-from reconciler.kube.pace import RealPace
+from reconciler.control.policy.policy_source import FollowedPolicy
+from reconciler.control.turn.figures import Figures
+from reconciler.control.turn.loop import ControlLoop
+from reconciler.control.turn.memory_store import InMemoryStore
+from reconciler.control.turn.report import LoopReport
+from reconciler.gitops.sources.last_good import LastGood, LastGoodError, MemoryLastGoodStore
+from reconciler.gitops.sources.source import Fetched
+from reconciler.kube.connection.api import ContentType
+from reconciler.kube.draining.drain import DrainStep
+from reconciler.kube.leading.lease import LeaderLease, NotLeaderError
+from reconciler.kube.watching.pace import RealPace
 from reconciler.plan.plan import Bound
 from reconciler.policy.documents import Mode, PolicySet, ScaleDown
 from reconciler.providers.clusterapi_removal import ClusterApiRemovals
@@ -35,7 +35,7 @@ from reconciler.providers.clusterapi_targets import ClusterApiTargets
 from reconciler.providers.contract import RemovalState, TargetRemoval, WriteCode, WriteResult
 from reconciler.providers.ownership_guard import judged_now
 from reconciler.providers.simulated import SimulatedPort
-from reconciler.simulation.cluster import SimulatedCluster
+from reconciler.simulation.embedded.cluster import SimulatedCluster
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
 from tests.kube.scripted import ManualPace
 from tests.live.reconciler_process import policy_text
@@ -336,7 +336,7 @@ def test_a_signal_is_seen_by_whichever_thread_it_meets() -> None:
     """The byte that wakes the main thread comes from the arrival itself, not from the handler that waits for that thread."""
     program = (
         "import os, signal, threading\n"
-        "from reconciler.cli.live_loop import _Ending\n"
+        "from reconciler.cli.processes.live_loop import _Ending\n"
         "ending = _Ending()\n"
         "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])\n"
         "def other():\n"

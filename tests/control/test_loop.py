@@ -5,16 +5,16 @@ from collections.abc import Callable
 import pytest
 
 from reconciler.cluster.target import FieldOwner, TargetRef
-from reconciler.control.loop import ControlLoop
-from reconciler.control.memory_store import InMemoryStore, StoreUnavailableError
-from reconciler.control.report import LoopReport, ResultState
+from reconciler.control.turn.loop import ControlLoop
+from reconciler.control.turn.memory_store import InMemoryStore, StoreUnavailableError
+from reconciler.control.turn.report import LoopReport, ResultState
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import Bound
 from reconciler.policy.documents import Mode, PolicySet, ScaleDown
 from reconciler.providers.contract import RemovalState, WriteResult
 from reconciler.providers.simulated import SimulatedPort
-from reconciler.simulation.cluster import SimulatedCluster
-from reconciler.simulation.field_owner import Via
+from reconciler.simulation.embedded.cluster import SimulatedCluster
+from reconciler.simulation.embedded.field_owner import Via
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
 
 GENERAL = machine_deployment("general")
@@ -172,7 +172,7 @@ def test_pod_that_was_bound_meanwhile_saves_its_node():
     cluster.group("general", nodes=1)
 
     def bind(simulated: SimulatedCluster) -> None:
-        from reconciler.simulation.objects import PodObject
+        from reconciler.simulation.embedded.objects import PodObject
 
         shape = simulated.objects.pod_shape(_shape())
         traits = simulated.objects.traits(_traits())

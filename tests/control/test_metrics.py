@@ -2,9 +2,9 @@
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from reconciler.control.figures import Figures
-from reconciler.control.metrics import exposition
-from reconciler.control.report import ActionResult, LoopReport, ResultState
+from reconciler.control.pages.metrics import exposition
+from reconciler.control.turn.figures import Figures
+from reconciler.control.turn.report import ActionResult, LoopReport, ResultState
 from reconciler.plan.plan import (
     Action,
     ActionKind,

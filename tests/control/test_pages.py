@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from reconciler.control.figures import Figures
-from reconciler.control.http_server import Answer, Request
-from reconciler.control.pages import routes
-from reconciler.control.report import LoopReport
+from reconciler.control.pages.http_server import Answer, Request
+from reconciler.control.pages.pages import routes
+from reconciler.control.turn.figures import Figures
+from reconciler.control.turn.report import LoopReport
 from reconciler.plan.plan import Plan
 
 PLAN = Plan(now="2026-11-21T12:00:00Z", mode="Observe", summary="No changes.")

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 import pytest
 
 from reconciler.cluster.world import World
-from reconciler.control.preflight import Check, Preflight, State
-from reconciler.control.rights import RunMode
+from reconciler.control.preflight.preflight import Check, Preflight, State
+from reconciler.control.preflight.rights import RunMode
 from reconciler.decisions.memory import Memory
-from reconciler.kube.api import ApiError
+from reconciler.kube.connection.api import ApiError
 from reconciler.providers.clusterapi_resource import ClusterApiVersion
 
 

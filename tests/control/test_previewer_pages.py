@@ -2,8 +2,8 @@
 
 import pytest
 
-from reconciler.control.http_server import Request
-from reconciler.control.previewer_pages import Pulse, previewer_routes
+from reconciler.control.pages.http_server import Request
+from reconciler.control.pages.previewer_pages import Pulse, previewer_routes
 
 
 class Probed:

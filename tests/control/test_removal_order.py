@@ -7,9 +7,9 @@ import pytest
 
 from reconciler.cluster.target import TargetKind, TargetRef
 from reconciler.cluster.world import World
-from reconciler.control.live_port import LivePort
-from reconciler.control.policy_in_force import NoPolicyError
-from reconciler.kube.drain import DrainStep
+from reconciler.control.live.live_port import LivePort
+from reconciler.control.policy.policy_in_force import NoPolicyError
+from reconciler.kube.draining.drain import DrainStep
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.contract import RemovalState, TargetRemoval, WriteCode, WriteResult
 from tests.builders import NOW, ClusterBuilder, node_group, policy

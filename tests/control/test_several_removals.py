@@ -8,8 +8,8 @@ import msgspec
 
 from reconciler.cluster.target import TargetKind, TargetRef
 from reconciler.cluster.world import World
-from reconciler.control.live_port import LivePort
-from reconciler.kube.drain import DrainStep
+from reconciler.control.live.live_port import LivePort
+from reconciler.kube.draining.drain import DrainStep
 from reconciler.plan.plan import Bound
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.contract import RemovalState, TargetRemoval, WriteResult

@@ -2,8 +2,8 @@
 
 import pytest
 
-from reconciler.control.apply_document import apply_document
-from reconciler.control.simulated_apply import SimulatedApply
+from reconciler.control.saved_plans.apply_document import apply_document
+from reconciler.control.saved_plans.simulated_apply import SimulatedApply
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide
 from reconciler.decisions.memory import Memory
 from reconciler.policy.documents import Budget, Consolidation, PolicySet, ScaleDown, Toggle

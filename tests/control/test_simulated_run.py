@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from reconciler.cli.run import command
+from reconciler.cli.commands.run import command
 
 SCENARIOS = Path(__file__).parents[2] / "examples" / "scenarios"
 

@@ -4,9 +4,9 @@ import io
 import tarfile
 import threading
 
-from reconciler.control.http_server import Answer, Request
-from reconciler.control.snapshot_page import archive, snapshot_route
-from reconciler.kube.api import UnreachableError
+from reconciler.control.pages.http_server import Answer, Request
+from reconciler.control.pages.snapshot_page import archive, snapshot_route
+from reconciler.kube.connection.api import UnreachableError
 
 REQUEST = Request(method="GET", path="/snapshot", headers={}, body=b"", peer="127.0.0.1")
 

@@ -2,7 +2,7 @@
 
 import threading
 
-from reconciler.control.wake import Wake, WakeReason
+from reconciler.control.live.wake import Wake, WakeReason
 
 
 class Hand:

@@ -3,13 +3,13 @@
 from collections import Counter
 from fractions import Fraction
 
-from reconciler.cluster.node import NodeShape
-from reconciler.cluster.resources import Resources
-from reconciler.decisions.budgets import BudgetLedger
-from reconciler.decisions.expanders import Option, choose, waste
+from reconciler.cluster.nodes.node import NodeShape
+from reconciler.cluster.values.resources import Resources
+from reconciler.decisions.growth.expanders import Option, choose, waste
 from reconciler.decisions.reasons.amounts import amount_text, duration_text, permille_text
+from reconciler.decisions.removal.budgets import BudgetLedger
+from reconciler.decisions.removal.utilization import utilization_permille
 from reconciler.decisions.situation import unhealthy
-from reconciler.decisions.utilization import utilization_permille
 from reconciler.plan.plan import NodeState
 from reconciler.policy.documents import Budget, Expander, RemovalReason
 from tests.builders import NOW, amounts

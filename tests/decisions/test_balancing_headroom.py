@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
+from reconciler.decisions.groups.similarity import difference, ignored_labels
 from reconciler.decisions.memory import Memory
-from reconciler.decisions.similarity import difference, ignored_labels
 from reconciler.plan.plan import ActionKind
 from reconciler.policy.documents import Headroom, HeadroomPods
 from tests.builders import NOW, ClusterBuilder, amounts, machine_deployment, node_group, policy

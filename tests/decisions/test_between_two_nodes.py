@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from reconciler.cluster.pod_table import PodTable
+from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import Plan
 from tests.builders import NOW, ClusterBuilder, node_group, policy

@@ -3,10 +3,10 @@
 import msgspec
 import pytest
 
-from reconciler.cluster.pod_table import PodTable
+from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.world import World
-from reconciler.decisions.calling_off import called_off
 from reconciler.decisions.memory import Memory
+from reconciler.decisions.removal.calling_off import called_off
 from reconciler.policy.documents import Hold, Limit, Mode, NodeGroup, PolicySet, ScaleDown, Toggle
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
 

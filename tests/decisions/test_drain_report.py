@@ -1,6 +1,6 @@
 """The drain report: nodes times thresholds, every blocker, the money that it pins."""
 
-from reconciler.decisions.drain_report import DrainReport, drain_report
+from reconciler.decisions.removal.drain_report import DrainReport, drain_report
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 

@@ -1,8 +1,8 @@
 """Effective values: the order of the sources, and the origin that each value carries."""
 
 from reconciler.cluster.target import OwnerEvidence, TargetOption
-from reconciler.decisions.effective import effective_groups
-from reconciler.decisions.group import EffectiveGroup
+from reconciler.decisions.groups.effective import effective_groups
+from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.policy.documents import (
     GroupFields,
     Mode,
@@ -14,7 +14,7 @@ from reconciler.policy.documents import (
     TierMatch,
     Window,
 )
-from reconciler.policy.place import Place
+from reconciler.policy.text.place import Place
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 ORIGIN = "annotation cluster.x-k8s.io/autoscaling-options-scaledownunneededtime"

@@ -1,12 +1,12 @@
 """Pending pods and minimums -> new nodes."""
 
-from reconciler.cluster.resources import Resources
-from reconciler.decisions.backoff import BackoffRule
+from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.decide import decide
+from reconciler.decisions.growth.backoff import BackoffRule
 from reconciler.decisions.memory import BackoffState, Memory
 from reconciler.plan.plan import ActionKind, PodOutcome
 from reconciler.policy.documents import Expander, Hold, Limit, Pace, PodRules, Template, Tier
-from reconciler.policy.label_selector import Selector
+from reconciler.policy.values.label_selector import Selector
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 from tests.decisions.deciding import codes, group, of_kind, plan_of, pod
 

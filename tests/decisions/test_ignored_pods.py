@@ -3,13 +3,13 @@
 import msgspec
 import pytest
 
-from reconciler.cluster.pod import PodPhase
-from reconciler.cluster.pod_table import PodTable
+from reconciler.cluster.pods.pod import PodPhase
+from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.target import TargetOption
 from reconciler.decisions.decide import decide
-from reconciler.decisions.drain_report import drain_report
-from reconciler.decisions.effective import effective_groups
+from reconciler.decisions.groups.effective import effective_groups
 from reconciler.decisions.memory import Memory
+from reconciler.decisions.removal.drain_report import drain_report
 from reconciler.plan.plan import ActionKind, Plan
 from reconciler.policy.documents import Budget, Counting, GroupFields, PolicySet, ScaleDown, TargetAnnotations
 from reconciler.rendering.explanation.case import Case

@@ -3,7 +3,7 @@
 import msgspec
 
 from reconciler.policy.documents import Limit
-from reconciler.policy.label_selector import Selector
+from reconciler.policy.values.label_selector import Selector
 from tests.builders import ClusterBuilder, amounts, node_group, policy
 from tests.decisions.deciding import group, plan_of
 

@@ -2,10 +2,10 @@
 
 import msgspec
 
-from reconciler.cluster.pod import VolumeUse
+from reconciler.cluster.pods.pod import VolumeUse
 from reconciler.cluster.target import FieldOwner, OwnerEvidence
-from reconciler.decisions.finding import Finding
-from reconciler.decisions.lints import findings
+from reconciler.decisions.lints.cluster import findings
+from reconciler.decisions.lints.finding import Finding
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work

@@ -2,10 +2,10 @@
 
 import pytest
 
-from reconciler.cluster.resources import Resources
 from reconciler.cluster.target import TargetTemplate
-from reconciler.decisions.effective import effective_groups
-from reconciler.decisions.group import EffectiveGroup
+from reconciler.cluster.values.resources import Resources
+from reconciler.decisions.groups.effective import effective_groups
+from reconciler.decisions.groups.group import EffectiveGroup
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 import pytest
 
-from reconciler.cluster.pod_table import PodTable
+from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.world import World
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import Plan

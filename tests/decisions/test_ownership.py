@@ -3,7 +3,7 @@
 import pytest
 
 from reconciler.cluster.target import FieldOwner, OwnerEvidence, TargetFacts, TargetKind, TargetRef
-from reconciler.decisions.ownership import Terms, judge
+from reconciler.decisions.ownership.owner import Terms, judge
 from reconciler.plan.plan import OwnerState
 from tests.builders import NOW
 from tests.values import machine_deployment

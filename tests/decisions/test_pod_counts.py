@@ -5,12 +5,12 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from reconciler.cluster.pod import PodPhase, VolumeUse
-from reconciler.cluster.pod_table import PodTable
+from reconciler.cluster.pods.pod import PodPhase, VolumeUse
+from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.world import World
+from reconciler.decisions.demand.pod_counts import MOST_KINDS, PodCounts
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.memory import Memory
-from reconciler.decisions.pod_counts import MOST_KINDS, PodCounts
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.policy.documents import PodRules

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from reconciler.cluster.pod import PodPhase
-from reconciler.cluster.pod_table import PodTable
+from reconciler.cluster.pods.pod import PodPhase
+from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.target import FieldOwner
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import ActionKind, OwnerState

@@ -5,11 +5,11 @@ import json
 import msgspec
 import pytest
 
-from reconciler.cluster.snapshot import read_snapshot
+from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.world import World
-from reconciler.decisions.finding import Finding
+from reconciler.decisions.lints.finding import Finding
+from reconciler.decisions.lints.setup import setup_findings
 from reconciler.decisions.memory import Memory
-from reconciler.decisions.setup_lints import setup_findings
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.policy.documents import NodeGroup, TargetSpec

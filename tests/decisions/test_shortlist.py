@@ -2,9 +2,9 @@
 
 import pytest
 
-from reconciler.cluster.pod import SpreadConstraint
-from reconciler.decisions import scale_up
-from reconciler.decisions.options import options_of
+from reconciler.cluster.pods.pod import SpreadConstraint
+from reconciler.decisions.growth import scale_up
+from reconciler.decisions.growth.options import options_of
 from reconciler.plan.plan import Plan, PodOutcome
 from tests.builders import ClusterBuilder, node_group, policy, selector
 from tests.decisions.deciding import plan_of

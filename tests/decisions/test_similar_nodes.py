@@ -2,8 +2,8 @@
 
 import pytest
 
-from reconciler.cluster.node import NodeShape
-from reconciler.decisions.similarity import difference, ignored_labels
+from reconciler.cluster.nodes.node import NodeShape
+from reconciler.decisions.groups.similarity import difference, ignored_labels
 from tests.builders import amounts, policy
 
 

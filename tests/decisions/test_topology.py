@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.cluster.pod import AffinityTerm, SpreadConstraint
+from reconciler.cluster.pods.pod import AffinityTerm, SpreadConstraint
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import ActionKind, PodOutcome
 from reconciler.policy.documents import Budget

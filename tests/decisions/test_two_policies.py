@@ -6,7 +6,7 @@ import pytest
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
-from reconciler.decisions.ownership import Terms, judge
+from reconciler.decisions.ownership.owner import Terms, judge
 from reconciler.plan.plan import OwnerState, Plan
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 from tests.decisions.deciding import codes, group

@@ -2,8 +2,8 @@
 
 from fractions import Fraction
 
-from reconciler.cluster.node import NodeShape
-from reconciler.decisions.expanders import Option, choose, waste
+from reconciler.cluster.nodes.node import NodeShape
+from reconciler.decisions.growth.expanders import Option, choose, waste
 from reconciler.policy.documents import Expander
 from tests.builders import amounts
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from reconciler.cluster.target import TargetKind, TargetRef
-from reconciler.kube.transport import connect
+from reconciler.kube.connection.transport import connect
 from reconciler.plan.plan import Bound
 from reconciler.providers.clusterapi_targets import ClusterApiTargets
 from reconciler.providers.contract import WriteCode, WriteResult

@@ -7,13 +7,13 @@ import pytest
 import yaml
 from lupa import LuaRuntime
 
-from reconciler.control.custom_conditions import of_group, of_invalid, of_policy
-from reconciler.gitops.fault import Fault, FaultCode
-from reconciler.kube.status import Condition
+from reconciler.control.policy.custom_conditions import of_group, of_invalid, of_policy
+from reconciler.gitops.sources.fault import Fault, FaultCode
+from reconciler.kube.custom.status import Condition
 from reconciler.plan.plan import GroupLine, Ownership, OwnerState
 from reconciler.policy.fields import document_kinds
-from reconciler.policy.place import Place
-from reconciler.policy.problem import Problem
+from reconciler.policy.problems.problem import Problem
+from reconciler.policy.text.place import Place
 from reconciler.rendering.schemas.crd_status import status_schema
 from tests.deploy.rendered import DEPLOY, kustomized
 

@@ -11,11 +11,11 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
-from reconciler.control.figures import Figures
-from reconciler.control.metrics import exposition
-from reconciler.control.report import ActionResult, LoopReport, ResultState
-from reconciler.policy.place import Place
-from reconciler.policy.problem import Problem
+from reconciler.control.pages.metrics import exposition
+from reconciler.control.turn.figures import Figures
+from reconciler.control.turn.report import ActionResult, LoopReport, ResultState
+from reconciler.policy.problems.problem import Problem
+from reconciler.policy.text.place import Place
 from tests.control.test_metrics import PLAN, resize
 from tests.deploy.rendered import DEPLOY
 

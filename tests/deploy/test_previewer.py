@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from reconciler.cli.failure import guarded
 from reconciler.cli.main import cli, main
-from reconciler.kube.access import may
-from reconciler.kube.transport import connect
+from reconciler.cli.outputs.failure import guarded
+from reconciler.kube.connection.access import may
+from reconciler.kube.connection.transport import connect
 from tests.deploy.installed import NAMESPACE, Installed
 from tests.deploy.rendered import VALUES, Object, chart, helm_template, of_kind, with_component
 from tests.deploy.test_manifests import by_identity

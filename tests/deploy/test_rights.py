@@ -10,8 +10,8 @@ from itertools import product
 
 import pytest
 
-from reconciler.kube.access import may
-from reconciler.kube.transport import KubernetesApi, connect
+from reconciler.kube.connection.access import may
+from reconciler.kube.connection.transport import KubernetesApi, connect
 from tests.deploy.installed import ACCOUNT, ACCOUNT_GROUPS, NAMESPACE, Installed
 from tests.testbed.cluster_documents import namespace
 from tests.testbed.control_plane import ControlPlane

@@ -5,7 +5,7 @@ from random import Random
 
 import msgspec
 
-from reconciler.cluster.snapshot import SnapshotError
+from reconciler.cluster.snapshots.snapshot import SnapshotError
 from tests.differential.difference import Difference, differences
 from tests.differential.generator.cluster import FEATURES, generate
 from tests.differential.generator.draft import Object

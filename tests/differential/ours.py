@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from reconciler.cluster.snapshot import read_snapshot
+from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.scheduling.fit import fit
 
 Object = dict[str, Any]

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import pytest
 
-from reconciler.cli.failure import guarded
 from reconciler.cli.main import cli
+from reconciler.cli.outputs.failure import guarded
 from tests.gitops.repositories import BASE, GitRepo, write_cluster
 
 

@@ -7,16 +7,16 @@ from typing import NamedTuple
 
 import pytest
 
-from reconciler.cli.cluster_files import load_world
-from reconciler.cli.preview_telling import PreviewTelling
+from reconciler.cli.inputs.cluster_files import load_world
+from reconciler.cli.processes.preview_telling import PreviewTelling
 from reconciler.control.log import Log
 from reconciler.control.previewer import Done, Forks, Line, Previewer, Settings
-from reconciler.gitops.access import Access
-from reconciler.gitops.cache import Bounds, GitCache
-from reconciler.gitops.github import GitHubRepository
-from reconciler.gitops.gitlab import GitLabProject
-from reconciler.gitops.open_request import RequestHost
-from reconciler.gitops.remote import PROTOCOLS, checked_remote
+from reconciler.gitops.git.access import Access
+from reconciler.gitops.git.cache import Bounds, GitCache
+from reconciler.gitops.git.remote import PROTOCOLS, checked_remote
+from reconciler.gitops.pull_requests.github import GitHubRepository
+from reconciler.gitops.pull_requests.gitlab import GitLabProject
+from reconciler.gitops.pull_requests.open_request import RequestHost
 from tests.gitops.hosts import TOKEN, Host, github_host, gitlab_host
 from tests.gitops.repositories import GitRepo, group
 from tests.gitops.servers import http_host

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.gitops.access import Access, AccessError, check_access, fetch_environment, fetch_settings, ssh_command
-from reconciler.gitops.cache import Bounds, GitCache
-from reconciler.gitops.fault import FaultCode, SourceError
-from reconciler.gitops.remote import PROTOCOLS, checked_remote
+from reconciler.gitops.git.access import Access, AccessError, check_access, fetch_environment, fetch_settings, ssh_command
+from reconciler.gitops.git.cache import Bounds, GitCache
+from reconciler.gitops.git.remote import PROTOCOLS, checked_remote
+from reconciler.gitops.sources.fault import FaultCode, SourceError
 from tests.gitops.repositories import BASE, GitRepo
 
 

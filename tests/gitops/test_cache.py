@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.gitops.access import Access
-from reconciler.gitops.cache import Bounds, GitCache
-from reconciler.gitops.fault import FaultCode, SourceError
-from reconciler.gitops.remote import PROTOCOLS, checked_remote
-from reconciler.gitops.repository import Repository
+from reconciler.gitops.git.access import Access
+from reconciler.gitops.git.cache import Bounds, GitCache
+from reconciler.gitops.git.remote import PROTOCOLS, checked_remote
+from reconciler.gitops.git.repository import Repository
+from reconciler.gitops.sources.fault import FaultCode, SourceError
 from tests.gitops.repositories import BASE, POLICY, GitRepo
 from tests.gitops.servers import certificate, git_daemon, http_host, served
 
@@ -310,7 +310,7 @@ def test_damaged_cache_is_made_anew(daemon: tuple[Path, str], cache: Cache, dama
 def test_many_small_fetches_do_not_pile_up(daemon: tuple[Path, str], cache: Cache, monkeypatch: pytest.MonkeyPatch):
     """The cache is made anew once it holds many packs."""
     root, url = daemon
-    monkeypatch.setattr("reconciler.gitops.cache._MOST_PACKS", 3)
+    monkeypatch.setattr("reconciler.gitops.git.cache._MOST_PACKS", 3)
     repo = GitRepo(root / "packs")
     found = cache(f"{url}/packs/.git")
     counts = []

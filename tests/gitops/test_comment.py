@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from reconciler.gitops.comment import CommentHost, HostCode, HostError, Message, Posted, body, marker, post
-from reconciler.gitops.github import GitHubPullRequest
-from reconciler.gitops.gitlab import GitLabMergeRequest
+from reconciler.gitops.pull_requests.comment import CommentHost, HostCode, HostError, Message, Posted, body, marker, post
+from reconciler.gitops.pull_requests.github import GitHubPullRequest
+from reconciler.gitops.pull_requests.gitlab import GitLabMergeRequest
 from tests.gitops.hosts import READ_ONLY, TOKEN, Host, github_host, gitlab_host
 
 FIRST = Message(key="prod", digest="sha256:1", head="a" * 40, order=10, markdown="## one\n")

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.control.policy_in_force import NoPolicyError
-from reconciler.control.policy_source import FollowedPolicy, SourceWatch
-from reconciler.gitops.access import Access
-from reconciler.gitops.cache import Bounds
-from reconciler.gitops.fault import FaultCode
-from reconciler.gitops.git_source import GitAddress, GitSource
-from reconciler.gitops.last_good import FileLastGoodStore, LastGood, LastGoodError
-from reconciler.gitops.remote import PROTOCOLS, checked_remote
-from reconciler.gitops.signature import Signers
-from reconciler.gitops.standing import SourceEvent, Standing
+from reconciler.control.policy.policy_in_force import NoPolicyError
+from reconciler.control.policy.policy_source import FollowedPolicy, SourceWatch
+from reconciler.gitops.git.access import Access
+from reconciler.gitops.git.cache import Bounds
+from reconciler.gitops.git.remote import PROTOCOLS, checked_remote
+from reconciler.gitops.git.signature import Signers
+from reconciler.gitops.sources.fault import FaultCode
+from reconciler.gitops.sources.git_source import GitAddress, GitSource
+from reconciler.gitops.sources.last_good import FileLastGoodStore, LastGood, LastGoodError
+from reconciler.gitops.sources.standing import SourceEvent, Standing
 from tests.gitops.repositories import BASE, POLICY, GitRepo, group
 from tests.gitops.servers import git_daemon
 from tests.gitops.signers import sign_with_ssh, ssh_key

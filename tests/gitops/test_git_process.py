@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.gitops.git_process import GitError, GitOutputError, GitTimeoutError, run_git
+from reconciler.gitops.git.git_process import GitError, GitOutputError, GitTimeoutError, run_git
 from tests.gitops.repositories import GitRepo
 
 

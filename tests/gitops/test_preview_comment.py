@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.gitops.job_outputs import annotations, output_text, summary_text
-from reconciler.gitops.pull_request import HostKind, NoPullRequestError, pull_request
-from reconciler.policy.place import Place
-from reconciler.policy.problem import Problem, Severity
+from reconciler.gitops.pull_requests.job_outputs import annotations, output_text, summary_text
+from reconciler.gitops.pull_requests.pull_request import HostKind, NoPullRequestError, pull_request
+from reconciler.policy.problems.problem import Problem, Severity
+from reconciler.policy.text.place import Place
 from tests.gitops.conftest import Preview
 from tests.gitops.hosts import READ_ONLY, TOKEN, Host, github_host, gitlab_host
 from tests.gitops.repositories import GitRepo, group

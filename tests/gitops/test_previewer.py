@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from reconciler.control.previewer import Done, Forks
-from reconciler.gitops.comment import standing
-from reconciler.gitops.github import GitHubPullRequest
+from reconciler.gitops.pull_requests.comment import standing
+from reconciler.gitops.pull_requests.github import GitHubPullRequest
 from tests.gitops.hosts import READ_ONLY, TOKEN
 from tests.gitops.previewing import MINUTE, MORE, NOW, Place, Run, github, place
 from tests.gitops.repositories import POLICY, group

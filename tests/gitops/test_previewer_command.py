@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.failure import guarded
 from reconciler.cli.main import cli
+from reconciler.cli.outputs.failure import guarded
 from tests.gitops.hosts import TOKEN
 from tests.gitops.previewing import MORE, Place, github, place
 from tests.kube.cluster import eventually

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.gitops.access import Access
-from reconciler.gitops.fault import FaultCode, SourceError
-from reconciler.gitops.publish import PublishCode, Published, PublishError, SnapshotBranch
-from reconciler.gitops.ref_name import RefusedNameError
-from reconciler.gitops.remote import PROTOCOLS, checked_remote
-from reconciler.gitops.repository import Repository, RepositoryError
-from reconciler.gitops.snapshot_place import checked_place, snapshot_files
+from reconciler.gitops.git.access import Access
+from reconciler.gitops.git.ref_name import RefusedNameError
+from reconciler.gitops.git.remote import PROTOCOLS, checked_remote
+from reconciler.gitops.git.repository import Repository, RepositoryError
+from reconciler.gitops.snapshots.publish import PublishCode, Published, PublishError, SnapshotBranch
+from reconciler.gitops.snapshots.snapshot_place import checked_place, snapshot_files
+from reconciler.gitops.sources.fault import FaultCode, SourceError
 from tests.gitops.repositories import GitRepo
 from tests.gitops.servers import GitHost, http_host
 
@@ -204,7 +204,7 @@ def test_read_back(server: Server):
 )
 def test_hostile_packed_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, told: str):
     """Damaged, cut off, or a bomb: a sentence, and bounded memory."""
-    monkeypatch.setattr("reconciler.gitops.snapshot_place.MOST_BYTES", 4096)
+    monkeypatch.setattr("reconciler.gitops.snapshots.snapshot_place.MOST_BYTES", 4096)
     repo = GitRepo(tmp_path / "repo")
     repo.commit({"prod/nodes.json.gz": content, "prod/snapshot.yaml": b""})
     read = Repository.at(repo.root)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from reconciler.gitops.ref_name import RefusedNameError
-from reconciler.gitops.remote import PROTOCOLS, checked_remote, remote_ref
+from reconciler.gitops.git.ref_name import RefusedNameError
+from reconciler.gitops.git.remote import PROTOCOLS, checked_remote, remote_ref
 
 
 @pytest.mark.parametrize(("url", "protocol", "origin"), [

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import reconciler
-from reconciler.gitops.repository import Repository, RepositoryError
+from reconciler.gitops.git.repository import Repository, RepositoryError
 from tests.gitops.repositories import BASE, POLICY, GitRepo
 
 POLICY_FILES = {name.removeprefix("policies/"): text.encode() for name, text in BASE.items()}
@@ -134,7 +134,7 @@ def test_git_client_is_imported_in_one_file():
             names += [statement.module or ""] if isinstance(statement, ast.ImportFrom) and not statement.level else []
             if any(name.split(".")[0] in ("git", "gitdb") for name in names):
                 importers.add(path.relative_to(root).as_posix())
-    assert importers == {"gitops/repository.py"}
+    assert importers == {"gitops/git/repository.py"}
 
 
 def test_nothing_is_written_to_the_repository(repo: GitRepo):

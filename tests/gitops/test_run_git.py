@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.failure import guarded
 from reconciler.cli.main import cli
+from reconciler.cli.outputs.failure import guarded
 from tests.gitops.conftest import Result
 from tests.gitops.repositories import GitRepo, group
 from tests.gitops.signers import sign_with_ssh, ssh_key

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.gitops.fault import FaultCode, SourceError
-from reconciler.gitops.signature import Signers, verified
+from reconciler.gitops.git.signature import Signers, verified
+from reconciler.gitops.sources.fault import FaultCode, SourceError
 from tests.gitops.repositories import BASE, GitRepo
 from tests.gitops.signers import GpgKey, SshKey, end_gpg, gpg_key, sign_with_gpg, sign_with_ssh, ssh_key
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.failure import InputError
-from reconciler.cli.live_pages import check_secret
-from reconciler.control.http_server import HttpServer
-from reconciler.control.webhook_route import webhook_route
-from reconciler.gitops.polling import Polling, next_wait_seconds
-from reconciler.gitops.webhook import Verdict, judged
+from reconciler.cli.outputs.failure import InputError
+from reconciler.cli.processes.live_pages import check_secret
+from reconciler.control.pages.http_server import HttpServer
+from reconciler.control.pages.webhook_route import webhook_route
+from reconciler.gitops.sources.polling import Polling, next_wait_seconds
+from reconciler.gitops.sources.webhook import Verdict, judged
 
 # SOURCE: GitHub's documentation of webhooks, "Testing the webhook payload validation".
 SECRET = b"It's a Secret to Everybody"

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from reconciler.kube.api import Api, ApiError
-from reconciler.kube.collection import Collection, located
+from reconciler.kube.connection.api import Api, ApiError
+from reconciler.kube.watching.collection import Collection, located
 from tests.kube.objects import Object
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from reconciler.kube.custom_object import CustomObject
+from reconciler.kube.custom.custom_object import CustomObject
 from tests.testbed.api import Api, ApiError
 
 Object = dict[str, Any]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from reconciler.kube.api import ContentType
+from reconciler.kube.connection.api import ContentType
 
 Line = bytes | Exception
 

@@ -5,16 +5,16 @@ from typing import Any
 
 import msgspec
 
-from reconciler.control.custom_resources import CustomResourcePolicy
-from reconciler.control.custom_status import CustomStatus
-from reconciler.control.report import ActionResult, LoopReport
-from reconciler.gitops.fault import FaultCode
-from reconciler.gitops.last_good import LastGoodStore, MemoryLastGoodStore
-from reconciler.gitops.standing import SourceEvent
-from reconciler.kube.custom_object import CustomObjects
-from reconciler.kube.events import EventRecorder
-from reconciler.kube.status import StatusWriter
-from reconciler.kube.transport import KubernetesApi
+from reconciler.control.policy.custom_resources import CustomResourcePolicy
+from reconciler.control.policy.custom_status import CustomStatus
+from reconciler.control.turn.report import ActionResult, LoopReport
+from reconciler.gitops.sources.fault import FaultCode
+from reconciler.gitops.sources.last_good import LastGoodStore, MemoryLastGoodStore
+from reconciler.gitops.sources.standing import SourceEvent
+from reconciler.kube.connection.transport import KubernetesApi
+from reconciler.kube.custom.custom_object import CustomObjects
+from reconciler.kube.custom.status import StatusWriter
+from reconciler.kube.leading.events import EventRecorder
 from reconciler.plan.plan import GroupLine, Ownership, OwnerState, Plan
 from tests.kube.cluster import eventually
 from tests.kube.custom import group_spec, manifest, policy_spec

@@ -3,10 +3,10 @@
 import pytest
 from click.testing import CliRunner
 
-from reconciler.cli.failure import InputError
-from reconciler.cli.run import command
-from reconciler.cli.source_choice import SourceChoice, flux_source, source_choice
-from reconciler.cli.source_options import source_options
+from reconciler.cli.commands.run import command
+from reconciler.cli.options.source import source_options
+from reconciler.cli.options.source_choice import SourceChoice, flux_source, source_choice
+from reconciler.cli.outputs.failure import InputError
 from tests.kube.scripted import ScriptedApi
 
 

@@ -5,13 +5,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from reconciler.kube.custom_object import CustomObject
-from reconciler.kube.custom_policy import Judged, judge
-from reconciler.kube.custom_reader import CustomReader
-from reconciler.kube.custom_text import CustomText
-from reconciler.kube.in_force import InForce
+from reconciler.kube.custom.custom_object import CustomObject
+from reconciler.kube.custom.custom_policy import Judged, judge
+from reconciler.kube.custom.custom_reader import CustomReader
+from reconciler.kube.custom.custom_text import CustomText
+from reconciler.kube.custom.in_force import InForce
 from reconciler.policy.documents import NodeGroup, PolicySet
-from reconciler.policy.findings import Findings
+from reconciler.policy.problems.findings import Findings
 from reconciler.policy.tree import read_tree
 from tests.kube.custom import group, policy
 

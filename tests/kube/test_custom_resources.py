@@ -6,15 +6,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from reconciler.control.custom_resources import CustomResourcePolicy
-from reconciler.control.report import ActionResult, ResultState
-from reconciler.control.state_last_good import LockedState, StateLastGoodStore
-from reconciler.gitops.fault import FaultCode
-from reconciler.gitops.last_good import MemoryLastGoodStore
-from reconciler.kube.custom_object import POLICIES, CustomObjects
-from reconciler.kube.state import StateObject
-from reconciler.kube.status import StatusWriter
-from reconciler.kube.transport import connect
+from reconciler.control.policy.custom_resources import CustomResourcePolicy
+from reconciler.control.policy.state_last_good import LockedState, StateLastGoodStore
+from reconciler.control.turn.report import ActionResult, ResultState
+from reconciler.gitops.sources.fault import FaultCode
+from reconciler.gitops.sources.last_good import MemoryLastGoodStore
+from reconciler.kube.connection.transport import connect
+from reconciler.kube.custom.custom_object import POLICIES, CustomObjects
+from reconciler.kube.custom.status import StatusWriter
+from reconciler.kube.leading.state import StateObject
 from reconciler.plan.plan import Action, ActionKind, Bound, GroupLine, Ownership, OwnerState
 from reconciler.plan.reason import Reason
 from tests.kube.custom import conditions, definitions, fields_of, kstatus

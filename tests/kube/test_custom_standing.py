@@ -4,15 +4,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from reconciler.control.live_memory_store import LiveMemoryStore
-from reconciler.control.loop_status import loop_status
-from reconciler.control.standing_record import StandingRecord, standing_in
-from reconciler.control.state_last_good import LockedState
+from reconciler.control.live.live_memory_store import LiveMemoryStore
+from reconciler.control.live.loop_status import loop_status
+from reconciler.control.policy.standing_record import StandingRecord, standing_in
+from reconciler.control.policy.state_last_good import LockedState
 from reconciler.decisions.memory import Memory
-from reconciler.gitops.fault import Fault, FaultCode
-from reconciler.gitops.standing import Standing, refused, succeeded
-from reconciler.kube.state import StateObject
-from reconciler.kube.transport import KubernetesApi, connect
+from reconciler.gitops.sources.fault import Fault, FaultCode
+from reconciler.gitops.sources.standing import Standing, refused, succeeded
+from reconciler.kube.connection.transport import KubernetesApi, connect
+from reconciler.kube.leading.state import StateObject
 from tests.kube.cluster import create
 from tests.testbed.control_plane import ControlPlane
 

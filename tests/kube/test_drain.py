@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from reconciler.kube.api import ApiError, ContentType, UnreachableError
-from reconciler.kube.drain import NodeDrain
-from reconciler.kube.transport import KubernetesApi, connect
+from reconciler.kube.connection.api import ApiError, ContentType, UnreachableError
+from reconciler.kube.connection.transport import KubernetesApi, connect
+from reconciler.kube.draining.drain import NodeDrain
 from reconciler.policy.documents import DrainRules
 from tests.kube import objects
 from tests.kube.cluster import create, eventually

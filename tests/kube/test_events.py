@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from reconciler.kube.events import EventRecorder, Happening, Severity, Subject
-from reconciler.kube.transport import KubernetesApi, connect
+from reconciler.kube.connection.transport import KubernetesApi, connect
+from reconciler.kube.leading.events import EventRecorder, Happening, Severity, Subject
 from tests.kube.cluster import create
 from tests.testbed.control_plane import ControlPlane
 

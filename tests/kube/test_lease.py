@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from reconciler.kube.api import ApiError, ContentType, UnreachableError
-from reconciler.kube.lease import LeaderLease, NotLeaderError, Timing
-from reconciler.kube.transport import KubernetesApi, connect
+from reconciler.kube.connection.api import ApiError, ContentType, UnreachableError
+from reconciler.kube.connection.transport import KubernetesApi, connect
+from reconciler.kube.leading.lease import LeaderLease, NotLeaderError, Timing
 from tests.kube.scripted import ManualPace
 from tests.testbed.control_plane import ControlPlane
 

@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from reconciler.cluster.pod_rows import PodRows
-from reconciler.cluster.unreadable import UnreadableError
+from reconciler.cluster.pods.pod_rows import PodRows
+from reconciler.cluster.snapshots.unreadable import UnreadableError
 from reconciler.cluster.wire.pod import Pod
-from reconciler.kube import live_pods
-from reconciler.kube.live_pods import LivePods
+from reconciler.kube.watching import live_pods
+from reconciler.kube.watching.live_pods import LivePods
 
 NODES = {f"n-{number}": number for number in range(6)}
 

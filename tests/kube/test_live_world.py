@@ -5,14 +5,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from reconciler.cluster.node import Node
-from reconciler.cluster.snapshot import read_snapshot
+from reconciler.cluster.nodes.node import Node
+from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.world import World
-from reconciler.kube.api import Api, ApiError, ContentType
-from reconciler.kube.collection import WORKLOAD, Collection, cluster_api, located
-from reconciler.kube.live_world import IncompleteViewError, LiveWorld
-from reconciler.kube.stream_state import Phase
-from reconciler.kube.transport import KubernetesApi, connect
+from reconciler.kube.connection.api import Api, ApiError, ContentType
+from reconciler.kube.connection.transport import KubernetesApi, connect
+from reconciler.kube.watching.collection import WORKLOAD, Collection, cluster_api, located
+from reconciler.kube.watching.live_world import IncompleteViewError, LiveWorld
+from reconciler.kube.watching.stream_state import Phase
 from tests.kube import objects
 from tests.kube.cluster import create, eventually
 from tests.testbed.control_plane import ControlPlane

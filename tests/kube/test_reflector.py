@@ -4,11 +4,11 @@ import json
 import threading
 from typing import Any
 
-from reconciler.kube.api import ApiError, UnreachableError
-from reconciler.kube.collection import Collection
-from reconciler.kube.object_store import ObjectStore
-from reconciler.kube.reflector import Reflector
-from reconciler.kube.stream_state import Phase
+from reconciler.kube.connection.api import ApiError, UnreachableError
+from reconciler.kube.watching.collection import Collection
+from reconciler.kube.watching.object_store import ObjectStore
+from reconciler.kube.watching.reflector import Reflector
+from reconciler.kube.watching.stream_state import Phase
 from tests.kube.objects import node
 from tests.kube.scripted import ManualPace, ScriptedApi
 

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import pytest
 from kubernetes.config import incluster_config
 
-from reconciler.kube.api import UnreachableError
-from reconciler.kube.connection_choice import Choice
-from reconciler.kube.transport import KubernetesApi, Session
+from reconciler.kube.connection.api import UnreachableError
+from reconciler.kube.connection.connection_choice import Choice
+from reconciler.kube.connection.transport import KubernetesApi, Session
 from tests.testbed.certificates import Authority
 
 

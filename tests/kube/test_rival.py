@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from reconciler.cluster.workload import Controller
-from reconciler.kube.api import ApiError, UnreachableError
-from reconciler.kube.rival import RivalWatch
+from reconciler.cluster.workloads.workload import Controller
+from reconciler.kube.connection.api import ApiError, UnreachableError
+from reconciler.kube.leading.rival import RivalWatch
 from tests.builders import ClusterBuilder
 
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cluster-autoscaler"

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from reconciler.control.live_memory_store import LiveMemoryStore
-from reconciler.control.memory_store import StoreUnavailableError
+from reconciler.control.live.live_memory_store import LiveMemoryStore
+from reconciler.control.turn.memory_store import StoreUnavailableError
 from reconciler.decisions.memory import BackoffState, Memory
-from reconciler.kube.api import ContentType
-from reconciler.kube.state import StateObject, StateUnavailableError
-from reconciler.kube.transport import KubernetesApi, connect
+from reconciler.kube.connection.api import ContentType
+from reconciler.kube.connection.transport import KubernetesApi, connect
+from reconciler.kube.leading.state import StateObject, StateUnavailableError
 from tests.kube.cluster import create
 from tests.testbed.control_plane import ControlPlane
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from reconciler.kube.api import ApiError, ContentType, UnreachableError
-from reconciler.kube.connection_choice import ConnectionConfigError
-from reconciler.kube.line_stream import LineStream
-from reconciler.kube.transport import KubernetesApi, connect
+from reconciler.kube.connection.api import ApiError, ContentType, UnreachableError
+from reconciler.kube.connection.connection_choice import ConnectionConfigError
+from reconciler.kube.connection.transport import KubernetesApi, connect
+from reconciler.kube.watching.line_stream import LineStream
 from tests.kube.local_server import Behaviour, LocalServer, answer, stream
 
 TOKEN = "a-very-secret-token"

@@ -7,8 +7,8 @@ import threading
 from typing import Any
 
 from reconciler.cli.main import main
-from reconciler.kube.lease import LeaderLease
-from reconciler.kube.transport import KubernetesApi
+from reconciler.kube.connection.transport import KubernetesApi
+from reconciler.kube.leading.lease import LeaderLease
 
 _current = threading.local()
 _write = KubernetesApi.write

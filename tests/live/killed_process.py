@@ -13,11 +13,11 @@ import kubernetes.client
 import kubernetes.config  # noqa: F401
 import msgspec
 
-from reconciler.control.live_process import LiveProcess, Settings
+from reconciler.control.live.live_process import LiveProcess, Settings
 from reconciler.control.log import Log
-from reconciler.kube.api import ContentType
-from reconciler.kube.lease import Timing
-from reconciler.kube.transport import connect
+from reconciler.kube.connection.api import ContentType
+from reconciler.kube.connection.transport import connect
+from reconciler.kube.leading.lease import Timing
 from reconciler.policy.documents import PolicySet
 
 _DIE_WITH_PARENT = 1

@@ -9,17 +9,17 @@ from typing import Self
 import msgspec
 
 from reconciler.cluster.target import TargetRef
-from reconciler.control.live_port import LivePort
-from reconciler.control.live_providers import LiveProviders
-from reconciler.control.loop import ControlLoop
-from reconciler.control.memory_store import InMemoryStore
-from reconciler.control.report import LoopReport, ResultState
-from reconciler.decisions.effective import platform_chooses
-from reconciler.decisions.ownership import POLICY_MARK
-from reconciler.kube.drain import NodeDrain
-from reconciler.kube.ended_policies import EndedPolicies
-from reconciler.kube.live_world import LiveWorld
-from reconciler.kube.transport import connect
+from reconciler.control.live.live_port import LivePort
+from reconciler.control.live.live_providers import LiveProviders
+from reconciler.control.turn.loop import ControlLoop
+from reconciler.control.turn.memory_store import InMemoryStore
+from reconciler.control.turn.report import LoopReport, ResultState
+from reconciler.decisions.groups.effective import platform_chooses
+from reconciler.decisions.ownership.owner import POLICY_MARK
+from reconciler.kube.connection.transport import connect
+from reconciler.kube.draining.drain import NodeDrain
+from reconciler.kube.leading.ended_policies import EndedPolicies
+from reconciler.kube.watching.live_world import LiveWorld
 from reconciler.plan.plan import GroupLine
 from reconciler.policy.documents import Budget, Mode, NodeGroup, NodeGroupPolicy, Pace, PolicySet
 from reconciler.providers.clusterapi_resource import ClusterApiVersion

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.control.policy_source import FollowedPolicy
-from reconciler.control.state_last_good import LockedState, StateLastGoodStore
-from reconciler.gitops.access import Access
-from reconciler.gitops.cache import Bounds
-from reconciler.gitops.fault import FaultCode
-from reconciler.gitops.git_source import GitAddress, GitSource
-from reconciler.gitops.remote import PROTOCOLS, checked_remote
-from reconciler.kube.state import StateObject
+from reconciler.control.policy.policy_source import FollowedPolicy
+from reconciler.control.policy.state_last_good import LockedState, StateLastGoodStore
+from reconciler.gitops.git.access import Access
+from reconciler.gitops.git.cache import Bounds
+from reconciler.gitops.git.remote import PROTOCOLS, checked_remote
+from reconciler.gitops.sources.fault import FaultCode
+from reconciler.gitops.sources.git_source import GitAddress, GitSource
+from reconciler.kube.leading.state import StateObject
 from tests.gitops.repositories import GitRepo
 from tests.gitops.servers import git_daemon
 from tests.live.own_loop import OWNER, OwnLoop, done

@@ -5,7 +5,7 @@ import itertools
 
 import msgspec
 
-from reconciler.decisions.handover import back
+from reconciler.decisions.ownership.handover import back
 from reconciler.plan.plan import OwnerState
 from reconciler.policy.documents import NodeGroup, Template
 from tests.live.own_loop import OwnLoop, done, group

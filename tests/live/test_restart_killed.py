@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from reconciler.control.live_memory_store import LiveMemoryStore
+from reconciler.control.live.live_memory_store import LiveMemoryStore
 from reconciler.decisions.memory import Memory
-from reconciler.kube.lease import Timing
-from reconciler.kube.state import StateObject
-from reconciler.kube.transport import connect
+from reconciler.kube.connection.transport import connect
+from reconciler.kube.leading.lease import Timing
+from reconciler.kube.leading.state import StateObject
 from reconciler.policy.documents import GroupFields, PolicySet, ScaleDown
 from tests.live.demand import HealthWatcher, budget, deployment, healthy, own_nodes
 from tests.live.killed_process import Fault, Run, killed, running_until

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.failure import guarded
 from reconciler.cli.main import cli
+from reconciler.cli.outputs.failure import guarded
 from tests.live.reconciler_process import policy_text, user
 from tests.testbed.cluster_api import ClusterApi
 from tests.testbed.control_plane import ControlPlane

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.control.report import ResultState
-from reconciler.kube.transport import KubernetesApi
+from reconciler.control.turn.report import ResultState
+from reconciler.kube.connection.transport import KubernetesApi
 from reconciler.policy.documents import GroupFields, ScaleDown
 from reconciler.providers.contract import RemovalState
 from tests.live.demand import own_nodes

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.kube.access import Refusal, refusal
-from reconciler.kube.transport import connect
+from reconciler.kube.connection.access import Refusal, refusal
+from reconciler.kube.connection.transport import connect
 from tests.live import rights
 from tests.live.reconciler_process import Reconciler, policy_text, user
 from tests.live.run_cluster import Object, group

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.failure import guarded
 from reconciler.cli.main import cli
+from reconciler.cli.outputs.failure import guarded
 
 ROOT = Path(__file__).resolve().parents[2]
 INPUTS = ("--policy", str(ROOT / "policies"), "--cluster", str(ROOT / "examples" / "quickstart"))

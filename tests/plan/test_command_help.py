@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from reconciler.cli.completion import command as completion
+from reconciler.cli.commands.completion import command as completion
 from reconciler.cli.main import cli
 
 HEAVY = ("msgspec", "yaml", "jsonschema", "deepdiff", "reconciler.decisions", "reconciler.rendering", "reconciler.policy.tree")
@@ -17,7 +17,7 @@ HEAVY = ("msgspec", "yaml", "jsonschema", "deepdiff", "reconciler.decisions", "r
 def test_help_has_examples_and_loads_nothing_heavy(name: str):
     """`--help` answers without the modules that the command itself needs: those cost most of its time."""
     program = (
-        "import sys; from reconciler.cli.failure import guarded; from reconciler.cli.main import cli\n"
+        "import sys; from reconciler.cli.outputs.failure import guarded; from reconciler.cli.main import cli\n"
         f"code = guarded(cli, [{name!r}, '--help']); loaded = [m for m in {HEAVY!r} if m in sys.modules]\n"
         "print('LOADED', loaded); sys.exit(code)"
     )

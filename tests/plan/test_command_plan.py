@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import pytest
 
-from reconciler.cli.failure import guarded
 from reconciler.cli.main import cli
+from reconciler.cli.outputs.failure import guarded
 
 ROOT = Path(__file__).resolve().parents[2]
 QUICKSTART = ROOT / "examples" / "quickstart"

@@ -2,9 +2,9 @@
 
 import pytest
 
-from reconciler.policy import yaml_text
 from reconciler.policy.checks.overlap import MAX_OPENINGS, MAX_STEPS
-from reconciler.policy.findings import MAX_PROBLEMS_PER_FILE
+from reconciler.policy.problems.findings import MAX_PROBLEMS_PER_FILE
+from reconciler.policy.text import yaml_text
 from tests.policy.texts import POLICY, codes, group, read
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.policy.duration import DurationError, format_duration, parse_duration
+from reconciler.policy.values.duration import DurationError, format_duration, parse_duration
 
 
 @pytest.mark.parametrize(

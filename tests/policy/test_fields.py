@@ -6,14 +6,14 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from reconciler.decisions.group import EffectiveGroup
+from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.policy import documents
 from reconciler.policy.field import Field, Kind, Written
 from reconciler.policy.fields import document_kind, document_kinds, walk
-from reconciler.policy.findings import Findings, Source
-from reconciler.policy.nodes import Mapping, Node, Scalar, Sequence
-from reconciler.policy.reading import Reading
-from reconciler.policy.yaml_text import compose_documents
+from reconciler.policy.problems.findings import Findings, Source
+from reconciler.policy.reading.document import Reading
+from reconciler.policy.text.nodes import Mapping, Node, Scalar, Sequence
+from reconciler.policy.text.yaml_text import compose_documents
 
 ROOTS = {"NodeGroup": documents.NodeGroup, "NodeGroupPolicy": documents.NodeGroupPolicy}
 ALL = [(kind.kind, field) for kind in document_kinds() for field in walk(kind.root)]

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from reconciler.policy.findings import Findings
-from reconciler.policy.problem_codes import PROBLEM_CODES, TREE_CODES
+from reconciler.policy.problems.findings import Findings
+from reconciler.policy.problems.problem_codes import PROBLEM_CODES, TREE_CODES
+from reconciler.policy.text.yaml_text import compose_documents, read_source
 from reconciler.policy.tree import read_tree
-from reconciler.policy.yaml_text import compose_documents, read_source
 from reconciler.rendering.problems.summary import summary_line
 from reconciler.rendering.problems.text import render_text
 from tests.policy.texts import NOW

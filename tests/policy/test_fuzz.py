@@ -13,9 +13,9 @@ import jsonschema
 import pytest
 import yaml
 
-from reconciler.policy.findings import Source
 from reconciler.policy.policy_tree import PolicyTree
-from reconciler.policy.problem_codes import PROBLEM_CODES
+from reconciler.policy.problems.findings import Source
+from reconciler.policy.problems.problem_codes import PROBLEM_CODES
 from reconciler.policy.tree import read_tree
 from reconciler.rendering.problems.github import render_github
 from reconciler.rendering.problems.json_report import render_json

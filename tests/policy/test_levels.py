@@ -4,7 +4,7 @@ import pytest
 
 from reconciler.policy.checks.levels import selects, tier_index
 from reconciler.policy.documents import Tier, TierMatch
-from reconciler.policy.label_selector import LabelRequirement, Selector
+from reconciler.policy.values.label_selector import LabelRequirement, Selector
 from tests.policies import node_group, policy
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.policy.pattern import PatternError, check_pattern
+from reconciler.policy.values.pattern import PatternError, check_pattern
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.failure import InputError
-from reconciler.cli.policy_files import MAX_FILE_BYTES, read_policy_files
+from reconciler.cli.inputs.policy_files import MAX_FILE_BYTES, read_policy_files
+from reconciler.cli.outputs.failure import InputError
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from typing import Any
 import jsonschema
 import pytest
 
-from reconciler.policy.place import Place
 from reconciler.policy.policy_tree import PolicyTree
-from reconciler.policy.problem import Problem, Severity
+from reconciler.policy.problems.problem import Problem, Severity
+from reconciler.policy.text.place import Place
 from reconciler.rendering.problems.github import render_github
 from reconciler.rendering.problems.json_report import render_json
 from reconciler.rendering.problems.sarif import render_sarif

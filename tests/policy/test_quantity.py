@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.policy.quantity import QuantityError, parse_quantity
+from reconciler.policy.values.quantity import QuantityError, parse_quantity
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from itertools import islice, pairwise
 
 import pytest
 
-from reconciler.policy.schedule import ScheduleError, canonical_schedule, is_open, last_opening, openings_after
-from reconciler.policy.time_zone import UnknownTimeZoneError, time_zone
+from reconciler.policy.values.schedule import ScheduleError, canonical_schedule, is_open, last_opening, openings_after
+from reconciler.policy.values.time_zone import UnknownTimeZoneError, time_zone
 
 NEW_YORK = "America/New_York"
 BERLIN = "Europe/Berlin"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from reconciler.cli.validate import command
+from reconciler.cli.commands.validate import command
 from tests.policy.texts import POLICY, group
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,12 +7,12 @@ import msgspec
 from reconciler.decisions.decide import decide, settle
 from reconciler.decisions.memory import Memory, Outcome
 from reconciler.plan.plan import Plan
-from reconciler.simulation.behaviour import AT_ONCE, NO_DELAY
-from reconciler.simulation.cluster import SimulatedCluster
+from reconciler.simulation.embedded.behaviour import AT_ONCE, NO_DELAY
+from reconciler.simulation.embedded.cluster import SimulatedCluster
+from reconciler.simulation.embedded.rules import RuleBook, Violation
+from reconciler.simulation.embedded.writes import SimulatedWrites
 from reconciler.simulation.execution import execute
-from reconciler.simulation.rules import RuleBook, Violation
 from reconciler.simulation.timers import next_timer_seconds
-from reconciler.simulation.writes import SimulatedWrites
 from tests.properties.random_clusters import RandomCluster, random_cluster
 
 EMPTY_PLANS = 60

@@ -4,20 +4,20 @@ import random
 
 import msgspec
 
-from reconciler.control.loop import ControlLoop
-from reconciler.control.memory_store import InMemoryStore
-from reconciler.control.report import LoopReport
+from reconciler.control.turn.loop import ControlLoop
+from reconciler.control.turn.memory_store import InMemoryStore
+from reconciler.control.turn.report import LoopReport
 from reconciler.decisions.decide import decide
 from reconciler.plan.digest import canonical_json
 from reconciler.plan.plan import Plan
 from reconciler.policy.documents import Consolidation, PolicySet, Toggle
 from reconciler.providers.simulated import SimulatedPort
-from reconciler.simulation.behaviour import MachineBehaviour
-from reconciler.simulation.cluster import SimulatedCluster
-from reconciler.simulation.field_owner import Via
-from reconciler.simulation.journal import Happened
-from reconciler.simulation.rules import RuleBook
-from reconciler.simulation.workloads import Workload
+from reconciler.simulation.embedded.behaviour import MachineBehaviour
+from reconciler.simulation.embedded.cluster import SimulatedCluster
+from reconciler.simulation.embedded.field_owner import Via
+from reconciler.simulation.embedded.journal import Happened
+from reconciler.simulation.embedded.rules import RuleBook
+from reconciler.simulation.embedded.workloads import Workload
 from tests.properties.random_clusters import random_cluster
 
 EVENTFUL_TURNS = 30

@@ -7,12 +7,12 @@ import pytest
 from reconciler.decisions.decide import decide, settle
 from reconciler.decisions.memory import Memory, Purchase
 from reconciler.policy.documents import Budget, Expander, Pace, PolicySet, ScaleDown
-from reconciler.simulation.behaviour import AT_ONCE, NO_DELAY
-from reconciler.simulation.cluster import SimulatedCluster
+from reconciler.simulation.embedded.behaviour import AT_ONCE, NO_DELAY
+from reconciler.simulation.embedded.cluster import SimulatedCluster
+from reconciler.simulation.embedded.rules import RuleBook
+from reconciler.simulation.embedded.writes import SimulatedWrites
 from reconciler.simulation.execution import execute
-from reconciler.simulation.rules import RuleBook
 from reconciler.simulation.settled import settled
-from reconciler.simulation.writes import SimulatedWrites
 from tests.builders import ClusterBuilder, node_group, policy
 
 SEEDS = range(25)

@@ -8,16 +8,16 @@ from typing import Any
 
 import msgspec
 
-from reconciler.cluster.snapshot import read_snapshot
+from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.target import TargetFacts, TargetKind, TargetRef
 from reconciler.cluster.world import World
-from reconciler.control.live_port import LivePort
-from reconciler.control.live_providers import LiveProviders
-from reconciler.kube.api import Api, ContentType
-from reconciler.kube.drain import NodeDrain
-from reconciler.kube.drain_mark import DELETING_TAINT
-from reconciler.kube.ended_policies import EndedPolicies
-from reconciler.kube.transport import connect
+from reconciler.control.live.live_port import LivePort
+from reconciler.control.live.live_providers import LiveProviders
+from reconciler.kube.connection.api import Api, ContentType
+from reconciler.kube.connection.transport import connect
+from reconciler.kube.draining.drain import NodeDrain
+from reconciler.kube.draining.drain_mark import DELETING_TAINT
+from reconciler.kube.leading.ended_policies import EndedPolicies
 from reconciler.plan.plan import Bound
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.clusterapi_resource import ClusterApiVersion

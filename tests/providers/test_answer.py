@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.kube.api import ApiError, Cause, UnreachableError
+from reconciler.kube.connection.api import ApiError, Cause, UnreachableError
 from reconciler.providers.answer import conflicting, failed, unread
 from reconciler.providers.contract import WriteCode
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.cluster_files import load_world
-from reconciler.cli.failure import InputError
-from reconciler.decisions.handover import from_topology, to_us
+from reconciler.cli.inputs.cluster_files import load_world
+from reconciler.cli.outputs.failure import InputError
+from reconciler.decisions.ownership.handover import from_topology, to_us
 
 GROUP = "cluster.example.org"
 _SIZE = "cluster-api-autoscaler-node-group"

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 
 from reconciler.cluster.target import TargetKind, TargetRef
-from reconciler.kube.api import ApiError, ContentType, UnreachableError
+from reconciler.kube.connection.api import ApiError, ContentType, UnreachableError
 from reconciler.plan.plan import Bound
 from reconciler.providers.clusterapi import ClusterApiProvider
 from reconciler.providers.clusterapi_reading import read_target

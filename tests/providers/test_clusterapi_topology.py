@@ -3,8 +3,8 @@
 import pytest
 
 from reconciler.cluster.target import TargetKind, TargetRef
-from reconciler.decisions.handover import to_us, when_unset
-from reconciler.kube.transport import connect
+from reconciler.decisions.ownership.handover import to_us, when_unset
+from reconciler.kube.connection.transport import connect
 from reconciler.plan.plan import Bound, OwnerState
 from reconciler.providers.clusterapi_reading import read_target
 from reconciler.providers.clusterapi_resource import ClusterApiVersion

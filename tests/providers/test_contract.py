@@ -10,8 +10,8 @@ from reconciler.plan.plan import Bound
 from reconciler.providers.contract import ClusterPort, RemovalProgress, RemovalState, WriteCode
 from reconciler.providers.ownership_guard import judged_now
 from reconciler.providers.simulated import SimulatedPort
-from reconciler.simulation.cluster import SimulatedCluster
-from reconciler.simulation.field_owner import Via
+from reconciler.simulation.embedded.cluster import SimulatedCluster
+from reconciler.simulation.embedded.field_owner import Via
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
 from tests.providers.conftest import NewBench
 from tests.values import machine_deployment as absent

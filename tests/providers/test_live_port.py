@@ -7,11 +7,11 @@ import pytest
 
 from reconciler.cluster.target import TargetKind, TargetRef
 from reconciler.cluster.world import World
-from reconciler.control.live_port import LivePort
-from reconciler.kube.api import UnreachableError
-from reconciler.kube.drain import DrainStep
-from reconciler.kube.lease import NotLeaderError
-from reconciler.kube.live_world import IncompleteViewError
+from reconciler.control.live.live_port import LivePort
+from reconciler.kube.connection.api import UnreachableError
+from reconciler.kube.draining.drain import DrainStep
+from reconciler.kube.leading.lease import NotLeaderError
+from reconciler.kube.watching.live_world import IncompleteViewError
 from reconciler.plan.plan import Bound
 from reconciler.policy.documents import Hold, Mode, PolicySet
 from reconciler.providers.contract import RemovalState, TargetRemoval, ViewUnavailableError, WriteCode, WriteResult

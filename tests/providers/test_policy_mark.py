@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from reconciler.kube.api import ApiError, ContentType
+from reconciler.kube.connection.api import ApiError, ContentType
 from reconciler.plan.plan import Bound
 from reconciler.providers.clusterapi_resource import ClusterApiVersion
 from reconciler.providers.clusterapi_targets import ClusterApiTargets

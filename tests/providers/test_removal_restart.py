@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.control.live_port import LivePort
+from reconciler.control.live.live_port import LivePort
 from reconciler.providers.contract import RemovalState, WriteCode
 from tests.providers.conftest import NewBench
 from tests.providers.live_bench import VERSION, KilledAt, KilledError, LiveBench, node_of

@@ -2,8 +2,8 @@
 
 import time
 
-from reconciler.kube.drain import NodeDrain
-from reconciler.kube.ended_policies import EndedPolicies
+from reconciler.kube.draining.drain import NodeDrain
+from reconciler.kube.leading.ended_policies import EndedPolicies
 from tests.providers.conftest import NewBench
 from tests.providers.live_bench import DELETING_TAINT, VERSION, LiveBench, node_of
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import pytest
 
 from reconciler.cluster.target import TargetKind, TargetRef
-from reconciler.kube.api import ApiError, UnreachableError
+from reconciler.kube.connection.api import ApiError, UnreachableError
 from reconciler.providers.clusterapi import ClusterApiProvider
 from reconciler.providers.clusterapi_resource import ClusterApiVersion
 from reconciler.providers.contract import RemovalState, TargetRemoval, WriteCode

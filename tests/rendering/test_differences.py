@@ -6,7 +6,7 @@ import pytest
 from reconciler.plan.comparison import PlanComparison, compare_plans
 from reconciler.plan.plan import Cost, Plan, PlanProblem, PodLine, PodOutcome
 from reconciler.policy.comparison import PolicyChange
-from reconciler.policy.place import Place
+from reconciler.policy.text.place import Place
 from reconciler.rendering.markdown.comparison import comparison_markdown
 from reconciler.rendering.text.comparison import comparison_text
 

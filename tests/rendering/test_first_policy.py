@@ -2,7 +2,7 @@
 
 import json
 
-from reconciler.cluster.snapshot import read_snapshot
+from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.rendering.first_policy import first_policy
 
 ARN = "arn:aws:autoscaling:eu-central-1:123456789012:autoScalingGroup:0:autoScalingGroupName/web"

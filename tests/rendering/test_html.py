@@ -17,8 +17,8 @@ from reconciler.plan.impact import Impact
 from reconciler.plan.picture import Picture, PictureNode, PicturePod, Pictures
 from reconciler.plan.plan import NodeState, Plan, PodOutcome
 from reconciler.plan.preview import Preview, PreviewSide
-from reconciler.policy.place import Place
-from reconciler.policy.problem import Problem
+from reconciler.policy.problems.problem import Problem
+from reconciler.policy.text.place import Place
 from reconciler.rendering.html.element import MOST_CHARACTERS, escaped, tag
 from reconciler.rendering.html.plan import plan_html
 from reconciler.rendering.html.preview import preview_html, refused_html

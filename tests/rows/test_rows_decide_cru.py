@@ -6,7 +6,7 @@ from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import ConflictState, LastWrite, Memory
 from reconciler.plan.plan import ActionKind, OwnerState
 from reconciler.policy.documents import Budget, Hold, Limit
-from reconciler.policy.label_selector import Selector
+from reconciler.policy.values.label_selector import Selector
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 from tests.decisions.deciding import codes, group, node, of_kind, plan_of, pod
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from reconciler.cluster.node import ZONE_LABEL
-from reconciler.cluster.pod import VolumeUse
-from reconciler.cluster.selector import NodeSelectorTerm, Requirement
-from reconciler.cluster.volume import PersistentVolume, PersistentVolumeClaim
+from reconciler.cluster.nodes.node import ZONE_LABEL
+from reconciler.cluster.pods.pod import VolumeUse
+from reconciler.cluster.values.selector import NodeSelectorTerm, Requirement
+from reconciler.cluster.volumes.volume import PersistentVolume, PersistentVolumeClaim
 from reconciler.cluster.world import Storage
 from tests.builders import ClusterBuilder, node_group, policy
 from tests.decisions.deciding import plan_of

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from reconciler.cluster.instant import unix_seconds
-from reconciler.control.live_memory_store import LiveMemoryStore
+from reconciler.cluster.values.instant import unix_seconds
+from reconciler.control.live.live_memory_store import LiveMemoryStore
 from reconciler.decisions.memory import Memory
-from reconciler.kube.state import StateObject
-from reconciler.kube.transport import connect
+from reconciler.kube.connection.transport import connect
+from reconciler.kube.leading.state import StateObject
 from tests.live.command_line import CommandLine
 from tests.live.reader import reader
 from tests.live.reconciler_process import policy_text

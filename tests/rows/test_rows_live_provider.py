@@ -5,13 +5,13 @@ from collections.abc import Mapping
 
 import pytest
 
-from reconciler.cluster.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
-from reconciler.cluster.snapshot import read_snapshot
+from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.target import TargetFacts, TargetKind
+from reconciler.cluster.values.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 from reconciler.cluster.world import World
-from reconciler.decisions.discovery import discovered
-from reconciler.decisions.discovery_spec import discovery_of
-from reconciler.kube.api import ApiError
+from reconciler.decisions.groups.discovery import discovered
+from reconciler.decisions.groups.discovery_spec import discovery_of
+from reconciler.kube.connection.api import ApiError
 from reconciler.plan.plan import Bound
 from reconciler.providers.clusterapi import ClusterApiProvider
 from reconciler.providers.clusterapi_resource import ClusterApiVersion, newest, served_version

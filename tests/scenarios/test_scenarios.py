@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from reconciler.cli.run import command
+from reconciler.cli.commands.run import command
 from tests.scenarios.documents import ScenarioFileError, read_decision
 from tests.scenarios.expectations import Play
 

@@ -5,15 +5,15 @@ from collections.abc import Mapping
 import msgspec
 import yaml
 
-from reconciler.cluster.node import ZONE_LABEL
-from reconciler.cluster.pod import AffinityTerm, Owner, SpreadConstraint, VolumeUse
-from reconciler.cluster.selector import NodeSelectorTerm, Requirement
+from reconciler.cluster.nodes.node import ZONE_LABEL
+from reconciler.cluster.pods.pod import AffinityTerm, Owner, SpreadConstraint, VolumeUse
 from reconciler.cluster.target import FieldOwner, OwnerEvidence, TargetFacts, TargetTemplate
-from reconciler.cluster.volume import PersistentVolume, PersistentVolumeClaim
+from reconciler.cluster.values.selector import NodeSelectorTerm, Requirement
+from reconciler.cluster.volumes.volume import PersistentVolume, PersistentVolumeClaim
 from reconciler.cluster.world import Storage, World
 from reconciler.policy.documents import PolicySet
-from reconciler.policy.duration import parse_duration
 from reconciler.policy.tree import read_tree
+from reconciler.policy.values.duration import parse_duration
 from tests.builders import ClusterBuilder, machine_deployment, selector
 from tests.scenarios.documents import Given, GivenGroup, GivenPods, GivenVolume, ScenarioFileError
 

@@ -2,11 +2,11 @@
 
 from hypothesis import strategies as st
 
-from reconciler.cluster.node import Node, NodeShape, Taint
-from reconciler.cluster.pod import AffinityTerm, HostPort, Pod, PodPhase, PodShape, SpreadConstraint, Toleration
-from reconciler.cluster.pod_table import PodTable
-from reconciler.cluster.resources import Resources
-from reconciler.cluster.selector import LabelSelector, Requirement
+from reconciler.cluster.nodes.node import Node, NodeShape, Taint
+from reconciler.cluster.pods.pod import AffinityTerm, HostPort, Pod, PodPhase, PodShape, SpreadConstraint, Toleration
+from reconciler.cluster.pods.pod_table import PodTable
+from reconciler.cluster.values.resources import Resources
+from reconciler.cluster.values.selector import LabelSelector, Requirement
 from reconciler.cluster.world import World
 
 APPS = ("a", "b")

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from reconciler.cli.main import main
-from reconciler.cluster.pod import PodPhase
-from reconciler.cluster.pod_table import PodTable
+from reconciler.cluster.pods.pod import PodPhase
+from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.world import World
 from reconciler.rendering.fit import fit_json, fit_text
 from reconciler.scheduling.fit import fit

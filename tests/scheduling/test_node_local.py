@@ -2,9 +2,9 @@
 
 import pytest
 
-from reconciler.cluster.node import NodeShape, Taint
-from reconciler.cluster.pod import HostPort, Toleration
-from reconciler.cluster.selector import NodeSelectorTerm, Requirement
+from reconciler.cluster.nodes.node import NodeShape, Taint
+from reconciler.cluster.pods.pod import HostPort, Toleration
+from reconciler.cluster.values.selector import NodeSelectorTerm, Requirement
 from reconciler.scheduling.amount import amount_text
 from reconciler.scheduling.label_match import satisfies
 from reconciler.scheduling.predicates.node_affinity import affinity_rejection, matches

@@ -2,9 +2,9 @@
 
 import pytest
 
-from reconciler.cluster.node import NodeShape, Taint
-from reconciler.cluster.pod import PodShape
-from reconciler.cluster.resources import Resources
+from reconciler.cluster.nodes.node import NodeShape, Taint
+from reconciler.cluster.pods.pod import PodShape
+from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.world import World
 from reconciler.scheduling.packing import PackTemplate, pack
 from reconciler.scheduling.state import SchedulingState

@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.cluster.node import HOSTNAME_LABEL, NodeShape
+from reconciler.cluster.nodes.node import HOSTNAME_LABEL, NodeShape
 from reconciler.cluster.world import World
 from reconciler.scheduling.state import SchedulingState
 from tests.scheduling.small_worlds import node_shapes, worlds

@@ -6,11 +6,11 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.cluster.node import Node, NodeShape
-from reconciler.cluster.pod import AffinityTerm, Pod, PodPhase, PodShape, SpreadConstraint
-from reconciler.cluster.pod_table import PodTable
-from reconciler.cluster.resources import Resources
-from reconciler.cluster.selector import LabelSelector, Requirement
+from reconciler.cluster.nodes.node import Node, NodeShape
+from reconciler.cluster.pods.pod import AffinityTerm, Pod, PodPhase, PodShape, SpreadConstraint
+from reconciler.cluster.pods.pod_table import PodTable
+from reconciler.cluster.values.resources import Resources
+from reconciler.cluster.values.selector import LabelSelector, Requirement
 from reconciler.cluster.world import World
 from reconciler.scheduling import state as state_module
 from reconciler.scheduling.state import SchedulingState

@@ -2,9 +2,9 @@
 
 import json
 
-from reconciler.cluster.attachment import CsiDriver, StorageCapacity, VolumeAttachment
-from reconciler.cluster.selector import LabelSelector, Requirement
-from reconciler.cluster.snapshot import read_snapshot
+from reconciler.cluster.nodes.attachment import CsiDriver, StorageCapacity, VolumeAttachment
+from reconciler.cluster.snapshots.snapshot import read_snapshot
+from reconciler.cluster.values.selector import LabelSelector, Requirement
 from reconciler.cluster.world import Storage
 
 

@@ -1,7 +1,7 @@
 """The contract of a scheduling state, by small cases that can be followed by hand."""
 
-from reconciler.cluster.node import NodeShape
-from reconciler.cluster.pod import HostPort, PodPhase, PodShape
+from reconciler.cluster.nodes.node import NodeShape
+from reconciler.cluster.pods.pod import HostPort, PodPhase, PodShape
 from reconciler.scheduling.state import SchedulingState
 from reconciler.scheduling.verdict import Rejection
 from tests.builders import ClusterBuilder, amounts

@@ -2,9 +2,9 @@
 
 import msgspec
 
-from reconciler.cluster.node import NodeShape
-from reconciler.cluster.pod import AffinityTerm, SpreadConstraint
-from reconciler.cluster.selector import LabelSelector, Requirement
+from reconciler.cluster.nodes.node import NodeShape
+from reconciler.cluster.pods.pod import AffinityTerm, SpreadConstraint
+from reconciler.cluster.values.selector import LabelSelector, Requirement
 from reconciler.scheduling.state import SchedulingState
 from reconciler.scheduling.verdict import Rejection
 from tests.builders import ClusterBuilder, selector

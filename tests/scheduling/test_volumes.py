@@ -2,10 +2,10 @@
 
 import pytest
 
-from reconciler.cluster.attachment import CsiDriver, StorageCapacity, VolumeAttachment
-from reconciler.cluster.pod import VolumeUse
-from reconciler.cluster.selector import LabelSelector, NodeSelectorTerm, Requirement
-from reconciler.cluster.volume import CsiDriverLimit, CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
+from reconciler.cluster.nodes.attachment import CsiDriver, StorageCapacity, VolumeAttachment
+from reconciler.cluster.pods.pod import VolumeUse
+from reconciler.cluster.values.selector import LabelSelector, NodeSelectorTerm, Requirement
+from reconciler.cluster.volumes.volume import CsiDriverLimit, CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from reconciler.cluster.world import Storage
 from reconciler.scheduling.predicates.volume_restrictions import disks_conflict
 from reconciler.scheduling.state import SchedulingState

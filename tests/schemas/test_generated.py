@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from reconciler.cli.schema import command
+from reconciler.cli.commands.schema import command
 from reconciler.policy.fields import document_kinds, walk
 from reconciler.rendering.schemas.generated import generated_files
 

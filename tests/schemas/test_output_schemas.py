@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from reconciler.cli.failure import guarded
 from reconciler.cli.main import cli
+from reconciler.cli.outputs.failure import guarded
 from tests.schemas.conftest import ROOT, validator
 
 QUICKSTART = ROOT / "examples" / "quickstart"

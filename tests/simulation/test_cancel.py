@@ -2,12 +2,12 @@
 
 import msgspec
 
-from reconciler.control.revalidation import revalidate
+from reconciler.control.turn.revalidation import revalidate
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import ActionKind, Bound
-from reconciler.simulation.cluster import SimulatedCluster
-from reconciler.simulation.writes import SimulatedWrites
+from reconciler.simulation.embedded.cluster import SimulatedCluster
+from reconciler.simulation.embedded.writes import SimulatedWrites
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
 
 GENERAL = machine_deployment("general")

@@ -1,10 +1,10 @@
 """The embedded cluster goes on by itself: machines join, drains honour budgets, controllers make pods again."""
 
-from reconciler.cluster.pod import PodPhase
+from reconciler.cluster.pods.pod import PodPhase
 from reconciler.cluster.target import FieldOwner, OwnerEvidence
-from reconciler.simulation.behaviour import Durations, MachineBehaviour, Shortage
-from reconciler.simulation.cluster import SimulatedCluster
-from reconciler.simulation.field_owner import Via
+from reconciler.simulation.embedded.behaviour import Durations, MachineBehaviour, Shortage
+from reconciler.simulation.embedded.cluster import SimulatedCluster
+from reconciler.simulation.embedded.field_owner import Via
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
 
 GENERAL = machine_deployment("general")

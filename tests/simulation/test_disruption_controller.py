@@ -2,8 +2,8 @@
 
 import pytest
 
-from reconciler.simulation.disruption_controller import DisruptionController, amount_of
-from reconciler.simulation.objects import ClusterObjects, PodObject
+from reconciler.simulation.embedded.disruption_controller import DisruptionController, amount_of
+from reconciler.simulation.embedded.objects import ClusterObjects, PodObject
 from tests.builders import ClusterBuilder
 
 

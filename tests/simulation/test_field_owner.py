@@ -3,7 +3,7 @@
 import pytest
 
 from reconciler.cluster.target import FieldOwner, TargetFacts
-from reconciler.simulation.field_owner import Via, applied, conflict, scaled, written_by
+from reconciler.simulation.embedded.field_owner import Via, applied, conflict, scaled, written_by
 from tests.builders import NOW, ClusterBuilder
 
 KUBECTL = FieldOwner(manager="kubectl", operation="Apply", time_seconds=NOW - 100)

@@ -3,8 +3,8 @@
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.policy.documents import ScaleDown
-from reconciler.simulation.disruption_controller import DisruptionController
-from reconciler.simulation.objects import ClusterObjects
+from reconciler.simulation.embedded.disruption_controller import DisruptionController
+from reconciler.simulation.embedded.objects import ClusterObjects
 from reconciler.simulation.one_by_one import one_by_one
 from reconciler.simulation.settled import settled
 from tests.builders import NOW, ClusterBuilder, node_group, policy

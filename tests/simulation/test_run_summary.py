@@ -1,7 +1,7 @@
 """Totals of a run, by hand."""
 
-from reconciler.simulation.journal import Happened, Journal
-from reconciler.simulation.run_summary import RunSummary, summarize
+from reconciler.simulation.embedded.journal import Happened, Journal
+from reconciler.simulation.scenarios.run_summary import RunSummary, summarize
 
 HOUR = 3_600
 

@@ -2,9 +2,9 @@
 
 import msgspec
 
-from reconciler.cluster.pod_table import PodTable
-from reconciler.simulation.cluster import SimulatedCluster
-from reconciler.simulation.journal import Happened
+from reconciler.cluster.pods.pod_table import PodTable
+from reconciler.simulation.embedded.cluster import SimulatedCluster
+from reconciler.simulation.embedded.journal import Happened
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from reconciler.cluster.pod_table import PodTable
+from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.target import FieldOwner
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory

@@ -5,10 +5,10 @@ import pytest
 
 from reconciler.cluster.target import FieldOwner, OwnerEvidence
 from reconciler.plan.plan import Bound
-from reconciler.simulation.behaviour import NO_DELAY
-from reconciler.simulation.cluster import SimulatedCluster
-from reconciler.simulation.field_owner import Via
-from reconciler.simulation.writes import SimulatedWrites
+from reconciler.simulation.embedded.behaviour import NO_DELAY
+from reconciler.simulation.embedded.cluster import SimulatedCluster
+from reconciler.simulation.embedded.field_owner import Via
+from reconciler.simulation.embedded.writes import SimulatedWrites
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
 
 GENERAL = machine_deployment("general")

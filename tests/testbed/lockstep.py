@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from reconciler.cluster.pod import PodShape
-from reconciler.cluster.snapshot import read_snapshot
+from reconciler.cluster.pods.pod import PodShape
+from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.world import World
-from reconciler.decisions.demand import pending_demand
+from reconciler.decisions.demand.pending import pending_demand
 from reconciler.policy.documents import PodRules
 from reconciler.scheduling.state import SchedulingState
 from tests.testbed.api import Object

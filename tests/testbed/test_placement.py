@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from reconciler.cluster.snapshot import read_snapshot
+from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.world import World
 from reconciler.scheduling.fit import fit
 from reconciler.scheduling.state import SchedulingState

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable
 from fractions import Fraction
 
-from reconciler.cluster.instant import duration_seconds
+from reconciler.cluster.snapshots.unreadable import UnreadableError
 from reconciler.cluster.target import TargetOption
-from reconciler.cluster.unreadable import UnreadableError
+from reconciler.cluster.values.instant import duration_seconds
 
 _THRESHOLDS = {
     "scaledownutilizationthreshold": "scaleDown.utilizationThresholdPercent",

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 
-from reconciler.cluster.node import ZONE_LABEL, Taint
-from reconciler.cluster.selection import label_pairs
+from reconciler.cluster.nodes.node import ZONE_LABEL, Taint
+from reconciler.cluster.snapshots.unreadable import UnreadableError
 from reconciler.cluster.target import Machine, OwnerEvidence, TargetFacts, TargetKind, TargetRef, TargetTemplate
 from reconciler.cluster.targets import capacity
 from reconciler.cluster.targets.autoscaling_options import read_options
 from reconciler.cluster.targets.near_miss import near_misses
 from reconciler.cluster.targets.owner_evidence import HOLD
-from reconciler.cluster.unreadable import UnreadableError
+from reconciler.cluster.values.selection import label_pairs
 from reconciler.cluster.wire import autoscaling_group as wire
 
 _TEMPLATE = "k8s.io/cluster-autoscaler/node-template/"

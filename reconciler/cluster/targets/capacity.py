@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from reconciler.cluster import quantity
-from reconciler.cluster.node import Taint
-from reconciler.cluster.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Resources
-from reconciler.cluster.unreadable import UnreadableError
+from reconciler.cluster.nodes.node import Taint
+from reconciler.cluster.snapshots.unreadable import UnreadableError
+from reconciler.cluster.values import quantity
+from reconciler.cluster.values.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Resources
 
 PREFIX = "capacity.cluster-autoscaler.kubernetes.io/"
 CPU_KEY, MEMORY_KEY, DISK_KEY = PREFIX + "cpu", PREFIX + "memory", PREFIX + "ephemeral-disk"

@@ -6,8 +6,8 @@ emergency, is a reason and holds until the annotation is removed.
 
 import msgspec
 
-from reconciler.cluster.instant import unix_seconds
-from reconciler.cluster.unreadable import UnreadableError
+from reconciler.cluster.snapshots.unreadable import UnreadableError
+from reconciler.cluster.values.instant import unix_seconds
 
 _UNTIL = "; until "
 

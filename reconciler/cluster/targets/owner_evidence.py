@@ -2,10 +2,10 @@
 
 import msgspec
 
-from reconciler.cluster.instant import unix_seconds
-from reconciler.cluster.raw_part import DECODING_ERRORS, RawPart
+from reconciler.cluster.snapshots.unreadable import UnreadableError
 from reconciler.cluster.target import FieldOwner
-from reconciler.cluster.unreadable import UnreadableError
+from reconciler.cluster.values.instant import unix_seconds
+from reconciler.cluster.values.raw_part import DECODING_ERRORS, RawPart
 from reconciler.cluster.wire import clusterapi as wire
 from reconciler.cluster.wire.meta import ManagedField, OwnerReference
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from reconciler.cluster.node import ZONE_LABEL
-from reconciler.cluster.node_rows import taint_set
-from reconciler.cluster.selection import label_pairs
+from reconciler.cluster.nodes.node import ZONE_LABEL
+from reconciler.cluster.nodes.node_rows import taint_set
+from reconciler.cluster.snapshots.unreadable import UnreadableError
 from reconciler.cluster.target import FieldOwner, OwnerEvidence, TargetFacts, TargetKind, TargetRef, TargetTemplate
 from reconciler.cluster.targets import capacity, owner_evidence
 from reconciler.cluster.targets.autoscaling_options import OPTIONS, read_options
@@ -12,7 +12,7 @@ from reconciler.cluster.targets.clusterapi_view import ClusterApiView
 from reconciler.cluster.targets.infrastructure import offered
 from reconciler.cluster.targets.near_miss import near_misses
 from reconciler.cluster.targets.size_bounds import MAX_SIZE, MIN_SIZE, scaling_bounds
-from reconciler.cluster.unreadable import UnreadableError
+from reconciler.cluster.values.selection import label_pairs
 from reconciler.cluster.wire import clusterapi as wire
 
 _OPTION_PREFIX = "autoscaling-options-"

@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from reconciler.cluster.resources import CPU, EPHEMERAL_STORAGE, MEMORY
+from reconciler.cluster.values.resources import CPU, EPHEMERAL_STORAGE, MEMORY
 
 _BINARY = ((1 << 50, "Pi"), (1 << 40, "Ti"), (1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki"))
 

@@ -6,8 +6,8 @@ from reconciler.policy.checks.references import check_references
 from reconciler.policy.checks.sizes import check_group_sizes, check_level_sizes
 from reconciler.policy.checks.templates import check_templates
 from reconciler.policy.checks.times import check_times
-from reconciler.policy.draft import AnyDraft, Drafts
-from reconciler.policy.findings import Findings
+from reconciler.policy.problems.findings import Findings
+from reconciler.policy.reading.draft import AnyDraft, Drafts
 
 
 def check_drafts(drafts: Drafts, findings: Findings, now_seconds: int) -> None:

@@ -7,10 +7,10 @@ from typing import TypeVar
 import msgspec
 
 from reconciler.policy.documents import GroupFields, NodeGroup, NodeGroupPolicy, TargetAnnotations, Tier
-from reconciler.policy.draft import AnyDraft, Draft
-from reconciler.policy.label_selector import Selector
-from reconciler.policy.place import Place
-from reconciler.policy.reading import name_of
+from reconciler.policy.reading.document import name_of
+from reconciler.policy.reading.draft import AnyDraft, Draft
+from reconciler.policy.text.place import Place
+from reconciler.policy.values.label_selector import Selector
 
 T = TypeVar("T")
 

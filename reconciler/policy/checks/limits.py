@@ -4,9 +4,9 @@ import msgspec
 
 from reconciler.policy.checks.levels import Found, effective, levels_of, selects, strongest
 from reconciler.policy.documents import Expander, Limit, NodeGroup, NodeGroupPolicy
-from reconciler.policy.draft import Draft
-from reconciler.policy.findings import Findings
-from reconciler.policy.place import Place
+from reconciler.policy.problems.findings import Findings
+from reconciler.policy.reading.draft import Draft
+from reconciler.policy.text.place import Place
 
 MAX_RELATED = 5
 

@@ -3,7 +3,7 @@
 from itertools import islice
 
 from reconciler.policy.documents import Window
-from reconciler.policy.schedule import is_open, last_opening, openings_after
+from reconciler.policy.values.schedule import is_open, last_opening, openings_after
 
 MAX_OPENINGS = 500
 """How many openings of the rarer window are looked at: more than a year of a daily one, so every kind of day is met."""

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 
 from reconciler.policy.documents import Mode, NodeGroup, NodeGroupPolicy
-from reconciler.policy.draft import AnyDraft, Draft, Drafts
-from reconciler.policy.findings import Findings
-from reconciler.policy.plain_scalar import shown
-from reconciler.policy.suggestion import choose
+from reconciler.policy.problems.findings import Findings
+from reconciler.policy.problems.suggestion import choose
+from reconciler.policy.reading.draft import AnyDraft, Draft, Drafts
+from reconciler.policy.text.plain_scalar import shown
 
 _CONTROLLERS = {
     "capi-topology": "the Cluster's topology writes replicas back within a second: unset them there instead",

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 from reconciler.policy.checks.levels import Found, Level, effective, levels_of, own_levels, strongest
 from reconciler.policy.checks.overlap import Overlaps
 from reconciler.policy.documents import NodeGroup, NodeGroupPolicy, Window
-from reconciler.policy.draft import AnyDraft, Draft
-from reconciler.policy.findings import Findings
-from reconciler.policy.problem import Severity
+from reconciler.policy.problems.findings import Findings
+from reconciler.policy.problems.problem import Severity
+from reconciler.policy.reading.draft import AnyDraft, Draft
 
 
 def check_level_sizes(draft: AnyDraft, findings: Findings, overlaps: Overlaps) -> None:

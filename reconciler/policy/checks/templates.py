@@ -1,8 +1,8 @@
 """Templates of new nodes: values that contradict each other."""
 
 from reconciler.policy.checks.levels import Level, own_levels
-from reconciler.policy.draft import AnyDraft
-from reconciler.policy.findings import Findings
+from reconciler.policy.problems.findings import Findings
+from reconciler.policy.reading.draft import AnyDraft
 
 ARCHITECTURE_LABELS = ("kubernetes.io/arch", "beta.kubernetes.io/arch")
 HOSTNAME_LABEL = "kubernetes.io/hostname"

@@ -2,10 +2,10 @@
 
 from reconciler.policy.checks.levels import Level, own_levels
 from reconciler.policy.documents import NodeGroupPolicy
-from reconciler.policy.draft import AnyDraft
-from reconciler.policy.duration import format_duration
-from reconciler.policy.findings import Findings
-from reconciler.policy.schedule import openings_after
+from reconciler.policy.problems.findings import Findings
+from reconciler.policy.reading.draft import AnyDraft
+from reconciler.policy.values.duration import format_duration
+from reconciler.policy.values.schedule import openings_after
 
 
 def check_times(draft: AnyDraft, findings: Findings, now_seconds: int) -> None:

@@ -4,10 +4,10 @@ import msgspec
 
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
-from reconciler.decisions.effective import effective_view
-from reconciler.decisions.group import EffectiveGroup
+from reconciler.decisions.groups.effective import effective_view
+from reconciler.decisions.groups.group import EffectiveGroup
+from reconciler.decisions.groups.membership import Membership
 from reconciler.decisions.limits import LimitLedger
-from reconciler.decisions.membership import Membership
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work

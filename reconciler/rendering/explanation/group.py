@@ -1,7 +1,7 @@
 """A group with its effective values, where they come from, whose it is, and which of its nodes could go."""
 
-from reconciler.cluster.node import NodeShape
-from reconciler.decisions.group import EffectiveGroup
+from reconciler.cluster.nodes.node import NodeShape
+from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.limits import NODES
 from reconciler.decisions.reasons.amounts import amount_text
 from reconciler.plan.instant import instant_text

@@ -1,6 +1,6 @@
 """What there is to say about a group besides its line in the plan: limits, pods it was no option for, back-off, values."""
 
-from reconciler.decisions.group import EffectiveGroup
+from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.plan.instant import instant_text
 from reconciler.rendering.explanation.case import Case
 from reconciler.rendering.explanation.document import (

@@ -1,7 +1,7 @@
 """How a node stands, and everything that keeps it."""
 
 from reconciler.decisions.reasons.amounts import amount_text, permille_text
-from reconciler.decisions.utilization import GPU_RESOURCES
+from reconciler.decisions.removal.utilization import GPU_RESOURCES
 from reconciler.rendering.explanation.case import Case
 from reconciler.rendering.explanation.document import NodeExplanation
 from reconciler.rendering.explanation.node_findings import node_findings

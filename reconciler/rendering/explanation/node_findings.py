@@ -1,7 +1,7 @@
 """What there is to say about a node besides its line in the plan: what its utilization is made of, and what it is measured by."""
 
-from reconciler.decisions.ignored_pods import ignored_pods, requests_of
-from reconciler.decisions.utilization import GPU_RESOURCES, has_gpu, share_permille
+from reconciler.decisions.removal.ignored_pods import ignored_pods, requests_of
+from reconciler.decisions.removal.utilization import GPU_RESOURCES, has_gpu, share_permille
 from reconciler.rendering.explanation.case import Case
 from reconciler.rendering.explanation.document import NodeExplanation, Used
 from reconciler.rendering.explanation.group_findings import effective_value

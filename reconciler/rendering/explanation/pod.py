@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from reconciler.cluster.resources import Resources
-from reconciler.decisions.group import EffectiveGroup
+from reconciler.cluster.values.resources import Resources
+from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.reasons.amounts import amount_text
 from reconciler.plan.plan import PodLine
 from reconciler.rendering.explanation.case import Case

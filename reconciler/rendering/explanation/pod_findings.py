@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from reconciler.decisions.group import EffectiveGroup
+from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.rendering.explanation.case import Case
 from reconciler.rendering.explanation.document import NewNode, PodExplanation, Said, ThereNode
 from reconciler.scheduling.state import SchedulingState

@@ -6,7 +6,7 @@ from decimal import Decimal
 from reconciler.plan.money import money_text
 from reconciler.plan.picture import Picture, Pictures
 from reconciler.plan.preview import Preview, PreviewSide
-from reconciler.policy.problem import Problem, Severity
+from reconciler.policy.problems.problem import Problem, Severity
 from reconciler.rendering.differences import Section as Differences
 from reconciler.rendering.differences import difference_sections, with_further
 from reconciler.rendering.html.element import Content, Html, joined, tag

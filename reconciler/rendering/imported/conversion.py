@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 import msgspec
 
-from reconciler.decisions.accelerators import ACCELERATOR_LABELS
-from reconciler.decisions.discovery_spec import DiscoverySpecError, discovery_of
-from reconciler.policy.duration import DurationError, format_duration, parse_duration
+from reconciler.decisions.groups.accelerators import ACCELERATOR_LABELS
+from reconciler.decisions.groups.discovery_spec import DiscoverySpecError, discovery_of
 from reconciler.policy.field import Field, Kind
 from reconciler.policy.fields import document_kinds, walk
+from reconciler.policy.values.duration import DurationError, format_duration, parse_duration
 from reconciler.rendering.imported.settings import Setting
 from reconciler.rendering.policy_yaml import Value
 

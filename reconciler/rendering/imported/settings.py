@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from reconciler.cluster import yaml_text
-from reconciler.cluster.raw_part import DECODING_ERRORS, finding
+from reconciler.cluster.snapshots import yaml_text
+from reconciler.cluster.values.raw_part import DECODING_ERRORS, finding
 
 PRIORITIES = "cluster-autoscaler-priority-expander"
 _FLAG = re.compile(r"--?([a-z0-9][a-z0-9-]*)(?:[= ](.*))?")

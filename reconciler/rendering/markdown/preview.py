@@ -1,7 +1,7 @@
 """A preview as markdown for a pull request."""
 
 from reconciler.plan.preview import Preview, PreviewSide
-from reconciler.policy.problem import Problem, Severity
+from reconciler.policy.problems.problem import Problem, Severity
 from reconciler.rendering.markdown.code import code, fenced, folded
 from reconciler.rendering.markdown.comparison import comparison_markdown
 from reconciler.rendering.markdown.length import GITHUB_LIMIT, length

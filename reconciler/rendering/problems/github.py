@@ -5,7 +5,7 @@ percent-encoded, in properties `:` and `,` as well. A line that did not begin wi
 and no text of a policy can begin a line, since line breaks are encoded.
 """
 
-from reconciler.policy.problem import Problem
+from reconciler.policy.problems.problem import Problem
 
 
 def render_github(problems: tuple[Problem, ...]) -> str:

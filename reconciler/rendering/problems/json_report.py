@@ -2,9 +2,9 @@
 
 import msgspec
 
-from reconciler.policy.place import Place
 from reconciler.policy.policy_tree import PolicyTree
-from reconciler.policy.problem import Problem, Severity
+from reconciler.policy.problems.problem import Problem, Severity
+from reconciler.policy.text.place import Place
 
 FORMAT_VERSION = "1.0"
 

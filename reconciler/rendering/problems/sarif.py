@@ -11,10 +11,10 @@ from urllib.parse import quote
 import msgspec
 
 from reconciler import __version__
-from reconciler.policy.manifests import MANIFEST_CODES
-from reconciler.policy.place import Place
-from reconciler.policy.problem import Problem
-from reconciler.policy.problem_codes import PROBLEM_CODES
+from reconciler.policy.manifests.declared_sizes import MANIFEST_CODES
+from reconciler.policy.problems.problem import Problem
+from reconciler.policy.problems.problem_codes import PROBLEM_CODES
+from reconciler.policy.text.place import Place
 
 _RULES = {**PROBLEM_CODES, **MANIFEST_CODES}
 SCHEMA_URI = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

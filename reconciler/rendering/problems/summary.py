@@ -1,7 +1,7 @@
 """One line about a whole tree: `3 files, 1 policy, 4 groups: no problems`."""
 
 from reconciler.policy.policy_tree import PolicyTree
-from reconciler.policy.problem import Severity
+from reconciler.policy.problems.problem import Severity
 
 
 def summary_line(tree: PolicyTree) -> str:

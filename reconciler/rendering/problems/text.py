@@ -2,7 +2,7 @@
 
 import unicodedata
 
-from reconciler.policy.problem import Problem, Severity
+from reconciler.policy.problems.problem import Problem, Severity
 
 MAX_CELLS = 120
 """How much of a source line is shown; longer ones are cut around the caret."""

@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from reconciler.decisions.drain_report import DrainReport
+from reconciler.decisions.removal.drain_report import DrainReport
 from reconciler.plan.plan import FORMAT_VERSION, Plan
-from reconciler.policy.problem import Severity
+from reconciler.policy.problems.problem import Severity
 from reconciler.rendering.apply import FORMAT_VERSION as APPLY_VERSION
 from reconciler.rendering.apply import ApplyDocument
 from reconciler.rendering.explanation.document import FORMAT_VERSION as EXPLANATION_VERSION

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from reconciler.cluster.node import HOSTNAME_LABEL
-from reconciler.cluster.selector import NodeSelectorTerm, Requirement
+from reconciler.cluster.nodes.node import HOSTNAME_LABEL
+from reconciler.cluster.values.selector import NodeSelectorTerm, Requirement
 from reconciler.scheduling.label_match import Labels, requirement_text, satisfies
 from reconciler.scheduling.verdict import Rejection
 

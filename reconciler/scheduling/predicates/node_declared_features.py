@@ -1,6 +1,6 @@
 """NodeDeclaredFeatures: what a kubelet must declare that it can do before it gets certain pods."""
 
-from reconciler.cluster.node import NodeShape
+from reconciler.cluster.nodes.node import NodeShape
 from reconciler.scheduling.verdict import Rejection
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from reconciler.cluster.pod import HostPort
+from reconciler.cluster.pods.pod import HostPort
 from reconciler.scheduling.verdict import Rejection
 
 _EVERY_ADDRESS = "0.0.0.0"  # noqa: S104 - the API's own wildcard, nothing is bound here

@@ -3,7 +3,7 @@
 from array import array
 from collections.abc import Sequence
 
-from reconciler.cluster.resources import PODS
+from reconciler.cluster.values.resources import PODS
 from reconciler.scheduling.amount import amount_text
 from reconciler.scheduling.verdict import Rejection
 

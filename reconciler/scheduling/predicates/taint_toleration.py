@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from reconciler.cluster.node import NodeShape, Taint
-from reconciler.cluster.pod import Toleration
+from reconciler.cluster.nodes.node import NodeShape, Taint
+from reconciler.cluster.pods.pod import Toleration
 from reconciler.scheduling.verdict import Rejection
 
 _HARD = frozenset({"NoSchedule", "NoExecute"})

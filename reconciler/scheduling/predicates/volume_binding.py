@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from reconciler.cluster.selector import NodeSelectorTerm
-from reconciler.cluster.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
+from reconciler.cluster.values.selector import NodeSelectorTerm
+from reconciler.cluster.volumes.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
 from reconciler.scheduling.amount import amount_text
 from reconciler.scheduling.bindings import Bindings
 from reconciler.scheduling.eligibility import Eligibility

@@ -1,6 +1,6 @@
 """VolumeRestrictions: disks that two pods cannot share on a node, and claims that one pod has for itself."""
 
-from reconciler.cluster.pod import VolumeUse
+from reconciler.cluster.pods.pod import VolumeUse
 from reconciler.scheduling.bindings import Bindings
 from reconciler.scheduling.presence import Presence
 from reconciler.scheduling.shapes import ShapeTable

@@ -4,7 +4,7 @@ from array import array
 from collections.abc import Callable
 from typing import Protocol
 
-from reconciler.cluster.node import HOSTNAME_LABEL
+from reconciler.cluster.nodes.node import HOSTNAME_LABEL
 from reconciler.scheduling.nodes import NodeTable
 
 NO_DOMAIN = -1

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from reconciler.cluster.pod import AffinityTerm, PodShape, SpreadConstraint
+from reconciler.cluster.pods.pod import AffinityTerm, PodShape, SpreadConstraint
 from reconciler.scheduling.bindings import Bindings
 from reconciler.scheduling.eligibility import Eligibility
 from reconciler.scheduling.nodes import NodeTable

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from reconciler.cluster.pod import AffinityTerm
-from reconciler.cluster.selector import LabelSelector
+from reconciler.cluster.pods.pod import AffinityTerm
+from reconciler.cluster.values.selector import LabelSelector
 from reconciler.scheduling.label_match import satisfies, selects
 from reconciler.scheduling.shapes import ShapeTable
 

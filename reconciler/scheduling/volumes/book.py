@@ -1,8 +1,8 @@
 """Claims, volumes, classes and CSI nodes by name."""
 
-from reconciler.cluster.attachment import StorageCapacity, VolumeAttachment
-from reconciler.cluster.pod import PodShape, VolumeUse
-from reconciler.cluster.volume import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
+from reconciler.cluster.nodes.attachment import StorageCapacity, VolumeAttachment
+from reconciler.cluster.pods.pod import PodShape, VolumeUse
+from reconciler.cluster.volumes.volume import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from reconciler.cluster.world import World
 
 WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"

@@ -7,8 +7,8 @@ node that has a CSINode.
 
 import msgspec
 
-from reconciler.cluster.selector import NodeSelectorTerm, Requirement
-from reconciler.cluster.volume import CsiNode, PersistentVolume
+from reconciler.cluster.values.selector import NodeSelectorTerm, Requirement
+from reconciler.cluster.volumes.volume import CsiNode, PersistentVolume
 
 ZONE, BETA_ZONE = "topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"
 REGION, BETA_REGION = "topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region"

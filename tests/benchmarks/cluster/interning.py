@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from reconciler.cluster.node import NodeShape
-from reconciler.cluster.pod_rows import PodRows
-from reconciler.cluster.resources import Resources
+from reconciler.cluster.nodes.node import NodeShape
+from reconciler.cluster.pods.pod_rows import PodRows
+from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.wire import pod as wire
 from reconciler.cluster.world import World
 from reconciler.scheduling.state import SchedulingState

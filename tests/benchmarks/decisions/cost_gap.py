@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from reconciler.decisions.cost.master import solver
-from reconciler.decisions.cost.mixes import least_cost
+from reconciler.decisions.growth.cost.master import solver
+from reconciler.decisions.growth.cost.mixes import least_cost
 from tests.decisions.cost.instances import instance, one_choice
 from tests.decisions.cost.judge import judge
 from tests.decisions.cost.optima import OPTIMA, PROVED_PERMILLE, Optimum, optima

@@ -4,7 +4,7 @@ one loop on a machine with 2 cores; each case checks what it decided, since a fi
 import random
 from collections.abc import Callable, Iterator
 
-from reconciler.cluster.pod import AffinityTerm, SpreadConstraint
+from reconciler.cluster.pods.pod import AffinityTerm, SpreadConstraint
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory

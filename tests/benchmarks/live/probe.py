@@ -13,14 +13,14 @@ from pathlib import Path
 import msgspec
 
 from reconciler.cluster.target import TargetKind
-from reconciler.control.live_port import LivePort
-from reconciler.control.loop import ControlLoop
-from reconciler.control.memory_store import InMemoryStore
-from reconciler.kube.drain import NodeDrain
-from reconciler.kube.live_world import LiveWorld
-from reconciler.kube.transport import connect
+from reconciler.control.live.live_port import LivePort
+from reconciler.control.turn.loop import ControlLoop
+from reconciler.control.turn.memory_store import InMemoryStore
+from reconciler.kube.connection.transport import connect
+from reconciler.kube.draining.drain import NodeDrain
+from reconciler.kube.watching.live_world import LiveWorld
 from reconciler.policy.documents import Mode, NodeGroup, NodeGroupPolicy, PolicySet, Size, TargetSpec
-from reconciler.policy.place import Place
+from reconciler.policy.text.place import Place
 from reconciler.providers.clusterapi import ClusterApiProvider
 from reconciler.providers.clusterapi_resource import ClusterApiVersion
 

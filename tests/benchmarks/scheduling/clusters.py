@@ -3,10 +3,10 @@
 from array import array
 from random import Random
 
-from reconciler.cluster.node import Node, NodeShape, Taint
-from reconciler.cluster.pod import PodShape, Toleration
-from reconciler.cluster.pod_table import PodTable
-from reconciler.cluster.resources import Resources
+from reconciler.cluster.nodes.node import Node, NodeShape, Taint
+from reconciler.cluster.pods.pod import PodShape, Toleration
+from reconciler.cluster.pods.pod_table import PodTable
+from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.world import World
 
 _GIB = 1 << 30

@@ -9,10 +9,10 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 
-from reconciler.cluster.node import HOSTNAME_LABEL, ZONE_LABEL, NodeShape
-from reconciler.cluster.pod import AffinityTerm, PodShape, SpreadConstraint
-from reconciler.cluster.resources import Resources
-from reconciler.cluster.selector import LabelSelector, Requirement
+from reconciler.cluster.nodes.node import HOSTNAME_LABEL, ZONE_LABEL, NodeShape
+from reconciler.cluster.pods.pod import AffinityTerm, PodShape, SpreadConstraint
+from reconciler.cluster.values.resources import Resources
+from reconciler.cluster.values.selector import LabelSelector, Requirement
 from reconciler.cluster.world import World
 from reconciler.scheduling.packing import Packing, PackTemplate, pack
 from reconciler.scheduling.state import SchedulingState

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator
 
-from reconciler.cluster.pod import AffinityTerm, SpreadConstraint
-from reconciler.cluster.selector import LabelSelector, Requirement
+from reconciler.cluster.pods.pod import AffinityTerm, SpreadConstraint
+from reconciler.cluster.values.selector import LabelSelector, Requirement
 from reconciler.scheduling.state import SchedulingState
 from tests.benchmarks.measure import Case
 from tests.benchmarks.scheduling.clusters import empty_world, free_nodes, nearly_full, node_shape, pod_shape

@@ -3,7 +3,7 @@
 from functools import cache
 from itertools import product
 
-from reconciler.decisions.cost.problem import Problem
+from reconciler.decisions.growth.cost.problem import Problem
 
 
 def cheapest(problem: Problem) -> int:

@@ -4,8 +4,8 @@ import random
 
 import msgspec
 
-from reconciler.decisions.cost.problem import Item, Mix, Offer, Problem
-from reconciler.decisions.cost.start import fillers, greedy, worths
+from reconciler.decisions.growth.cost.problem import Item, Mix, Offer, Problem
+from reconciler.decisions.growth.cost.start import fillers, greedy, worths
 
 _QUARTER_GIB = 1 << 28
 

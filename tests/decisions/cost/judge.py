@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import highspy
 
-from reconciler.decisions.cost.problem import Problem
+from reconciler.decisions.growth.cost.problem import Problem
 
 
 class Verdict(NamedTuple):

@@ -4,8 +4,8 @@ import statistics
 
 import pytest
 
-from reconciler.decisions.cost.master import solver
-from reconciler.decisions.cost.mixes import greedy_mix, least_cost
+from reconciler.decisions.growth.cost.master import solver
+from reconciler.decisions.growth.cost.mixes import greedy_mix, least_cost
 from tests.decisions.cost.brute_force import cheapest
 from tests.decisions.cost.instances import few_pods, instance, one_choice
 from tests.decisions.cost.judge import judge

@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
-from reconciler.cluster.pod import AffinityTerm
-from reconciler.decisions.cost import rearrange
+from reconciler.cluster.pods.pod import AffinityTerm
 from reconciler.decisions.decide import decide
+from reconciler.decisions.growth.cost import rearrange
 from reconciler.decisions.memory import BackoffState, Memory
 from reconciler.plan.plan import Plan, PodOutcome
 from reconciler.policy.documents import Expander, Limit, Pace, PolicySet, Tier
@@ -174,7 +174,7 @@ def test_never_dearer_than_one_choice_after_the_other(seed: int, monkeypatch: py
     """The same pods are served, for less or the same."""
     world, documents = random_demand(seed, pods=80, shapes=8)
     mixed = plan_of(world, documents)
-    monkeypatch.setattr("reconciler.decisions.scale_up.rearrange", lambda *_: None)
+    monkeypatch.setattr("reconciler.decisions.growth.scale_up.rearrange", lambda *_: None)
     greedy = plan_of(world, documents)
     assert [line.outcome for line in mixed.pods] == [line.outcome for line in greedy.pods]
     assert float(mixed.cost.desired_per_hour or 0) <= float(greedy.cost.desired_per_hour or 0)
@@ -185,7 +185,7 @@ def test_what_was_grown_is_restored_when_nothing_is_cheaper(monkeypatch: pytest.
     world, documents = random_demand(3, pods=80, shapes=8)
     monkeypatch.setattr(rearrange, "_buy", lambda *_: None)
     refused = plan_of(world, documents)
-    monkeypatch.setattr("reconciler.decisions.scale_up.rearrange", lambda *_: None)
+    monkeypatch.setattr("reconciler.decisions.growth.scale_up.rearrange", lambda *_: None)
     assert refused == plan_of(world, documents)
 
 

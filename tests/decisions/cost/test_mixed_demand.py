@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from reconciler.cluster.pod import AffinityTerm, SpreadConstraint
+from reconciler.cluster.pods.pod import AffinityTerm, SpreadConstraint
 from reconciler.cluster.world import World
 from reconciler.plan.plan import Plan, PodOutcome
 from reconciler.policy.documents import Limit, Pace, PolicySet, Tier
@@ -62,7 +62,7 @@ def test_a_mix_serves_what_one_choice_after_the_other_serves_for_at_most_the_sam
         world, rules = case(seed)
         mixed = plan_of(world, rules)
         with monkeypatch.context() as patched:
-            patched.setattr("reconciler.decisions.scale_up.rearrange", lambda *_: None)
+            patched.setattr("reconciler.decisions.growth.scale_up.rearrange", lambda *_: None)
             greedy = plan_of(world, rules)
         assert served(greedy) <= served(mixed), seed
         if served(greedy) == served(mixed):

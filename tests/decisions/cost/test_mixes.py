@@ -6,9 +6,9 @@ import sys
 import msgspec
 import pytest
 
-from reconciler.decisions.cost.master import solver
-from reconciler.decisions.cost.mixes import least_cost
-from reconciler.decisions.cost.problem import Cap, Filling, Item, Mix, Offer, Problem
+from reconciler.decisions.growth.cost.master import solver
+from reconciler.decisions.growth.cost.mixes import least_cost
+from reconciler.decisions.growth.cost.problem import Cap, Filling, Item, Mix, Offer, Problem
 from tests.decisions.cost.brute_force import cheapest
 from tests.decisions.cost.instances import few_pods, instance, one_choice
 
@@ -100,7 +100,8 @@ def test_equal_bytes_in_processes_with_other_hash_seeds() -> None:
     """The same mix, to the last byte."""
     program = (
         "import msgspec; from tests.decisions.cost.instances import instance, one_choice;"
-        "from reconciler.decisions.cost.master import solver; from reconciler.decisions.cost.mixes import least_cost;"
+        "from reconciler.decisions.growth.cost.master import solver;"
+        "from reconciler.decisions.growth.cost.mixes import least_cost;"
         "p = instance(2, pods=60); print(msgspec.json.encode(least_cost(p, one_choice(p), solver)).decode())"
     )
     texts = {

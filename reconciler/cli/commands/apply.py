@@ -1,0 +1,168 @@
+"""`reconciler apply`: exactly a saved plan, as far as it still holds."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reconciler.cli.options.approval import approval_options
+from reconciler.cli.options.named_path import NAMED_PATH
+from reconciler.cli.options.plan import input_options, live_options
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from reconciler.control.saved_plans.apply import RemovalTerms
+    from reconciler.plan.plan import Plan
+    from reconciler.rendering.apply import ApplyDocument
+
+
+@click.command("apply")
+@click.argument("plan_path", metavar="PLANFILE", type=NAMED_PATH)
+@input_options
+@click.option("--simulate", is_flag=True, help="Do it on the embedded cluster, which starts from --cluster.")
+@click.option(
+    "--drain-timeout",
+    "drain_timeout_seconds",
+    metavar="S",
+    type=click.IntRange(1, 86_400),
+    default=600,
+    show_default=True,
+    help="Live: give a drain up, and undo it, after so many seconds.",
+)
+@approval_options
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Format.")
+@live_options
+def command(
+    plan_path: Path,
+    policy_path: Path | None,
+    name: str | None,
+    cluster_path: Path | None,
+    now: str | None,
+    work_budget: int | None,
+    output: str,
+    *,
+    simulate: bool,
+    drain_timeout_seconds: int,
+    namespace: str | None,
+    **others: object,
+) -> int:
+    """Carry out what `reconciler plan --out PLANFILE` saved. It decides again, and does what both plans do.
+
+    On the live cluster it leads meanwhile: it is refused while a loop of the policy runs, and stays until the drains that it
+    began have ended (^C undoes them). With --simulate it is done on the embedded cluster.
+
+    An action is refused, and the refusal says what has moved: the policy, the owner of the replicas, the bounds of the group,
+    the replicas. A scale-up is done by the smaller of both counts. Exit code 0: all of it was done; 1: something was not.
+
+    An approval is a trailer of a commit message (the digest of the policy is in the plan, under actions[].bound):
+
+    \b
+      Reconciler-Approve: sha256:… nodes<=5 evictions<=20
+
+    Whoever can write a commit can write that trailer: with --allowed-signers or --gpg-keys it counts only from a commit that
+    one of these keys signed.
+
+    \b
+    Examples:
+      reconciler plan --context prod --out plan.json && reconciler apply plan.json --context prod
+      reconciler plan --cluster snapshot/ --out plan.json
+      reconciler apply plan.json --cluster snapshot/ --simulate
+      reconciler apply plan.json --cluster snapshot/ --simulate --require-plan 3 --approved-by HEAD
+      reconciler apply plan.json --context prod --require-plan 3 --approved-by HEAD --allowed-signers ~/approvers
+      reconciler apply plan.json --cluster snapshot/ --simulate -o json | jq '.actions[] | select(.state != "Done")'
+    """
+    from reconciler.cli.inputs.plan_inputs import read_inputs
+    from reconciler.cli.options.approval_terms import approval_choice, removal_terms
+    from reconciler.cli.outputs.failure import EXIT_ERROR, EXIT_OK, InputError
+    from reconciler.cli.outputs.terminal import progress
+    from reconciler.control.saved_plans.apply_document import apply_document
+    from reconciler.control.saved_plans.simulated_apply import SimulatedApply
+    from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
+
+    approval, connection = approval_choice(others)
+    saved = _read(plan_path)
+    terms = removal_terms(approval)
+    budget = DEFAULT_WORK_BUDGET if work_budget is None else work_budget
+    if not simulate:
+        if cluster_path is not None or now is not None:
+            raise InputError("--cluster and --now belong to --simulate; --context names the live cluster to write to")
+        document = _live(saved, policy_path, name, terms, budget, drain_timeout_seconds, namespace, connection)
+        _write(document, output)
+        return EXIT_OK if document.complete else EXIT_ERROR
+    with progress("reading policy and cluster"):
+        inputs = read_inputs(policy_path, name, cluster_path, now)
+    _same_place(saved, inputs.world.name, inputs.policy.policy.name)
+    with progress("applying"):
+        applied, happened = SimulatedApply(inputs.world, inputs.policy, inputs.now_seconds, saved, terms, budget).run()
+    document = apply_document(saved, applied, inputs.now_seconds, happened)
+    _write(document, output)
+    return EXIT_OK if document.complete else EXIT_ERROR
+
+
+def _live(
+    saved: "Plan",
+    policy_path: Path | None,
+    name: str | None,
+    terms: "RemovalTerms | None",
+    work_budget: int,
+    drain_timeout_seconds: int,
+    namespace: str | None,
+    connection: "Mapping[str, object]",
+) -> "ApplyDocument":
+    import time
+
+    from reconciler.cli.inputs.live_inputs import LiveInputs
+    from reconciler.cli.inputs.plan_inputs import read_policy
+    from reconciler.cli.options.connections import connection_choice
+    from reconciler.cli.processes.live_apply import apply_live
+    from reconciler.control.saved_plans.apply_document import apply_document
+
+    policy = read_policy(policy_path, name, int(time.time()))
+    live = LiveInputs(connection_choice(connection), or_snapshot=False)
+    _same_place(saved, live.name, policy.policy.name)
+    applied, happened = apply_live(
+        live, policy, saved, terms,
+        namespace=namespace, drain_timeout_seconds=drain_timeout_seconds, work_budget=work_budget,
+    )  # fmt: skip
+    return apply_document(saved, applied, int(time.time()), happened)
+
+
+def _write(document: "ApplyDocument", output: str) -> None:
+    import sys
+
+    from reconciler.cli.outputs.terminal import text_width, wants_colour
+    from reconciler.rendering.apply import apply_json, apply_text
+
+    width = text_width(sys.stdout)
+    text = apply_json(document) if output == "json" else apply_text(document, colour=wants_colour(sys.stdout), width=width)
+    click.echo(text.encode("utf-8", "replace"), nl=False)
+
+
+def _read(path: Path) -> "Plan":
+    from reconciler.cli.outputs.failure import InputError
+    from reconciler.plan.saved import MOST_BYTES, SavedPlanError, read_saved
+
+    if path.is_dir():
+        raise InputError(f"{path}: a directory; name the file that `reconciler plan --out FILE` wrote")
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(MOST_BYTES + 1)
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; `reconciler plan --out {path}` writes one") from None
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+    try:
+        return read_saved(data)
+    except SavedPlanError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def _same_place(saved: "Plan", cluster: str, policy: str) -> None:
+    """A plan for another cluster or another policy is a mix-up and nothing to judge action by action."""
+    from reconciler.cli.outputs.failure import InputError
+    from reconciler.rendering.plain import plain
+
+    for what, planned, found in (("cluster", saved.cluster, cluster), ("policy", saved.policy, policy)):
+        if planned != found:
+            raise InputError(f"the plan is for {what} {plain(planned) or '(unnamed)'}, this is {found or '(unnamed)'}")

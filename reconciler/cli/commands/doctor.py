@@ -1,0 +1,146 @@
+"""`reconciler doctor`: what this installation is, whether the loop can run on a cluster, and what is worth mending there."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reconciler.cli.options.plan import input_options, live_options
+
+if TYPE_CHECKING:
+    from reconciler.cli.inputs.live_inputs import LiveInputs
+    from reconciler.cli.inputs.plan_inputs import PlanInputs
+    from reconciler.cli.options.connections import ConnectionChoice
+    from reconciler.control.preflight.preflight import Check
+    from reconciler.control.preflight.rights import RunMode
+    from reconciler.decisions.lints.finding import Finding
+
+
+@click.command("doctor")
+@input_options
+@click.option(
+    "--mode",
+    type=click.Choice(["ReadOnly", "Observe", "Enforce"]),
+    help="Check the rights of this way of running [default: the policy's mode].",
+)
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Format.")
+@live_options
+def command(
+    policy_path: Path | None,
+    name: str | None,
+    cluster_path: Path | None,
+    now: str | None,
+    work_budget: int | None,
+    mode: str | None,
+    output: str,
+    namespace: str | None,
+    **connection: object,
+) -> int:
+    """Show which build runs; on a live cluster whether the loop can run there: rights, versions, clocks, other autoscalers; and
+    what is worth mending: nodes that differ, workloads without requests or disruption budget, budgets that block every drain,
+    annotations that do not count, replicas that a topology declares.
+
+    Without --cluster it looks at the current context, if there is one. Findings are advice; the exit code is 1 only when a check
+    fails, so that the loop could not run. Needs no right to write anything.
+
+    \b
+    Examples:
+      reconciler doctor
+      reconciler doctor --context prod --policy policies/ --mode Enforce
+      reconciler doctor --policy policies/ --cluster snapshot/
+      reconciler doctor --context prod -o json | jq '.checks[] | select(.state != "Pass")'
+    """
+    import platform
+
+    import yaml
+
+    from reconciler import __version__
+    from reconciler.cli.options.connections import connection_choice
+    from reconciler.cli.outputs.failure import EXIT_ERROR, EXIT_OK
+    from reconciler.rendering.doctor import CheckLine, DoctorDocument, doctor_json, doctor_text
+    from reconciler.scheduling.kernels import active_build
+
+    installation = {
+        "reconciler": __version__,
+        "python": platform.python_version(),
+        "kernels": active_build(),
+        "yaml": "libyaml" if hasattr(yaml, "CSafeLoader") else "pure Python",
+    }
+    choice = connection_choice(connection)
+    checks: tuple[Check, ...] = ()
+    found: tuple[Finding, ...] = ()
+    cluster = ""
+    if cluster_path is not None or _reachable(choice):
+        from reconciler.cli.inputs.plan_inputs import read_inputs
+
+        live = None
+        if cluster_path is None:
+            from reconciler.cli.inputs.live_inputs import LiveInputs
+
+            live = LiveInputs(choice)
+        inputs = read_inputs(policy_path, name, cluster_path, now, choice, namespace, live=live)
+        cluster = inputs.world.name or str(cluster_path)
+        found = _findings(inputs, work_budget)
+        if live is not None:
+            checks = _checks(live, inputs, mode, namespace)
+    lines = (CheckLine(code=check.code, state=str(check.state), message=check.message, advice=check.advice) for check in checks)
+    document = DoctorDocument(installation=installation, cluster=cluster, checks=tuple(lines), findings=found)
+    click.echo(doctor_json(document) if output == "json" else doctor_text(document), nl=False)
+    return EXIT_ERROR if document.failed else EXIT_OK
+
+
+def _reachable(choice: "ConnectionChoice") -> bool:
+    """Whether a live cluster is meant: one is named, or there is a kubeconfig (or a pod's service account) to begin with."""
+    import os
+
+    from reconciler.cli.options.connections import ConnectionChoice
+    from reconciler.kube.connection.connection_choice import ConnectionConfigError, choose
+
+    if choice != ConnectionChoice():
+        return True
+    try:
+        choose(None, None, os.environ)
+    except ConnectionConfigError:
+        return False
+    return True
+
+
+def _findings(inputs: "PlanInputs", work_budget: int | None) -> "tuple[Finding, ...]":
+    from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
+    from reconciler.decisions.lints.cluster import findings
+    from reconciler.decisions.view import View
+    from reconciler.decisions.work import Work
+
+    work = Work(DEFAULT_WORK_BUDGET if work_budget is None else work_budget)
+    return findings(View.of(inputs.world, inputs.policy, inputs.memory, inputs.now_seconds, work))
+
+
+def _checks(live: "LiveInputs", inputs: "PlanInputs", mode: str | None, namespace: str | None) -> "tuple[Check, ...]":
+    import time
+
+    from reconciler.cli.options.connections import own_namespace
+    from reconciler.cli.outputs.failure import InputError
+    from reconciler.control.preflight.preflight import Preflight
+    from reconciler.kube.connection.api import ApiError, UnreachableError
+
+    try:
+        return Preflight(
+            workload=live.connections.workload,
+            management=live.connections.management,
+            version=live.connections.cluster_api,
+            mode=_mode(inputs, mode),
+            namespace=own_namespace(namespace),
+            target_namespaces=live.namespaces,
+            templates=live.templates,
+            world=inputs.world,
+            memory=inputs.memory,
+            now_seconds=time.time(),
+        ).checks()
+    except (ApiError, UnreachableError) as error:
+        raise InputError(f"the checks broke off: {error}") from None
+
+
+def _mode(inputs: "PlanInputs", mode: str | None) -> "RunMode":
+    from reconciler.control.preflight.rights import RunMode
+
+    return RunMode(mode or str(inputs.policy.policy.mode))

@@ -1,0 +1,86 @@
+"""`reconciler explain`: everything that led to one outcome."""
+
+from pathlib import Path
+
+import click
+
+from reconciler.cli.options.named_path import NAMED_PATH
+from reconciler.cli.options.plan import input_options, live_options
+
+
+@click.command("explain")
+@click.argument("what", type=click.Choice(["pod", "node", "group", "value"]))
+@click.argument("subject", metavar="NAME")
+@input_options
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Format.")
+@click.option("--wide", is_flag=True, help="Do not break lines.")
+@click.option("--live", "live_url", metavar="URL", help="Ask the running loop at this address about its last plan.")
+@click.option(
+    "--token-file",
+    metavar="FILE",
+    type=NAMED_PATH,
+    help="With --live: bearer token to show there; the loop needs none from its own machine.",
+)
+@live_options
+def command(
+    what: str,
+    subject: str,
+    policy_path: Path | None,
+    name: str | None,
+    cluster_path: Path | None,
+    now: str | None,
+    work_budget: int | None,
+    output: str,
+    *,
+    wide: bool,
+    live_url: str | None,
+    token_file: Path | None,
+    namespace: str | None,
+    **connection: object,
+) -> None:
+    """Show everything that led to one outcome: a pod, a node, a group, or a value of a group.
+
+    NAME may be the beginning of a name when only one begins so, or, for pods, when all that do are alike. A pod is named with
+    its namespace or without; a value by group and field: general-a/scaleDown.unneededTime.
+
+    \b
+    Examples:
+      reconciler explain pod batch/giant-0 --context prod
+      kubectl -n reconciler port-forward deploy/reconciler 8080 & reconciler explain group general-a --live http://localhost:8080
+      reconciler explain pod batch/giant-0 --cluster snapshot/
+      reconciler explain node general-a-x7k2p --cluster snapshot/
+      reconciler explain group general-a --policy policies/ --cluster snapshot/
+      reconciler explain value general-a/scaleDown.unneededTime --cluster snapshot/
+      reconciler explain node general-a-x7k2p --cluster snapshot/ -o json | jq .node.decision.blockers
+    """
+    import sys
+
+    from reconciler.cli.inputs.plan_inputs import read_inputs
+    from reconciler.cli.options.connections import connection_choice
+    from reconciler.cli.outputs.failure import InputError
+    from reconciler.cli.outputs.terminal import text_width
+    from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide
+    from reconciler.rendering.explanation.case import Case
+    from reconciler.rendering.explanation.document import document_json
+    from reconciler.rendering.explanation.question import UnknownSubjectError, explained, explained_lines
+
+    if live_url is not None:
+        from reconciler.cli.inputs.running_loop import ask
+
+        if cluster_path is not None or any(connection.values()):
+            raise InputError(
+                "--live asks the running loop, which knows its cluster: leave --cluster, --context and their like out"
+            )
+        click.echo(ask(live_url, f"/explain/{what}/{subject}", token_file, text=output == "text"), nl=False)
+        return
+    inputs = read_inputs(policy_path, name, cluster_path, now, connection_choice(connection), namespace)
+    budget = DEFAULT_WORK_BUDGET if work_budget is None else work_budget
+    plan, memory = decide(inputs.world, inputs.policy, inputs.memory, inputs.now_seconds, budget)
+    case = Case.of(inputs.world, inputs.policy, plan, inputs.now_seconds, memory)
+    try:
+        if output == "json":
+            click.echo(document_json(explained(case, what, subject)), nl=False)
+        else:
+            click.echo("\n".join(explained_lines(case, what, subject, 0 if wide else text_width(sys.stdout))))
+    except UnknownSubjectError as error:
+        raise InputError(str(error)) from None

@@ -1,0 +1,65 @@
+"""`reconciler import`: another autoscaler's settings as a policy. Reads files only."""
+
+from pathlib import Path
+
+import click
+
+from reconciler.cli.options.named_path import NAMED_PATH
+
+
+@click.command("import")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=NAMED_PATH)
+@click.option("--out", "out", metavar="DIR", type=NAMED_PATH, help="Directory to write [default: print it].")
+@click.option("--force", is_flag=True, help="Overwrite the files of the same names there.")
+@click.option("--name", metavar="NAME", default="imported", show_default=True, help="Name of the policy.")
+@click.option("--region", metavar="NAME", default="", help="Where the Auto Scaling groups are, if there are any.")
+def command(paths: tuple[Path, ...], *, out: Path | None, force: bool, name: str, region: str) -> None:
+    """Convert settings of the Cluster Autoscaler (its Deployment, or text with its flags; the ConfigMap of its priority expander)
+    and of OpenShift (ClusterAutoscaler, MachineAutoscaler) to a policy, mode Observe.
+
+    Every value says what it came from. What has no equivalent stays as a comment with the reason, and is told on stderr. Sizes
+    in annotations of targets and tags of Auto Scaling groups are read as they are and need no conversion.
+
+    \b
+    Examples:
+      kubectl -n kube-system get deploy cluster-autoscaler -o yaml > ca.yaml && reconciler import ca.yaml
+      reconciler import ca.yaml priority-expander.yaml --out policies/ --name prod
+      oc get clusterautoscaler,machineautoscaler -A -o yaml > openshift.yaml && reconciler import openshift.yaml --out policies/
+    """
+    import time
+
+    from reconciler.cli.inputs.policy_files import read_policy_files
+    from reconciler.cli.outputs.failure import InputError
+    from reconciler.cli.outputs.policy_output import check_policies, write_policies
+    from reconciler.rendering.first_policy import policy_name
+    from reconciler.rendering.imported.conversion import RegionNeededError
+    from reconciler.rendering.imported.document import imported_policy
+    from reconciler.rendering.imported.settings import Found, ImportedFileError, found_in
+    from reconciler.rendering.plain import plain
+
+    if name != policy_name(name):
+        raise InputError(f"--name {name}: lower-case letters, digits, '-' and '.', such as {policy_name(name)}")
+    found = Found()
+    try:
+        for file, body in read_policy_files(paths, as_given=True).items():
+            found += found_in(file, body)
+    except ImportedFileError as error:
+        raise InputError(plain(str(error))) from None
+    if not (found.settings or found.sized or found.priorities or found.annotated):
+        raise InputError(
+            f"no settings of an autoscaler in {', '.join(map(str, paths))}: a Deployment of the Cluster Autoscaler, its flags, "
+            "or OpenShift's ClusterAutoscaler and MachineAutoscalers are understood"
+        )
+    try:
+        files, notes = imported_policy(found, name, region)
+    except RegionNeededError as error:
+        raise InputError(plain(f"{error}: --region NAME says where they are, such as --region eu-central-1")) from None
+    now_seconds = int(time.time())
+    if out is None:
+        check_policies(files, now_seconds)
+        click.echo("---\n".join(files.values()), nl=False)
+    else:
+        write_policies(out, files, now_seconds, force=force)
+        click.echo(f"{', '.join(str(out / file) for file in files)}; next: reconciler plan --policy {out}", err=True)
+    for note in notes:
+        click.echo(plain(f"not converted: {note.setting.name}={note.setting.value}: {note.why}"), err=True)

@@ -1,0 +1,75 @@
+"""`reconciler init`: a first policy from what is there."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reconciler.cli.options.connection import connection_options
+from reconciler.cli.options.named_path import NAMED_PATH
+
+if TYPE_CHECKING:
+    from reconciler.cli.options.connections import ConnectionChoice
+
+
+@click.command("init")
+@click.option("--out", "out", metavar="DIR", type=NAMED_PATH, default=Path("policies"), show_default=True, help="Directory.")
+@click.option("--force", is_flag=True, help="Overwrite the files of the same names there.")
+@click.option("--name", metavar="NAME", help="Name of the policy [default: that of the cluster].")
+@click.option(
+    "--cluster",
+    "cluster_path",
+    metavar="PATH",
+    type=NAMED_PATH,
+    help="Snapshot instead of a live cluster.",
+)
+@connection_options
+def command(out: Path, *, force: bool, name: str | None, cluster_path: Path | None, **connection: object) -> None:
+    """Write a first policy, mode Observe, with a NodeGroup for every target: MachineDeployments, MachineSets and MachinePools
+    that nothing else controls, and Auto Scaling groups of a snapshot. Comments say what was found. Nothing is written to the
+    cluster.
+
+    A range comes from the size annotations or tags; a target without them stays at its size until you widen it.
+
+    \b
+    Examples:
+      reconciler init --context prod
+      reconciler init --context prod --out clusters/prod --name prod && reconciler plan --policy clusters/prod --context prod
+    """
+    import time
+
+    from reconciler.cli.inputs.plan_inputs import read_cluster
+    from reconciler.cli.options.connections import connection_choice
+    from reconciler.cli.outputs.failure import InputError
+    from reconciler.cli.outputs.policy_output import write_policies
+    from reconciler.rendering.first_policy import first_policy, policy_name
+
+    choice = connection_choice(connection)
+    world = read_cluster(cluster_path, choice)
+    chosen = name or policy_name(world.name)
+    if chosen != policy_name(chosen):
+        raise InputError(f"--name {chosen}: lower-case letters, digits, '-' and '.', such as {policy_name(chosen)}")
+    files = first_policy(world, chosen)
+    if "groups.yaml" not in files:
+        raise InputError("there is nothing to size here: no MachineDeployment, MachineSet, MachinePool or Auto Scaling group")
+    write_policies(out, files, int(time.time()), force=force)
+    count = files["groups.yaml"].count("\nkind: NodeGroup\n")
+    click.echo(f"{', '.join(str(out / file) for file in files)}: policy {chosen} with {count} groups, mode Observe", err=True)
+    click.echo(f"next: {_plan_command(out, cluster_path, choice)}", err=True)
+
+
+def _plan_command(out: Path, cluster_path: Path | None, choice: "ConnectionChoice") -> str:
+    """The command that shows what the new policy would do to the same cluster."""
+    import shlex
+
+    options = {
+        "--policy": out,
+        "--cluster": cluster_path,
+        "--context": choice.context,
+        "--kubeconfig": choice.kubeconfig,
+        "--management-kubeconfig": choice.management_kubeconfig,
+        "--management-context": choice.management_context,
+    }
+    words = [word for option, value in options.items() if value is not None for word in (option, str(value))]
+    words += [word for namespace in choice.target_namespaces for word in ("--target-namespace", namespace)]
+    return shlex.join(["reconciler", "plan", *words])

@@ -1,0 +1,253 @@
+"""`reconciler preview`: what a policy change does, before it is merged."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reconciler.cli.options.connection import connection_options
+from reconciler.cli.options.named_path import NAMED_PATH
+from reconciler.cli.options.plan import WORK_BUDGET_HELP
+
+if TYPE_CHECKING:
+    from reconciler.cli.inputs.preview_sides import Asked, Side
+    from reconciler.cli.inputs.trace_files import ReplayInputs
+    from reconciler.cluster.world import World
+    from reconciler.plan.preview import Preview
+    from reconciler.policy.documents import PolicySet
+
+
+@click.command("preview")
+@click.option("--base", "base_ref", metavar="REF", help="Branch, tag or commit to compare with: from where --head left it.")
+@click.option("--head", "head_ref", metavar="REF", help="Branch, tag or commit with the change [default: HEAD].")
+@click.option("--base-tip", is_flag=True, help="Compare with --base as it is now, not with where the branches went apart.")
+@click.option("--base-dir", metavar="DIR", type=NAMED_PATH, help="Directory to compare with, instead of --base.")
+@click.option("--head-dir", metavar="DIR", type=NAMED_PATH, help="Directory with the change, instead of --head.")
+@click.option("--path", metavar="PATH", help="Where the policies are in the repository [default: policies].")
+@click.option("--repo", metavar="DIR", type=NAMED_PATH, default=Path(), help="The repository [default: this directory].")
+@click.option("--name", metavar="NAME", help="Which NodeGroupPolicy, where the files hold several.")
+@click.option(
+    "--cluster",
+    "cluster_path",
+    metavar="PATH",
+    type=NAMED_PATH,
+    help="Snapshot instead of a live cluster: a file or directory of `kubectl get -o json|yaml` output, also .gz.",
+)
+@click.option("--cluster-ref", metavar="REF", help="Snapshot that `snapshot --publish` left at this ref of the repository.")
+@click.option(
+    "--cluster-name", metavar="NAME", help="Name of the cluster, in the comment and among the snapshots of --cluster-ref."
+)
+@click.option("--now", metavar="RFC3339", help="The instant of both decisions [default: that of the snapshot, now].")
+@click.option(
+    "--replay", "replay_path", metavar="PATH", type=NAMED_PATH,
+    help="Also replay a capacity curve or recorded snapshots under both policies, as `simulate` does.",
+)  # fmt: skip
+@click.option("--until", metavar="DURATION", help="How much of the replay's trace, such as 24h [default: all of it].")
+@click.option("--work-budget", metavar="N", type=click.IntRange(min=1), help=WORK_BUDGET_HELP)
+@click.option(
+    "-o", "--output", type=click.Choice(["text", "markdown", "json", "html"]), default="text", show_default=True, help="Format."
+)
+@click.option("--out", "out_path", metavar="FILE", type=NAMED_PATH, help="Also save the preview as JSON there.")
+@click.option("--comment", is_flag=True, help="In a CI job: keep one comment on its pull request (GITHUB_TOKEN, GITLAB_TOKEN).")
+@click.option("--comment-key", metavar="KEY", help="Which comment: one a key [default: the cluster, and --name].")
+@click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 when the policy or the decision differs, 0 when not.")
+@click.option("--wide", is_flag=True, help="Text: do not break lines, list every name.")
+@click.option("--stats", is_flag=True, help="Print one line of JSON on stderr: seconds by stage, peak memory, counts.")
+@connection_options
+def command(
+    base_ref: str | None,
+    head_ref: str | None,
+    base_dir: Path | None,
+    head_dir: Path | None,
+    path: str | None,
+    repo: Path,
+    name: str | None,
+    cluster_path: Path | None,
+    cluster_ref: str | None,
+    cluster_name: str | None,
+    now: str | None,
+    replay_path: Path | None,
+    until: str | None,
+    work_budget: int | None,
+    output: str,
+    out_path: Path | None,
+    comment_key: str | None,
+    *,
+    comment: bool,
+    base_tip: bool,
+    detailed_exitcode: bool,
+    wide: bool,
+    stats: bool,
+    **connection: object,
+) -> int:
+    """Show what a policy change does: the difference of two policies in words, and of the decisions that follow from them.
+
+    Both policies meet the same cluster at the same instant, a snapshot or the live one of the current context: now, and where
+    sizes come to rest with unchanged demand. Revisions
+    are read from the repository as they were committed: nothing is checked out, fetched or executed.
+
+    A replay decides again whenever something has changed, some 300 times a day of demand under each policy. On a free processor
+    one day takes about 10 s with a dozen nodes and a minute with 1,500; --until takes less of the trace.
+
+    \b
+    Examples:
+      reconciler preview --base origin/main --head HEAD --cluster snapshot/
+      reconciler preview --base origin/main --head-dir policies/ --cluster snapshot/
+      reconciler preview --base v1.4 --head v1.5 --path clusters/prod --cluster snapshot/ -o markdown
+      reconciler preview --base origin/main --cluster snapshot/ -o html > preview.html
+      reconciler preview --base origin/main --cluster snapshot/ --replay captures/
+      reconciler preview --base origin/main --cluster snapshot/ --replay examples/traces/pool-28.csv --until 24h
+      reconciler preview --base origin/main --cluster snapshot/ --comment
+      reconciler preview --base origin/main --path clusters/prod --cluster-ref origin/snapshots --cluster-name prod --comment
+      reconciler preview --base-dir rendered/main --head-dir rendered/change --cluster snapshot/ --detailed-exitcode
+    """
+    from reconciler.cli.inputs.preview_cluster import read_cluster
+    from reconciler.cli.inputs.preview_sides import DEFAULT_PATH, read_sides
+    from reconciler.cli.options.connections import connection_choice
+    from reconciler.cli.outputs.failure import EXIT_CHANGES, EXIT_ERROR, EXIT_OK
+    from reconciler.cli.outputs.stats import Stats
+    from reconciler.cli.outputs.terminal import progress
+    from reconciler.cli.processes.preview_made import chosen, made_preview
+    from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
+
+    base, head = _asked(base_ref, head_ref, base_dir, head_dir, path, base_tip=base_tip)
+    if until is not None and replay_path is None:
+        raise click.UsageError("--until goes with --replay PATH")
+    request = None
+    if comment:
+        from reconciler.cli.outputs.preview_comment import asked_for, report, told_preview, told_refusal
+
+        request = asked_for()
+    measured = Stats()
+    with measured.stage("load"), progress("reading policies and cluster"):
+        world, now_seconds = read_cluster(cluster_path, cluster_ref, repo, cluster_name, now, connection_choice(connection))
+        before, after = read_sides(base, head, repo, DEFAULT_PATH if path is None else path, now_seconds, base_tip=base_tip)
+    key = comment_key or "/".join(part for part in (world.name, name) if part) or "cluster"
+    if after.errors:
+        _refuse(before, after, now_seconds, output, out_path)
+        if request is not None:
+            report(request, key, told_refusal(before, after))
+        return EXIT_ERROR
+    budget = DEFAULT_WORK_BUDGET if work_budget is None else work_budget
+    with measured.stage("decide"), progress("deciding twice"):
+        policy = chosen(before, after, name)
+        preview = made_preview(world, now_seconds, before, after, policy, name, budget, pictured=output == "html")
+    if replay_path is not None:
+        with measured.stage("replay"):
+            preview = _with_replay(preview, _demand(replay_path, until, world), before, after, policy, budget)
+    with measured.stage("render"):
+        if out_path is not None:
+            from reconciler.rendering.preview_json import preview_json
+
+            _save(preview_json(preview), out_path)
+        _write(_rendered(preview, output, wide=wide))
+    if request is not None:
+        report(request, key, told_preview(preview))
+    if stats:
+        counts = {"nodes": len(world.nodes), "pods": len(world.pods), "groups": len(preview.plan.groups)}
+        click.echo(measured.line(**counts, policyChanges=len(preview.changes)), err=True)
+    return EXIT_CHANGES if detailed_exitcode and preview.changed else EXIT_OK
+
+
+def _asked(
+    base_ref: str | None, head_ref: str | None, base_dir: Path | None, head_dir: Path | None, path: str | None, *, base_tip: bool
+) -> tuple["Asked", "Asked"]:
+    from reconciler.cli.inputs.preview_sides import Asked
+
+    if (base_ref is None) == (base_dir is None):
+        raise click.UsageError("give exactly one of --base REF and --base-dir DIR")
+    if head_ref is not None and head_dir is not None:
+        raise click.UsageError("give only one of --head REF and --head-dir DIR")
+    if base_dir is not None and head_dir is not None and (path is not None or base_tip):
+        raise click.UsageError("--path and --base-tip go with revisions, not with two directories")
+    if base_dir is not None and head_ref is None and head_dir is None:
+        raise click.UsageError("--base-dir needs --head-dir DIR or --head REF beside it")
+    head_ref = "HEAD" if head_ref is None and head_dir is None else head_ref
+    return Asked(ref=base_ref, directory=base_dir), Asked(ref=head_ref, directory=head_dir)
+
+
+def _demand(path: Path, until: str | None, world: "World") -> "ReplayInputs":
+    from reconciler.cli.inputs.trace_files import read_preview_trace
+    from reconciler.cli.outputs.terminal import progress
+
+    with progress("reading demand"):
+        return read_preview_trace(path, world, until)
+
+
+def _with_replay(
+    preview: "Preview", demand: "ReplayInputs", before: "Side", after: "Side", policy: "PolicySet", work_budget: int
+) -> "Preview":
+    """And what demand of the past comes to under both policies; under the head's alone where there is no base."""
+    import msgspec
+
+    from reconciler.cli.outputs.replay_bar import replay_bar
+    from reconciler.cli.processes.preview_made import earlier_set
+    from reconciler.simulation.replays.replay_sides import replay
+
+    earlier = earlier_set(before, after, policy)
+    sides = [] if earlier is None else [(before.side.source, earlier)]
+    sides.append((after.side.source, policy))
+    demand.check(sides)
+    with replay_bar() as told:
+        found = replay(sides, demand.trace, demand.world, lead_seconds=demand.lead_seconds, work_budget=work_budget, told=told)
+    return msgspec.structs.replace(preview, replay=found)
+
+
+def _refuse(before: "Side", after: "Side", now_seconds: int, output: str, out_path: Path | None) -> None:
+    """Print what is wrong with the head, as `validate` does; the base is not looked at."""
+    import sys
+
+    from reconciler.cli.outputs.terminal import wants_colour
+    from reconciler.plan.instant import instant_text
+    from reconciler.rendering.preview_json import refused_json
+    from reconciler.rendering.problems.text import render_text
+
+    document = refused_json(before.side, after.side, after.problems, instant_text(now_seconds))
+    if output == "json":
+        _write(document)
+    elif output == "markdown":
+        from reconciler.rendering.markdown.preview import refused_markdown
+
+        _write(refused_markdown(after.problems, before.side, after.side))
+    elif output == "html":
+        from reconciler.rendering.html.preview import refused_html
+
+        _write(refused_html(after.problems, before.side, after.side))
+    else:
+        _write(render_text(after.problems, color=wants_colour(sys.stdout)))
+    if out_path is not None:
+        _save(document, out_path)
+    errors = f"{after.errors} {'error' if after.errors == 1 else 'errors'}"
+    click.echo(f"error: {after.where}: {errors} in the policy, so nothing was decided", err=True)
+
+
+def _rendered(preview: "Preview", output: str, *, wide: bool) -> str:
+    if output == "json":
+        from reconciler.rendering.preview_json import preview_json
+
+        return preview_json(preview)
+    if output == "markdown":
+        from reconciler.rendering.markdown.preview import preview_markdown
+
+        return preview_markdown(preview)
+    if output == "html":
+        from reconciler.rendering.html.preview import preview_html
+
+        return preview_html(preview)
+    import sys
+
+    from reconciler.cli.outputs.terminal import text_width, wants_colour
+    from reconciler.rendering.text.preview import preview_text
+
+    return preview_text(preview, colour=wants_colour(sys.stdout), wide=wide, width=text_width(sys.stdout))
+
+
+def _write(text: str) -> None:
+    """Data goes to stdout as UTF-8, whatever the locale."""
+    click.echo(text.encode("utf-8", "replace"), nl=False)
+
+
+def _save(text: str, path: Path) -> None:
+    from reconciler.cli.outputs.saved_document import save_document
+
+    save_document(text, path)

@@ -1,0 +1,154 @@
+"""`reconciler run`: the loop, live or with `--simulate` on the embedded cluster."""
+
+from pathlib import Path
+
+import click
+
+from reconciler.cli.options.connection import connection_options
+from reconciler.cli.options.named_path import NAMED_PATH
+from reconciler.cli.options.source import source_options
+
+DEMO = "demo"
+
+
+@click.command("run")
+@click.option(
+    "--simulate",
+    "scenario",
+    is_flag=False,
+    flag_value=DEMO,
+    metavar="[SCENARIO]",
+    help="Run on the embedded cluster through a scenario file [default: examples/scenarios/demo.yaml].",
+)
+@click.option(
+    "--policy",
+    "policy_path",
+    metavar="PATH",
+    type=NAMED_PATH,
+    help="Policy directory or file to follow [default: policies]; with --simulate: instead of the scenario's.",
+)
+@click.option(
+    "--cluster",
+    "cluster_path",
+    metavar="PATH",
+    type=NAMED_PATH,
+    help="With --simulate: snapshot to start from instead of the scenario's; alone: no events, demand stays as it is.",
+)
+@click.option("--until", metavar="DURATION", help="With --simulate: virtual time to run for, such as 90m.")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="With --simulate: format.")
+@click.option("--read-only", is_flag=True, help="Write nothing at all: no replicas, Lease, state or events.")
+@click.option("--once", is_flag=True, help="One turn without drains, then print the plan as JSON and end.")
+@click.option(
+    "--listen", metavar="ADDRESS", default=":8080", show_default=True, help="Where probes, metrics and plan are served."
+)
+@click.option(
+    "--period",
+    "period_seconds",
+    metavar="S",
+    type=click.FloatRange(0.1, 3600),
+    default=10,
+    show_default=True,
+    help="Decide so often, in seconds, also when nothing happens; what happens is looked at after a second.",
+)
+@click.option("--namespace", metavar="NAME", help="Where Lease and state lie [default: the pod's namespace, else reconciler].")
+@click.option("--cluster-name", metavar="NAME", default="", help="Name of the cluster in plans.")
+@click.option(
+    "--drain-timeout",
+    "drain_timeout_seconds",
+    metavar="S",
+    type=click.IntRange(1, 86_400),
+    default=600,
+    show_default=True,
+    help="Give a drain up, and undo it, after so many seconds.",
+)
+@click.option(
+    "--lease-duration",
+    "lease_seconds",
+    metavar="S",
+    type=click.IntRange(3, 3600),
+    default=15,
+    show_default=True,
+    help="Another instance takes over so many seconds after this one was last heard of.",
+)
+@click.option(
+    "--beside-cluster-autoscaler",
+    "beside_autoscaler",
+    is_flag=True,
+    help="Act though a Cluster Autoscaler is alive: it has nothing to do with our targets.",
+)
+@click.option("--cluster-autoscaler-metrics", is_flag=True, help="Metrics under the Cluster Autoscaler's names, too.")
+@click.option(
+    "--webhook-secret-file",
+    metavar="FILE",
+    type=NAMED_PATH,
+    help="Take push notifications at /webhook that this secret signs.",
+)
+@connection_options
+@source_options
+def command(
+    scenario: str | None,
+    policy_path: Path | None,
+    cluster_path: Path | None,
+    until: str | None,
+    output: str,
+    *,
+    read_only: bool,
+    once: bool,
+    listen: str,
+    period_seconds: float,
+    namespace: str | None,
+    cluster_name: str,
+    drain_timeout_seconds: int,
+    lease_seconds: int,
+    beside_autoscaler: bool,
+    cluster_autoscaler_metrics: bool,
+    webhook_secret_file: Path | None,
+    context: str | None,
+    kubeconfig: str | None,
+    management_kubeconfig: str | None,
+    management_context: str | None,
+    target_namespaces: tuple[str, ...],
+    **source: object,
+) -> int:
+    """Run the loop: follow policy and cluster, decide, act on the groups whose mode is Enforce.
+
+    Ends on SIGTERM: drains that have begun are finished or undone, the Lease is released. With --simulate nothing real
+    is touched: cluster and clock are made up, the decisions are not; exit code 1 when the scenario's expectations are not met.
+
+    \b
+    Examples:
+      reconciler run --policy policies/ --context prod --read-only
+      reconciler run --git https://git.example.org/policies.git --path clusters/prod --name prod
+      reconciler run --custom-resources --namespace reconciler
+      reconciler run --flux-source flux-system/policies --path clusters/prod
+      reconciler run --simulate
+      reconciler run --simulate examples/scenarios/burst-and-fall.yaml
+      reconciler run --simulate --cluster snapshot/ --policy policies/ --until 2h -o json
+    """
+    from reconciler.cli.options.source_choice import only_source, source_choice
+    from reconciler.cli.outputs.failure import InputError
+
+    choice = source_choice(source)
+    only_source(choice, policy_path)
+    if scenario is not None:
+        if choice.in_cluster:
+            raise InputError("--custom-resources and --flux-source read a real cluster: they do not go with --simulate")
+        from reconciler.cli.processes.simulated_loop import run_simulated
+
+        return run_simulated(scenario, policy_path, cluster_path, until, output, choice)
+    if cluster_path is not None or until is not None:
+        raise InputError("--cluster and --until belong to --simulate; the live loop reads the cluster that --context names")
+    from reconciler.cli.options.connections import ConnectionChoice
+    from reconciler.cli.processes.live_loop import LoopChoice, run_live
+
+    loop = LoopChoice(
+        policy=policy_path, namespace=namespace, read_only=read_only, once=once, listen=listen, period_seconds=period_seconds,
+        cluster_name=cluster_name, cluster_autoscaler_metrics=cluster_autoscaler_metrics,
+        beside_autoscaler=beside_autoscaler, lease_seconds=lease_seconds, drain_timeout_seconds=drain_timeout_seconds,
+        webhook_secret_file=webhook_secret_file,
+    )  # fmt: skip
+    connection = ConnectionChoice(
+        context=context, kubeconfig=kubeconfig, management_kubeconfig=management_kubeconfig,
+        management_context=management_context, target_namespaces=target_namespaces,
+    )  # fmt: skip
+    return run_live(loop, connection, choice)

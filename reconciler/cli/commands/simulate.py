@@ -1,0 +1,124 @@
+"""`reconciler simulate`: demand of the past under one policy or two, in virtual time."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reconciler.cli.options.named_path import NAMED_PATH
+
+if TYPE_CHECKING:
+    from reconciler.plan.replay import Replay
+    from reconciler.policy.documents import PolicySet
+
+
+@click.command("simulate")
+@click.option(
+    "--trace", "trace_path", metavar="PATH", type=NAMED_PATH, required=True,
+    help="Capacity curve (CSV), or a directory of snapshots taken one after the other.",
+)  # fmt: skip
+@click.option("--policy", "policy_path", metavar="PATH", type=NAMED_PATH, help="Policy file or directory [default: policies/].")
+@click.option("--against", "against_path", metavar="PATH", type=NAMED_PATH, help="Another policy, to compare with.")
+@click.option("--name", metavar="NAME", help="Which NodeGroupPolicy, where the files hold several.")
+@click.option(
+    "--cluster", "cluster_path", metavar="PATH", type=NAMED_PATH,
+    help="Snapshot to begin with [default: the groups of the policies, without a node]. A curve comes on top of its pods.",
+)  # fmt: skip
+@click.option("--alone", is_flag=True, help="Take the cluster's own pods away first, those of DaemonSets excepted.")
+@click.option("--until", metavar="DURATION", help="How much of the trace, such as 24h [default: all of it].")
+@click.option(
+    "--step", metavar="DURATION", default="5m", show_default=True,
+    help="Curve: take the largest value of every so long; 0 takes each line.",
+)  # fmt: skip
+@click.option("--join-after", metavar="DURATION", default="90s", show_default=True, help="From asking for a node to having it.")
+@click.option("--work-budget", metavar="N", type=click.IntRange(min=1), help="Steps that one decision may take.")
+@click.option(
+    "-o", "--output", type=click.Choice(["text", "markdown", "json"]), default="text", show_default=True, help="Format."
+)
+@click.option("--wide", is_flag=True, help="Text: shorten nothing.")
+@click.option("--stats", is_flag=True, help="Print one line of JSON on stderr: seconds by stage, peak memory, counts.")
+def command(
+    trace_path: Path,
+    policy_path: Path | None,
+    against_path: Path | None,
+    name: str | None,
+    cluster_path: Path | None,
+    until: str | None,
+    step: str,
+    join_after: str,
+    work_budget: int | None,
+    output: str,
+    *,
+    alone: bool,
+    wide: bool,
+    stats: bool,
+) -> None:
+    """Replay demand under a policy: how long pods wait, what the nodes cost. Nothing real is touched.
+
+    The decisions are those of the loop; cluster and clock are made up. The figures of --policy and --against stand side by
+    side: availability first, then cost. A curve is lines of CSV: `time,cpu` (or pods, memory, nodes) and below it when and how
+    much; a line `# pod: cpu=1 memory=2Gi` says what its pods are like.
+
+    \b
+    Examples:
+      reconciler simulate --trace examples/traces/pool-28.csv --policy examples/traces/packed
+      reconciler simulate --trace examples/traces/pool-28.csv --policy examples/traces/packed --against examples/traces/spare
+      reconciler simulate --trace captures/ --policy policies/ --against changed/ -o markdown
+      reconciler simulate --trace curve.csv --cluster snapshot/ --alone --until 24h -o json
+    """
+    from reconciler.cli.inputs.trace_files import read_replay_inputs
+    from reconciler.cli.outputs.replay_bar import replay_bar
+    from reconciler.cli.outputs.stats import Stats
+    from reconciler.cli.outputs.terminal import progress
+    from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
+    from reconciler.simulation.replays.replay_sides import replay
+
+    measured = Stats()
+    with measured.stage("load"), progress("reading trace, policies and cluster"):
+        inputs = read_replay_inputs(trace_path, cluster_path, step, until, alone=alone)
+        sides = _sides(policy_path, against_path, name, inputs.begin_seconds)
+        inputs.check(sides)
+    with measured.stage("decide"), replay_bar() as told:
+        found = replay(
+            sides,
+            inputs.trace,
+            inputs.world,
+            lead_seconds=inputs.lead_seconds,
+            join_seconds=_seconds("--join-after", join_after),
+            work_budget=DEFAULT_WORK_BUDGET if work_budget is None else work_budget,
+            told=told,
+        )
+    with measured.stage("render"):
+        click.echo(_rendered(found, output, wide=wide).encode("utf-8", "replace"), nl=False)
+    if stats:
+        counts = {"turns": sum(side.decisions for side in found.sides), "pods": sum(side.pods_placed for side in found.sides)}
+        click.echo(measured.line(**counts, steps=len(inputs.trace.steps)), err=True)
+
+
+def _sides(policy_path: Path | None, against_path: Path | None, name: str | None, now: int) -> "list[tuple[str, PolicySet]]":
+    from reconciler.cli.inputs.plan_inputs import DEFAULT_POLICIES, read_policy
+
+    first = (policy_path or DEFAULT_POLICIES).as_posix()
+    sides = [(first, read_policy(policy_path, name, now))]
+    if against_path is not None:
+        sides.append((against_path.as_posix(), read_policy(against_path, name, now)))
+    return sides
+
+
+def _seconds(option: str, text: str) -> int:
+    from reconciler.cli.inputs.trace_files import duration
+
+    return duration(option, text)
+
+
+def _rendered(found: "Replay", output: str, *, wide: bool) -> str:
+    import sys
+
+    from reconciler.cli.outputs.terminal import text_width, wants_colour
+    from reconciler.rendering.simulation import replay_json, replay_markdown, replay_text
+
+    if output == "json":
+        return replay_json(found)
+    if output == "markdown":
+        return replay_markdown(found)
+    return replay_text(found, width=0 if wide else text_width(sys.stdout), colour=wants_colour(sys.stdout))

@@ -1,0 +1,84 @@
+"""`reconciler snapshot`: a live cluster as files that every other command reads."""
+
+from pathlib import Path
+
+import click
+
+from reconciler.cli.options.connection import connection_options
+from reconciler.cli.options.named_path import NAMED_PATH
+from reconciler.cli.outputs.snapshot_publish import publish_options
+
+
+@click.command("snapshot")
+@click.option(
+    "--out",
+    "out",
+    metavar="DIR",
+    type=NAMED_PATH,
+    help="Directory to write; it must not be there.",
+)
+@click.option("--force", is_flag=True, help="Replace DIR if it is a snapshot.")
+@click.option("--redact", is_flag=True, help="Keep only what decisions read, and hash the names of pods.")
+@click.option("--gzip", "zipped", is_flag=True, help="Compress every list.")
+@publish_options
+@connection_options
+def command(
+    out: Path | None,
+    publish: str | None,
+    publish_branch: str,
+    cluster_name: str | None,
+    *,
+    force: bool,
+    redact: bool,
+    zipped: bool,
+    **given: object,
+) -> None:
+    """Capture a live cluster: one list a kind, and snapshot.yaml that says when it was. Only reads.
+
+    plan, explain, fit, drain-report, preview, simulate and doctor take the directory with --cluster. The same objects give the
+    same bytes.
+
+    Secrets and ConfigMaps are never read. With --redact a pod loses its name, environment, command, images and volume sources,
+    every object its annotations but those that size, hold or place something; plans stay the same but for names of pods.
+
+    --publish leaves a redacted one where previews find it without credentials for the cluster: on a branch of a repository
+    (`preview --cluster-ref`), below the name of the cluster, or in one file (`--cluster NAME.tar.gz`).
+
+    \b
+    Examples:
+      reconciler snapshot --context prod --out snapshot/
+      reconciler snapshot --out snapshot/ --redact --gzip --force
+      reconciler snapshot --context prod --out snapshot/ && reconciler plan --cluster snapshot/
+      reconciler snapshot --publish https://git.example.org/policies.git --cluster-name prod --git-password-file token
+    """
+    import msgspec
+
+    from reconciler.cli.inputs.live_inputs import LiveInputs
+    from reconciler.cli.options.connections import connection_choice
+    from reconciler.cli.options.remote_access import remote_access
+    from reconciler.cli.outputs.snapshot_files import checked_directory, write_snapshot
+    from reconciler.cli.outputs.snapshot_publish import check_target
+    from reconciler.cli.outputs.snapshot_publish import publish as published
+    from reconciler.cli.outputs.terminal import progress
+
+    if out is None and publish is None:
+        raise click.UsageError("give --out DIR, --publish URL or FILE, or both")
+    access, connection = remote_access(given)
+    if publish is not None:
+        check_target(publish, publish_branch, access)
+    if out is not None:
+        checked_directory(out, force=force)
+    with progress("reading the cluster"):
+        found = LiveInputs(connection_choice(connection), or_snapshot=False).capture()
+        if cluster_name is not None:
+            found = msgspec.structs.replace(found, cluster=cluster_name)
+    if out is not None:
+        write_snapshot(out, (found.redacted() if redact else found).files(), zipped=zipped)
+    if publish is not None:
+        with progress("publishing"):
+            line = published(found, publish, publish_branch, access)
+        click.echo(line, err=True)
+    counts = ", ".join(
+        f"{len(item.items)} {item.file.rpartition('/')[2].partition('.')[0]}" for item in found.listings if item.items
+    )
+    click.echo(f"{out or found.cluster}: {counts or 'nothing is there'}", err=True)

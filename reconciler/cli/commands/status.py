@@ -1,0 +1,82 @@
+"""`reconciler status`: what the loop of a policy last did, read from the API server."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reconciler.cli.options.named_path import NAMED_PATH
+from reconciler.cli.options.plan import live_options
+
+if TYPE_CHECKING:
+    from reconciler.kube.connection.api import Api
+    from reconciler.rendering.status import PlanStatus
+
+
+@click.command("status")
+@click.option("--name", metavar="NAME", help="The policy, where loops of several keep state there.")
+@click.option("--live", "live_url", metavar="URL", help="Also ask the running loop at this address for its last plan.")
+@click.option("--token-file", metavar="FILE", type=NAMED_PATH, help="With --live: bearer token to show there.")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Format.")
+@live_options
+def command(
+    name: str | None, live_url: str | None, token_file: Path | None, output: str, namespace: str | None, **connection: object
+) -> None:
+    """Show who leads, the last plan, the policy in force, and every group: replicas, holds, back-offs, conflicts; then the
+    nodes that are being drained. Read from the Lease, the state ConfigMap and the targets, so it works with the loop down.
+
+    \b
+    Examples:
+      reconciler status
+      reconciler status --context prod --namespace reconciler
+      reconciler status --live http://localhost:8080 -o json | jq .plan.summary
+    """
+    import time
+
+    from reconciler.cli.inputs.live_inputs import LiveInputs
+    from reconciler.cli.options.connections import connection_choice, own_namespace
+    from reconciler.control.live.loop_status import loop_status
+    from reconciler.rendering.status import status_json, status_text
+
+    live = LiveInputs(connection_choice(connection), or_snapshot=False)
+    where = own_namespace(namespace)
+    policy = name or _policy(live.connections.management, where)
+    plan = _asked(live_url, token_file) if live_url is not None else None
+    targets = {str(facts.ref): facts for facts in live.world(targets_only=True).targets}
+    document = loop_status(live.connections.management, where, policy, targets, int(time.time()), plan)
+    click.echo(status_json(document) if output == "json" else status_text(document), nl=False)
+
+
+def _policy(api: "Api", namespace: str) -> str:
+    from reconciler.cli.outputs.failure import InputError
+    from reconciler.control.live.loop_status import policies_with_state
+    from reconciler.kube.connection.api import ApiError, UnreachableError
+
+    try:
+        found = policies_with_state(api, namespace)
+    except (ApiError, UnreachableError) as error:
+        raise InputError(f"namespace {namespace}: {error}") from None
+    if not found:
+        raise InputError(
+            f"no loop has kept state in namespace {namespace} yet; --namespace names another one (`reconciler run --namespace`)"
+        )
+    if len(found) > 1:
+        raise InputError(
+            f"loops of several policies keep state in namespace {namespace}: choose with --name ({', '.join(found)})"
+        )
+    return found[0]
+
+
+def _asked(url: str, token_file: Path | None) -> "PlanStatus":
+    import msgspec
+
+    from reconciler.cli.inputs.running_loop import ask
+    from reconciler.cli.outputs.failure import InputError
+    from reconciler.plan.plan import Plan
+    from reconciler.rendering.status import PlanStatus
+
+    try:
+        plan = msgspec.json.decode(ask(url, "/plan", token_file, text=False), type=Plan)
+    except msgspec.MsgspecError as error:
+        raise InputError(f"{url}/plan: no plan as this version reads it ({error})") from None
+    return PlanStatus(at=plan.now, summary=plan.summary, digest=plan.digest)

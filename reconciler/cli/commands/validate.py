@@ -1,0 +1,108 @@
+"""`reconciler validate`: every problem of policy files, with place, caret and hint."""
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reconciler.cli.options.named_path import NAMED_PATH, NamedPath
+
+if TYPE_CHECKING:
+    from reconciler.policy.policy_tree import PolicyTree
+
+_FORMATS = ("text", "json", "sarif", "github")
+
+
+@click.command(
+    "validate",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    short_help="Check policy files: every problem with file:line:column, caret and hint.",
+)
+@click.argument("paths", nargs=-1, metavar="[PATH]...", type=NamedPath(allow_dash=True))
+@click.option(
+    "--manifests",
+    "manifests",
+    metavar="DIR",
+    multiple=True,
+    type=NAMED_PATH,
+    help="Also look for manifests there that fight over replicas with these policies; repeatable.",
+)
+@click.option("-o", "--output", type=click.Choice(_FORMATS), default="text", show_default=True, help="How problems are printed.")
+@click.option("--strict", is_flag=True, help="Warnings count as problems too.")
+@click.pass_context
+def command(ctx: click.Context, paths: tuple[Path, ...], manifests: tuple[Path, ...], output: str, *, strict: bool) -> None:
+    """Check policy files and directories (default: policies/); - reads standard input.
+
+    Every problem is printed, not only the first. Exit code 0: no problems, or only warnings; 1: problems.
+
+    With --manifests, a MachineDeployment or a Cluster topology that declares replicas which a node group decides is a problem:
+    the line to delete, or what to write for Argo CD. Helm charts are to be rendered before.
+
+    \b
+    Examples:
+      reconciler validate
+      reconciler validate policies/ --strict
+      reconciler validate policies/ --manifests clusters/prod/
+      reconciler validate -o sarif policies/ > policies.sarif
+      kustomize build overlays/prod | reconciler validate -
+    """
+    from reconciler.cli.inputs.policy_files import read_policy_files
+    from reconciler.cli.outputs.failure import EXIT_ERROR, InputError
+    from reconciler.policy.problems.problem import Severity
+    from reconciler.policy.tree import read_tree
+    from reconciler.rendering.problems.summary import summary_line
+
+    chosen = paths or (Path("policies"),)
+    if not paths and not chosen[0].exists():
+        raise InputError("there is no policies/ here; name a file or directory: reconciler validate PATH")
+    files = read_policy_files(chosen, as_given=True)
+    if not files:
+        raise InputError(f"no .yaml, .yml or .json file in {', '.join(str(path) for path in chosen)}")
+    if not any(body.strip() for body in files.values()):
+        if chosen == (Path("-"),):
+            raise InputError("nothing came in on standard input: did the command in front of the pipe fail?")
+        raise InputError(f"{', '.join(files)}: empty; name a file or directory with policies")
+    tree = read_tree(files, now_seconds=int(time.time()))
+    if manifests:
+        tree = _with_manifests(tree, manifests)
+    if output == "text":
+        from reconciler.rendering.problems.text import render_text
+
+        color = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and not os.environ.get("CI")
+        _write(render_text(tree.problems, color=color))
+    elif output == "json":
+        from reconciler.rendering.problems.json_report import render_json
+
+        _write(render_json(tree))
+    elif output == "sarif":
+        from reconciler.rendering.problems.sarif import render_sarif
+
+        _write(render_sarif(tree.problems))
+    else:
+        from reconciler.rendering.problems.github import render_github
+
+        _write(render_github(tree.problems))
+    click.echo(summary_line(tree), err=output != "text")
+    if any(strict or problem.severity is Severity.ERROR for problem in tree.problems):
+        ctx.exit(EXIT_ERROR)
+
+
+def _with_manifests(tree: "PolicyTree", directories: tuple[Path, ...]) -> "PolicyTree":
+    """The tree with the problems of manifests behind its own; a policy with errors claims nothing."""
+    import msgspec
+
+    from reconciler.cli.inputs.cluster_files import capi_group
+    from reconciler.cli.inputs.policy_files import read_policy_files
+    from reconciler.policy.manifests.declared_sizes import manifest_problems
+
+    found = manifest_problems(read_policy_files(directories, as_given=True), tree.sets, capi_group())
+    return msgspec.structs.replace(tree, problems=(*tree.problems, *found))
+
+
+def _write(text: str) -> None:
+    """Data goes to stdout as UTF-8, whatever the locale."""
+    sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+    sys.stdout.flush()

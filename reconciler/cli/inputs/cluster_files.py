@@ -1,0 +1,151 @@
+"""Reading a snapshot from disk: a file or a directory, plain or gzipped, within bounds."""
+
+import gzip
+import os
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from reconciler.cli.outputs.failure import InputError
+from reconciler.cluster.snapshots.snapshot import SnapshotError, read_snapshot
+from reconciler.cluster.targets.clusterapi_view import CAPI_GROUP
+from reconciler.cluster.world import World
+
+SUFFIXES = (".json", ".yaml", ".yml")
+ARCHIVES = (".tar.gz", ".tgz", ".tar")
+MOST_FILES = 10_000
+MOST_ENTRIES = 200_000
+# A file is read whole; what a capture of 15,000 nodes and 450,000 pods needs stays below this even in one file.
+LARGEST_FILE_BYTES = 4 << 30
+# Without one of these there is nothing to decide about; what else is captured only says how.
+_SOUGHT = frozenset({"Node", "Pod", "MachineDeployment", "MachineSet", "MachinePool", "Machine", "AutoScalingGroup"})
+_NAMES_SHOWN = 5
+_CHUNK_BYTES = 1 << 20
+_GZIPPED = ".gz"
+
+
+class SnapshotFiles(Mapping[str, bytes]):
+    """The documents below a path by relative name without `.gz`; contents are read when they are asked for."""
+
+    def __init__(self, path: Path) -> None:
+        self._paths: dict[str, Path] = {}
+        if not path.is_dir():
+            self._paths[path.name.removesuffix(_GZIPPED)] = path
+            return
+        root = path.resolve()
+        for entries, found in enumerate(_entries(path)):
+            name = found.relative_to(path).as_posix().removesuffix(_GZIPPED)
+            if name.endswith(SUFFIXES) and found.is_file():
+                self._add(name, found, root)
+            if entries == MOST_ENTRIES or len(self._paths) > MOST_FILES:
+                raise InputError(
+                    f"{path}: too many files for a snapshot (at most {MOST_FILES}); give the directory of the capture itself"
+                )
+
+    def _add(self, name: str, path: Path, root: Path) -> None:
+        if not path.resolve().is_relative_to(root):
+            raise InputError(f"{path}: links out of the snapshot and is not followed; copy the file instead")
+        if name in self._paths:
+            first, second = sorted((self._paths[name], path))
+            raise InputError(f"{first} and {second.name} are one document twice, plain and gzipped: remove one of them")
+        self._paths[name] = path
+
+    def __getitem__(self, name: str) -> bytes:
+        path = self._paths[name]
+        try:
+            return _unpacked(path) if path.suffix == _GZIPPED else _plain(path)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise InputError(f"{path}: damaged or cut-off gzip data ({error})") from None
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(self._paths))
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+
+def _entries(path: Path) -> Iterator[Path]:
+    """All below a directory but what is hidden. Raises `InputError` for a directory that cannot be read, since the rest would
+    pass for the whole cluster."""
+
+    def unreadable(error: OSError) -> None:
+        raise InputError(f"{error.filename}: cannot be read ({error.strerror or error})")
+
+    for directory, folders, files in os.walk(path, onerror=unreadable):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in (*folders, *files):
+            if not name.startswith("."):
+                yield Path(directory, name)
+
+
+def capi_group() -> str:
+    """The API group of the Cluster API objects in snapshots, as it is for live clusters."""
+    return os.environ.get("CAPI_GROUP") or CAPI_GROUP
+
+
+def load_world(path: Path | str) -> World:
+    """The World of a snapshot file or directory. Raises `InputError` with one sentence that says what is wrong where."""
+    root = Path(path)
+    if not root.exists():
+        raise InputError(
+            f"{root}: there is no such file or directory; a snapshot is what `kubectl get … -o json` prints, "
+            "one file or a directory of such files"
+        )
+    files = _archived(root) if root.is_file() and root.name.endswith(ARCHIVES) else SnapshotFiles(root)
+    try:
+        world = read_snapshot(files, capi_group())
+    except SnapshotError as error:
+        where = root if not error.file or not root.is_dir() else root / error.file
+        raise InputError(": ".join(part for part in (str(where), error.item, error.message) if part)) from None
+    if not _SOUGHT.intersection(world.captured):
+        raise InputError(_no_cluster(root, list(files), dict(world.skipped), world.captured))
+    return world
+
+
+def _no_cluster(root: Path, names: list[str], skipped: Mapping[str, int], captured: Sequence[str]) -> str:
+    """A sentence: an empty plan would look like a cluster in which all is well."""
+    seen = f"{', '.join(names[:_NAMES_SHOWN])}{', …' if len(names) > _NAMES_SHOWN else ''}"
+    kinds = sorted({*skipped, *captured})
+    held = f"{', '.join(kinds[:_NAMES_SHOWN])}{', …' if len(kinds) > _NAMES_SHOWN else ''}" if kinds else "no object"
+    files = f"1 file ({seen}) holds" if len(names) == 1 else f"{len(names)} files ({seen}) hold"
+    return (
+        f"{root}: no cluster in it: {files} {held}, and none of Node, Pod, "
+        "MachineDeployment, MachineSet, MachinePool, Machine or an Auto Scaling group; give what `kubectl get "
+        "nodes,pods,machinedeployments,… -A -o json` prints, or a directory that `reconciler snapshot --out DIR` wrote"
+    )
+
+
+def _archived(path: Path) -> Mapping[str, bytes]:
+    """What `snapshot --publish` wrote as one file."""
+    from reconciler.gitops.snapshots.snapshot_archive import ArchiveError, read_archive
+
+    try:
+        return read_archive(path)
+    except ArchiveError as error:
+        raise InputError(f"{path}: {error}") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
+
+
+def _plain(path: Path) -> bytes:
+    if path.stat().st_size > LARGEST_FILE_BYTES:
+        raise _too_large(path)
+    return path.read_bytes()
+
+
+def _unpacked(path: Path) -> bytes:
+    # What a gzipped file unpacks to is known only while it is unpacked.
+    chunks, size = [], 0
+    with gzip.open(path) as stream:
+        while chunk := stream.read(_CHUNK_BYTES):
+            size += len(chunk)
+            if size > LARGEST_FILE_BYTES:
+                raise _too_large(path)
+            chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def _too_large(path: Path) -> InputError:
+    return InputError(f"{path}: larger than {LARGEST_FILE_BYTES >> 30} GiB; capture in several files")

@@ -1,0 +1,85 @@
+"""A live cluster as the input of one decision: read once, as a snapshot of it would be, and nothing is written to it."""
+
+import time
+
+import click
+
+from reconciler.cli.options.connections import ConnectionChoice, Connections, connected, own_namespace
+from reconciler.cli.outputs.failure import InputError
+from reconciler.cluster.world import World
+from reconciler.control.capture import Capture, Clusters, capture
+from reconciler.decisions.memory import Memory
+
+
+class LiveInputs:
+    """Connections that were tried, and what is read over them. Raises `InputError`."""
+
+    def __init__(self, choice: ConnectionChoice, *, or_snapshot: bool = True) -> None:
+        """`or_snapshot`: the command takes `--cluster` as well, which a refusal then says."""
+        self.connections = _connected(choice, or_snapshot=or_snapshot)
+        self.namespaces = choice.target_namespaces
+        self.templates: tuple[tuple[str, str], ...] = ()
+        """Group and plural of the infrastructure templates that the last capture met, whether or not they could be listed."""
+
+    @property
+    def name(self) -> str:
+        """What plans call the cluster: the context of the kubeconfig, or `in-cluster`."""
+        return self.connections.workload.context or "in-cluster"
+
+    def capture(self, *, targets_only: bool = False) -> Capture:
+        """All that a decision reads, now. What we may not list is told on stderr."""
+        from reconciler.kube.connection.api import ApiError, UnreachableError
+
+        clusters = Clusters(
+            workload=self.connections.workload,
+            management=self.connections.management,
+            version=self.connections.cluster_api,
+            namespaces=self.namespaces,
+        )
+        try:
+            found = capture(clusters, self.name, int(time.time()), targets_only=targets_only)
+        except (ApiError, UnreachableError) as error:
+            raise InputError(f"reading the cluster: {error}") from None
+        self.templates = found.templates
+        for unread in found.unread:
+            click.echo(f"warning: {unread.kind} cannot be listed, so nothing is known of it: {unread.why}", err=True)
+        return found
+
+    def world(self, *, targets_only: bool = False) -> World:
+        """The World of a capture made now, with what another autoscaler that is alive leaves behind."""
+        import msgspec
+
+        from reconciler.cluster.snapshots.unreadable import SnapshotError
+        from reconciler.kube.leading.rival import RivalWatch
+
+        try:
+            world = self.capture(targets_only=targets_only).world()
+        except SnapshotError as error:
+            raise InputError(f"{self.name}: {': '.join(part for part in (error.item, error.message) if part)}") from None
+        if targets_only:
+            return world
+        apis = dict.fromkeys((self.connections.workload, self.connections.management))
+        rivals = RivalWatch(apis, self.namespaces, monotonic=time.monotonic, wall_seconds=time.time).evidence(world)
+        return msgspec.structs.replace(world, rivals=rivals)
+
+    def memory(self, policy: str, namespace: str | None) -> Memory:
+        """What the loop of that policy remembers (timers, back-offs, conflicts); an empty one where no loop has run, and with a
+        warning where it cannot be read."""
+        from reconciler.control.live.live_memory_store import LiveMemoryStore
+        from reconciler.control.turn.memory_store import StoreUnavailableError
+        from reconciler.kube.leading.state import StateObject
+
+        try:
+            return LiveMemoryStore(StateObject(self.connections.management, own_namespace(namespace), policy)).load()
+        except StoreUnavailableError as error:
+            click.echo(f"warning: timers count from now: {error}", err=True)
+            return Memory()
+
+
+def _connected(choice: ConnectionChoice, *, or_snapshot: bool) -> Connections:
+    try:
+        return connected(choice)
+    except InputError as error:
+        if not or_snapshot:
+            raise
+        raise InputError(f"{error.message}\n(--cluster PATH takes a snapshot instead of a live cluster)") from None

@@ -1,0 +1,152 @@
+"""Policy, World and instant of one decision, read from what the user named."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from reconciler.cli.inputs.cluster_files import load_world
+from reconciler.cli.inputs.policy_files import read_policy_files
+from reconciler.cli.options.connections import ConnectionChoice
+from reconciler.cli.options.decision_instant import decision_instant
+from reconciler.cli.outputs.failure import InputError
+from reconciler.cli.outputs.terminal import wants_colour
+from reconciler.cluster.world import World
+from reconciler.decisions.memory import Memory
+from reconciler.policy.documents import PolicySet
+from reconciler.policy.policy_tree import PolicyTree
+from reconciler.policy.problems.problem import Severity
+from reconciler.policy.tree import default_policy, read_tree
+from reconciler.rendering.problems.text import render_text
+
+if TYPE_CHECKING:
+    from reconciler.cli.inputs.live_inputs import LiveInputs
+
+DEFAULT_POLICIES = Path("policies")
+
+
+class PlanInputs(msgspec.Struct, frozen=True, kw_only=True):
+    """What `decide` takes. `memory` is that of the loop which runs on a live cluster; empty for a snapshot."""
+
+    world: World
+    policy: PolicySet
+    now_seconds: int
+    memory: Memory = Memory()
+
+
+def read_inputs(
+    policy_path: Path | None,
+    name: str | None,
+    cluster_path: Path | None,
+    now: str | None,
+    connection: ConnectionChoice | None = None,
+    namespace: str | None = None,
+    *,
+    live: "LiveInputs | None" = None,
+) -> PlanInputs:
+    """Read everything: a snapshot, or without one the live cluster of `connection` (`live`: connected already), with what the
+    loop remembers whose state lies in `namespace`. Raises `InputError` with what is wrong and what to do; warnings of policies
+    go to stderr.
+    """
+    if connection is not None:
+        one_cluster(cluster_path, connection)
+    if live is None and cluster_path is None and connection is not None:
+        live = _live(connection)
+    world, now_seconds = read_world(cluster_path, now) if live is None else _world_now(live, now)
+    policy = read_policy(policy_path, name, now_seconds)
+    memory = Memory() if live is None else live.memory(policy.policy.name, namespace)
+    return PlanInputs(world=world, policy=policy, now_seconds=now_seconds, memory=memory)
+
+
+def read_cluster(cluster_path: Path | None, connection: ConnectionChoice) -> World:
+    """A snapshot, or without one the live cluster. Raises `InputError`."""
+    one_cluster(cluster_path, connection)
+    return load_world(cluster_path) if cluster_path is not None else _live(connection).world()
+
+
+def one_cluster(cluster_path: Path | None, connection: ConnectionChoice) -> None:
+    """Raises `InputError` when a snapshot and a live cluster are named at once."""
+    if cluster_path is not None and connection != ConnectionChoice():
+        raise InputError(f"--cluster {cluster_path} is a snapshot, --context and its like name a live cluster: give one")
+
+
+def _live(connection: ConnectionChoice) -> "LiveInputs":
+    from reconciler.cli.inputs.live_inputs import LiveInputs
+
+    return LiveInputs(connection)
+
+
+def _world_now(live: "LiveInputs", now: str | None) -> tuple[World, int]:
+    asked = _instant(now)
+    world = live.world()
+    return world, world.captured_seconds if asked is None else asked
+
+
+def read_world(cluster_path: Path | None, now: str | None) -> tuple[World, int]:
+    """The World of a snapshot and the instant of the decision in Unix seconds. Raises `InputError`."""
+    if cluster_path is None:
+        raise InputError(
+            "no cluster: --cluster PATH takes a snapshot, a file or directory of what `kubectl get … -o json` prints "
+            "(nodes, pods, machinedeployments, …)"
+        )
+    asked = _instant(now)
+    world = load_world(cluster_path)
+    now_seconds = world.captured_seconds if asked is None else asked
+    if asked is None and not now_seconds:
+        raise InputError(f"{cluster_path}: nothing in the snapshot says when it was taken: give --now RFC3339")
+    return world, now_seconds
+
+
+def read_policy(path: Path | None, name: str | None, now_seconds: int) -> PolicySet:
+    """The one policy that is meant. Raises `InputError` as `validate` would print it."""
+    if path is None and not DEFAULT_POLICIES.is_dir():
+        if name is not None:
+            raise InputError(f"--name {name}: there is no {DEFAULT_POLICIES}/ here; name the policy files with --policy PATH")
+        return default_policy()
+    root = DEFAULT_POLICIES if path is None else path
+    files = read_policy_files([root])
+    if path is None and not files:
+        return default_policy()
+    tree = _tree(files, now_seconds)
+    if tree.problems:
+        # For people the paths are those that they would type; in a plan they are relative to the policy root.
+        shown = _tree(read_policy_files([root], as_given=True), now_seconds)
+        _report(shown)
+    return _chosen(tree, root, name)
+
+
+def _tree(files: Mapping[str, bytes], now_seconds: int) -> PolicyTree:
+    return read_tree(files, now_seconds=now_seconds)
+
+
+def _report(tree: PolicyTree) -> None:
+    click.echo(render_text(tree.problems, color=wants_colour(sys.stderr)), err=True)
+    errors = sum(problem.severity is Severity.ERROR for problem in tree.problems)
+    if errors:
+        raise InputError(f"{errors} {'error' if errors == 1 else 'errors'} in the policy files, so nothing was decided")
+
+
+def _chosen(tree: PolicyTree, root: Path, name: str | None) -> PolicySet:
+    names = [entry.policy.name for entry in tree.sets]
+    if not names:
+        where = (
+            f"no NodeGroupPolicy in {tree.files} {'file' if tree.files == 1 else 'files'}" if tree.files else "no policy files"
+        )
+        raise InputError(f"{root}: {where}; `reconciler init --out DIR` writes a first one from what is there")
+    if name is None and len(names) == 1:
+        return tree.sets[0]
+    if name is None:
+        raise InputError(f"{root} holds several policies: choose one with --name ({', '.join(names)})")
+    for entry in tree.sets:
+        if entry.policy.name == name:
+            return entry
+    raise InputError(f"--name {name}: {root} holds {', '.join(names)}")
+
+
+def _instant(text: str | None) -> int | None:
+    if text is None:
+        return None
+    return decision_instant(text)

@@ -1,0 +1,50 @@
+"""The pages of a running loop, asked over HTTP."""
+
+from pathlib import Path
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+from reconciler.cli.outputs.failure import InputError
+
+TIMEOUT_SECONDS = 30.0
+MOST_BYTES = 256 << 20
+_REFUSED = (401, 403)
+
+
+class _NoRedirects(HTTPRedirectHandler):
+    """A loop sends nobody elsewhere, and a token must not travel."""
+
+    def redirect_request(self, *_: object) -> None:
+        """Follow none."""
+
+
+def ask(url: str, path: str, token_file: Path | None = None, *, text: bool) -> str:
+    """The answer to GET `path` (unescaped) below `url`; `text`: for people instead of JSON. Raises `InputError`."""
+    parts = urlsplit(url if "://" in url else f"http://{url}")
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise InputError(f"--live {url}: an address such as http://localhost:8080")
+    headers = {"Accept": "text/plain" if text else "application/json"}
+    if token_file is not None:
+        headers["Authorization"] = f"Bearer {_token(token_file)}"
+    asked = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}{quote(path)}"
+    try:
+        with build_opener(_NoRedirects).open(Request(asked, headers=headers), timeout=TIMEOUT_SECONDS) as answer:  # noqa: S310 - checked
+            return str(answer.read(MOST_BYTES).decode("utf-8", "replace"))
+    except HTTPError as error:
+        said = error.read(4096).decode("utf-8", "replace").strip() or str(error)
+        hint = "; --token-file FILE shows a token (kubectl create token)" if error.code in _REFUSED and token_file is None else ""
+        raise InputError(f"{asked}: {said}{hint}") from None
+    except (URLError, OSError) as error:
+        reason = getattr(error, "reason", None) or error
+        raise InputError(
+            f"{asked} does not answer: {getattr(reason, 'strerror', None) or reason}; is the loop reachable there "
+            "(kubectl port-forward)?"
+        ) from None
+
+
+def _token(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"--token-file {file}: {getattr(error, 'strerror', None) or error}") from None

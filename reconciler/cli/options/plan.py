@@ -1,0 +1,50 @@
+"""The options that say which policy meets which cluster at which instant: the same for every command that decides."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import click
+
+from reconciler.cli.options.connection import connection_options
+from reconciler.cli.options.named_path import NAMED_PATH
+
+Command = TypeVar("Command", bound=Callable[..., object])
+
+WORK_BUDGET_HELP = "Steps that one decision may take; a plan that runs out of them names what it did not examine."
+
+
+def input_options(command: Command) -> Command:
+    """Add `--policy`, `--name`, `--cluster`, `--now` and `--work-budget`."""
+    options = (
+        click.option(
+            "--policy",
+            "policy_path",
+            metavar="PATH",
+            type=NAMED_PATH,
+            help="Policy file or directory [default: policies/ if it is there, else the targets' own annotations].",
+        ),
+        click.option("--name", metavar="NAME", help="Which NodeGroupPolicy, where the files hold several."),
+        click.option(
+            "--cluster",
+            "cluster_path",
+            metavar="PATH",
+            type=NAMED_PATH,
+            help="Snapshot instead of a live cluster: a file or directory of `kubectl get -o json|yaml` output, also .gz.",
+        ),
+        click.option("--now", metavar="RFC3339", help="The instant of the decision [default: that of the snapshot, now]."),
+        click.option("--work-budget", metavar="N", type=click.IntRange(min=1), help=WORK_BUDGET_HELP),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def live_options(command: Command) -> Command:
+    """Add the options that name a live cluster, and `--namespace` where its loop keeps what it remembers; the command takes the
+    former as further keywords."""
+    option = click.option(
+        "--namespace",
+        metavar="NAME",
+        help="Where the loop keeps Lease and state [default: the pod's namespace, else reconciler].",
+    )
+    return option(connection_options(command))

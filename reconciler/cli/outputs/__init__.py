@@ -1,0 +1,1 @@
+"""What commands write: to a terminal, to files, to a pull request; errors included."""

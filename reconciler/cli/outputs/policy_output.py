@@ -1,0 +1,46 @@
+"""Policy files that a command writes: checked by the product itself, and never over what is there."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from reconciler.cli.inputs.policy_files import read_policy_files
+from reconciler.cli.outputs.failure import InputError
+from reconciler.policy.tree import read_tree
+from reconciler.rendering.problems.text import render_text
+
+
+def write_policies(directory: Path, files: Mapping[str, str], now_seconds: int, *, force: bool) -> None:
+    """Write the files into `directory`, all or none. Raises `InputError` when one is there already and `force` is not given, and
+    when they do not hold as a policy."""
+    there = [str(directory / name) for name in files if (directory / name).exists()]
+    if there and not force:
+        raise InputError(f"{', '.join(there)}: there already; --force overwrites, --out names another directory")
+    check_policies(files, now_seconds)
+    _refuse_second_policy(directory, files, now_seconds)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            whole = directory / f".{name}.part"
+            whole.write_text(text, encoding="utf-8")
+            whole.replace(directory / name)
+    except OSError as error:
+        raise InputError(f"{directory}: {error.strerror or error}") from None
+
+
+def _refuse_second_policy(directory: Path, files: Mapping[str, str], now_seconds: int) -> None:
+    """Files beside a policy that stays there would make a tree of two policies, or of two groups for one target."""
+    if not directory.exists():
+        return
+    if not directory.is_dir():
+        raise InputError(f"{directory}: not a directory; --out names one")
+    staying = {name: body for name, body in read_policy_files([directory]).items() if name not in files}
+    names = sorted(entry.policy.name for entry in read_tree(staying, now_seconds=now_seconds).sets)
+    if names:
+        raise InputError(f"{directory}: holds policy {', '.join(names)} already; --out names another directory")
+
+
+def check_policies(files: Mapping[str, str], now_seconds: int) -> None:
+    """Raises `InputError` with every problem: what was read cannot be said as a policy as it stands."""
+    tree = read_tree({name: text.encode() for name, text in files.items()}, now_seconds=now_seconds)
+    if not tree.sets:
+        raise InputError(f"what was found makes no valid policy:\n{render_text(tree.problems, color=False)}")

@@ -1,0 +1,164 @@
+"""A preview on the pull request that a CI job runs for: the comment, and on GitHub annotations, step summary and outputs."""
+
+import hashlib
+import os
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from reconciler.cli.outputs.failure import InputError
+from reconciler.gitops.pull_requests.comment import STAMP_ROOM, CommentHost, HostCode, HostError, Message, Posted, post
+from reconciler.gitops.pull_requests.job_outputs import SUMMARY_LIMIT, annotations, output_text, summary_text
+from reconciler.gitops.pull_requests.pull_request import HostKind, NoPullRequestError, PullRequest, pull_request
+from reconciler.rendering.markdown.length import GITHUB_LIMIT
+from reconciler.rendering.wording import count
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from reconciler.cli.inputs.preview_sides import Side
+    from reconciler.plan.preview import Preview
+    from reconciler.policy.problems.problem import Problem
+
+_MOST_EVENT_BYTES = 32 << 20
+_TOKEN_NAMES = {HostKind.GITHUB: "GITHUB_TOKEN", HostKind.GITLAB: "GITLAB_TOKEN"}
+_DONE = {
+    Posted.CREATED: "comment written",
+    Posted.UPDATED: "comment updated",
+    Posted.UNCHANGED: "comment left alone: nothing changed",
+    Posted.NEWER: "comment left alone: a later run wrote it",
+}
+
+
+class Told(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be said: `digest` over it, `head` the commit, `summary` one line, `changed` whether anything differs.
+    `markdown` renders it for so many UTF-16 units."""
+
+    digest: str
+    head: str
+    summary: str
+    changed: bool
+    problems: "tuple[Problem, ...]"
+    markdown: "Callable[[int], str]"
+
+
+def told_preview(preview: "Preview") -> Told:
+    """A preview that was made."""
+    from reconciler.rendering.markdown.preview import preview_markdown
+
+    return Told(
+        digest=preview.digest,
+        head=preview.head.revision or "",
+        summary=preview.plan.summary,
+        changed=preview.changed,
+        problems=preview.warnings,
+        markdown=lambda limit: preview_markdown(preview, limit=limit),
+    )
+
+
+def told_refusal(before: "Side", after: "Side") -> Told:
+    """A head that cannot be used."""
+    from reconciler.rendering.markdown.preview import refused_markdown
+
+    digest = hashlib.sha256(msgspec.json.encode(after.problems)).hexdigest()
+    markdown = refused_markdown(after.problems, before.side, after.side)
+    return Told(
+        digest=f"sha256:{digest}",
+        head=after.side.revision or "",
+        summary=f"This policy cannot be used: {count(after.errors, 'error')}.",
+        changed=False,
+        problems=after.problems,
+        markdown=lambda _: markdown,
+    )
+
+
+def told_failure(after: "Side", why: str) -> Told:
+    """A head that is no mistake in itself and still has nothing to preview: no policy in it, or several to choose from."""
+    from reconciler.rendering.markdown.preview import problem_lines
+
+    markdown = "\n".join(["## This change cannot be previewed", "", *problem_lines(why), ""])
+    return Told(
+        digest=f"sha256:{hashlib.sha256(why.encode()).hexdigest()}",
+        head=after.side.revision or "",
+        summary="This change cannot be previewed.",
+        changed=True,
+        problems=(),
+        markdown=lambda _: markdown,
+    )
+
+
+def asked_for() -> PullRequest:
+    """The pull request of this job. Raises `InputError` before any work is done."""
+    path = os.environ.get("GITHUB_EVENT_PATH", "")
+    try:
+        with Path(path).open("rb") if path else Path(os.devnull).open("rb") as stream:
+            event = stream.read(_MOST_EVENT_BYTES)
+        found = pull_request(os.environ, event)
+    except OSError as error:
+        raise InputError(f"GITHUB_EVENT_PATH: {error.strerror or error}") from None
+    except NoPullRequestError as error:
+        raise InputError(f"--comment: {error}") from None
+    if not found.token and not found.fork:
+        raise InputError(f"--comment needs a token in the variable {_TOKEN_NAMES[found.kind]}")
+    return found
+
+
+def report(request: PullRequest, key: str, told: Told) -> None:
+    """Write everything. A token that may only read, as those of forks do, is no failure. Raises `InputError` for others."""
+    url, failure = "", ""
+    if request.kind is HostKind.GITHUB:
+        click.echo(annotations(told.problems), err=True, nl=False)
+        _append("GITHUB_STEP_SUMMARY", summary_text(told.markdown(SUMMARY_LIMIT)))
+    message = Message(
+        key=key, digest=told.digest, head=told.head, order=request.order, markdown=told.markdown(GITHUB_LIMIT - STAMP_ROOM)
+    )
+    try:
+        if not request.token:
+            raise HostError(HostCode.FORBIDDEN, "there is no token for a change from a fork")
+        outcome = post(_host(request), message)
+        url = outcome.url
+        click.echo(f"{_DONE[outcome.posted]} {url}".rstrip(), err=True)
+    except HostError as error:
+        if error.code is not HostCode.FORBIDDEN:
+            failure = f"--comment: {error}"
+        else:
+            where = " and in the step summary" if request.kind is HostKind.GITHUB else ""
+            why = "changes from forks run with a token that only reads" if request.fork else "see the permissions of the token"
+            click.echo(f"no comment was written: {error}; {why}. The preview is above{where}.", err=True)
+    if request.kind is HostKind.GITHUB:
+        values = {
+            "has-changes": "true" if told.changed else "false",
+            "digest": told.digest,
+            "summary": told.summary,
+            "comment-url": url,
+        }
+        _append("GITHUB_OUTPUT", output_text(values, f"reconciler-{secrets.token_hex(16)}"))
+    if failure:
+        raise InputError(failure)
+
+
+def _host(request: PullRequest) -> CommentHost:
+    try:
+        if request.kind is HostKind.GITHUB:
+            from reconciler.gitops.pull_requests.github import GitHubPullRequest
+
+            return GitHubPullRequest(request.token, request.repository, request.number, api_url=request.url)
+        from reconciler.gitops.pull_requests.gitlab import GitLabMergeRequest
+
+        return GitLabMergeRequest(request.token, request.repository, request.number, url=request.url, web_url=request.web_url)
+    except ImportError:
+        raise InputError("--comment needs the clients of both hosts: pip install 'nodegroup-reconciler[pullrequest]'") from None
+
+
+def _append(variable: str, text: str) -> None:
+    path = os.environ.get(variable)
+    if not path:
+        return
+    try:
+        with Path(path).open("a", encoding="utf-8") as stream:
+            stream.write(text)
+    except OSError as error:
+        click.echo(f"{variable}: {error.strerror or error}", err=True)

@@ -1,0 +1,88 @@
+"""A simulated run as lines for people."""
+
+from collections.abc import Iterator
+
+from reconciler.policy.values.duration import format_duration
+from reconciler.rendering.simulated_run import RunAction, RunDocument, RunTurn
+
+_VERBS = {
+    "Resize": "resize",
+    "RemoveNode": "remove",
+    "Replace": "replace",
+    "Adopt": "adopt",
+    "Release": "release",
+    "Cancel": "cancel",
+}
+
+
+def turn_lines(turn: RunTurn) -> Iterator[str]:
+    """What happened before the turn, then what it did; the same action on several nodes is one line."""
+    at = clock(turn.at_seconds)
+    for sentence in turn.told:
+        yield f"{at}  * {sentence}"
+    if turn.joined:
+        yield f"{at}  + {_nodes(turn.joined)} joined"
+    if turn.gone:
+        yield f"{at}  - {_nodes(turn.gone)} gone"
+    if turn.unavailable:
+        yield f"{at}  ! nothing was done: {turn.unavailable}"
+    for actions in _alike(turn.actions):
+        yield f"{at}  > {_action(actions)}"
+    for violation in turn.violations:
+        yield f"{at}  ! RULE BROKEN {violation}"
+
+
+def summary_lines(document: RunDocument) -> Iterator[str]:
+    """The totals."""
+    total = document.summary
+    hours = total.node_seconds / 3600
+    money = "" if total.cost is None else f", {total.cost} {total.currency}"
+    if total.unpriced and total.cost is not None:
+        money += f" (without {len(total.unpriced)} targets that have no price)"
+    yield f"Scenario {document.scenario}: {format_duration(total.seconds)} of virtual time, {document.decisions} decisions"
+    yield (
+        f"  pods        {total.pods_placed} placed, waited {format_duration(total.wait_p50_seconds)} (p50), "
+        f"{format_duration(total.wait_p95_seconds)} (p95), {format_duration(total.wait_max_seconds)} (longest); "
+        f"{total.pods_pending} still pending"
+    )
+    yield f"  nodes       {total.nodes_joined} joined, {total.nodes_removed} removed, {hours:.1f} node hours{money}"
+    yield f"  actions     {document.actions} done, {total.writes_refused} writes refused, {total.evictions} pods evicted"
+    yield f"  violations  {len(document.violations)}"
+    for sentence in document.unmet:
+        yield f"  NOT MET     {sentence}"
+
+
+def clock(seconds: int) -> str:
+    """Virtual time since the start: `+01:05:10`."""
+    return f"+{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+
+
+def _alike(actions: tuple[RunAction, ...]) -> Iterator[list[RunAction]]:
+    run: list[RunAction] = []
+    for action in actions:
+        if run and _kind(action) != _kind(run[0]):
+            yield run
+            run = []
+        run.append(action)
+    if run:
+        yield run
+
+
+def _kind(action: RunAction) -> tuple[str, str, str, str, str]:
+    return action.kind, action.group, action.state, action.code, action.reason
+
+
+def _action(actions: list[RunAction]) -> str:
+    first, last = actions[0], actions[-1]
+    size = "" if first.from_ == last.to else f" {first.from_} -> {last.to}"
+    nodes = [node for action in actions for node in action.nodes]
+    which = f" ({_nodes(tuple(nodes))})" if nodes else ""
+    more = f" (and {len(actions) - 1} more)" if len(actions) > 1 else ""
+    outcome = "" if first.state == "Done" else f" [{first.state}: {first.explanation}]"
+    return f"{_VERBS[first.kind]} {first.group}{size}{which}: {first.message}{more}{outcome}"
+
+
+def _nodes(names: tuple[str, ...]) -> str:
+    if len(names) <= 2:
+        return ", ".join(names)
+    return f"{names[0]}, {names[1]} and {len(names) - 2} more"

@@ -1,0 +1,1 @@
+"""Commands that go on: the loop, the previewer, an apply, put together from options."""

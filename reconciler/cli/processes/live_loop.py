@@ -1,0 +1,250 @@
+"""`reconciler run` on a live cluster: options to one process, signals to an orderly end."""
+
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from reconciler.cli.options.connections import ConnectionChoice, Connections, connected, own_namespace
+from reconciler.cli.options.source_choice import SourceChoice
+from reconciler.cli.outputs.failure import EXIT_OK, InputError
+from reconciler.cli.processes.cluster_source import ClusterSource
+from reconciler.cli.processes.live_source import LiveSource
+
+if TYPE_CHECKING:
+    from reconciler.control.live.live_process import LiveProcess, Settings
+    from reconciler.control.log import Log
+    from reconciler.control.policy.custom_status import CustomStatus
+    from reconciler.gitops.sources.standing import SourceEvent, Standing
+    from reconciler.kube.connection.api import Api
+    from reconciler.kube.leading.lease import Timing
+
+EXIT_ABANDONED = 1
+ONCE_PATIENCE_SECONDS = 60.0
+
+
+class LoopChoice(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of the live loop as given."""
+
+    policy: Path | None
+    namespace: str | None
+    read_only: bool
+    once: bool
+    listen: str
+    period_seconds: float
+    cluster_name: str
+    cluster_autoscaler_metrics: bool
+    beside_autoscaler: bool
+    drain_timeout_seconds: int
+    lease_seconds: int
+    webhook_secret_file: Path | None
+
+
+def run_live(loop: LoopChoice, connection: ConnectionChoice, repository: SourceChoice) -> int:
+    """Run until SIGTERM or SIGINT; a second one ends at once. Raises `InputError`."""
+    from reconciler.cli.processes.live_pages import address, listening
+    from reconciler.control.log import Log
+
+    address(loop.listen)
+    journal = Log(sys.stderr, lambda: int(time.time()))
+    source: LiveSource | ClusterSource | None = None
+    if not repository.in_cluster:
+        source = LiveSource(loop.policy, repository, keep=not loop.read_only, tell=lambda event: _say(journal, event))
+    ending = _Ending()
+    connections = _usable(connected(connection), own_namespace(loop.namespace), read_only=loop.read_only)
+    source = source or _in_cluster(loop, connection, repository, connections, journal)
+    name = source.policy_name(None if loop.once else ending.wait)
+    if name is None:
+        return EXIT_OK
+    process = _process(loop, connection, connections, source, name, journal)
+    if loop.once:
+        return _once(process)
+    server = listening(
+        loop.listen, process, cluster_autoscaler_names=loop.cluster_autoscaler_metrics, webhook_secret=loop.webhook_secret_file
+    )
+    server.start()
+    journal.info("Started", f"listening on port {server.port}", identity=process.settings.identity, policy=name)
+    process.start()
+    worker = threading.Thread(target=process.run, name="loop")
+    worker.start()
+    try:
+        ending.wait()
+    finally:
+        journal.info("Stopping", "no new turn begins; drains are finished or undone")
+        process.stop()
+        worker.join()
+        server.stop()
+    journal.info("Stopped", "the Lease is released")
+    return EXIT_OK
+
+
+def _in_cluster(
+    loop: LoopChoice, connection: ConnectionChoice, repository: SourceChoice, connections: Connections, journal: "Log"
+) -> LiveSource | ClusterSource:
+    """The source that lies in the management cluster."""
+    keep, api = not loop.read_only, connections.management
+    if repository.flux_source is not None:
+        return LiveSource(None, repository, keep=keep, tell=lambda event: _say(journal, event), api=api)
+    namespaces = connection.target_namespaces
+    if namespaces:
+        namespaces = tuple(sorted({own_namespace(loop.namespace), *namespaces}))
+    return ClusterSource(api, namespaces, repository, keep=keep, tell=lambda event: _say(journal, event))
+
+
+class _Ending:
+    """The first SIGTERM or SIGINT asks for an orderly end; a second one ends at once, whatever is under way."""
+
+    def __init__(self) -> None:
+        self._reading, self._writing = os.pipe()
+        self.asked = False
+        # The byte is written when the signal arrives, in whatever thread that is: the handler runs once the main thread wakes.
+        os.set_blocking(self._writing, False)
+        signal.set_wakeup_fd(self._writing, warn_on_full_buffer=False)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._signalled)
+
+    def _signalled(self, _number: int, _frame: object) -> None:
+        if self.asked:
+            os._exit(EXIT_ABANDONED)
+        self.asked = True
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Until the first signal, or so long; whether it came."""
+        import select
+
+        return self.asked or bool(select.select([self._reading], [], [], seconds)[0])
+
+
+def _process(
+    loop: LoopChoice,
+    connection: ConnectionChoice,
+    connections: Connections,
+    source: LiveSource | ClusterSource,
+    name: str,
+    journal: "Log",
+) -> "LiveProcess":
+    from reconciler.control.live.live_process import LiveProcess
+    from reconciler.control.policy.standing_record import StandingRecord
+
+    settings = _settings(loop, connection, connections, name)
+    made: list[LiveProcess] = []
+    records: list[StandingRecord] = []
+
+    def looked(standing: "Standing") -> None:
+        fault = standing.fault
+        made[0].figures.policy(standing.revision, fault.sentence if fault is not None else "")
+        if records:
+            records[0].save(standing)
+
+    def leads() -> bool:
+        return made[0].leads()
+
+    def objects(api: "Api") -> "CustomStatus | None":
+        if not isinstance(source, ClusterSource):
+            return None
+        return source.told_on(api, settings.identity, leads)
+
+    process = LiveProcess(
+        settings, connections.workload, connections.management, lambda state, term: source.follow(name, state, term, looked),
+        journal, now_seconds=lambda: int(time.time()), wall_seconds=time.time, objects=objects,
+    )  # fmt: skip
+    made.append(process)
+    if not loop.read_only:
+        records.append(StandingRecord(process.state))
+    return process
+
+
+def _settings(loop: LoopChoice, connection: ConnectionChoice, connections: Connections, name: str) -> "Settings":
+    from reconciler.control.live.live_process import Settings
+    from reconciler.kube.draining.drain_mark import checked_owner
+    from reconciler.providers.clusterapi_resource import ClusterApiVersion
+
+    try:
+        checked_owner(name)
+    except ValueError as error:
+        raise InputError(f"the policy's name: {error}") from None
+    return Settings(
+        name=name,
+        namespace=own_namespace(loop.namespace),
+        identity=f"{os.environ.get('POD_NAME') or socket.gethostname()}_{os.getpid()}_{os.urandom(4).hex()}",
+        cluster=loop.cluster_name,
+        read_only=loop.read_only,
+        target_namespaces=connection.target_namespaces,
+        cluster_api=connections.cluster_api or ClusterApiVersion(),
+        period_seconds=loop.period_seconds,
+        drain_timeout_seconds=loop.drain_timeout_seconds,
+        lease=_timing(loop.lease_seconds),
+        beside_autoscaler=loop.beside_autoscaler,
+        once=loop.once,
+    )
+
+
+def _timing(lease_seconds: int) -> "Timing":
+    """The proportions of client-go's defaults: 15 s, 10 s, 2 s."""
+    from reconciler.kube.leading.lease import Timing
+
+    return Timing(
+        duration_seconds=lease_seconds, renew_deadline_seconds=lease_seconds * 2 / 3, retry_seconds=lease_seconds * 2 / 15
+    )
+
+
+def _usable(connections: Connections, namespace: str, *, read_only: bool) -> Connections:
+    """The same, after a first look at what the loop cannot do without. Raises `InputError`."""
+    from reconciler.kube.connection.access import may
+    from reconciler.kube.connection.api import ApiError, UnreachableError
+
+    workload, management, version = connections.workload, connections.management, connections.cluster_api
+    if version is None:
+        raise InputError(
+            f"{management.server} has no Cluster API: there is nothing here whose replicas could be changed; "
+            "--management-kubeconfig names the cluster that holds the MachineDeployments"
+        )
+    needed = [(workload, "list", "", "nodes", ""), (workload, "list", "", "pods", "")]
+    if not read_only:
+        needed += [
+            (management, "get", "coordination.k8s.io", "leases", namespace),
+            (management, "create", "", "configmaps", namespace),
+        ]
+    try:
+        for api, verb, group, resource, place in needed:
+            if not may(api, verb, group, resource, place):
+                where = f" in namespace {place}" if place else ""
+                raise InputError(
+                    f"{api.server}: this user may not {verb} {resource}{where}; examples/deploy has the roles that are needed, "
+                    "`reconciler doctor` says which rights are missing"
+                )
+        if not read_only:
+            management.get(f"/api/v1/namespaces/{namespace}")
+    except UnreachableError as error:
+        raise InputError(str(error)) from None
+    except ApiError as error:
+        # Namespaces are often not ours to read; one that is not there is worth a word, since no Lease can be made in it.
+        if error.status == 404:
+            raise InputError(f"{management.server}: there is no namespace {namespace}; --namespace names ours") from None
+        if error.status != 403:
+            raise InputError(f"{management.server}: {error}") from None
+    return connections
+
+
+def _once(process: "LiveProcess") -> int:
+    from reconciler.rendering.plan_json import plan_json
+
+    try:
+        report, why = process.one_turn(ONCE_PATIENCE_SECONDS)
+    finally:
+        process.stop()
+    if report is None or report.plan is None:
+        raise InputError(f"nothing was decided: {report.unavailable if report is not None else why}")
+    click.echo(plan_json(report.plan), nl=False)
+    return EXIT_OK
+
+
+def _say(journal: "Log", event: "SourceEvent") -> None:
+    (journal.warning if event.type == "Warning" else journal.info)(event.reason, event.message)

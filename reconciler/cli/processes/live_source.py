@@ -1,0 +1,125 @@
+"""Where the policy of the live loop comes from, as options say it."""
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reconciler.cli.options.source_choice import SourceChoice, flux_source
+from reconciler.cli.outputs.failure import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from reconciler.control.policy.followed import FollowedSource
+    from reconciler.control.policy.state_last_good import LockedState
+    from reconciler.gitops.sources.source import Source
+    from reconciler.gitops.sources.standing import SourceEvent, Standing
+    from reconciler.kube.connection.api import Api
+
+GIT_POLL_SECONDS, FLUX_POLL_SECONDS, DIRECTORY_POLL_SECONDS = 60.0, 15.0, 5.0
+DEFAULT_DIRECTORY = Path("policies")
+
+
+class LiveSource:
+    """A git repository, an artifact of Flux, a directory or a file. Raises `InputError` for what cannot be meant."""
+
+    def __init__(
+        self,
+        policy: Path | None,
+        choice: SourceChoice,
+        *,
+        keep: bool,
+        tell: "Callable[[SourceEvent], None]",
+        api: "Api | None" = None,
+    ) -> None:
+        """`keep`: the last good policy outlasts this process; `tell` is given what happens at the source; `api` is the cluster
+        in which Flux keeps its sources."""
+        self._choice = choice
+        self._keep = keep
+        self._tell = tell
+        self._source = flux_source(choice, api) if api is not None else _source(policy, choice)
+        self.interval_seconds = GIT_POLL_SECONDS if choice.git_url is not None else DIRECTORY_POLL_SECONDS
+        if api is not None:
+            self.interval_seconds = FLUX_POLL_SECONDS
+
+    def policy_name(self, wait: "Callable[[float], bool] | None") -> str | None:
+        """The name that --name gives, else that of the policy found: Lease and state are called after it.
+
+        `wait` so many seconds for a source that cannot be read yet, true when the process is to end: then None. Without `wait`
+        such a source is an `InputError`.
+        """
+        from reconciler.control.policy.policy_source import FollowedPolicy
+        from reconciler.gitops.sources.last_good import MemoryLastGoodStore
+
+        if self._choice.policy_name:
+            return self._choice.policy_name
+        told = self._tell if wait is not None else lambda _: None
+        first = FollowedPolicy(self._source, MemoryLastGoodStore(), lambda: int(time.time()), tell=told)
+        while True:
+            first.poll()
+            if first.ready:
+                return first.current().policy.name
+            if wait is None:
+                raise _unreadable(first.standing)
+            if wait(self.interval_seconds):
+                return None
+
+    def follow(
+        self, name: str, state: "LockedState", term: "Callable[[], int]", looked: "Callable[[Standing], None]"
+    ) -> "FollowedSource":
+        """The source as a live process takes it."""
+        import random
+
+        from reconciler.control.policy.followed import FollowedSource
+        from reconciler.control.policy.policy_source import FollowedPolicy
+        from reconciler.control.policy.state_last_good import StateLastGoodStore
+        from reconciler.gitops.sources.last_good import FileLastGoodStore, LastGoodStore, MemoryLastGoodStore
+        from reconciler.gitops.sources.polling import Polling, next_wait_seconds
+
+        store: LastGoodStore = StateLastGoodStore(state) if self._keep else MemoryLastGoodStore()
+        if self._choice.last_good is not None:
+            store = FileLastGoodStore(self._choice.last_good)
+        polling = Polling(interval_seconds=self.interval_seconds)
+        chance = random.Random()  # noqa: S311 - spreads requests, keeps no secret
+
+        def policy() -> FollowedPolicy:
+            return FollowedPolicy(
+                self._source, store, lambda: int(time.time()), name=name, allow_no_groups=self._choice.allow_no_groups,
+                tell=self._tell,
+            )  # fmt: skip
+
+        return FollowedSource(
+            policy, term, lambda failures: next_wait_seconds(polling, failures, chance.random()), (looked,), self._tell
+        )
+
+
+def _source(policy: Path | None, choice: SourceChoice) -> "Source":
+    from reconciler.cli.options.source_choice import git_source
+    from reconciler.gitops.sources.directory_source import DirectorySource
+    from reconciler.gitops.sources.file_source import FileSource
+    from reconciler.policy.tree import SUFFIXES
+
+    if choice.git_url is not None:
+        return git_source(choice)
+    path = policy or DEFAULT_DIRECTORY
+    if path.is_dir():
+        return DirectorySource(path)
+    if not path.exists():
+        raise InputError(f"{path}: no such file or directory; --policy PATH or --git URL says where the policy is")
+    if not path.name.lower().endswith(SUFFIXES):
+        raise InputError(f"{path}: a policy file ends with {' or '.join(SUFFIXES)}")
+    return FileSource(path)
+
+
+def _unreadable(standing: "Standing") -> InputError:
+    """Every problem with its place goes to stderr, as `validate` shows it; the error says what that means here."""
+    import click
+
+    from reconciler.cli.outputs.terminal import wants_colour
+    from reconciler.rendering.problems.text import render_text
+
+    fault = standing.fault
+    if fault is not None and fault.problems:
+        click.echo(render_text(fault.problems, color=wants_colour(sys.stderr)), err=True)
+    return InputError(f"{standing.source}: {fault.message if fault is not None else 'it was not read'}")

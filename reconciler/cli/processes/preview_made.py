@@ -1,0 +1,73 @@
+"""Two policies that were read, as one preview."""
+
+from typing import TYPE_CHECKING
+
+from reconciler.cli.outputs.failure import InputError
+
+if TYPE_CHECKING:
+    from reconciler.cli.inputs.preview_sides import Side
+    from reconciler.cluster.world import World
+    from reconciler.plan.preview import Preview
+    from reconciler.policy.documents import PolicySet
+
+
+def chosen(before: "Side", after: "Side", name: str | None) -> "PolicySet":
+    """The head's policy that is meant. Raises `InputError`."""
+    names = [entry.policy.name for entry in after.sets]
+    if not names:
+        had = f" (the base has {', '.join(entry.policy.name for entry in before.sets)})" if before.sets else ""
+        raise InputError(
+            f"{after.where}: no NodeGroupPolicy in {after.files} policy files{had}; write one (`kind: NodeGroupPolicy`), "
+            "or say where they are with --path"
+        )
+    if name is None and len(names) == 1:
+        return after.sets[0]
+    if name is None:
+        raise InputError(f"{after.where} holds several policies: choose one with --name ({', '.join(names)})")
+    for entry in after.sets:
+        if entry.policy.name == name:
+            return entry
+    raise InputError(f"--name {name}: {after.where} holds {', '.join(names)}")
+
+
+def made_preview(
+    world: "World",
+    now_seconds: int,
+    before: "Side",
+    after: "Side",
+    policy: "PolicySet",
+    name: str | None,
+    work_budget: int,
+    *,
+    pictured: bool,
+) -> "Preview":
+    """Both decided on one cluster; the head alone where the base has no such policy."""
+    from reconciler.cli.inputs.cluster_files import capi_group
+    from reconciler.decisions.ownership.handover_manifest import drop_warnings
+    from reconciler.gitops.preview import alone, compare
+    from reconciler.policy.manifests.manifest_change import dropped_sizes
+
+    dropped = dropped_sizes(before.given, after.given, capi_group())
+    warnings = (*after.problems, *drop_warnings(dropped, world))
+    head = (after.side, policy)
+    earlier = earlier_set(before, after, policy)
+    if earlier is not None:
+        return compare(world, now_seconds, (before.side, earlier), head, work_budget, warnings, pictured=pictured)
+    if before.errors:
+        why = f"the policy at the base has {before.errors} {'error' if before.errors == 1 else 'errors'}."
+    else:
+        why = f"there is no policy {policy.policy.name if before.sets or name else ''}".rstrip() + " at the base yet."
+    return alone(
+        world, now_seconds, before.side, head, work_budget,
+        no_base=why, base_problems=before.problems if before.errors else (), warnings=warnings,
+        pictured=pictured,
+    )  # fmt: skip
+
+
+def earlier_set(before: "Side", after: "Side", policy: "PolicySet") -> "PolicySet | None":
+    """The base's policy that the head's one is compared with."""
+    # One policy under another name is the same one renamed; of several, only the name tells.
+    earlier = next((entry for entry in before.sets if entry.policy.name == policy.policy.name), None)
+    if earlier is None and len(before.sets) == 1 and len(after.sets) == 1:
+        return before.sets[0]
+    return earlier

@@ -1,0 +1,179 @@
+"""`reconciler run --simulate`: the real loop on the embedded cluster, in virtual time."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from reconciler.cli.options.source_choice import SourceChoice
+    from reconciler.cluster.world import World
+    from reconciler.control.simulated.simulated_run import SimulatedRun
+    from reconciler.policy.documents import PolicySet
+    from reconciler.rendering.simulated_run import RunTurn
+    from reconciler.simulation.scenarios.scenario_text import ScenarioText
+
+DEMO = "demo"
+DEMO_PATH = Path("examples/scenarios/demo.yaml")
+_BARE = """\
+apiVersion: simulation.reconciler.dev/v1alpha1
+kind: Scenario
+metadata: {name: unchanged-demand}
+spec: {start: {cluster: "-"}, until: 1h}
+"""
+
+
+def run_simulated(
+    scenario: str, policy_path: Path | None, cluster_path: Path | None, until: str | None, output: str, choice: "SourceChoice"
+) -> int:
+    """Play a scenario and print what the loop does; exit code 1 when an expectation is not met. Raises `InputError`."""
+    from reconciler.cli.outputs.failure import EXIT_ERROR, EXIT_OK, InputError
+    from reconciler.cli.outputs.run_lines import summary_lines, turn_lines
+    from reconciler.control.simulated.run_document import run_document, run_turn
+    from reconciler.simulation.scenarios.scenario_text import ScenarioError
+
+    if choice.git_url is not None and policy_path is not None:
+        raise InputError("--git and --policy are two sources: give one")
+    try:
+        text, folder = _read_scenario(scenario, cluster_path)
+        run = _prepare(text, folder, policy_path, choice, cluster_path, until)
+    except ScenarioError as error:
+        raise _shown(error) from None
+    if output == "text" and text.scenario.spec.description:
+        click.echo(f"{text.scenario.spec.description}\n")
+    shown: list[RunTurn] = []
+    decisions = 0
+    bar = _Bar(run)
+    for turn in run.turns():
+        decisions += turn.report.plan is not None
+        told = run_turn(turn, run.start_seconds)
+        if told is not None:
+            shown.append(told)
+            if output == "text":
+                bar.clear()
+                for line in turn_lines(told):
+                    click.echo(line)
+        bar.show(turn.at_seconds)
+    bar.clear()
+    document = run_document(run, text.scenario.metadata.name, shown, decisions)
+    if output == "json":
+        import msgspec
+
+        click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
+    else:
+        if shown:
+            click.echo()
+        for line in summary_lines(document):
+            click.echo(line)
+    return EXIT_ERROR if document.unmet else EXIT_OK
+
+
+def _read_scenario(scenario: str, cluster_path: Path | None) -> "tuple[ScenarioText, Path]":
+    from reconciler.cli.outputs.failure import InputError
+    from reconciler.simulation.scenarios.scenario_text import read_scenario
+
+    if scenario == DEMO and cluster_path is not None:
+        return read_scenario("(no scenario)", _BARE.encode()), Path()
+    path = DEMO_PATH if scenario == DEMO else Path(scenario)
+    if not path.is_file():
+        hint = f"name a scenario file; those of the project are in {DEMO_PATH.parent}/ of its checkout"
+        wrong = "a directory" if path.is_dir() else "no such file"
+        raise InputError(f"{path}: {wrong}; {hint}, or give --cluster SNAPSHOT to start from a captured cluster")
+    try:
+        return read_scenario(path.as_posix(), path.read_bytes()), path.parent
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from error
+
+
+def _prepare(
+    text: "ScenarioText",
+    folder: Path,
+    policy_path: Path | None,
+    source: "SourceChoice",
+    cluster_path: Path | None,
+    until: str | None,
+) -> "SimulatedRun":
+    from reconciler.cli.inputs.plan_inputs import read_policy
+    from reconciler.cli.options.source_choice import read_once
+    from reconciler.cli.outputs.failure import InputError
+    from reconciler.control.simulated.simulated_run import SimulatedRun
+    from reconciler.policy.values.duration import DurationError, parse_duration
+
+    world = _world(text, folder, cluster_path)
+    spec = text.scenario.spec
+    now = world.captured_seconds
+    if source.git_url is not None:
+        policy = read_once(source, now)  # virtual time does not wait for a repository
+    elif policy_path is not None:
+        policy = read_policy(policy_path, source.policy_name, now)
+    elif spec.policy:
+        policy = read_policy(folder / spec.policy, None, now)
+    elif text.source.path == "(no scenario)":
+        policy = read_policy(None, None, now)
+    else:
+        policy = read_policy(Path(text.source.path), None, now)
+    policies: dict[str, PolicySet] = {}
+    for event in spec.events:
+        if event.policy is not None:
+            policies[event.policy] = read_policy(folder / event.policy, None, now)
+    seconds = None
+    if until is not None:
+        try:
+            seconds = parse_duration(until)
+        except DurationError as error:
+            raise InputError(f"--until: {error}; {error.hint}") from None
+        if seconds <= 0:
+            raise InputError(f"--until {until}: must be above zero")
+    return SimulatedRun(text, world, policy, policies, seconds)
+
+
+def _world(text: "ScenarioText", folder: Path, cluster_path: Path | None) -> "World":
+    from reconciler.cli.inputs.cluster_files import load_world
+    from reconciler.simulation.scenarios.scenario_world import start_world
+
+    start = text.scenario.spec.start
+    if cluster_path is not None:
+        return load_world(cluster_path)
+    return load_world(folder / start.cluster) if start.cluster else start_world(start)
+
+
+def _shown(error: Exception) -> click.ClickException:
+    from reconciler.cli.outputs.failure import InputError
+    from reconciler.rendering.problems.text import render_text
+    from reconciler.simulation.scenarios.scenario_text import ScenarioError
+
+    if isinstance(error, ScenarioError):
+        click.echo(render_text(error.problems, color=False), err=True, nl=False)
+    return InputError("the scenario cannot be run")
+
+
+class _Bar:
+    """A line of progress on stderr, on a terminal only."""
+
+    def __init__(self, run: "SimulatedRun") -> None:
+        import os
+        import sys
+
+        self._run = run
+        self._stream = sys.stderr
+        self._wanted = sys.stderr.isatty() and not os.environ.get("CI")
+        self._drawn = ""
+
+    def show(self, at_seconds: int) -> None:
+        """Draw it anew when it would look different."""
+        if not self._wanted:
+            return
+        total = max(1, self._run.end_seconds - self._run.start_seconds)
+        share = 30 * (at_seconds - self._run.start_seconds) // total
+        line = f"[{'#' * share}{' ' * (30 - share)}]"
+        if line != self._drawn:
+            self._drawn = line
+            self._stream.write(f"\r{line}")
+            self._stream.flush()
+
+    def clear(self) -> None:
+        """Take it off the terminal."""
+        if self._drawn:
+            self._drawn = ""
+            self._stream.write("\r\x1b[K")
+            self._stream.flush()

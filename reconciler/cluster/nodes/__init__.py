@@ -1,0 +1,1 @@
+"""Nodes and machines as scheduling needs them."""

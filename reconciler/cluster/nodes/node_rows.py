@@ -1,0 +1,84 @@
+"""Nodes as the API gives them: the shape that equal nodes share, and what is true of one alone."""
+
+import msgspec
+
+from reconciler.cluster.nodes.declared_features import declared
+from reconciler.cluster.nodes.node import HOSTNAME_LABEL, Node, NodeShape, Taint
+from reconciler.cluster.snapshots.unreadable import UnreadableError
+from reconciler.cluster.values import quantity
+from reconciler.cluster.values.instant import unix_seconds
+from reconciler.cluster.values.resources import Resources
+from reconciler.cluster.wire import node as wire
+from reconciler.cluster.wire.pod import Amounts
+
+_ATTACHABLE = "attachable-volumes-"
+_READ_ANNOTATIONS = (
+    "cluster-autoscaler.kubernetes.io/",
+    "delay-deletion.cluster-autoscaler.kubernetes.io/",
+    "cluster.x-k8s.io/",
+    "reconciler.dev/",
+)
+
+
+class NodeRead(msgspec.Struct, frozen=True, order=True):
+    """A node whose shape has no number yet, and sentences about amounts that were cut to 64 bits."""
+
+    node: Node
+    shape: NodeShape
+    problems: tuple[str, ...] = ()
+
+
+def read_node(item: wire.Node, capi_group: str) -> NodeRead:
+    """One node. Raises `UnreadableError`."""
+    meta, spec, status = item.metadata, item.spec, item.status
+    capacity, _, problems = _amounts(status.capacity, "status.capacity")
+    # The API server fills in allocatable when only capacity was registered.
+    allocatable, attachable, more = _amounts(status.allocatable or status.capacity, "status.allocatable")
+    labels = dict(meta.labels or {})
+    hostname = labels.get(HOSTNAME_LABEL, "")
+    if hostname == meta.name:
+        del labels[HOSTNAME_LABEL]
+    created = unix_seconds(meta.creation_timestamp) if meta.creation_timestamp else 0
+    ready = next((condition for condition in status.conditions or () if condition.type == "Ready"), None)
+    shape = NodeShape(
+        labels=tuple(sorted(labels.items())),
+        taints=taint_set(spec.taints),
+        unschedulable=spec.unschedulable,
+        capacity=capacity,
+        allocatable=allocatable,
+        declared_features=declared(status.declared_features or ()),
+        without_hostname=HOSTNAME_LABEL not in (meta.labels or {}),
+    )
+    prefixes = (*_READ_ANNOTATIONS, f"{capi_group}/")
+    node = Node(
+        name=meta.name,
+        uid=meta.uid,
+        shape=-1,
+        provider_id=spec.provider_id,
+        hostname="" if hostname == meta.name else hostname,
+        created_seconds=created,
+        ready=ready is not None and ready.status == "True",
+        ready_seconds=unix_seconds(ready.last_transition_time) if ready and ready.last_transition_time else created,
+        deleting=meta.deletion_timestamp is not None,
+        annotations=tuple(sorted(pair for pair in (meta.annotations or {}).items() if pair[0].startswith(prefixes))),
+        attachable_limits=attachable,
+    )
+    return NodeRead(node, shape, tuple(dict.fromkeys((*problems, *more))))
+
+
+def taint_set(taints: list[wire.NodeTaint] | None) -> tuple[Taint, ...]:
+    """Taints sorted, each once."""
+    return tuple(sorted({Taint(item.key, item.value or "", item.effect) for item in taints or ()}))
+
+
+def _amounts(amounts: Amounts | None, path: str) -> tuple[Resources, tuple[tuple[str, int], ...], tuple[str, ...]]:
+    """A vector without the limits of attachable volumes, those limits, and what was cut."""
+    try:
+        read = quantity.vector(quantity.nanos(amounts))
+    except UnreadableError as error:
+        raise error.at(path) from None
+    limits = tuple(pair for pair in read.resources.extended if pair[0].startswith(_ATTACHABLE))
+    if not limits:
+        return read.resources, (), read.problems
+    rest = tuple(pair for pair in read.resources.extended if not pair[0].startswith(_ATTACHABLE))
+    return msgspec.structs.replace(read.resources, extended=rest), limits, read.problems

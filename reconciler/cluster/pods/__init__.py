@@ -1,0 +1,1 @@
+"""Pods as scheduling and draining need them."""

@@ -1,0 +1,187 @@
+"""From a pod as the API gives it to its shape: everything that scheduling looks at, in one canonical form."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from reconciler.cluster.nodes.declared_features import required
+from reconciler.cluster.nodes.node import HOSTNAME_LABEL
+from reconciler.cluster.pods.pod import AffinityTerm, HostPort, PodShape, SpreadConstraint, Toleration, VolumeUse
+from reconciler.cluster.pods.pod_requests import pod_requests
+from reconciler.cluster.values.raw_part import RawPart
+from reconciler.cluster.values.selection import label_pairs, label_selector, node_terms
+from reconciler.cluster.values.selector import NodeSelectorTerm, Requirement
+from reconciler.cluster.wire import pod as wire
+from reconciler.cluster.wire.meta import EMPTY
+
+_Labels = dict[str, str]
+_DAEMON_TOLERATIONS = (
+    ("not-ready", "NoExecute"),
+    ("unreachable", "NoExecute"),
+    ("disk-pressure", "NoSchedule"),
+    ("memory-pressure", "NoSchedule"),
+    ("pid-pressure", "NoSchedule"),
+    ("unschedulable", "NoSchedule"),
+)
+
+_labels = RawPart(_Labels, "metadata.labels")
+_node_selector = RawPart(_Labels, "spec.nodeSelector")
+_affinity = RawPart(wire.Affinity, "spec.affinity")
+_tolerations = RawPart(list[wire.Toleration], "spec.tolerations")
+_spread = RawPart(list[wire.SpreadConstraint], "spec.topologySpreadConstraints")
+_ports = RawPart(list[wire.ContainerPort], "spec.containers[].ports")
+_claims = RawPart(list[wire.ResourceClaim], "spec.resourceClaims")
+
+
+class ShapeDraft(msgspec.Struct, frozen=True, kw_only=True):
+    """A shape whose priority may still hang on a PriorityClass: `priority_class` names it, None when it is settled."""
+
+    shape: PodShape
+    priority_class: str | None
+    problems: tuple[str, ...] = ()
+
+
+def draft_shape(
+    namespace: str,
+    name: str,
+    labels: msgspec.Raw,
+    spec: wire.PodSpec,
+    status: wire.PodStatus | None,
+    *,
+    template: bool = False,
+) -> ShapeDraft:
+    """The shape of a pod, or of the pods that a template will make. Raises `UnreadableError`.
+
+    The API server folds `matchLabelKeys` and `mismatchLabelKeys` of affinity terms into their selectors when it creates a
+    pod, and kube-scheduler reads the selectors alone: so they are folded for templates, and left alone for pods. Of spread
+    constraints kube-scheduler reads `matchLabelKeys` itself, so they are folded for both.
+    """
+    own = _labels.read(labels) or {}
+    affinity = _affinity.read(spec.affinity) or wire.Affinity()
+    node_selector = label_pairs(_node_selector.read(spec.node_selector))
+    terms = node_terms(affinity.node_affinity.required) if affinity.node_affinity else None
+    requests = pod_requests(spec, status if spec.node_name else None)
+    shape = PodShape(
+        namespace=namespace,
+        labels=label_pairs(own),
+        requests=requests.resources,
+        node_selector=node_selector,
+        required_terms=terms,
+        tolerations=_toleration_set(_tolerations.read(spec.tolerations) or ()),
+        host_ports=_host_ports(spec),
+        spread=_hard_spread(_spread.read(spec.topology_spread_constraints) or (), own),
+        affinity=_pod_terms(affinity.pod_affinity, own if template else {}, namespace),
+        anti_affinity=_pod_terms(affinity.pod_anti_affinity, own if template else {}, namespace),
+        volumes=volume_uses(name, spec.volumes or ()),
+        claims=tuple(sorted({claim.name for claim in _claims.read(spec.resource_claims) or ()})),
+        priority=spec.priority or 0,
+        scheduler_name=spec.scheduler_name or "default-scheduler",
+        host_name_bound=_names_host(node_selector, terms),
+        required_features=required(spec),
+    )
+    settled = spec.priority is not None
+    return ShapeDraft(shape=shape, priority_class=None if settled else spec.priority_class_name or "", problems=requests.problems)
+
+
+def daemon_draft(namespace: str, name: str, template: wire.PodTemplate) -> ShapeDraft:
+    """The shape of the pods that a DaemonSet makes, with the tolerations that its controller adds to each."""
+    labels = template.metadata.labels if template.metadata else EMPTY
+    draft = draft_shape(namespace, name, labels, template.spec, None, template=True)
+    added = [Toleration(f"node.kubernetes.io/{key}", "Exists", "", effect) for key, effect in _DAEMON_TOLERATIONS]
+    if template.spec.host_network:
+        added.append(Toleration("node.kubernetes.io/network-unavailable", "Exists", "", "NoSchedule"))
+    tolerations = tuple(sorted({*draft.shape.tolerations, *added}))
+    return msgspec.structs.replace(draft, shape=msgspec.structs.replace(draft.shape, tolerations=tolerations))
+
+
+def volume_uses(pod_name: str, volumes: Iterable[wire.Volume]) -> tuple[VolumeUse, ...]:
+    """The volumes that take part in scheduling; a claim made for the pod is named `pod-volume` by its controller."""
+    uses: set[VolumeUse] = set()
+    for volume in volumes:
+        if volume.persistent_volume_claim is not None:
+            source = volume.persistent_volume_claim
+            uses.add(VolumeUse(kind="PersistentVolumeClaim", claim=source.claim_name, read_only=source.read_only))
+        elif volume.ephemeral is not None:
+            uses.add(VolumeUse(kind="PersistentVolumeClaim", claim=f"{pod_name}-{volume.name}", ephemeral=True))
+        else:
+            uses.update(_in_tree(volume))
+    return tuple(sorted(uses))
+
+
+def _in_tree(volume: wire.Volume) -> Iterable[VolumeUse]:
+    """Disks named in the pod. An RBD image has one use for each monitor: two conflict when they share one."""
+    for kind, disk, identity in (
+        ("GCEPersistentDisk", volume.gce_persistent_disk, "pd_name"),
+        ("AWSElasticBlockStore", volume.aws_elastic_block_store, "volume_id"),
+        ("AzureDisk", volume.azure_disk, "disk_name"),
+        ("Cinder", volume.cinder, "volume_id"),
+        ("VsphereVolume", volume.vsphere_volume, "volume_path"),
+        ("ISCSI", volume.iscsi, "iqn"),
+    ):
+        if disk is not None:
+            yield VolumeUse(kind=kind, identity=getattr(disk, identity) or "", read_only=bool(disk.read_only))
+    if volume.rbd is not None:
+        image = f"{volume.rbd.pool or 'rbd'}/{volume.rbd.image or ''}"
+        for monitor in volume.rbd.monitors or ():
+            yield VolumeUse(kind="RBD", identity=f"{monitor} {image}", read_only=bool(volume.rbd.read_only))
+
+
+def _toleration_set(tolerations: Iterable[wire.Toleration]) -> tuple[Toleration, ...]:
+    found = {Toleration(item.key or "", item.operator or "Equal", item.value or "", item.effect or "") for item in tolerations}
+    return tuple(sorted(found))
+
+
+def _host_ports(spec: wire.PodSpec) -> tuple[HostPort, ...]:
+    found: set[HostPort] = set()
+    sidecars = [item for item in spec.init_containers or () if item.restart_policy == "Always"]
+    for container in (*spec.containers, *sidecars):
+        for port in _ports.read(container.ports) or ():
+            # On the host's network a container port is the host port: the API server writes it so.
+            number = port.host_port or (port.container_port if spec.host_network else 0)
+            if number:
+                found.add(HostPort(number, port.protocol or "TCP", port.host_ip or "0.0.0.0"))  # noqa: S104 - the API's wildcard
+    return tuple(sorted(found))
+
+
+def _hard_spread(constraints: Iterable[wire.SpreadConstraint], labels: _Labels) -> tuple[SpreadConstraint, ...]:
+    found = {
+        SpreadConstraint(
+            topology_key=item.topology_key,
+            max_skew=item.max_skew,
+            min_domains=1 if item.min_domains is None else item.min_domains,
+            selector=label_selector(item.label_selector, _own_values(item.match_label_keys, "In", labels)),
+            node_affinity_policy=item.node_affinity_policy or "Honor",
+            node_taints_policy=item.node_taints_policy or "Ignore",
+        )
+        for item in constraints
+        if item.when_unsatisfiable == "DoNotSchedule"
+    }
+    return tuple(sorted(found, key=msgspec.json.encode))
+
+
+def _pod_terms(wire_terms: wire.PodAffinity | None, labels: _Labels, namespace: str) -> tuple[AffinityTerm, ...]:
+    found: set[AffinityTerm] = set()
+    for term in (wire_terms.required if wire_terms else None) or ():
+        added = (*_own_values(term.match_label_keys, "In", labels), *_own_values(term.mismatch_label_keys, "NotIn", labels))
+        namespaces = tuple(sorted(set(term.namespaces or ())))
+        if not namespaces and term.namespace_selector is None:
+            namespaces = (namespace,)
+        found.add(
+            AffinityTerm(
+                topology_key=term.topology_key,
+                selector=label_selector(term.label_selector, added),
+                namespaces=namespaces,
+                namespace_selector=label_selector(term.namespace_selector),
+            )
+        )
+    return tuple(sorted(found, key=msgspec.json.encode))
+
+
+def _own_values(keys: list[str] | None, operator: str, labels: _Labels) -> tuple[Requirement, ...]:
+    return tuple(Requirement(key, operator, (labels[key],)) for key in keys or () if key in labels)
+
+
+def _names_host(selector: tuple[tuple[str, str], ...], terms: tuple[NodeSelectorTerm, ...] | None) -> bool:
+    if any(key == HOSTNAME_LABEL for key, _ in selector):
+        return True
+    return any(term.fields or any(item.key == HOSTNAME_LABEL for item in term.expressions) for term in terms or ())

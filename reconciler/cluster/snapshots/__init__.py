@@ -1,0 +1,1 @@
+"""Documents of a captured cluster, from bytes to a World and back."""

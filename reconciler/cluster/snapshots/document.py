@@ -1,0 +1,247 @@
+"""Snapshot files as documents: a kind with its items, each still bytes, in the order of the file."""
+
+import json
+import re
+from collections.abc import Iterator
+
+import msgspec
+from msgspec import Raw
+
+from reconciler.cluster.snapshots import yaml_text
+from reconciler.cluster.snapshots.unreadable import SnapshotError
+from reconciler.cluster.values.raw_part import DECODING_ERRORS, finding
+from reconciler.cluster.wire.meta import api_group
+
+AUTO_SCALING_GROUP = "AutoScalingGroup"
+_UTF8_BOM, _UTF16_BOMS = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")
+_BYTE = re.compile(r"byte (\d+)")
+
+
+class Document(msgspec.Struct, frozen=True, kw_only=True):
+    """Items of one kind from one place of one file; `api_version` and `kind` are those of an item.
+
+    `is_list` tells an empty list (captured, nothing there) from a single object. `more` is true when the API said that
+    the list goes on elsewhere. `offset` is what the first item counts as, from 1. `part` names the document where a
+    file holds several.
+    """
+
+    file: str
+    part: str = ""
+    api_version: str
+    kind: str
+    items: list[Raw]
+    is_list: bool
+    more: bool = False
+    offset: int = 1
+
+    @property
+    def group(self) -> str:
+        """The API group (`apps`), empty for the core group."""
+        return api_group(self.api_version)
+
+    def label(self, index: int) -> str:
+        """How messages name one item: its number and, where it can be read, its kind and name."""
+        number = f"item {self.offset + index}" if self.is_list else ""
+        name = f"{self.kind} {object_name(bytes(self.items[index]))}".strip()
+        return ", ".join(part for part in (self.part, f"{number} ({name})" if number else name) if part)
+
+
+class _ListMeta(msgspec.Struct, rename="camel"):
+    more: str = msgspec.field(default="", name="continue")
+    name: str = ""
+
+
+class _Envelope(msgspec.Struct, rename="camel"):
+    api_version: str = ""
+    kind: str = ""
+    metadata: _ListMeta | None = None
+    items: list[Raw] | msgspec.UnsetType | None = msgspec.UNSET
+    groups: list[Raw] | msgspec.UnsetType = msgspec.field(default=msgspec.UNSET, name="AutoScalingGroups")
+
+
+class _Type(msgspec.Struct, rename="camel"):
+    api_version: str = ""
+    kind: str = ""
+
+
+class _NameMeta(msgspec.Struct):
+    name: str = ""
+    namespace: str = ""
+
+
+class _Named(msgspec.Struct):
+    metadata: _NameMeta | None = None
+    group: str = msgspec.field(default="", name="AutoScalingGroupName")
+
+
+_envelope = msgspec.json.Decoder(_Envelope)
+_type = msgspec.json.Decoder(_Type)
+_named = msgspec.json.Decoder(_Named)
+
+
+def object_name(body: bytes) -> str:
+    """`namespace/name` of an object as far as it can be read, else empty."""
+    try:
+        named = _named.decode(body)
+    except DECODING_ERRORS:
+        return ""
+    if named.group:
+        return named.group
+    meta = named.metadata or _NameMeta()
+    return f"{meta.namespace}/{meta.name}" if meta.namespace and meta.name else meta.name
+
+
+def documents(file: str, body: bytes) -> Iterator[Document]:
+    """The documents of one file (JSON, or YAML with any number of parts). Raises `SnapshotError`."""
+    text = _utf8(file, body)
+    if not text.strip():
+        raise SnapshotError(file, "", "the file is empty: the capture was cut off before it began")
+    if _is_yaml(file, text):
+        try:
+            parts = yaml_text.json_parts(text)
+        except yaml_text.YamlError as error:
+            raise SnapshotError(file, error.item, error.message) from None
+        for number, part in enumerate(parts, 1):
+            yield from _split(file, f"document {number}" if len(parts) > 1 else "", part)
+    else:
+        yield from _split(file, "", text)
+
+
+def _split(file: str, part: str, body: bytes) -> Iterator[Document]:
+    try:
+        envelope = _envelope.decode(body)
+    except msgspec.ValidationError as error:
+        # An object whose own fields are called `items` or `metadata.continue`, and whose kind is none of ours.
+        envelope = _object_envelope(file, part, body, error)
+    except DECODING_ERRORS as error:
+        raise SnapshotError(file, _breaking_item(part, body), _told(error, body)) from None
+    if envelope.groups is not msgspec.UNSET:
+        yield Document(file=file, part=part, api_version="", kind=AUTO_SCALING_GROUP, items=envelope.groups, is_list=True)
+        return
+    if not envelope.kind:
+        raise SnapshotError(file, part, "no kind and no AutoScalingGroups: no Kubernetes object and no list of any")
+    if envelope.kind == "Status":
+        raise SnapshotError(file, part, f"an answer of the API server instead of objects: {_status_message(body)}")
+    if envelope.items is msgspec.UNSET:
+        # A custom kind may be called AllowList; an object has a name, a list has none.
+        if envelope.kind.endswith("List") and not (envelope.metadata and envelope.metadata.name):
+            raise SnapshotError(file, part, f"a {envelope.kind} without items: the capture is not complete")
+        yield Document(
+            file=file, part=part, api_version=envelope.api_version, kind=envelope.kind, items=[Raw(body)], is_list=False
+        )
+        return
+    more = bool(envelope.metadata and envelope.metadata.more)
+    items = envelope.items or []
+    if envelope.kind != "List":
+        kind = envelope.kind.removesuffix("List")
+        yield Document(file=file, part=part, api_version=envelope.api_version, kind=kind, items=items, is_list=True, more=more)
+        return
+    yield from _runs(file, part, items, more=more)
+
+
+def _runs(file: str, part: str, items: list[Raw], *, more: bool) -> Iterator[Document]:
+    """A mixed List as one document for each run of items of one kind."""
+    start, current = 0, None
+    for index, item in enumerate(items):
+        try:
+            head = _type.decode(item)
+        except DECODING_ERRORS as error:
+            raise SnapshotError(file, _joined(part, f"item {index + 1}"), _told(error, bytes(item))) from None
+        if not head.kind:
+            name = object_name(bytes(item))
+            label = f"item {index + 1} ({name})" if name else f"item {index + 1}"
+            raise SnapshotError(file, _joined(part, label), "an item of a List without kind: nobody can tell what it is")
+        if current is not None and (head.kind, head.api_version) != (current.kind, current.api_version):
+            yield _run(file, part, current, items[start:index], start, more=more)
+            start = index
+        current = head
+    if current is not None:
+        yield _run(file, part, current, items[start:], start, more=more)
+
+
+def _run(file: str, part: str, head: _Type, items: list[Raw], start: int, *, more: bool) -> Document:
+    return Document(
+        file=file,
+        part=part,
+        api_version=head.api_version,
+        kind=head.kind,
+        items=items,
+        is_list=True,
+        more=more,
+        offset=start + 1,
+    )
+
+
+def _object_envelope(file: str, part: str, body: bytes, error: msgspec.ValidationError) -> _Envelope:
+    try:
+        head = _type.decode(body)
+    except msgspec.ValidationError as second:
+        told = _told(second, body)
+        if told.startswith("expected object"):
+            told = "no Kubernetes object and no list of any; a snapshot is what `kubectl get … -o json` or -o yaml prints"
+        raise SnapshotError(file, part, told) from None
+    except DECODING_ERRORS as second:
+        raise SnapshotError(file, part, _told(second, body)) from None
+    if not head.kind or head.kind.endswith("List"):
+        raise SnapshotError(file, part, _told(error, body)) from None
+    return _Envelope(api_version=head.api_version, kind=head.kind)
+
+
+def _status_message(body: bytes) -> str:
+    try:
+        content = msgspec.json.decode(body)
+    except DECODING_ERRORS:
+        return "(unreadable)"
+    message = content.get("message") or content.get("reason") or "no message"
+    return str(message)[:200]
+
+
+def _utf8(file: str, body: bytes) -> bytes:
+    # Windows shells write UTF-16 when output is redirected into a file.
+    if body.startswith(_UTF16_BOMS):
+        try:
+            return body.decode("utf-16").encode()
+        except UnicodeDecodeError:
+            raise SnapshotError(file, "", "UTF-16 text that ends in the middle of a character") from None
+    return body.removeprefix(_UTF8_BOM)
+
+
+def _is_yaml(file: str, text: bytes) -> bool:
+    if file.endswith((".yaml", ".yml")):
+        return True
+    return not file.endswith(".json") and text.lstrip()[:1] not in (b"{", b"[")
+
+
+def _told(error: Exception, body: bytes) -> str:
+    if "truncated" in str(error):
+        return f"the JSON breaks off after {len(body)} bytes: the capture is not complete"
+    return finding(error)
+
+
+def _joined(part: str, item: str) -> str:
+    return f"{part}, {item}" if part else item
+
+
+def _breaking_item(part: str, body: bytes) -> str:
+    """At which item of a list a damaged JSON text breaks. Slow, for messages only."""
+    text = body.decode("utf-8", errors="replace")
+    start = re.search(r'"(?:items|AutoScalingGroups)"\s*:\s*\[', text)
+    if start is None:
+        return part
+    decoder, position, number = json.JSONDecoder(), start.end(), 1
+    last = ""
+    while True:
+        gap = re.compile(r"[\s,]*").match(text, position)
+        position = gap.end() if gap else position
+        if text[position : position + 1] in ("]", ""):
+            break
+        try:
+            item, position = decoder.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            break
+        meta = item.get("metadata") if isinstance(item, dict) else None
+        if isinstance(meta, dict):
+            last = "/".join(str(meta[key]) for key in ("namespace", "name") if meta.get(key))
+        number += 1
+    after = f" (after {last})" if last else ""
+    return _joined(part, f"item {number}{after}")

@@ -1,0 +1,228 @@
+"""Objects as they are read, document by document, until all are there and can become a World."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from reconciler.cluster.nodes.attachment import (
+    CsiDriver,
+    StorageCapacity,
+    VolumeAttachment,
+    csi_driver,
+    storage_capacity,
+    volume_attachment,
+)
+from reconciler.cluster.nodes.node_rows import NodeRead, read_node
+from reconciler.cluster.pods.pod_rows import PodRows
+from reconciler.cluster.pods.pod_shaping import daemon_draft
+from reconciler.cluster.snapshots.document import AUTO_SCALING_GROUP, Document
+from reconciler.cluster.snapshots.kept import ContradictionError, Kept, Key
+from reconciler.cluster.snapshots.newest import Newest
+from reconciler.cluster.snapshots.sources import Sources
+from reconciler.cluster.snapshots.unreadable import SnapshotError, UnreadableError
+from reconciler.cluster.targets.autoscalinggroup import reference
+from reconciler.cluster.values.raw_part import DECODING_ERRORS, finding
+from reconciler.cluster.values.selection import label_pairs
+from reconciler.cluster.volumes.volume import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
+from reconciler.cluster.volumes.volume_rows import claim, csi_node, persistent_volume, storage_class
+from reconciler.cluster.wire import attachment, autoscaling_group, clusterapi, meta, node, pod, volume, workload
+from reconciler.cluster.workloads.workload import Controller, DisruptionBudget
+from reconciler.cluster.workloads.workload_rows import controller, disruption_budget
+
+CAPI_KINDS = ("MachineDeployment", "MachineSet", "MachinePool", "Machine", "Cluster")
+SCALABLE_KINDS = CAPI_KINDS[:3]
+_INFRASTRUCTURE = "MachineTemplate"
+_MANAGEMENT = "management/"
+_REPLICATED = (("apps", "ReplicaSet"), ("", "ReplicationController"), ("apps", "StatefulSet"), ("apps", "Deployment"))
+_Reader = tuple[msgspec.json.Decoder[Any], Callable[[Any, int, Document], None]]
+
+
+class Intake:
+    """All that was read so far. `read` raises `SnapshotError`; `close` checks what only the whole can show."""
+
+    def __init__(self, capi_group: str) -> None:
+        self.capi_group = capi_group
+        self.sources = Sources()
+        self.pods = PodRows()
+        self.nodes = Kept[NodeRead]()
+        self.budgets = Kept[DisruptionBudget]()
+        self.controllers: dict[tuple[str, str], Kept[Controller]] = {}
+        self.daemons = Kept[pod.PodTemplate]()
+        self.daemon_drafts: dict[Key, int] = {}
+        self.priorities = Kept[workload.PriorityClass]()
+        self.namespaces = Kept[tuple[tuple[str, str], ...]]()
+        self.volumes = Kept[PersistentVolume]()
+        self.claims = Kept[PersistentVolumeClaim]()
+        self.classes = Kept[StorageClass]()
+        self.csi_nodes = Kept[CsiNode]()
+        self.csi_drivers = Kept[CsiDriver]()
+        self.capacities = Kept[StorageCapacity]()
+        self.attachments = Kept[VolumeAttachment]()
+        self.scalables = {kind: Kept[clusterapi.Scalable]() for kind in SCALABLE_KINDS}
+        self.machines = Kept[clusterapi.Machine]()
+        self.clusters = Kept[clusterapi.Cluster]()
+        self.templates: dict[tuple[str, str], Kept[clusterapi.InfrastructureTemplate]] = {}
+        self.groups = Kept[autoscaling_group.AutoScalingGroup]()
+        self.captured: set[str] = set()
+        self.skipped: dict[str, int] = {}
+        self.newest = Newest()
+        self._unfinished: dict[str, str] = {}
+        self._finished: set[str] = set()
+        self._readers = self._all_readers()
+
+    def read(self, document: Document, *, stamps: bool) -> None:
+        """Take in one document; with `stamps` also remember the newest instant that it mentions."""
+        reader = self._reader(document)
+        if reader is None:
+            name = f"{_MANAGEMENT}{document.kind}" if self._elsewhere(document) else document.kind
+            self.skipped[name] = self.skipped.get(name, 0) + len(document.items)
+            return
+        self.captured.add(document.kind)
+        if document.is_list:
+            if document.more:
+                self._unfinished[document.kind] = document.file
+            else:
+                self._finished.add(document.kind)
+        decoder, keep = reader
+        first = self.sources.first(document)
+        index = 0
+        try:
+            for index, raw in enumerate(document.items):
+                item = decoder.decode(raw)
+                if item.kind and item.kind != document.kind:
+                    raise UnreadableError(f"it says kind {item.kind} in a list of {document.kind}")
+                keep(item, first + index, document)
+                if stamps:
+                    self.newest.see(raw)
+        except DECODING_ERRORS as error:
+            raise SnapshotError(document.file, document.label(index), finding(error)) from None
+        except UnreadableError as error:
+            raise SnapshotError(document.file, document.label(index), str(error)) from None
+        except ContradictionError as error:
+            raise self.contradiction(error) from None
+
+    def close(self) -> None:
+        """Raise `SnapshotError` for a list of which only some pages are there."""
+        for kind, file in sorted(self._unfinished.items()):
+            if kind not in self._finished:
+                raise SnapshotError(
+                    file, "", f"the list of {kind} goes on (metadata.continue) and no file holds its end: capture it whole"
+                )
+
+    def contradiction(self, error: ContradictionError) -> SnapshotError:
+        """Two objects of one name that differ, as a message that names both places."""
+        file, item = self.sources.place(max(error.first, error.second), error.name)
+        other_file, other_item = self.sources.place(min(error.first, error.second), error.name)
+        return SnapshotError(file, item, f"the same name with other content is in {other_file}, {other_item}")
+
+    def _reader(self, document: Document) -> _Reader | None:
+        if self._elsewhere(document):
+            return None
+        if document.kind.endswith(_INFRASTRUCTURE):
+            return self._readers["", _INFRASTRUCTURE]
+        return self._readers.get((document.group, document.kind))
+
+    def wire_type(self, document: Document) -> type[msgspec.Struct] | None:
+        """The fields that are read of the items of a document; None: it is skipped."""
+        reader = self._reader(document)
+        return None if reader is None else reader[0].type
+
+    def _elsewhere(self, document: Document) -> bool:
+        """Whether the object belongs to the management cluster's own workload, which nobody asked about."""
+        kinds = (*CAPI_KINDS, AUTO_SCALING_GROUP)
+        own = document.kind in kinds or document.kind.endswith(_INFRASTRUCTURE)
+        return document.file.startswith(_MANAGEMENT) and not own
+
+    def _all_readers(self) -> dict[tuple[str, str], _Reader]:
+        readers: dict[tuple[str, str], _Reader] = {
+            ("", "Pod"): (_decoder(pod.Pod), lambda item, source, _: self.pods.add(item, source)),
+            ("", "Node"): (_decoder(node.Node), self._node),
+            ("policy", "PodDisruptionBudget"): (_decoder(workload.DisruptionBudget), self._budget),
+            ("batch", "Job"): (_decoder(workload.Job), self._job),
+            ("apps", "DaemonSet"): (_decoder(workload.DaemonSet), self._daemon),
+            ("scheduling.k8s.io", "PriorityClass"): (_decoder(workload.PriorityClass), _keep(self.priorities)),
+            ("", "Namespace"): (_decoder(workload.Namespace), self._namespace),
+            ("", "PersistentVolume"): (_decoder(volume.PersistentVolume), _keep(self.volumes, persistent_volume)),
+            ("", "PersistentVolumeClaim"): (_decoder(volume.Claim), _keep(self.claims, claim, namespaced=True)),
+            ("storage.k8s.io", "StorageClass"): (_decoder(volume.StorageClass), _keep(self.classes, storage_class)),
+            ("storage.k8s.io", "CSINode"): (_decoder(volume.CsiNode), _keep(self.csi_nodes, csi_node)),
+            ("storage.k8s.io", "CSIDriver"): (_decoder(attachment.CsiDriver), _keep(self.csi_drivers, csi_driver)),
+            ("storage.k8s.io", "CSIStorageCapacity"): (
+                _decoder(attachment.StorageCapacity),
+                _keep(self.capacities, storage_capacity, namespaced=True),
+            ),
+            ("storage.k8s.io", "VolumeAttachment"): (
+                _decoder(attachment.VolumeAttachment),
+                _keep(self.attachments, volume_attachment),
+            ),
+            (self.capi_group, "Machine"): (_decoder(clusterapi.Machine), _keep(self.machines, namespaced=True)),
+            (self.capi_group, "Cluster"): (_decoder(clusterapi.Cluster), _keep(self.clusters, namespaced=True)),
+            ("", _INFRASTRUCTURE): (_decoder(clusterapi.InfrastructureTemplate), self._template),
+            ("", AUTO_SCALING_GROUP): (_decoder(autoscaling_group.AutoScalingGroup), self._group),
+        }
+        for key in _REPLICATED:
+            readers[key] = (_decoder(workload.Replicated), self._replicated)
+        for kind in SCALABLE_KINDS:
+            readers[self.capi_group, kind] = (_decoder(clusterapi.Scalable), _keep(self.scalables[kind], namespaced=True))
+        return readers
+
+    def _node(self, item: node.Node, source: int, _: Document) -> None:
+        self.nodes.add(_key(item.metadata), read_node(item, self.capi_group), source)
+
+    def _budget(self, item: workload.DisruptionBudget, source: int, document: Document) -> None:
+        value = disruption_budget(item, document.api_version)
+        self.budgets.add(_key(item.metadata, namespaced=True), value, source)
+
+    def _namespace(self, item: workload.Namespace, source: int, _: Document) -> None:
+        # The API server gives every namespace its name as a label; selectors rely on it.
+        labels = {**(item.metadata.labels or {}), "kubernetes.io/metadata.name": item.metadata.name}
+        self.namespaces.add(_key(item.metadata), label_pairs(labels), source)
+
+    def _replicated(self, item: workload.Replicated, source: int, document: Document) -> None:
+        # The API server writes 1 where the manifest leaves replicas out.
+        replicas = 1 if item.spec.replicas is None else item.spec.replicas
+        self._controller(item.metadata, source, document, replicas)
+
+    def _job(self, item: workload.Job, source: int, document: Document) -> None:
+        self._controller(item.metadata, source, document, None)
+
+    def _daemon(self, item: workload.DaemonSet, source: int, document: Document) -> None:
+        key = _key(item.metadata, namespaced=True)
+        draft = daemon_draft(item.metadata.namespace, item.metadata.name, item.spec.template)
+        self.daemons.add(key, item.spec.template, source)
+        if key not in self.daemon_drafts:
+            self.daemon_drafts[key] = self.pods.add_template(draft)
+        self._controller(item.metadata, source, document, None)
+
+    def _controller(self, metadata: meta.ObjectMeta, source: int, document: Document, replicas: int | None) -> None:
+        kept = self.controllers.setdefault((document.group, document.kind), Kept())
+        key = _key(metadata, namespaced=True)
+        kept.add(key, controller(document.group, document.kind, metadata, replicas), source)
+
+    def _template(self, item: clusterapi.InfrastructureTemplate, source: int, document: Document) -> None:
+        kept = self.templates.setdefault((document.group, document.kind), Kept())
+        kept.add(_key(item.metadata, namespaced=True), item, source)
+
+    def _group(self, item: autoscaling_group.AutoScalingGroup, source: int, _: Document) -> None:
+        target = reference(item)
+        self.groups.add((target.region, target.name), item, source)
+
+
+def _decoder(kind: type[Any]) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(kind)
+
+
+def _keep(
+    kept: Kept[Any], read: Callable[[Any], Any] | None = None, *, namespaced: bool = False
+) -> Callable[[Any, int, Document], None]:
+    def keep(item: Any, source: int, _: Document) -> None:  # noqa: ANN401 - one function for every kind of object
+        kept.add(_key(item.metadata, namespaced=namespaced), read(item) if read else item, source)
+
+    return keep
+
+
+def _key(metadata: meta.ObjectMeta, *, namespaced: bool = False) -> Key:
+    if not metadata.name or (namespaced and not metadata.namespace):
+        raise UnreadableError("metadata.name must not be empty" + (", nor metadata.namespace" if namespaced else ""))
+    return metadata.namespace if namespaced else "", metadata.name

@@ -1,0 +1,1 @@
+"""Amounts, instants and selectors as the API writes them."""

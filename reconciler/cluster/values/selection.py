@@ -1,0 +1,52 @@
+"""Selectors of objects in their one canonical form: sorted, without repetition, `matchLabels` as In requirements."""
+
+from collections.abc import Iterable, Mapping
+
+from reconciler.cluster.snapshots.unreadable import UnreadableError
+from reconciler.cluster.values.selector import LabelSelector, NodeSelectorTerm, Requirement
+from reconciler.cluster.wire import meta, pod
+
+_LABEL_OPERATORS = frozenset({"In", "NotIn", "Exists", "DoesNotExist"})
+_NODE_OPERATORS = _LABEL_OPERATORS | {"Gt", "Lt"}
+HOST_FIELDS = frozenset({"metadata.name"})
+
+
+def label_selector(wire: meta.LabelSelector | None, added: Iterable[Requirement] = ()) -> LabelSelector | None:
+    """A label selector with `added` requirements folded in; None stays None (it matches nothing).
+
+    Folding what is already there changes nothing, so that pods which the API server has treated stay as they are.
+    """
+    if wire is None:
+        return None
+    found = {requirement(key, "In", (value,), _LABEL_OPERATORS) for key, value in (wire.match_labels or {}).items()}
+    for item in wire.match_expressions or ():
+        found.add(requirement(item.key, item.operator, item.values or (), _LABEL_OPERATORS))
+    found.update(added)
+    return LabelSelector(tuple(sorted(found)))
+
+
+def node_terms(wire: pod.NodeSelector | None) -> tuple[NodeSelectorTerm, ...] | None:
+    """Node selector terms, sorted; None when there is no selector at all."""
+    if wire is None:
+        return None
+    return tuple(sorted({_node_term(term) for term in wire.node_selector_terms or ()}))
+
+
+def requirement(key: str, operator: str, values: Iterable[str], operators: frozenset[str]) -> Requirement:
+    """One requirement. Raises `UnreadableError` for an operator that does not exist."""
+    if operator not in operators:
+        raise UnreadableError(f"the operator {operator!r} is none of {', '.join(sorted(operators))}")
+    return Requirement(key, operator, tuple(sorted(set(values))))
+
+
+def label_pairs(labels: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:
+    """Labels sorted by key."""
+    return tuple(sorted(labels.items())) if labels else ()
+
+
+def _node_term(wire: pod.NodeSelectorTerm) -> NodeSelectorTerm:
+    return NodeSelectorTerm(_node_requirements(wire.match_expressions), _node_requirements(wire.match_fields))
+
+
+def _node_requirements(wire: list[meta.LabelRequirement] | None) -> tuple[Requirement, ...]:
+    return tuple(sorted({requirement(item.key, item.operator, item.values or (), _NODE_OPERATORS) for item in wire or ()}))

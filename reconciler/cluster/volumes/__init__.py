@@ -1,0 +1,1 @@
+"""Volumes as the scheduler sees them."""

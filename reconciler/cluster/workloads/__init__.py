@@ -1,0 +1,1 @@
+"""Disruption budgets and controllers."""

@@ -1,0 +1,94 @@
+"""Holds written on targets: one annotation, under our manager, where it is ours to write."""
+
+from enum import StrEnum
+
+import msgspec
+
+from reconciler.cluster.target import TargetFacts, TargetKind
+from reconciler.cluster.targets.owner_evidence import HOLD
+from reconciler.decisions.ownership.handover import place
+from reconciler.kube.connection.api import Api, ApiError, ContentType, UnreachableError
+from reconciler.providers.clusterapi_resource import ClusterApiVersion
+
+_CONFLICT = 409
+_TRIES = 3
+_WRITABLE = (TargetKind.MACHINE_DEPLOYMENT, TargetKind.MACHINE_SET, TargetKind.MACHINE_POOL)
+
+
+class HoldState(StrEnum):
+    """Held, Released: written. Unchanged: it was so already. Refused: it may not be written here, `message` says where
+    instead. Failed: the server did not take it."""
+
+    HELD = "Held"
+    RELEASED = "Released"
+    UNCHANGED = "Unchanged"
+    REFUSED = "Refused"
+    FAILED = "Failed"
+
+
+class HoldResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of the hold of one group. `lines` are YAML to write elsewhere, where it was refused; `before` is the hold
+    that was there (empty: none), `now` the one that is."""
+
+    group: str
+    target: str
+    state: HoldState
+    before: str = ""
+    now: str = ""
+    message: str = ""
+    lines: tuple[str, ...] = ()
+
+
+class _Meta(msgspec.Struct, rename="camel"):
+    resource_version: str = ""
+    annotations: dict[str, str] | None = None
+
+
+class _Object(msgspec.Struct):
+    metadata: _Meta
+
+
+def set_hold(api: Api, version: ClusterApiVersion, group: str, facts: TargetFacts, text: str) -> HoldResult:
+    """Write the annotation with `text` (empty: take it off). The object is read, and written under that resourceVersion; read
+    again, up to three times, when somebody else was faster. Never raises for what the server says."""
+    refused = _elsewhere(group, facts, text)
+    if refused is not None:
+        return refused
+    path = version.path(facts.ref.kind.value, facts.ref.namespace, facts.ref.name)
+    error: Exception | None = None
+    for _ in range(_TRIES):
+        try:
+            meta = msgspec.json.decode(api.get(path), type=_Object).metadata
+            before = (meta.annotations or {}).get(HOLD, "")
+            if before == text:
+                return HoldResult(group=group, target=str(facts.ref), state=HoldState.UNCHANGED, before=before, now=text)
+            change = {"metadata": {"resourceVersion": meta.resource_version, "annotations": {HOLD: text or None}}}
+            api.write("PATCH", path, change, content_type=ContentType.MERGE_PATCH)
+            state = HoldState.HELD if text else HoldState.RELEASED
+            return HoldResult(group=group, target=str(facts.ref), state=state, before=before, now=text)
+        except (ApiError, UnreachableError) as caught:
+            error = caught
+            if not isinstance(caught, ApiError) or caught.status != _CONFLICT:
+                break
+    return HoldResult(group=group, target=str(facts.ref), state=HoldState.FAILED, message=str(error))
+
+
+def _elsewhere(group: str, facts: TargetFacts, text: str) -> HoldResult | None:
+    """What a topology makes is its own, annotations too: it is written on the Cluster, by whoever writes that."""
+    if facts.ref.kind not in _WRITABLE:
+        message = f"{facts.ref}: a hold is written on Cluster API targets only; hold it in the policy (spec.hold)"
+        return HoldResult(group=group, target=str(facts.ref), state=HoldState.REFUSED, message=message)
+    if not facts.owner.topology_owned or facts.owner.hold == text:
+        return None
+    verb = "add to" if text else "take out of"
+    value = msgspec.json.encode(text or facts.owner.hold).decode()
+    return HoldResult(
+        group=group,
+        target=str(facts.ref),
+        state=HoldState.REFUSED,
+        before=facts.owner.hold,
+        now=facts.owner.hold,
+        message=f"a topology owns {facts.ref}, so nothing is written on it: {verb} {place(facts)}, "
+        "or use spec.hold of the NodeGroup",
+        lines=("metadata:", "  annotations:", f"    {HOLD}: {value}"),
+    )

@@ -1,0 +1,69 @@
+"""The loop's memory on the API server."""
+
+from typing import Protocol
+
+import msgspec
+
+from reconciler.control.turn.memory_store import StoreUnavailableError
+from reconciler.decisions.memory import MEMORY_VERSION, Memory
+from reconciler.kube.leading.lease import NotLeaderError
+from reconciler.kube.leading.state import StateUnavailableError
+
+PART = "memory"
+
+
+class State(Protocol):
+    """Parts of a state object, by name."""
+
+    def load(self, part: str) -> bytes | None:
+        """The part as last saved. Raises `StateUnavailableError`."""
+
+    def save(self, part: str, content: bytes) -> bool:
+        """Replace it. Raises `StateUnavailableError`."""
+
+
+class LiveMemoryStore:
+    """A `MemoryStore` over a `StateObject`. `problem` says what was wrong with a memory that had to be begun afresh.
+
+    A memory that cannot be read makes one turn do nothing, which is reported; the next begins with an empty one. Acting at
+    once would hide the loss, and waiting for ever would stop a loop for what only delays it: an empty memory starts every
+    timer anew, so that it removes and retries later than it would have, never earlier than a policy allows for a node just
+    seen. A memory that a later version wrote is never thrown away: the loop waits for that version, or for a person.
+    """
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._told = False
+        self.problem = ""
+
+    def load(self) -> Memory:
+        """The memory last saved. Raises `StoreUnavailableError`."""
+        try:
+            content = self._state.load(PART)
+            return self._decoded(content) if content is not None else Memory()
+        except StateUnavailableError as error:
+            if error.damaged and self._told:
+                return Memory()
+            self._told = error.damaged
+            self.problem = str(error) if error.damaged else ""
+            afresh = "; the next turn begins with an empty memory" if error.damaged else ""
+            raise StoreUnavailableError(f"{error}{afresh}") from error
+
+    def save(self, memory: Memory) -> None:
+        """Replace it; equal memories are not written again. Raises `StoreUnavailableError`."""
+        try:
+            self._state.save(PART, msgspec.json.encode(memory, order="sorted"))
+        except (StateUnavailableError, NotLeaderError) as error:
+            raise StoreUnavailableError(str(error)) from error
+        self._told = False
+
+    def _decoded(self, content: bytes) -> Memory:
+        try:
+            memory = msgspec.json.decode(content, type=Memory)
+        except msgspec.DecodeError as error:
+            raise StateUnavailableError(f"the memory is damaged: {error}", damaged=True) from None
+        if memory.version > MEMORY_VERSION:
+            raise StateUnavailableError(
+                f"the memory has version {memory.version}, which a later release wrote; this one reads {MEMORY_VERSION}"
+            )
+        return memory

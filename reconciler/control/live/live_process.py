@@ -1,0 +1,350 @@
+"""One process of the live loop, put together: what it follows, by what it leads, where it remembers, what it shows."""
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+import msgspec
+
+from reconciler.cluster.target import TargetRef
+from reconciler.cluster.world import World
+from reconciler.control.live.live_memory_store import LiveMemoryStore
+from reconciler.control.live.live_port import LivePort
+from reconciler.control.live.live_providers import LiveProviders
+from reconciler.control.live.live_run import LiveRun
+from reconciler.control.live.wake import Wake
+from reconciler.control.log import Log
+from reconciler.control.policy.observing_policy import ObservingPolicy
+from reconciler.control.policy.own_objects import OwnObjects
+from reconciler.control.policy.state_last_good import LockedState
+from reconciler.control.turn.announcements import announcements
+from reconciler.control.turn.figures import Figures
+from reconciler.control.turn.loop import Chooser, ControlLoop
+from reconciler.control.turn.memory_store import InMemoryStore, MemoryStore
+from reconciler.control.turn.report import Decided, LoopReport
+from reconciler.decisions.groups.effective import platform_chooses
+from reconciler.decisions.ownership.owner import POLICY_MARK
+from reconciler.kube.connection.api import Api
+from reconciler.kube.draining.drain import NodeDrain
+from reconciler.kube.leading.ended_policies import EndedPolicies
+from reconciler.kube.leading.events import EventRecorder
+from reconciler.kube.leading.lease import LeaderLease, NotLeaderError, Timing
+from reconciler.kube.leading.rival import RivalWatch
+from reconciler.kube.leading.state import StateObject
+from reconciler.kube.watching.live_world import LiveWorld
+from reconciler.kube.watching.pace import RealPace
+from reconciler.plan.plan import Action, ActionKind, Plan
+from reconciler.policy.documents import DrainRules, PolicySet
+from reconciler.providers.clusterapi_resource import ClusterApiVersion
+
+
+class Connection(Api, Protocol):
+    """An `Api` that can be had with another guard or time-out."""
+
+    def with_guard(self, guard: Callable[[], None] | None) -> "Connection":
+        """The same user; `guard` is asked before every write."""
+
+    def with_timeout(self, seconds: float) -> "Connection":
+        """The same user; every call ends after so many seconds."""
+
+
+class Source(Protocol):
+    """The policy in force, wherever it comes from."""
+
+    def current(self) -> PolicySet:
+        """The policy. Raises unless `missing` is empty."""
+
+    def missing(self) -> str:
+        """Why there is none; empty when there is."""
+
+    def start(self, changed: Callable[[], None]) -> None:
+        """Follow from now on, while this process leads; `changed` is called when another policy is in force."""
+
+    def poll(self) -> bool:
+        """Look once, instead of `start`."""
+
+    def notify(self) -> None:
+        """Look soon: this process leads now, or somebody says that there is something new."""
+
+    def stop(self) -> None:
+        """Follow no more."""
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """How the process runs. `name` is the policy's: it stands in Lease, state and taints. `namespace` is where Lease and
+    state lie. `identity` tells this process from its siblings. `read_only`: not one write, so that it neither leads nor
+    remembers beyond its life. `target_namespaces` limits what is read of Cluster API (none: all). `beside_autoscaler`: a Cluster
+    Autoscaler that is alive holds no group. `once`: one turn is all, so that no drain begins, since a drain outlasts it."""
+
+    name: str
+    namespace: str
+    identity: str
+    cluster: str = ""
+    read_only: bool = False
+    target_namespaces: tuple[str, ...] = ()
+    cluster_api: ClusterApiVersion = ClusterApiVersion()
+    period_seconds: float = 10
+    idle_seconds: float = 1
+    most_seconds: float = 10
+    drain_timeout_seconds: int = 600
+    longest_silence_seconds: float = 120
+    lease: Timing = Timing()
+    beside_autoscaler: bool = False
+    once: bool = False
+
+
+_KEEPS_NODES = frozenset({ActionKind.RESIZE, ActionKind.ADOPT, ActionKind.RELEASE, ActionKind.CANCEL})
+
+
+class LiveProcess:
+    """Made of connections to the cluster whose pods are placed and to the one that holds the targets (often the same).
+
+    `source` makes the policy's source, given where the last good policy may be kept and in which term this process leads.
+    `objects` makes what tells on custom resources, given a connection that writes while this process leads.
+    `start`, then `run` in a thread of its own until `stop`, which any other thread may call; or `one_turn` and `stop`.
+
+    A process that loses the Lease stays: its view is in sync, so that it takes over within one turn when it is to lead again,
+    and nothing of what it knew as the leader is used then (memory and policy are read again, drains lie on the nodes).
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        workload: Connection,
+        management: Connection,
+        source: Callable[[LockedState, Callable[[], int]], Source],
+        log: Log,
+        *,
+        now_seconds: Callable[[], int],
+        wall_seconds: Callable[[], float],
+        objects: Callable[[Api], OwnObjects | None] = lambda _: None,
+    ) -> None:
+        self.settings = settings
+        self.journal = log
+        self.figures = Figures()
+        self._pace = RealPace()
+        self.wake = Wake(
+            self._pace.monotonic, period_seconds=settings.period_seconds, idle_seconds=settings.idle_seconds,
+            most_seconds=settings.most_seconds,
+        )  # fmt: skip
+        self.lease = LeaderLease(
+            management.with_timeout(settings.lease.call_timeout_seconds),
+            namespace=settings.namespace,
+            name=f"reconciler-{settings.name}",
+            identity=settings.identity,
+            pace=self._pace,
+            wall_seconds=wall_seconds,
+            timing=settings.lease,
+        )
+        self.reader, self.workload_reader = management, workload
+        guard = _refuse if settings.read_only else self.lease.guard
+        self.management = management.with_guard(guard)
+        self.workload = workload.with_guard(guard)
+        self.view = LiveWorld(
+            workload,
+            management,
+            now_seconds=now_seconds,
+            name=settings.cluster,
+            capi_group=settings.cluster_api.group,
+            capi_version=settings.cluster_api.version,
+            namespaces=settings.target_namespaces,
+            on_change=self.wake.notify,
+            pace=self._pace,
+            longest_silence_seconds=settings.longest_silence_seconds,
+        )
+        self.state = LockedState(StateObject(self.management, settings.namespace, settings.name))
+        self.source = source(self.state, self.term)
+        self._objects = None if settings.read_only else objects(self.management)
+        providers = LiveProviders(self.workload, self.management, settings.cluster_api, self._platform_chooses)
+        policies = ObservingPolicy(self.source) if settings.read_only else self.source
+        self.port = LivePort(
+            self.view,
+            now_seconds,
+            policies,
+            providers.of(settings.name),
+            NodeDrain(
+                self.workload, settings.name, now_seconds, timeout_seconds=settings.drain_timeout_seconds, rules=self._drain_rules
+            ),
+            settings.name,
+            self._marks,
+            (lambda _: ()) if settings.beside_autoscaler else self._rivals(workload, management, wall_seconds).evidence,
+            log.warning,
+            providers.former(EndedPolicies(management, settings.namespace, self._pace.monotonic), now_seconds),
+        )
+        store: MemoryStore = InMemoryStore() if settings.read_only else LiveMemoryStore(self.state)
+        self._recorder = EventRecorder(self.management, settings.identity, wall_seconds)
+        self._pod_recorder = EventRecorder(self.workload, settings.identity, wall_seconds)
+        self._before: Plan | None = None
+        self.last: tuple[Plan, Decided] | None = None  # The last plan, with what it was decided from: for those who ask.
+        choose: Chooser | None = _keeping_nodes if settings.once else None
+        self.run_loop = LiveRun(
+            ControlLoop(self.port, policies, store, choose=choose, reopens=not settings.read_only),
+            self.view,
+            self.wake,
+            self.figures,
+            log,
+            term=self.term,
+            within=self.lease.within,
+            leader=self._leader,
+            policy_missing=self.source.missing,
+            monotonic=self._pace.monotonic,
+            now_seconds=now_seconds,
+            began=self._began,
+            after_turn=self._announce,
+        )
+        self._leading = threading.Event()
+        self._lease_thread = threading.Thread(target=self._lead, name="lease", daemon=True)
+
+    def start(self) -> None:
+        """Begin to follow the clusters and the policy, and to claim the Lease."""
+        self._begin()
+        self.source.start(self.wake.notify)
+
+    def run(self) -> None:
+        """Turn until stopped."""
+        self.run_loop.run()
+
+    def stand_by(self, patience_seconds: float) -> str:
+        """Begin, without a turn: wait for a view to trust and for the Lease; why there is none of it, empty when there is."""
+        self._begin()
+        if not self.view.wait(patience_seconds):
+            return self.view_problem()
+        if not self.settings.read_only and not self._leading.wait(patience_seconds):
+            return self._leader()
+        return ""
+
+    def one_turn(self, patience_seconds: float) -> tuple[LoopReport | None, str]:
+        """One turn instead of `start` and `run`: its report, or why there was none. `patience_seconds`: for a first view, and for
+        the Lease when another instance has it."""
+        why = self.stand_by(patience_seconds)
+        if why:
+            return None, why
+        self.source.poll()
+        missing = self.source.missing()
+        report = None if missing else self.run_loop.look()
+        return report, missing or self._leader()
+
+    def stop(self) -> None:
+        """End in order: no new turn, what was begun is finished or undone while we still lead, then the Lease goes."""
+        self.wake.stop()
+        self.source.stop()
+        with self.run_loop.turning:
+            if self.leads() and not self.settings.read_only:
+                self._abandon()
+        self._flush()
+        self._pace.stop()
+        if self._lease_thread.is_alive():
+            self._lease_thread.join(self.settings.lease.renew_deadline_seconds)
+        self.view.stop()
+
+    def leads(self) -> bool:
+        """Whether this process decides now: it has the Lease, or only reads."""
+        return self.term() > 0
+
+    def term(self) -> int:
+        """The number of the time that this process decides, from 1; 0: it does not. Nothing known in one is used in another."""
+        return 1 if self.settings.read_only else self.lease.term()
+
+    def view_problem(self) -> str:
+        """Why there is no view to trust now, or no telling who leads; empty when all is well."""
+        doubts = self.view.doubts()
+        problem = "; ".join(doubts[:3]) + (f" and {len(doubts) - 3} more" if len(doubts) > 3 else "")
+        return problem or (f"the Lease: {self.lease.message}" if self.lease.message else "")
+
+    def _begin(self) -> None:
+        self.view.start()
+        if not self.settings.read_only:
+            self._lease_thread.start()
+
+    def _leader(self) -> str:
+        holder = self.lease.holder
+        if self.lease.message:
+            return f"the Lease cannot be claimed: {self.lease.message}"
+        return f"{holder} leads" if holder and holder != self.lease.identity else "nobody is known to lead yet"
+
+    def _rivals(self, workload: Api, management: Api, wall_seconds: Callable[[], float]) -> RivalWatch:
+        apis = (workload,) if workload is management else (workload, management)
+        namespaces = (self.settings.namespace, *self.settings.target_namespaces)
+        return RivalWatch(apis, namespaces, monotonic=self._pace.monotonic, wall_seconds=wall_seconds)
+
+    def _began(self) -> None:
+        self.port.forget()
+        self._before = None
+
+    def _abandon(self) -> None:
+        try:
+            for progress in self.port.abandon_removals():
+                self.journal.info(
+                    f"Removal{progress.state}", progress.message, target=str(progress.target), nodes=(progress.node,)
+                )
+        except Exception as error:
+            # The next leader finds the taints and goes on; ending must not fail for it.
+            self.journal.warning("AbandonFailed", f"{type(error).__name__}: {error}")
+
+    def _lead(self) -> None:
+        """Renew, and let policy and loop look when we begin to lead or end: they need not wait for their periods."""
+        led, said = 0, ""
+        while True:
+            self.lease.step()
+            term = self.lease.term()
+            if self.lease.message and self.lease.message != said:
+                self.journal.warning("LeaseFailed", self.lease.message)
+            said = self.lease.message
+            if term and term != led:
+                self._leading.set()
+                self.source.notify()
+            elif led and not term:
+                self.wake.notify()
+            led = term
+            if self._pace.pause(self.settings.lease.retry_seconds * (1 + 0.2 * self._pace.random())):
+                break
+        self.lease.release()
+
+    def _drain_rules(self) -> DrainRules | None:
+        return None if self.source.missing() else self.source.current().policy.drain
+
+    def _platform_chooses(self, target: TargetRef) -> bool:
+        return platform_chooses(self.port.last_world, self.source.current(), target, self.port.now_seconds())
+
+    def _marks(self, _: TargetRef) -> Mapping[str, str]:
+        revision = self.source.current().revision
+        return {POLICY_MARK: self.settings.name} | ({"reconciler.dev/revision": revision} if revision else {})
+
+    def _announce(self, report: LoopReport) -> None:
+        """Best effort: what cannot be told does not stop what is done."""
+        if report.plan is not None and report.decided is not None:
+            self.last = (report.plan, report.decided)
+        if self.settings.read_only:
+            return
+        objects = self._objects.subjects(report.plan) if self._objects is not None else {}
+        version = self.settings.cluster_api.api_version
+        told = announcements(report, self._before, version, _targets(self.port.last_world), objects)
+        if self._objects is not None:
+            self._objects.turned(report)
+        self._before = report.plan or self._before
+        try:
+            for happening in told:
+                recorder = self._pod_recorder if happening.subject.kind == "Pod" else self._recorder
+                recorder.tell(happening)
+        except NotLeaderError as error:
+            self.journal.warning("LostLease", str(error))
+
+    def _flush(self) -> None:
+        try:
+            self._recorder.flush()
+            self._pod_recorder.flush()
+        except NotLeaderError:
+            # Counts of events are all that is lost; another instance leads.
+            pass
+
+
+def _keeping_nodes(plan: Plan, _: World) -> tuple[Action, ...]:
+    return tuple(action for action in plan.actions if action.kind in _KEEPS_NODES)
+
+
+def _refuse() -> None:
+    raise NotLeaderError("this process was started to read only")
+
+
+def _targets(world: World | None) -> dict[str, TargetRef]:
+    return {str(facts.ref): facts.ref for facts in world.targets} if world is not None else {}

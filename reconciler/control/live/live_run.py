@@ -1,0 +1,178 @@
+"""The live loop: it wakes, and where it leads and has a policy it turns; else it stands by with its view in sync."""
+
+import gc
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Protocol
+
+from reconciler.control.live.wake import Wake, WakeReason
+from reconciler.control.log import Log
+from reconciler.control.turn.figures import Figures
+from reconciler.control.turn.report import LoopReport, ResultState
+from reconciler.kube.leading.lease import NotLeaderError
+from reconciler.plan.plan import Plan
+from reconciler.providers.contract import RemovalState
+
+
+class Loop(Protocol):
+    """What turns."""
+
+    def turn(self) -> LoopReport:
+        """One turn; it raises only what a guard raises."""
+
+
+class View(Protocol):
+    """What can be said of the view without taking it."""
+
+    def doubts(self) -> tuple[str, ...]:
+        """Why there is none to trust; empty when there is."""
+
+    def age_seconds(self) -> float:
+        """Since the stream that was silent longest was heard."""
+
+
+class LiveRun:
+    """Turns until it is stopped. `term` is the number of the time that this process leads, 0 while it may not write; `within` one
+    of them a turn is made. `leader` says who leads, in a sentence; `policy_missing` why there is no policy to decide by (empty:
+    there is). `began` is called before the first turn of every time that this process leads, `after_turn` after each: it tells
+    the outside (events, status) and must not raise."""
+
+    def __init__(
+        self,
+        loop: Loop,
+        view: View,
+        wake: Wake,
+        figures: Figures,
+        log: Log,
+        *,
+        term: Callable[[], int],
+        policy_missing: Callable[[], str],
+        monotonic: Callable[[], float],
+        now_seconds: Callable[[], int],
+        within: Callable[[int], AbstractContextManager[object]] = nullcontext,
+        leader: Callable[[], str] = lambda: "another instance leads",
+        began: Callable[[], None] = lambda: None,
+        after_turn: Callable[[LoopReport], None] = lambda _: None,
+    ) -> None:
+        self._loop = loop
+        self._view = view
+        self._wake = wake
+        self._figures = figures
+        self._log = log
+        self._term = term
+        self._within = within
+        self._policy_missing = policy_missing
+        self._leader = leader
+        self._monotonic = monotonic
+        self._now_seconds = now_seconds
+        self._began = began
+        self._after_turn = after_turn
+        self._led: int | None = None
+        self._frozen = False
+        self._said = ""
+        self._told_plan = ""
+        self.turning = threading.Lock()
+        """Held while a turn is under way: what ends the process waits for it."""
+
+    def run(self) -> None:
+        """Until `Wake.stop`."""
+        while True:
+            try:
+                self.look()
+            except Exception as error:
+                # What is told after a turn may fail too, and the thread must outlive it.
+                self._failed(error, 0)
+            if self._wake.wait() is WakeReason.STOP:
+                return
+
+    def look(self) -> LoopReport | None:
+        """One turn, if this process leads and there is something to decide by; None: it stood by."""
+        term = self._term()
+        if term != self._led:
+            again = " again, and begins anew: another one may have led" if term and self._led else ""
+            self._led = term
+            self._figures.leads(leader=term > 0)
+            self._log.info("Leading" if term else "StandingBy", f"this instance leads{again}" if term else self._leader())
+            if term:
+                self._began()
+        if not term:
+            return None
+        missing = self._policy_missing()
+        if missing:
+            self._say("NoPolicy", f"nothing is decided: {missing}")
+            return None
+        with self.turning, self._within(term):
+            return None if self._wake.stopped else self._turn()
+
+    def _turn(self) -> LoopReport | None:
+        began = self._monotonic()
+        try:
+            report = self._loop.turn()
+        except NotLeaderError as error:
+            self._say("LostLease", str(error))
+            return None
+        except Exception as error:
+            return self._failed(error, self._monotonic() - began)
+        self._figures.turned(report, self._monotonic() - began, self._view.age_seconds())
+        if report.plan is not None and not self._frozen:
+            # The view's first objects stay for good: without this every full collection walks hundreds of thousands of them.
+            self._frozen = True
+            gc.collect()
+            gc.freeze()
+        self._tell(report)
+        self._after_turn(report)
+        return report
+
+    def _failed(self, error: Exception, took_seconds: float) -> LoopReport:
+        """A defect must not end the thread while the process looks alive: it is told, and readiness says so."""
+        self._say("TurnFailed", f"this turn ended by a defect: {type(error).__name__}: {error}")
+        report = LoopReport(at_seconds=self._now_seconds(), unavailable=f"{type(error).__name__}: {error}")
+        self._figures.turned(report, took_seconds, self._view.age_seconds())
+        return report
+
+    def _tell(self, report: LoopReport) -> None:
+        """One line for everything that was done, refused or has changed; none for a turn like the one before."""
+        if report.unavailable:
+            self._say("Unavailable", f"nothing is decided: {report.unavailable}")
+        elif self._said:
+            self._said = ""
+            self._log.info("Available", "there is a view to trust and a policy again")
+        if report.plan is not None and _essence(report.plan) != self._told_plan:
+            self._told_plan = _essence(report.plan)
+            self._log.info("Plan", report.plan.summary, digest=report.plan.digest, mode=report.plan.mode)
+        for result in report.results:
+            action = result.action
+            if result.state is ResultState.SKIPPED and result.code in ("Observe", "Held", "Deferred"):
+                continue
+            write = self._log.info if result.state in (ResultState.DONE, ResultState.SKIPPED) else self._log.warning
+            write(
+                str(action.kind),
+                result.message or action.reason.message,
+                group=action.group,
+                target=action.target,
+                result=str(result.state),
+                resultCode=result.code,
+                reason=action.reason.code,
+                fromReplicas=action.from_,
+                toReplicas=action.to,
+                nodes=action.nodes,
+            )
+        for removal in report.removals:
+            if removal.state is not RemovalState.DRAINING:
+                write = self._log.info if removal.state is RemovalState.FINISHED else self._log.warning
+                write(
+                    f"Removal{removal.state}", removal.message or f"{removal.node} is gone from {removal.target}",
+                    target=str(removal.target), nodes=(removal.node,), resultCode=removal.code,
+                )  # fmt: skip
+
+    def _say(self, code: str, message: str) -> None:
+        """Once, until something else is said."""
+        if message != self._said:
+            self._said = message
+            self._log.warning(code, message)
+
+
+def _essence(plan: Plan) -> str:
+    """What makes a plan news: its summary and its actions, not the ages in it."""
+    return "\n".join((plan.summary, *(f"{action.kind} {action.group} {action.to} {action.nodes}" for action in plan.actions)))

@@ -1,0 +1,180 @@
+"""What a loop left behind: its Lease, its memory, the policy in force, the status of its policy object. Only reads."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from reconciler.cluster.target import TargetFacts
+from reconciler.cluster.targets.hold_mark import read_hold
+from reconciler.control.live.live_memory_store import LiveMemoryStore
+from reconciler.control.policy.standing_record import standing_in
+from reconciler.control.policy.state_last_good import LockedState, StateLastGoodStore
+from reconciler.control.turn.memory_store import StoreUnavailableError
+from reconciler.decisions.memory import Memory
+from reconciler.gitops.sources.last_good import LastGoodError
+from reconciler.kube.connection.api import Api, ApiError, UnreachableError
+from reconciler.kube.leading.state import STATE_LABEL, StateObject, StateUnavailableError
+from reconciler.plan.instant import instant_text
+from reconciler.policy.documents import API_VERSION
+from reconciler.policy.values.instant import InstantError, parse_instant
+from reconciler.rendering.status import DrainStatus, GroupStatus, LeaderStatus, PlanStatus, PolicyStatus, StatusDocument
+
+_UNREADABLE = (ApiError, UnreachableError, msgspec.MsgspecError)
+_NOT_FOUND = 404
+
+
+class _Meta(msgspec.Struct):
+    labels: dict[str, str] | None = None
+
+
+class _Item(msgspec.Struct):
+    metadata: _Meta
+
+
+class _Items(msgspec.Struct):
+    items: list[_Item]
+
+
+class _LeaseSpec(msgspec.Struct, rename="camel"):
+    holder_identity: str | None = None
+    lease_duration_seconds: int | None = None
+    renew_time: str | None = None
+    lease_transitions: int | None = None
+
+
+class _Lease(msgspec.Struct):
+    spec: _LeaseSpec = msgspec.field(default_factory=_LeaseSpec)
+
+
+class _PolicyObjectStatus(msgspec.Struct, rename="camel"):
+    summary: str = ""
+    plan_digest: str = ""
+    plan_time: str = ""
+
+
+class _PolicyObject(msgspec.Struct):
+    status: _PolicyObjectStatus = msgspec.field(default_factory=_PolicyObjectStatus)
+
+
+def policies_with_state(api: Api, namespace: str) -> tuple[str, ...]:
+    """The policies whose loops keep state in a namespace, sorted. Raises `ApiError` and `UnreachableError`."""
+    found = msgspec.json.decode(
+        api.get(f"/api/v1/namespaces/{namespace}/configmaps", {"labelSelector": STATE_LABEL}), type=_Items
+    )
+    return tuple(sorted({(item.metadata.labels or {}).get(STATE_LABEL, "") for item in found.items} - {""}))
+
+
+def loop_status(
+    api: Api, namespace: str, policy: str, targets: Mapping[str, TargetFacts], now_seconds: int, plan: PlanStatus | None = None
+) -> StatusDocument:
+    """Everything about one policy's loop. `targets` by the text that plans call them by; `plan` when somebody has asked the loop
+    itself. What cannot be read becomes a problem; nothing raises."""
+    problems: list[str] = []
+    state = StateObject(api, namespace, policy)
+    memory = Memory()
+    try:
+        memory = LiveMemoryStore(state).load()
+    except StoreUnavailableError as error:
+        problems.append(str(error))
+    return StatusDocument(
+        policy=policy,
+        namespace=namespace,
+        now=instant_text(now_seconds),
+        leader=_leader(api, namespace, policy, now_seconds, problems),
+        plan=plan or _plan(api, policy, problems),
+        policy_in_force=_in_force(state, problems),
+        groups=_groups(memory, targets, now_seconds),
+        drains=tuple(DrainStatus(node=node, since=instant_text(since)) for node, since in sorted(memory.leaving.items())),
+        last_added_at=_instant(memory.last_added_seconds),
+        last_removed_at=_instant(memory.last_removed_seconds),
+        last_failed_at=_instant(memory.last_failed_seconds),
+        problems=tuple(problems),
+    )
+
+
+def _leader(api: Api, namespace: str, policy: str, now_seconds: int, problems: list[str]) -> LeaderStatus:
+    path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/reconciler-{policy}"
+    try:
+        spec = msgspec.json.decode(api.get(path), type=_Lease).spec
+    except _UNREADABLE as error:
+        if not _absent(error):
+            problems.append(f"Lease {namespace}/reconciler-{policy}: {error}")
+        return LeaderStatus()
+    renewed = _seconds(spec.renew_time or "")
+    holder = spec.holder_identity or ""
+    return LeaderStatus(
+        holder=holder,
+        leads=bool(holder) and now_seconds - renewed <= (spec.lease_duration_seconds or 0),
+        renewed_at=_instant(renewed),
+        transitions=spec.lease_transitions or 0,
+    )
+
+
+def _plan(api: Api, policy: str, problems: list[str]) -> PlanStatus:
+    try:
+        status = msgspec.json.decode(api.get(f"/apis/{API_VERSION}/nodegrouppolicies/{policy}"), type=_PolicyObject).status
+    except _UNREADABLE as error:
+        if not _absent(error):
+            problems.append(f"NodeGroupPolicy {policy}: {error}")
+        return PlanStatus()
+    return PlanStatus(at=status.plan_time, summary=status.summary, digest=status.plan_digest)
+
+
+def _in_force(state: StateObject, problems: list[str]) -> PolicyStatus:
+    try:
+        standing = standing_in(state)
+        told = standing.conditions if standing is not None else ()
+        problems += [entry.message for entry in told if entry.type == "Ready" and entry.status != "True"]
+        found = StateLastGoodStore(LockedState(state)).load()
+    except StateUnavailableError as error:
+        problems.append(str(error))
+        return PolicyStatus()
+    except LastGoodError as error:
+        problems.append(str(error))
+        return PolicyStatus()
+    if found is None:
+        return PolicyStatus()
+    return PolicyStatus(
+        source=found.source, revision=found.revision, read_at=instant_text(found.read_seconds), signer=found.signer
+    )
+
+
+def _groups(memory: Memory, targets: Mapping[str, TargetFacts], now_seconds: int) -> tuple[GroupStatus, ...]:
+    found = []
+    for target, name in memory.known_groups.items():
+        facts = targets.get(target)
+        mark = read_hold(facts.owner.hold) if facts is not None else None
+        backoff = memory.backoffs.get(name)
+        waits = backoff is not None and backoff.until_seconds > now_seconds
+        conflict = memory.conflicts.get(target)
+        found.append(
+            GroupStatus(
+                name=name,
+                target=target,
+                replicas=facts.replicas if facts is not None else None,
+                held=name in memory.held_groups,
+                hold=facts.owner.hold if facts is not None else "",
+                hold_over=mark is not None and not mark.holds(now_seconds),
+                backoff_until=instant_text(backoff.until_seconds) if backoff is not None and waits else "",
+                backoff_reason=backoff.reason if backoff is not None and waits else "",
+                conflict=f"{conflict.writer} undid our writes {conflict.count} times: {conflict.ours} -> {conflict.theirs}"
+                if conflict is not None
+                else "",
+            )
+        )
+    return tuple(sorted(found, key=lambda group: group.name))
+
+
+def _absent(error: Exception) -> bool:
+    return isinstance(error, ApiError) and error.status == _NOT_FOUND
+
+
+def _instant(seconds: int) -> str:
+    return instant_text(seconds) if seconds else ""
+
+
+def _seconds(text: str) -> int:
+    try:
+        return parse_instant(text)
+    except InstantError:
+        return 0

@@ -1,0 +1,1 @@
+"""What is shown over HTTP: probes, metrics, the plan."""

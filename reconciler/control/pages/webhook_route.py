@@ -1,0 +1,23 @@
+"""The place where a git host says that something was pushed: it makes the next look at the source come sooner."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from reconciler.control.pages.http_server import JSON, Answer, Request, Route
+from reconciler.gitops.sources.webhook import STATUSES, Verdict, judged
+
+PATH = "/webhook"
+
+
+def webhook_route(secret: Callable[[], bytes], notify: Callable[[], None]) -> Route:
+    """`secret` is read for each notification, so that it can be changed while the loop runs."""
+
+    def answer(request: Request) -> Answer:
+        verdict = judged(request.headers, request.body, secret())
+        if verdict is Verdict.ACCEPTED:
+            notify()
+        body = msgspec.json.encode({"result": verdict.value})
+        return Answer(status=STATUSES[verdict], content_type=JSON, body=body)
+
+    return Route(method="POST", path=PATH, answer=answer)

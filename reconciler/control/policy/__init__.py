@@ -1,0 +1,1 @@
+"""The policy in force, followed from its source or from custom resources."""

@@ -1,0 +1,213 @@
+"""What must be true of a live cluster before the loop runs on it, asked of the cluster itself. Only reads and reviews."""
+
+from enum import StrEnum
+from typing import Protocol
+
+import msgspec
+
+from reconciler.cluster.world import World
+from reconciler.control.preflight.rights import RunMode, missing, needed
+from reconciler.decisions.memory import Memory
+from reconciler.kube.connection.api import Api, ApiError
+from reconciler.kube.watching.collection import Collection, located
+from reconciler.plan.instant import instant_text
+from reconciler.policy.documents import API_VERSION
+from reconciler.providers.clusterapi_resource import ClusterApiVersion
+
+OLDEST_MINOR, NEWEST_MINOR = 30, 36
+"""Kubernetes 1.30 serves all that is asked of it, admission policies included; 1.36 is what the tests run on."""
+CLOCK_SECONDS = 30
+BACK_SECONDS = 600
+"""A node that joins so soon after our removal was asked for by somebody else, when we asked for none since."""
+_AUTOSCALERS = ("cluster-autoscaler", "karpenter")
+_NOT_FOUND = 404
+
+
+class State(StrEnum):
+    """Pass: as it should be. Warn: it runs, and something is not as wanted. Fail: it does not run."""
+
+    PASS = "Pass"  # noqa: S105 - no password
+    WARN = "Warn"
+    FAIL = "Fail"
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that was looked at: a stable code, what was found, and what to do about it (empty: nothing)."""
+
+    code: str
+    state: State
+    message: str
+    advice: str = ""
+
+
+class Clocked(Api, Protocol):
+    """An `Api` that knows the server's time."""
+
+    def server_seconds(self) -> int | None:
+        """Unix time by the server's clock; None when it does not say."""
+
+
+class Preflight(msgspec.Struct, frozen=True, kw_only=True):
+    """What the checks look at. `world` and `memory` are of this cluster; `namespace` is where Lease and state lie."""
+
+    workload: Clocked
+    management: Clocked
+    version: ClusterApiVersion | None
+    mode: RunMode
+    namespace: str
+    target_namespaces: tuple[str, ...]
+    templates: tuple[tuple[str, str], ...]
+    world: World
+    memory: Memory
+    now_seconds: float
+
+    def checks(self) -> tuple[Check, ...]:
+        """All of them, in this order. Raises `ApiError` for what no check expects, and `UnreachableError`."""
+        return (
+            self._server_version(),
+            self._cluster_api(),
+            self._rights(),
+            self._namespace(),
+            self._clock(),
+            self._custom_resources(),
+            self._other_autoscalers(),
+            self._nodes_come_back(),
+        )
+
+    def _server_version(self) -> Check:
+        """SOURCE: row S50, where an autoscaler belongs to one minor version of its cluster; here a range is stated."""
+        found = msgspec.json.decode(self.workload.get("/version"), type=_Version)
+        minor = int(digits) if (digits := found.minor.rstrip("+")).isdigit() else 0
+        code, words = "ServerVersion", f"Kubernetes {found.git_version}"
+        if found.major != "1" or minor > NEWEST_MINOR:
+            advice = f"1.{OLDEST_MINOR} to 1.{NEWEST_MINOR} are supported; a newer release of reconciler may know it"
+            return Check(
+                code=code, state=State.WARN, message=f"{words} is newer than any this release was tested on", advice=advice
+            )
+        if minor < OLDEST_MINOR:
+            return Check(
+                code=code, state=State.FAIL, message=f"{words} is too old", advice=f"1.{OLDEST_MINOR} is the oldest supported"
+            )
+        return Check(code=code, state=State.PASS, message=f"{words}; 1.{OLDEST_MINOR} to 1.{NEWEST_MINOR} are supported")
+
+    def _cluster_api(self) -> Check:
+        code = "ClusterAPI"
+        if self.version is None:
+            return Check(
+                code=code,
+                state=State.FAIL,
+                message="this server does not serve Cluster API",
+                advice="--management-kubeconfig names the cluster with the MachineDeployments; CAPI_GROUP another group",
+            )
+        absent = []
+        for kind in ("MachineDeployment", "MachineSet", "Machine", "Cluster"):
+            try:
+                located(Collection(group=self.version.group, kind=kind, version=self.version.version), self.management)
+            except ApiError as error:
+                if error.status != _NOT_FOUND:
+                    raise
+                absent.append(kind)
+        if absent:
+            message = f"{self.version.api_version} has no {', '.join(absent)}"
+            return Check(code=code, state=State.FAIL, message=message, advice="CAPI_VERSION pins a version that has them")
+        return Check(code=code, state=State.PASS, message=f"{self.version.api_version} is spoken")
+
+    def _rights(self) -> Check:
+        """SOURCE: row S10, preflight of permissions by SelfSubjectAccessReview."""
+        version = self.version or ClusterApiVersion()
+        asked = needed(self.mode, version, self.namespace, self.target_namespaces, self.templates)
+        without = missing(self.workload, self.management, asked)
+        if not without:
+            return Check(code="Rights", state=State.PASS, message=f"all rights that {self.mode} needs are there")
+        state = State.WARN if all(right.optional for right in without) else State.FAIL
+        named = "; ".join(f"{right}{f' (for {right.optional})' if right.optional else ''}" for right in without)
+        return Check(
+            code="Rights",
+            state=state,
+            message=f"{self.mode} needs, and we may not: {named}",
+            advice="bind the role of that mode, or check another with --mode",
+        )
+
+    def _namespace(self) -> Check:
+        if self.mode is RunMode.READ_ONLY:
+            return Check(code="Namespace", state=State.PASS, message="nothing is kept in a cluster that is only read")
+        try:
+            self.management.get(f"/api/v1/namespaces/{self.namespace}")
+        except ApiError as error:
+            if error.status != _NOT_FOUND:
+                return Check(code="Namespace", state=State.WARN, message=f"namespace {self.namespace}: {error.message}")
+            return Check(
+                code="Namespace",
+                state=State.FAIL,
+                message=f"namespace {self.namespace}, for Lease and state, is not there",
+                advice=f"kubectl create namespace {self.namespace}, or name another with --namespace",
+            )
+        return Check(code="Namespace", state=State.PASS, message=f"Lease and state go to namespace {self.namespace}")
+
+    def _clock(self) -> Check:
+        servers = [self.workload] if self.workload is self.management else [self.workload, self.management]
+        told = [seconds for api in servers if (seconds := api.server_seconds()) is not None]
+        apart = max((abs(seconds - int(self.now_seconds)) for seconds in told), default=0)
+        if not told:
+            return Check(code="Clock", state=State.WARN, message="the API server does not say what time it is")
+        if apart > CLOCK_SECONDS:
+            return Check(
+                code="Clock",
+                state=State.WARN,
+                message=f"our clock and the API server's are {apart} s apart, and ages are counted across both",
+                advice="synchronize them (NTP)",
+            )
+        return Check(code="Clock", state=State.PASS, message=f"our clock and the API server's differ by {apart} s")
+
+    def _custom_resources(self) -> Check:
+        try:
+            self.management.get(f"/apis/{API_VERSION}")
+        except ApiError as error:
+            if error.status != _NOT_FOUND:
+                raise
+            message = f"{API_VERSION} is not served: policies are read from git or a directory only, and no status is shown"
+            advice = "reconciler schema crds | kubectl apply --server-side -f -"
+            return Check(code="CustomResources", state=State.WARN, message=message, advice=advice)
+        return Check(code="CustomResources", state=State.PASS, message=f"{API_VERSION} is served")
+
+    def _other_autoscalers(self) -> Check:
+        found = self._autoscalers()
+        if not found:
+            return Check(code="OtherAutoscalers", state=State.PASS, message="no other autoscaler is at work")
+        return Check(
+            code="OtherAutoscalers",
+            state=State.WARN,
+            message=f"another autoscaler is at work: {'; '.join(found)}",
+            advice="scale it to 0 before mode Enforce; until then its groups are held",
+        )
+
+    def _nodes_come_back(self) -> Check:
+        """SOURCE: row S7: new machines right after a removal, and an autoscaler's Deployment there."""
+        removed = self.memory.last_removed_seconds
+        if not removed or self.memory.last_added_seconds >= removed:
+            return Check(code="NodesComeBack", state=State.PASS, message="no node came back after a removal of ours")
+        back = sorted(node.name for node in self.world.nodes if removed < node.created_seconds <= removed + BACK_SECONDS)
+        if not back:
+            return Check(code="NodesComeBack", state=State.PASS, message=f"no node came back after {instant_text(removed)}")
+        by = "; ".join(self._autoscalers()) or "no autoscaler that we know of is here: look for one outside the cluster"
+        return Check(
+            code="NodesComeBack",
+            state=State.WARN,
+            message=f"{', '.join(back)} joined within {BACK_SECONDS // 60} minutes after our removal at {instant_text(removed)}, "
+            f"and we asked for none: {by}",
+            advice="scale the other autoscaler to 0, and hold the group (`reconciler hold`) until it is",
+        )
+
+    def _autoscalers(self) -> tuple[str, ...]:
+        deployments = (
+            f"Deployment {item.namespace}/{item.name} has {item.replicas} replicas"
+            for item in self.world.controllers
+            if item.kind == "Deployment" and item.replicas and any(name in item.name for name in _AUTOSCALERS)
+        )
+        return tuple(dict.fromkeys((*deployments, *self.world.rivals)))
+
+
+class _Version(msgspec.Struct, rename="camel"):
+    major: str = ""
+    minor: str = ""
+    git_version: str = ""

@@ -1,0 +1,100 @@
+"""The rights that each way of running needs, and which of them we have, by the API server's own judgement."""
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+import msgspec
+
+from reconciler.kube.connection.access import may
+from reconciler.kube.connection.api import Api
+from reconciler.kube.watching.collection import WORKLOAD, cluster_api
+from reconciler.providers.clusterapi_resource import ClusterApiVersion
+
+_READ = ("get", "list", "watch")
+
+
+class RunMode(StrEnum):
+    """How the loop is to run; each needs what stands before it, too. ReadOnly: `run --read-only`."""
+
+    READ_ONLY = "ReadOnly"
+    OBSERVE = "Observe"
+    ENFORCE = "Enforce"
+
+
+class Right(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """Verbs on one resource (with its subresource), in a namespace or in all; `optional` is what it is good for when the loop
+    can do without it (empty: it cannot)."""
+
+    group: str
+    resource: str
+    verbs: tuple[str, ...]
+    namespace: str = ""
+    optional: str = ""
+    management: bool = False
+
+    def __str__(self) -> str:
+        where = f" in namespace {self.namespace}" if self.namespace else ""
+        return f"{', '.join(self.verbs)} {self.resource}{f'.{self.group}' if self.group else ''}{where}"
+
+
+def needed(
+    mode: RunMode,
+    version: ClusterApiVersion,
+    namespace: str,
+    target_namespaces: tuple[str, ...] = (),
+    templates: Iterable[tuple[str, str]] = (),
+) -> tuple[Right, ...]:
+    """What is asked of the API server in a mode. `namespace` is where Lease and state lie, `templates` are group and plural of
+    the infrastructure templates in use (row S124)."""
+    places = target_namespaces or ("",)
+    rights = [Right(group=item.group, resource=item.plural, verbs=_READ) for item in WORKLOAD]
+    rights += [
+        Right(group=item.group, resource=item.plural, verbs=_READ, namespace=item.namespace, management=True)
+        for item in cluster_api(version.group, version.version, target_namespaces)
+    ]
+    rights += [
+        Right(group=group, resource=plural, verbs=_READ, namespace=place, management=True, optional="nodes of groups at zero")
+        for group, plural in templates
+        for place in places
+    ]
+    if mode is not RunMode.READ_ONLY:
+        rights += _own(namespace)
+    if mode is RunMode.ENFORCE:
+        rights += [
+            Right(group="", resource="nodes", verbs=("get", "patch")),
+            Right(group="", resource="pods/eviction", verbs=("create",)),
+            *(_of_target(version.group, place, resource) for place in places for resource in _TARGETS),
+        ]
+    return tuple(rights)
+
+
+_TARGETS = ("machinedeployments", "machinesets", "machinepools", "machines")
+
+
+def _own(namespace: str) -> list[Right]:
+    return [
+        _managed("coordination.k8s.io", "leases", ("get", "create", "update"), namespace),
+        _managed("", "configmaps", ("get", "list", "create", "update", "delete"), namespace),
+        Right(group="events.k8s.io", resource="events", verbs=("create", "patch"), optional="events", management=True),
+    ]
+
+
+def _of_target(group: str, place: str, resource: str) -> Right:
+    verbs = ("get", "patch", "delete") if resource == "machines" else ("get", "patch")
+    right = _managed(group, resource, verbs, place)
+    return msgspec.structs.replace(right, optional="MachinePools") if resource == "machinepools" else right
+
+
+def _managed(group: str, resource: str, verbs: tuple[str, ...], namespace: str) -> Right:
+    return Right(group=group, resource=resource, verbs=verbs, namespace=namespace, management=True)
+
+
+def missing(workload: Api, management: Api, rights: Iterable[Right]) -> tuple[Right, ...]:
+    """Those we do not have, with the verbs that are missing. Raises `ApiError` and `UnreachableError`."""
+    found = []
+    for right in rights:
+        api = management if right.management else workload
+        verbs = tuple(verb for verb in right.verbs if not may(api, verb, right.group, right.resource, right.namespace))
+        if verbs:
+            found.append(msgspec.structs.replace(right, verbs=verbs))
+    return tuple(found)

@@ -1,0 +1,1 @@
+"""A saved plan, carried out: live or simulated."""

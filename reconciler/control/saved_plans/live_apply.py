@@ -1,0 +1,230 @@
+"""A saved plan, carried out on a live cluster by the one instance that leads meanwhile, until its drains have ended.
+
+Apply takes the Lease that the loop takes, and is refused while a loop renews it: two writers that each judge rightly would
+still undo each other's drains and count each other's writes as a second writer's. It does not hand the plan to the loop
+either: a loop in Enforce decides the same by itself, and one that only looks on (`--read-only`) holds no Lease.
+
+All of it is bound to the time of leading in which it began: once the Lease was lost nothing more of the plan is done, also when
+it was regained, since another one may have led, and what was judged before may not be so any more.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+import msgspec
+
+from reconciler.cluster.target import TargetRef
+from reconciler.cluster.world import World
+from reconciler.control.live.departures import Departures
+from reconciler.control.live.live_memory_store import LiveMemoryStore
+from reconciler.control.live.live_process import LiveProcess
+from reconciler.control.live.wake import WakeReason
+from reconciler.control.saved_plans.apply import Applied, PlanApplication, RemovalTerms
+from reconciler.control.turn.report import ResultState
+from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
+from reconciler.kube.connection.api import ApiError, UnreachableError
+from reconciler.kube.leading.lease import NotLeaderError
+from reconciler.plan.intersection import Refusal, action_key
+from reconciler.plan.plan import Bound, Plan
+from reconciler.plan.reason import Because
+from reconciler.policy.documents import PolicySet
+from reconciler.providers.contract import ClusterPort, RemovalProgress, ViewUnavailableError, WriteCode, WriteResult
+
+VIEW_PATIENCE_SECONDS = 10.0
+_LOOK_SECONDS = 0.05
+_NOT_JUDGED = frozenset({"Deferred", WriteCode.UNAVAILABLE.value})
+"""What a turn says of an action against which nothing stands but the moment."""
+
+
+class LostLease(Because, frozen=True, kw_only=True):
+    """The Lease was lost after the plan was begun."""
+
+    code = "LostLease"
+    template = (
+        "the Lease of policy {policy} was lost meanwhile, and another instance may have led: nothing more of this plan is done; "
+        "make a new one"
+    )
+    policy: str
+
+
+class FixedSource:
+    """A policy that was read once, as the source of a process."""
+
+    def __init__(self, policy: PolicySet) -> None:
+        self._policy = policy
+
+    def current(self) -> PolicySet:
+        """The policy."""
+        return self._policy
+
+    def missing(self) -> str:
+        """Never."""
+        return ""
+
+    def start(self, changed: Callable[[], None]) -> None:
+        """Nothing changes."""
+
+    def poll(self) -> bool:
+        """Nothing new."""
+        return False
+
+    def notify(self) -> None:
+        """Nothing to look at."""
+
+    def stop(self) -> None:
+        """Nothing to end."""
+
+
+class Pause(Protocol):
+    """Time, handed in."""
+
+    def monotonic(self) -> float:
+        """Seconds on a clock that only goes forward."""
+
+    def pause(self, seconds: float) -> bool:
+        """Wait; true: stop."""
+
+
+class SettlingPort:
+    """A port whose view shows our own last write before anything is decided on it: a plan's next action on the same target is
+    judged on what the last one left. A write that does not show in time leaves the view as it is; the judgement refuses then."""
+
+    def __init__(self, port: ClusterPort, pause: Pause) -> None:
+        self._port = port
+        self._pause = pause
+        self._last: World | None = None
+        self._awaited: dict[TargetRef, str] = {}
+
+    def observe(self) -> World:
+        """The view, once it shows what was written."""
+        deadline = self._pause.monotonic() + VIEW_PATIENCE_SECONDS
+        while True:
+            world = self._port.observe()
+            shown = {facts.ref: facts.resource_version for facts in world.targets}
+            if not any(shown.get(ref) == version for ref, version in self._awaited.items()):
+                break
+            if self._pause.monotonic() > deadline or self._pause.pause(_LOOK_SECONDS):
+                break
+        self._awaited.clear()
+        self._last = world
+        return world
+
+    def now_seconds(self) -> int:
+        """Unix time."""
+        return self._port.now_seconds()
+
+    def resize(self, target: TargetRef, replicas: int, bound: Bound) -> WriteResult:
+        """As the port does."""
+        return self._written(target, self._port.resize(target, replicas, bound))
+
+    def adopt(self, target: TargetRef, replicas: int, bound: Bound) -> WriteResult:
+        """As the port does."""
+        return self._written(target, self._port.adopt(target, replicas, bound))
+
+    def release(self, target: TargetRef, bound: Bound) -> WriteResult:
+        """As the port does."""
+        return self._written(target, self._port.release(target, bound))
+
+    def cancel(self, target: TargetRef, machines: tuple[str, ...], replicas: int, bound: Bound) -> WriteResult:
+        """As the port does."""
+        return self._written(target, self._port.cancel(target, machines, replicas, bound))
+
+    def remove_node(self, target: TargetRef, node: str, replicas: int, bound: Bound) -> WriteResult:
+        """As the port does: nothing of the target is written yet."""
+        return self._port.remove_node(target, node, replicas, bound)
+
+    def call_off(self, target: TargetRef, node: str, why: str) -> None:
+        """As the port does."""
+        self._port.call_off(target, node, why)
+
+    def continue_removals(self) -> tuple[RemovalProgress, ...]:
+        """As the port does."""
+        return self._port.continue_removals()
+
+    def _written(self, target: TargetRef, result: WriteResult) -> WriteResult:
+        if result.done and self._last is not None:
+            self._awaited |= {facts.ref: facts.resource_version for facts in self._last.targets if facts.ref == target}
+        return result
+
+
+class LiveApply:
+    """One saved plan on one live cluster. `process` stands by already: it has a view and the Lease. `tell` is given a sentence
+    about everything that happens."""
+
+    def __init__(
+        self,
+        process: LiveProcess,
+        saved: Plan,
+        terms: RemovalTerms | None,
+        pause: Pause,
+        tell: Callable[[str], None],
+        *,
+        work_budget: int = DEFAULT_WORK_BUDGET,
+    ) -> None:
+        self._process = process
+        self._saved = saved
+        self._tell = tell
+        port = SettlingPort(process.port, pause)
+        store = LiveMemoryStore(process.state)
+        self._application = PlanApplication(port, process.source, store, saved, terms=terms, work_budget=work_budget)
+        self._departures = Departures(port, process.source, store, tell, work_budget=work_budget)
+
+    def run(self) -> tuple[Applied, tuple[str, ...]]:
+        """Carry it out and stay until every node that is to leave has left, or stays for a reason, which its action then failed
+        for; what happened, as sentences."""
+        term = self._process.term()
+        with self._process.lease.within(term):
+            return self._run(term)
+
+    def _run(self, term: int) -> tuple[Applied, tuple[str, ...]]:
+        applied = self._application.run()
+        if self._lost(term):
+            applied = self._without_the_rest(applied)
+        happened: list[str] = []
+        self._departures.begin(applied)
+        while self._departures.nodes:
+            happened += self._departures.turn()
+            if self._departures.nodes and self._lost(term):
+                self._let_go()
+            elif self._departures.nodes and self._process.wake.wait() is WakeReason.STOP:
+                happened += self._called_off()
+        return self._departures.ended(applied), tuple(happened)
+
+    def _lost(self, term: int) -> bool:
+        return not term or self._process.term() != term
+
+    def _without_the_rest(self, applied: Applied) -> Applied:
+        """Every action that was not done, and that nobody judged, refused by name."""
+        why = LostLease(policy=self._process.settings.name)
+        not_judged = {
+            action_key(result.action)
+            for result in applied.results
+            if result.state is not ResultState.DONE and result.code in _NOT_JUDGED
+        }
+        known = {action_key(result.action) for result in applied.results}
+        known |= {action_key(refusal.action) for refusal in applied.refusals}
+        left = [action for action in self._saved.actions if action_key(action) in not_judged or action_key(action) not in known]
+        if not left and not applied.unavailable:
+            return applied
+        return msgspec.structs.replace(
+            applied,
+            results=tuple(result for result in applied.results if action_key(result.action) not in not_judged),
+            refusals=(*applied.refusals, *(Refusal(action=action, reasons=(why.reason(),)) for action in left)),
+            unavailable=why.sentence(),
+        )
+
+    def _let_go(self) -> None:
+        """Who leads now goes on with what lies on the nodes, or opens them; this process may be the one, when it ends."""
+        why = LostLease(policy=self._process.settings.name)
+        self._tell(why.sentence())
+        self._departures.give_up(why.code, lambda node: f"{node} had not left: {why.sentence()}")
+
+    def _called_off(self) -> list[str]:
+        """The process is to end: what is one write from its end is finished, every other drain is undone."""
+        try:
+            found = self._departures.told(self._process.port.abandon_removals())
+        except (ApiError, UnreachableError, NotLeaderError, ViewUnavailableError) as error:
+            found = [f"what was under way is left as it is: {error}"]
+            self._tell(found[0])
+        self._departures.give_up("Stopped", lambda node: f"{node} had not left when the command was ended")
+        return found

@@ -1,0 +1,1 @@
+"""One turn: observe, decide, re-validate, actuate, report."""

@@ -1,0 +1,117 @@
+"""What a turn tells the cluster: Events beside targets, pods and nodes, one for each thing that happened or has changed."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from reconciler.cluster.target import TargetKind, TargetRef
+from reconciler.control.turn.report import ActionResult, LoopReport, ResultState
+from reconciler.kube.leading.events import Happening, Severity, Subject
+from reconciler.plan.plan import ActionKind, Plan, PodOutcome
+from reconciler.providers.contract import RemovalProgress, RemovalState
+
+MOST_PODS = 50
+"""Pods that one turn tells about: ten thousand pending pods are no ten thousand news."""
+
+_UP = {ActionKind.RESIZE, ActionKind.REPLACE}
+
+
+def announcements(
+    report: LoopReport,
+    before: Plan | None,
+    cluster_api: str,
+    targets: dict[str, TargetRef],
+    objects: Mapping[str, Subject] = MappingProxyType({}),
+) -> tuple[Happening, ...]:
+    """The Events of one turn, given the plan of the turn before it. `cluster_api` is the apiVersion of targets, `targets`
+    the targets by the text that plans call them by. `objects` by the same text are custom resources of ours, which are told
+    instead of their targets.
+
+    SOURCE of the pod events: the Cluster Autoscaler tells pods TriggeredScaleUp and NotTriggerScaleUp; people look there.
+    """
+    told: list[Happening] = []
+    grown = set()
+    known = {text: found for text, ref in targets.items() if (found := _subject(ref, cluster_api)) is not None} | dict(objects)
+    for result in report.results:
+        subject = known.get(result.action.target)
+        if result.state is ResultState.DONE and result.action.kind in _UP and result.action.to > result.action.from_:
+            grown.add(result.action.group)
+        if subject is not None and result.state is not ResultState.SKIPPED:
+            told.append(_of_result(result, subject))
+    for removal in report.removals:
+        subject = objects.get(str(removal.target)) or _subject(removal.target, cluster_api)
+        if subject is not None and removal.state is not RemovalState.DRAINING:
+            told.append(_of_removal(removal, subject))
+    if report.plan is not None:
+        told += _holds(report.plan, before, known)
+        told += _pods(report.plan, before, grown)
+    return tuple(told)
+
+
+def _of_result(result: ActionResult, subject: Subject) -> Happening:
+    action = result.action
+    done = result.state is ResultState.DONE
+    names = {
+        ActionKind.RESIZE: "ScaledUp" if action.to > action.from_ else "ScaledDown",
+        ActionKind.REMOVE_NODE: "NodeDraining",
+    }
+    reason = names.get(action.kind, f"{action.kind}Done") if done else f"{action.kind}{result.state}"
+    change = f"{action.from_} -> {action.to}" if action.to != action.from_ else ""
+    words = "; ".join(part for part in (", ".join(action.nodes), change, result.message or action.reason.message) if part)
+    severity = Severity.NORMAL if done else Severity.WARNING
+    return Happening(subject=subject, reason=reason, action=str(action.kind), note=words, severity=severity)
+
+
+def _of_removal(removal: RemovalProgress, subject: Subject) -> Happening:
+    if removal.state is RemovalState.FINISHED:
+        note = f"{removal.node} was drained and its machine is being deleted; {removal.replicas} replicas are left"
+        return Happening(subject=subject, reason="NodeRemoved", action="RemoveNode", note=note)
+    note = f"{removal.node} stays: {removal.message}"
+    return Happening(
+        subject=subject, reason=removal.code or "RemovalFailed", action="RemoveNode", note=note, severity=Severity.WARNING
+    )
+
+
+def _holds(plan: Plan, before: Plan | None, known: Mapping[str, Subject]) -> list[Happening]:
+    was = {line.name: line.held for line in before.groups} if before is not None else {}
+    told = []
+    for line in plan.groups:
+        subject = known.get(line.target)
+        if subject is None or line.held == was.get(line.name, False):
+            continue
+        if line.held:
+            note = "; ".join(line.owner.evidence) or next((reason.message for reason in line.reasons), "held")
+            told.append(Happening(subject=subject, reason="Held", action="Hold", note=note, severity=Severity.WARNING))
+        else:
+            told.append(Happening(subject=subject, reason="HoldEnded", action="Hold", note="replicas are decided here again"))
+    return told
+
+
+def _pods(plan: Plan, before: Plan | None, grown: set[str]) -> list[Happening]:
+    """Pods whose nodes were asked for just now, and pods that have newly turned out to fit nowhere."""
+    was = {line.pod for line in before.pods if line.outcome is PodOutcome.UNPLACEABLE} if before is not None else set()
+    told = []
+    for line in plan.pods:
+        namespace, _, name = line.pod.partition("/")
+        subject = Subject(api_version="v1", kind="Pod", name=name, namespace=namespace)
+        if line.outcome is PodOutcome.TRIGGERS_SCALE_UP and line.group in grown:
+            told.append(
+                Happening(
+                    subject=subject, reason="TriggeredScaleUp", action="Resize", note=f"{line.group} gets a node for this pod"
+                )
+            )
+        elif line.outcome is PodOutcome.UNPLACEABLE and line.pod not in was:
+            note = "; ".join(reason.message for reason in line.reasons) or "no group has a node for this pod"
+            told.append(
+                Happening(subject=subject, reason="NotTriggerScaleUp", action="Resize", note=note, severity=Severity.WARNING)
+            )
+    return told[:MOST_PODS]
+
+
+def _subject(target: TargetRef, cluster_api: str) -> Subject | None:
+    if target.kind not in (
+        TargetKind.MACHINE_DEPLOYMENT,
+        TargetKind.MACHINE_SET,
+        TargetKind.MACHINE_POOL,
+    ):
+        return None
+    return Subject(api_version=cluster_api, kind=target.kind.value, name=target.name, namespace=target.namespace)

@@ -1,0 +1,214 @@
+"""The loop: observe, decide, re-validate, actuate, record. Level-based: each turn starts from what is there."""
+
+from collections.abc import Callable
+from typing import Protocol, TypeAlias
+
+import msgspec
+
+from reconciler.cluster.target import TargetRef
+from reconciler.cluster.world import World
+from reconciler.control.turn.memory_store import MemoryStore, StoreUnavailableError
+from reconciler.control.turn.report import ActionResult, Decided, LoopReport, ResultState
+from reconciler.control.turn.revalidation import revalidate
+from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide, settle
+from reconciler.decisions.groups.effective import effective_groups
+from reconciler.decisions.memory import Memory, Outcome
+from reconciler.decisions.removal.calling_off import called_off
+from reconciler.plan.plan import Action, ActionKind, Bound, Plan
+from reconciler.policy.documents import Mode, PolicySet
+from reconciler.providers.contract import (
+    ClusterPort,
+    RemovalProgress,
+    RemovalState,
+    ViewUnavailableError,
+    WriteCode,
+    WriteResult,
+)
+
+MAX_TRIES = 3
+Chooser: TypeAlias = Callable[[Plan, World], tuple[Action, ...]]
+"""Which actions of a decision are done, told the view that it was made on; those of a saved plan, for one."""
+
+
+class PolicySource(Protocol):
+    """Where the policy in force comes from: the last good one, whatever happened since."""
+
+    def current(self) -> PolicySet:
+        """The policy to decide by."""
+
+
+class ControlLoop:
+    """One loop over one cluster. Turns must not overlap; a process that restarts between any two lines goes on rightly,
+    since everything needed lies in the store, on the targets and in the taints of leaving nodes."""
+
+    def __init__(
+        self,
+        port: ClusterPort,
+        policies: PolicySource,
+        store: MemoryStore,
+        *,
+        work_budget: int = DEFAULT_WORK_BUDGET,
+        choose: Chooser | None = None,
+        reopens: bool = True,
+    ) -> None:
+        """`choose` None: every action of a decision is done. `reopens`: nodes that were leaving when the policy came to Observe
+        are opened again; without it such a policy touches nothing at all."""
+        self._port = port
+        self._policies = policies
+        self._store = store
+        self._work_budget = work_budget
+        self._choose = choose
+        self._reopens = reopens
+
+    def turn(self) -> LoopReport:
+        """One turn. Never raises for what the cluster, the store or a provider does; the report says it."""
+        now = self._port.now_seconds()
+        policy = self._policies.current()
+        try:
+            memory = self._store.load()
+            world = self._port.observe()
+            removals = self._continue_removals(world, policy, memory, now)
+            if any(progress.state is not RemovalState.DRAINING for progress in removals):
+                world = self._port.observe()
+        except (ViewUnavailableError, StoreUnavailableError) as error:
+            return LoopReport(at_seconds=now, unavailable=str(error))
+        memory = settle(memory, _ended_removals(removals, memory, now))
+        plan, memory = decide(world, policy, memory, now, self._work_budget)
+        decided = Decided(world=world, policy=policy, memory=memory, now_seconds=now)
+        try:
+            # Before any act: what the next process must know if this one ends in the middle of it.
+            self._store.save(memory)
+        except StoreUnavailableError as error:
+            return LoopReport(at_seconds=now, plan=plan, decided=decided, removals=removals, unavailable=str(error))
+        chosen = plan if self._choose is None else msgspec.structs.replace(plan, actions=self._choose(plan, world))
+        results = self._actuate(chosen, world, policy, now)
+        memory = settle(memory, tuple(_outcome(result, now) for result in results if result.state is not ResultState.SKIPPED))
+        try:
+            self._store.save(memory)
+        except StoreUnavailableError as error:
+            # The writes are on the targets; the next turn reads them there.
+            return LoopReport(
+                at_seconds=now, plan=plan, decided=decided, results=results, removals=removals, unavailable=str(error)
+            )
+        return LoopReport(at_seconds=now, plan=plan, decided=decided, results=results, removals=removals)
+
+    def _continue_removals(
+        self, world: World, policy: PolicySet, memory: Memory, now_seconds: int
+    ) -> tuple[RemovalProgress, ...]:
+        """One step of every removal under way, after those that may not go on were called off: in mode Observe all, whose marks
+        nobody else would take back."""
+        ending = called_off(world, policy, memory, now_seconds)
+        if policy.policy.mode is not Mode.ENFORCE and not (ending and self._reopens):
+            return ()
+        for removal in ending:
+            pod = f"pod {removal.why.pod}: " if removal.why.pod else ""
+            self._port.call_off(removal.target, removal.node, f"{removal.why.code}: {pod}{removal.why.message}")
+        return self._port.continue_removals()
+
+    def _actuate(self, plan: Plan, world: World, policy: PolicySet, now_seconds: int) -> tuple[ActionResult, ...]:
+        """Every action by itself: what one meets does not stop the others."""
+        if not plan.actions:
+            return ()
+        observing = _observing(world, policy, now_seconds)
+        held = {line.name for line in plan.groups if line.held}
+        written: set[str] = set()
+        results = []
+        for action in plan.actions:
+            if observing is None or action.target in observing:
+                results.append(_skipped(action, "Observe", "mode is Observe: nothing is written"))
+            elif action.group in held:
+                results.append(_skipped(action, "Held", f"{action.group} is held"))
+            elif action.target in written:
+                results.append(
+                    _skipped(action, "Deferred", f"this turn has just written {action.target}; the next one judges it")
+                )
+            else:
+                result = self._act(action, world)
+                results.append(result)
+                if result.state is ResultState.DONE and action.kind is not ActionKind.REMOVE_NODE:
+                    written.add(action.target)
+        return tuple(results)
+
+    def _act(self, action: Action, judged: World) -> ActionResult:
+        """Re-validate and write, up to three times while only the resourceVersion moves under us."""
+        result = WriteResult(done=False, code=WriteCode.STALE, message="never read the same twice")
+        for _ in range(MAX_TRIES):
+            try:
+                checked = revalidate(action, judged, self._port.observe())
+                if checked.target is None or checked.bound is None:
+                    return _skipped(action, "Stale", checked.moved)
+                result = self._write(action, checked.target, checked.bound)
+            except ViewUnavailableError as error:
+                return _skipped(action, "Stale", f"the view was lost: {error}")
+            except Exception as error:
+                # A provider may fail in any way; the report carries it, and the other actions go on.
+                message = f"{type(error).__name__}: {error}"
+                return ActionResult(action=action, state=ResultState.FAILED, code="Failed", message=message)
+            if result.code != WriteCode.STALE:
+                break
+        state = ResultState.DONE if result.done else ResultState.REFUSED
+        return ActionResult(action=action, state=state, code=result.code, message=result.message, generation=result.generation)
+
+    def _write(self, action: Action, target: TargetRef, bound: Bound) -> WriteResult:
+        match action.kind:
+            case ActionKind.RESIZE:
+                return self._port.resize(target, action.to, bound)
+            case ActionKind.ADOPT:
+                return self._port.adopt(target, action.to, bound)
+            case ActionKind.RELEASE:
+                return self._port.release(target, bound)
+            case ActionKind.CANCEL:
+                return self._port.cancel(target, action.machines, action.to, bound)
+            case ActionKind.REMOVE_NODE:
+                return self._port.remove_node(target, action.nodes[0], action.to, bound)
+            case ActionKind.REPLACE:
+                # Only the growth: the memory, stored before this, has later turns drain the nodes once the new one is ready.
+                return self._port.resize(target, action.to, bound)
+
+
+def _observing(world: World, policy: PolicySet, now_seconds: int) -> frozenset[str] | None:
+    """Targets of groups that only observe; None: the whole policy does."""
+    if policy.policy.mode is Mode.OBSERVE:
+        return None
+    groups = effective_groups(world, policy, now_seconds)
+    return frozenset(str(group.target) for group in groups if group.mode is Mode.OBSERVE)
+
+
+def _skipped(action: Action, code: str, why: str) -> ActionResult:
+    return ActionResult(action=action, state=ResultState.SKIPPED, code=code, message=why)
+
+
+def _outcome(result: ActionResult, now_seconds: int) -> Outcome:
+    action = result.action
+    return Outcome(
+        kind=action.kind,
+        group=action.group,
+        target=action.target,
+        to=action.to,
+        nodes=action.nodes,
+        done=result.state is ResultState.DONE,
+        code=result.code,
+        message=result.message,
+        at_seconds=now_seconds,
+        generation=result.generation,
+    )
+
+
+def _ended_removals(removals: tuple[RemovalProgress, ...], memory: Memory, now_seconds: int) -> tuple[Outcome, ...]:
+    """Removals that ended since the last turn: a finished one is a write of replicas, a failed one names its node."""
+    return tuple(
+        Outcome(
+            kind=ActionKind.REMOVE_NODE,
+            group=memory.known_groups.get(str(progress.target), ""),
+            target=str(progress.target),
+            to=progress.replicas,
+            nodes=(progress.node,) if progress.state is RemovalState.FAILED else (),
+            done=progress.state is RemovalState.FINISHED,
+            code=progress.code,
+            message=progress.message,
+            at_seconds=now_seconds,
+            generation=progress.generation,
+        )
+        for progress in removals
+        if progress.state is not RemovalState.DRAINING
+    )

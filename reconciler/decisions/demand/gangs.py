@@ -1,0 +1,115 @@
+"""Gangs: pods that are of use only together, so that a plan has a place for all of them or buys for none.
+
+Which pods are one is asked for by the policy (`pods.gangLabels`): the label of a coscheduling plugin, of a queue, of a job.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from reconciler.cluster.pods.pod import PodShape
+from reconciler.cluster.world import World
+from reconciler.decisions.demand.pending import Demand
+from reconciler.decisions.growth.scale_up import Served
+from reconciler.decisions.reasons.pods import GangIncomplete, NoGroupFits
+from reconciler.plan.plan import PodOutcome
+
+GangKey = tuple[str, str, str]
+WITH_PLACE = (PodOutcome.FITS_EXISTING, PodOutcome.FITS_UPCOMING, PodOutcome.TRIGGERS_SCALE_UP)
+ONE_BY_ONE = 16
+"""So many gangs are given up one after the other, since what one leaves may complete another; then all that are incomplete."""
+
+
+class Gang(msgspec.Struct, frozen=True):
+    """One gang: (namespace, label, value), and its pending pods by index in World order."""
+
+    key: GangKey
+    pods: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        """`namespace/value`."""
+        return f"{self.key[0]}/{self.key[2]}"
+
+
+def gang_of(shape: PodShape, labels: Sequence[str]) -> GangKey | None:
+    """The gang that pods of a shape belong to, by the first of the labels that they carry."""
+    if not labels:
+        return None
+    own = dict(shape.labels)
+    return next(((shape.namespace, label, own[label]) for label in labels if label in own), None)
+
+
+def gangs(world: World, labels: Sequence[str]) -> tuple[Gang, ...]:
+    """The gangs of pending pods, by key."""
+    if not labels:
+        return ()
+    keys = [gang_of(shape, labels) for shape in world.pod_shapes]
+    found: dict[GangKey, list[int]] = {}
+    for index in world.pods.pending():
+        key = keys[world.pods.shape[index]]
+        if key is not None:
+            found.setdefault(key, []).append(index)
+    return tuple(Gang(key, tuple(pods)) for key, pods in sorted(found.items()))
+
+
+def given_up(
+    world: World, all_gangs: Sequence[Gang], served: Mapping[int, Served], before: Mapping[int, Served], rounds: int
+) -> dict[int, Served]:
+    """Pods of gangs that did not come out whole, with what to say of each: to be left out of the next try. Empty: all whole.
+
+    The gang that would be served last goes first: lowest priority, then by key from the end.
+    """
+    broken = [
+        gang
+        for gang in all_gangs
+        if gang.pods[0] not in before and any(served[pod].outcome not in WITH_PLACE for pod in gang.pods)
+    ]
+    if rounds < ONE_BY_ONE:
+        broken = sorted(broken, key=lambda gang: (_priority(world, gang), _reversed(gang.key)))[:1]
+    return {pod: entry for gang in broken for pod, entry in _told(world, gang, served)}
+
+
+def second_chances(world: World, all_gangs: Sequence[Gang], refused: Mapping[int, Served]) -> tuple[Gang, ...]:
+    """Gangs that may have a place now that others were given up after them, the most important first, and no more than are given
+    up one by one. One that was given up alone had its try, and one with a pod that fits no group has no place anywhere."""
+    lost = [gang for gang in all_gangs if gang.pods[0] in refused]
+    if len(lost) < 2:
+        return ()
+    hopeful = [gang for gang in lost if not any(_fits_nowhere(refused[pod]) for pod in gang.pods)]
+    return tuple(sorted(hopeful, key=lambda gang: (-_priority(world, gang), gang.key))[:ONE_BY_ONE])
+
+
+def _fits_nowhere(entry: Served) -> bool:
+    return any(reason.code == NoGroupFits.code for reason in entry.reasons)
+
+
+def without(demands: tuple[Demand, ...], refused: Mapping[int, Served]) -> tuple[Demand, ...]:
+    """The demands less pods whose gang was given up."""
+    if not refused:
+        return demands
+    rest = [(demand.shape, tuple(pod for pod in demand.pods if pod not in refused)) for demand in demands]
+    return tuple(Demand(shape=shape, pods=pods) for shape, pods in rest if pods)
+
+
+def _priority(world: World, gang: Gang) -> int:
+    return max(world.pod_shapes[world.pods.shape[pod]].priority for pod in gang.pods)
+
+
+def _reversed(key: GangKey) -> tuple[tuple[int, ...], ...]:
+    return tuple((*(-ord(char) for char in text), 1) for text in key)
+
+
+def _told(world: World, gang: Gang, served: Mapping[int, Served]) -> list[tuple[int, Served]]:
+    lost = [pod for pod in gang.pods if served[pod].outcome not in WITH_PLACE]
+    because = GangIncomplete(
+        gang=gang.name, label=gang.key[1], pods=len(gang.pods), placed=len(gang.pods) - len(lost), first=world.pods.key(lost[0])
+    ).reason()
+    found = []
+    for pod in gang.pods:
+        entry = served[pod]
+        if entry.outcome in WITH_PLACE:
+            found.append((pod, Served(outcome=PodOutcome.UNPLACEABLE, reasons=(because,))))
+        else:
+            found.append((pod, msgspec.structs.replace(entry, reasons=(because, *entry.reasons))))
+    return found

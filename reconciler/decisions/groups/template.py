@@ -1,0 +1,203 @@
+"""What one new node of a group would offer, from the policy, the target, its infrastructure, or a node that is there."""
+
+from collections import Counter
+from itertools import pairwise
+
+import msgspec
+
+from reconciler.cluster.nodes.node import ZONE_LABEL, Node, NodeShape, Taint
+from reconciler.cluster.target import TargetTemplate
+from reconciler.cluster.values.resources import Resources
+from reconciler.cluster.world import World
+from reconciler.decisions.groups.similarity import size_difference
+from reconciler.decisions.reasons.groups import MixedShapes
+from reconciler.policy.documents import Template
+
+DEFAULT_MAX_PODS = 110
+LIVE_SOURCE = "the ready nodes of the group"
+ARCH_LABEL, OS_LABEL = "kubernetes.io/arch", "kubernetes.io/os"
+
+# Taints that a node carries for a while only: set by kubelet, the cloud or Cluster API until it is usable, by the
+# node lifecycle controller on conditions, or by autoscalers on nodes that leave. A new node must not inherit them.
+_TRANSIENT_PREFIXES = (
+    "node.kubernetes.io/",
+    "node.cloudprovider.kubernetes.io/",
+    "node.cluster.x-k8s.io/",
+    "reconciler.dev/",
+    "startup-taint.cluster-autoscaler.kubernetes.io/",
+    "status-taint.cluster-autoscaler.kubernetes.io/",
+    "ignore-taint.cluster-autoscaler.kubernetes.io/",
+)
+_TRANSIENT_KEYS = ("ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler")
+# The cloud node controller writes both names of a label with one value. Where some node carries both, new ones will.
+_RENAMED_LABELS = (
+    (ZONE_LABEL, "failure-domain.beta.kubernetes.io/zone"),
+    ("topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region"),
+)
+_OWN_LABELS = ("kubernetes.io/hostname", "node.kubernetes.io/exclude-from-external-load-balancers")
+
+
+class TemplateResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The shape of a new node with the sources it was made from, or the problem that left it unknown."""
+
+    shape: NodeShape | None
+    problem: str = ""
+    sources: tuple[str, ...] = ()
+    mixed: MixedShapes | None = None
+
+
+def new_node_shape(
+    levels: tuple[tuple[Template, str], ...], target: TargetTemplate, world: World, members: tuple[Node, ...]
+) -> TemplateResult:
+    """The shape of one new node.
+
+    Capacity: the first written in the policy levels, else the target's (annotations, tags, infrastructure template),
+    else the least of each resource over `members` (ready nodes of the group; upstream takes the first one, so that pods
+    larger than the others buy nodes in vain). Allocatable: capacity less `reserved` where written, else the target's, else
+    that of the members where their capacity is the same, else the capacity. Labels and taints: what all members share,
+    overlaid by the target's, overlaid by the policy's.
+    """
+    sources: list[str] = []
+    live, sizes = _least_shape(world, members)
+    capacity, allocatable = _amounts(levels, target, live, sources)
+    if capacity is None or allocatable is None:
+        return TemplateResult(
+            shape=None,
+            problem="no template.capacity, no capacity annotation or tag, no infrastructure template, and no ready node",
+        )
+    startup = frozenset((taint.key, taint.effect) for template, _ in levels for taint in template.startup_taints)
+    return TemplateResult(
+        shape=NodeShape(
+            labels=_labels(levels, target, world, members),
+            taints=_taints(levels, target, world, members, startup),
+            capacity=capacity,
+            allocatable=allocatable,
+        ),
+        sources=tuple(sources),
+        mixed=mixed_shapes(sizes) if sources == [LIVE_SOURCE] else None,
+    )
+
+
+def _amounts(
+    levels: tuple[tuple[Template, str], ...], target: TargetTemplate, live: NodeShape | None, sources: list[str]
+) -> tuple[Resources | None, Resources | None]:
+    capacity: Resources | None = None
+    allocatable: Resources | None = None
+    written = next(((template, place) for template, place in levels if template.capacity), None)
+    if written is not None:
+        capacity = Resources.of(dict(written[0].capacity))
+        sources.append(written[1])
+    elif target.capacity is not None:
+        capacity, allocatable = target.capacity, target.allocatable
+        sources.extend(target.origins)
+    elif live is not None:
+        capacity, allocatable = live.capacity, live.allocatable
+        sources.append(LIVE_SOURCE)
+    if capacity is None:
+        return None, None
+    if not capacity.pods:
+        capacity = msgspec.structs.replace(capacity, pods=live.capacity.pods if live else DEFAULT_MAX_PODS)
+    reserved = next((template.reserved for template, _ in levels if template.reserved), None)
+    if reserved is not None:
+        return capacity, capacity.plus(Resources.of(dict(reserved)), -1)
+    if allocatable is None:
+        allocatable = live.allocatable if live is not None and _same_machine(live.capacity, capacity) else capacity
+    if not allocatable.pods:
+        allocatable = msgspec.structs.replace(allocatable, pods=capacity.pods)
+    return capacity, allocatable
+
+
+def _same_machine(left: Resources, right: Resources) -> bool:
+    return (left.cpu_milli, left.memory_bytes) == (right.cpu_milli, right.memory_bytes)
+
+
+def _least_shape(world: World, members: tuple[Node, ...]) -> tuple[NodeShape | None, tuple[Resources, ...]]:
+    """The least of each resource over nodes that offer the same kinds of resources, and the capacities that it was taken from.
+
+    A node whose devices are not there yet offers fewer kinds: the most frequent set of kinds counts, of equals the largest.
+    """
+    shapes = Counter(node.shape for node in members)
+    kinds = Counter[tuple[str, ...]]()
+    for index, count in shapes.items():
+        kinds[_kinds(world.node_shapes[index])] += count
+    if not kinds:
+        return None, ()
+    usual = min(kinds, key=lambda names: (-kinds[names], -len(names), names))
+    alike = [world.node_shapes[index] for index in shapes if _kinds(world.node_shapes[index]) == usual]
+    least = NodeShape(
+        capacity=_least([shape.capacity for shape in alike]), allocatable=_least([shape.allocatable for shape in alike])
+    )
+    return least, tuple(sorted({shape.capacity for shape in alike}))
+
+
+def _kinds(shape: NodeShape) -> tuple[str, ...]:
+    return tuple(name for name, amount in shape.allocatable.extended if amount)
+
+
+def _least(amounts: list[Resources]) -> Resources:
+    names = {name for amount in amounts for name, _ in amount.items()}
+    return Resources.of({name: min(amount.get(name) for amount in amounts) for name in names})
+
+
+def mixed_shapes(sizes: tuple[Resources, ...]) -> MixedShapes | None:
+    """What to say of nodes that differ in size by more than machines of one type do; None when they do not."""
+    for left, right in pairwise(sizes):
+        broken = size_difference(left, right)
+        if broken:
+            return MixedShapes(shapes=len(sizes), differs=broken)
+    return None
+
+
+def _labels(
+    levels: tuple[tuple[Template, str], ...], target: TargetTemplate, world: World, members: tuple[Node, ...]
+) -> tuple[tuple[str, str], ...]:
+    shared: set[tuple[str, str]] | None = None
+    for index in {node.shape for node in members}:
+        labels = set(world.node_shapes[index].labels)
+        shared = labels if shared is None else shared & labels
+    merged = {key: value for key, value in shared or () if key not in _OWN_LABELS}
+    if not members:
+        merged[OS_LABEL] = "linux"
+    if target.architecture:
+        merged[ARCH_LABEL] = target.architecture
+    if target.zone:
+        merged[ZONE_LABEL] = target.zone
+    merged.update(target.labels)
+    for template, _ in reversed(levels):
+        if template.architecture:
+            merged[ARCH_LABEL] = template.architecture
+        merged.update(template.labels)
+    merged.setdefault(ARCH_LABEL, "amd64")
+    for new, old in _RENAMED_LABELS:
+        if new in merged and old not in merged and any(_same_label(shape, new, old) for shape in world.node_shapes):
+            merged[old] = merged[new]
+    return tuple(sorted(merged.items()))
+
+
+def _same_label(shape: NodeShape, new: str, old: str) -> bool:
+    value = shape.label(old)
+    return value is not None and value == shape.label(new)
+
+
+def _taints(
+    levels: tuple[tuple[Template, str], ...],
+    target: TargetTemplate,
+    world: World,
+    members: tuple[Node, ...],
+    startup: frozenset[tuple[str, str]],
+) -> tuple[Taint, ...]:
+    written = next((template.taints for template, _ in levels if template.taints is not None), None)
+    if written is not None:
+        return tuple(sorted(Taint(taint.key, taint.value, taint.effect) for taint in written))
+    shared: set[Taint] | None = None
+    for index in {node.shape for node in members}:
+        taints = {taint for taint in world.node_shapes[index].taints if not transient(taint)}
+        shared = taints if shared is None else shared & taints
+    merged = {(taint.key, taint.effect): taint for taint in shared or ()}
+    merged.update({(taint.key, taint.effect): taint for taint in target.taints})
+    return tuple(sorted(taint for key, taint in merged.items() if key not in startup))
+
+
+def transient(taint: Taint) -> bool:
+    """Whether a node carries this taint only for a while, so that new nodes of its group will not."""
+    return taint.key in _TRANSIENT_KEYS or taint.key.startswith(_TRANSIENT_PREFIXES)

@@ -1,0 +1,1 @@
+"""Nodes to come: options, the choice among them, headroom, and requests that have not become nodes yet."""

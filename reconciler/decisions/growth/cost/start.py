@@ -1,0 +1,74 @@
+"""A first mix without any solver: the filling that costs least for what its pods are worth, again and again."""
+
+from collections.abc import Callable, Sequence
+from itertools import chain
+
+from reconciler.decisions.growth.cost.filling import fill, match
+from reconciler.decisions.growth.cost.problem import Filling, Load, Mix, Problem, Room
+
+_SCALE = 1 << 40
+
+Filler = Callable[[int, Sequence[int]], Load]
+
+
+def greedy(problem: Problem, worth: Sequence[int], fillers: Sequence[Filler]) -> Mix | None:
+    """Cheapest price for worth (by item) over all offers and fillers, repeated while the pods for it last; None when the
+    bounds do not let all pods in."""
+    left = [item.count for item in problem.items]
+    room = Room(problem)
+    mix: list[tuple[Filling, int]] = []
+    while any(left):
+        best: Filling | None = None
+        best_price, best_worth = 1, 0
+        for offer, terms in enumerate(problem.offers):
+            if room.of(offer) <= 0:
+                continue
+            for filler in fillers:
+                load = filler(offer, left)
+                gain = sum(map(int.__mul__, worth, load))
+                if gain and (best is None or terms.price_micros * best_worth < best_price * gain):
+                    best, best_price, best_worth = Filling(offer, load), terms.price_micros, gain
+        if best is None:
+            return None
+        times = min(have // pods for have, pods in zip(left, best.load, strict=True) if pods)
+        times = min(times, room.of(best.offer))
+        room.take(best.offer, times)
+        left = [have - pods * times for have, pods in zip(left, best.load, strict=True)]
+        mix.append((best, times))
+    return problem.trimmed(mix)
+
+
+def worths(problem: Problem) -> list[list[int]]:
+    """What one pod of each item is worth: its share of all that is asked for, of what a node offers, and of the scarcer
+    of the resources."""
+    kinds = range(len(problem.offers[0].free))
+    asked = [sum(item.need[kind] * item.count for item in problem.items) or 1 for kind in kinds]
+    offered = [sum(offer.free[kind] for offer in problem.offers) or 1 for kind in kinds]
+    scarce = [asked[kind] * _SCALE // offered[kind] for kind in kinds]
+    return [
+        [sum(need * _SCALE // total for need, total in zip(item.need, asked, strict=True)) + 1 for item in problem.items],
+        [sum(need * _SCALE // total for need, total in zip(item.need, offered, strict=True)) + 1 for item in problem.items],
+        [
+            sum(need * weight // total for need, total, weight in zip(item.need, offered, scarce, strict=True)) + 1
+            for item in problem.items
+        ],
+    ]
+
+
+def orders(problem: Problem) -> list[list[int]]:
+    """Orders of items from large to small: by the largest share of any resource, and by each resource alone."""
+    kinds = range(len(problem.offers[0].free))
+    largest = [max(offer.free[kind] for offer in problem.offers) or 1 for kind in kinds]
+    shares = [[need * _SCALE // most for need, most in zip(item.need, largest, strict=True)] for item in problem.items]
+    keys = [[max(row) for row in shares], [sum(row) for row in shares], *([row[kind] for row in shares] for kind in kinds)]
+    found = [sorted(range(len(shares)), key=key.__getitem__, reverse=True) for key in keys]
+    return [list(order) for order in dict.fromkeys(map(tuple, found))]
+
+
+def fillers(problem: Problem) -> list[Filler]:
+    """All ways to fill a node that the start tries."""
+
+    def in_order(order: list[int]) -> Filler:
+        return lambda offer, left: fill(problem, offer, order, left)
+
+    return list(chain((in_order(order) for order in orders(problem)), (lambda offer, left: match(problem, offer, left),)))

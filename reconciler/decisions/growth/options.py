@@ -1,0 +1,103 @@
+"""What each group of a tier would do for the pods that wait."""
+
+from array import array
+
+import msgspec
+
+from reconciler.cluster.values.resources import Resources
+from reconciler.decisions.draft import Draft, GroupDraft
+from reconciler.decisions.growth.expanders import Option
+from reconciler.scheduling.packing import template_class
+
+
+def options_of(draft: Draft, groups: list[GroupDraft], waiting: list[tuple[int, int]], keys: frozenset[str]) -> list[Option]:
+    """One option for every group that could serve a pod; `waiting` are (shape, pods) in serving order.
+
+    Groups whose new nodes are alike in everything that some pod looks at (`keys` are those labels) would do the same: the
+    work is done once for them, as long as none of them runs out of room in it.
+    """
+    found: list[Option] = []
+    known: dict[object, tuple[Option | None, int]] = {}
+    for group in groups:
+        template = group.group.template
+        if template is None:
+            continue
+        room, _ = draft.room(group, template)
+        if room <= 0:
+            continue
+        alike = (template_class(template, keys), template.allocatable, group.daemons, group.group.whole and room)
+        if alike not in known or not _holds_for(*known[alike], room):
+            known[alike] = (_option(draft, group, waiting, room), room)
+        option = known[alike][0]
+        if option is not None:
+            found.append(
+                msgspec.structs.replace(
+                    option,
+                    position=group.position,
+                    group=group.group.name,
+                    shape=template,
+                    price_micros=group.group.price_micros,
+                )
+            )
+    return found
+
+
+def _holds_for(option: Option | None, tried_room: int, room: int) -> bool:
+    """Whether what was found for a room of `tried_room` nodes is what would be found for `room`: an answer that filled all
+    its room might have gone on in a larger one."""
+    return room == tried_room or option is None or (option.nodes < tried_room and option.nodes <= room)
+
+
+def _option(draft: Draft, group: GroupDraft, waiting: list[tuple[int, int]], room: int) -> Option | None:
+    """What the group would do for the pods that are left: first fit, in serving order, node by node."""
+    template = group.group.template
+    if template is None:
+        return None
+    state, mark = draft.state, draft.state.mark()
+    nodes: dict[int, int] = {}
+    bindings: list[tuple[int, int, int]] = []
+    for shape, count in waiting:
+        if not draft.work.spend(len(nodes) + 1):
+            break
+        left = count
+        for node, many in state.place(shape, count, list(nodes)) if nodes else ():
+            bindings.append((shape, nodes[node], many))
+            left -= many
+        while left and len(nodes) < room:
+            before = state.mark()
+            node = state.add_node(f"{group.group.name}-try-{len(nodes)}", template, group.daemons)
+            many = sum(bound for _, bound in state.place(shape, left, [node]))
+            if not many:
+                state.undo(before)
+                break
+            nodes[node] = len(nodes)
+            bindings.append((shape, nodes[node], many))
+            left -= many
+            more = min(room - len(nodes), -(-left // many))
+            if more > 0 and state.node_local(shape):
+                # Every further node would take as many: they are opened and filled at once.
+                names = [f"{group.group.name}-try-{len(nodes) + number}" for number in range(more)]
+                opened = state.add_nodes(names, template, group.daemons)
+                nodes.update(zip(opened, range(len(nodes), len(nodes) + more), strict=True))
+                for node, many in state.place(shape, left, array("i", opened)):
+                    bindings.append((shape, nodes[node], many))
+                    left -= many
+    state.undo(mark)
+    if not nodes:
+        return None
+    served: dict[int, int] = {}
+    for shape, _, many in bindings:
+        served[shape] = served.get(shape, 0) + many
+    requested = Resources()
+    for shape, many in served.items():
+        requested = requested.plus(state.pod_shape(shape).requests, many)
+    return Option(
+        position=group.position,
+        group=group.group.name,
+        shape=template,
+        nodes=draft.step(group, template, len(nodes)),
+        pods=sum(served.values()),
+        requested=requested,
+        price_micros=group.group.price_micros,
+        bindings=tuple(bindings),
+    )

@@ -1,0 +1,99 @@
+"""Requests for nodes that have not come: which are still waited for, which failed, and what is taken back.
+
+Source: Cluster Autoscaler `clusterstate` (an instance without node is long unregistered after max-node-provision-time) and
+`removeOldUnregisteredNodes`. There the size is lowered by whatever is missing, and incidents tell of healthy nodes that went
+for it; here exactly the failed machine goes, the size falls by those alone, and a group at its minimum gets others.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from reconciler.cluster.target import Machine
+from reconciler.decisions.draft import Draft, GroupDraft
+from reconciler.decisions.groups.group import EffectiveGroup
+from reconciler.decisions.growth.cancellation import Cancellation
+from reconciler.decisions.memory import Memory, SizeState
+from reconciler.decisions.reasons.machines import AskedAnew, Replaced, RequestCancelled
+from reconciler.decisions.situation import GroupSituation, unmade_key, waiting_key
+from reconciler.plan.instant import instant_text
+
+FOLLOWS_WITHIN_SECONDS = 60
+"""A target has made the machines of a new size by then."""
+
+
+def note_waiting(
+    memory: Memory, groups: Sequence[EffectiveGroup], machines: Sequence[tuple[Machine, ...]], now_seconds: int
+) -> Memory:
+    """The memory with the first sight of everything that is waited for and does not say itself since when: machines without
+    creation time (AWS does not tell it), and replicas for which no machine was made. A new size starts afresh."""
+    before: Mapping[str, int] = memory.waiting_since
+    found: dict[str, int] = {}
+    sizes: dict[str, SizeState] = {}
+    for group, mine in zip(groups, machines, strict=True):
+        keys = [waiting_key(group, machine) for machine in mine if not machine.node and not machine.created_seconds]
+        replicas = group.facts.replicas if group.facts is not None else None
+        if replicas is not None and replicas > sum(1 for machine in mine if not machine.deleting):
+            keys.append(unmade_key(group, replicas))
+        if replicas is not None:
+            known = memory.sizes.get(str(group.target))
+            same = known is not None and known.replicas == replicas
+            sizes[str(group.target)] = (
+                known if known is not None and same else SizeState(replicas=replicas, since_seconds=now_seconds)
+            )
+        found.update((key, before.get(key, now_seconds)) for key in keys)
+    return msgspec.structs.replace(memory, waiting_since=dict(sorted(found.items())), sizes=dict(sorted(sizes.items())))
+
+
+def replacements(draft: Draft, group: GroupDraft) -> Replaced | None:
+    """Machines that the target made although its size did not change: in place of nodes that somebody stopped or deleted."""
+    size = draft.memory.sizes.get(str(group.group.target))
+    if size is None or (group.group.facts is not None and group.group.facts.rolling_out):
+        return None
+    made = tuple(
+        machine.name
+        for machine in draft.members.machines[group.position]
+        if not machine.node and not machine.deleting and machine.created_seconds > size.since_seconds + FOLLOWS_WITHIN_SECONDS
+    )
+    return Replaced(machines=made, replicas=size.replicas, since=instant_text(size.since_seconds)) if made else None
+
+
+def cancel_requests(draft: Draft) -> None:
+    """Take back, a group, what failed. Runs after growth: a group that grows in this plan keeps its requests for now.
+
+    Not while a rollout replaces machines by itself, and never for a group that is held. At its minimum the group asks for
+    others instead, and not before its back-off has ended, so that a target which always fails is not asked in a circle.
+    """
+    for group in draft.groups:
+        situation = group.situation
+        facts = group.group.facts
+        if facts is None or facts.rolling_out or not facts.selectable or group.held_why or group.desired > situation.current:
+            continue
+        failed = situation.cancellable
+        most = max(0, group.desired - group.group.min_size)
+        requests = min(len(failed) + situation.unmade, most)
+        if requests:
+            # Requests without a machine first: nothing has to be deleted for them.
+            machines = failed[: max(0, requests - situation.unmade)]
+            group.cancelled = Cancellation(machines=machines, requests=requests, why=_cancelled(group, machines, requests))
+            group.desired -= requests
+        elif failed and draft.growth_stop(group) is None:
+            group.cancelled = Cancellation(
+                machines=failed, requests=0, why=AskedAnew(machines=failed, min=group.group.min_size, why=_why(situation, failed))
+            )
+        if group.cancelled is not None:
+            group.reasons.append(group.cancelled.why.reason())
+
+
+def _cancelled(group: GroupDraft, machines: tuple[str, ...], requests: int) -> RequestCancelled:
+    situation = group.situation
+    return RequestCancelled(
+        machines=machines,
+        without_machine=requests - len(machines),
+        nodes=len(situation.nodes) - len(situation.leaving),
+        why=_why(situation, machines) if machines else situation.failed[-1][1],
+    )
+
+
+def _why(situation: GroupSituation, machines: tuple[str, ...]) -> str:
+    return next((message for name, message in situation.failed if name == machines[0]), "")

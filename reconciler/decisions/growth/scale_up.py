@@ -1,0 +1,319 @@
+"""Pods that no node can take -> new nodes: tiers in order, inside a tier the expander's choice, several groups a plan."""
+
+from collections import Counter
+
+import msgspec
+
+from reconciler.decisions.demand.pending import Demand
+from reconciler.decisions.demand.rejections import rejections
+from reconciler.decisions.draft import Draft, GroupDraft
+from reconciler.decisions.growth.balancing import next_group, siblings
+from reconciler.decisions.growth.cost.growth import GrownNode, Growth
+from reconciler.decisions.growth.cost.rearrange import LEAST_COST, Rearranged, rearrange
+from reconciler.decisions.growth.domains import open_domains
+from reconciler.decisions.growth.expanders import Choice, choose
+from reconciler.decisions.growth.options import options_of
+from reconciler.decisions.growth.shortlist import Shortlist
+from reconciler.decisions.reasons.pods import (
+    GroupRejects,
+    GroupsExhausted,
+    NewNode,
+    NoGroupFits,
+    NotExamined,
+    RoomOnNode,
+    RoomOnUpcoming,
+)
+from reconciler.decisions.reasons.sizes import BelowMin as BelowMinReason
+from reconciler.decisions.reasons.sizes import GrownWhole, MinNotReached, PendingPods
+from reconciler.plan.plan import PodOutcome
+from reconciler.plan.reason import Reason
+from reconciler.policy.documents import Expander
+from reconciler.scheduling.packing import label_keys
+
+
+class Served(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What this plan means for one pod: its outcome, the node or group, the reasons."""
+
+    outcome: PodOutcome
+    node: str | None = None
+    group: str | None = None
+    reasons: tuple[Reason, ...] = ()
+
+
+class Queue:
+    """Pods still waiting for a place, by demand, and what became of the others."""
+
+    def __init__(self, demands: tuple[Demand, ...]) -> None:
+        self.demands = demands
+        self.served: dict[int, Served] = {}
+        self._pods = {demand.shape: demand.pods for demand in demands}
+        self._taken = dict.fromkeys(self._pods, 0)
+
+    def take(self, shape: int, count: int, served: Served) -> None:
+        """The next `count` pods of a shape are served."""
+        taken = self._taken[shape]
+        self.served.update(dict.fromkeys(self._pods[shape][taken : taken + count], served))
+        self._taken[shape] = taken + count
+
+    def waiting(self) -> list[tuple[int, int]]:
+        """(shape, pods left) in serving order, without empty ones."""
+        left = [(shape, len(pods) - self._taken[shape]) for shape, pods in self._pods.items()]
+        return [(shape, count) for shape, count in left if count > 0]
+
+
+def heal_minimums(draft: Draft) -> None:
+    """Groups below their minimum are brought to it in one write, as far as maximum and limits allow."""
+    for group in draft.groups:
+        missing = group.group.min_size - group.desired
+        if missing <= 0 or group.held_why or group.group.facts is None:
+            continue
+        below = BelowMinReason(current=group.desired, min=group.group.min_size)
+        template = group.group.template
+        if template is None:
+            # A size needs no template; only limits on capacity would, and those that count nodes are in the ledger.
+            group.desired += missing
+            draft.added += missing
+            group.reasons.append(below.reason())
+            continue
+        room, refusal = draft.room(group, template)
+        if room > 0:
+            draft.grow(group, template, draft.step(group, template, min(missing, room)))
+            group.reasons.append(below.reason())
+        if room < missing and refusal is not None:
+            short = MinNotReached(reached=group.desired, min=group.group.min_size, bound=refusal.sentence())
+            group.reasons.append(short.reason())
+
+
+def fill_existing(draft: Draft, queue: Queue) -> None:
+    """Pods that a node which is there, or on its way, or was just decided has room for."""
+    owner = {node: group for group in draft.groups for node in (*group.upcoming_nodes, *group.new_nodes)}
+    for shape, count in queue.waiting():
+        if not draft.work.spend(draft.state.node_count):
+            return
+        for node, placed in draft.state.place(shape, count):
+            name = draft.state.name(node)
+            group = owner.get(node)
+            if group is None:
+                reason = RoomOnNode(node=name).reason()
+                queue.take(shape, placed, Served(outcome=PodOutcome.FITS_EXISTING, node=name, reasons=(reason,)))
+            else:
+                upcoming = RoomOnUpcoming(node=name, group=group.group.name).reason()
+                served = Served(outcome=PodOutcome.FITS_UPCOMING, group=group.group.name, reasons=(upcoming,))
+                queue.take(shape, placed, served)
+
+
+def grow_for(draft: Draft, queue: Queue) -> None:
+    """New nodes, tier by tier; in a tier one option after the other until none serves a pod that is left."""
+    ranks = sorted({group.group.tier_rank for group in draft.groups})
+    for rank in ranks:
+        tier = [group for group in draft.groups if group.group.tier_rank == rank and draft.growth_stop(group) is None]
+        open_domains(draft, tier, [shape for shape, _ in queue.waiting()])
+        growth = Growth(draft)
+        before = len(queue.served), [len(group.reasons) for group in draft.groups]
+        _grow_tier(draft, queue, tier, growth)
+        if draft.policy.expanders[:1] == (Expander.LEAST_COST,) and not draft.work.exhausted:
+            found = rearrange(draft, tier, growth)
+            if found is not None:
+                _serve_again(draft, queue, found, *before)
+                _grow_tier(draft, queue, tier, growth)
+
+
+def _grow_tier(draft: Draft, queue: Queue, tier: list[GroupDraft], growth: Growth) -> None:
+    pending = [draft.state.pod_shape(shape) for shape, _ in queue.waiting()]
+    # Of the pods that run only anti-affinity reaches new nodes; taking all that they look at costs nothing and is safe.
+    running = [msgspec.structs.replace(shape, volumes=()) if shape.volumes else shape for shape in draft.world.pod_shapes]
+    keys = label_keys([*pending, *running], [group.group.template for group in tier if group.group.template is not None])
+    shortlist = Shortlist(tier, keys, draft.policy.expanders)
+    while waiting := queue.waiting():
+        options = options_of(draft, shortlist.groups(sum(pods for _, pods in waiting)), waiting, keys)
+        if draft.work.exhausted:
+            break
+        if not shortlist.learn(options):
+            continue
+        if not options:
+            break
+        _commit(draft, queue, choose(options, draft.policy.expanders))
+        _fill_freed(draft, queue, growth)
+
+
+def _serve_again(draft: Draft, queue: Queue, found: Rearranged, served_before: int, reasons_before: list[int]) -> None:
+    """Pods of this tier whose nodes were bought again get the new ones, and the groups the new reasons."""
+    names = [group.group.name for group in draft.groups]
+    if found.bought is None:
+        for position in {node.position for node in found.stay}:
+            draft.groups[position].reasons.append(found.because.reason())
+        return
+    staying = Counter[tuple[int, str | None]]()
+    for node in found.stay:
+        staying.update({(shape, names[node.position]): many for shape, many in node.load})
+    moving: dict[int, list[int]] = {}
+    left: set[str | None] = set()
+    for pod in list(queue.served)[served_before:]:
+        entry, shape = queue.served[pod], draft.world.pods.shape[pod]
+        if entry.outcome is not PodOutcome.TRIGGERS_SCALE_UP:
+            continue
+        if staying[shape, entry.group] > 0:
+            staying[shape, entry.group] -= 1
+        else:
+            moving.setdefault(shape, []).append(pod)
+            left.add(entry.group)
+    for group, count in zip(draft.groups, reasons_before, strict=True):
+        if group.group.name in left:
+            del group.reasons[count:]
+            _tell_growth(group, [node for node in found.stay if node.position == group.position], "", ())
+    for position in sorted({node.position for node in found.bought}):
+        group = draft.groups[position]
+        mine = [node for node in found.bought if node.position == position]
+        served = _served_by_new(group, LEAST_COST)
+        for node in mine:
+            for shape, many in node.load:
+                queue.served.update(dict.fromkeys(moving[shape][:many], served))
+                del moving[shape][:many]
+        _tell_growth(group, mine, LEAST_COST, found.compared)
+        group.reasons.append(found.because.reason())
+
+
+def _tell_growth(group: GroupDraft, nodes: list[GrownNode], expander: str, compared: tuple[str, ...]) -> None:
+    if nodes:
+        pods = sum(many for node in nodes for _, many in node.load)
+        group.reasons.append(PendingPods(pods=pods, nodes=len(nodes), expander=expander, compared=compared).reason())
+
+
+def _served_by_new(group: GroupDraft, expander: str) -> Served:
+    reason = NewNode(group=group.group.name, tier=group.group.tier, expander=expander).reason()
+    return Served(outcome=PodOutcome.TRIGGERS_SCALE_UP, group=group.group.name, reasons=(reason,))
+
+
+def _fill_freed(draft: Draft, queue: Queue, growth: Growth) -> None:
+    """Pods under a spread or affinity constraint may have got room by the last choice: a pod more in one zone frees a
+    place in the others."""
+    owner: dict[int, GroupDraft] = {}
+    for shape, count in queue.waiting():
+        pod = draft.state.pod_shape(shape)
+        if not (pod.spread or pod.affinity) or not draft.work.spend(draft.state.node_count):
+            continue
+        for node, placed in draft.state.place(shape, count):
+            growth.note(shape, node, placed)
+            owner = owner or {node: group for group in draft.groups for node in group.new_nodes}
+            group = owner.get(node)
+            if group is None:
+                name = draft.state.name(node)
+                served = Served(outcome=PodOutcome.FITS_EXISTING, node=name, reasons=(RoomOnNode(node=name).reason(),))
+            else:
+                served = _served_by_new(group, "")
+            queue.take(shape, placed, served)
+
+
+def _commit(draft: Draft, queue: Queue, choice: Choice) -> None:
+    """Carry the chosen option out node by node, shared with siblings where the policy balances."""
+    option = choice.option
+    group = draft.groups[option.position]
+    together, apart = siblings(draft, group)
+    shares = _share(draft, queue, choice, together) if len(together) > 1 else _keep(draft, queue, choice)
+    for position, (nodes, pods) in shares.items():
+        pending = PendingPods(pods=pods, nodes=nodes, expander=choice.expander, compared=choice.compared, apart=apart)
+        draft.groups[position].reasons.append(pending.reason())
+    needed = len({ordinal for _, ordinal, _ in option.bindings})
+    if group.group.whole and needed < option.nodes:
+        group.reasons.append(GrownWhole(nodes=option.nodes, needed=needed, max=group.group.max_size).reason())
+
+
+def _keep(draft: Draft, queue: Queue, choice: Choice) -> dict[int, tuple[int, int]]:
+    """All nodes of the option for its own group; (nodes, pods) by the position of the group."""
+    option = choice.option
+    group = draft.groups[option.position]
+    template = group.group.template
+    if template is None:
+        return {}
+    nodes = draft.grow(group, template, option.nodes)
+    counts: dict[int, int] = {}
+    for shape, ordinal, many in option.bindings:
+        draft.state.bind(shape, nodes[ordinal], many)
+        counts[shape] = counts.get(shape, 0) + many
+    served = _served_by_new(group, choice.expander)
+    for shape, many in counts.items():
+        queue.take(shape, many, served)
+    return {group.position: (option.nodes, option.pods)}
+
+
+def _share(draft: Draft, queue: Queue, choice: Choice, together: tuple[GroupDraft, ...]) -> dict[int, tuple[int, int]]:
+    """The nodes of the option one by one over the siblings; (nodes, pods) by the position of each that got some."""
+    option = choice.option
+    group = draft.groups[option.position]
+    loads: list[list[tuple[int, int]]] = [[] for _ in range(option.nodes)]
+    for shape, ordinal, many in option.bindings:
+        loads[ordinal].append((shape, many))
+    served: dict[int, Served] = {}
+    shares: dict[int, tuple[int, int]] = {}
+    for load in loads:
+        taker = _grow_by_one(draft, group, next_group(draft, group, together), load)
+        place = taker.position
+        if place not in served:
+            served[place] = _served_by_new(taker, choice.expander)
+        for shape, many in load:
+            queue.take(shape, many, served[place])
+        nodes, pods = shares.get(place, (0, 0))
+        shares[place] = (nodes + 1, pods + sum(many for _, many in load))
+    return shares
+
+
+def _grow_by_one(draft: Draft, chosen: GroupDraft, sibling: GroupDraft, load: list[tuple[int, int]]) -> GroupDraft:
+    """One more node with its pods: of the sibling whose turn it is when all of them run there, else of the chosen one."""
+    template = sibling.group.template
+    if sibling is not chosen and template is not None:
+        mark = draft.state.mark()
+        trial = draft.state.add_node("balance", template, sibling.daemons)
+        fits = all(sum(n for _, n in draft.state.place(shape, many, [trial])) == many for shape, many in load)
+        draft.state.undo(mark)
+        if not fits:
+            sibling, template = chosen, chosen.group.template
+    if template is not None:
+        (node,) = draft.grow(sibling, template, 1)
+        for shape, many in load:
+            draft.state.bind(shape, node, many)
+    return sibling
+
+
+def explain_rest(draft: Draft, queue: Queue) -> None:
+    """Every pod that is left gets all its reasons: which groups would not run it and why, which may not grow and why."""
+    for shape, count in queue.waiting():
+        if draft.work.exhausted:
+            reason = NotExamined(spent=draft.work.budget).reason()
+            queue.take(shape, count, Served(outcome=PodOutcome.UNPLACEABLE, reasons=(reason,)))
+            continue
+        able, details = _why_no_group(draft, shape)
+        there = len(draft.world.nodes)
+        told = rejections(draft, shape, range(there)) if draft.work.spend(there) else ()
+        if able:
+            first = GroupsExhausted(groups=able, nodes=there, rejections=told).reason()
+        else:
+            first = NoGroupFits(groups=len(draft.groups), nodes=there, rejections=told).reason()
+        queue.take(shape, count, Served(outcome=PodOutcome.UNPLACEABLE, reasons=(first, *details)))
+
+
+def _why_no_group(draft: Draft, shape: int) -> tuple[tuple[str, ...], tuple[Reason, ...]]:
+    able: list[str] = []
+    details: list[Reason] = []
+    for group in draft.groups:
+        stop = draft.growth_stop(group)
+        template = group.group.template
+        if template is None:
+            if stop is not None:
+                details.append(stop.reason())
+            continue
+        mark = draft.state.mark()
+        node = draft.state.add_node(f"{group.group.name}-try", template, group.daemons)
+        verdict = draft.state.verdict(shape, node)
+        draft.state.undo(mark)
+        if verdict:
+            why = "; ".join(f"{rejection.plugin}: {rejection.message}" for rejection in verdict)
+            plugins = tuple(rejection.plugin for rejection in verdict)
+            details.append(GroupRejects(group=group.group.name, plugins=plugins, why=why).reason())
+            continue
+        able.append(group.group.name)
+        if stop is None:
+            room, refusal = draft.room(group, template)
+            stop = refusal if room <= 0 else None
+        if stop is not None:
+            details.append(stop.reason())
+    return tuple(able), tuple(details)

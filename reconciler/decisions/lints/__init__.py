@@ -1,0 +1,1 @@
+"""What is worth mending, whatever the plan of the moment."""

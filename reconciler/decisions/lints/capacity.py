@@ -1,0 +1,164 @@
+"""What is worth mending in the sizes, machine types and reserves of groups."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from reconciler.cluster.nodes.node import NodeShape
+from reconciler.cluster.values.resources import Resources
+from reconciler.decisions.groups.accelerators import ACCELERATOR_LABELS
+from reconciler.decisions.groups.group import EffectiveGroup
+from reconciler.decisions.groups.similarity import size_difference
+from reconciler.decisions.labels import selector_matches
+from reconciler.decisions.limits import NODES
+from reconciler.decisions.lints.finding import Finding
+from reconciler.decisions.reasons.amounts import amount_text, count_text
+from reconciler.decisions.view import View
+from reconciler.plan.plan import NodeState
+from reconciler.policy.documents import Limit
+
+MANY_TENANTS = 4
+
+
+def capacity_findings(view: View) -> Iterator[Finding]:
+    """All of them, in no order."""
+    yield from _reserved_slot(view)
+    yield from _limit_below_groups(view)
+    yield from _mixed_sizes(view)
+    yield from _other_size_than_template(view)
+    yield from _accelerator_of_a_limit(view)
+    yield from _on_demand_base(view)
+    yield from _group_a_tenant(view)
+
+
+def _reserved_slot(view: View) -> Iterator[Finding]:
+    """The target replaces a node that was stopped, and the machine that comes takes the slot in the reserve that it left."""
+    draft = view.draft()
+    for group in draft.groups:
+        down = [index for index in group.situation.nodes if view.states[index] is NodeState.UNREADY]
+        if not down:
+            continue
+        _, full = draft.limits.room(group.group, view.world.node_shapes[view.world.nodes[down[0]].shape], 1)
+        if full is not None and full.used >= full.max:
+            names = ", ".join(view.world.nodes[index].name for index in down)
+            yield Finding(
+                code="ReservedSlotAtRisk",
+                object=f"NodeGroup {group.group.name}",
+                message=f"{names} not ready, and limit {full.limit} is used up: a replacement would take that place for good",
+                advice="hold the group and stop what keeps its desired count, before the machine is started again",
+            )
+
+
+def _limit_below_groups(view: View) -> Iterator[Finding]:
+    """A quota of the provider, written as a limit, below what the groups may grow to: some maximum can never be reached."""
+    for limit in view.policy.policy.limits:
+        for name, highest in limit.max:
+            if name == NODES:
+                continue
+            most = sum(
+                group.max_size * group.template.capacity.get(name)
+                for group in view.groups
+                if group.template is not None and _counts(limit, group)
+            )
+            if most > highest:
+                yield Finding(
+                    code="LimitBelowGroups",
+                    object=f"limit {limit.name}",
+                    message=f"it allows {amount_text(name, highest)} {name}, its groups may grow to {amount_text(name, most)}",
+                    advice="raise the limit (and the quota behind it), or lower size.max of the groups",
+                )
+
+
+def _counts(limit: Limit, group: EffectiveGroup) -> bool:
+    labels = dict(group.template.labels) if group.template is not None else {}
+    return (limit.groups is None or selector_matches(limit.groups, dict(group.labels))) and (
+        limit.nodes is None or selector_matches(limit.nodes, labels)
+    )
+
+
+def _member_shapes(view: View, position: int) -> list[NodeShape]:
+    nodes = [view.world.nodes[index] for index in view.members.members[position]]
+    return [view.world.node_shapes[shape] for shape in sorted({node.shape for node in nodes if node.ready})]
+
+
+def _mixed_sizes(view: View) -> Iterator[Finding]:
+    """Machine types of one group that differ in cpu, memory or devices: nobody can say what the next node offers."""
+    for position, group in enumerate(view.groups):
+        sizes = sorted({shape.capacity for shape in _member_shapes(view, position)})
+        broken = next((text for size in sizes[1:] if (text := size_difference(sizes[0], size))), "")
+        if broken:
+            yield Finding(
+                code="MixedSizes",
+                object=f"NodeGroup {group.name}",
+                message=f"its nodes have {len(sizes)} sizes: {broken}",
+                advice="use machine types of one size in a group, and a group for each size",
+            )
+
+
+def _other_size_than_template(view: View) -> Iterator[Finding]:
+    """Nodes that are smaller than what the group is taken to offer leave pods without a place; larger ones are paid in vain."""
+    for position, group in enumerate(view.groups):
+        if group.template is None:
+            continue
+        offered = group.template.capacity
+        for shape in _member_shapes(view, position):
+            broken = size_difference(offered, shape.capacity)
+            if not broken:
+                continue
+            small = _less(shape.capacity, offered)
+            yield Finding(
+                code="SmallerThanTemplate" if small else "LargerThanTemplate",
+                object=f"NodeGroup {group.name}",
+                message=f"a node has another size than a new one is taken to have: {broken}",
+                advice="pods may not fit the nodes that come: state the least of all machine types in template.capacity"
+                if small
+                else "what is larger is paid and not counted on: use machine types of one size",
+            )
+
+
+def _less(one: Resources, other: Resources) -> bool:
+    return any(one.get(name) < amount for name, amount in other.items())
+
+
+def _accelerator_of_a_limit(view: View) -> Iterator[Finding]:
+    """A limit that selects nodes by a type of accelerator that nothing carries counts nothing: too many are bought."""
+    shapes = [*view.world.node_shapes, *(group.template for group in view.groups if group.template is not None)]
+    for limit in view.policy.policy.limits:
+        for key, value in limit.nodes.match_labels if limit.nodes is not None else ():
+            known = sorted({found for shape in shapes if (found := shape.label(key))})
+            if key in ACCELERATOR_LABELS and value not in known:
+                there = f"there are {', '.join(known)}" if known else "no node carries that label"
+                yield Finding(
+                    code="AcceleratorTypeUnknown",
+                    object=f"limit {limit.name}",
+                    message=f"no node or template has {key}={value}, {there}: the limit counts nothing",
+                    advice="write the value that the nodes carry, or select by another label",
+                )
+
+
+def _on_demand_base(view: View) -> Iterator[Finding]:
+    """On-demand and spot machines in one group: which of them a new node is decides the cloud, and a drain may take either."""
+    for group in view.groups:
+        if group.facts is not None and group.facts.on_demand_base:
+            yield Finding(
+                code="OnDemandBase",
+                object=f"NodeGroup {group.name}",
+                message=f"its first {count_text(group.facts.on_demand_base, 'machine')} are on demand, the others spot",
+                advice="use one group for on-demand and one for spot machines, as tiers, with a taint on the spot nodes",
+            )
+
+
+def _group_a_tenant(view: View) -> Iterator[Finding]:
+    """Groups of one size that differ in the value of one taint only: each team packs its own nodes, and none of them well."""
+    tenants: dict[tuple[Resources, str, str], dict[str, str]] = defaultdict(dict)
+    for group in view.groups:
+        for taint in group.template.taints if group.template is not None else ():
+            if group.template is not None and taint.value:
+                tenants[group.template.capacity, taint.key, taint.effect][taint.value] = group.name
+    for (_, key, _), groups in sorted(tenants.items()):
+        if len(groups) >= MANY_TENANTS:
+            yield Finding(
+                code="GroupPerTenant",
+                object=f"NodeGroupPolicy {view.policy.policy.name}",
+                message=f"{', '.join(sorted(groups.values()))} are alike but for the value of taint {key}",
+                advice="share larger groups, and separate teams by namespace, requests and limits where they trust each other",
+            )

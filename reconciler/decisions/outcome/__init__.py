@@ -1,0 +1,1 @@
+"""What was decided as a plan says it: actions, lines, problems."""

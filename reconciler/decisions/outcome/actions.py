@@ -1,0 +1,143 @@
+"""From what was drafted to actions, in the order in which they are done, each bound to what it was judged on."""
+
+from reconciler.cluster.target import TargetFacts, TargetKind
+from reconciler.decisions.draft import Draft, GroupDraft
+from reconciler.decisions.memory import Memory
+from reconciler.decisions.money import price_text
+from reconciler.decisions.ownership.handover import back
+from reconciler.decisions.ownership.owner import Terms, judge, policy_mark
+from reconciler.decisions.reasons.nodes import NodesReplaced
+from reconciler.decisions.reasons.owners import Adoption, Released
+from reconciler.decisions.removal.consolidation import Opportunity
+from reconciler.decisions.removal.scale_down import Judged
+from reconciler.plan.plan import Action, ActionKind, Bound, OwnerState
+from reconciler.plan.reason import Reason
+from reconciler.policy.documents import PolicySet
+
+_WITH_MANIFEST = (TargetKind.MACHINE_DEPLOYMENT, TargetKind.MACHINE_SET, TargetKind.MACHINE_POOL)
+
+
+def actions(
+    draft: Draft,
+    judged: dict[int, Judged],
+    policy_digest: str,
+    releases: tuple[Action, ...],
+    replacing: Opportunity | None = None,
+) -> tuple[Action, ...]:
+    """Adoptions, growth, what is taken back, removals node by node, the replacement that begins, releases; inside a kind by
+    group and node name."""
+    adopt: list[Action] = []
+    resize: list[Action] = []
+    cancel: list[Action] = []
+    remove: list[Action] = []
+    replace: list[Action] = []
+    for group in sorted(draft.groups, key=lambda entry: entry.group.name):
+        facts = group.group.facts
+        if facts is None or group.held_why:
+            continue
+        bound = _bound(group, facts, policy_digest)
+        current = group.situation.current
+        if group.judgement.ownership.state is OwnerState.ADOPTABLE:
+            ownership = group.judgement.ownership
+            why = Adoption(manager=ownership.by, why=ownership.evidence[-1]).reason()
+            adopt.append(_action(ActionKind.ADOPT, group, current, current, (), bound, why))
+        if replacing is not None and group.position == replacing.position:
+            names = tuple(draft.world.nodes[index].name for index in replacing.nodes)
+            why = NodesReplaced(
+                nodes=names,
+                by=group.group.name,
+                saving_per_hour=price_text(replacing.saving_micros),
+                saving_percent=replacing.saving_percent,
+            ).reason()
+            replace.append(_action(ActionKind.REPLACE, group, current, current + 1, names, bound, why))
+        elif group.desired > current:
+            why = _growth_reason(group)
+            resize.append(_action(ActionKind.RESIZE, group, current, group.desired, (), bound, why))
+        size = current
+        taken_back = group.cancelled
+        if taken_back is not None:
+            size -= taken_back.requests
+            why = taken_back.why.reason()
+            cancel.append(_action(ActionKind.CANCEL, group, current, size, (), bound, why, machines=taken_back.machines))
+        for index in sorted(group.removed, key=lambda index: draft.world.nodes[index].name):
+            because = judged[index].why
+            if because is None:
+                continue
+            name = draft.world.nodes[index].name
+            remove.append(_action(ActionKind.REMOVE_NODE, group, size, size - 1, (name,), bound, because.reason()))
+            size -= 1
+    return (*adopt, *resize, *cancel, *remove, *replace, *releases)
+
+
+def _growth_reason(group: GroupDraft) -> Reason:
+    """The reason that says most: the first that speaks of pods or of the minimum."""
+    telling = [reason for reason in group.reasons if reason.code in ("PendingPods", "BelowMin", "Headroom")]
+    if len(telling) == 1:
+        return telling[0]
+    return Reason(telling[0].code, "; ".join(reason.message for reason in telling), telling[0].data)
+
+
+def _bound(group: GroupDraft, facts: TargetFacts, policy_digest: str) -> Bound:
+    return Bound(
+        resource_version=facts.resource_version,
+        replicas=group.situation.current,
+        owner_digest=group.judgement.digest,
+        policy_digest=policy_digest,
+    )
+
+
+def _action(
+    kind: ActionKind,
+    group: GroupDraft,
+    before: int,
+    after: int,
+    nodes: tuple[str, ...],
+    bound: Bound,
+    reason: Reason,
+    machines: tuple[str, ...] = (),
+) -> Action:
+    return Action(
+        kind=kind,
+        group=group.group.name,
+        target=str(group.group.target),
+        from_=before,
+        to=after,
+        nodes=nodes,
+        machines=machines,
+        bound=bound,
+        reason=reason,
+    )
+
+
+def releases(
+    targets: tuple[TargetFacts, ...], claimed: frozenset[str], memory: Memory, terms: Terms, policy: PolicySet
+) -> tuple[Action, ...]:
+    """Targets that were ours and are in no group any more: known from memory, or by a mark of this policy on the object itself.
+
+    The target keeps its size; only our marks go. The field manager alone tells nothing: other policies write under it too.
+    """
+    found = []
+    for facts in targets:
+        target = str(facts.ref)
+        if target in claimed:
+            continue
+        mark = policy_mark(facts)
+        name = memory.known_groups.get(target, facts.ref.name if mark == policy.policy.name else "")
+        if not name or mark not in ("", policy.policy.name):
+            continue
+        replicas = facts.replicas or 0
+        bound = Bound(
+            resource_version=facts.resource_version,
+            replicas=replicas,
+            owner_digest=judge(facts, terms).digest,
+            policy_digest=policy.digest,
+        )
+        left_out = facts.owner.topology_owned or (facts.min_size is not None and facts.ref.kind in _WITH_MANIFEST)
+        way = back(facts) if left_out and facts.owner.topology_replicas is None else None
+        reason = Released(
+            replicas=replicas, back=way.steps[-1] if way is not None else "", risk=way.risk if way is not None else ""
+        ).reason()
+        found.append(
+            Action(kind=ActionKind.RELEASE, group=name, target=target, from_=replicas, to=replicas, bound=bound, reason=reason)
+        )
+    return tuple(sorted(found, key=lambda action: action.group))

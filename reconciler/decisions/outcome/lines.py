@@ -1,0 +1,154 @@
+"""The lines of a plan: groups, pods, nodes, cost, from what was drafted."""
+
+from reconciler.decisions.draft import Draft, GroupDraft
+from reconciler.decisions.growth.requests import replacements
+from reconciler.decisions.growth.scale_up import Served
+from reconciler.decisions.money import price_text
+from reconciler.decisions.ownership.handover import from_topology
+from reconciler.decisions.ownership.owner import NO_OWNER
+from reconciler.decisions.reasons.groups import GroupUnhealthy, PlatformChooses, RolloutInProgress
+from reconciler.decisions.reasons.machines import MachinesFailed, MayNotReturn, UpcomingNodes
+from reconciler.decisions.reasons.owners import GroupHeld, ResizeNextTime
+from reconciler.decisions.reasons.sizes import AboveMax
+from reconciler.decisions.removal.scale_down import Judged
+from reconciler.decisions.removal.utilization import has_gpu
+from reconciler.decisions.situation import waits_for
+from reconciler.plan.instant import instant_text
+from reconciler.plan.plan import Cost, GroupLine, NodeLine, OwnerState, PodLine
+from reconciler.plan.reason import Reason
+
+
+def group_lines(draft: Draft, wanted: dict[str, int]) -> tuple[GroupLine, ...]:
+    """All groups by tier and name; `wanted` by name for held ones."""
+    return tuple(_group_line(draft, group, wanted.get(group.group.name)) for group in draft.groups)
+
+
+def _group_line(plan: Draft, draft: GroupDraft, wanted: int | None) -> GroupLine:
+    group, situation = draft.group, draft.situation
+    return GroupLine(
+        name=group.name,
+        target=str(group.target),
+        tier=group.tier,
+        current=situation.current,
+        desired=draft.desired,
+        wanted=wanted if draft.held_why else None,
+        min=group.min_size,
+        max=group.max_size,
+        owner=draft.judgement.ownership,
+        held=bool(draft.held_why),
+        price_per_hour=None if group.price_micros is None else price_text(group.price_micros),
+        reasons=(*_group_reasons(plan, draft), *_hand_over(draft, wanted)),
+    )
+
+
+def _hand_over(draft: GroupDraft, wanted: int | None) -> tuple[Reason, ...]:
+    """What to write so that a group which its topology keeps from changing becomes ours. A group on hold would not change
+    then either."""
+    group, owner = draft.group, draft.judgement.ownership
+    if wanted in (None, draft.situation.current) or group.hold or group.facts is None:
+        return ()
+    if not draft.held_why or owner.state is not OwnerState.HELD or owner.by in NO_OWNER:
+        return ()
+    found = from_topology(group.facts, group.min_size, group.max_size)
+    return () if found is None else (found.reason(),)
+
+
+def _group_reasons(plan: Draft, draft: GroupDraft) -> tuple[Reason, ...]:
+    group, situation = draft.group, draft.situation
+    found = list(draft.reasons)
+    if draft.held_why:
+        found.insert(0, GroupHeld(group=group.name, why=draft.held_why).reason())
+    stop = plan.growth_stop(draft)
+    if isinstance(stop, GroupUnhealthy):
+        found.append(stop.reason())
+    adopted = draft.judgement.ownership.state is OwnerState.ADOPTABLE and not draft.held_why
+    if adopted and draft.desired != situation.current:
+        found.append(ResizeNextTime().reason())
+    replaced = replacements(plan, draft)
+    if replaced is not None:
+        found.append(replaced.reason())
+    if draft.desired == 0 < situation.current and (scarce := _scarce(plan, draft)):
+        found.append(MayNotReturn(why=scarce).reason())
+    if situation.upcoming or situation.starting:
+        named = {what for index in situation.starting for what in waits_for(plan.world, plan.world.nodes[index], group)}
+        found.append(
+            UpcomingNodes(
+                count=situation.upcoming + len(situation.starting),
+                starting=len(situation.starting),
+                waits_for=tuple(sorted(named)),
+            ).reason()
+        )
+    if situation.failed:
+        name, message = situation.failed[0]
+        found.append(MachinesFailed(count=len(situation.failed), first=f"{name}: {message}").reason())
+    if situation.size > group.max_size:
+        found.append(AboveMax(current=situation.size, max=group.max_size).reason())
+    if group.facts is not None and group.facts.rolling_out:
+        found.append(RolloutInProgress(group=group.name).reason())
+    if draft.removed and group.facts is not None and not group.facts.selectable:
+        names = tuple(sorted(plan.world.nodes[index].name for index in draft.removed))
+        found.append(PlatformChooses(target=str(group.target), nodes=names).reason())
+    return tuple(found)
+
+
+def _scarce(plan: Draft, draft: GroupDraft) -> str:
+    """Why machines of a group may be hard to get again; empty when nothing says so."""
+    failed = plan.memory.backoffs.get(draft.group.name)
+    if failed is not None:
+        return f"the last {failed.failures} attempts to get some failed"
+    template = draft.group.template
+    return "they carry accelerators" if template is not None and has_gpu(template) else ""
+
+
+def pod_lines(draft: Draft, served: dict[int, Served]) -> tuple[PodLine, ...]:
+    """Every pending pod, in World order."""
+    pods = draft.world.pods
+    namespaces, names = pods.namespace, pods.name
+    return tuple(
+        [
+            PodLine(
+                pod=f"{namespaces[index]}/{names[index]}",
+                outcome=(entry := served[index]).outcome,
+                node=entry.node,
+                group=entry.group,
+                reasons=entry.reasons,
+            )
+            for index in sorted(served)
+        ]
+    )
+
+
+def node_lines(draft: Draft, judged: dict[int, Judged]) -> tuple[NodeLine, ...]:
+    """Every node, by name."""
+    lines = []
+    for index, node in enumerate(draft.world.nodes):
+        entry = judged[index]
+        where = draft.members.group_of[index]
+        lines.append(
+            NodeLine(
+                node=node.name,
+                group=draft.groups[where].group.name if where >= 0 else None,
+                state=entry.candidate.state,
+                utilization_permille=entry.candidate.utilization_permille,
+                removable=entry.safe,
+                blockers=entry.blockers,
+                unneeded_since=None if entry.unneeded_since is None else instant_text(entry.unneeded_since),
+                removable_at=None if entry.removable_at is None else instant_text(entry.removable_at),
+            )
+        )
+    return tuple(lines)
+
+
+def cost(draft: Draft) -> Cost:
+    """What all replicas cost an hour, now and after the plan; groups without a price are named and left out."""
+    priced = [(group, group.group.price_micros) for group in draft.groups]
+    unpriced = tuple(group.group.name for group, price in priced if price is None)
+    now = sum(group.situation.current * price for group, price in priced if price is not None)
+    after = sum(group.desired * price for group, price in priced if price is not None)
+    known = len(unpriced) < len(priced)
+    return Cost(
+        current_per_hour=price_text(now) if known else None,
+        desired_per_hour=price_text(after) if known else None,
+        currency=draft.policy.currency,
+        unpriced_groups=unpriced,
+    )

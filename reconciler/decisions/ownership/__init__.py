@@ -1,0 +1,1 @@
+"""Whose the replicas of a target are, and what follows from it."""

@@ -1,0 +1,108 @@
+"""A second writer: somebody sets replicas to another value after we wrote them, again and again.
+
+Measured on Cluster API: a `/scale` write on a field that nobody owns leaves no managedFields entry at all, so a second
+writer may be invisible there. Our own last write is therefore remembered and compared. The story that this ends: a
+platform that restores its own desired count, and an autoscaler that raises it again for the pods that wait.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from reconciler.decisions.draft import Draft
+from reconciler.decisions.groups.group import EffectiveGroup
+from reconciler.decisions.growth.scale_up import Served
+from reconciler.decisions.memory import ConflictState, Memory
+from reconciler.decisions.ownership.owner import OUR_MANAGER, UndoneWrite
+from reconciler.decisions.reasons.owners import Conflict
+from reconciler.decisions.situation import GroupSituation
+
+UNDONE_TIMES = 3
+SAID_FROM = 2
+"""One write that is undone may be somebody's last word before ours is heard; the second one is a conflict, and is said."""
+_NAMED_PODS = 3
+
+
+def note_conflicts(
+    memory: Memory, groups: Sequence[EffectiveGroup], situations: Sequence[GroupSituation], now_seconds: int
+) -> Memory:
+    """Count writes of ours that were undone since. While nodes of a group are leaving its replicas move by our own doing,
+    so nothing is counted then; an undone write is counted once. Counts are forgotten after the group's back-off reset."""
+    conflicts = dict(memory.conflicts)
+    writes = dict(memory.last_writes)
+    for group, situation in zip(groups, situations, strict=True):
+        target = str(group.target)
+        known = conflicts.get(target)
+        if known is not None and known.count < UNDONE_TIMES and now_seconds - known.last_seconds >= group.backoff_reset_seconds:
+            del conflicts[target]
+        write, facts = writes.get(target), group.facts
+        if write is None or facts is None or facts.replicas is None or situation.leaving:
+            continue
+        if facts.replicas != write.replicas and (not write.generation or facts.generation > write.generation):
+            before = conflicts.get(target)
+            conflicts[target] = ConflictState(
+                count=before.count + 1 if before is not None else 1,
+                last_seconds=now_seconds,
+                writer=_writer(group),
+                ours=write.replicas,
+                theirs=facts.replicas,
+            )
+            del writes[target]
+    return msgspec.structs.replace(memory, conflicts=conflicts, last_writes=writes)
+
+
+def undone_write(memory: Memory, group: EffectiveGroup) -> UndoneWrite | None:
+    """What became of our last write to the group's target; None: it stands, or we wrote again."""
+    state = memory.conflicts.get(str(group.target))
+    if state is None or str(group.target) in memory.last_writes:
+        return None
+    return UndoneWrite(ours=state.ours, theirs=state.theirs, seen_seconds=state.last_seconds)
+
+
+def _writer(group: EffectiveGroup) -> str:
+    owners = group.facts.owner.owners if group.facts is not None else ()
+    names = sorted({owner.manager for owner in owners if owner.manager != OUR_MANAGER})
+    return ", ".join(names) or "a writer that leaves no trace in managedFields"
+
+
+def conflict_reasons(draft: Draft, served: Mapping[int, Served]) -> None:
+    """Say at every group whose writes were undone more than once who does it, and which pods keep asking for our value."""
+    states = {
+        group.position: state
+        for group in draft.groups
+        if (state := draft.memory.conflicts.get(str(group.group.target))) is not None and state.count >= SAID_FROM
+    }
+    if not states:
+        return
+    asking: dict[str, list[str]] = defaultdict(list)
+    for pod in sorted(served):
+        entry = served[pod]
+        wanted = entry.reasons[0].data.get("groups", ()) if entry.reasons else ()
+        names = (entry.group,) if entry.group else wanted
+        for name in names if isinstance(names, tuple) else ():
+            asking[str(name)].append(draft.world.pods.key(pod))
+    for position, state in states.items():
+        group = draft.groups[position]
+        pods = asking[group.group.name]
+        reason = Conflict(
+            writer=state.writer,
+            times=state.count,
+            hold_at=UNDONE_TIMES,
+            ours=state.ours,
+            theirs=state.theirs,
+            asking=tuple(pods[:_NAMED_PODS]),
+            more_asking=max(0, len(pods) - _NAMED_PODS),
+        )
+        group.reasons.append(reason.reason())
+
+
+def conflict_sentence(memory: Memory, group: EffectiveGroup) -> str:
+    """Why the group is held for a second writer; empty when it is not."""
+    state = memory.conflicts.get(str(group.target))
+    if state is None or state.count < UNDONE_TIMES:
+        return ""
+    return (
+        f"{state.writer} undid our writes {state.count} times, the last from {state.ours} to {state.theirs}; "
+        f"end it there, then hold and release the group to start afresh"
+    )

@@ -1,0 +1,152 @@
+"""What Cluster API's defaulting webhook makes of replicas that a commit leaves unset, said before it happens.
+
+SOURCE: the defaulting of MachineDeployments and MachineSets, measured on Cluster API 1.14 with its webhooks. It acts only
+where a write leaves `spec.replicas` out. With both size annotations: the minimum on a new object, else the old value brought
+into the range. With fewer: 1, whatever ran before. Who applies a value and then drops it makes the API server remove the
+field unless another manager owns it too, and the webhook fills it again; the topology controller does so within a second
+after the Cluster's topology drops it.
+"""
+
+import msgspec
+
+from reconciler.cluster.target import TargetFacts
+from reconciler.cluster.targets.clusterapi_view import CAPI_GROUP
+from reconciler.cluster.targets.size_bounds import MAX_SIZE, MIN_SIZE
+from reconciler.plan.reason import Because
+from reconciler.policy.manifests.unset_replicas import defaulted
+
+
+class ReplicasUnset(Because, frozen=True, kw_only=True):
+    """What dropping replicas does: `manager` declares `before` now, and `after` is what comes of it. `kept_by` names who owns
+    the field besides, so that it stays; `annotated` says whether both size annotations are there."""
+
+    code = "ReplicasUnset"
+    manager: str
+    before: int
+    after: int
+    annotated: bool
+    kept_by: str = ""
+
+    def sentence(self) -> str:
+        """The outcome and what makes it."""
+        if self.kept_by:
+            why = f"stay {self.after}, since {self.kept_by} owns them as well"
+        elif self.annotated:
+            stay = "stay" if self.before == self.after else "become"
+            why = f"{stay} {self.after}: with both size annotations the old value is brought into the range"
+        else:
+            why = f"become {self.after}: without both size annotations that is Cluster API's default, whatever runs"
+        return f"when {self.manager} leaves replicas out, they {why}"
+
+
+def when_unset(facts: TargetFacts, manager: str) -> ReplicasUnset:
+    """What happens to the target when `manager` leaves replicas out from now on."""
+    before = facts.replicas or 0
+    kept = next((owner.manager for owner in facts.owner.owners if owner.manager != manager), "")
+    annotated = facts.min_size is not None and facts.max_size is not None
+    after = before if kept else defaulted(facts.replicas, facts.min_size, facts.max_size)
+    return ReplicasUnset(manager=manager, before=before, after=after, annotated=annotated, kept_by=kept)
+
+
+class HandOver(msgspec.Struct, frozen=True, kw_only=True):
+    """How replicas change hands. `steps` are sentences in order; `lines` are what to write at `where`; `replicas` are those at
+    the end, `risk` what the obvious way would do instead (empty: the same)."""
+
+    steps: tuple[str, ...]
+    where: str
+    lines: tuple[str, ...]
+    replicas: int
+    risk: str = ""
+
+    def sentence(self) -> str:
+        """The advice in one sentence."""
+        return "; then ".join(self.steps) + (f" ({self.risk})" if self.risk else "")
+
+
+def to_us(facts: TargetFacts, min_size: int, max_size: int) -> HandOver:
+    """How a target whose replicas its topology, or another applier, declares comes to us.
+
+    Annotations and the removal of replicas belong into one change of one document: the annotations keep the value, and
+    Cluster API refuses a topology that has replicas and an annotation. What a topology owns is changed on the Cluster alone.
+    """
+    replicas, group = facts.replicas or 0, facts.api_group or CAPI_GROUP
+    after = defaulted(facts.replicas, min_size, max_size)
+    alone = defaulted(facts.replicas, None, None)
+    risk = f"removing replicas alone sets {alone}" if alone != replicas else ""
+    if after != replicas:
+        risk = f"{replicas} is outside {min_size} to {max_size} and becomes {after}"
+    return HandOver(
+        steps=(
+            f"in one change of {place(facts)}, remove replicas and add both size annotations",
+            "the next loop owns the field",
+        ),
+        where=place(facts),
+        lines=("metadata:", "  annotations:", f'    {group}/{MIN_SIZE}: "{min_size}"', f'    {group}/{MAX_SIZE}: "{max_size}"'),
+        replicas=after,
+        risk=risk,
+    )
+
+
+class FromTopology(Because, frozen=True, kw_only=True):
+    """A topology declares the replicas of a group that would change: what to write so that the group becomes ours, and what
+    the webhook makes of it. `lines` are YAML to add at `where`; `alone` is what removing replicas without them sets."""
+
+    code = "FromTopology"
+    where: str
+    lines: tuple[str, ...]
+    before: int
+    after: int
+    alone: int
+    min: int
+    max: int
+
+    def sentence(self) -> str:
+        """The change in one sentence, and the replicas that come of it."""
+        added = " and ".join(line.strip() for line in self.lines[2:])
+        told = f"to hand it over, in one change of {self.where}: remove replicas and add to metadata.annotations {added}"
+        if self.after != self.before:
+            told += f"; the webhook then makes {self.before} replicas {self.after}, to be in {self.min} to {self.max}"
+        else:
+            told += f"; the webhook then keeps {self.after}"
+        return told if self.alone == self.after else f"{told}, and without both annotations sets {self.alone}"
+
+
+def from_topology(facts: TargetFacts, min_size: int, max_size: int) -> FromTopology | None:
+    """The reason for a target whose topology declares its replicas; None for any other. Bounds in nodes."""
+    if not facts.owner.topology_owned or facts.owner.topology_replicas is None or facts.owner.controller:
+        return None
+    way = to_us(facts, min_size, max_size)
+    return FromTopology(
+        where=way.where,
+        lines=way.lines,
+        before=facts.replicas or 0,
+        after=way.replicas,
+        alone=defaulted(facts.replicas, None, None),
+        min=min_size,
+        max=max_size,
+    )
+
+
+def back(facts: TargetFacts) -> HandOver:
+    """How replicas go from us to a manifest or a topology: it declares exactly the value that is there, after we let go."""
+    replicas = facts.replicas or 0
+    forced = "is forced by the topology controller at once" if facts.owner.topology_owned else "is a conflict, or forced"
+    return HandOver(
+        steps=(
+            "remove the NodeGroup from the policy: the target is released and keeps its size",
+            f"in one change of {place(facts)}, remove both size annotations and declare replicas: {replicas}",
+        ),
+        where=place(facts),
+        lines=(f"replicas: {replicas}",),
+        replicas=replicas,
+        risk=f"another value {forced}",
+    )
+
+
+def place(facts: TargetFacts) -> str:
+    """Where the target's replicas and annotations are written."""
+    if not facts.owner.topology_owned:
+        return f"{facts.ref}"
+    entry = f"spec.topology.workers.machineDeployments[name={facts.owner.topology_deployment}]"
+    cluster = f"Cluster {facts.ref.namespace}/{facts.cluster_name}" if facts.cluster_name else "its Cluster"
+    return f"{cluster}, {entry}"

@@ -1,0 +1,124 @@
+"""Removals that have begun and must not go on: what is true now would have kept the node from leaving.
+
+A drain takes minutes, in which a hold is set, a minimum raised, a pod or node annotated. Whoever drains asks this before each
+step; a node that is called off is opened again and judged like any other from then on.
+"""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from reconciler.cluster.target import TargetRef
+from reconciler.cluster.world import World
+from reconciler.decisions.limits import LimitLedger
+from reconciler.decisions.memory import Memory
+from reconciler.decisions.removal.candidates import keepers
+from reconciler.decisions.removal.disruption import DisruptionLedger
+from reconciler.decisions.removal.drain import DrainJudge
+from reconciler.decisions.situation import LEAVING_TAINTS
+from reconciler.decisions.view import View
+from reconciler.decisions.work import Work
+from reconciler.plan.plan import Blocker, NodeState
+from reconciler.policy.documents import Mode, PolicySet
+
+OUR_TAINT = LEAVING_TAINTS[0]
+
+
+class CalledOff(msgspec.Struct, frozen=True, kw_only=True):
+    """The removal of `node` of `target` must end: `why` is what keeps the node now."""
+
+    target: TargetRef
+    node: str
+    why: Blocker
+
+
+def called_off(world: World, policy: PolicySet, memory: Memory, now_seconds: int) -> tuple[CalledOff, ...]:
+    """Removals to call off, by node in World order. Empty, and cheap, where no node carries the taint of a removal.
+
+    A node whose machine is going already is past that. Disruption budgets do not count: the drain waits for them, and its own
+    evictions use them up. Of several drains that would together pass a minimum those go on that have fewest pods left.
+    """
+    marked = [any(taint.key == OUR_TAINT for taint in shape.taints) for shape in world.node_shapes]
+    under_way = [index for index, node in enumerate(world.nodes) if marked[node.shape] and not node.deleting]
+    if not under_way:
+        return ()
+    view = View.of(world, policy, memory, now_seconds, Work(0))
+    going = [index for index in under_way if _may_be_called_off(view, index)]
+    pods = _pods_on(world, going)
+    judge = DrainJudge(world, policy.policy.drain, DisruptionLedger(world), now_seconds)
+    found: dict[int, Blocker] = {}
+    for index in going:
+        blocker = _group_says(view, index) or _pods_say(view, judge, pods[index])
+        if blocker is not None:
+            found[index] = blocker
+    rest = sorted((index for index in going if index not in found), key=lambda index: (len(pods[index]), world.nodes[index].name))
+    found |= dict(_minimums_say(view, rest, found))
+    return tuple(
+        CalledOff(target=view.groups[view.members.group_of[index]].target, node=world.nodes[index].name, why=found[index])
+        for index in going
+        if index in found
+    )
+
+
+def _may_be_called_off(view: View, index: int) -> bool:
+    machine = view.members.machine_of.get(index)
+    return view.members.group_of[index] >= 0 and not (machine is not None and machine.deleting)
+
+
+def _group_says(view: View, index: int) -> Blocker | None:
+    """What the group and the node itself have against it."""
+    position = view.members.group_of[index]
+    group = view.groups[position]
+    if group.mode is Mode.OBSERVE:
+        return Blocker(code="Observe", message=f"{group.name} is in mode Observe")
+    own = keepers(view.world, group, view.held[position], index)
+    return own[0] if own else None
+
+
+def _pods_on(world: World, nodes: list[int]) -> dict[int, list[int]]:
+    """Pods that have neither ended nor are ending, by node."""
+    found: dict[int, list[int]] = {index: [] for index in nodes}
+    pods = world.pods
+    for index, node in enumerate(pods.node):
+        if node in found and not pods.deletion_seconds[index] and not pods.finished(index):
+            found[node].append(index)
+    return found
+
+
+def _pods_say(view: View, judge: DrainJudge, on_node: list[int]) -> Blocker | None:
+    """The first pod that a drain rule keeps where it is."""
+    world, cutoff = view.world, view.policy.policy.pods.expendable_below_priority
+    for index in on_node:
+        rules = judge.judge(index).rules
+        if rules and world.pod_shapes[world.pods.shape[index]].priority >= cutoff:
+            code, message = rules[0]
+            return Blocker(code=code, pod=world.pods.key(index), message=message)
+    return None
+
+
+def _minimums_say(view: View, going: list[int], ended: dict[int, Blocker]) -> Iterator[tuple[int, Blocker]]:
+    """Drains that would leave a group, or what a limit counts, below its minimum. `ended` are those that end anyway; `going`
+    in the order in which they may go on."""
+    size = {position: situation.size for position, situation in enumerate(view.situations)}
+    ledger = LimitLedger(view.policy.policy.limits)
+    for index, node in enumerate(view.world.nodes):
+        where = view.members.group_of[index]
+        group = view.groups[where] if where >= 0 else None
+        if view.states[index] is not NodeState.LEAVING:
+            ledger.count(group, view.world.node_shapes[node.shape])
+    for index in (*going, *ended):
+        position = view.members.group_of[index]
+        size[position] += 1
+        ledger.count(view.groups[position], view.world.node_shapes[view.world.nodes[index].shape])
+    for index in going:
+        position = view.members.group_of[index]
+        group, shape = view.groups[position], view.world.node_shapes[view.world.nodes[index].shape]
+        passed = ledger.below_min(group, shape)
+        if size[position] - 1 < group.min_size:
+            yield index, Blocker(code="MinSize", message=f"{group.name} would have fewer nodes than its minimum {group.min_size}")
+        elif passed is not None:
+            limit, resource = passed
+            yield index, Blocker(code="LimitMin", message=f"limit {limit.name} keeps a minimum of {resource}")
+        else:
+            size[position] -= 1
+            ledger.count(group, shape, -1)

@@ -1,0 +1,230 @@
+"""Consolidation: nodes for which one cheaper node could stand in, and what that saves.
+
+All pods of the nodes that go must fit on the new node by themselves: wherever else the scheduler puts some of them, the rest
+still has a place, so that no replacement makes another purchase necessary. (Karpenter's consolidation counts room on other
+nodes as well, and pays for it with pods that wait.) A node of a lower tier never stands in for one of a higher tier.
+
+Nodes whose pods fit on other nodes that are there need no new one and are left to scale-down, which removes several of them
+in one plan when their use is at or below `utilizationThresholdPercent` (100: whatever their use). Their budgets are those of
+`Underutilized`; `Consolidated` counts the nodes that a `Replace` names.
+"""
+
+from array import array
+from collections.abc import Iterable
+
+import msgspec
+
+from reconciler.decisions.draft import Draft, GroupDraft
+from reconciler.decisions.growth.expanders import CORE_MICROS, GIB_MICROS
+from reconciler.decisions.removal.candidates import Candidate
+from reconciler.decisions.removal.scale_down import Judged
+from reconciler.plan.plan import NodeState
+
+MOST_SOURCES = 64
+"""So many nodes are looked at in one plan: those whose pods are worth least for their price."""
+MOST_TRIALS = 1_000
+MOST_FOUND = 5
+_WORK = "the work budget of the plan"
+# What a plan says of a node that has to stay unless something is bought for it.
+_FOR_LACK_OF_ROOM = frozenset({"NotUnderutilized", "NoPlaceToMove", "SameDemand"})
+
+
+class Opportunity(msgspec.Struct, frozen=True, kw_only=True):
+    """One new node of the group at `position` for `nodes` (World indices, in World order). Prices in millionths an hour;
+    `wait_seconds` is how long it must have been so, by the groups of the nodes; `enabled` whether all of them consolidate."""
+
+    position: int
+    nodes: tuple[int, ...]
+    saving_micros: int
+    price_micros: int
+    enabled: bool
+    wait_seconds: int
+
+    @property
+    def saving_percent(self) -> int:
+        """The share of the present price that is saved, rounded down."""
+        return self.saving_micros * 100 // self.price_micros
+
+    def key(self, draft: Draft) -> str:
+        """What `Memory.replaceable_since` calls it."""
+        names = ",".join(draft.world.nodes[index].name for index in self.nodes)
+        return f"{names} -> {draft.groups[self.position].group.target}"
+
+
+class Search:
+    """One search over what a plan leaves where it is. The draft is as it was when it is over."""
+
+    def __init__(self, draft: Draft, judged: dict[int, Judged]) -> None:
+        self._draft = draft
+        self._trials = 0
+        found = [entry.candidate for entry in judged.values() if _stays_for_lack_of_room(entry)]
+        self._there = array("i", range(len(draft.world.nodes)))
+        order = sorted(found, key=self._worth)
+        self._sources = order[:MOST_SOURCES]
+        self._beyond = order[MOST_SOURCES:]
+        self._left_out: dict[str, set[int]] = {}
+        self._free = {group.position: _removable(group) for group in draft.groups}
+
+    def _worth(self, candidate: Candidate) -> tuple[int, str]:
+        """Requests in money, per price: the nodes that are worth replacing first."""
+        cpu = memory = 0
+        for shape, count in candidate.moving.items():
+            requests = self._draft.world.pod_shapes[shape].requests
+            cpu += requests.cpu_milli * count
+            memory += requests.memory_bytes * count
+        worth = cpu * CORE_MICROS + (memory * 1000 * GIB_MICROS >> 30)
+        return worth // max(1, _price(candidate.group)), self._draft.world.nodes[candidate.index].name
+
+    def run(self) -> tuple[Opportunity, ...]:
+        """The replacement that saves most, then the one that saves most beside it, and so on."""
+        draft = self._draft
+        targets = [group for group in draft.groups if self._may_grow(group)]
+        if not targets or not self._sources:
+            return ()
+        found: list[Opportunity] = []
+        self._leave_out(f"{MOST_SOURCES} nodes a plan", self._beyond)
+        mark = draft.state.mark()
+        # One that alone has no place has none together with others either.
+        self._sources = [source for source in self._sources if not self._has_places(source)]
+        while targets and self._sources:
+            if len(found) == MOST_FOUND:
+                self._leave_out(f"{MOST_FOUND} replacements a plan", self._sources)
+                break
+            best = self._best(targets)
+            if best is None:
+                break
+            found.append(best)
+            targets = [group for group in targets if group.position != best.position]
+            self._sources = [source for source in self._sources if source.index not in best.nodes]
+            for index in best.nodes:
+                group = draft.members.group_of[index]
+                self._free[group] -= 1
+        draft.state.undo(mark)
+        return tuple(found)
+
+    def left_out(self) -> dict[int, tuple[int, str]]:
+        """By group (its position): how many of its nodes were not compared with every group that could stand in for them, and
+        by which bounds."""
+        group_of = self._draft.members.group_of
+        found: dict[int, tuple[set[int], list[str]]] = {}
+        for bound, nodes in self._left_out.items():
+            for position in sorted({group_of[index] for index in nodes}):
+                known = found.setdefault(position, (set(), []))
+                known[0].update(index for index in nodes if group_of[index] == position)
+                known[1].append(bound)
+        return {position: (len(nodes), ", ".join(bounds)) for position, (nodes, bounds) in sorted(found.items())}
+
+    def _leave_out(self, bound: str, sources: Iterable[Candidate]) -> None:
+        nodes = {source.index for source in sources}
+        if nodes:
+            self._left_out.setdefault(bound, set()).update(nodes)
+
+    def _may_grow(self, group: GroupDraft) -> bool:
+        template = group.group.template
+        if template is None or group.group.price_micros is None or group.group.facts is None or group.cancelled is not None:
+            return False
+        if group.desired > group.situation.current or group.situation.upcoming or group.situation.starting:
+            return False
+        return self._draft.growth_stop(group) is None and self._draft.room(group, template)[0] > 0
+
+    def _best(self, targets: list[GroupDraft]) -> Opportunity | None:
+        """Most saved, then fewest nodes, then by name of the group."""
+        found = [opportunity for target in targets if (opportunity := self._for(target)) is not None]
+        names = {group.position: group.group.name for group in targets}
+        return min(found, key=lambda one: (-one.saving_micros, len(one.nodes), names[one.position]), default=None)
+
+    def _for(self, target: GroupDraft) -> Opportunity | None:
+        """The nodes whose pods one new node of `target` takes, as many as fit, and what that saves; None: too little."""
+        draft, state, template = self._draft, self._draft.state, target.group.template
+        if template is None:
+            return None
+        mark = state.mark()
+        node = state.add_node(f"{target.group.name}-stand-in", template, target.daemons)
+        chosen: list[Candidate] = []
+        free = dict(self._free)
+        free[target.position] = free.get(target.position, 0) + 1
+        sources = [one for one in self._sources if self._alike(one, target)]
+        for number, source in enumerate(sources):
+            group = source.group
+            if group is None or free[group.position] <= 0:
+                continue
+            if self._trials >= MOST_TRIALS:
+                self._leave_out(f"{MOST_TRIALS} trials a plan", sources[number:])
+                break
+            if not draft.work.spend(len(source.moving)):
+                self._leave_out(_WORK, sources[number:])
+                break
+            if self._takes(node, source):
+                chosen.append(source)
+                free[group.position] -= 1
+        state.undo(mark)
+        return _opportunity(target, chosen)
+
+    def _has_places(self, source: Candidate) -> bool:
+        """Whether all pods of a node fit on the others that are there. True when the work budget runs out before that is known:
+        nothing is bought on a guess."""
+        state, mark = self._draft.state, self._draft.state.mark()
+        state.close(source.index)
+        fits = True
+        for shape, count in source.moving.items():
+            if not self._draft.work.spend(len(self._there)):
+                self._leave_out(_WORK, [source])
+                fits = True
+                break
+            state.unbind(shape, source.index, count)
+            fits = fits and sum(many for _, many in state.place(shape, count, self._there)) == count
+        state.undo(mark)
+        return fits
+
+    def _alike(self, source: Candidate, target: GroupDraft) -> bool:
+        group = source.group
+        return group is not None and group.group.tier_rank >= target.group.tier_rank and group.group.mode is target.group.mode
+
+    def _takes(self, node: int, source: Candidate) -> bool:
+        """Whether a node takes all pods of another one; they are on it when it does."""
+        self._trials += 1
+        state = self._draft.state
+        mark = state.mark()
+        state.close(source.index)
+        for shape, count in sorted(source.moving.items()):
+            state.unbind(shape, source.index, count)
+            if sum(many for _, many in state.place(shape, count, [node])) < count:
+                state.undo(mark)
+                return False
+        return True
+
+
+def _stays_for_lack_of_room(entry: Judged) -> bool:
+    candidate = entry.candidate
+    if candidate.group is None or candidate.group.group.price_micros is None or not candidate.moving or entry.safe:
+        return False
+    if candidate.state not in (NodeState.IN_USE, NodeState.UNDERUTILIZED) or not _price(candidate.group):
+        return False
+    return {blocker.code for blocker in entry.blockers} <= _FOR_LACK_OF_ROOM
+
+
+def _removable(group: GroupDraft) -> int:
+    """How many nodes the group could lose before it is at its minimum; none while some are leaving."""
+    if group.situation.leaving or group.removed:
+        return 0
+    return max(0, min(group.desired, group.situation.size) - group.group.min_size)
+
+
+def _price(group: GroupDraft | None) -> int:
+    return 0 if group is None else group.group.price_micros or 0
+
+
+def _opportunity(target: GroupDraft, chosen: list[Candidate]) -> Opportunity | None:
+    groups = [source.group.group for source in chosen if source.group is not None]
+    before = sum(group.price_micros or 0 for group in groups)
+    saving = before - _price(target)
+    if saving <= 0 or saving * 100 < before * max(group.min_saving_percent for group in groups):
+        return None
+    return Opportunity(
+        position=target.position,
+        nodes=tuple(sorted(source.index for source in chosen)),
+        saving_micros=saving,
+        price_micros=before,
+        enabled=all(group.consolidates for group in groups),
+        wait_seconds=max(group.unneeded_time_seconds for group in groups),
+    )

@@ -1,0 +1,172 @@
+"""Which nodes could be drained today, at which utilization threshold, what keeps the others, and what that costs.
+
+The table of Kubecost's static check (nodes x thresholds, every failing pod with every failing rule), with the hourly price
+that each blocker pins and what to do about it. Each node is judged on its own, against the cluster as it stands.
+"""
+
+from collections import defaultdict
+
+import msgspec
+
+from reconciler.cluster.world import World
+from reconciler.decisions.draft import Draft
+from reconciler.decisions.memory import Memory
+from reconciler.decisions.money import price_text
+from reconciler.decisions.removal.candidates import Candidate, look_at_nodes
+from reconciler.decisions.removal.disruption import DisruptionLedger
+from reconciler.decisions.view import View
+from reconciler.decisions.work import Work
+from reconciler.plan.plan import Blocker, NodeState
+from reconciler.policy.documents import PolicySet
+
+DEFAULT_THRESHOLDS = (30, 50, 70, 90)
+# What keeps the node for the loop's own reasons and not for what runs on it: whoever drains by hand need not mind.
+_LOOP_ONLY = ("NotManaged", "GroupHeld", "NotUnderutilized", "RolloutInProgress", "NotSelectable", "ScaleDownDisabled")
+ADVICE = {
+    "ControllerNotFound": "delete the pod, or bring its controller back",
+    "ControllerUnknown": "capture its controller as well",
+    "CustomController": "annotate it safe-to-evict if its controller makes it again, or set drain.customControllers: Allow",
+    "LocalStorage": "name the volume in safe-to-evict-local-volumes if what is in it may be lost",
+    "MinReplicas": "run more replicas, or lower drain.minReplicas",
+    "NoPlaceToMove": "another node needs room: lower the requests, or let a group grow",
+    "NotEnoughPdb": "run more replicas than the disruption budget needs, or loosen it",
+    "NotModelled": "it uses something that is not modelled: drain the node by hand if you know better",
+    "NotSafeToEvict": 'take the annotation safe-to-evict: "false" off when the work is done',
+    "OnCompletion": "wait until it ends",
+    "SystemPod": "give it a PodDisruptionBudget",
+    "Unreplicated": "run it under a controller",
+}
+
+
+class NodeDrain(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One node. `safe` has one entry a threshold, in their order. `price_per_hour` None: unknown."""
+
+    node: str
+    group: str | None
+    utilization_permille: int | None
+    price_per_hour: str | None
+    safe: tuple[bool, ...]
+    blockers: tuple[Blocker, ...]
+
+
+class Pin(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What one pod keeps: nodes that would be safe at the highest threshold if it and its like were not in the way."""
+
+    pod: str
+    codes: tuple[str, ...]
+    nodes: tuple[str, ...]
+    price_per_hour: str | None
+    advice: tuple[str, ...]
+
+
+class DrainReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The table, and the pods that pin nodes, dearest first. `without_requests` counts running pods that request neither
+    cpu nor memory: they are invisible to every decision here."""
+
+    format_version: str = "1.0"
+    cluster: str
+    thresholds: tuple[int, ...]
+    nodes: tuple[NodeDrain, ...]
+    pins: tuple[Pin, ...]
+    without_requests: tuple[str, ...]
+    currency: str
+
+
+def drain_report(world: World, policy: PolicySet, now_seconds: int, thresholds: tuple[int, ...], work_budget: int) -> DrainReport:
+    """Judge every node on its own. Timers, budgets, cool-downs, group sizes and holds do not count here."""
+    draft = View.of(world, policy, Memory(), now_seconds, Work(work_budget)).draft(lift_holds=True)
+    ledger = DisruptionLedger(world)
+    candidates = look_at_nodes(draft, ledger)
+    blockers = {candidate.index: _blockers(draft, candidate) for candidate in candidates}
+    prices = {candidate.index: _price(candidate) for candidate in candidates}
+    nodes = tuple(
+        NodeDrain(
+            node=world.nodes[candidate.index].name,
+            group=candidate.group.group.name if candidate.group is not None else None,
+            utilization_permille=candidate.utilization_permille,
+            price_per_hour=None if (price := prices[candidate.index]) is None else price_text(price),
+            safe=tuple(
+                not blockers[candidate.index] and (candidate.utilization_permille or 0) <= 10 * percent for percent in thresholds
+            ),
+            blockers=blockers[candidate.index],
+        )
+        for candidate in candidates
+    )
+    return DrainReport(
+        cluster=world.name,
+        thresholds=thresholds,
+        nodes=nodes,
+        pins=_pins(world, candidates, blockers, prices, max(thresholds)),
+        without_requests=_without_requests(world),
+        currency=policy.policy.currency,
+    )
+
+
+def _price(candidate: Candidate) -> int | None:
+    return candidate.group.group.price_micros if candidate.group is not None else None
+
+
+def _blockers(draft: Draft, candidate: Candidate) -> tuple[Blocker, ...]:
+    """What runs on the node and keeps it, and where its pods have no other place."""
+    if candidate.state is NodeState.LEAVING:
+        return tuple(blocker for blocker in candidate.blockers if blocker.code == "Leaving")
+    found = [blocker for blocker in candidate.blockers if blocker.code not in _LOOP_ONLY]
+    state, mark = draft.state, draft.state.mark()
+    state.close(candidate.index)
+    for shape in sorted(candidate.moving, key=lambda shape: (-state.pod_shape(shape).requests.cpu_milli, shape)):
+        count = candidate.moving[shape]
+        state.unbind(shape, candidate.index, count)
+        if not draft.work.spend(state.node_count):
+            found.append(Blocker(code="NotExamined", message="the work budget ran out before it"))
+            break
+        placed = 0 if state.modelled(shape) else sum(many for _, many in state.place(shape, count))
+        if placed < count and not state.modelled(shape):
+            pods = draft.world.pods
+            key = next(pods.key(index) for index in candidate.pods if pods.shape[index] == shape)
+            message = f"{count - placed} of {count} pods like it have no place on another node"
+            found.append(Blocker(code="NoPlaceToMove", pod=key, message=message))
+    state.undo(mark)
+    return tuple(found)
+
+
+def _pins(
+    world: World,
+    candidates: tuple[Candidate, ...],
+    blockers: dict[int, tuple[Blocker, ...]],
+    prices: dict[int, int | None],
+    highest_percent: int,
+) -> tuple[Pin, ...]:
+    pinned: dict[str, list[int]] = defaultdict(list)
+    codes: dict[str, set[str]] = defaultdict(set)
+    for candidate in candidates:
+        if (candidate.utilization_permille or 0) > 10 * highest_percent:
+            continue
+        for blocker in blockers[candidate.index]:
+            if blocker.pod:
+                codes[blocker.pod].add(blocker.code)
+                if candidate.index not in pinned[blocker.pod]:
+                    pinned[blocker.pod].append(candidate.index)
+    ranked = []
+    for pod, nodes in pinned.items():
+        known = [price for node in nodes if (price := prices[node]) is not None]
+        pin = Pin(
+            pod=pod,
+            codes=tuple(sorted(codes[pod])),
+            nodes=tuple(world.nodes[node].name for node in nodes),
+            price_per_hour=price_text(sum(known)) if known else None,
+            advice=tuple(ADVICE[code] for code in sorted(codes[pod]) if code in ADVICE),
+        )
+        ranked.append((-sum(known), pod, pin))
+    return tuple(pin for _, _, pin in sorted(ranked, key=lambda entry: entry[:2]))
+
+
+def _without_requests(world: World) -> tuple[str, ...]:
+    bare = frozenset(
+        index for index, shape in enumerate(world.pod_shapes) if not shape.requests.cpu_milli and not shape.requests.memory_bytes
+    )
+    pods = world.pods
+    return tuple(
+        pods.key(index)
+        for index in range(len(pods))
+        if pods.shape[index] in bare and pods.node[index] >= 0 and not pods.finished(index)
+    )

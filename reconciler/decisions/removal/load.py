@@ -1,0 +1,249 @@
+"""What runs on each node: how much of it, what a drain would move, and which pods keep the node."""
+
+from array import array
+from typing import NamedTuple
+
+import msgspec
+
+from reconciler.cluster.nodes.node import NodeShape
+from reconciler.cluster.pods.pod_table import FINISHED_PHASES
+from reconciler.cluster.values.resources import Resources
+from reconciler.decisions.draft import Draft
+from reconciler.decisions.removal.disruption import DisruptionLedger
+from reconciler.decisions.removal.drain import DrainJudge, Fate, Verdict
+from reconciler.plan.plan import Blocker
+from reconciler.scheduling.kernels import loops
+
+
+class NodeLoad(msgspec.Struct, frozen=True, kw_only=True):
+    """One node. `requested` sums what runs and counts; `moving` are pods by shape that need another place, `evicted` those
+    that a drain would evict (expendable ones too), the same mapping where they are the same; `blockers` come from pods and
+    their disruption budgets."""
+
+    pods: tuple[int, ...] = ()
+    requested: Resources = Resources()
+    moving: dict[int, int] = {}
+    evicted: dict[int, int] = {}
+    blockers: tuple[Blocker, ...] = ()
+
+
+class _Kind(msgspec.Struct, frozen=True, kw_only=True):
+    """What is the same for all pods that are alike: `special` says that their shape is not modelled, `covered` that some
+    disruption budget is over them."""
+
+    shape: int
+    expendable: bool
+    finished: bool
+    verdict: Verdict
+    special: bool
+    covered: bool
+
+
+class _Plain(NamedTuple):
+    """A kind that nothing is said about: it runs, no rule keeps it, and it moves with a drain or (`moves` False) stays."""
+
+    shape: int
+    cpu_milli: int
+    memory_bytes: int
+    moves: bool
+    covered: bool
+
+
+_NOTHING = NodeLoad()
+
+
+class NodeLoads:
+    """Loads of the nodes of one World. Equal pods (same shape, same traits) are judged once and counted."""
+
+    def __init__(self, draft: Draft, ledger: DisruptionLedger) -> None:
+        self._draft = draft
+        self._ledger = ledger
+        self._judge = DrainJudge(draft.world, draft.policy.drain, ledger, draft.now_seconds)
+        pods = draft.world.pods
+        aged = draft.policy.drain.system_pod_timeout_seconds is not None
+        # Pods that have ended or are ending, and pods whose age counts, are judged one by one.
+        found = array("i", bytes(4 * len(pods)))
+        ending = found[: loops.ending_pods(pods.deletion_seconds, pods.phase, *FINISHED_PHASES, found)]
+        system = [index for index, name in enumerate(pods.namespace) if name == "kube-system"] if aged else []
+        self._single = frozenset((*ending, *system))
+        self._single_nodes = frozenset(pods.node[index] for index in self._single)
+        self._kinds: dict[int, _Kind] = {}
+        self._plain: dict[int, _Plain | None] = {}
+        self._starts = array("i", bytes(4 * (len(draft.world.nodes) + 2)))
+        self._order = array("i", bytes(4 * len(pods)))
+        seated = loops.by_node(pods.node, self._starts, self._order)
+        self._traits = len(draft.world.pod_traits)
+        self._classes = array("q", bytes(8 * seated))
+        loops.kinds_of(self._order, seated, pods.shape, pods.traits, self._traits, self._classes)
+
+    def of(self, node: int, shape: NodeShape) -> NodeLoad:
+        """The load of one node of the World."""
+        first, end = self._starts[node], self._starts[node + 1]
+        on_node = self._order[first:end].tolist()
+        if not on_node:
+            return _NOTHING
+        classes = self._classes[first:end].tolist()
+        if node not in self._single_nodes and not shape.capacity.extended and not shape.allocatable.extended:
+            load = self._plain_load(on_node, classes)
+            if load is not None:
+                return load
+        single = [index for index in on_node if index in self._single] if node in self._single_nodes else []
+        ordinary = on_node
+        if single:
+            ordinary = [index for index in on_node if index not in self._single]
+            classes = [self._class_of(index) for index in ordinary]
+        groups = [(self._looked_at(index), index, 1) for index in single]
+        # A Counter is slower to make than so few are to count.
+        counts: dict[int, int] = {}
+        for kind in classes:
+            counts[kind] = counts.get(kind, 0) + 1
+        for kind, count in counts.items():
+            known = self._kinds.get(kind)
+            if known is None:
+                known = self._kinds[kind] = self._looked_at(ordinary[classes.index(kind)])
+            named = ordinary[classes.index(kind)] if known.verdict.rules else -1
+            groups.append((known, named, count))
+        return self._sum(on_node, groups, shape)
+
+    def _class_of(self, index: int) -> int:
+        """What `kinds_of` writes for one pod."""
+        pods = self._draft.world.pods
+        return pods.shape[index] * self._traits + pods.traits[index]
+
+    def _plain_load(self, on_node: list[int], classes: list[int]) -> NodeLoad | None:
+        """The load of a node with nothing but plain pods, which most nodes are; None: it has others, to be judged in full."""
+        moving: dict[int, int] = {}
+        cpu = memory = 0
+        covered = False
+        known = self._plain
+        for kind in classes:
+            plain = known[kind] if kind in known else self._as_plain(kind, on_node[classes.index(kind)])
+            if plain is None:
+                return None
+            number, cpu_milli, memory_bytes, moves, over = plain
+            cpu += cpu_milli
+            memory += memory_bytes
+            if moves:
+                moving[number] = moving.get(number, 0) + 1
+                covered = covered or over
+        return NodeLoad(
+            pods=tuple(on_node),
+            requested=Resources(cpu_milli=cpu, memory_bytes=memory),
+            moving=moving,
+            evicted=moving,
+            blockers=tuple(sorted(self._budgets(on_node, moving))) if covered else (),
+        )
+
+    def _as_plain(self, kind: int, index: int) -> _Plain | None:
+        """`index` is a pod of that kind."""
+        known = self._kinds.get(kind)
+        if known is None:
+            known = self._kinds[kind] = self._looked_at(index)
+        stays = known.verdict.fate is Fate.STAYS
+        plain = None
+        if not known.finished and not known.expendable and (stays or not (known.verdict.rules or known.special)):
+            requests = self._draft.world.pod_shapes[known.shape].requests
+            plain = _Plain(known.shape, requests.cpu_milli, requests.memory_bytes, not stays, known.covered)
+        self._plain[kind] = plain
+        return plain
+
+    def _looked_at(self, index: int) -> _Kind:
+        pods, shapes = self._draft.world.pods, self._draft.world.pod_shapes
+        number = pods.shape[index]
+        return _Kind(
+            shape=number,
+            # A pod below the cut-off needs no other place and fills no node, but its eviction asks its budget all the same.
+            expendable=shapes[number].priority < self._draft.cutoff,
+            finished=pods.finished(index),
+            verdict=self._judge.judge(index),
+            special=bool(self._draft.state.modelled(number)),
+            covered=bool(self._ledger.budgets_of(number)),
+        )
+
+    def _sum(self, on_node: list[int], groups: list[tuple[_Kind, int, int]], node: NodeShape) -> NodeLoad:
+        """`groups` are (kind, one pod of it, how many)."""
+        running: dict[int, int] = {}
+        moving: dict[int, int] = {}
+        evicted: dict[int, int] = {}
+        blockers: list[Blocker] = []
+        special = covered = False
+        for kind, index, count in groups:
+            number = kind.shape
+            if not kind.finished and not kind.expendable:
+                running[number] = running.get(number, 0) + count
+            if kind.verdict.fate is Fate.STAYS:
+                continue
+            if not kind.finished:
+                evicted[number] = evicted.get(number, 0) + count
+                covered = covered or kind.covered
+            if kind.expendable:
+                continue
+            if kind.verdict.rules:
+                blockers.extend(self._named(on_node, index, count, kind.verdict))
+            if not kind.finished:
+                moving[number] = moving.get(number, 0) + count
+                special = special or kind.special
+        if special:
+            blockers.extend(self._unmodelled(on_node, moving))
+        if covered:
+            blockers.extend(self._budgets(on_node, evicted))
+        return NodeLoad(
+            pods=tuple(on_node),
+            requested=self._requested(running, node),
+            moving=moving,
+            evicted=evicted,
+            blockers=tuple(sorted(blockers)),
+        )
+
+    def _named(self, on_node: list[int], index: int, count: int, verdict: Verdict) -> list[Blocker]:
+        kind, pods = self._class_of(index), self._draft.world.pods
+        alike = [index] if count == 1 else [i for i in on_node if self._class_of(i) == kind and i not in self._single]
+        return [Blocker(code=code, pod=pods.key(i), message=message) for i in alike for code, message in verdict.rules]
+
+    def _requested(self, running: dict[int, int], node: NodeShape) -> Resources:
+        """Cpu and memory; the rest only where the node has devices, since nothing else is asked of a load."""
+        shapes = self._draft.world.pod_shapes
+        if node.capacity.extended or node.allocatable.extended:
+            total = Resources()
+            for number, count in running.items():
+                total = total.plus(shapes[number].requests, count)
+            return total
+        cpu = memory = 0
+        for number, count in running.items():
+            requests = shapes[number].requests
+            cpu += requests.cpu_milli * count
+            memory += requests.memory_bytes * count
+        return Resources(cpu_milli=cpu, memory_bytes=memory)
+
+    def _unmodelled(self, on_node: list[int], moving: dict[int, int]) -> list[Blocker]:
+        found = []
+        pods = self._draft.world.pods
+        for number in moving:
+            feature = self._draft.state.modelled(number)
+            if feature:
+                key = next(pods.key(index) for index in on_node if pods.shape[index] == number)
+                message = f"it uses {feature}, which is not modelled, so no other place is known for it"
+                found.append(Blocker(code="NotModelled", pod=key, message=message))
+        return found
+
+    def _budgets(self, on_node: list[int], evicted: dict[int, int]) -> list[Blocker]:
+        covered = {number: over for number in evicted if (over := self._ledger.budgets_of(number))}
+        if not covered:
+            return []
+        pods = self._draft.world.pods
+        found = []
+        for number, over in covered.items():
+            if len(over) > 1:
+                # Measured on kube-apiserver 1.36: the eviction of such a pod is answered with an error, whatever is left.
+                key = next(pods.key(index) for index in on_node if pods.shape[index] == number)
+                names = ", ".join(self._ledger.budgets[index].name for index in over)
+                message = f"several PodDisruptionBudgets cover it ({names}), which the eviction API refuses"
+                found.append(Blocker(code="SeveralPdbs", pod=key, message=message))
+        for index in self._ledger.short({number: evicted[number] for number in covered}):
+            budget = self._ledger.budgets[index]
+            needed = sum(evicted[number] for number, over in covered.items() if index in over)
+            key = next(pods.key(i) for i in on_node if index in covered.get(pods.shape[i], ()))
+            allowed = max(0, self._ledger.left[index])
+            message = f"PodDisruptionBudget {budget.namespace}/{budget.name} allows {allowed} evictions, {needed} are needed"
+            found.append(Blocker(code="NotEnoughPdb", pod=key, message=message))
+        return found

@@ -1,0 +1,338 @@
+"""Nodes that may leave: which ones, in which order, when, and what keeps each of the others."""
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable
+
+import msgspec
+
+from reconciler.cluster.world import World
+from reconciler.decisions.demand.purchase import NOTHING, Bought, came_late
+from reconciler.decisions.demand.rejections import rejections
+from reconciler.decisions.draft import Draft, GroupDraft
+from reconciler.decisions.reasons.groups import CoolDown
+from reconciler.decisions.removal.budgets import BudgetLedger
+from reconciler.decisions.removal.candidates import Candidate
+from reconciler.decisions.removal.disruption import DisruptionLedger
+from reconciler.decisions.removal.floor import floor_of
+from reconciler.decisions.removal.removal_reason import Takeover, why_removed, why_replaced
+from reconciler.plan.instant import instant_text
+from reconciler.plan.plan import Blocker, NodeState
+from reconciler.plan.reason import Because
+from reconciler.policy.documents import RemovalReason
+
+# Removals that save: they follow demand. The others mend something, whatever was bought.
+_SAVING = (RemovalReason.EMPTY, RemovalReason.UNDERUTILIZED)
+
+
+class _Places:
+    """Nodes that take pods, in the order in which they are tried, and the shapes that were found to fit on none."""
+
+    __slots__ = ("homeless", "order")
+
+    def __init__(self, order: Iterable[int] = ()) -> None:
+        self.order = array("i", order)
+        self.homeless: set[int] = set()
+
+
+_TOLD_AT_MOST = 64
+"""Shapes of pods a plan of which it is told what rejects them on every other node."""
+
+
+class Judged(msgspec.Struct, frozen=True, kw_only=True):
+    """The end of one node's trial. `safe`: nothing but time, budgets or cool-downs keeps it. `why` is set when it leaves."""
+
+    candidate: Candidate
+    safe: bool
+    blockers: tuple[Blocker, ...]
+    unneeded_since: int | None = None
+    removable_at: int | None = None
+    why: Because | None = None
+
+
+class Removals:
+    """One pass over all nodes. `halted` are reasons for which nothing at all leaves now and timers are forgotten; `bought` is
+    what came for the present demand, which is no reason for others to leave."""
+
+    def __init__(self, draft: Draft, ledger: DisruptionLedger, halted: tuple[str, ...], bought: Bought = NOTHING) -> None:
+        self._draft = draft
+        self._ledger = ledger
+        self.halted = halted
+        self._bought = bought
+        self._cool_down = _cool_down(draft)
+        leaving: Counter[RemovalReason | None] = Counter({None: sum(1 for state in draft.states if state is NodeState.LEAVING)})
+        managed_ready = sum(group.situation.ready for group in draft.groups)
+        self._budgets = BudgetLedger(draft.policy.budgets, managed_ready, leaving, draft.now_seconds)
+        managed = sum(len(group.situation.nodes) for group in draft.groups)
+        self._pace = -(-managed * draft.policy.pace.max_removed_percent // 100)
+        self._gone: Counter[int] = Counter()
+        self._floor = floor_of(draft)
+        self._receivers = set(draft.promised)
+        self._told: dict[int, str] = {}
+        self._places = {False: _Places(), True: _Places()}
+
+    def judge_all(
+        self, candidates: tuple[Candidate, ...], waited_for: frozenset[int], under_way: tuple[Takeover, ...] = ()
+    ) -> dict[int, Judged]:
+        """Every node by index. `waited_for` are nodes that this plan counts on for pending pods."""
+        apart = {index for one in under_way for index in (*one.sources, *one.takers)}
+        ready = [c for c in candidates if not c.blockers and c.group is not None and c.index not in apart]
+        order = sorted(ready, key=self._rank)
+        first = {candidate.index for candidate in order}
+        # Pods move to nodes that stay anyway before they move to nodes that could leave, the last of those first: that
+        # keeps the number of evictions and of receiving nodes small.
+        others = [c.index for c in candidates if c.index not in first]
+        every = [*others, *(c.index for c in reversed(order))]
+        self._places = {True: _Places(every), False: _Places(i for i in every if i not in self._bought.nodes)}
+        judged = {c.index: Judged(candidate=c, safe=False, blockers=c.blockers) for c in candidates}
+        for one in under_way:
+            self._take_over(one, judged, waited_for)
+        for candidate in order:
+            judged[candidate.index] = self._judge(candidate, waited_for)
+        return judged
+
+    def _rank(self, candidate: Candidate) -> tuple[int, int, int, int, str]:
+        """Empty nodes first, then those waiting longest (so that the choice does not change from plan to plan), then the
+        dearest, then the least used; ties by name."""
+        group, name = candidate.group, self._draft.world.nodes[candidate.index].name
+        price = (group.group.price_micros or 0) if group is not None else 0
+        since = self._draft.memory.unneeded_since.get(name, self._draft.now_seconds + 1)
+        return bool(candidate.moving), since, -price, candidate.utilization_permille or 0, name
+
+    def _judge(self, candidate: Candidate, waited_for: frozenset[int]) -> Judged:
+        group = candidate.group
+        if group is None:
+            return Judged(candidate=candidate, safe=False, blockers=candidate.blockers)
+        reason = RemovalReason.ABOVE_MAX if self._excess(group) > 0 else candidate.reason
+        blocker = self._bounds(candidate, group, reason, waited_for)
+        if blocker is None and reason is not None:
+            blocker = self._keep_headroom(candidate, reason) or self._move_pods(candidate, reason)
+        if blocker is not None or reason is None:
+            return Judged(candidate=candidate, safe=False, blockers=(blocker,) if blocker else ())
+        return self._when(candidate, group, reason)
+
+    def may_replace(self) -> bool:
+        """Whether a replacement may begin now: its drains would have to follow."""
+        return self._cool_down is None and self._pace > 0 and self._budgets.refuses(RemovalReason.CONSOLIDATED) is None
+
+    def _take_over(self, one: Takeover, judged: dict[int, Judged], waited_for: frozenset[int]) -> None:
+        """The nodes of a replacement under way: drained onto the new node once it is there."""
+        names = [self._draft.world.nodes[index].name for index in one.sources]
+        for index in one.takers:
+            message = f"it stands in for {', '.join(names)}"
+            judged[index] = Judged(
+                candidate=judged[index].candidate, safe=False, blockers=(Blocker(code="Replaces", message=message),)
+            )
+        places = _Places(one.takers)
+        for index in one.sources:
+            candidate = judged[index].candidate
+            group = candidate.group
+            own = tuple(blocker for blocker in candidate.blockers if blocker.code != "NotUnderutilized")
+            if group is None or own:
+                judged[index] = Judged(candidate=candidate, safe=False, blockers=own)
+                continue
+            blocker = self._bounds(candidate, group, RemovalReason.CONSOLIDATED, waited_for)
+            if not one.takers:
+                message = f"it is replaced as soon as a new node of {one.replacement.target} is ready"
+                blocker = Blocker(code="AwaitsReplacement", message=message)
+            blocker = blocker or self._move_pods(candidate, RemovalReason.CONSOLIDATED, places)
+            if blocker is not None:
+                judged[index] = Judged(candidate=candidate, safe=False, blockers=(blocker,))
+                continue
+            judged[index] = self._when(candidate, group, RemovalReason.CONSOLIDATED, one)
+
+    def _excess(self, group: GroupDraft) -> int:
+        return group.situation.size - self._gone[group.position] - group.group.max_size
+
+    def _bounds(
+        self, candidate: Candidate, group: GroupDraft, reason: RemovalReason | None, waited_for: frozenset[int]
+    ) -> Blocker | None:
+        """What the group, a limit, or this very plan has against the removal."""
+        draft = self._draft
+        if reason is None:
+            return Blocker(code="NotUnderutilized", message="its group is back within its maximum without this node")
+        if candidate.index in waited_for:
+            return Blocker(code="PendingPods", message="pending pods are expected to run on it")
+        if candidate.index in self._receivers:
+            return Blocker(code="ReceivesPods", message="it takes pods of nodes that leave")
+        if group.desired > group.situation.current:
+            return Blocker(code="GroupGrows", message=f"{group.group.name} grows in this plan")
+        since = self._bought.since.get(group.position)
+        if since is not None and reason in _SAVING and not came_late(draft, candidate.index):
+            message = (
+                f"{group.group.name} has grown for the same demand since {instant_text(since)}: no up and down for one demand"
+            )
+            return Blocker(code="SameDemand", message=message)
+        if group.situation.size - self._gone[group.position] - 1 < group.group.min_size:
+            return Blocker(code="MinSize", message=f"{group.group.name} is at its minimum size {group.group.min_size}")
+        if candidate.index in draft.protected and reason is not RemovalReason.ABOVE_MAX:
+            return Blocker(code="Headroom", message=f"headroom of {group.group.name} stands on it")
+        shape = draft.world.node_shapes[draft.world.nodes[candidate.index].shape]
+        passed = self._floor.below_min(group.group, shape) if self._floor is not None else None
+        if passed is not None:
+            limit, resource = passed
+            return Blocker(code="LimitMin", message=f"limit {limit.name} keeps a minimum of {resource}")
+        return None
+
+    def _keep_headroom(self, candidate: Candidate, reason: RemovalReason) -> Blocker | None:
+        """kube-scheduler knows no headroom and prefers empty nodes: pods that fit there may go there, and the headroom
+        would be bought again."""
+        if reason is not RemovalReason.UNDERUTILIZED:
+            return None
+        for node in sorted(self._draft.protected):
+            if node != candidate.index and any(self._draft.state.fits(shape, node) for shape in candidate.moving):
+                name = self._draft.state.name(node)
+                return Blocker(code="Headroom", message=f"its pods could take the room of {name}, which headroom keeps free")
+        return None
+
+    def _move_pods(self, candidate: Candidate, reason: RemovalReason, places: _Places | None = None) -> Blocker | None:
+        """Find a place for every pod, all together; the places stay taken when all are found."""
+        draft, state, moving = self._draft, self._draft.state, candidate.moving
+        places = places or self._places[reason not in _SAVING]
+        short = self._ledger.short(candidate.evicted)
+        if short:
+            budget = self._ledger.budgets[short[0]]
+            message = f"PodDisruptionBudget {budget.namespace}/{budget.name} is used up by nodes that leave before it"
+            return Blocker(code="NotEnoughPdb", message=message)
+        mark = state.mark()
+        state.close(candidate.index)
+        found: list[tuple[int, int, int]] = []
+        for shape in sorted(moving, key=lambda shape: (-draft.world.pod_shapes[shape].requests.cpu_milli, shape)):
+            count = moving[shape]
+            state.unbind(shape, candidate.index, count)
+            if not draft.work.spend(len(places.order)):
+                state.undo(mark)
+                return Blocker(code="NotExamined", message="the work budget of this plan ran out before it")
+            placed = () if shape in places.homeless else state.place(shape, count, places.order)
+            found.extend((shape, node, many) for node, many in placed)
+            if sum(many for _, many in placed) < count:
+                told = self._rejected(shape, [node for node in places.order if node != candidate.index])
+                state.undo(mark)
+                if not placed and not state.fits(shape, candidate.index):
+                    # Room elsewhere only shrinks during this pass, so the answer stays no for the nodes that follow.
+                    places.homeless.add(shape)
+                others = len(places.order) - (candidate.index in places.order)
+                message = self._no_place(shape, count, reason, others) + told
+                return Blocker(code="NoPlaceToMove", pod=_pod_of(draft.world, candidate, shape), message=message)
+        if len(moving) > 1:
+            crowded_out = self._crowded_out(candidate, found, places, mark)
+            state.undo(mark)
+            if crowded_out is not None:
+                needs = self._needs(crowded_out, moving[crowded_out])
+                message = f"{needs} have a place elsewhere only while no other pod of the node takes it first"
+                return Blocker(code="NoPlaceToMove", pod=_pod_of(draft.world, candidate, crowded_out), message=message)
+            state.close(candidate.index)
+            for shape, count in moving.items():
+                state.unbind(shape, candidate.index, count)
+            for shape, node, many in found:
+                state.bind(shape, node, many)
+        self._ledger.take(candidate.evicted)
+        self._receivers.update(node for _, node, _ in found)
+        return None
+
+    def _crowded_out(self, candidate: Candidate, found: list[tuple[int, int, int]], places: _Places, mark: int) -> int | None:
+        """A shape that lacks a place when the smaller pods are bound before it, where it was to go: kube-scheduler binds evicted
+        pods in the order in which they are made again, wherever they fit."""
+        state = self._draft.state
+        state.undo(mark)
+        state.close(candidate.index)
+        contended = array("i", dict.fromkeys(node for _, node, _ in found))
+        both = contended + places.order
+        for shape in reversed(list(dict.fromkeys(shape for shape, _, _ in found))):
+            count = candidate.moving[shape]
+            state.unbind(shape, candidate.index, count)
+            self._draft.work.spend(len(contended))
+            if state.node_local(shape):
+                # By resources alone a node may be asked twice: the second time it has what the first one left.
+                left = count - sum(many for _, many in state.place(shape, count, both))
+            else:
+                left = count - sum(many for _, many in state.place(shape, count, contended))
+                left -= sum(many for _, many in state.place(shape, left, places.order))
+            if left:
+                return shape
+        return None
+
+    def _rejected(self, shape: int, nodes: list[int]) -> str:
+        """Which rules say no, on how many nodes. Many shapes are told alike and asking costs a look at every node: so often
+        in a plan, and from then on what the same shape was told before."""
+        if shape not in self._told:
+            if len(self._told) >= _TOLD_AT_MOST:
+                return ""
+            self._told[shape] = ", ".join(rejections(self._draft, shape, nodes))
+        return f": {self._told[shape]}" if self._told[shape] else ""
+
+    def _no_place(self, shape: int, count: int, reason: RemovalReason, others: int) -> str:
+        told = f"{self._needs(shape, count)} have no place on the other {others} nodes"
+        if reason in _SAVING and self._bought.nodes:
+            return f"{told}; room that was bought for the same demand as now does not count"
+        return told
+
+    def _needs(self, shape: int, count: int) -> str:
+        requests = self._draft.world.pod_shapes[shape].requests
+        return f"{count} pods like it ({requests.cpu_milli}m cpu, {requests.memory_bytes >> 20}Mi memory each)"
+
+    def _when(self, candidate: Candidate, group: GroupDraft, reason: RemovalReason, takeover: Takeover | None = None) -> Judged:
+        draft = self._draft
+        node = draft.world.nodes[candidate.index]
+        self._gone[group.position] += 1
+        draft.limits.count(group.group, draft.world.node_shapes[node.shape], -1)
+        if self._floor is not None:
+            self._floor.count(group.group, draft.world.node_shapes[node.shape], -1)
+        since = draft.memory.unneeded_since.get(node.name, draft.now_seconds)
+        due = since + group.group.unneeded_time_seconds
+        if reason is RemovalReason.UNREADY:
+            due = max(since, node.ready_seconds + group.group.unready_time_seconds)
+        elif reason in (RemovalReason.ABOVE_MAX, RemovalReason.CONSOLIDATED):
+            due = since
+        blocker = self._not_now(reason, due)
+        if blocker is not None:
+            remembered = None if self.halted else since
+            at = None if self.halted else max(due, draft.now_seconds)
+            return Judged(candidate=candidate, safe=True, blockers=(blocker,), unneeded_since=remembered, removable_at=at)
+        self._budgets.take(reason)
+        self._pace -= 1
+        why = (
+            why_removed(draft, group, candidate, reason, since) if takeover is None else why_replaced(draft, candidate, takeover)
+        )
+        group.removed.append(candidate.index)
+        group.desired -= 1
+        return Judged(candidate=candidate, safe=True, blockers=(), unneeded_since=since, removable_at=due, why=why)
+
+    def _not_now(self, reason: RemovalReason, due: int) -> Blocker | None:
+        if self.halted:
+            return Blocker(code="RemovalsHalted", message=self.halted[0])
+        if due > self._draft.now_seconds:
+            code = "NotUnreadyLongEnough" if reason is RemovalReason.UNREADY else "NotUnneededLongEnough"
+            return Blocker(code=code, message=f"{reason.value}, removable from {instant_text(due)}")
+        # The drains of a replacement are its second half: what it added itself must not put them off.
+        if self._cool_down is not None and reason is not RemovalReason.CONSOLIDATED:
+            return Blocker(code="CoolDown", message=self._cool_down.sentence())
+        budget = self._budgets.refuses(reason)
+        if budget is not None:
+            amount = f"{budget.nodes} nodes" if budget.nodes is not None else f"{budget.percent}%"
+            return Blocker(code="Budget", message=f"the budget of {amount} at once is used up")
+        if self._pace <= 0:
+            percent = self._draft.policy.pace.max_removed_percent
+            return Blocker(code="Pace", message=f"pace.maxRemovedPercent allows {percent}% of the managed nodes in one plan")
+        return None
+
+
+def _cool_down(draft: Draft) -> CoolDown | None:
+    """The cool-down in force that ends last. A plan that adds nodes removes none, unless that delay is 0."""
+    pace, memory, now = draft.policy.pace, draft.memory, draft.now_seconds
+    if draft.added and pace.delay_after_add_seconds:
+        return CoolDown(after="the nodes that this plan adds", delay_seconds=pace.delay_after_add_seconds, until="")
+    running = [
+        (since + delay, CoolDown(after=after, delay_seconds=delay, until=instant_text(since + delay)))
+        for after, delay, since in (
+            ("nodes were added", pace.delay_after_add_seconds, memory.last_added_seconds),
+            ("a removal", pace.delay_after_delete_seconds, memory.last_removed_seconds),
+            ("a failure", pace.delay_after_failure_seconds, memory.last_failed_seconds),
+        )
+        if since and since + delay > now
+    ]
+    return max(running, key=lambda pair: pair[0])[1] if running else None
+
+
+def _pod_of(world: World, candidate: Candidate, shape: int) -> str:
+    return next((world.pods.key(index) for index in candidate.pods if world.pods.shape[index] == shape), "")

@@ -1,0 +1,49 @@
+"""How full a node is: requests over allocatable, in permille."""
+
+from reconciler.cluster.nodes.node import NodeShape
+from reconciler.cluster.values.resources import Resources
+
+_NOTHING = Resources()
+GPU_RESOURCES = ("nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i915", "habana.ai/gaudi")
+
+
+def utilization_permille(shape: NodeShape, requested: Resources, ignored: Resources = _NOTHING) -> int | None:
+    """The larger of cpu and memory; on a node with GPUs the GPU share alone. Rounded up, so that 50.01 % is above 50 %.
+
+    `ignored`, a part of `requested`, leaves it and is subtracted from allocatable. Requests that are left where that leaves no
+    room count as a full node (upstream divides by nothing, or gets a negative share).
+
+    Source: Cluster Autoscaler `simulator/utilization` (max of cpu and memory; GPU nodes by GPU only). None when the
+    node advertises neither cpu nor memory.
+    """
+    allocatable = shape.allocatable
+    if shape.capacity.extended or allocatable.extended:
+        for name in GPU_RESOURCES:
+            if shape.capacity.get(name) or allocatable.get(name):
+                return share_permille(requested.get(name), allocatable.get(name), ignored.get(name)) or 0
+    shares = [
+        share
+        for share in (
+            share_permille(requested.cpu_milli, allocatable.cpu_milli, ignored.cpu_milli),
+            share_permille(requested.memory_bytes, allocatable.memory_bytes, ignored.memory_bytes),
+        )
+        if share is not None
+    ]
+    return max(shares) if shares else None
+
+
+def has_gpu(shape: NodeShape) -> bool:
+    """Whether the GPU threshold applies."""
+    if not shape.capacity.extended and not shape.allocatable.extended:
+        return False
+    return any(shape.capacity.get(name) or shape.allocatable.get(name) for name in GPU_RESOURCES)
+
+
+def share_permille(requested: int, allocatable: int, ignored: int = 0) -> int | None:
+    """What is left of `requested` over what is left of `allocatable` without `ignored`, rounded up; None: nothing is offered."""
+    if allocatable <= 0:
+        return None
+    requested, room = requested - ignored, allocatable - ignored
+    if room <= 0:
+        return 1000 if requested > 0 else 0
+    return -(-requested * 1000 // room)

@@ -1,0 +1,1 @@
+"""git as data: commands within bounds, revisions, trees, signatures, remotes."""

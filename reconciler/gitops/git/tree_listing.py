@@ -1,0 +1,118 @@
+"""What stands in a git tree, as `git ls-tree` lists it, and which of it may be read as policy."""
+
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from reconciler.gitops.git.ref_name import path_fault
+from reconciler.policy.text.yaml_text import MAX_FILE_BYTES
+from reconciler.policy.tree import SUFFIXES
+
+MAX_FILES = 10_000
+MAX_TREE_BYTES = 64 << 20
+
+_HINTS = {"UnsafePath": "rename it", "PathTooLong": "shorten it", "TooDeep": "move it further up"}
+_TREE, _LINK, _SUBMODULE = "040000", "120000", "160000"
+_FILES = ("100644", "100755", "100664")
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One line of the listing."""
+
+    mode: str
+    kind: str
+    object_id: str
+    path: str
+
+    @property
+    def is_tree(self) -> bool:
+        """A directory."""
+        return self.mode == _TREE
+
+
+class TreeProblem(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """Why a tree is refused: the path as it stands there (bytes that are no UTF-8 as surrogates), code, sentence, hint."""
+
+    path: str
+    code: str
+    message: str
+    hint: str = ""
+
+
+def parsed_listing(listing: bytes) -> Iterator[Entry]:
+    """The entries of `ls-tree -z`. Raises `ValueError` for what has another form."""
+    for line in listing.split(b"\0"):
+        if line:
+            facts, _, path = line.partition(b"\t")
+            mode, kind, object_id = facts.decode("ascii").split()
+            yield Entry(mode, kind, object_id, path.decode("utf-8", "surrogateescape"))
+
+
+def chosen_files(entries: Iterable[Entry]) -> tuple[list[Entry], list[TreeProblem]]:
+    """The policy files among `entries`, and what makes the tree unusable. Hidden ones are not looked at, as in directories.
+
+    Links and submodules are refused whatever their name, since what they point at is not part of the tree.
+    """
+    files: list[Entry] = []
+    problems: list[TreeProblem] = []
+    for entry in entries:
+        code, message = path_fault(entry.path)
+        if code:
+            problems.append(TreeProblem(path=entry.path, code=code, message=message, hint=_HINTS[code]))
+        elif any(part.startswith(".") for part in entry.path.split("/")):
+            continue
+        elif entry.mode == _LINK:
+            hint = "put a copy of the file there"
+            message = "a symbolic link is not followed: a policy tree is plain files"
+            problems.append(TreeProblem(path=entry.path, code="SymbolicLink", message=message, hint=hint))
+        elif entry.mode == _SUBMODULE:
+            message = "a submodule is not fetched: a policy tree is plain files"
+            hint = "put the files into this repository, or preview that one"
+            problems.append(TreeProblem(path=entry.path, code="Submodule", message=message, hint=hint))
+        elif not entry.path.lower().endswith(SUFFIXES):
+            continue
+        elif entry.mode not in _FILES or entry.kind != "blob":
+            problems.append(TreeProblem(path=entry.path, code="NoFile", message=f"mode {entry.mode} is no regular file"))
+        else:
+            files.append(entry)
+    if len(files) > MAX_FILES:
+        problems.append(_too_large(f"{len(files)} policy files, the limit is {MAX_FILES}"))
+        files = []
+    problems += _collisions(files)
+    return files, sorted(problems)
+
+
+def size_problems(sizes: Mapping[str, int]) -> list[TreeProblem]:
+    """What is too large to be read, by path and number of bytes."""
+    problems = [
+        TreeProblem(
+            path=path,
+            code="FileTooLarge",
+            message=f"the file has {size} bytes, the limit is {MAX_FILE_BYTES}; it was not read",
+            hint="split it into several files",
+        )
+        for path, size in sizes.items()
+        if size > MAX_FILE_BYTES
+    ]
+    total = sum(sizes.values())
+    if not problems and total > MAX_TREE_BYTES:
+        problems.append(_too_large(f"the policy files have {total} bytes together, the limit is {MAX_TREE_BYTES}"))
+    return problems
+
+
+def _too_large(message: str) -> TreeProblem:
+    return TreeProblem(path="", code="TreeTooLarge", message=message, hint="is this a policy directory?")
+
+
+def _collisions(files: Iterable[Entry]) -> Iterator[TreeProblem]:
+    """Names that some file systems take for one: what a directory would hold then depends on who checked it out."""
+    seen: dict[str, str] = {}
+    for entry in files:
+        key = unicodedata.normalize("NFC", entry.path).casefold()
+        other = seen.setdefault(key, entry.path)
+        if other is not entry.path:
+            same = other == entry.path
+            told = "stands twice in the tree" if same else f"differs from {other} only in case or in how accents are composed"
+            message = f"the name {told}"
+            yield TreeProblem(path=entry.path, code="NameCollision", message=message, hint="rename one of them")

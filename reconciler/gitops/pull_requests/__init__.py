@@ -1,0 +1,1 @@
+"""Pull requests of a host: what is said in them."""

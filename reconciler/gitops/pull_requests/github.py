@@ -1,0 +1,186 @@
+"""Pull requests of a GitHub repository and their comments, through PyGithub. The only file that knows it.
+
+SOURCE: GitHub's REST API: a pull request is an issue for comments; the token of a workflow run cannot ask who it is (403 at
+/user) and writes as `github-actions[bot]`; rate limits are 403 or 429 with `Retry-After` or `X-RateLimit-Reset`. The head of a
+pull request, also of one from a fork, can be fetched as `refs/pull/N/head` from the repository that it goes into.
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+import github
+import requests
+from github.Issue import Issue
+from github.IssueComment import IssueComment
+from github.PullRequest import PullRequest
+
+from reconciler.gitops.pull_requests.comment import Comment, HostCode, HostError
+from reconciler.gitops.pull_requests.open_request import MOST_REQUESTS, OpenRequest, Quota
+
+_WORKFLOW_LOGIN = "github-actions[bot]"
+_TIMEOUT_SECONDS = 15
+_FORBIDDEN, _NOT_FOUND, _UNPROCESSABLE, _TOO_MANY = (401, 403), (404, 410), 422, 429
+
+
+class GitHubPullRequest:
+    """A `CommentHost`. `repository` is `owner/name`. Waits at most `most_wait_seconds` for a rate limit, and asks three
+    times more where a server fails."""
+
+    def __init__(
+        self, token: str, repository: str, number: int, *, api_url: str = "https://api.github.com", author: str = "",
+        most_wait_seconds: float = 60.0, pause_seconds: float = 1.0, client: github.Github | None = None,
+    ) -> None:  # fmt: skip
+        """`author` is the login to write under, where it cannot be asked for; `client` one to go on using."""
+        self._github = client or _client(token, api_url, most_wait_seconds, pause_seconds)
+        self._repository = repository
+        self._number = number
+        self._author = author
+        self._found: Issue | None = None
+        self._known: dict[int, IssueComment] = {}
+
+    def author(self) -> str:
+        """As given, else as the token says, else that of workflow runs."""
+        if not self._author:
+            try:
+                self._author = self._github.get_user().login
+            except github.GithubException as error:
+                if error.status not in _FORBIDDEN:
+                    raise _told(error) from None
+                self._author = _WORKFLOW_LOGIN
+            except requests.RequestException as error:
+                raise _unreachable(error) from None
+        return self._author
+
+    def comments(self) -> Iterator[Comment]:
+        """All pages."""
+        try:
+            for comment in self._issue().get_comments():
+                self._known[comment.id] = comment
+                yield _comment(comment)
+        except github.GithubException as error:
+            raise _told(error) from None
+        except requests.RequestException as error:
+            raise _unreachable(error) from None
+
+    def create(self, body: str) -> Comment:
+        """One POST."""
+        try:
+            return _comment(self._issue().create_comment(body))
+        except github.GithubException as error:
+            raise _told(error) from None
+        except requests.RequestException as error:
+            raise _unreachable(error) from None
+
+    def update(self, comment: Comment, body: str) -> Comment:
+        """One PATCH."""
+        try:
+            self._known[comment.id].edit(body)
+        except github.GithubException as error:
+            raise _told(error) from None
+        except requests.RequestException as error:
+            raise _unreachable(error) from None
+        return Comment(id=comment.id, author=comment.author, body=body, url=comment.url)
+
+    def delete(self, comment: Comment) -> None:
+        """One DELETE."""
+        try:
+            self._known[comment.id].delete()
+        except github.GithubException as error:
+            raise _told(error) from None
+        except requests.RequestException as error:
+            raise _unreachable(error) from None
+
+    def _issue(self) -> Issue:
+        if self._found is None:
+            self._found = self._github.get_repo(self._repository).get_issue(self._number)
+        return self._found
+
+
+class GitHubRepository:
+    """A `RequestHost`. Waits as `GitHubPullRequest` does."""
+
+    def __init__(
+        self, token: str, repository: str, *, api_url: str = "https://api.github.com", author: str = "",
+        most_wait_seconds: float = 60.0, pause_seconds: float = 1.0,
+    ) -> None:  # fmt: skip
+        """`author` as there."""
+        self._client = _client(token, api_url, most_wait_seconds, pause_seconds)
+        self._repository = repository
+        self._author = author
+
+    def open_requests(self, branch: str) -> tuple[OpenRequest, ...]:
+        """All pages."""
+        try:
+            found = self._client.get_repo(self._repository).get_pulls(state="open", sort="created", direction="asc", base=branch)
+            return tuple(self._request(pull) for pull in islice(found, MOST_REQUESTS))
+        except github.GithubException as error:
+            raise _told(error) from None
+        except requests.RequestException as error:
+            raise _unreachable(error) from None
+
+    def comments(self, number: int) -> GitHubPullRequest:
+        """Through the same client, which asks only once who it is."""
+        found = GitHubPullRequest("", self._repository, number, author=self._author, client=self._client)
+        self._author = found.author()
+        return found
+
+    def quota(self) -> Quota | None:
+        """From the head of the last answer."""
+        requester = self._client.requester
+        remaining, limit = requester.rate_limiting
+        if limit <= 0:
+            return None
+        return Quota(remaining=remaining, limit=limit, reset_seconds=requester.rate_limiting_resettime)
+
+    def _request(self, pull: PullRequest) -> OpenRequest:
+        # A fork that was deleted is no repository any more. `pull.raw_data` would ask for the whole pull request once more.
+        source = pull.head.raw_data.get("repo") or {}
+        return OpenRequest(
+            number=pull.number,
+            head=pull.head.sha,
+            ref=f"refs/pull/{pull.number}/head",
+            branch=pull.base.ref,
+            fork=str(source.get("full_name", "")).casefold() != self._repository.casefold(),
+            labels=tuple(label.name for label in pull.labels),
+        )
+
+
+def _client(token: str, api_url: str, most_wait_seconds: float, pause_seconds: float) -> github.Github:
+    retry = github.GithubRetry(
+        total=3,
+        backoff_factor=pause_seconds,
+        secondary_rate_wait=pause_seconds,
+        max_rate_limit_wait=most_wait_seconds,
+        retry_after_max=int(most_wait_seconds),
+    )
+    return github.Github(
+        auth=github.Auth.Token(token), base_url=api_url, timeout=_TIMEOUT_SECONDS, per_page=100, retry=retry,
+        seconds_between_requests=0, seconds_between_writes=pause_seconds, user_agent="nodegroup-reconciler", lazy=True,
+    )  # fmt: skip
+
+
+def _comment(comment: IssueComment) -> Comment:
+    return Comment(id=comment.id, author=comment.user.login, body=comment.body or "", url=comment.html_url)
+
+
+def _told(error: github.GithubException) -> HostError:
+    """What GitHub says, as a code; never the request, which holds the token."""
+    said = error.data.get("message", "") if isinstance(error.data, dict) else ""
+    if isinstance(error, github.RateLimitExceededException) or error.status == _TOO_MANY:
+        return HostError(HostCode.RATE_LIMITED, f"GitHub's rate limit is used up ({said})")
+    if error.status in _FORBIDDEN:
+        return HostError(HostCode.FORBIDDEN, f"the token may not do this ({said})")
+    if error.status in _NOT_FOUND:
+        return HostError(HostCode.NOT_FOUND, f"there is no such pull request, or the token does not see it ({said})")
+    if error.status == _UNPROCESSABLE:
+        long = "too long" in f"{said} {error.data}"
+        return HostError(HostCode.TOO_LONG if long else HostCode.REFUSED, f"GitHub refuses the comment ({said})")
+    return HostError(HostCode.UNREACHABLE, f"GitHub answers {error.status} ({said})")
+
+
+def _unreachable(error: requests.RequestException) -> HostError:
+    # What was asked again three times ends as an error of the transport; only a rate limit makes a 403 be asked again.
+    if isinstance(error, requests.exceptions.RetryError) and re.search(r"too many (403|429) ", str(error)):
+        return HostError(HostCode.RATE_LIMITED, "GitHub's rate limit is used up")
+    return HostError(HostCode.UNREACHABLE, f"GitHub does not answer ({type(error).__name__})")

@@ -1,0 +1,172 @@
+"""Merge requests of a GitLab project and their notes, through python-gitlab. The only file that knows it.
+
+SOURCE: GitLab's REST API: notes of merge requests, pages by `Link` headers; 429 with `Retry-After`; a job's own token
+(CI_JOB_TOKEN) cannot write notes, a project access token with the scope `api` can. The head of a merge request, also of one from
+a fork, can be fetched as `refs/merge-requests/N/head` from the project that it goes into; `RateLimit-*` heads tell what is left.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import gitlab
+import requests
+from gitlab.exceptions import GitlabError
+
+from reconciler.gitops.pull_requests.comment import Comment, HostCode, HostError
+from reconciler.gitops.pull_requests.open_request import MOST_REQUESTS, OpenRequest, Quota
+
+_TIMEOUT_SECONDS = 15.0
+_RETRIES = 3
+_FORBIDDEN, _NOT_FOUND, _TOO_MANY = (401, 403), 404, 429
+_REFUSED = (400, 409, 413, 422)
+
+
+class GitLabMergeRequest:
+    """A `CommentHost`. `project` is an id or `group/name`, `number` the iid of the merge request."""
+
+    def __init__(
+        self, token: str, project: str, number: int, *, url: str = "https://gitlab.com", web_url: str = "", author: str = "",
+        client: gitlab.Gitlab | None = None,
+    ) -> None:  # fmt: skip
+        """`url` is the server, `web_url` the page of the merge request, for links; `client` one to go on using."""
+        self._gitlab = client or _client(token, url)
+        self._project = project
+        self._number = number
+        self._web_url = web_url
+        self._author = author
+
+    def author(self) -> str:
+        """As given, else as the token says."""
+        if not self._author:
+            self._author = str(self._call("get", "/user")["username"])
+        return self._author
+
+    def comments(self) -> Iterator[Comment]:
+        """All pages; notes that the server itself wrote are left out."""
+        try:
+            notes = self._gitlab.http_list(
+                self._notes(), {"order_by": "created_at", "sort": "asc"}, iterator=True, max_retries=_RETRIES
+            )
+            for note in notes:
+                if not note.get("system"):
+                    yield self._comment(note)
+        except GitlabError as error:
+            raise _told(error) from None
+        except requests.RequestException as error:
+            raise _unreachable(error) from None
+
+    def create(self, body: str) -> Comment:
+        """One POST."""
+        return self._comment(self._call("post", self._notes(), body))
+
+    def update(self, comment: Comment, body: str) -> Comment:
+        """One PUT."""
+        return self._comment(self._call("put", f"{self._notes()}/{comment.id}", body))
+
+    def delete(self, comment: Comment) -> None:
+        """One DELETE."""
+        self._call("delete", f"{self._notes()}/{comment.id}")
+
+    def _notes(self) -> str:
+        return f"/projects/{gitlab.utils.EncodedId(self._project)}/merge_requests/{self._number}/notes"
+
+    def _call(self, verb: str, path: str, body: str | None = None) -> dict[str, Any]:
+        try:
+            response = self._gitlab.http_request(
+                verb, path, post_data=None if body is None else {"body": body}, max_retries=_RETRIES
+            )
+            found = response.json() if response.content else {}
+        except GitlabError as error:
+            raise _told(error) from None
+        except requests.RequestException as error:
+            raise _unreachable(error) from None
+        return found if isinstance(found, dict) else {}
+
+    def _comment(self, note: dict[str, Any]) -> Comment:
+        number = int(note["id"])
+        url = f"{self._web_url}#note_{number}" if self._web_url else ""
+        return Comment(id=number, author=str(note["author"]["username"]), body=str(note["body"]), url=url)
+
+
+class GitLabProject:
+    """A `RequestHost`. `project` is an id or `group/name`."""
+
+    def __init__(self, token: str, project: str, *, url: str = "https://gitlab.com", author: str = "") -> None:
+        """`url` is the server, `author` the user to write as, where it is known."""
+        self._quota: Quota | None = None
+        session = requests.Session()
+        session.hooks["response"].append(self._answered)
+        self._client = _client(token, url, session)
+        self._project = project
+        self._author = author
+        self._pages: dict[int, str] = {}
+
+    def open_requests(self, branch: str) -> tuple[OpenRequest, ...]:
+        """All pages."""
+        query = {"state": "opened", "target_branch": branch, "order_by": "created_at", "sort": "asc"}
+        path = f"/projects/{gitlab.utils.EncodedId(self._project)}/merge_requests"
+        try:
+            found = self._client.http_list(path, query, iterator=True, max_retries=_RETRIES)
+            return tuple(self._request(item) for item in islice(found, MOST_REQUESTS))
+        except GitlabError as error:
+            raise _told(error) from None
+        except requests.RequestException as error:
+            raise _unreachable(error) from None
+
+    def comments(self, number: int) -> GitLabMergeRequest:
+        """Through the same client, which asks only once who it is."""
+        found = GitLabMergeRequest(
+            "", self._project, number, web_url=self._pages.get(number, ""), author=self._author, client=self._client
+        )
+        self._author = found.author()
+        return found
+
+    def quota(self) -> Quota | None:
+        """From the head of the last answer."""
+        return self._quota
+
+    def _request(self, item: dict[str, Any]) -> OpenRequest:
+        number = int(item["iid"])
+        self._pages[number] = str(item.get("web_url") or "")
+        return OpenRequest(
+            number=number,
+            head=str(item["sha"]),
+            ref=f"refs/merge-requests/{number}/head",
+            branch=str(item["target_branch"]),
+            # A fork that was deleted has no id any more.
+            fork=item.get("source_project_id") != item.get("target_project_id"),
+            labels=tuple(str(label) for label in item.get("labels", ())),
+        )
+
+    def _answered(self, response: requests.Response, *_: object, **__: object) -> None:
+        heads = [response.headers.get(f"RateLimit-{name}", "") for name in ("Remaining", "Limit", "Reset")]
+        if all(head.isdecimal() for head in heads):
+            remaining, limit, reset = (int(head) for head in heads)
+            self._quota = Quota(remaining=remaining, limit=limit, reset_seconds=reset)
+
+
+def _client(token: str, url: str, session: requests.Session | None = None) -> gitlab.Gitlab:
+    return gitlab.Gitlab(
+        url, private_token=token, timeout=_TIMEOUT_SECONDS, per_page=100, retry_transient_errors=True,
+        user_agent="nodegroup-reconciler", session=session or requests.Session(),
+    )  # fmt: skip
+
+
+def _told(error: GitlabError) -> HostError:
+    """What GitLab says, as a code."""
+    said = str(error.error_message)[:200]
+    if error.response_code == _TOO_MANY:
+        return HostError(HostCode.RATE_LIMITED, f"GitLab's rate limit is used up ({said})")
+    if error.response_code in _FORBIDDEN:
+        return HostError(HostCode.FORBIDDEN, f"the token may not do this ({said})")
+    if error.response_code == _NOT_FOUND:
+        return HostError(HostCode.NOT_FOUND, f"there is no such merge request, or the token does not see it ({said})")
+    if error.response_code in _REFUSED:
+        long = "too long" in said
+        return HostError(HostCode.TOO_LONG if long else HostCode.REFUSED, f"GitLab refuses the note ({said})")
+    return HostError(HostCode.UNREACHABLE, f"GitLab answers {error.response_code} ({said})")
+
+
+def _unreachable(error: requests.RequestException) -> HostError:
+    return HostError(HostCode.UNREACHABLE, f"GitLab does not answer ({type(error).__name__})")

@@ -1,0 +1,1 @@
+"""Snapshots in a git tree: published and read."""

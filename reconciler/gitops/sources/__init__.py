@@ -1,0 +1,1 @@
+"""Where a policy tree comes from, one file a kind, and what may become of it."""

@@ -1,0 +1,107 @@
+"""May a fetched tree replace the policy in force? All or nothing."""
+
+import msgspec
+
+from reconciler.gitops.sources.fault import Fault, FaultCode, SourceError, failed
+from reconciler.gitops.sources.last_good import LastGood
+from reconciler.gitops.sources.source import Fetched
+from reconciler.policy.documents import PolicySet
+from reconciler.policy.policy_tree import PolicyTree
+from reconciler.policy.problems.problem import Problem, Severity
+from reconciler.policy.tree import read_tree
+from reconciler.rendering.wording import count
+
+
+class Accepted(msgspec.Struct, frozen=True, kw_only=True):
+    """A policy that may be decided by, what a restart needs to have it again, and the warnings that it came with."""
+
+    policy: PolicySet
+    last_good: LastGood
+    warnings: tuple[Problem, ...] = ()
+
+
+def accepted(
+    fetched: Fetched,
+    source: str,
+    name: str | None,
+    now_seconds: int,
+    before: PolicySet | None,
+    *,
+    allow_no_groups: bool = False,
+) -> Accepted:
+    """Judge a tree against the policy in force (`before`; None: none is). `name` chooses one of several policies.
+
+    Raises `SourceError`: InvalidPolicy with every problem and its place, NoPolicy, or NoGroups: a policy without groups
+    where there were some would release all of them, and is more often a mistake in a path or a merge than meant.
+    """
+    if fetched.problems:
+        raise _invalid(fetched.problems, fetched.revision)
+    tree = read_tree(fetched.files, now_seconds=now_seconds, revision=fetched.revision)
+    problems = _placed(fetched, now_seconds) if tree.problems else ()
+    if any(problem.severity is Severity.ERROR for problem in problems):
+        raise _invalid(problems, fetched.revision)
+    policy = _chosen(tree, name, fetched.revision)
+    if before is not None and _groups(before) and not _groups(policy) and not allow_no_groups:
+        raise failed(
+            FaultCode.NO_GROUPS,
+            f"there is no NodeGroup and no discovery left, where there {_were(before)}",
+            "if all groups are to be released, allow it with --allow-no-groups",
+            fetched.revision,
+        )
+    last_good = LastGood(
+        source=source, revision=fetched.revision, root=fetched.root, files=dict(fetched.files), read_seconds=now_seconds,
+        signer=fetched.signer,
+    )  # fmt: skip
+    return Accepted(policy=policy, last_good=last_good, warnings=problems)
+
+
+def restored(last_good: LastGood, name: str | None) -> PolicySet:
+    """The policy that was in force before a restart, read as it was then. Raises `SourceError` when it reads otherwise now,
+    as after a change of version."""
+    tree = read_tree(last_good.files, now_seconds=last_good.read_seconds, revision=last_good.revision)
+    if any(problem.severity is Severity.ERROR for problem in tree.problems):
+        raise _invalid(tree.problems, last_good.revision)
+    return _chosen(tree, name, last_good.revision)
+
+
+def _placed(fetched: Fetched, now_seconds: int) -> tuple[Problem, ...]:
+    """Problems again, with paths from the top of the source: those that people can open."""
+    prefix = f"{fetched.root}/" if fetched.root else ""
+    return read_tree({f"{prefix}{path}": data for path, data in fetched.files.items()}, now_seconds=now_seconds).problems
+
+
+def _invalid(problems: tuple[Problem, ...], revision: str) -> SourceError:
+    errors = tuple(problem for problem in problems if problem.severity is Severity.ERROR)
+    message = f"{short_revision(revision)} has {count(len(errors), 'error')}"
+    return SourceError(Fault(code=FaultCode.INVALID_POLICY, message=message, revision=revision, problems=errors))
+
+
+def _chosen(tree: PolicyTree, name: str | None, revision: str) -> PolicySet:
+    names = ", ".join(entry.policy.name for entry in tree.sets)
+    if name is None and len(tree.sets) == 1:
+        return tree.sets[0]
+    for entry in tree.sets:
+        if entry.policy.name == name:
+            return entry
+    if not tree.sets:
+        message = f"there is no NodeGroupPolicy in {count(tree.files, 'policy file')} of {short_revision(revision)}"
+        raise failed(FaultCode.NO_POLICY, message, "check --path", revision)
+    if name is None:
+        message = f"{short_revision(revision)} holds several policies"
+        raise failed(FaultCode.NO_POLICY, message, f"choose one with --name ({names})", revision)
+    raise failed(FaultCode.NO_POLICY, f"there is no policy {name} in {short_revision(revision)}", f"it holds {names}", revision)
+
+
+def short_revision(revision: str) -> str:
+    """A revision in a sentence: the first 12 digits of an id, other names whole."""
+    if revision.startswith("sha256:"):
+        return revision[:19]
+    return f"commit {revision[:12]}" if len(revision) in (40, 64) else revision or "the tree"
+
+
+def _groups(policy: PolicySet) -> int:
+    return len(policy.groups) + len(policy.policy.discovery)
+
+
+def _were(policy: PolicySet) -> str:
+    return f"{'was' if _groups(policy) == 1 else 'were'} {_groups(policy)}"

@@ -1,0 +1,98 @@
+"""The policy files of a tar.gz archive, unpacked in memory: nothing of it ever becomes a file.
+
+SOURCE: POSIX ustar and pax headers as Python's `tarfile` reads them; Flux archives hold the tree of a commit with paths
+relative to its top.
+"""
+
+import io
+import tarfile
+import zlib
+from collections.abc import Iterator
+
+import msgspec
+
+from reconciler.gitops.git.ref_name import path_fault
+from reconciler.gitops.git.tree_listing import Entry, TreeProblem, chosen_files, size_problems
+
+MAX_ARCHIVE_BYTES = 50 << 20
+MAX_UNPACKED_BYTES = 256 << 20
+MAX_MEMBERS = 100_000
+_CHUNK_BYTES = 1 << 20
+_MODES = {tarfile.SYMTYPE: "120000", tarfile.LNKTYPE: "120000"}
+
+
+class ArchiveError(ValueError):
+    """The bytes are no archive that is read: broken, or larger unpacked than allowed."""
+
+
+class Unpacked(msgspec.Struct, frozen=True, kw_only=True):
+    """Policy files by path relative to the place that was asked for; unusable when there are problems. `found`: there is
+    anything at that place."""
+
+    files: dict[str, bytes]
+    problems: tuple[TreeProblem, ...]
+    found: bool
+
+
+def unpacked(archive: bytes, root: str, most_bytes: int = MAX_UNPACKED_BYTES) -> Unpacked:
+    """The policy files below `root` (a checked place, empty for all). Raises `ArchiveError`."""
+    data = _inflated(archive, most_bytes)
+    entries: list[Entry] = []
+    problems: list[TreeProblem] = []
+    members: dict[str, tarfile.TarInfo] = {}
+    prefix = f"{root}/" if root else ""
+    found = not root
+    try:
+        with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as tar:
+            for path, member in _members(tar):
+                if not path.startswith(prefix):
+                    found = found or path == root
+                    continue
+                found = True
+                name = path.removeprefix(prefix)
+                if member.isdir():
+                    code, message = path_fault(name) if name else ("", "")
+                    if code:
+                        problems.append(TreeProblem(path=name, code=code, message=message, hint="rename it"))
+                    continue
+                mode = "100644" if member.isreg() else _MODES.get(member.type, "000000")
+                entries.append(Entry(mode, "blob", "", name))
+                members[name] = member
+            files, refused = chosen_files(entries)
+            problems += [*refused, *size_problems({file.path: members[file.path].size for file in files})]
+            content = {} if problems else {file.path: _content(tar, members[file.path]) for file in files}
+    except (tarfile.TarError, EOFError, ValueError, OverflowError) as error:
+        raise ArchiveError(f"the archive is damaged: {error}") from None
+    return Unpacked(files=content, problems=tuple(sorted(problems)), found=found)
+
+
+def _inflated(archive: bytes, most_bytes: int) -> bytes:
+    """gzip undone in steps, so that a small archive of much is noticed before it is in memory."""
+    stream = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    out = bytearray()
+    left = archive
+    try:
+        while left and not stream.eof:
+            out += stream.decompress(left, _CHUNK_BYTES)
+            left = stream.unconsumed_tail
+            if len(out) > most_bytes:
+                raise ArchiveError(f"the archive has more than {most_bytes >> 20} MiB unpacked")
+    except zlib.error as error:
+        raise ArchiveError(f"the archive is no gzip: {error}") from None
+    if not stream.eof:
+        raise ArchiveError("the archive ends in the middle")
+    return bytes(out)
+
+
+def _members(tar: tarfile.TarFile) -> Iterator[tuple[str, tarfile.TarInfo]]:
+    for count, member in enumerate(tar):
+        if count >= MAX_MEMBERS:
+            raise ArchiveError(f"the archive holds more than {MAX_MEMBERS} entries")
+        path = member.name.removeprefix("./").rstrip("/")
+        if path not in ("", "."):
+            yield path, member
+
+
+def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    stream = tar.extractfile(member)
+    return stream.read() if stream is not None else b""

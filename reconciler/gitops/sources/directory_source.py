@@ -1,0 +1,132 @@
+"""Policy from a directory that somebody else keeps: git-sync's link, a mounted ConfigMap, a checkout.
+
+SOURCE: git-sync publishes by swapping one symbolic link to a work tree named after its commit; the kubelet swaps `..data`
+in the same way, with each file a link through it. Both are followed; a link that leads out of the directory is not.
+"""
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from reconciler.gitops.git.ref_name import object_id, path_fault
+from reconciler.gitops.git.tree_listing import MAX_FILES, MAX_TREE_BYTES, TreeProblem
+from reconciler.gitops.git.tree_refusal import refusals
+from reconciler.gitops.sources.fault import FaultCode, failed
+from reconciler.gitops.sources.source import Fetched
+from reconciler.policy.text.yaml_text import MAX_FILE_BYTES
+from reconciler.policy.tree import SUFFIXES
+
+_TRIES = 5
+
+
+class DirectorySource:
+    """Reads a whole directory at a time; a swap in the middle of it is noticed, and the reading begins again."""
+
+    def __init__(self, directory: Path, path: str = "") -> None:
+        """`path` is the place of the policies below `directory`, a checked relative path."""
+        self._directory = directory.absolute()
+        self._path = path
+
+    @property
+    def name(self) -> str:
+        """The directory."""
+        return str(self._directory / self._path)
+
+    def fetch(self, last_revision: str | None) -> Fetched:
+        """The tree now. Raises `SourceError`."""
+        for _ in range(_TRIES):
+            before = self._published()
+            root = (before[0] / self._path).resolve()
+            if not root.is_dir() or not root.is_relative_to(before[0]):
+                raise failed(FaultCode.PATH_NOT_FOUND, f"{self.name}: no such directory", "check --path")
+            try:
+                files, problems = _read(root, before[0])
+            except OSError as error:
+                if self._published() != before:
+                    continue
+                raise failed(FaultCode.UNREACHABLE, f"{self.name}: {error.strerror or error}") from None
+            if self._published() == before:
+                commit = object_id(before[0].name)
+                revision = commit or content_revision(files)
+                return Fetched(revision=revision, root=self._path, files=files, problems=refusals(problems, self._path))
+        raise failed(FaultCode.UNREACHABLE, f"{self.name} was swapped {_TRIES} times while it was read")
+
+    def _published(self) -> tuple[Path, str]:
+        """Where the links that publishers swap lead to now."""
+        try:
+            target = self._directory.resolve(strict=True)
+            data = target / self._path / "..data"
+            return target, str(data.readlink()) if data.is_symlink() else ""
+        except OSError as error:
+            raise failed(FaultCode.UNREACHABLE, f"{self._directory}: {error.strerror or error}") from None
+
+
+def content_revision(files: Mapping[str, bytes]) -> str:
+    """`sha256:` over names and contents, for sources that know no commit."""
+    digest = hashlib.sha256()
+    for name in sorted(files):
+        for part in (name.encode("utf-8", "surrogateescape"), files[name]):
+            digest.update(b"%d:" % len(part) + part)
+    return f"sha256:{digest.hexdigest()}"
+
+
+def _read(root: Path, top: Path) -> tuple[dict[str, bytes], list[TreeProblem]]:
+    files: dict[str, bytes] = {}
+    problems: list[TreeProblem] = []
+    total = 0
+    for path in _walk(root, root, top, problems):
+        content = _content(path)
+        relative = path.relative_to(root).as_posix()
+        if len(content) > MAX_FILE_BYTES:
+            problems.append(_too_large(relative, f"the file has more than {MAX_FILE_BYTES} bytes, the limit"))
+            continue
+        files[relative] = content
+        total += len(content)
+        if len(files) > MAX_FILES or total > MAX_TREE_BYTES:
+            problems.append(_too_large("", f"more than {MAX_FILES} policy files or {MAX_TREE_BYTES} bytes"))
+            break
+    return ({} if problems else files), problems
+
+
+def _walk(directory: Path, root: Path, top: Path, problems: list[TreeProblem]) -> Iterator[Path]:
+    with os.scandir(directory) as found:
+        entries = sorted(found, key=lambda entry: entry.name)
+    for entry in entries:
+        if entry.name.startswith("."):
+            continue
+        path = Path(entry.path)
+        relative = path.relative_to(root).as_posix()
+        code, message = path_fault(relative)
+        if code:
+            problems.append(TreeProblem(path=relative, code=code, message=message, hint="rename it"))
+        elif entry.is_symlink() and not _inside(path, top):
+            message = "a symbolic link out of the directory, or to another directory, is not followed"
+            problems.append(TreeProblem(path=relative, code="SymbolicLink", message=message, hint="put a copy of the file there"))
+        elif entry.is_dir(follow_symlinks=False):
+            yield from _walk(path, root, top, problems)
+        elif entry.name.lower().endswith(SUFFIXES):
+            if entry.is_file():
+                yield path
+            else:
+                problems.append(TreeProblem(path=relative, code="NoFile", message="this is no regular file"))
+
+
+def _inside(link: Path, top: Path) -> bool:
+    target = link.resolve()
+    return target.is_relative_to(top) and target.is_file()
+
+
+def _content(path: Path) -> bytes:
+    # Without waiting for a writer, should a pipe have taken the place of the file meanwhile.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with os.fdopen(descriptor, "rb") as stream:
+        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            raise OSError(0, "not a regular file")
+        return stream.read(MAX_FILE_BYTES + 1)
+
+
+def _too_large(path: str, message: str) -> TreeProblem:
+    code = "FileTooLarge" if path else "TreeTooLarge"
+    return TreeProblem(path=path, code=code, message=message, hint="is this a policy directory?")

@@ -1,0 +1,79 @@
+"""Why a source cannot give a policy that may be used: a stable code, a sentence, and what to do."""
+
+from enum import StrEnum
+
+import msgspec
+
+from reconciler.policy.problems.problem import Problem
+from reconciler.policy.text.place import Place
+
+
+class FaultCode(StrEnum):
+    """Stable: conditions, events, metrics and scripts name them.
+
+    The first group is about getting at the source (nothing is known about newer policy), the second about what was got
+    (it is known and refused).
+    """
+
+    UNREACHABLE = "SourceUnreachable"
+    TIMED_OUT = "SourceTimedOut"
+    TOO_LARGE = "SourceTooLarge"
+    AUTHENTICATION_FAILED = "AuthenticationFailed"
+    REF_NOT_FOUND = "RefNotFound"
+    DAMAGED = "SourceDamaged"
+    NOT_SAVED = "LastGoodNotSaved"
+
+    UNSIGNED = "CommitUnsigned"
+    SIGNATURE_REFUSED = "SignatureRefused"
+    NOT_FAST_FORWARD = "NotFastForward"
+    PATH_NOT_FOUND = "PathNotFound"
+    INVALID_POLICY = "InvalidPolicy"
+    NO_POLICY = "NoPolicy"
+    NO_GROUPS = "NoGroups"
+
+
+GETTING = frozenset(
+    {
+        FaultCode.UNREACHABLE, FaultCode.TIMED_OUT, FaultCode.TOO_LARGE, FaultCode.AUTHENTICATION_FAILED,
+        FaultCode.REF_NOT_FOUND, FaultCode.DAMAGED, FaultCode.NOT_SAVED,
+    }
+)  # fmt: skip
+"""Faults after which asking again may help by itself."""
+
+
+class Fault(msgspec.Struct, frozen=True, kw_only=True):
+    """`revision` is the one that is refused, empty when none was got. `problems` are those of an invalid policy, with places
+    relative to the top of the source."""
+
+    code: FaultCode
+    message: str
+    hint: str = ""
+    revision: str = ""
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def place(self) -> Place | None:
+        """Where the first problem stands."""
+        return self.problems[0].place if self.problems else None
+
+    @property
+    def sentence(self) -> str:
+        """One line with everything: `clusters/prod/a.yaml:4:3: unknown key … (and 2 more)`."""
+        told = self.message
+        if self.problems:
+            first, more = self.problems[0], len(self.problems) - 1
+            told = f"{told}: {first.place}: {first.message}" + (f" (and {more} more)" if more else "")
+        return f"{told}; {self.hint}" if self.hint else told
+
+
+class SourceError(Exception):
+    """A fetch that gave nothing usable; `fault` says why."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault.sentence)
+        self.fault = fault
+
+
+def failed(code: FaultCode, message: str, hint: str = "", revision: str = "") -> SourceError:
+    """The error of a fault without problems."""
+    return SourceError(Fault(code=code, message=message, hint=hint, revision=revision))

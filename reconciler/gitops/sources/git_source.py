@@ -1,0 +1,74 @@
+"""Policy from a remote git repository: one ref, one place in its tree."""
+
+from pathlib import Path
+
+import msgspec
+
+from reconciler.gitops.git.access import Access, check_access
+from reconciler.gitops.git.cache import Bounds, GitCache
+from reconciler.gitops.git.ref_name import checked_root, object_id
+from reconciler.gitops.git.remote import Remote, remote_ref
+from reconciler.gitops.git.repository import GitError, Repository, RepositoryError
+from reconciler.gitops.git.signature import Signers, verified
+from reconciler.gitops.git.tree_refusal import refusals
+from reconciler.gitops.sources.fault import FaultCode, failed
+from reconciler.gitops.sources.source import Fetched
+
+
+class GitAddress(msgspec.Struct, frozen=True, kw_only=True):
+    """What is followed: `ref` is a branch, `refs/…` or a whole commit id, `path` the place of the policies in the tree."""
+
+    remote: Remote
+    ref: str
+    path: str = ""
+    access: Access = Access()
+    signers: Signers | None = None
+    allow_rewind: bool = False
+
+
+class GitSource:
+    """Fetches into a bare cache and reads trees there at a commit: nothing is checked out."""
+
+    def __init__(self, address: GitAddress, cache_directory: Path, bounds: Bounds | None = None, executable: str = "git") -> None:
+        """Raises `RefusedNameError` or `AccessError` for what is configured wrongly."""
+        check_access(address.remote, address.access)
+        self._address = address
+        self._ref = remote_ref(address.ref)
+        self._root = checked_root(address.path)
+        self._cache = GitCache(cache_directory, address.remote, address.access, bounds or Bounds(), executable)
+        self._executable = executable
+
+    @property
+    def name(self) -> str:
+        """`https://host/path main:clusters/prod`."""
+        return f"{self._address.remote.url} {self._address.ref}" + (f":{self._root}" if self._root else "")
+
+    def fetch(self, last_revision: str | None) -> Fetched:
+        """The tree at the tip of the ref. Raises `SourceError`.
+
+        The order is that of trust: history, signature, content. A tip that does not descend from the revision in force was
+        rewritten by somebody; it is refused unless that is allowed, and until the branch is put right or the policy in force
+        is given up on purpose.
+        """
+        tip = self._cache.fetch(self._ref)
+        known = object_id(last_revision or "")
+        if known and not self._address.allow_rewind and not self._cache.descends(tip, known, self._ref):
+            raise failed(
+                FaultCode.NOT_FAST_FORWARD,
+                f"{self._address.ref} went to {tip[:12]}, which does not descend from {known[:12]}, the revision in force",
+                "restore the branch, or allow it once with --allow-rewind",
+                tip,
+            )
+        signer = ""
+        if self._address.signers is not None:
+            signature = verified(self._cache.directory, tip, self._address.signers, self._executable)
+            signer = signature.signer or signature.fingerprint
+        try:
+            found = Repository(self._cache.directory, self._executable).policy_files(tip, self._root)
+        except (RepositoryError, GitError) as error:
+            raise failed(FaultCode.DAMAGED, str(error), revision=tip) from None
+        if not found.found:
+            raise failed(FaultCode.PATH_NOT_FOUND, f"{self._root} is not in commit {tip[:12]}", "check --path", tip)
+        above = self._root.rpartition("/")[0] if found.alone else self._root
+        problems = refusals(found.problems, self._root, alone=found.alone)
+        return Fetched(revision=tip, root=above, files=found.files, problems=problems, signer=signer)

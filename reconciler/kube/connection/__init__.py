@@ -1,0 +1,1 @@
+"""Requests to an API server, as whom, and what it answers."""

@@ -1,0 +1,323 @@
+"""Requests to an API server as the user that a kubeconfig or a service account names. The only file that knows the client
+library: it finds credentials and keeps them fresh; bytes go through its connection pool, without its models."""
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+import msgspec
+
+from reconciler.kube.connection.api import ContentType, Guard, UnreachableError
+from reconciler.kube.connection.connection_choice import Choice, ConnectionConfigError, choose
+from reconciler.kube.connection.connections import Attempt, announce_requests
+from reconciler.kube.connection.status_body import api_error
+from reconciler.kube.watching.line_stream import Body, LineStream
+
+if TYPE_CHECKING:
+    from kubernetes.client import Configuration
+    from urllib3 import BaseHTTPResponse, PoolManager
+
+FIELD_MANAGER = "nodegroup-reconciler"
+DEFAULT_TIMEOUT_SECONDS = 30.0
+_UNAUTHORIZED = 401
+_NEW_CREDENTIALS_PAUSE_SECONDS = 10.0
+_IDLE_CONNECTIONS = 256
+_CHUNK_BYTES = 1 << 20
+_WITH_FIELD_MANAGER = ("POST", "PUT", "PATCH")
+
+
+def connect(
+    kubeconfig: str | Path | None = None,
+    context: str | None = None,
+    *,
+    timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
+    guard: Guard | None = None,
+    user_agent: str = FIELD_MANAGER,
+    environment: Mapping[str, str] = os.environ,
+) -> "KubernetesApi":
+    """An `Api` for the cluster that is meant; nothing is sent yet. Raises `ConnectionConfigError`.
+
+    `kubeconfig` None: the files in KUBECONFIG, else `~/.kube/config`, else the pod's service account.
+    """
+    choice = choose(str(kubeconfig) if kubeconfig is not None else None, context, environment)
+    return KubernetesApi(Session(choice), timeout_seconds=timeout_seconds, guard=guard, user_agent=user_agent)
+
+
+class Session:
+    """Credentials and connections, shared by every `KubernetesApi` made from one `connect`."""
+
+    def __init__(self, choice: Choice) -> None:
+        self.choice = choice
+        self._lock = threading.Lock()
+        self._configuration, self._pools = _opened(choice)
+        self._renewed = time.monotonic()
+
+    @property
+    def server(self) -> str:
+        """The address of the API server, as configured."""
+        return str(self._configuration.host).rstrip("/")
+
+    def pools(self) -> "PoolManager":
+        """The connections to use now."""
+        return self._pools
+
+    def authorization(self) -> dict[str, str]:
+        """The header that says who we are, refreshed when it has run out; empty with client certificates. Raises
+        `UnreachableError` when it has run out and cannot be had anew at present."""
+        with self._lock, _silenced():
+            if not self._configuration.api_key:
+                return {}
+            try:
+                token = self._configuration.get_api_key_with_prefix("BearerToken", alias="authorization")
+            except Exception as error:
+                # Files, programs and identity providers fail in any way; nothing was sent, and the next request asks again.
+                message = f"{_place(self.choice)}: the credentials cannot be renewed: {_without_content(error)}"
+                raise UnreachableError(message, sent=False) from None
+        return {"Authorization": token} if token else {}
+
+    def renew(self) -> bool:
+        """Load the credentials again, because the server did not take them; not more often than every ten seconds."""
+        with self._lock:
+            if time.monotonic() - self._renewed < _NEW_CREDENTIALS_PAUSE_SECONDS:
+                return False
+            self._renewed = time.monotonic()
+            try:
+                self._configuration, self._pools = _opened(self.choice)
+            except ConnectionConfigError:
+                # The old ones stay: the refusal that led here is what the caller is told.
+                return False
+            return True
+
+
+class KubernetesApi:
+    """An `Api` over HTTP. Several threads may use it at once."""
+
+    def __init__(self, session: Session, *, timeout_seconds: float, guard: Guard | None, user_agent: str) -> None:
+        self._session = session
+        self._timeout_seconds = timeout_seconds
+        self._guard = guard
+        self._user_agent = user_agent
+
+    @property
+    def server(self) -> str:
+        """The address of the API server, for messages."""
+        return self._session.server
+
+    @property
+    def context(self) -> str:
+        """The context of the kubeconfig in use; empty in a pod."""
+        return self._session.choice.context
+
+    def with_timeout(self, seconds: float) -> "KubernetesApi":
+        """The same user and connections; every call ends after so many seconds."""
+        return KubernetesApi(self._session, timeout_seconds=seconds, guard=self._guard, user_agent=self._user_agent)
+
+    def with_guard(self, guard: Guard | None) -> "KubernetesApi":
+        """The same user and connections; `guard` is asked before every write."""
+        return KubernetesApi(self._session, timeout_seconds=self._timeout_seconds, guard=guard, user_agent=self._user_agent)
+
+    def get(self, path: str, query: Mapping[str, str] | None = None) -> bytes:
+        """The body of a read. Raises `ApiError` or `UnreachableError`."""
+        return self._call("GET", path, query, None, {}, None)
+
+    def write(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        content_type: ContentType = ContentType.JSON,
+        query: Mapping[str, str] | None = None,
+    ) -> bytes:
+        """The body of the answer to POST, PUT, PATCH or DELETE, done under our field manager unless `query` names one."""
+        content = body if isinstance(body, bytes) else None if body is None else msgspec.json.encode(body)
+        owned = {"fieldManager": FIELD_MANAGER} if method in _WITH_FIELD_MANAGER else {}
+        headers = {} if content is None else {"Content-Type": content_type.value}
+        return self._call(method, path, {**owned, **(query or {})}, content, headers, self._guard)
+
+    def server_seconds(self) -> int | None:
+        """Unix time by the server's clock, as the head of an answer says it; None when it does not say. Raises as `get`."""
+        from email.utils import parsedate_to_datetime  # noqa: PLC0415 - needed by one command
+
+        from urllib3 import Timeout  # noqa: PLC0415 - as in `_opened`
+
+        with self._answer("GET", "/version", None, None, {}, None, Timeout(total=self._timeout_seconds)) as answer:
+            said = answer.headers.get("Date")
+            answer.drain_conn()
+            answer.release_conn()
+        try:
+            return int(parsedate_to_datetime(said).timestamp()) if said else None
+        except ValueError:
+            return None
+
+    def stream(self, path: str, query: Mapping[str, str], *, silence_seconds: float) -> LineStream:
+        """The lines of a watch, from `with` on. Silence is counted between any two pieces that arrive."""
+        from urllib3 import Timeout  # noqa: PLC0415 - as in `_opened`
+        from urllib3.exceptions import HTTPError  # noqa: PLC0415
+
+        def open_body() -> Body:
+            timeout = Timeout(connect=self._timeout_seconds, read=silence_seconds)
+            with self._answer("GET", path, query, None, {}, None, timeout) as answer:
+                return answer
+
+        return LineStream(open_body, (HTTPError, OSError))
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None,
+        content: bytes | None,
+        headers: Mapping[str, str],
+        guard: Guard | None,
+    ) -> bytes:
+        from urllib3 import Timeout  # noqa: PLC0415 - as in `_opened`
+
+        deadline = time.monotonic() + self._timeout_seconds
+        timeout = Timeout(total=self._timeout_seconds)
+        with self._answer(method, path, query, content, headers, guard, timeout) as answer:
+            return self._read(answer, deadline)
+
+    def _read(self, answer: "BaseHTTPResponse", deadline: float) -> bytes:
+        """The whole body, whatever the status. Raises UnreachableError where it breaks off."""
+        from urllib3.exceptions import HTTPError  # noqa: PLC0415 - as in `_opened`
+
+        try:
+            return _whole(answer, deadline)
+        except (HTTPError, OSError) as error:
+            raise UnreachableError(f"{self.server}: the answer broke off: {type(error).__name__}: {error}") from None
+        finally:
+            answer.release_conn()
+
+    @contextmanager
+    def _answer(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None,
+        content: bytes | None,
+        headers: Mapping[str, str],
+        guard: Guard | None,
+        timeout: object,
+    ) -> "Iterator[BaseHTTPResponse]":
+        """A good answer, of which only the head was read."""
+        answer = self._sent(method, path, query, content, headers, guard, timeout)
+        if answer.status == _UNAUTHORIZED and self._session.renew():
+            answer.close()
+            # Nothing was done by a request that was not let in, so that it may be sent again.
+            answer = self._sent(method, path, query, content, headers, guard, timeout)
+        if not 200 <= answer.status < 300:
+            raise api_error(answer.status, self._read(answer, time.monotonic() + self._timeout_seconds), answer.headers)
+        yield answer
+
+    def _sent(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None,
+        content: bytes | None,
+        headers: Mapping[str, str],
+        guard: Guard | None,
+        timeout: object,
+    ) -> "BaseHTTPResponse":
+        from urllib3.exceptions import HTTPError  # noqa: PLC0415 - as in `_opened`
+
+        url = f"{self.server}{path}" + (f"?{urlencode(query)}" if query else "")
+        own = {"Accept": "application/json", "User-Agent": self._user_agent, **self._session.authorization()}
+        with Attempt(guard) as attempt:
+            try:
+                return self._session.pools().request(
+                    method,
+                    url,
+                    body=content,
+                    headers={**own, **headers},
+                    timeout=timeout,
+                    preload_content=False,
+                    retries=False,
+                    redirect=False,
+                )
+            except (HTTPError, OSError) as error:
+                raise UnreachableError(_unreachable(self.server, error), sent=attempt.sent) from None
+
+
+def _whole(answer: "BaseHTTPResponse", deadline: float) -> bytes:
+    """The whole body, unless it takes longer: a server may also be slow byte by byte."""
+    parts = []
+    while chunk := answer.read1(_CHUNK_BYTES):
+        parts.append(chunk)
+        if time.monotonic() > deadline:
+            answer.close()
+            raise TimeoutError("it took too long")
+    return b"".join(parts)
+
+
+def _unreachable(server: str, error: Exception) -> str:
+    reason = getattr(error, "reason", None) or error
+    return f"{server} does not answer: {type(error).__name__}: {reason}"
+
+
+def _opened(choice: Choice) -> "tuple[Configuration, PoolManager]":
+    """Configuration and connections by the client library. It takes half a second to import, hence not at the top."""
+    from kubernetes.client import Configuration  # noqa: PLC0415
+    from kubernetes.client.rest import RESTClientObject  # noqa: PLC0415
+    from kubernetes.config import ConfigException, load_incluster_config, load_kube_config  # noqa: PLC0415
+
+    # The library annotates neither.
+    load_files: Callable[..., None] = load_kube_config
+    load_account: Callable[..., None] = load_incluster_config
+    configuration = Configuration()
+    with _silenced() as said:
+        try:
+            if choice.files:
+                load_files(choice.files, choice.context, configuration, persist_config=False)
+            else:
+                load_account(configuration)
+        except (ConfigException, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ConnectionConfigError(f"{_place(choice)}: {_without_content(error)}") from None
+    if choice.runs_program and not configuration.api_key and not configuration.cert_file:
+        why = f": {said[-1]}" if said else ""
+        raise ConnectionConfigError(f"{_place(choice)}: the program that should say who we are gave no credentials{why}")
+    configuration.connection_pool_maxsize = _IDLE_CONNECTIONS
+    try:
+        pools = RESTClientObject(configuration).pool_manager
+    except (OSError, ValueError) as error:
+        raise ConnectionConfigError(f"{_place(choice)}: {_without_content(error)}") from None
+    announce_requests(pools)
+    return configuration, pools
+
+
+def _place(choice: Choice) -> str:
+    if not choice.files:
+        return "service account of this pod"
+    return f'kubeconfig {choice.files}, context "{choice.context}", user "{choice.user}"'
+
+
+def _without_content(error: Exception) -> str:
+    """The library quotes whole entries of a kubeconfig, tokens included, in braces."""
+    return str(error).partition("{")[0].strip() or type(error).__name__
+
+
+class _Said(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(record.getMessage().partition("{")[0])
+
+
+@contextmanager
+def _silenced() -> "Iterator[list[str]]":
+    """The library reports a failed credential program on the root logger only, and goes on without credentials."""
+    root, handler = logging.getLogger(), _Said()
+    root.addHandler(handler)
+    try:
+        yield handler.lines
+    finally:
+        root.removeHandler(handler)

@@ -1,0 +1,1 @@
+"""Our custom resources as policy, and their status."""

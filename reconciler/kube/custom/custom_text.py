@@ -1,0 +1,107 @@
+"""A custom resource as a policy text: the form in which the reader of files takes it, each value on a line of its own.
+
+Only what a policy says is written out (identity, labels, spec), so that equal policies are equal texts whatever an API server
+adds. A line stands for a field, so that problems name fields instead of lines that nobody has seen.
+"""
+
+import json
+from collections.abc import Mapping
+
+import msgspec
+
+from reconciler.kube.custom.custom_object import CustomObject
+from reconciler.policy.documents import API_VERSION
+from reconciler.policy.problems.findings import Findings, Source
+from reconciler.policy.problems.problem import Problem
+from reconciler.policy.text.nodes import Node
+from reconciler.policy.text.place import Place
+from reconciler.policy.text.yaml_text import compose_documents, read_source
+
+_BREAKS = {ord(character): f"\\u{ord(character):04x}" for character in "\x85\u2028\u2029"}
+
+
+class CustomText(msgspec.Struct, frozen=True):
+    """`name` is what people call the object (`NodeGroup reconciler/general-a`); `fields` has the field path of each line."""
+
+    name: str
+    text: bytes
+    fields: tuple[str, ...]
+
+    @staticmethod
+    def of(item: CustomObject) -> "CustomText":
+        """The text of an object."""
+        metadata: dict[str, object] = {"name": item.name}
+        if item.namespace:
+            metadata["namespace"] = item.namespace
+        if item.labels:
+            metadata["labels"] = dict(item.labels)
+        document = {"apiVersion": API_VERSION, "kind": item.kind, "metadata": metadata, "spec": item.spec}
+        return _written(item.title, document)
+
+    @staticmethod
+    def again(name: str, text: bytes) -> "CustomText":
+        """A text that was kept. Raises ValueError when it is none."""
+        return _written(name, json.loads(text))
+
+    @property
+    def kind(self) -> str:
+        """The kind of the object."""
+        return self.name.partition(" ")[0]
+
+    def read(self, findings: Findings) -> tuple[Node, Source] | None:
+        """Its only document, as the reader of files takes it; None (with a problem) when it is no text that can be read."""
+        decoded = read_source(self.name, self.text, findings)
+        if decoded is None:
+            return None
+        documents = compose_documents(*decoded, findings)
+        return (documents[0], decoded[0]) if documents else None
+
+    def place(self, place: Place) -> Place:
+        """The field instead of the line."""
+        known = 0 < place.line <= len(self.fields) and self.fields[place.line - 1]
+        return Place(f"{self.name} {known}" if known else self.name, 0, 0)
+
+
+def placed(problem: Problem, texts: Mapping[str, CustomText]) -> Problem:
+    """A problem whose places, those of others that take part included, name fields of objects."""
+
+    def field(place: Place) -> Place:
+        text = texts.get(place.path)
+        return text.place(place) if text is not None else place
+
+    related = tuple((field(place), label) for place, label in problem.related)
+    return msgspec.structs.replace(problem, place=field(problem.place), related=related, source="", width=1)
+
+
+def _written(name: str, document: object) -> CustomText:
+    lines: list[str] = []
+    fields: list[str] = []
+    _write(document, "", "", 0, lines, fields)
+    return CustomText(name, "\n".join(lines).encode(), tuple(fields))
+
+
+def _write(value: object, head: str, path: str, depth: int, lines: list[str], fields: list[str]) -> None:
+    """`head` is what stands before the value on its first line."""
+    pairs: list[tuple[str, str, object]] = []
+    if isinstance(value, dict):
+        pairs = [(f"{_scalar(key)}: ", f"{path}.{key}" if path else key, item) for key, item in value.items()]
+    elif isinstance(value, list):
+        pairs = [("", f"{path}[{index}]", item) for index, item in enumerate(value)]
+    if not pairs:
+        lines.append(head + _scalar(value))
+        fields.append(path)
+        return
+    opening, closing = ("{", "}") if isinstance(value, dict) else ("[", "]")
+    lines.append(head + opening)
+    fields.append(path)
+    for head_of_item, path_of_item, item in pairs:
+        _write(item, "  " * (depth + 1) + head_of_item, path_of_item, depth + 1, lines, fields)
+        lines[-1] += ","
+    lines[-1] = lines[-1][:-1]
+    lines.append("  " * depth + closing)
+    fields.append(path)
+
+
+def _scalar(value: object) -> str:
+    # Line breaks of YAML that are none in JSON would move every line behind them.
+    return json.dumps(value, ensure_ascii=False).translate(_BREAKS)

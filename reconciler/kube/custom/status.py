@@ -1,0 +1,104 @@
+"""The status of our custom resources, written by server-side apply under our manager, and only when it has changed.
+
+What we apply to `/status` is all that we own of the object: whoever applies metadata and spec owns those, and neither takes
+anything from the other. SOURCE: server-side apply and status subresources in the API documentation (a write to `/status`
+changes nothing else and no generation); metav1.Condition for the time of a condition, which moves only with its status.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from reconciler.kube.connection.api import Api, ApiError, ContentType, UnreachableError
+from reconciler.kube.custom.custom_object import CustomObject
+from reconciler.policy.documents import API_VERSION
+
+LONGEST_MESSAGE = 32768
+MOST_WRITES = 100
+"""Of one round: what is left over is still different in the next."""
+
+
+class Condition(msgspec.Struct, frozen=True, kw_only=True):
+    """One condition; `status` is True, False or Unknown as Kubernetes writes it."""
+
+    type: str
+    status: str
+    reason: str
+    message: str = ""
+
+
+class Status(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to stand there. `told` counts when it is compared with what stands there; `beside` is written along and is no
+    reason to write, since it moves with every plan."""
+
+    observed_generation: int
+    conditions: tuple[Condition, ...]
+    told: Mapping[str, object] = {}
+    beside: Mapping[str, object] = {}
+
+
+class StatusWriter:
+    """Writes best effort: a refusal is counted in `failures` and tried again in the next round. What a guard raises is the
+    caller's. Used by one thread at a time."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+        self._written: dict[str, tuple[str, object]] = {}
+        self.writes = self.failures = 0
+        self.last_failure = ""
+
+    def round(self, wanted: Sequence[tuple[CustomObject, Status]], now: str) -> None:
+        """Bring these objects, as they were last seen, up to their status. `now` is an RFC 3339 instant."""
+        left = MOST_WRITES
+        for item, status in wanted:
+            if left == 0:
+                break
+            body = self._body(item, status, now)
+            if body is not None:
+                left -= 1
+                self._write(item, body)
+        if len(self._written) > 2 * len(wanted) + MOST_WRITES:
+            self._written = {item.title: self._written[item.title] for item, _ in wanted if item.title in self._written}
+
+    def _body(self, item: CustomObject, status: Status, now: str) -> dict[str, object] | None:
+        """The status to apply; None when it stands there."""
+        seen, written = self._written.get(item.title, ("", None))
+        # Until the watch has shown our own write, it is newer than what was seen.
+        there = written if seen == f"{item.uid} {item.resource_version}" else item.status
+        before = there if isinstance(there, dict) else {}
+        times = _times(before.get("conditions"))
+        conditions = [
+            {
+                "type": condition.type,
+                "status": condition.status,
+                "observedGeneration": status.observed_generation,
+                "lastTransitionTime": times.get((condition.type, condition.status), now),
+                "reason": condition.reason,
+                "message": condition.message[:LONGEST_MESSAGE],
+            }
+            for condition in status.conditions
+        ]
+        told = {"observedGeneration": status.observed_generation, "conditions": conditions, **status.told}
+        outdated = before.keys() - told.keys() - status.beside.keys()
+        if not outdated and all(before.get(key) == value for key, value in told.items()):
+            return None
+        return {**told, **status.beside}
+
+    def _write(self, item: CustomObject, status: dict[str, object]) -> None:
+        metadata = {"name": item.name, "uid": item.uid} | ({"namespace": item.namespace} if item.namespace else {})
+        body = {"apiVersion": API_VERSION, "kind": item.kind, "metadata": metadata, "status": status}
+        try:
+            # Forced: the status is ours alone to write, and nothing but the status is sent.
+            self._api.write("PATCH", f"{item.path}/status", body, content_type=ContentType.APPLY, query={"force": "true"})
+            self.writes += 1
+            self._written[item.title] = (f"{item.uid} {item.resource_version}", status)
+        except (ApiError, UnreachableError) as error:
+            self.failures += 1
+            self.last_failure = f"{item.title}: {error}"
+
+
+def _times(conditions: object) -> dict[tuple[str, str], str]:
+    if not isinstance(conditions, list):
+        return {}
+    found = (entry for entry in conditions if isinstance(entry, dict))
+    return {(str(e.get("type")), str(e.get("status"))): str(e.get("lastTransitionTime")) for e in found}

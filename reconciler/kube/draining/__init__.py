@@ -1,0 +1,1 @@
+"""Emptying nodes through the Eviction API."""

@@ -1,0 +1,1 @@
+"""Who leads, what is remembered, who else is at work, what is announced."""

@@ -1,0 +1,234 @@
+"""The Lease by which one of several instances leads: only it writes.
+
+SOURCE: the protocol is that of client-go's leader election (optimistic writes of a coordination.k8s.io Lease; a follower
+counts from when it saw the lease change, so that clocks are never compared). Our own: every age is counted on a clock that
+only goes forward and from before the renewing request was sent, each write asks `guard` when nothing is left but to send it,
+and every time of leading has a number (its term), so that what was decided in one is not done in another.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from reconciler.kube.connection.api import Api, ApiError, UnreachableError
+from reconciler.kube.watching.reflector import Pace
+
+_NOT_FOUND, _CONFLICT = 404, 409
+
+
+class Timing(msgspec.Struct, frozen=True, kw_only=True):
+    """Others may take over `duration_seconds` after the last renewal; we stop writing `renew_deadline_seconds` after it;
+    renewals are `retry_seconds` apart, up to a fifth more by chance."""
+
+    duration_seconds: int = 15
+    renew_deadline_seconds: float = 10
+    retry_seconds: float = 2
+
+    @property
+    def call_timeout_seconds(self) -> float:
+        """No single call may take longer: one that hangs must leave time for another before the deadline."""
+        return self.renew_deadline_seconds / 2
+
+    def __post_init__(self) -> None:
+        if not self.duration_seconds > self.renew_deadline_seconds > 1.2 * self.retry_seconds > 0:
+            raise ValueError("a lease needs duration > renew deadline > 1.2 retry intervals > 0")
+
+
+class NotLeaderError(Exception):
+    """A write was about to be sent by an instance that does not lead any more, or may not. Nothing was sent."""
+
+
+class _Claim(msgspec.Struct, frozen=True):
+    """A time of leading: its number, the transitions that the Lease counts for it, when its last renewal was sent."""
+
+    term: int
+    transitions: int
+    renewed: float
+
+
+class _LeaseSpec(msgspec.Struct, rename="camel"):
+    holder_identity: str | None = None
+    lease_duration_seconds: int | None = None
+    renew_time: str | None = None
+    acquire_time: str | None = None
+    lease_transitions: int | None = None
+
+
+class _LeaseMeta(msgspec.Struct, rename="camel"):
+    resource_version: str = ""
+
+
+class _Lease(msgspec.Struct):
+    metadata: _LeaseMeta
+    spec: _LeaseSpec = msgspec.field(default_factory=_LeaseSpec)
+
+
+class LeaderLease:
+    """One instance's claim. `api` must end each call within `timing.call_timeout_seconds` and must not be guarded by this
+    lease. `wall_seconds` is only written for people to read. `step` and `run` belong to one thread, all else to any.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        *,
+        namespace: str,
+        name: str,
+        identity: str,
+        pace: Pace,
+        wall_seconds: Callable[[], float],
+        timing: Timing = Timing(),  # noqa: B008 - immutable
+    ) -> None:
+        self._api = api
+        self._collection = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
+        self._namespace, self._name, self.identity = namespace, name, identity
+        self._pace = pace
+        self._wall_seconds = wall_seconds
+        self._timing = timing
+        self._claim: _Claim | None = None
+        self._terms = 0
+        self._bound = threading.local()
+        self._seen: tuple[str, str] = ("", "")
+        self._lasts = 0
+        self._seen_at = 0.0
+        self.transitions = 0
+        self.holder = ""
+        self.message = ""
+
+    def leads(self) -> bool:
+        """Whether a write that is sent now would be the leader's."""
+        return self.term() > 0
+
+    def term(self) -> int:
+        """The number of the time of leading that is now, from 1; 0 while we do not lead. It stays the same as long as every
+        renewal begins while we lead and finds what the one before left: another number says that others may have led."""
+        claim = self._claim
+        return claim.term if claim is not None and self._age_seconds(claim) <= self._timing.renew_deadline_seconds else 0
+
+    @contextmanager
+    def within(self, term: int) -> Iterator[None]:
+        """In here `guard` lets this thread write in that term only."""
+        self._bound.term = term
+        try:
+            yield
+        finally:
+            self._bound.term = None
+
+    @property
+    def standing(self) -> tuple[str, str, int]:
+        """The holder that was seen last, when it renewed as it wrote it itself, and for how many seconds that holds."""
+        return *self._seen, self._lasts
+
+    def guard(self) -> None:
+        """Raises `NotLeaderError` unless we lead at this moment: for `Api.write`, right before sending."""
+        claim = self._claim
+        if claim is None:
+            raise NotLeaderError(f"{self.identity} does not lead; {self.holder or 'nobody'} does")
+        age = self._age_seconds(claim)
+        if age > self._timing.renew_deadline_seconds:
+            raise NotLeaderError(
+                f"the lease was renewed {age:.1f} s ago, and {self._timing.renew_deadline_seconds} s are allowed: "
+                "another instance may lead by now"
+            )
+        bound = getattr(self._bound, "term", None)
+        if bound is not None and bound != claim.term:
+            raise NotLeaderError("this was decided before the lease was lost; it leads again, and decides anew")
+
+    def run(self) -> None:
+        """Claim and renew until the pace stops, then give the lease back."""
+        while True:
+            self.step()
+            wait = self._timing.retry_seconds * (1 + 0.2 * self._pace.random())
+            if self._pace.pause(wait):
+                break
+        self.release()
+
+    def step(self) -> bool:
+        """One try to claim or renew; whether we lead after it. Never raises for what the server does."""
+        before = self._pace.monotonic()
+        leading = self._claim if self.leads() else None
+        try:
+            claimed, renewal = self._claimed(leading)
+        except Exception as error:
+            # What was renewed stays valid until its deadline: `leads` counts. Credentials may fail in ways of their own, and
+            # the thread that renews must outlive all of them.
+            known = isinstance(error, (ApiError, UnreachableError, msgspec.DecodeError))
+            self.message = str(error) if known else f"{type(error).__name__}: {error}"
+            return self.leads()
+        self.message = ""
+        if claimed and not renewal:
+            self._terms += 1
+        self._claim = _Claim(self._terms, self.transitions, before) if claimed else None
+        return claimed
+
+    def release(self) -> None:
+        """Let go at once, so that the next leader need not wait. Best effort: the lease runs out by itself."""
+        if self._claim is None:
+            return
+        self._claim = None
+        try:
+            found = self._read()
+            if found is not None and found.spec.holder_identity == self.identity:
+                self._write("PUT", found.metadata.resource_version, "", 1, found.spec.acquire_time)
+        except Exception as error:
+            self.message = f"{type(error).__name__}: {error}"
+
+    def _claimed(self, leading: _Claim | None) -> tuple[bool, bool]:
+        """Whether we lead, and whether that goes on from `leading` without anybody else in between."""
+        found = self._read()
+        if found is None:
+            return self._write("POST", "", self.identity, self._timing.duration_seconds, None), False
+        spec = found.spec
+        self.holder, self.transitions = spec.holder_identity or "", spec.lease_transitions or 0
+        seen = (self.holder, spec.renew_time or "")
+        if seen != self._seen:
+            self._seen, self._seen_at = seen, self._pace.monotonic()
+        version = found.metadata.resource_version
+        if self.holder == self.identity:
+            # Whoever else would have led would have counted one more.
+            renewal = leading is not None and leading.transitions == self.transitions
+            return self._write("PUT", version, self.identity, self._timing.duration_seconds, spec.acquire_time), renewal
+        self._lasts = lasts = spec.lease_duration_seconds or self._timing.duration_seconds
+        if self.holder and self._pace.monotonic() - self._seen_at < lasts:
+            return False, False
+        self.transitions += 1
+        return self._write("PUT", version, self.identity, self._timing.duration_seconds, None), False
+
+    def _age_seconds(self, claim: _Claim) -> float:
+        return self._pace.monotonic() - claim.renewed
+
+    def _read(self) -> _Lease | None:
+        try:
+            return msgspec.json.decode(self._api.get(f"{self._collection}/{self._name}"), type=_Lease)
+        except ApiError as error:
+            if error.status == _NOT_FOUND:
+                return None
+            raise
+
+    def _write(self, method: str, version: str, holder: str, duration: int, acquired: str | None) -> bool:
+        """Write under the version that was read; false when somebody was faster."""
+        now = datetime.fromtimestamp(self._wall_seconds(), UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        spec: dict[str, Any] = {
+            "holderIdentity": holder,
+            "leaseDurationSeconds": duration,
+            "acquireTime": acquired or now,
+            "renewTime": now,
+            "leaseTransitions": self.transitions,
+        }
+        metadata = {"name": self._name, "namespace": self._namespace}
+        if version:
+            metadata["resourceVersion"] = version
+        body = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec}
+        path = self._collection if method == "POST" else f"{self._collection}/{self._name}"
+        try:
+            self._api.write(method, path, body)
+        except ApiError as error:
+            if error.status in (_CONFLICT, _NOT_FOUND):
+                return False
+            raise
+        self.holder = holder
+        return True

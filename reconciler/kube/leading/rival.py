@@ -1,0 +1,135 @@
+"""Another autoscaler at work: a Cluster Autoscaler that renews its Lease, writes its status, or has replicas to do so.
+
+SOURCE: the Cluster Autoscaler's defaults: Lease `cluster-autoscaler` and ConfigMap `cluster-autoscaler-status` in its own
+namespace (kube-system unless told otherwise), the status with annotation `cluster-autoscaler.kubernetes.io/last-updated`,
+rewritten in every loop of 10 s. Clocks of two machines are not compared finely: what changes while we look is alive, and what
+we see for the first time is judged by its own time with a minute's grace.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+
+import msgspec
+
+from reconciler.cluster.world import World
+from reconciler.kube.connection.api import Api, ApiError, UnreachableError
+
+NAME = "cluster-autoscaler"
+STATUS = "cluster-autoscaler-status"
+LOOK_SECONDS = 10.0
+LATELY_SECONDS = 60.0
+HOME = "kube-system"
+_UPDATED = "cluster-autoscaler.kubernetes.io/last-updated"
+_TIME = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.\d+)? ?(Z|[+-]\d\d:?\d\d)?")
+_ABSENT = (403, 404)
+
+
+class _Meta(msgspec.Struct, rename="camel"):
+    resource_version: str = ""
+    annotations: dict[str, str] | None = None
+
+
+class _LeaseSpec(msgspec.Struct, rename="camel"):
+    holder_identity: str | None = None
+    renew_time: str | None = None
+
+
+class _Object(msgspec.Struct):
+    metadata: _Meta
+    spec: _LeaseSpec = msgspec.field(default_factory=_LeaseSpec)
+
+
+class _Seen(msgspec.Struct, frozen=True):
+    """An object when it last changed, until when that makes it alive, and what is said of it then."""
+
+    version: str
+    until: float
+    sentence: str
+
+
+class RivalWatch:
+    """Looks, at most every ten seconds, in some namespaces of one or two clusters. `monotonic` is the clock that ages are
+    counted on, `wall_seconds` the one that times on objects are compared with at first sight. Used by one thread."""
+
+    def __init__(
+        self, apis: Iterable[Api], namespaces: Iterable[str], *, monotonic: Callable[[], float], wall_seconds: Callable[[], float]
+    ) -> None:
+        self._apis = tuple(apis)
+        self._namespaces = tuple(dict.fromkeys((HOME, *namespaces)))
+        self._monotonic = monotonic
+        self._wall_seconds = wall_seconds
+        self._looked: float | None = None
+        self._found: tuple[str, ...] = ()
+        self._seen: dict[tuple[int, str], _Seen] = {}
+
+    def evidence(self, world: World) -> tuple[str, ...]:
+        """Sentences, without times in them, that another autoscaler is at work; empty when none is known of. What cannot be
+        asked at present is as it was."""
+        now = self._monotonic()
+        if self._looked is None or now - self._looked >= LOOK_SECONDS:
+            self._looked = now
+            found = dict.fromkeys(
+                sentence
+                for number, api in enumerate(self._apis)
+                for namespace in self._namespaces
+                for sentence in self._in(number, api, namespace, now)
+            )
+            self._found = tuple(found)
+        return (*self._deployments(world), *self._found)
+
+    def _deployments(self, world: World) -> tuple[str, ...]:
+        return tuple(
+            f"Deployment {item.namespace}/{item.name} has {item.replicas} replicas"
+            for item in world.controllers
+            if item.kind == "Deployment" and item.namespace in self._namespaces and NAME in item.name and item.replicas
+        )
+
+    def _in(self, number: int, api: Api, namespace: str, now: float) -> tuple[str, ...]:
+        lease = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{NAME}"
+        status = f"/api/v1/namespaces/{namespace}/configmaps/{STATUS}"
+        found = (
+            self._look(number, api, lease, lambda item: _lease_words(item, namespace), now),
+            self._look(number, api, status, lambda _: f"ConfigMap {namespace}/{STATUS} is being written", now),
+        )
+        return tuple(sentence for sentence in found if sentence)
+
+    def _look(self, number: int, api: Api, path: str, words: Callable[[_Object], str], now: float) -> str:
+        """The sentence about one object, empty when it is not there or not alive."""
+        key = (number, path)
+        known = self._seen.get(key)
+        try:
+            item = msgspec.json.decode(api.get(path), type=_Object)
+        except ApiError as error:
+            if error.status in _ABSENT:
+                self._seen.pop(key, None)
+                return ""
+        except (UnreachableError, msgspec.DecodeError):
+            pass
+        else:
+            if known is None:
+                left = LATELY_SECONDS - (self._wall_seconds() - _written_seconds(item))
+                known = _Seen(item.metadata.resource_version, now + min(max(left, 0.0), LATELY_SECONDS), words(item))
+            elif known.version != item.metadata.resource_version:
+                known = _Seen(item.metadata.resource_version, now + LATELY_SECONDS, words(item))
+            self._seen[key] = known
+        return known.sentence if known is not None and known.until > now else ""
+
+
+def _lease_words(item: _Object, namespace: str) -> str:
+    """Nothing for a Lease that its holder has given back."""
+    return f"Lease {namespace}/{NAME} is renewed by {item.spec.holder_identity}" if item.spec.holder_identity else ""
+
+
+def _written_seconds(item: _Object) -> float:
+    return _seconds(item.spec.renew_time or (item.metadata.annotations or {}).get(_UPDATED, ""))
+
+
+def _seconds(text: str) -> float:
+    """Unix time of `2026-11-21T12:00:00.5Z` or of `2026-11-21 12:00:00.5 +0000 UTC`; 0 when it is neither."""
+    found = _TIME.match(text)
+    if found is None:
+        return 0.0
+    day, clock, zone = found.groups()
+    offset = "+00:00" if zone in (None, "Z") else zone
+    return datetime.fromisoformat(f"{day}T{clock}{offset}").astimezone(UTC).timestamp()

@@ -1,0 +1,1 @@
+"""Collections followed as they change, and the World that they make."""

@@ -1,0 +1,114 @@
+"""What is watched: the collections that a World is made of, and where a server keeps each."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from reconciler.cluster.targets.clusterapi_view import CAPI_GROUP
+from reconciler.kube.connection.api import Api, ApiError
+
+_CLUSTER_API = {
+    "MachineDeployment": "machinedeployments",
+    "MachineSet": "machinesets",
+    "MachinePool": "machinepools",
+    "Machine": "machines",
+    "Cluster": "clusters",
+}
+
+
+class Collection(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """All objects of one kind, in one namespace or in all. `version` and `plural` are empty until a server was asked."""
+
+    group: str
+    kind: str
+    version: str = ""
+    plural: str = ""
+    namespace: str = ""
+
+    @property
+    def api_version(self) -> str:
+        """`apps/v1`, or `v1` in the core group."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def path(self) -> str:
+        """Where the collection is, once version and plural are known."""
+        top = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+        return f"{top}/namespaces/{self.namespace}/{self.plural}" if self.namespace else f"{top}/{self.plural}"
+
+    def __str__(self) -> str:
+        return f"{self.kind} in {self.namespace}" if self.namespace else self.kind
+
+
+WORKLOAD = tuple(
+    Collection(group=group, kind=kind, version="v1", plural=plural)
+    for group, kind, plural in (
+        ("", "Node", "nodes"),
+        ("", "Pod", "pods"),
+        ("", "Namespace", "namespaces"),
+        ("", "ReplicationController", "replicationcontrollers"),
+        ("", "PersistentVolume", "persistentvolumes"),
+        ("", "PersistentVolumeClaim", "persistentvolumeclaims"),
+        ("apps", "ReplicaSet", "replicasets"),
+        ("apps", "StatefulSet", "statefulsets"),
+        ("apps", "DaemonSet", "daemonsets"),
+        ("apps", "Deployment", "deployments"),
+        ("batch", "Job", "jobs"),
+        ("policy", "PodDisruptionBudget", "poddisruptionbudgets"),
+        ("scheduling.k8s.io", "PriorityClass", "priorityclasses"),
+        ("storage.k8s.io", "StorageClass", "storageclasses"),
+        ("storage.k8s.io", "CSINode", "csinodes"),
+        ("storage.k8s.io", "CSIDriver", "csidrivers"),
+        ("storage.k8s.io", "CSIStorageCapacity", "csistoragecapacities"),
+        ("storage.k8s.io", "VolumeAttachment", "volumeattachments"),
+    )
+)
+"""What is read of the cluster whose pods are to be placed."""
+
+
+def cluster_api(group: str = CAPI_GROUP, version: str = "", namespaces: Iterable[str] = ()) -> tuple[Collection, ...]:
+    """What is read of the cluster that holds the Cluster API objects: in some namespaces, or in all when none is named.
+
+    `group` and `version` are what CAPI_GROUP and CAPI_VERSION say; an empty version is asked of the server.
+    """
+    return tuple(
+        Collection(group=group, kind=kind, version=version, plural=plural, namespace=namespace)
+        for kind, plural in _CLUSTER_API.items()
+        for namespace in tuple(namespaces) or ("",)
+    )
+
+
+class _Version(msgspec.Struct):
+    version: str
+
+
+class _Group(msgspec.Struct, rename="camel"):
+    preferred_version: _Version
+    versions: list[_Version]
+
+
+class _Resource(msgspec.Struct):
+    name: str
+    kind: str
+
+
+class _Resources(msgspec.Struct):
+    resources: list[_Resource]
+
+
+def located(collection: Collection, api: Api) -> Collection:
+    """The collection with version and plural, asked of the server where they are not known.
+
+    Raises `ApiError` 404 when the server has no such group or kind, and `UnreachableError`.
+    """
+    found = collection
+    if not found.version:
+        group = msgspec.json.decode(api.get(f"/apis/{found.group}"), type=_Group)
+        found = msgspec.structs.replace(found, version=group.preferred_version.version)
+    if not found.plural:
+        listed = msgspec.json.decode(api.get(f"/apis/{found.group}/{found.version}"), type=_Resources)
+        plural = next((item.name for item in listed.resources if item.kind == found.kind and "/" not in item.name), None)
+        if plural is None:
+            raise ApiError(404, "NotFound", f"{found.api_version} has no kind {found.kind}")
+        found = msgspec.structs.replace(found, plural=plural)
+    return found

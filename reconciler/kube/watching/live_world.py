@@ -1,0 +1,209 @@
+"""A World that follows its clusters: the same that a snapshot of them would give, without reading them again."""
+
+import threading
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from reconciler.cluster.pods.pod_shaping import ShapeDraft
+from reconciler.cluster.snapshots.assembly import assemble
+from reconciler.cluster.snapshots.intake import SCALABLE_KINDS, Intake
+from reconciler.cluster.snapshots.kept import Key
+from reconciler.cluster.snapshots.manifest import Manifest
+from reconciler.cluster.snapshots.unreadable import SnapshotError
+from reconciler.cluster.targets.clusterapi_view import CAPI_GROUP
+from reconciler.cluster.world import World
+from reconciler.kube.connection.api import Api
+from reconciler.kube.watching.collection import WORKLOAD, Collection, cluster_api
+from reconciler.kube.watching.live_pods import LivePods
+from reconciler.kube.watching.object_store import ObjectStore
+from reconciler.kube.watching.pace import RealPace
+from reconciler.kube.watching.reflector import SILENCE_SECONDS, Pace, Reflector
+from reconciler.kube.watching.stream_state import Phase, StreamState
+
+LONGEST_SILENCE_SECONDS = 120.0
+_TEMPLATE = "MachineTemplate"
+
+
+class IncompleteViewError(Exception):
+    """There is no view that may be trusted; the message names the streams and why."""
+
+
+class LiveWorld:
+    """Follows everything that a decision reads.
+
+    `workload` is the cluster whose pods are to be placed, `management` the one that holds the Cluster API objects (the
+    same when None). `namespaces` limits the Cluster API objects that are read; infrastructure templates are followed as
+    soon as a target refers to one of their kind. A watch that brings nothing for `silence_seconds` is made anew. `on_change`
+    is called, in some thread, after every change that a decision might care about. `now_seconds` is the clock that
+    `captured_seconds` is read from.
+    """
+
+    def __init__(
+        self,
+        workload: Api,
+        management: Api | None = None,
+        *,
+        now_seconds: Callable[[], int],
+        name: str = "",
+        capi_group: str = CAPI_GROUP,
+        capi_version: str = "",
+        namespaces: Iterable[str] = (),
+        workload_collections: tuple[Collection, ...] = WORKLOAD,
+        on_change: Callable[[], None] = lambda: None,
+        pace: Pace | None = None,
+        longest_silence_seconds: float = LONGEST_SILENCE_SECONDS,
+        silence_seconds: float = SILENCE_SECONDS,
+    ) -> None:
+        self._management = management or workload
+        self._now_seconds = now_seconds
+        self._name = name
+        self._capi_group = capi_group
+        self._namespaces = tuple(namespaces) or ("",)
+        self._on_change = on_change
+        self._own_pace = RealPace()
+        self._pace = pace or self._own_pace
+        self._longest_silence_seconds = longest_silence_seconds
+        self._silence_seconds = silence_seconds
+        self._lock = threading.Lock()
+        self._observing = threading.Lock()
+        self._progress = threading.Condition()
+        self._changes = 0
+        self._world: World | None = None
+        self._world_changes = -1
+        self._started = self._stopping = False
+        self._reflectors = [self._reflector(workload, item) for item in workload_collections]
+        targets = cluster_api(capi_group, capi_version, namespaces)
+        self._targets = [self._reflector(self._management, item) for item in targets]
+        self._reflectors += self._targets
+        self._templates: dict[tuple[str, str], list[Reflector]] = {}
+
+    def start(self) -> None:
+        """Begin to follow; returns at once."""
+        self._started = True
+        for reflector in self._reflectors:
+            reflector.start()
+
+    def stop(self, timeout_seconds: float = 10.0) -> bool:
+        """End every stream and wait for its thread; whether all have ended."""
+        with self._observing:
+            self._stopping = True
+            reflectors = list(self._reflectors)
+        self._own_pace.stop()
+        for reflector in reflectors:
+            reflector.stop()
+        deadline = self._own_pace.monotonic() + timeout_seconds
+        ended = [reflector.join(max(deadline - self._own_pace.monotonic(), 0.01)) for reflector in reflectors]
+        return all(ended)
+
+    def wait(self, timeout_seconds: float) -> bool:
+        """Wait until there is a view to trust; false when the time ran out first."""
+        deadline = self._own_pace.monotonic() + timeout_seconds
+        while self.doubts():
+            left = deadline - self._own_pace.monotonic()
+            if left <= 0 or self._stopping:
+                return False
+            with self._progress:
+                # Silence and phases change without a notice.
+                self._progress.wait(min(left, 0.2))
+        return True
+
+    def doubts(self) -> tuple[str, ...]:
+        """Why `observe` would refuse, one sentence a stream; empty when it would not."""
+        if not self._started or self._stopping:
+            return ("nothing is followed",)
+        with self._observing:
+            self._follow_templates()
+        return tuple(doubt for state in self.freshness() if (doubt := state.doubt(self._longest_silence_seconds)))
+
+    def freshness(self) -> tuple[StreamState, ...]:
+        """Every stream and how far it can be trusted, in the order of their names."""
+        return tuple(sorted((reflector.state() for reflector in list(self._reflectors)), key=lambda state: state.collection))
+
+    def age_seconds(self) -> float:
+        """How long ago the most silent stream was heard; infinite while one that the server has was never heard."""
+        states = [state for state in self.freshness() if state.phase is not Phase.ABSENT]
+        if not states or any(state.heard_seconds < 0 for state in states):
+            return float("inf")
+        return max(state.heard_seconds for state in states)
+
+    def observe(self) -> World:
+        """A complete view of this instant. The same World object, but for its instant, while nothing changed.
+
+        Raises `IncompleteViewError` when any stream has not been read whole, is broken, silent for too long, or brought
+        an object that cannot be read.
+        """
+        doubts = self.doubts()
+        if doubts:
+            more = f" and {len(doubts) - 3} more" if len(doubts) > 3 else ""
+            raise IncompleteViewError("; ".join(doubts[:3]) + more)
+        with self._observing:
+            now = self._now_seconds()
+            if self._world is None or self._world_changes != self._changes:
+                self._world_changes = self._changes
+                try:
+                    self._world = self._assembled(now)
+                except SnapshotError as error:
+                    self._world = None
+                    raise IncompleteViewError(str(error)) from None
+            elif self._world.captured_seconds != now:
+                self._world = msgspec.structs.replace(self._world, captured_seconds=now)
+            return self._world
+
+    def _assembled(self, now_seconds: int) -> World:
+        whole = Intake(self._capi_group)
+        with self._lock:
+            stores = [item.store for item in self._reflectors if isinstance(item.store, ObjectStore)]
+            drafts: dict[Key, ShapeDraft] = {}
+            for store in stores:
+                store.add_to(whole)
+                drafts.update(zip(store.daemon_drafts, store.pods.drafts(store.daemon_drafts.values()), strict=True))
+            pods = next((store.pods for store in stores if store.collection.kind == "Pod"), LivePods())
+            whole.pods = pods
+            with pods.with_templates(drafts.values()) as numbers:
+                whole.daemon_drafts = dict(zip(drafts, numbers, strict=True))
+                return assemble(whole, Manifest(captured_seconds=now_seconds, cluster=self._name))
+
+    def _reflector(self, api: Api, collection: Collection) -> Reflector:
+        return Reflector(
+            api,
+            collection,
+            lambda found: ObjectStore(found, self._capi_group),
+            pace=self._pace,
+            lock=self._lock,
+            changed=self._changed,
+            silence_seconds=self._silence_seconds,
+        )
+
+    def _changed(self) -> None:
+        self._changes += 1
+        with self._progress:
+            self._progress.notify_all()
+        self._on_change()
+
+    def _follow_templates(self) -> None:
+        """Begin to follow the kinds of infrastructure templates that targets refer to and that nobody follows yet."""
+        if self._stopping:
+            return
+        for group, kind in sorted(self._template_kinds() - self._templates.keys()):
+            found = [
+                self._reflector(self._management, Collection(group=group, kind=kind, namespace=namespace))
+                for namespace in self._namespaces
+            ]
+            self._templates[group, kind] = found
+            self._reflectors += found
+            for reflector in found:
+                reflector.start()
+
+    def _template_kinds(self) -> set[tuple[str, str]]:
+        found = set()
+        with self._lock:
+            for reflector in self._targets:
+                store = reflector.store
+                if not isinstance(store, ObjectStore) or store.collection.kind not in SCALABLE_KINDS:
+                    continue
+                for item in store.scalables[store.collection.kind].values():
+                    reference = item.spec.template.spec.infrastructure_ref
+                    if reference.group and reference.kind.endswith(_TEMPLATE):
+                        found.add((reference.group, reference.kind))
+        return found

@@ -1,0 +1,162 @@
+"""The objects of one collection as a live view keeps them: read like those of a snapshot, one by one, as they change."""
+
+import msgspec
+from msgspec import Raw
+
+from reconciler.cluster.snapshots.document import Document
+from reconciler.cluster.snapshots.intake import Intake
+from reconciler.cluster.snapshots.kept import Kept, Key
+from reconciler.cluster.snapshots.unreadable import UnreadableError
+from reconciler.cluster.values.raw_part import DECODING_ERRORS, finding
+from reconciler.kube.watching.collection import Collection
+from reconciler.kube.watching.live_pods import LivePods
+
+_PLAIN = (
+    "nodes",
+    "budgets",
+    "priorities",
+    "namespaces",
+    "volumes",
+    "claims",
+    "classes",
+    "csi_nodes",
+    "csi_drivers",
+    "capacities",
+    "attachments",
+    "daemons",
+    "machines",
+    "clusters",
+)
+_KEYED = ("controllers", "scalables", "templates")
+
+
+class _Meta(msgspec.Struct, rename="camel", gc=False):
+    name: str = ""
+    namespace: str = ""
+
+
+class _Named(msgspec.Struct, gc=False):
+    metadata: _Meta
+
+
+_named = msgspec.json.Decoder(_Named)
+
+
+class ObjectStore(Intake):
+    """The objects of one collection. Not thread-safe: whoever writes while another reads holds a lock.
+
+    `unreadable` keeps what cannot be understood, by name: with any in it the view is not to be trusted.
+    """
+
+    def __init__(self, collection: Collection, capi_group: str) -> None:
+        super().__init__(capi_group)
+        self.collection = collection
+        self.pods: LivePods = LivePods()
+        self.unreadable: dict[Key, str] = {}
+        self._head = Document(
+            file=str(collection), api_version=collection.api_version, kind=collection.kind, items=[], is_list=True
+        )
+        reader = self._reader(self._head)
+        if reader is None:
+            raise ValueError(f"a World is not made of {collection.kind}")
+        self._decoder, self._keep = reader
+        self._is_pods = collection.kind == "Pod"
+
+    def __len__(self) -> int:
+        if self._is_pods:
+            return len(self.pods)
+        return max((len(kept) for kept in self._kept()), default=0)
+
+    def put(self, item: Raw) -> bool:
+        """Take in an object as it is now; whether it says anything new that a decision would look at."""
+        try:
+            key = self._key(item)
+            decoded = self._decoder.decode(item)
+        except DECODING_ERRORS as error:
+            return self._cannot_read(("", ""), finding(error))
+        before = self._known(key)
+        try:
+            if not self._is_pods:
+                self._forget(key)
+            self._keep(decoded, 0, self._head)
+        except UnreadableError as error:
+            return self._cannot_read(key, str(error))
+        healed = bool(self.unreadable) and self.unreadable.pop(key, None) is not None
+        return healed or before is None or before != self._known(key)
+
+    def discard(self, item: Raw) -> bool:
+        """Forget an object that was deleted."""
+        try:
+            key = self._key(item)
+        except DECODING_ERRORS as error:
+            return self._cannot_read(("", ""), finding(error))
+        self.unreadable.pop(key, None)
+        known = self._known(key) is not None
+        self._forget(key)
+        return known
+
+    def add_to(self, whole: Intake) -> None:
+        """Lend everything to `whole`, which must not outlive the lock: objects are not copied where they come from one
+        collection. DaemonSet pods are left to the caller, since their shapes are numbered with those of pods."""
+        for name in _PLAIN:
+            _lend(getattr(self, name), whole, name)
+        for name in _KEYED:
+            kept: dict[object, Kept[object]] = getattr(whole, name)
+            for key, own in getattr(self, name).items():
+                there = kept.get(key)
+                kept[key] = own if there is None or not len(there) else _both(there, own)
+        whole.captured.add(self.collection.kind)
+        if self._is_pods:
+            whole.pods = self.pods
+
+    def _key(self, item: Raw) -> Key:
+        meta = _named.decode(item).metadata
+        return meta.namespace, meta.name
+
+    def _cannot_read(self, key: Key, why: str) -> bool:
+        self._forget(key)
+        self.unreadable[key] = why
+        return True
+
+    def _kept(self) -> list[Kept[object]]:
+        found: list[Kept[object]] = [getattr(self, name) for name in _PLAIN if len(getattr(self, name))]
+        found.extend(kept for name in _KEYED for kept in getattr(self, name).values() if len(kept))
+        return found
+
+    def _known(self, key: Key) -> tuple[object, ...] | None:
+        """What is kept of an object, None when nothing is."""
+        if self._is_pods:
+            return self.pods.row(key)
+        values = tuple(kept.get(key) for kept in self._kept())
+        return values if any(value is not None for value in values) else None
+
+    def _forget(self, key: Key) -> None:
+        if self._is_pods:
+            self.pods.discard(key)
+            return
+        for kept in self._kept():
+            kept.discard(key)
+        if self.daemon_drafts:
+            self._forget_daemon(key)
+
+    def _forget_daemon(self, key: Key) -> None:
+        if self.daemon_drafts.pop(key, None) is None:
+            return
+        drafts = self.pods.drafts(self.daemon_drafts.values())
+        self.pods = LivePods()
+        self.daemon_drafts = {name: self.pods.add_template(draft) for name, draft in zip(self.daemon_drafts, drafts, strict=True)}
+
+
+def _lend(own: Kept[object], whole: Intake, name: str) -> None:
+    if not len(own):
+        return
+    there: Kept[object] = getattr(whole, name)
+    setattr(whole, name, _both(there, own) if len(there) else own)
+
+
+def _both(one: Kept[object], other: Kept[object]) -> Kept[object]:
+    joined: Kept[object] = Kept()
+    for kept in (one, other):
+        for key, value in kept.by_key().items():
+            joined.add(key, value, 0)
+    return joined

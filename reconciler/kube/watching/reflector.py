@@ -1,0 +1,340 @@
+"""One collection of an API server, followed as it changes: first all of it, then event by event.
+
+SOURCE of the protocol: Kubernetes API concepts (watch, bookmarks, streaming lists, 410 Gone); of the numbers: client-go's
+reflector. What is our own: a store that is being filled is never seen; silence counts as failure, since a connection whose
+other end is gone looks like a quiet one; and after a break a watch that stands again is trusted only when it has brought
+everything up to a version that was read meanwhile, since what was missed arrives later than the answer's head.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import Protocol
+
+import msgspec
+from msgspec import Raw
+
+from reconciler.kube.connection.api import Api, ApiError, UnreachableError
+from reconciler.kube.connection.backoff import Backoff
+from reconciler.kube.connection.status_body import api_error
+from reconciler.kube.watching.collection import Collection, located
+from reconciler.kube.watching.stream_state import Phase, StreamState
+from reconciler.kube.watching.watch_event import Event, ListPage, VersionedObject
+
+PAGE = 500
+# The server sends a bookmark about once a minute.
+SILENCE_SECONDS = 90.0
+ABSENT_PAUSE_SECONDS = 60.0
+# The server sends a bookmark two seconds before a watch runs out: a short one says soon how far it is.
+_CATCH_UP_SECONDS = 4
+_SHORTEST_WATCH_SECONDS, _MORE_WATCH_SECONDS = 300, 300
+_GONE, _NOT_FOUND = 410, 404
+_NOT_UNDERSTOOD = (400, 422)
+_event = msgspec.json.Decoder(Event)
+_page = msgspec.json.Decoder(ListPage)
+_versioned = msgspec.json.Decoder(VersionedObject)
+
+
+class Store(Protocol):
+    """Where objects go. Both calls say whether they changed anything of interest."""
+
+    unreadable: dict[tuple[str, str], str]
+
+    def __len__(self) -> int: ...
+
+    def put(self, item: Raw) -> bool:
+        """An object as it is now."""
+
+    def discard(self, item: Raw) -> bool:
+        """An object that was deleted."""
+
+
+class Pace(Protocol):
+    """Time and chance, handed in. `pause` waits, and returns true when it was woken because all is to end."""
+
+    def monotonic(self) -> float:
+        """Seconds on a clock that only goes forward."""
+
+    def random(self) -> float:
+        """A number in [0, 1)."""
+
+    def pause(self, seconds: float) -> bool:
+        """Wait; true: stop."""
+
+
+class _RelistError(Exception):
+    """What we know is too old to be continued."""
+
+
+class Reflector:
+    """Follows one collection in a thread of its own, between `start` and `stop`.
+
+    `store` is None until the whole collection was read once; whoever reads it holds `lock`. `changed` is called in the
+    reflector's thread after a change, without the lock.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        collection: Collection,
+        fresh: Callable[[Collection], Store],
+        *,
+        pace: Pace,
+        lock: threading.Lock,
+        changed: Callable[[], None],
+        silence_seconds: float = SILENCE_SECONDS,
+    ) -> None:
+        self.collection = collection
+        self.store: Store | None = None
+        self._api = api
+        self._located = collection
+        self._fresh = fresh
+        self._pace = pace
+        self._lock = lock
+        self._changed = changed
+        self._silence_seconds = silence_seconds
+        self._backoff = Backoff(pace.random)
+        self._phase = Phase.WAITING
+        self._message = ""
+        self._lists = self._list_calls = 0
+        self._heard: float | None = None
+        self._event: float | None = None
+        self._version = ""
+        self._last: Raw | None = None
+        self._broke = False
+        self._needed: int | None = None
+        self._streaming_lists = True
+        self._streaming_failures = 0
+        self._stopping = False
+        self._cut: Callable[[], None] | None = None
+        self._thread = threading.Thread(target=self.run, name=f"watch {collection}", daemon=True)
+
+    def start(self) -> None:
+        """Begin to follow."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ask the thread to end; `join` waits for it. Its `pace` must have been told too."""
+        self._stopping = True
+        cut = self._cut
+        if cut is not None:
+            cut()
+
+    def join(self, timeout_seconds: float) -> bool:
+        """Whether the thread has ended."""
+        if self._thread.ident is not None:
+            self._thread.join(timeout_seconds)
+        return not self._thread.is_alive()
+
+    def state(self) -> StreamState:
+        """How much the store can be trusted now."""
+        now = self._pace.monotonic()
+        unreadable = self.store.unreadable if self.store is not None else {}
+        message = self._message
+        if self._phase is Phase.SYNCED and unreadable:
+            (namespace, name), why = min(unreadable.copy().items())
+            message = f"{'/'.join(part for part in (namespace, name) if part)} cannot be read: {why}"
+        return StreamState(
+            collection=str(self.collection),
+            phase=self._phase,
+            objects=len(self.store) if self.store is not None else 0,
+            heard_seconds=-1.0 if self._heard is None else now - self._heard,
+            event_seconds=-1.0 if self._event is None else now - self._event,
+            lists=self._lists,
+            list_calls=self._list_calls,
+            message=message,
+        )
+
+    def run(self) -> None:
+        """Follow until stopped; nothing that a server does ends it."""
+        while not self._stopping:
+            try:
+                self._round()
+            except _RelistError:
+                with self._lock:
+                    self._version, self._last, self._phase = "", None, Phase.WAITING
+                    self._message = "what was known is too old to be continued, it is read again"
+                # Many clients may have been told so at once.
+                wait = self._backoff.next_seconds()
+            except ApiError as error:
+                self._failed(error)
+                wait = self._backoff.next_seconds(error.retry_after_seconds)
+                if self._phase is Phase.ABSENT:
+                    wait = ABSENT_PAUSE_SECONDS * (0.5 + self._pace.random())
+            except Exception as error:
+                # An unforeseen failure must not end the thread silently: it is told like any other, and tried again.
+                self._failed(error)
+                wait = self._backoff.next_seconds()
+            else:
+                continue
+            if self._pace.pause(wait):
+                break
+        self._phase = Phase.STOPPED
+
+    def _failed(self, error: Exception) -> None:
+        if self._stopping:
+            return
+        known = isinstance(error, (ApiError, UnreachableError, msgspec.DecodeError))
+        missing = isinstance(error, ApiError) and error.status == _NOT_FOUND and self.store is None
+        with self._lock:
+            self._message = str(error) if known else f"{type(error).__name__}: {error}"
+            self._phase = Phase.ABSENT if missing else Phase.WAITING if self.store is None else Phase.BROKEN
+            self._broke, self._needed = self.store is not None, None
+            # A version may have been replaced by another, and where it lies is asked anew.
+            self._located = self.collection
+        if missing:
+            self._changed()
+
+    def _round(self) -> None:
+        """One connection, or one paged list."""
+        if not self._located.version or not self._located.plural:
+            self._located = located(self.collection, self._api)
+        if self._version or self._last is not None:
+            self._follow()
+        elif self._streaming_lists:
+            self._stream_all()
+        else:
+            self._list_all()
+
+    def _stream_all(self) -> None:
+        """A watch that begins with everything there is, and goes on with what changes."""
+        query = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
+        try:
+            self._watch(query, self._fresh(self._located))
+        except ApiError as error:
+            if error.status in _NOT_UNDERSTOOD:
+                self._streaming_lists = False
+                return
+            raise
+        except UnreachableError:
+            # A server that knows nothing of it never says where the beginning ends.
+            if self.store is None:
+                self._streaming_failures += 1
+                self._streaming_lists = self._streaming_failures < 3
+            raise
+
+    def _follow(self) -> None:
+        if self._last is not None:
+            self._version = _versioned.decode(self._last).metadata.resource_version
+            self._last = None
+        query = {"resourceVersion": self._version}
+        if self._broke:
+            self._needed = self._newest()
+            query["timeoutSeconds"] = str(_CATCH_UP_SECONDS)
+        try:
+            self._watch(query, None)
+        except ApiError as error:
+            if error.status == _GONE:
+                raise _RelistError from None
+            raise
+        if self._needed is not None and not self._stopping:
+            # No bookmark came: nothing but reading it all tells whether something was missed.
+            raise _RelistError
+
+    def _newest(self) -> int:
+        """The version that the collection is at now, by a read that the server answers from its latest state."""
+        self._list_calls += 1
+        version = _page.decode(self._api.get(self._located.path, {"limit": "1"})).metadata.resource_version
+        if not (version.isdigit() and self._version.isdigit()):
+            # Versions that cannot be compared say nothing.
+            raise _RelistError
+        return int(version)
+
+    def _caught_up(self, version: str) -> None:
+        """After a break: trust again once nothing of what was missed is still to come."""
+        if self._needed is not None and int(version) >= self._needed:
+            self._broke, self._needed = False, None
+            self._trust()
+
+    def _list_all(self) -> None:
+        store = self._fresh(self._located)
+        query = {"limit": str(PAGE)}
+        while True:
+            try:
+                self._list_calls += 1
+                page = _page.decode(self._api.get(self._located.path, query))
+            except ApiError as error:
+                if error.status == _GONE and "continue" in query:
+                    raise _RelistError from None
+                raise
+            for item in page.items or ():
+                store.put(item)
+            if not page.metadata.more:
+                break
+            query = {"limit": str(PAGE), "continue": page.metadata.more}
+            if self._stopping:
+                return
+        self._heard = self._pace.monotonic()
+        self._take_over(store, page.metadata.resource_version)
+
+    def _watch(self, query: dict[str, str], filling: Store | None) -> None:
+        """Read one connection to its end. With `filling` it begins with the initial state, which goes there."""
+        seconds = _SHORTEST_WATCH_SECONDS + int(_MORE_WATCH_SECONDS * self._pace.random())
+        asked = {"watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": str(seconds), **query}
+        began = self._pace.monotonic()
+        stream = self._api.stream(self._located.path, asked, silence_seconds=self._silence_seconds)
+        self._cut = getattr(stream, "cut", None)
+        if self._stopping:
+            return
+        with stream as lines:
+            self._heard = self._pace.monotonic()
+            if filling is None:
+                self._caught_up(self._version)
+                if self._needed is None:
+                    self._trust()
+            for line in lines:
+                self._heard = self._pace.monotonic()
+                self._backoff.reset()
+                filling = self._take(_event.decode(line), filling)
+        self._cut = None
+        if filling is not None and not self._stopping:
+            raise UnreachableError("the watch ended before everything was read")
+        if self._pace.monotonic() - began < 1:
+            # A server that ends every watch at once would be asked without end.
+            self._pace.pause(self._backoff.next_seconds())
+
+    def _take(self, event: Event, filling: Store | None) -> Store | None:
+        """One event; the store that is still being filled, if any."""
+        if event.type == "ERROR":
+            error = api_error(500, bytes(event.object))
+            if error.status == _GONE:
+                raise _RelistError
+            raise error
+        if event.type == "BOOKMARK":
+            metadata = _versioned.decode(event.object).metadata
+            self._last = None
+            if filling is not None:
+                if (metadata.annotations or {}).get("k8s.io/initial-events-end") == "true":
+                    self._take_over(filling, metadata.resource_version)
+                    return None
+            else:
+                self._version = metadata.resource_version
+                self._caught_up(self._version)
+            return filling
+        if filling is not None:
+            filling.put(event.object)
+            return filling
+        store = self.store
+        if store is None:
+            raise _RelistError
+        with self._lock:
+            changed = store.discard(event.object) if event.type == "DELETED" else store.put(event.object)
+            self._last = event.object
+            self._event = self._heard
+        if changed:
+            self._changed()
+        if self._needed is not None:
+            self._caught_up(_versioned.decode(event.object).metadata.resource_version)
+        return None
+
+    def _take_over(self, store: Store, version: str) -> None:
+        with self._lock:
+            self.store = store
+            self._version, self._last = version, None
+            self._broke, self._needed = False, None
+            self._lists += 1
+        self._trust()
+        self._changed()
+
+    def _trust(self) -> None:
+        with self._lock:
+            self._phase, self._message = Phase.SYNCED, ""

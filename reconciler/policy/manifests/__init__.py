@@ -1,0 +1,1 @@
+"""Manifests of targets beside the policies, as far as sizes go."""

@@ -1,0 +1,248 @@
+"""Manifests beside the policies that fight over replicas: what declares a size that a node group decides.
+
+SOURCE: Cluster API 1.14: a declared `spec.replicas` is written again at every sync, and the topology controller forces the
+replicas of its MachineDeployments back; where a size is left out, the defaulting webhook keeps the one that is there (inside
+its bounds) only if both size annotations are present, and sets 1 otherwise; the Cluster webhook refuses a topology that has
+replicas and a size annotation for the same MachineDeployment.
+"""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from reconciler.policy.documents import Discovery, NodeGroup, PolicySet
+from reconciler.policy.manifests.manifest_object import (
+    CLUSTER_API,
+    Bounds,
+    ManifestObject,
+    bounds_of,
+    entry_of,
+    integer,
+    manifest_objects,
+    pair_of,
+    shown,
+    text_of,
+    texts_of,
+)
+from reconciler.policy.manifests.unset_replicas import unset_words
+from reconciler.policy.problems.findings import Findings
+from reconciler.policy.problems.problem import Problem, Severity
+from reconciler.policy.text.nodes import Node, Sequence, spot_of_entry
+from reconciler.policy.text.place import Place
+from reconciler.policy.text.yaml_text import compose_documents, read_source
+
+MANIFEST_CODES: Mapping[str, str] = {
+    "ManifestUnreadable": "A manifest that cannot be read is not examined.",
+    "ReplicasDropped": "A change says what becomes of the replicas that it leaves out.",
+    "ReplicasInManifest": "A size that a node group decides is declared nowhere else.",
+    "ReplicasInTopology": "A topology leaves the replicas of a MachineDeployment out that a node group sizes.",
+    "ReplicasUnset": "Who leaves replicas out writes both size annotations, which keep the size that is there.",
+}
+_DEFAULTED = ("MachineDeployment", "MachineSet")
+
+
+class _Claim(msgspec.Struct, frozen=True):
+    """What of the policies sizes an object, in words, where it is written, and the bounds that it gives."""
+
+    who: str
+    place: Place
+    bounds: Bounds = (None, None)
+    group: str = ""
+
+
+def manifest_problems(files: Mapping[str, bytes], sets: tuple[PolicySet, ...], group: str = CLUSTER_API) -> tuple[Problem, ...]:
+    """Every declared size that a group of the policies decides; texts that cannot be read are warnings, one a file.
+
+    `files` maps a path, as it is to be printed, to its bytes; `group` is the API group of Cluster API. Manifests are data:
+    nothing is resolved, rendered or fetched.
+    """
+    findings = Findings()
+    unread: list[Problem] = []
+    for path in sorted(files):
+        reading = Findings()
+        decoded = read_source(path, files[path], reading)
+        documents = compose_documents(*decoded, reading) if decoded is not None else []
+        faults = [problem for problem in reading.sorted() if problem.code != "UnsupportedTag"]
+        if faults:
+            unread.append(_unreadable(faults[0]))
+        if decoded is None:
+            continue
+        findings.open(decoded[0])
+        for document in documents:
+            for found in manifest_objects(document, decoded[0], group):
+                _judge(found, sets, findings)
+    return tuple(sorted((*findings.sorted(), *unread)))
+
+
+def _unreadable(fault: Problem) -> Problem:
+    message = f"the rest of this manifest is not examined: {fault.message}"
+    return msgspec.structs.replace(fault, code="ManifestUnreadable", message=message, hint="", severity=Severity.WARNING)
+
+
+def _judge(found: ManifestObject, sets: tuple[PolicySet, ...], findings: Findings) -> None:
+    spec = entry_of(found.node, "spec")
+    if found.kind == "Cluster":
+        workers = entry_of(entry_of(entry_of(spec, "topology"), "workers"), "machineDeployments")
+        for entry in workers.items if isinstance(workers, Sequence) else ():
+            _judge_topology(found, entry, sets, findings)
+        return
+    claim = _claim(found, sets)
+    if claim is None:
+        return
+    declared = pair_of(spec, "replicas")
+    if declared is None:
+        if found.kind in _DEFAULTED:
+            _judge_unset(
+                f"{found.kind} {found.title}", entry_of(found.node, "metadata"), found, found.annotations, claim, findings
+            )
+        return
+    key, value = declared
+    where = f", namespace: {found.namespace}" if found.namespace else ""
+    ignored = f"{{group: {found.group}, kind: {found.kind}{where}, name: {found.name}, jsonPointers: [/spec/replicas]}}"
+    findings.add(
+        "ReplicasInManifest",
+        found.source,
+        spot_of_entry(key, value),
+        f"{found.kind} {found.title} declares replicas {shown(value)}, and {claim.who} decides them: every sync would write it",
+        f"{_deletion(value, found, claim)}; or let Argo CD leave it alone with ignoreDifferences: [{ignored}] and "
+        "syncOptions: [RespectIgnoreDifferences=true]",
+        related=((claim.place, f"{claim.who} is written here"),),
+    )
+
+
+def _deletion(value: Node, found: ManifestObject, claim: _Claim) -> str:
+    """How to delete the line, and what the webhook then makes of its value."""
+    missing = [name for name in found.sizes if name not in found.annotations]
+    before = integer(value)
+    if missing:
+        falls = f" ({unset_words(before, None, None)})" if before is not None else ""
+        return (
+            f"first add {_added(missing, claim.bounds, found)} (without both, the webhook sets 1{falls}), then delete this line"
+        )
+    bounds = bounds_of(found.annotations, found.sizes)
+    if before is None or None in bounds:
+        return "delete this line"
+    return f"delete this line (then the webhook decides: {unset_words(before, *bounds)})"
+
+
+def _judge_unset(
+    what: str, named: Node | None, found: ManifestObject, annotations: Mapping[str, str], claim: _Claim, findings: Findings
+) -> None:
+    """Replicas left out where a group decides them: without both annotations the commit that drops them sets 1."""
+    missing = [name for name in found.sizes if name not in annotations]
+    pair = pair_of(named, "name")
+    if not missing or pair is None:
+        return
+    findings.add(
+        "ReplicasUnset",
+        found.source,
+        spot_of_entry(*pair),
+        f"{what} leaves replicas out without both size annotations, and {claim.who} decides them: the commit that drops them "
+        "makes them 1, whatever runs",
+        f"in the same commit add {_added(missing, claim.bounds, found)}: with both the webhook keeps what is there, within them",
+        severity=Severity.WARNING,
+        related=((claim.place, f"{claim.who} is written here"),),
+    )
+
+
+def _judge_topology(found: ManifestObject, entry: Node, sets: tuple[PolicySet, ...], findings: Findings) -> None:
+    name = text_of(entry, "name")
+    annotations = texts_of(entry_of(entry_of(entry, "metadata"), "annotations"))
+    sized = [key for key in found.sizes if key in annotations]
+    claim = _claim_on_topology(found, name, annotations, sets)
+    declared = pair_of(entry, "replicas")
+    if declared is None:
+        if claim is not None:
+            _judge_unset(f"the topology of Cluster {found.title}, {name},", entry, found, annotations, claim, findings)
+        return
+    if not sized and claim is None:
+        return
+    key, value = declared
+    topology = f"the topology of Cluster {found.title} declares replicas {shown(value)} for {name}"
+    if sized:
+        message = f"{topology} beside {' and '.join(sized)}, which the Cluster webhook refuses"
+    else:
+        who = claim.who if claim else ""
+        message = f"{topology}, and {who} decides them: the topology controller would write it again"
+    related = ((claim.place, f"{claim.who} is written here"),) if claim is not None else ()
+    hint = _topology_hint(value, annotations, claim, found)
+    findings.add("ReplicasInTopology", found.source, spot_of_entry(key, value), message, hint, related=related)
+
+
+def _topology_hint(value: Node, annotations: Mapping[str, str], claim: _Claim | None, found: ManifestObject) -> str:
+    """To the group with both annotations in one commit, or back to the topology after the group has left the policy."""
+    missing = [key for key in found.sizes if key not in annotations]
+    bounds = claim.bounds if claim is not None else (None, None)
+    before = integer(value)
+    hint = "delete this line"
+    if missing:
+        added = _added(missing, bounds, found)
+        hint += f" and in the same commit add {added} under metadata.annotations: without both the webhook sets 1"
+        if before is not None and None not in bounds:
+            hint += f", with them {unset_words(before, *bounds)}"
+    if claim is not None and claim.group:
+        hint += (
+            f"; or, to leave them to the topology, first remove {claim.who} from the policy (its target keeps its size), "
+            "then declare here exactly the replicas that run"
+        )
+    return hint
+
+
+def _claim(found: ManifestObject, sets: tuple[PolicySet, ...]) -> _Claim | None:
+    for entry in sets:
+        for group in entry.groups:
+            if _targets(group, found) and group.target.name == found.name:
+                return _claim_of(group)
+        for item in entry.policy.discovery:
+            if _discovers(item, found, found.annotations, found.labels, found.cluster):
+                return _Claim(f"discovery {item.name} of NodeGroupPolicy {entry.policy.name}", entry.policy.place)
+    return None
+
+
+def _claim_on_topology(
+    found: ManifestObject, name: str, annotations: Mapping[str, str], sets: tuple[PolicySet, ...]
+) -> _Claim | None:
+    """The MachineDeployment of a topology is called after Cluster and entry, with random characters behind."""
+    stem = f"{found.name}-{name}"
+    for entry in sets:
+        for group in entry.groups:
+            called = group.target.name == stem or group.target.name.startswith(f"{stem}-")
+            if called and group.target.kind in ("", "MachineDeployment") and _same_namespace(group, found):
+                return _claim_of(group)
+        for item in entry.policy.discovery:
+            if not item.labels and _discovers(item, found, annotations, {}, found.name):
+                return _Claim(f"discovery {item.name} of NodeGroupPolicy {entry.policy.name}", entry.policy.place)
+    return None
+
+
+def _claim_of(group: NodeGroup) -> _Claim:
+    return _Claim(f"NodeGroup {group.name}", group.place, (group.size.min, group.size.max), group.name)
+
+
+def _targets(group: NodeGroup, found: ManifestObject) -> bool:
+    return (group.target.kind or "MachineDeployment") == found.kind and _same_namespace(group, found)
+
+
+def _same_namespace(group: NodeGroup, found: ManifestObject) -> bool:
+    return group.target.provider == "clusterAPI" and found.namespace in ("", group.target.namespace)
+
+
+def _discovers(
+    item: Discovery, found: ManifestObject, annotations: Mapping[str, str], labels: Mapping[str, str], cluster: str
+) -> bool:
+    """Only targets with both size annotations are discovered."""
+    return (
+        item.provider == "clusterAPI"
+        and all(key in annotations for key in found.sizes)
+        and (not item.namespaces or not found.namespace or found.namespace in item.namespaces)
+        and item.cluster_name in ("", cluster)
+        and all(labels.get(key) == value for key, value in item.labels)
+    )
+
+
+def _added(missing: list[str], bounds: Bounds, found: ManifestObject) -> str:
+    """The annotations to write, with their values where a group gives both."""
+    if None in bounds:
+        return " and ".join(missing)
+    values = dict(zip(found.sizes, bounds, strict=True))
+    return " and ".join(f'{key}: "{values[key]}"' for key in missing)

@@ -1,0 +1,117 @@
+"""Objects of Cluster API in manifests, as far as their size goes: data, of which nothing is resolved, rendered or fetched."""
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from reconciler.policy.problems.findings import Source
+from reconciler.policy.text.nodes import Mapping as MappingNode
+from reconciler.policy.text.nodes import Node, Scalar, Sequence
+
+CLUSTER_API = "cluster.x-k8s.io"
+Bounds = tuple[int | None, int | None]
+_SIZED = ("MachineDeployment", "MachineSet", "MachinePool")
+_MOST_DIGITS = 10
+
+
+class ManifestObject(msgspec.Struct, frozen=True):
+    """One object of a manifest; `namespace` is empty where the manifest leaves it to whoever applies it. `group` is the API group
+    of Cluster API, which is the prefix of its annotations too."""
+
+    group: str
+    kind: str
+    namespace: str
+    name: str
+    cluster: str
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    node: MappingNode
+    source: Source
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """The keys of both size annotations."""
+        return size_annotations(self.group)
+
+    @property
+    def title(self) -> str:
+        """Namespace, where it is there, and name."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+def size_annotations(group: str) -> tuple[str, ...]:
+    """The keys of the minimum and the maximum, with an API group of Cluster API in front."""
+    return tuple(f"{group}/cluster-api-autoscaler-node-group-{bound}-size" for bound in ("min", "max"))
+
+
+def manifest_objects(node: Node, source: Source, group: str) -> Iterator[ManifestObject]:
+    """The Cluster API objects of a document, those of lists included; `group` is the API group that they are in."""
+    if not isinstance(node, MappingNode):
+        return
+    kind, version = text_of(node, "kind"), text_of(node, "apiVersion")
+    items = entry_of(node, "items")
+    if kind.endswith("List") and isinstance(items, Sequence):
+        for item in items.items:
+            yield from manifest_objects(item, source, group)
+    elif version.partition("/")[0] == group and kind in (*_SIZED, "Cluster"):
+        metadata, spec = entry_of(node, "metadata"), entry_of(node, "spec")
+        yield ManifestObject(
+            group=group,
+            kind=kind,
+            namespace=text_of(metadata, "namespace"),
+            name=text_of(metadata, "name"),
+            cluster=text_of(spec, "clusterName"),
+            labels=texts_of(entry_of(metadata, "labels")),
+            annotations=texts_of(entry_of(metadata, "annotations")),
+            node=node,
+            source=source,
+        )
+
+
+def pair_of(node: Node | None, key: str) -> tuple[Node, Node] | None:
+    """Key and value of an entry; None where it is not there, or null."""
+    if not isinstance(node, MappingNode):
+        return None
+    found = (pair for pair in node.pairs if isinstance(pair[0], Scalar) and pair[0].text == key)
+    return next((pair for pair in found if not (isinstance(pair[1], Scalar) and _null(pair[1]))), None)
+
+
+def integer(value: Node) -> int | None:
+    """A whole number from 0 that a size may have; None for anything else."""
+    return int(value.text) if isinstance(value, Scalar) and value.text.isdecimal() and len(value.text) < _MOST_DIGITS else None
+
+
+def bounds_of(annotations: Mapping[str, str], keys: tuple[str, ...]) -> Bounds:
+    """Both, or none: as the webhook counts them."""
+    low, high = (annotations.get(key, "") for key in keys)
+    if not (low.isdecimal() and high.isdecimal()) or max(len(low), len(high)) >= _MOST_DIGITS or int(high) < int(low):
+        return None, None
+    return int(low), int(high)
+
+
+def _null(value: Scalar) -> bool:
+    return value.plain and value.text in ("", "~", "null")
+
+
+def entry_of(node: Node | None, key: str) -> Node | None:
+    """The value of an entry."""
+    pair = pair_of(node, key)
+    return None if pair is None else pair[1]
+
+
+def text_of(node: Node | None, key: str) -> str:
+    """The text of an entry; empty where there is none."""
+    value = entry_of(node, key)
+    return value.text if isinstance(value, Scalar) else ""
+
+
+def texts_of(node: Node | None) -> dict[str, str]:
+    """A mapping of texts."""
+    if not isinstance(node, MappingNode):
+        return {}
+    return {key.text: value.text for key, value in node.pairs if isinstance(key, Scalar) and isinstance(value, Scalar)}
+
+
+def shown(value: Node) -> str:
+    """A value in a message."""
+    return value.text[:40] if isinstance(value, Scalar) else "as a structure"

@@ -1,0 +1,1 @@
+"""What is wrong with a policy text: codes, places, carets, suggestions."""

@@ -1,0 +1,108 @@
+"""The problems of one tree while it is being read: all of them, each with the source line that it points at."""
+
+import re
+
+import msgspec
+
+from reconciler.policy.problems.problem import Problem, Severity
+from reconciler.policy.text.nodes import Spot
+from reconciler.policy.text.place import Place
+
+MAX_PROBLEMS_PER_FILE = 200
+_LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+
+
+class Source(msgspec.Struct, frozen=True):
+    """One policy text: its path, and its lines as YAML counts them."""
+
+    path: str
+    lines: tuple[str, ...]
+
+    @staticmethod
+    def of(path: str, text: str) -> "Source":
+        """Split `text` at YAML's line breaks."""
+        return Source(path, tuple(_LINE_BREAK.split(text)))
+
+    def line(self, number: int) -> str:
+        """The text of a line, counted from 1; empty past the end."""
+        return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
+
+    def place(self, spot: Spot) -> Place:
+        """The place of a spot, kept inside the text."""
+        line = min(max(spot.line, 1), len(self.lines))
+        column = spot.column if line == spot.line else len(self.lines[line - 1]) + 1
+        return Place(self.path, line, max(1, column))
+
+
+class Findings:
+    """Collects problems. A file that has more than `MAX_PROBLEMS_PER_FILE` is reported as such and not further."""
+
+    def __init__(self) -> None:
+        self._problems: dict[Problem, None] = {}
+        self._count: dict[str, int] = {}
+        self._sources: dict[str, Source] = {}
+
+    def open(self, source: Source) -> None:
+        """Make a text known, so that problems can quote it."""
+        self._sources[source.path] = source
+
+    def full(self, path: str) -> bool:
+        """Whether further problems of a file are dropped, so that making them can be spared."""
+        return self._count.get(path, 0) > MAX_PROBLEMS_PER_FILE
+
+    def add(
+        self,
+        code: str,
+        source: Source,
+        spot: Spot,
+        message: str,
+        hint: str = "",
+        *,
+        severity: Severity = Severity.ERROR,
+        related: tuple[tuple[Place, str], ...] = (),
+    ) -> None:
+        """Record one problem at `spot` of `source`."""
+        self.add_at(code, source.place(spot), message, hint, width=spot.width, severity=severity, related=related)
+
+    def add_at(
+        self,
+        code: str,
+        place: Place,
+        message: str,
+        hint: str = "",
+        *,
+        width: int = 1,
+        severity: Severity = Severity.ERROR,
+        related: tuple[tuple[Place, str], ...] = (),
+    ) -> None:
+        """Record one problem at a place of a text that was opened."""
+        source = self._sources.get(place.path)
+        line = source.line(place.line) if source else ""
+        count = self._count.get(place.path, 0)
+        if count >= MAX_PROBLEMS_PER_FILE:
+            if count > MAX_PROBLEMS_PER_FILE:
+                return
+            code, severity, related, hint = "TooManyProblems", Severity.ERROR, (), "mend those above and run it again"
+            message = f"more than {MAX_PROBLEMS_PER_FILE} problems in this file; the rest is not listed"
+        problem = Problem(
+            place=place,
+            code=code,
+            message=message,
+            hint=hint,
+            source=line,
+            width=max(1, min(width, len(line) - place.column + 1)),
+            severity=severity,
+            related=related,
+        )
+        if problem not in self._problems:
+            self._problems[problem] = None
+            self._count[place.path] = count + 1
+
+    def sorted(self) -> tuple[Problem, ...]:
+        """All problems by file, line and column."""
+        return tuple(sorted(self._problems))
+
+    @property
+    def failed(self) -> bool:
+        """Whether any problem is an error."""
+        return any(problem.severity is Severity.ERROR for problem in self._problems)

@@ -1,0 +1,1 @@
+"""Nodes -> checked documents: a walk of the field model."""

@@ -1,0 +1,339 @@
+"""Scalars -> values, one function a kind. Each returns None when there is a problem, which it records."""
+
+import re
+from collections.abc import Callable
+from typing import Protocol
+
+from reconciler.policy.field import Field, Kind
+from reconciler.policy.problems.suggestion import choose, near
+from reconciler.policy.text.nodes import Node, Scalar
+from reconciler.policy.text.plain_scalar import Look, described, look_of, shown
+from reconciler.policy.values.duration import DurationError, format_duration, parse_duration
+from reconciler.policy.values.instant import InstantError, parse_instant
+from reconciler.policy.values.label import (
+    item_name_fault,
+    label_value_fault,
+    object_name_fault,
+    qualified_name_fault,
+    resource_name_fault,
+)
+from reconciler.policy.values.money import MoneyError, parse_money
+from reconciler.policy.values.pattern import PatternError, check_pattern
+from reconciler.policy.values.quantity import INT64_MAX, QuantityError, parse_quantity
+from reconciler.policy.values.schedule import ScheduleError, canonical_schedule
+from reconciler.policy.values.time_zone import zone_names
+
+_ALIASES = {
+    "x86_64": "amd64",
+    "x64": "amd64",
+    "aarch64": "arm64",
+    "true": "Enabled",
+    "on": "Enabled",
+    "yes": "Enabled",
+    "false": "Disabled",
+    "off": "Disabled",
+    "no": "Disabled",
+    "dryrun": "Observe",
+    "least-waste": "LeastWaste",
+    "most-pods": "MostPods",
+    "least-nodes": "LeastNodes",
+    "price": "LeastCost",
+}
+_RESOURCE_ALIASES = {"gpu": "nvidia.com/gpu", "gpus": "nvidia.com/gpu", "cores": "cpu", "mem": "memory", "maxpods": "pods"}
+
+
+class Recorder(Protocol):
+    """Where problems go."""
+
+    def fault(self, code: str, node: Node, path: str, message: str, hint: str = "") -> None:
+        """Record a problem with the value at `path`."""
+
+
+def _name(path: str) -> str:
+    return path.removeprefix("spec.") or "the document"
+
+
+def text_of(record: Recorder, node: Node, path: str, *, instant: bool = False) -> str | None:
+    """The text of a scalar that must be one; plain scalars that some parser takes for something else are refused."""
+    if not isinstance(node, Scalar):
+        record.fault("WrongType", node, path, f"{_name(path)} must be a text, not {described(node)}")
+        return None
+    look = look_of(node)
+    if look is Look.TEXT or (instant and look is Look.TIMESTAMP):
+        return node.text
+    if look is Look.NULL:
+        record.fault("NullValue", node, path, f"{_name(path)} has no value", "write the value")
+    elif look in (Look.INTEGER, Look.FLOAT, Look.BOOLEAN):
+        record.fault("WrongType", node, path, f"{_name(path)} must be a text, not {described(node)}", f'quote it: "{node.text}"')
+    else:
+        record.fault("AmbiguousText", node, path, f"{_name(path)} is {described(node)}", f'quote it: "{node.text}"')
+    return None
+
+
+def _string(record: Recorder, field: Field, node: Node, path: str) -> str | None:
+    text = text_of(record, node, path)
+    if text is None:
+        return None
+    if field.enum and text not in field.enum:
+        record.fault("UnknownValue", node, path, f"{_name(path)} is {shown(text)}", choose(text, field.enum))
+        return None
+    if not text.strip() and field.default != "":
+        record.fault("EmptyValue", node, path, f"{_name(path)} is empty", "write the value, or remove the key")
+        return None
+    if field.pattern and not re.fullmatch(field.pattern, text):
+        hint = f"for example {field.examples[0]}" if field.examples else ""
+        record.fault("BadFormat", node, path, f"{_name(path)} {shown(text)} has not the expected form", hint)
+        return None
+    return text
+
+
+def _checked(fault_of: Callable[[str], str]) -> Callable[[Recorder, Field, Node, str], str | None]:
+    def read(record: Recorder, field: Field, node: Node, path: str) -> str | None:
+        text = text_of(record, node, path)
+        if text is None:
+            return None
+        fault = fault_of(text)
+        if not fault:
+            return text
+        code = "EmptyValue" if not text else "BadName"
+        better = re.sub(r"[^A-Za-z0-9.-]+", "-", text).strip("-.")
+        better = better if not fault_of(better) else better.lower()
+        hint = f"for example {better}" if better and not fault_of(better) else ""
+        record.fault(code, node, path, f"{_name(path)} {shown(text)} {fault}" if text else f"{_name(path)} {fault}", hint)
+        return None
+
+    return read
+
+
+def _enum(record: Recorder, field: Field, node: Node, path: str) -> str | None:
+    if isinstance(node, Scalar) and look_of(node) in (Look.BOOLEAN, Look.WORD_BOOLEAN):
+        alias = _ALIASES.get(node.text.lower(), "")
+        hint = f"write {alias}" if alias in field.enum else choose(node.text, field.enum)
+        record.fault("UnknownValue", node, path, f"{_name(path)} is {described(node)}", hint)
+        return None
+    text = text_of(record, node, path)
+    if text is None or text in field.enum:
+        return text
+    alias = _ALIASES.get(text.lower(), "")
+    hint = f"write {alias}" if alias in field.enum else choose(text, field.enum)
+    record.fault("UnknownValue", node, path, f"{_name(path)} is {shown(text)}", hint)
+    return None
+
+
+def _integer(record: Recorder, field: Field, node: Node, path: str) -> int | None:
+    if not isinstance(node, Scalar):
+        record.fault("WrongType", node, path, f"{_name(path)} must be an integer, not {described(node)}")
+        return None
+    look = look_of(node)
+    if look is Look.INTEGER:
+        return _bounded(record, field, int(node.text) if len(node.text) < 40 else INT64_MAX + 1, node, path)
+    if look is Look.TEXT:
+        digits = node.text.removesuffix("%").strip()
+        hint = f"write {digits}" if digits.isascii() and digits.isdigit() else ""
+        record.fault("WrongType", node, path, f"{_name(path)} must be an integer, not {described(node)}", hint)
+    elif look is Look.FLOAT:
+        record.fault(
+            "FloatValue", node, path, f"{_name(path)} must be an integer, not {described(node)}", _whole(field, node.text)
+        )
+    elif look is Look.BOOLEAN:
+        record.fault("WrongType", node, path, f"{_name(path)} must be an integer, not {described(node)}")
+    else:
+        hint = "write plain decimal digits"
+        if look in (Look.OCTAL, Look.UNDERSCORE):
+            digits = node.text.replace("_", "").lstrip("0") or "0"
+            hint = f"write {digits}" if digits.isdigit() else hint
+        record.fault("AmbiguousNumber", node, path, f"{_name(path)} is {described(node)}", hint)
+    return None
+
+
+def _whole(field: Field, text: str) -> str:
+    try:
+        number = float(text.replace("_", ""))
+    except ValueError:
+        return ""
+    if field.kind is Kind.PERCENT and 0 < number <= 1:
+        return f"write {round(number * 100)} (percent)"
+    return f"write {int(number)}" if abs(number) < 2**53 and number == int(number) else "write a whole number"
+
+
+def _bounded(record: Recorder, field: Field, value: int, node: Node, path: str) -> int | None:
+    low, high = field.minimum, field.maximum
+    shown_value = node.text if isinstance(node, Scalar) and len(node.text) < 40 else "this number"
+    if not -INT64_MAX - 1 <= value <= INT64_MAX:
+        record.fault("Overflow", node, path, f"{_name(path)}: {shown_value} does not fit a 64-bit integer")
+    elif low is not None and value < low:
+        code = "NegativeNumber" if low == 0 else "OutOfRange"
+        record.fault(code, node, path, f"{_name(path)} is {shown_value}, the least is {low}")
+    elif high is not None and value > high:
+        what = "percent go from 0 to 100" if field.kind is Kind.PERCENT else ""
+        record.fault("OutOfRange", node, path, f"{_name(path)} is {shown_value}, the most is {high}", what)
+    else:
+        return value
+    return None
+
+
+def _integer_or_percent(record: Recorder, field: Field, node: Node, path: str) -> int | tuple[int] | None:
+    if not (isinstance(node, Scalar) and look_of(node) is Look.TEXT and node.text.endswith("%")):
+        return _integer(record, field, node, path)
+    digits = node.text[:-1]
+    if not (digits.isascii() and digits.isdigit() and len(digits) < 10):
+        record.fault(
+            "WrongType", node, path, f'{_name(path)} must be an integer or a percentage such as "10%", not {described(node)}'
+        )
+        return None
+    if int(digits) > 100:
+        record.fault("OutOfRange", node, path, f"{_name(path)} is {node.text}, the most is 100%")
+        return None
+    return (int(digits),)
+
+
+def _duration(record: Recorder, field: Field, node: Node, path: str) -> int | None:
+    if isinstance(node, Scalar) and look_of(node) is Look.INTEGER:
+        hint = (
+            f"write {format_duration(field.minimum or 0)}"
+            if node.text == "0"
+            else f"a duration has a unit: {node.text}s, {node.text}m or {node.text}h"
+        )
+        record.fault("BadDuration", node, path, f"{_name(path)} is the bare number {node.text}", hint)
+        return None
+    text = text_of(record, node, path)
+    if text is None or text in field.enum:
+        return None
+    try:
+        seconds = parse_duration(text)
+    except DurationError as error:
+        hint = choose(text, field.enum) if field.enum and near(text, field.enum) else error.hint
+        record.fault("BadDuration", node, path, f"{_name(path)}: {error}", hint)
+        return None
+    if field.minimum is not None and seconds < field.minimum:
+        code = "NegativeNumber" if seconds < 0 else "OutOfRange"
+        record.fault(code, node, path, f"{_name(path)} is {text}, the least is {format_duration(field.minimum)}")
+        return None
+    return seconds
+
+
+def _money(record: Recorder, field: Field, node: Node, path: str) -> str | None:
+    if isinstance(node, Scalar) and look_of(node) in (Look.FLOAT, Look.INTEGER):
+        hint = f'quote it: "{node.text}"'
+        record.fault("FloatValue", node, path, f"{_name(path)} is the number {node.text}; money is a decimal string", hint)
+        return None
+    text = text_of(record, node, path)
+    if text is None:
+        return None
+    try:
+        parse_money(text)
+    except MoneyError as error:
+        record.fault("BadMoney", node, path, f"{_name(path)}: {error}", error.hint)
+        return None
+    return text
+
+
+def _instant(record: Recorder, field: Field, node: Node, path: str) -> int | None:
+    text = text_of(record, node, path, instant=True)
+    if text is None:
+        return None
+    try:
+        return parse_instant(text)
+    except InstantError as error:
+        record.fault("BadInstant", node, path, f"{_name(path)}: {error}", error.hint)
+        return None
+
+
+def _cron(record: Recorder, field: Field, node: Node, path: str) -> str | None:
+    text = text_of(record, node, path)
+    if text is None:
+        return None
+    try:
+        canonical_schedule(text)
+    except ScheduleError as error:
+        record.fault("BadSchedule", node, path, f"{_name(path)}: {error}", error.hint)
+        return None
+    return text
+
+
+def _time_zone(record: Recorder, field: Field, node: Node, path: str) -> str | None:
+    text = text_of(record, node, path)
+    if text is None or text == field.default or text in zone_names():
+        return text
+    best = near(text, zone_names(), 0.75) or near(text, {name.rpartition("/")[2] for name in zone_names()}, 0.75)
+    full = best if best in zone_names() else next((n for n in sorted(zone_names()) if n.endswith("/" + best)), best)
+    hint = f"did you mean {full}?" if best else "an IANA name such as Europe/Berlin"
+    record.fault("UnknownTimeZone", node, path, f"{_name(path)} {shown(text)} is no time zone", hint)
+    return None
+
+
+def _regex(record: Recorder, field: Field, node: Node, path: str) -> str | None:
+    text = text_of(record, node, path)
+    if text is None:
+        return None
+    if not text:
+        record.fault(
+            "EmptyValue", node, path, f"{_name(path)} is empty and would match every name", 'write ".*" if that is meant'
+        )
+        return None
+    try:
+        check_pattern(text)
+    except PatternError as error:
+        record.fault(error.code, node, path, f"{_name(path)}: {error}", error.hint)
+        return None
+    return text
+
+
+def map_value(record: Recorder, field: Field, key: str, key_node: Node, node: Node, path: str) -> str | int | None:
+    """One value of a map with free keys; checks the key as well."""
+    if field.kind is Kind.RESOURCE_MAP:
+        return _amount(record, field, key, key_node, node, path)
+    text = text_of(record, node, path)
+    if field.kind is not Kind.LABEL_MAP:
+        return text
+    fault = qualified_name_fault(key)
+    if fault:
+        record.fault("BadLabel", key_node, path, f"the label key {shown(key)} {fault}")
+    elif text is not None and (fault := label_value_fault(text)):
+        record.fault("BadLabel", node, path, f"the value {shown(text)} of the label {key} {fault}")
+    return None if fault else text
+
+
+def _amount(record: Recorder, field: Field, key: str, key_node: Node, node: Node, path: str) -> int | None:
+    fault = resource_name_fault(key, field.resources)
+    if fault:
+        alias = _RESOURCE_ALIASES.get(key.lower(), "") or near(key, field.resources)
+        record.fault("UnknownResource", key_node, path, f"{shown(key)} {fault}", f"did you mean {alias}?" if alias else "")
+    if not isinstance(node, Scalar):
+        record.fault("WrongType", node, path, f"{_name(path)} must be a quantity, not {described(node)}")
+        return None
+    look = look_of(node)
+    if look is Look.FLOAT:
+        milli = f" or {round(float(node.text) * 1000)}m" if key == "cpu" and node.text.replace(".", "", 1).isdigit() else ""
+        record.fault("FloatValue", node, path, f"{_name(path)} is the float {node.text}", f'quote it: "{node.text}"{milli}')
+        return None
+    if look not in (Look.INTEGER, Look.TEXT):
+        if look is Look.NULL:
+            record.fault("NullValue", node, path, f"{_name(path)} has no value", "write the amount, or remove the key")
+        else:
+            record.fault("AmbiguousNumber", node, path, f"{_name(path)} is {described(node)}", "write plain decimal digits")
+        return None
+    try:
+        amount = parse_quantity(node.text, milli=key == "cpu")
+    except QuantityError as error:
+        record.fault(error.code, node, path, f"{_name(path)}: {error}", error.hint)
+        return None
+    return None if fault else amount
+
+
+READERS: dict[Kind, Callable[..., object]] = {
+    Kind.STRING: _string,
+    Kind.NAME: _checked(item_name_fault),
+    Kind.OBJECT_NAME: _checked(object_name_fault),
+    Kind.LABEL_KEY: _checked(qualified_name_fault),
+    Kind.ENUM: _enum,
+    Kind.INTEGER: _integer,
+    Kind.PERCENT: _integer,
+    Kind.INTEGER_OR_PERCENT: _integer_or_percent,
+    Kind.DURATION: _duration,
+    Kind.MONEY: _money,
+    Kind.INSTANT: _instant,
+    Kind.CRON: _cron,
+    Kind.TIME_ZONE: _time_zone,
+    Kind.REGEX: _regex,
+}

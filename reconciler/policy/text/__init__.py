@@ -1,0 +1,1 @@
+"""Bytes -> YAML nodes with places, and documents as they would be written."""

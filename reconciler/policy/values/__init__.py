@@ -1,0 +1,1 @@
+"""Texts of policies read into values: durations, quantities, schedules, patterns."""

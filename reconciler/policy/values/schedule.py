@@ -1,0 +1,178 @@
+"""Cron schedules of windows and budgets: five fields, read and stepped as Kubernetes' CronJob does.
+
+SOURCE: CronJob parses with `robfig/cron` v3 `ParseStandard`. Its rules where they differ from other crons:
+- `*` and `?` mean any; weekdays are 0-6 (7 is refused); names are jan-dec and sun-sat; no `L`, `W` or `#`;
+- day of month and day of week are both required when one of them is a bare `*` or `?`, else either suffices; a stepped
+  star (`*/2`) counts as restricted;
+- a wall-clock time that a spring transition skips does not happen, one that an autumn transition repeats happens twice.
+
+`cronsim` supplies the search for the next matching wall-clock minute. It imitates Debian's cron (skipped jobs run after
+the gap, repeated ones once, a stepped star counts as a star, and `L`, `#`, 7 and seconds are taken), so it is given
+wall-clock time without a zone and an expression in which only the common part is left; the zone is applied here.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from zoneinfo import ZoneInfo
+
+from cronsim import CronSim, CronSimError
+
+from reconciler.policy.values.time_zone import time_zone
+
+_FIELDS = (
+    ("minute", 0, 59, ()),
+    ("hour", 0, 23, ()),
+    ("day of month", 1, 31, ()),
+    ("month", 1, 12, ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")),
+    ("day of week", 0, 6, ("sun", "mon", "tue", "wed", "thu", "fri", "sat")),
+)
+_DESCRIPTORS = {
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+    "@monthly": "0 0 1 * *",
+    "@weekly": "0 0 * * 0",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@hourly": "0 * * * *",
+}
+_TERM = re.compile(r"(\*|\?|[0-9]+|[a-z]+)(?:-([0-9]+|[a-z]+))?(?:/([0-9]+))?")
+_MAX_YEAR = 9000  # `datetime` ends at 9999 and the search looks up to 50 years ahead
+
+
+class ScheduleError(ValueError):
+    """A text that is no schedule; `hint` says what to write."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+@lru_cache(maxsize=1024)
+def canonical_schedule(text: str) -> str:
+    """The schedule in the form that both crons read alike. Raises `ScheduleError`."""
+    lowered = text.strip().lower()
+    if lowered.startswith(("tz=", "cron_tz=")):
+        raise ScheduleError(f"{text!r} sets a time zone inside the schedule", "use the key timeZone")
+    if lowered.startswith("@"):
+        if lowered in _DESCRIPTORS:
+            lowered = _DESCRIPTORS[lowered]
+        else:
+            raise ScheduleError(f"{text!r} is no schedule", "write five fields: minute hour day-of-month month day-of-week")
+    fields = lowered.split()
+    if len(fields) != len(_FIELDS):
+        raise ScheduleError(
+            f"{text!r} has {len(fields)} field{'' if len(fields) == 1 else 's'}, a schedule has five",
+            'minute hour day-of-month month day-of-week: "0 7 * * mon-fri" is 07:00 on working days',
+        )
+    return " ".join(_canonical_field(field, *rule) for field, rule in zip(fields, _FIELDS, strict=True))
+
+
+def _canonical_field(field: str, name: str, low: int, high: int, names: tuple[str, ...]) -> str:
+    numbers: set[int] = set()
+    star = False
+    for term in field.split(","):
+        match = _TERM.fullmatch(term)
+        if match is None:
+            raise ScheduleError(
+                f"the {name} {term!r} is not understood", f"a number from {low} to {high}, *, a-b, */step or a list"
+            )
+        start, end, step = match[1], match[2], int(match[3] or 1)
+        if step == 0:
+            raise ScheduleError(f"the {name} {term!r} has a step of 0", "a step is 1 or more")
+        if start in "*?":
+            if end:
+                raise ScheduleError(f"the {name} {term!r} is not understood", "write * alone or a range a-b")
+            star |= step == 1
+            numbers.update(range(low, high + 1, step))
+            continue
+        first = _number(start, name, low, high, names)
+        last = _number(end, name, low, high, names) if end else (high if match[3] else first)
+        if last < first:
+            hint = f"write {start}-{high},{low}-{end}" if start.isdigit() and (end or "").isdigit() else "write it as two ranges"
+            raise ScheduleError(f"the {name} {term!r} runs backwards", hint)
+        numbers.update(range(first, last + 1, step))
+    if star:
+        return "*"
+    return ",".join(str(number) for number in sorted(numbers))
+
+
+def _number(text: str, name: str, low: int, high: int, names: tuple[str, ...]) -> int:
+    if text in names:
+        return names.index(text) + low
+    if not text.isdigit():
+        hint = f"names are {names[0]} to {names[-1]}" if names else f"a number from {low} to {high}, *, a-b, */step or a list"
+        raise ScheduleError(f"the {name} {text!r} is not understood", hint)
+    number = int(text)
+    if not low <= number <= high:
+        hint = "Sunday is 0" if name == "day of week" and number == 7 else f"{name} is {low} to {high}"
+        raise ScheduleError(f"the {name} {number} is out of range", hint)
+    return number
+
+
+def openings_after(schedule: str, zone_name: str, after_seconds: int) -> Iterator[int]:
+    """The instants at which `schedule` fires, strictly after `after_seconds` (Unix time), in order.
+
+    Ends when there is none within 50 years. Raises `ScheduleError` or `UnknownTimeZoneError`.
+    """
+    zone = time_zone(zone_name)
+    seen = after_seconds
+    # A wall-clock minute before `after` may still name a later instant when the clock was set back in between.
+    wall = _wall(after_seconds, zone) - timedelta(hours=3)
+    held: list[int] = []  # instants found; released once no earlier one can follow
+    for minute in _search(schedule, wall):
+        held += (instant for instant in _instants(minute, zone) if instant > seen)
+        horizon = _instant(minute - timedelta(hours=3), zone)
+        held.sort()
+        while held and held[0] <= horizon:
+            seen = held.pop(0)
+            yield seen
+    yield from sorted(held)
+
+
+def last_opening(schedule: str, zone_name: str, at_seconds: int) -> int | None:
+    """The latest instant at or before `at_seconds` at which `schedule` fired; None when there was none in 50 years."""
+    zone = time_zone(zone_name)
+    best: int | None = None
+    wall = _wall(at_seconds, zone) + timedelta(hours=3)
+    for minute in _search(schedule, wall, reverse=True):
+        for instant in _instants(minute, zone):
+            if instant <= at_seconds and (best is None or instant > best):
+                best = instant
+        if best is not None and _instant(minute + timedelta(hours=3), zone) < best:
+            break
+    return best
+
+
+def is_open(schedule: str, zone_name: str, duration_seconds: int, at_seconds: int) -> bool:
+    """Whether a span of `duration_seconds` that starts whenever `schedule` fires covers `at_seconds` (end excluded)."""
+    opened = last_opening(schedule, zone_name, at_seconds)
+    return opened is not None and at_seconds < opened + duration_seconds
+
+
+def _search(schedule: str, wall: datetime, *, reverse: bool = False) -> Iterator[datetime]:
+    if not 1000 < wall.year < _MAX_YEAR:
+        return
+    try:
+        yield from CronSim(canonical_schedule(schedule), wall, reverse=reverse)
+    except CronSimError:
+        return  # days that no listed month has: it never fires
+
+
+def _wall(seconds: int, zone: ZoneInfo) -> datetime:
+    return (datetime.fromtimestamp(0, UTC) + timedelta(seconds=seconds)).astimezone(zone).replace(tzinfo=None)
+
+
+def _instant(wall: datetime, zone: ZoneInfo) -> int:
+    return int(wall.replace(tzinfo=zone).timestamp())
+
+
+def _instants(wall: datetime, zone: ZoneInfo) -> tuple[int, ...]:
+    first = wall.replace(tzinfo=zone, fold=0)
+    second = wall.replace(tzinfo=zone, fold=1)
+    if first.utcoffset() == second.utcoffset():
+        return (int(first.timestamp()),)
+    if first.astimezone(UTC).astimezone(zone).replace(tzinfo=None) != wall:
+        return ()  # skipped by a forward transition
+    return (int(first.timestamp()), int(second.timestamp()))

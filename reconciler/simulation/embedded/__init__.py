@@ -1,0 +1,1 @@
+"""A cluster in memory with a clock of its own."""

@@ -1,0 +1,164 @@
+"""Recomputes PodDisruptionBudgets from the pods that live, and answers evictions, as the control plane does.
+
+SOURCE: Kubernetes disruption controller. `minAvailable` as a count wants that many of the pods that match; as a
+percentage, or with `maxUnavailable` in either form, the number expected is the sum of the replicas of their
+controllers. Both percentages round up. What may be disrupted is healthy minus desired, never below zero, and nothing
+while none are expected. Healthy means Ready and not terminating. Eviction subresource: pods that are pending,
+finished or terminating go without asking a budget; a pod under two budgets is refused.
+"""
+
+import msgspec
+
+from reconciler.cluster.pods.pod import PodPhase
+from reconciler.cluster.workloads.workload import DisruptionBudget
+from reconciler.decisions.removal.disruption import label_selector_matches
+from reconciler.simulation.embedded.objects import ClusterObjects, PodObject
+
+BudgetKey = tuple[str, str]
+
+
+class DisruptionController:
+    """Keeps the status of every budget. Budgets whose pods never changed keep the status that was captured."""
+
+    def __init__(self, objects: ClusterObjects) -> None:
+        self._objects = objects
+        self._of_shape: dict[int, tuple[BudgetKey, ...]] = {}
+        self._by_label: dict[tuple[str, str, str], list[BudgetKey]] = {}
+        self._members: dict[BudgetKey, dict[PodObject, None]] = {}
+        self._dirty: dict[BudgetKey, None] = {}
+        self.index()
+
+    def index(self) -> None:
+        """Read all budgets anew (one was added, changed or removed)."""
+        self._of_shape.clear()
+        self._by_label.clear()
+        for key, budget in self._objects.budgets.items():
+            self._by_label.setdefault((key[0], *_telling_label(budget)), []).append(key)
+        self._members = {key: {} for key in self._objects.budgets}
+        for pod in self._objects.pods.values():
+            for key in self.budgets_of(pod.shape):
+                self._members[key][pod] = None
+
+    def budgets_of(self, shape: int) -> tuple[BudgetKey, ...]:
+        """The budgets whose selector takes pods of a shape."""
+        found = self._of_shape.get(shape)
+        if found is None:
+            pod = self._objects.pod_shapes[shape]
+            labels = dict(pod.labels)
+            # Most selectors ask for one value of one label: only those that could match are asked.
+            asked = [*self._by_label.get((pod.namespace, "", ""), ())]
+            for label in pod.labels:
+                asked.extend(self._by_label.get((pod.namespace, *label), ()))
+            found = self._of_shape[shape] = tuple(
+                sorted(key for key in asked if label_selector_matches(self._objects.budgets[key].selector, labels))
+            )
+        return found
+
+    def changed(self, pod: PodObject) -> None:
+        """A pod was made, became ready or unready, or began to terminate."""
+        for key in self.budgets_of(pod.shape):
+            self._members[key][pod] = None
+            self._dirty[key] = None
+
+    def removed(self, pod: PodObject) -> None:
+        """A pod is gone."""
+        for key in self.budgets_of(pod.shape):
+            self._members[key].pop(pod, None)
+            self._dirty[key] = None
+
+    def scaled(self, namespace: str) -> None:
+        """Replicas of a controller changed, so that other numbers are expected."""
+        self._dirty.update(dict.fromkeys(key for key in self._objects.budgets if key[0] == namespace))
+
+    def sync(self) -> bool:
+        """Write the status of budgets whose pods changed; whether any status changed."""
+        wrote = False
+        for key in self._dirty:
+            budget = self._objects.budgets.get(key)
+            if budget is None:
+                continue
+            fresh = self._status(key, budget)
+            if fresh != budget:
+                self._objects.budgets[key] = fresh
+                wrote = True
+        self._dirty.clear()
+        if wrote:
+            self._objects.touch()
+        return wrote
+
+    def refusal(self, pod: PodObject) -> str:
+        """Why an eviction is refused now; empty when it is granted."""
+        if pod.phase is PodPhase.PENDING or pod.finished or pod.deletion:
+            return ""
+        keys = self.budgets_of(pod.shape)
+        if len(keys) > 1:
+            names = ", ".join(name for _, name in keys)
+            return f"{pod.key} is under more than one PodDisruptionBudget ({names}), which the eviction API does not support"
+        self.sync()
+        for key in keys:
+            budget = self._objects.budgets[key]
+            if not pod.ready and self._unhealthy_may_go(budget):
+                continue
+            if not budget.observed or budget.disruptions_allowed < 1:
+                return (
+                    f"evicting {pod.key} would violate PodDisruptionBudget {budget.name}, which needs "
+                    f"{budget.desired_healthy} healthy pods and has {budget.current_healthy}"
+                )
+        return ""
+
+    def _unhealthy_may_go(self, budget: DisruptionBudget) -> bool:
+        if budget.unhealthy_pod_eviction == "AlwaysAllow":
+            return True
+        return budget.current_healthy >= budget.desired_healthy > 0
+
+    def _status(self, key: BudgetKey, budget: DisruptionBudget) -> DisruptionBudget:
+        members = self._members[key]
+        healthy = sum(1 for pod in members if pod.ready and not pod.deletion)
+        expected, desired = self._wanted(budget, members)
+        return msgspec.structs.replace(
+            budget,
+            current_healthy=healthy,
+            desired_healthy=desired,
+            expected_pods=expected,
+            disruptions_allowed=max(0, healthy - desired) if expected > 0 else 0,
+            observed=True,
+        )
+
+    def _wanted(self, budget: DisruptionBudget, members: dict[PodObject, None]) -> tuple[int, int]:
+        """(expected, desired healthy)."""
+        if budget.max_unavailable:
+            expected = self._expected(members)
+            return expected, max(0, expected - amount_of(budget.max_unavailable, expected))
+        if budget.min_available.endswith("%"):
+            expected = self._expected(members)
+            return expected, amount_of(budget.min_available, expected)
+        if budget.min_available:
+            return len(members), int(budget.min_available)
+        return len(members), budget.desired_healthy
+
+    def _expected(self, members: dict[PodObject, None]) -> int:
+        """Replicas of the distinct controllers; pods whose controller does not say count themselves."""
+        replicas: dict[tuple[str, str, str], int] = {}
+        for pod in members:
+            owner = self._objects.owner_of(pod)
+            key = (owner.kind, pod.namespace, owner.name) if owner is not None else ("", pod.namespace, pod.name)
+            controller = self._objects.controllers.get(key)
+            if controller is not None and controller.replicas is not None:
+                replicas[key] = controller.replicas
+            elif pod.active:
+                replicas[key] = replicas.get(key, 0) + 1
+        return sum(replicas.values())
+
+
+def _telling_label(budget: DisruptionBudget) -> tuple[str, str]:
+    """A label and value that every pod of the budget carries; two empty texts when there is none."""
+    requirements = budget.selector.requirements if budget.selector is not None else ()
+    for requirement in requirements:
+        if requirement.operator == "In" and len(requirement.values) == 1:
+            return requirement.key, requirement.values[0]
+    return "", ""
+
+
+def amount_of(text: str, total: int) -> int:
+    """`2` -> 2; `80%` of `total`, rounded up."""
+    return -(-int(text[:-1]) * total // 100) if text.endswith("%") else int(text)

@@ -1,0 +1,123 @@
+"""Binds pending pods to nodes, as kube-scheduler would: by priority, then age, then name, with preemption.
+
+Among the nodes that fit, the first by name wins. kube-scheduler scores instead (by default it prefers the emptiest),
+with ties broken at random; a fixed order keeps runs repeatable, and packs pods so that a drained pod rarely has to
+move twice.
+"""
+
+from collections.abc import Callable
+
+import msgspec
+
+from reconciler.scheduling.state import SchedulingState
+from reconciler.simulation.embedded.objects import ClusterObjects, NodeObject, PodObject
+from reconciler.simulation.embedded.preemption import Preemption, find_victims
+
+Placing = Callable[[SchedulingState, int, int, list[NodeObject]], tuple[tuple[int, int], ...]]
+"""Binds up to so many pods of a shape in a state over nodes (by index); (node, pods bound) as `SchedulingState.place` has it."""
+
+
+class Bindings(msgspec.Struct, frozen=True):
+    """What one look at the pending pods led to."""
+
+    bound: tuple[PodObject, ...] = ()
+    preemptions: tuple[Preemption, ...] = ()
+
+
+class Scheduler:
+    """Looks again only when something changed since the last look that left pods waiting."""
+
+    def __init__(self, objects: ClusterObjects, scheduler_names: tuple[str, ...], protected: Callable[[PodObject], str]) -> None:
+        """`protected` says why a disruption budget keeps a pod, or is empty."""
+        self._objects = objects
+        self._names = scheduler_names
+        self._protected = protected
+        self._looked_at = -1
+        self.placing: Placing | None = None
+        """Where pods would rather go, instead of the first node by name."""
+
+    def look(self, now_seconds: int) -> Bindings:
+        """Bind what fits, nominate for others where lower ones can give way; the rest is marked unschedulable."""
+        objects = self._objects
+        if objects.revision == self._looked_at:
+            return Bindings()
+        waiting = [pod for pod in objects.pending() if objects.pod_shapes[pod.shape].scheduler_name in self._names]
+        if not waiting:
+            self._looked_at = objects.revision
+            return Bindings()
+        waiting.sort(key=lambda pod: (-objects.pod_shapes[pod.shape].priority, pod.created, pod.namespace, pod.name))
+        world = objects.world(now_seconds)
+        state = SchedulingState(world)
+        nodes = [objects.nodes[node.name] for node in world.nodes]
+        for index, node in enumerate(nodes):
+            if not node.value.ready or node.value.deleting:
+                state.close(index)
+        lowest = min((objects.pod_shapes[shape].priority for shape in set(world.pods.shape)), default=0)
+        bound: list[PodObject] = []
+        preemptions: list[Preemption] = []
+        full: set[int] = set()
+        position = 0
+        while position < len(waiting):
+            shape, end = waiting[position].shape, position
+            while end < len(waiting) and waiting[end].shape == shape:
+                end += 1
+            run = waiting[position:end]
+            position = end
+            placed = 0
+            modelled = not state.modelled(shape)
+            if shape not in full and modelled:
+                wanted = len(run)
+                spread = state.place(shape, wanted) if self.placing is None else self.placing(state, shape, wanted, nodes)
+                for index, count in spread:
+                    for pod in run[placed : placed + count]:
+                        objects.bind(pod, nodes[index])
+                        bound.append(pod)
+                    placed += count
+            if placed < len(run):
+                full.add(shape)
+                higher = modelled and objects.pod_shapes[shape].priority > lowest
+                self._leave(run[placed:], nodes, state, preemptions, now_seconds, higher=higher)
+        # A pod that asks for company may fit once that company runs; every other refusal stands until nodes change.
+        again = bool(bound) and any(pod.node is None and objects.pod_shapes[pod.shape].affinity for pod in waiting)
+        self._looked_at = -1 if again else objects.revision
+        return Bindings(tuple(bound), tuple(preemptions))
+
+    def _leave(
+        self,
+        pods: list[PodObject],
+        nodes: list[NodeObject],
+        state: SchedulingState,
+        preemptions: list[Preemption],
+        now_seconds: int,
+        *,
+        higher: bool,
+    ) -> None:
+        """Pods that fit nowhere now: lower ones may give way, and the room that they leave is kept."""
+        objects = self._objects
+        for pod in pods:
+            if not pod.unschedulable:
+                pod.unschedulable = now_seconds
+                objects.touch()
+            if pod.nominated is not None and self._is_made_room_for(pod, pod.nominated, state):
+                state.bind(pod.shape, pod.nominated.index)
+                continue
+            given_up = {victim for preemption in preemptions for victim in preemption.victims}
+            found = find_victims(pod, objects, state, nodes, given_up, self._protected) if higher else None
+            if found is None:
+                if pod.nominated is not None:
+                    pod.nominated = None
+                    objects.touch()
+                higher = False  # the next one of this shape has no better luck
+                continue
+            for victim in found.victims:
+                state.unbind(victim.shape, found.node.index)
+            state.bind(pod.shape, found.node.index)
+            pod.nominated = found.node
+            preemptions.append(found)
+
+    def _is_made_room_for(self, pod: PodObject, node: NodeObject, state: SchedulingState) -> bool:
+        """Whether lower ones still end where the pod is to go; not when the node takes no pods any more."""
+        shapes = self._objects.pod_shapes
+        if node.index < 0 or state.closed(node.index) or self._objects.shape_of(node).unschedulable:
+            return False
+        return any(other.deletion and shapes[other.shape].priority < shapes[pod.shape].priority for other in node.pods)

@@ -1,0 +1,161 @@
+"""Controllers of pods: they make pods again that were evicted, and follow the replicas that a scenario asks for."""
+
+from reconciler.cluster.pods.pod import PodPhase, PodShape, PodTraits
+from reconciler.simulation.embedded.objects import ClusterObjects, PodObject
+
+WorkloadKey = tuple[str, str, str]
+"""Kind, namespace and name of the controller."""
+
+_LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # those that Kubernetes uses in generated names
+
+
+class Workload:
+    """One controller: how many pods it wants, and what they look like. `vacant` are pods that left and are to come back."""
+
+    __slots__ = ("desired", "key", "pods", "shape", "traits", "vacant")
+
+    def __init__(self, key: WorkloadKey, shape: int, traits: int) -> None:
+        self.key = key
+        self.shape = shape
+        self.traits = traits
+        self.desired = 0
+        self.pods: dict[PodObject, None] = {}
+        self.vacant: list[PodObject] = []
+
+
+class Workloads:
+    """All controllers that own pods, DaemonSets and mirror pods left out.
+
+    A controller starts content: it wants as many pods as it has, whatever its `replicas` says, so that demand does not
+    change by itself. An evicted pod leaves a gap that is filled by a new pending pod of the same shape; a StatefulSet
+    uses the name again once it is free, the others take a new name.
+    """
+
+    def __init__(self, objects: ClusterObjects) -> None:
+        self._objects = objects
+        self._count = 0
+        self._dirty: dict[WorkloadKey, None] = {}
+        self.by_key: dict[WorkloadKey, Workload] = {}
+        for pod in objects.pods.values():
+            workload = self._join(pod)
+            if workload is not None and pod.active:
+                workload.desired += 1
+
+    def of(self, pod: PodObject) -> Workload | None:
+        """The controller that would make the pod again; None: nobody."""
+        owner = self._objects.owner_of(pod)
+        if owner is None or self._objects.goes_with_node(pod):
+            return None
+        return self.by_key.get((owner.kind, pod.namespace, owner.name))
+
+    def _join(self, pod: PodObject) -> Workload | None:
+        owner = self._objects.owner_of(pod)
+        if owner is None or self._objects.goes_with_node(pod):
+            return None
+        key = (owner.kind, pod.namespace, owner.name)
+        workload = self.by_key.get(key)
+        if workload is None:
+            workload = self.by_key[key] = Workload(key, pod.shape, pod.traits)
+        workload.pods[pod] = None
+        return workload
+
+    def found(self, namespace: str, name: str) -> Workload | None:
+        """By the name of the controller or, for a ReplicaSet, of its Deployment (its name without the last part)."""
+        exact = [w for w in self.by_key.values() if w.key[1:] == (namespace, name)]
+        if exact:
+            return exact[0]
+        made = [w for w in self.by_key.values() if w.key[0] == "ReplicaSet" and w.key[1] == namespace]
+        return max((w for w in made if w.key[2].rpartition("-")[0] == name), key=lambda w: (w.desired, w.key), default=None)
+
+    def define(self, kind: str, namespace: str, name: str, shape: PodShape, traits: PodTraits) -> Workload:
+        """A controller that has no pods yet."""
+        key = (kind, namespace, name)
+        workload = Workload(key, self._objects.pod_shape(shape), self._objects.traits(traits))
+        return self.by_key.setdefault(key, workload)
+
+    def scale(self, workload: Workload, desired: int) -> None:
+        """Want another number of pods."""
+        workload.desired = desired
+        workload.vacant.clear()
+        self._dirty[workload.key] = None
+
+    def leaving(self, pod: PodObject) -> None:
+        """A pod began to terminate: its controller will notice."""
+        workload = self.of(pod)
+        if workload is not None:
+            workload.vacant.append(pod)
+            self._dirty[workload.key] = None
+
+    def gone(self, pod: PodObject) -> None:
+        """A pod is gone."""
+        workload = self.of(pod)
+        if workload is not None:
+            workload.pods.pop(pod, None)
+            self._dirty[workload.key] = None
+
+    def make_missing(self, now_seconds: int) -> list[PodObject]:
+        """Pending pods for every gap."""
+        made: list[PodObject] = []
+        for key in self._dirty:
+            workload = self.by_key[key]
+            active = sum(1 for pod in workload.pods if pod.active)
+            for _ in range(workload.desired - active):
+                pod = self._next_pod(workload, now_seconds)
+                if pod is None:
+                    break
+                workload.pods[self._objects.add_pod(pod)] = None
+                made.append(pod)
+        self._dirty.clear()
+        return made
+
+    def surplus(self) -> list[PodObject]:
+        """Pods that a controller which wants fewer would delete.
+
+        SOURCE: the order of ReplicaSets: pods without a node, then pending, then not ready, then the youngest.
+        """
+        found: list[PodObject] = []
+        for key in self._dirty:
+            workload = self.by_key[key]
+            active = [pod for pod in workload.pods if pod.active]
+            over = len(active) - workload.desired
+            if over > 0:
+                active.sort(
+                    key=lambda pod: (pod.node is not None, pod.phase is not PodPhase.PENDING, pod.ready, -pod.created, pod.name)
+                )
+                found.extend(active[:over])
+        return found
+
+    def _next_pod(self, workload: Workload, now_seconds: int) -> PodObject | None:
+        """The pod for one gap, like one that left; None while the name that it must have is still taken."""
+        kind, namespace, name = workload.key
+        taken = self._objects.pods
+        if kind == "StatefulSet":
+            before = next((pod for pod in workload.vacant if (namespace, pod.name) not in taken), None)
+            if before is None and workload.vacant:
+                return None
+            ordinals = (f"{name}-{ordinal}" for ordinal in range(len(taken) + 1))
+            new_name = before.name if before else next(found for found in ordinals if (namespace, found) not in taken)
+        else:
+            before = workload.vacant[0] if workload.vacant else None
+            new_name = self._new_name(namespace, name)
+        if before is not None:
+            workload.vacant.remove(before)
+        shape, traits = (before.shape, before.traits) if before is not None else (workload.shape, workload.traits)
+        pod = PodObject(namespace, new_name, f"uid-{namespace}-{new_name}", shape, traits, now_seconds)
+        pod.replaces = before.key if before is not None else ""
+        return pod
+
+    def _new_name(self, namespace: str, name: str) -> str:
+        while True:
+            self._count += 1
+            found = f"{name}-{_suffix(self._count)}"
+            if (namespace, found) not in self._objects.pods:
+                return found
+
+
+def _suffix(number: int) -> str:
+    letters = []
+    for _ in range(5):
+        number, digit = divmod(number, len(_LETTERS))
+        letters.append(_LETTERS[digit])
+    return "".join(reversed(letters))

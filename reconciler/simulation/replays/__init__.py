@@ -1,0 +1,1 @@
+"""Demand of the past under a policy, in virtual time."""

@@ -1,0 +1,219 @@
+"""Demand of the past under a policy: the real decisions on the embedded cluster, in virtual time, from event to event."""
+
+from collections.abc import Iterator, Mapping
+
+from reconciler.cluster.nodes.node import ZONE_LABEL
+from reconciler.cluster.target import TargetRef
+from reconciler.cluster.world import World
+from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide, settle
+from reconciler.decisions.groups.effective import effective_groups
+from reconciler.decisions.memory import Memory, Outcome
+from reconciler.plan.plan import ActionKind, Plan, PodOutcome
+from reconciler.plan.replay import ReplayFigures
+from reconciler.policy.documents import PolicySet
+from reconciler.simulation.embedded.behaviour import MachineBehaviour
+from reconciler.simulation.embedded.cluster import SimulatedCluster
+from reconciler.simulation.embedded.journal import Event, Happened
+from reconciler.simulation.embedded.writes import SimulatedWrites
+from reconciler.simulation.execution import execute
+from reconciler.simulation.replays.demand import Demand
+from reconciler.simulation.replays.replay_clock import PolicyClock
+from reconciler.simulation.replays.replay_figures import Ledger, money, percentile, share_permille
+from reconciler.simulation.replays.replay_spread import ZoneSpread
+from reconciler.simulation.replays.trace import Trace
+from reconciler.simulation.timers import next_timer_seconds
+
+INTERVAL_SECONDS = 10
+"""Between two turns of the loop (the Cluster Autoscaler's default scan interval)."""
+LEAD_SECONDS = 3_600
+"""So long the first demand of a curve lasts before figures count, so that a cold start is not mistaken for the policy."""
+_BUSY_SECONDS, _IDLE_SECONDS = 60, 600
+_CALLS_FOR_A_LOOK = frozenset(Happened) - {
+    Happened.POD_BOUND, Happened.POD_EVICTED, Happened.DEMAND_CHANGED, Happened.REMOVAL_BEGAN, Happened.SCENARIO,
+}  # fmt: skip
+
+_SPEAKS_FOR_ITSELF = (ActionKind.RESIZE, ActionKind.REMOVE_NODE)  # what follows from them is an event of its own
+
+
+class ReplayRun:
+    """One policy over one trace. Deterministic: same inputs, same figures.
+
+    Turns lie on the loop's interval; those at which nothing can have changed the decision are left out: no pod or node came
+    or went, no timer of the plan ran out, no window opened or closed. What is under way is looked at every minute, and a
+    cluster at rest every ten. Actions are carried out whatever the policy's mode: this shows what would come.
+    """
+
+    def __init__(
+        self,
+        policy: PolicySet,
+        trace: Trace,
+        world: World,
+        *,
+        lead_seconds: int = LEAD_SECONDS,
+        otherwise: MachineBehaviour | None = None,
+        prices_micros: Mapping[TargetRef, int] | None = None,
+        work_budget: int = DEFAULT_WORK_BUDGET,
+    ) -> None:
+        """`prices_micros` are for targets to which this policy gives no price."""
+        self._policy = policy
+        self._trace = trace
+        self._work_budget = work_budget
+        self.begin_seconds = trace.start_seconds - lead_seconds
+        self.cluster = SimulatedCluster(world, policy, self.begin_seconds, otherwise=otherwise)
+        groups = effective_groups(world, policy, self.begin_seconds)
+        own = {group.target: group.price_micros for group in groups if group.price_micros is not None}
+        self._patience = {group.target: group.max_node_provision_time_seconds for group in groups}
+        self._prices = {str(target): price for target, price in ({**(prices_micros or {}), **own}).items()}
+        self._writes = SimulatedWrites(self.cluster)
+        self._demand = Demand(trace, self.cluster)
+        self._clock = PolicyClock(policy)
+        shapes = frozenset(source.shape for source in trace.sources if source.zone_spread)
+        labels = [group.template.labels for group in groups if group.template is not None]
+        labels += [world.node_shapes[node.shape].labels for node in world.nodes]
+        zones = frozenset(value for pairs in labels for key, value in pairs if key == ZONE_LABEL)
+        self._spread = ZoneSpread(self.cluster.objects, shapes, zones)
+        if shapes:
+            self.cluster.scheduler.placing = self._spread.place
+        self._ledger: Ledger | None = None
+        self._read = 0
+        self._bound: dict[str, tuple[int, str]] = {}
+        self._of_nodes = {pod.key for pod in self.cluster.objects.pods.values() if self.cluster.objects.goes_with_node(pod)}
+        self._decisions = 0
+
+    def turns(self) -> Iterator[int]:
+        """Turn by turn, to the end; the instants (Unix seconds)."""
+        memory = Memory()
+        self._demand.begin()
+        self.cluster.advance_to(self.begin_seconds)
+        while self.cluster.now_seconds < self._trace.end_seconds:
+            now = self.cluster.now_seconds
+            if self._ledger is None and now >= self._trace.start_seconds:
+                self._count_from(now)
+            plan, memory = decide(self.cluster.world(), self._policy, memory, now, self._work_budget)
+            self._decisions += 1
+            outcomes = execute(plan, self.cluster, self._writes)
+            memory = settle(memory, outcomes)
+            self._advance(self._latest(plan, memory, outcomes))
+            self._spread.pass_time(self.cluster.now_seconds - now)
+            yield self.cluster.now_seconds
+        self._take_events()
+
+    def _latest(self, plan: Plan, memory: Memory, outcomes: tuple[Outcome, ...]) -> int:
+        """When the loop looks again, whatever happens."""
+        now = self.cluster.now_seconds
+        done = any(outcome.done for outcome in outcomes)
+        if done and any(action.kind not in _SPEAKS_FOR_ITSELF for action in plan.actions):
+            wait = INTERVAL_SECONDS
+        elif (plan.actions and not done) or any(line.outcome is PodOutcome.DELAYED for line in plan.pods):
+            wait = _BUSY_SECONDS
+        else:
+            wait = _IDLE_SECONDS
+        timers = [next_timer_seconds(plan, memory, self._policy.policy, now), self._clock.next_edge(now)]
+        timers += [
+            machine.created_seconds + self._patience[machine.target] + 1
+            for machine in self.cluster.objects.machines.values()
+            if not machine.node and not machine.failed and machine.target in self._patience
+        ]
+        due = [now + wait, self._trace.end_seconds]
+        due += [self._on_grid(instant) for instant in timers if instant is not None and instant > now]
+        if self._ledger is None:
+            due.append(self._trace.start_seconds)
+        return min(due)
+
+    def _on_grid(self, seconds: int) -> int:
+        """The first turn at or after an instant."""
+        past = seconds - self.begin_seconds
+        return self.begin_seconds + -(-past // INTERVAL_SECONDS) * INTERVAL_SECONDS
+
+    def _advance(self, latest: int) -> None:
+        """To the next turn: the first one after something happened, at the latest `latest`."""
+        cluster = self.cluster
+        events = cluster.journal.events
+        while cluster.now_seconds < latest:
+            seen = len(events)
+            due = cluster.agenda.next_seconds
+            cluster.advance_to(latest if due is None else min(due, latest))
+            if any(events[position].kind in _CALLS_FOR_A_LOOK for position in range(seen, len(events))):
+                latest = min(latest, self._on_grid(cluster.now_seconds))
+        self._take_events()
+
+    def _count_from(self, now_seconds: int) -> None:
+        """Figures begin here."""
+        self._take_events()
+        objects = self.cluster.objects
+        nodes = {node.name: str(node.target or "") for node in objects.nodes.values()}
+        counted = [pod for pod in objects.pods.values() if not objects.goes_with_node(pod) and not pod.finished]
+        placed = {
+            pod.key: (self._bound.get(pod.key, (max(pod.created, self.begin_seconds), ""))[0], pod.node.name)
+            for pod in counted
+            if pod.node is not None
+        }
+        waiting = {pod.key: pod.created for pod in objects.pending()}
+        self._ledger = Ledger(now_seconds, nodes, placed, waiting, self._prices)
+        self._spread.forget()
+        self._decisions = 0
+
+    def _take_events(self) -> None:
+        for event in self.cluster.journal.since(self._read):
+            self._read += 1
+            if event.kind is Happened.POD_CREATED and self._goes_with_node(event.object):
+                self._of_nodes.add(event.object)
+            if event.object in self._of_nodes:
+                continue
+            if self._ledger is not None:
+                self._ledger.read(event, self._share(event))
+            elif event.kind is Happened.POD_BOUND:
+                self._bound[event.object] = (event.at_seconds, event.detail)
+
+    def _goes_with_node(self, key: str) -> bool:
+        namespace, _, name = key.partition("/")
+        pod = self.cluster.objects.pods.get((namespace, name))
+        return pod is not None and self.cluster.objects.goes_with_node(pod)
+
+    def _share(self, event: Event) -> int:
+        """How much of its node an evicted pod takes, in permille; 0 of any other event and where node or pod are gone."""
+        objects = self.cluster.objects
+        if event.kind is Happened.POD_EVICTED:
+            node = objects.nodes.get(event.detail)
+            return share_permille(objects.pod_shapes[event.before], objects.shape_of(node)) if node is not None else 0
+        if event.kind is Happened.POD_PREEMPTED:
+            namespace, _, name = event.object.partition("/")
+            pod = objects.pods.get((namespace, name))
+            if pod is not None and pod.node is not None:
+                return share_permille(objects.pod_shapes[pod.shape], objects.shape_of(pod.node))
+        return 0
+
+    def figures(self, source: str = "") -> ReplayFigures:
+        """What it came to, once all turns are done; `source` says where the policy was read from."""
+        if self._ledger is None:
+            self._count_from(self.cluster.now_seconds)
+        assert self._ledger is not None  # noqa: S101 - for the type checker: set right above
+        totals = self._ledger.close(self.cluster.now_seconds)
+        asked = totals.placed_pod_seconds + totals.unplaced_pod_seconds
+        counts = totals.counts
+        return ReplayFigures(
+            policy=self._policy.policy.name,
+            source=source,
+            pods_placed=len(totals.waits),
+            wait_p50_seconds=percentile(totals.waits, 50),
+            wait_p95_seconds=percentile(totals.waits, 95),
+            wait_p99_seconds=percentile(totals.waits, 99),
+            wait_max_seconds=totals.waits[-1] if totals.waits else 0,
+            pods_pending=sum(1 for _ in self.cluster.objects.pending()),
+            unplaced_pod_seconds=totals.unplaced_pod_seconds,
+            served_ppm=1_000_000 * totals.placed_pod_seconds // asked if asked else 1_000_000,
+            node_seconds=sum(line.node_seconds for line in totals.targets),
+            peak_nodes=totals.peak_nodes,
+            cost=money(totals.cost_micros) if self._prices else None,
+            lost_pod_seconds=totals.lost_pod_seconds,
+            lost_cost=money(totals.lost_micros) if self._prices else None,
+            grown_nodes=counts.get(Happened.NODE_JOINED, 0),
+            removed_nodes=counts.get(Happened.NODE_GONE, 0),
+            evictions=counts.get(Happened.POD_EVICTED, 0) + counts.get(Happened.POD_PREEMPTED, 0),
+            machines_failed=counts.get(Happened.MACHINE_FAILED, 0),
+            writes_refused=counts.get(Happened.WRITE_REFUSED, 0),
+            zone_spread_permille=self._spread.permille,
+            decisions=self._decisions,
+            unpriced=tuple(line.target for line in totals.targets if line.target and line.cost is None and line.node_seconds),
+            targets=totals.targets,
+        )

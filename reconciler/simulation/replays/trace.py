@@ -1,0 +1,77 @@
+"""Demand over time: which pods are wanted from when on, whatever it was read from."""
+
+import msgspec
+
+from reconciler.cluster.pods.pod import PodShape, PodTraits
+from reconciler.cluster.world import World
+
+
+class DemandSource(msgspec.Struct, frozen=True, kw_only=True):
+    """Pods that are alike: `shape`, `traits` (with their controller) and, for pods that are wanted by name, `pod_name`.
+
+    A pod without a controller and one of a StatefulSet is wanted by name, all others by number. `zone_spread` says
+    that the scheduler should rather put each into the zone that has the fewest of them.
+    """
+
+    shape: PodShape
+    traits: PodTraits
+    pod_name: str = ""
+    zone_spread: bool = False
+
+
+class DemandStep(msgspec.Struct, frozen=True):
+    """From `at_seconds` (Unix time) on so many pods of each source are wanted: (index of the source, pods), where it differs
+    from before."""
+
+    at_seconds: int
+    changes: tuple[tuple[int, int], ...]
+
+
+class Trace(msgspec.Struct, frozen=True, kw_only=True):
+    """Demand from `start_seconds` until `end_seconds` (Unix time); the last step lasts until the end.
+
+    `present` is how many pods of each source the World holds that the trace goes on from (all 0 for a curve: its pods come
+    on top of what is there).
+    """
+
+    name: str
+    start_seconds: int
+    end_seconds: int
+    sources: tuple[DemandSource, ...]
+    steps: tuple[DemandStep, ...]
+    present: tuple[int, ...]
+
+    @property
+    def peak_pods(self) -> int:
+        """The most pods that are wanted at the same time."""
+        wanted = list(self.present)
+        most = sum(wanted)
+        for step in self.steps:
+            for index, pods in step.changes:
+                wanted[index] = pods
+            most = max(most, sum(wanted))
+        return most
+
+    def until(self, seconds: int) -> "Trace":
+        """The first `seconds` of it; the whole when it is shorter."""
+        end = min(self.end_seconds, self.start_seconds + seconds)
+        return msgspec.structs.replace(self, end_seconds=end, steps=tuple(step for step in self.steps if step.at_seconds < end))
+
+    def starting_at(self, seconds: int) -> "Trace":
+        """The same demand at other instants."""
+        shift = seconds - self.start_seconds
+        return msgspec.structs.replace(
+            self,
+            start_seconds=seconds,
+            end_seconds=self.end_seconds + shift,
+            steps=tuple(DemandStep(step.at_seconds + shift, step.changes) for step in self.steps),
+        )
+
+    def at_same_hour(self, world: World, lead_seconds: int) -> "Trace":
+        """The same demand after `world` was taken, at least `lead_seconds` later and by whole weeks, so that windows and
+        schedules meet the same weekdays and hours (of UTC); unchanged when it lies after the capture anyway."""
+        missing = world.captured_seconds + lead_seconds - self.start_seconds
+        return self if missing <= 0 else self.starting_at(self.start_seconds + -(-missing // _WEEK_SECONDS) * _WEEK_SECONDS)
+
+
+_WEEK_SECONDS = 7 * 86_400

@@ -1,0 +1,1 @@
+"""A start, what happens when, and what must be true at the end."""

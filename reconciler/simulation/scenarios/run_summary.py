@@ -1,0 +1,89 @@
+"""What a simulated run came to: waiting times of pods, node hours, cost, evictions."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from reconciler.simulation.embedded.journal import Event, Happened
+
+
+class RunSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Totals of a run over `seconds` of virtual time. Waiting times are of pods that were bound, from their creation (or
+    the start of the run) to the binding. `cost` is None when no group has a price; `unpriced` names groups without."""
+
+    seconds: int
+    pods_placed: int
+    wait_p50_seconds: int
+    wait_p95_seconds: int
+    wait_max_seconds: int
+    pods_pending: int
+    node_seconds: int
+    cost: str | None
+    currency: str
+    unpriced: tuple[str, ...]
+    evictions: int
+    nodes_joined: int
+    nodes_removed: int
+    machines_failed: int
+    writes_refused: int
+
+
+def summarize(
+    events: list[Event],
+    start_seconds: int,
+    end_seconds: int,
+    started_nodes: Mapping[str, str],
+    waiting: Mapping[str, int],
+    pending: int,
+    price_micros: Mapping[str, int],
+    currency: str,
+) -> RunSummary:
+    """`started_nodes`: node -> target at the start; `waiting`: pods that waited at the start -> since when; `price_micros`:
+    price an hour by target."""
+    created = {pod: max(since, start_seconds) for pod, since in waiting.items()}
+    alive = dict.fromkeys(started_nodes, start_seconds)
+    target_of = dict(started_nodes)
+    seconds: dict[str, int] = {}
+    waits: list[int] = []
+    counts: dict[Happened, int] = {}
+    for event in events:
+        counts[event.kind] = counts.get(event.kind, 0) + 1
+        match event.kind:
+            case Happened.POD_CREATED:
+                created[event.object] = event.at_seconds
+            case Happened.POD_BOUND:
+                waits.append(event.at_seconds - created.get(event.object, event.at_seconds))
+            case Happened.NODE_JOINED:
+                alive[event.object] = event.at_seconds
+                target_of[event.object] = event.target
+            case Happened.NODE_GONE if event.object in alive:
+                target = target_of[event.object]
+                seconds[target] = seconds.get(target, 0) + event.at_seconds - alive.pop(event.object)
+            case _:
+                pass
+    for node, since in alive.items():
+        seconds[target_of[node]] = seconds.get(target_of[node], 0) + end_seconds - since
+    micros = sum(amount * price_micros[target] for target, amount in seconds.items() if target in price_micros)
+    waits.sort()
+    return RunSummary(
+        seconds=end_seconds - start_seconds,
+        pods_placed=len(waits),
+        wait_p50_seconds=_percentile(waits, 50),
+        wait_p95_seconds=_percentile(waits, 95),
+        wait_max_seconds=waits[-1] if waits else 0,
+        pods_pending=pending,
+        node_seconds=sum(seconds.values()),
+        cost=f"{micros / 3_600_000_000:.2f}" if price_micros else None,
+        currency=currency,
+        unpriced=tuple(sorted(target for target in seconds if target and target not in price_micros)),
+        evictions=counts.get(Happened.POD_EVICTED, 0),
+        nodes_joined=counts.get(Happened.NODE_JOINED, 0),
+        nodes_removed=counts.get(Happened.NODE_GONE, 0),
+        machines_failed=counts.get(Happened.MACHINE_FAILED, 0),
+        writes_refused=counts.get(Happened.WRITE_REFUSED, 0),
+    )
+
+
+def _percentile(values: list[int], percent: int) -> int:
+    """The nearest-rank percentile of sorted values; 0 of none."""
+    return values[max(0, -(-len(values) * percent // 100) - 1)] if values else 0
