@@ -13,6 +13,18 @@ from reconciler.decisions.memory import Memory
 from reconciler.decisions.reasons.amounts import duration_text
 from reconciler.plan.plan import NodeState
 
+# Set by kubelet, the cloud, the node lifecycle controller or Cluster API until a node is usable, whoever lists them: one may be
+# Ready, and carry one for some seconds more. Sources: Kubernetes' well-known taints, Cluster API's contract for bootstrap
+# providers, and the prefix by which the Cluster Autoscaler knows start-up taints of others.
+STARTING_TAINTS = frozenset(
+    {
+        "node.kubernetes.io/not-ready",
+        "node.kubernetes.io/network-unavailable",
+        "node.cloudprovider.kubernetes.io/uninitialized",
+        "node.cluster.x-k8s.io/uninitialized",
+    }
+)
+_STARTING_PREFIX = "startup-taint.cluster-autoscaler.kubernetes.io/"
 LEAVING_TAINTS = ("reconciler.dev/deleting", "ToBeDeletedByClusterAutoscaler")
 
 
@@ -78,9 +90,13 @@ def waits_for(world: World, node: Node, group: EffectiveGroup) -> tuple[str, ...
     offered = group.template.allocatable.extended if group.template is not None else ()
     return (
         *(() if node.ready else ("Ready",)),
-        *(f"taint {taint.key}" for taint in shape.taints if taint.key in group.startup_taints),
+        *(f"taint {taint.key}" for taint in shape.taints if _starting(taint.key, group)),
         *(name for name, amount in offered if amount and not shape.allocatable.get(name)),
     )
+
+
+def _starting(key: str, group: EffectiveGroup) -> bool:
+    return key in group.startup_taints or key in STARTING_TAINTS or key.startswith(_STARTING_PREFIX)
 
 
 def group_situations(

@@ -61,3 +61,27 @@ def test_a_taint_that_is_not_listed_is_no_start() -> None:
     assert node(plan, "cards-1").state is not NodeState.NOT_STARTED
     assert [line.outcome.value for line in plan.pods] == ["Unplaceable"]
     assert not plan.actions
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "node.cluster.x-k8s.io/uninitialized",
+        "node.cloudprovider.kubernetes.io/uninitialized",
+        "node.kubernetes.io/not-ready",
+        "node.kubernetes.io/network-unavailable",
+        "startup-taint.cluster-autoscaler.kubernetes.io/agent",
+    ],
+)
+def test_a_ready_node_that_is_not_usable_yet_is_not_bought_twice(key: str) -> None:
+    """The platform's own taints go a moment after the node is Ready, whether or not the policy lists them."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1, created=NOW - 5)
+    cluster.pods("web", 1, cpu="1")
+    world = cluster.world()
+    (shape,) = world.node_shapes
+    tainted = msgspec.structs.replace(shape, taints=(taint(f"{key}:NoSchedule"),))
+    plan = plan_of(msgspec.structs.replace(world, node_shapes=(tainted,)), policy(node_group("general")))
+    assert node(plan, "general-1").state is NodeState.NOT_STARTED
+    assert [line.outcome.value for line in plan.pods] == ["FitsUpcoming"]
+    assert not plan.actions

@@ -12,13 +12,15 @@ class Shortage(msgspec.Struct, frozen=True, kw_only=True):
 
 class MachineBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     """Machines of one target. A machine joins as a Ready node `join_seconds` after it was asked for; the first
-    `fail_first` ones fail instead. A node shows its devices `device_seconds` after it joined. While there is a
+    `fail_first` ones fail instead. A node shows its devices `device_seconds` after it joined, and Cluster API
+    takes its start-up taint off `taint_seconds` after. While there is a
     shortage a machine waits without node; it joins `join_seconds` after the shortage ended."""
 
     join_seconds: int = 90
     fail_first: int = 0
     shortages: tuple[Shortage, ...] = ()
     device_seconds: int = 0
+    taint_seconds: int = 0
 
 
 class Durations(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from reconciler.cluster.nodes.node import Node, NodeShape
+from reconciler.cluster.nodes.node import Node, NodeShape, Taint
 from reconciler.cluster.pods.pod import Owner, PodTraits
 from reconciler.cluster.target import Machine, TargetRef
 from reconciler.cluster.values.resources import Resources
@@ -19,6 +19,8 @@ from reconciler.simulation.embedded.objects import ClusterObjects, NodeObject, P
 from reconciler.simulation.embedded.pod_lifecycle import PodLifecycle
 
 MachineKey = tuple[str, str]
+# Cluster API takes it off once it has put its labels on the node, which may be Ready by then.
+UNINITIALIZED = Taint("node.cluster.x-k8s.io/uninitialized", "", "NoSchedule")
 
 
 class Machines:
@@ -155,6 +157,8 @@ class Machines:
         template = self.templates[target]
         behaviour = self.behaviour(target)
         shape = _without_devices(template) if behaviour.device_seconds else template
+        if behaviour.taint_seconds:
+            shape = msgspec.structs.replace(shape, taints=tuple(sorted((*shape.taints, UNINITIALIZED))))
         value = Node(
             name=machine.name,
             uid=f"uid-{machine.name}",
@@ -172,6 +176,8 @@ class Machines:
         self._add_daemons(node, template)
         if behaviour.device_seconds:
             self._agenda.after(behaviour.device_seconds, lambda: self._show_devices(node, template))
+        if behaviour.taint_seconds:
+            self._agenda.after(behaviour.taint_seconds, lambda: self._initialized(node))
 
     def _show_devices(self, node: NodeObject, template: NodeShape) -> None:
         if self._objects.nodes.get(node.name) is not node:
@@ -180,6 +186,12 @@ class Machines:
         fresh = msgspec.structs.replace(shape, capacity=template.capacity, allocatable=template.allocatable)
         self._objects.change_node(node, node_shape=fresh)
         self._journal.add(self._agenda.now_seconds, Happened.DEVICES_SHOWN, node.name)
+
+    def _initialized(self, node: NodeObject) -> None:
+        if self._objects.nodes.get(node.name) is node:
+            shape = self._objects.shape_of(node)
+            taints = tuple(taint for taint in shape.taints if taint != UNINITIALIZED)
+            self._objects.change_node(node, node_shape=msgspec.structs.replace(shape, taints=taints))
 
     def _add_daemons(self, node: NodeObject, template: NodeShape) -> None:
         for daemon in self._daemons(node.value.shape, template):
