@@ -38,6 +38,31 @@ class FieldOwner(msgspec.Struct, frozen=True, order=True, kw_only=True):
     time_seconds: int = 0
 
 
+class OtherWriter(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """Somebody who sizes a target by other means than its field: `by` names it, `evidence` is the sentence that proves it."""
+
+    by: str
+    evidence: str
+
+
+class Caution(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """Something about a target that holds nothing and that its people should know; `code`, a sentence, and what to do."""
+
+    code: str
+    message: str
+    advice: str
+
+
+class LaunchFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """The platform has said that it cannot make the machines that are missing. `id` tells one such answer from the next, `kind`
+    is Stock, Quota or Configuration (which needs a person), `message` is what the platform said."""
+
+    id: str
+    at_seconds: int
+    kind: str
+    message: str
+
+
 class OwnerEvidence(msgspec.Struct, frozen=True, kw_only=True):
     """Everything known about who decides `spec.replicas` of one target (rule 1 of the product).
 
@@ -74,7 +99,11 @@ class TargetOption(msgspec.Struct, frozen=True, order=True, kw_only=True):
 
 
 class TargetTemplate(msgspec.Struct, frozen=True, kw_only=True):
-    """What the target itself says about one new node. `capacity` empty: unknown. `origins` names the sources read."""
+    """What the target itself says about one new node. `capacity` empty: unknown. `origins` names the sources read.
+
+    `sizes` are the capacities that a new node may have, where there are several: `capacity` and `allocatable` are the least of
+    each then. `estimated`: computed from the machine type, so that a node of that type tells more.
+    """
 
     capacity: Resources | None = None
     allocatable: Resources | None = None
@@ -83,6 +112,8 @@ class TargetTemplate(msgspec.Struct, frozen=True, kw_only=True):
     architecture: str = ""
     zone: str = ""
     origins: tuple[str, ...] = ()
+    sizes: tuple[Resources, ...] = ()
+    estimated: bool = False
 
 
 class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,8 +121,10 @@ class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     `min_size`/`max_size` come from both size annotations (only together), `size_origin` names them. `rolling_out` is
     true while an older revision still has machines. `on_demand_base` is how many machines of a mixed group are not spot.
-    `problems` are sentences about values that could not be read. `api_group` is Cluster API's, the prefix of its annotations too;
-    empty for targets of other platforms.
+    `price_per_hour` is what the platform's own list asks for one node, `price_origin` which list. `launch_failure` is why the
+    machines that are missing will not come, `writers` are those who size it by other means than a field. `problems` are
+    sentences about values that could not be read. `api_group` is Cluster API's, the prefix of its annotations too; empty for
+    targets of other platforms.
     """
 
     ref: TargetRef
@@ -111,6 +144,11 @@ class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):
     rolling_out: bool = False
     selectable: bool = True
     on_demand_base: int = 0
+    price_per_hour: str = ""
+    price_origin: str = ""
+    launch_failure: LaunchFailure | None = None
+    writers: tuple[OtherWriter, ...] = ()
+    cautions: tuple[Caution, ...] = ()
     problems: tuple[str, ...] = ()
     api_group: str = ""
 

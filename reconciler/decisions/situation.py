@@ -25,6 +25,8 @@ STARTING_TAINTS = frozenset(
     }
 )
 _STARTING_PREFIX = "startup-taint.cluster-autoscaler.kubernetes.io/"
+CONFIGURATION = "Configuration"
+"""The kind of `LaunchFailure` that waiting does not mend."""
 LEAVING_TAINTS = ("reconciler.dev/deleting", "ToBeDeletedByClusterAutoscaler")
 
 
@@ -32,7 +34,8 @@ class GroupSituation(msgspec.Struct, frozen=True, kw_only=True):
     """What one group has. `nodes` are indices in World order. `size` is what will remain of `current` once the nodes
     that are leaving and the requests that failed are gone; `upcoming` counts nodes asked for, not registered, and still expected.
     `failed` are (machine or request, why); `cancellable` those machines among them that may be taken back now, and `unmade`
-    the overdue requests for which there is no machine at all."""
+    the requests for which there is no machine at all, overdue or refused by the platform. `needs_person`: it will refuse all
+    others too until somebody mends the target."""
 
     nodes: tuple[int, ...]
     current: int
@@ -45,6 +48,7 @@ class GroupSituation(msgspec.Struct, frozen=True, kw_only=True):
     unready: int = 0
     cancellable: tuple[str, ...] = ()
     unmade: int = 0
+    needs_person: bool = False
 
 
 def node_states(
@@ -155,8 +159,12 @@ def _situation(
     cancellable = tuple(name for name, _ in failed if name not in marked) if settled else ()
     unmade_since = memory.waiting_since.get(unmade_key(group, current), now_seconds)
     overdue = now_seconds - unmade_since >= group.max_node_provision_time_seconds
-    unmade = asked - len(waiting) if settled and overdue else 0
-    failed.extend((f"request {number + 1}", f"no machine within {patience}") for number in range(unmade))
+    refusal = group.facts.launch_failure if group.facts is not None else None
+    unmade = max(0, asked - len(waiting)) if settled and (overdue or refusal is not None) else 0
+    why = f"{refusal.kind}: {refusal.message}" if refusal is not None else f"no machine within {patience}"
+    # A later answer of the platform is another failure; the same one is not.
+    prefix = f"{refusal.id} " if refusal is not None else ""
+    failed.extend((f"{prefix}request {number + 1}", why) for number in range(unmade))
     return GroupSituation(
         nodes=nodes,
         current=current,
@@ -169,6 +177,7 @@ def _situation(
         unready=sum(1 for index in nodes if states[index] is NodeState.UNREADY),
         cancellable=cancellable,
         unmade=unmade,
+        needs_person=bool(unmade) and refusal is not None and refusal.kind == CONFIGURATION,
     )
 
 

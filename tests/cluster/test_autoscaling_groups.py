@@ -65,6 +65,7 @@ def test_template_from_tags() -> None:
         ("kubernetes.io/arch", "arm64"),
         ("node.kubernetes.io/instance-type", "m7g.xlarge"),
         ("pool", "general"),
+        ("topology.kubernetes.io/region", "eu-central-1"),
         ("topology.kubernetes.io/zone", "eu-central-1a"),
     )
     assert (found.architecture, found.zone) == ("arm64", "eu-central-1a")

@@ -142,8 +142,9 @@ def _targets(
     for key, pool in intake.scalables["MachinePool"].by_key().items():
         if key not in view.pools_with_machines:
             machines.extend(pool_instances(pool, nodes))
+    aws = intake.aws.view(intake.captured)
     for group in intake.groups.values():
-        targets.append(autoscalinggroup.facts(group))
+        targets.append(autoscalinggroup.facts(group, aws))
         machines.extend(autoscalinggroup.machines(group))
     return tuple(sorted(targets, key=lambda item: item.ref)), with_nodes(machines, nodes)
 

@@ -13,6 +13,18 @@ from reconciler.cluster.values.raw_part import DECODING_ERRORS, finding
 from reconciler.cluster.wire.meta import api_group
 
 AUTO_SCALING_GROUP = "AutoScalingGroup"
+# What the commands of AWS print around their lists, and what one item of each is.
+_AWS_LISTS = {
+    "AutoScalingGroups": AUTO_SCALING_GROUP,
+    "LaunchTemplateVersions": "LaunchTemplateVersion",
+    "LaunchConfigurations": "LaunchConfiguration",
+    "InstanceTypes": "InstanceType",
+    "ScalingPolicies": "ScalingPolicy",
+    "ScheduledUpdateGroupActions": "ScheduledAction",
+    "Activities": "ScalingActivity",
+    "InstanceRefreshes": "InstanceRefresh",
+    "nodegroup": "ManagedNodeGroup",
+}
 _UTF8_BOM, _UTF16_BOMS = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")
 _BYTE = re.compile(r"byte (\d+)")
 
@@ -56,7 +68,6 @@ class _Envelope(msgspec.Struct, rename="camel"):
     kind: str = ""
     metadata: _ListMeta | None = None
     items: list[Raw] | msgspec.UnsetType | None = msgspec.UNSET
-    groups: list[Raw] | msgspec.UnsetType = msgspec.field(default=msgspec.UNSET, name="AutoScalingGroups")
 
 
 class _Type(msgspec.Struct, rename="camel"):
@@ -115,8 +126,8 @@ def _split(file: str, part: str, body: bytes) -> Iterator[Document]:
         envelope = _object_envelope(file, part, body, error)
     except DECODING_ERRORS as error:
         raise SnapshotError(file, _breaking_item(part, body), _told(error, body)) from None
-    if envelope.groups is not msgspec.UNSET:
-        yield Document(file=file, part=part, api_version="", kind=AUTO_SCALING_GROUP, items=envelope.groups, is_list=True)
+    if not envelope.kind and (listed := _aws_list(file, part, body)) is not None:
+        yield listed
         return
     if not envelope.kind:
         raise SnapshotError(file, part, "no kind and no AutoScalingGroups: no Kubernetes object and no list of any")
@@ -137,6 +148,23 @@ def _split(file: str, part: str, body: bytes) -> Iterator[Document]:
         yield Document(file=file, part=part, api_version=envelope.api_version, kind=kind, items=items, is_list=True, more=more)
         return
     yield from _runs(file, part, items, more=more)
+
+
+def _aws_list(file: str, part: str, body: bytes) -> Document | None:
+    """What a command of AWS prints: one list, or one object, below a key of its own; None when it is none of those read."""
+    try:
+        parts = msgspec.json.decode(body, type=dict[str, Raw])
+    except DECODING_ERRORS as error:
+        raise SnapshotError(file, part, _told(error, body)) from None
+    key = next((key for key in _AWS_LISTS if key in parts), None)
+    if key is None:
+        return None
+    text = bytes(parts[key])
+    try:
+        items = msgspec.json.decode(text, type=list[Raw]) if text.lstrip()[:1] == b"[" else [Raw(text)]
+    except DECODING_ERRORS as error:
+        raise SnapshotError(file, part, finding(error)) from None
+    return Document(file=file, part=part, api_version="", kind=_AWS_LISTS[key], items=items, is_list=True)
 
 
 def _runs(file: str, part: str, items: list[Raw], *, more: bool) -> Iterator[Document]:

@@ -22,6 +22,7 @@ from reconciler.cluster.snapshots.newest import Newest
 from reconciler.cluster.snapshots.sources import Sources
 from reconciler.cluster.snapshots.unreadable import SnapshotError, UnreadableError
 from reconciler.cluster.targets.autoscalinggroup import reference
+from reconciler.cluster.targets.aws.intake import AwsIntake
 from reconciler.cluster.values.raw_part import DECODING_ERRORS, finding
 from reconciler.cluster.values.selection import label_pairs
 from reconciler.cluster.volumes.volume import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
@@ -64,6 +65,7 @@ class Intake:
         self.clusters = Kept[clusterapi.Cluster]()
         self.templates: dict[tuple[str, str], Kept[clusterapi.InfrastructureTemplate]] = {}
         self.groups = Kept[autoscaling_group.AutoScalingGroup]()
+        self.aws = AwsIntake()
         self.captured: set[str] = set()
         self.skipped: dict[str, int] = {}
         self.newest = Newest()
@@ -130,7 +132,7 @@ class Intake:
 
     def _elsewhere(self, document: Document) -> bool:
         """Whether the object belongs to the management cluster's own workload, which nobody asked about."""
-        kinds = (*CAPI_KINDS, AUTO_SCALING_GROUP)
+        kinds = (*CAPI_KINDS, AUTO_SCALING_GROUP, *self.aws.kinds)
         own = document.kind in kinds or document.kind.endswith(_INFRASTRUCTURE)
         return document.file.startswith(_MANAGEMENT) and not own
 
@@ -161,6 +163,8 @@ class Intake:
             ("", _INFRASTRUCTURE): (_decoder(clusterapi.InfrastructureTemplate), self._template),
             ("", AUTO_SCALING_GROUP): (_decoder(autoscaling_group.AutoScalingGroup), self._group),
         }
+        for kind, (wire_type, keep) in self.aws.kinds.items():
+            readers["", kind] = (_decoder(wire_type), _beside(keep))
         for key in _REPLICATED:
             readers[key] = (_decoder(workload.Replicated), self._replicated)
         for kind in SCALABLE_KINDS:
@@ -220,6 +224,10 @@ def _keep(
         kept.add(_key(item.metadata, namespaced=namespaced), read(item) if read else item, source)
 
     return keep
+
+
+def _beside(keep: Callable[[Any, int], None]) -> Callable[[Any, int, Document], None]:
+    return lambda item, source, _: keep(item, source)
 
 
 def _key(metadata: meta.ObjectMeta, *, namespaced: bool = False) -> Key:

@@ -2,56 +2,75 @@
 
 from collections.abc import Mapping
 
-from reconciler.cluster.nodes.node import ZONE_LABEL, Taint
-from reconciler.cluster.snapshots.unreadable import UnreadableError
-from reconciler.cluster.target import Machine, OwnerEvidence, TargetFacts, TargetKind, TargetRef, TargetTemplate
-from reconciler.cluster.targets import capacity
+from reconciler.cluster.target import Machine, OwnerEvidence, TargetFacts, TargetKind, TargetRef
 from reconciler.cluster.targets.autoscaling_options import read_options
+from reconciler.cluster.targets.aws.activities import launch_failure
+from reconciler.cluster.targets.aws.choices import Choices, choices
+from reconciler.cluster.targets.aws.instance_table import PRICED_REGION, TABLE_DATE
+from reconciler.cluster.targets.aws.ownership import cautions, writers
+from reconciler.cluster.targets.aws.template import LABEL, RESOURCE, TAINT, TEMPLATE, template
+from reconciler.cluster.targets.aws.view import AwsView, region_of
 from reconciler.cluster.targets.near_miss import near_misses
 from reconciler.cluster.targets.owner_evidence import HOLD
 from reconciler.cluster.values.selection import label_pairs
 from reconciler.cluster.wire import autoscaling_group as wire
 
-_TEMPLATE = "k8s.io/cluster-autoscaler/node-template/"
-_LABEL, _TAINT, _RESOURCE = _TEMPLATE + "label/", _TEMPLATE + "taint/", _TEMPLATE + "resources/"
-_OPTION = _TEMPLATE + "autoscaling-options/"
-_INSTANCE_TYPE_LABEL = "node.kubernetes.io/instance-type"
-_ARCH_LABEL = "kubernetes.io/arch"
+_OPTION = TEMPLATE + "autoscaling-options/"
+_MARKS = "reconciler.dev/"
 _SIZING_PROCESSES = ("Launch", "Terminate")
-_LEAVING = ("Terminating", "Terminated")
+_LEAVING = ("Terminating", "Terminated", "Detaching", "Detached")
+# SOURCE: Amazon EC2 Auto Scaling: what waits beside the group is no part of its desired capacity.
+_BESIDE = "Warmed:"
+_NOTHING = AwsView()
 
 
 def reference(item: wire.AutoScalingGroup) -> TargetRef:
-    """The group by region (the fourth part of its ARN) and name."""
-    parts = item.auto_scaling_group_arn.split(":")
-    region = parts[3] if len(parts) > 3 else ""
+    """The group by region and name."""
+    region = region_of(item.auto_scaling_group_arn)
     return TargetRef(kind=TargetKind.AUTO_SCALING_GROUP, region=region, name=item.auto_scaling_group_name)
 
 
-def facts(item: wire.AutoScalingGroup) -> TargetFacts:
-    """The facts of one group. Its tags stand in `labels`, since discovery selects by them."""
+def facts(item: wire.AutoScalingGroup, view: AwsView = _NOTHING) -> TargetFacts:
+    """The facts of one group. Its tags stand in `labels`, since discovery selects by them; our own marks in `annotations`."""
     tags = {tag.key: tag.value for tag in item.tags or ()}
     options, option_problems = read_options(tags.items(), _OPTION)
-    template, template_problems = _template(item, tags)
+    found = choices(item, view)
+    managed = view.managed.get(item.auto_scaling_group_name)
+    node, template_problems = template(item, tags, found, managed)
     suspended = sorted({process.process_name for process in item.suspended_processes or ()} & set(_SIZING_PROCESSES))
+    price = _price(item, found)
     return TargetFacts(
         ref=reference(item),
         uid=item.auto_scaling_group_arn,
         replicas=item.desired_capacity,
         labels=label_pairs(tags),
+        annotations=label_pairs({key: text for key, text in tags.items() if key.startswith(_MARKS)}),
         min_size=item.min_size,
         max_size=item.max_size,
         size_origin="MinSize and MaxSize of the Auto Scaling group",
         options=options,
-        template=template,
+        template=node,
         owner=OwnerEvidence(
             paused=f"suspended processes: {', '.join(suspended)}" if suspended else "",
             deleting=bool(item.status),
             hold=tags.get(HOLD, ""),
         ),
+        writers=writers(item, view),
         on_demand_base=_on_demand_base(item),
+        price_per_hour=price,
+        price_origin=f"the price list of {PRICED_REGION} of {TABLE_DATE}, Linux on demand" if price else "",
+        launch_failure=launch_failure(item, view.activities.get(item.auto_scaling_group_name, ())),
+        cautions=cautions(item, tags, view),
         problems=(*option_problems, *template_problems, *_misspelt(tags)),
     )
+
+
+def _price(item: wire.AutoScalingGroup, found: Choices) -> str:
+    """The dearest of its types; empty where one has no price: spot, another region, a type that the list does not have."""
+    prices = [known.price_per_hour for known in found.types]
+    if found.problems or found.spot or region_of(item.auto_scaling_group_arn) != PRICED_REGION or not all(prices):
+        return ""
+    return max(prices, key=float, default="")
 
 
 def _on_demand_base(item: wire.AutoScalingGroup) -> int:
@@ -64,7 +83,8 @@ def _on_demand_base(item: wire.AutoScalingGroup) -> int:
 
 
 def machines(item: wire.AutoScalingGroup) -> list[Machine]:
-    """One row an instance. Creation times are not in the answer; `node` is left to whoever knows the nodes."""
+    """One row an instance. Creation times are not in the answer; `node` is left to whoever knows the nodes. Instances of a warm
+    pool are none of the group's: one that joins early is a node of nobody until it is in service."""
     target = reference(item)
     return [
         Machine(
@@ -77,46 +97,12 @@ def machines(item: wire.AutoScalingGroup) -> list[Machine]:
             zone=instance.availability_zone,
         )
         for instance in item.instances or ()
+        if not instance.lifecycle_state.startswith(_BESIDE)
     ]
-
-
-def _template(item: wire.AutoScalingGroup, tags: Mapping[str, str]) -> tuple[TargetTemplate, tuple[str, ...]]:
-    amounts: dict[str, int] = {}
-    taints: list[Taint] = []
-    problems: list[str] = []
-    for key, text in sorted(tags.items()):
-        if key.startswith(_RESOURCE):
-            name = key.removeprefix(_RESOURCE)
-            try:
-                amounts[name] = capacity.amount(name, text)
-            except UnreadableError as error:
-                problems.append(f"tag {key}: {error}")
-        elif key.startswith(_TAINT):
-            found, taint_problems = capacity.taint_list(f"{key.removeprefix(_TAINT)}={text}", f"tag {key}")
-            taints.extend(found)
-            problems.extend(taint_problems)
-    resources, incomplete = capacity.complete(amounts, "the node-template tags")
-    zones = item.availability_zones or ()
-    types = {instance.instance_type for instance in item.instances or ()} - {""}
-    labels = {
-        # Several zones or types: nobody can say which one the next instance gets.
-        **({ZONE_LABEL: zones[0]} if len(zones) == 1 else {}),
-        **({_INSTANCE_TYPE_LABEL: min(types)} if len(types) == 1 else {}),
-        **{key.removeprefix(_LABEL): text for key, text in tags.items() if key.startswith(_LABEL)},
-    }
-    template = TargetTemplate(
-        capacity=resources,
-        labels=label_pairs(labels),
-        taints=capacity.merged_taints((), taints),
-        architecture=labels.get(_ARCH_LABEL, ""),
-        zone=labels.get(ZONE_LABEL, ""),
-        origins=("node-template tags",) if amounts or taints or any(key.startswith(_LABEL) for key in tags) else (),
-    )
-    return template, (*problems, *incomplete)
 
 
 def _misspelt(tags: Mapping[str, str]) -> tuple[str, ...]:
     """Tags below a prefix that is not quite one of those that are read."""
-    prefixes = (_LABEL, _TAINT, _RESOURCE, _OPTION)
+    prefixes = (LABEL, TAINT, RESOURCE, _OPTION)
     heads = {"/".join(key.split("/")[:4]) + "/" for key in tags if key.startswith("k8s.io/") and key.count("/") >= 4}
     return near_misses(heads, prefixes)

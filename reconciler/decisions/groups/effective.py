@@ -159,7 +159,8 @@ def _group(
     growth_path = "scaleUp.growth"
     growth = chains.keep(growth_path, resolve(sources, growth_path, lambda f: f.scale_up.growth, Growth.AS_NEEDED, str))
     balance = chains.keep("balanceWith", resolve(sources, "balanceWith", lambda f: f.balance_with, "Off", str))
-    price_found = resolve(sources, "pricePerHour", lambda f: f.price_per_hour, "", lambda v: v or "unknown")
+    listed = (facts.price_per_hour, facts.price_origin) if facts is not None and facts.price_per_hour else None
+    price_found = resolve(sources, "pricePerHour", lambda f: f.price_per_hour, "", lambda v: v or "unknown", listed)
     price = chains.keep("pricePerHour", price_found)
     hold, hold_until = _hold(sources, facts, now_seconds)
     template = new_node_shape(

@@ -15,6 +15,7 @@ from reconciler.policy.documents import Template
 
 DEFAULT_MAX_PODS = 110
 LIVE_SOURCE = "the ready nodes of the group"
+INSTANCE_TYPE_LABEL = "node.kubernetes.io/instance-type"
 ARCH_LABEL, OS_LABEL = "kubernetes.io/arch", "kubernetes.io/os"
 
 # Taints that a node carries for a while only: set by kubelet, the cloud or Cluster API until it is usable, by the
@@ -51,14 +52,16 @@ def new_node_shape(
 ) -> TemplateResult:
     """The shape of one new node.
 
-    Capacity: the first written in the policy levels, else the target's (annotations, tags, infrastructure template),
-    else the least of each resource over `members` (ready nodes of the group; upstream takes the first one, so that pods
-    larger than the others buy nodes in vain). Allocatable: capacity less `reserved` where written, else the target's, else
-    that of the members where their capacity is the same, else the capacity. Labels and taints: what all members share,
-    overlaid by the target's, overlaid by the policy's.
+    Capacity: the first written in the policy levels, else the target's (annotations, tags, infrastructure template; not one
+    computed for the machine type that the members have), else the least of each resource over `members` (ready nodes of the
+    group; upstream takes the first one, so that pods larger than the others buy nodes in vain). Allocatable: capacity less
+    `reserved` where written, else the target's, else that of the members where their capacity is the same, else the capacity.
+    Labels and taints: what all members share, overlaid by the target's, overlaid by the policy's.
     """
     sources: list[str] = []
     live, sizes = _least_shape(world, members)
+    if target.estimated and live is not None and _of_type(target, world, members):
+        target = msgspec.structs.replace(target, capacity=None, allocatable=None)
     capacity, allocatable = _amounts(levels, target, live, sources)
     if capacity is None or allocatable is None:
         return TemplateResult(
@@ -74,7 +77,7 @@ def new_node_shape(
             allocatable=allocatable,
         ),
         sources=tuple(sources),
-        mixed=mixed_shapes(sizes) if sources == [LIVE_SOURCE] else None,
+        mixed=mixed_shapes(sizes if sources == [LIVE_SOURCE] else target.sizes if sources == [*target.origins] else ()),
     )
 
 
@@ -105,6 +108,12 @@ def _amounts(
     if not allocatable.pods:
         allocatable = msgspec.structs.replace(allocatable, pods=capacity.pods)
     return capacity, allocatable
+
+
+def _of_type(target: TargetTemplate, world: World, members: tuple[Node, ...]) -> bool:
+    """Whether all members are of the one machine type that the target's template is of."""
+    wanted = dict(target.labels).get(INSTANCE_TYPE_LABEL)
+    return wanted is not None and {world.node_shapes[node.shape].label(INSTANCE_TYPE_LABEL) for node in members} == {wanted}
 
 
 def _same_machine(left: Resources, right: Resources) -> bool:

@@ -54,7 +54,11 @@ def note_failures(
         failed.extend(names)
         fresh = [text for name, (_, text) in zip(names, situation.failed, strict=True) if name not in known]
         if fresh:
-            backoffs[group.name] = BackoffRule.of(group).after(backoffs.get(group.name), now_seconds, fresh[0])
+            rule = BackoffRule.of(group)
+            if situation.needs_person:
+                # Asking again soon is in vain: the longest wait from the first failure on.
+                rule = msgspec.structs.replace(rule, initial_seconds=rule.max_seconds)
+            backoffs[group.name] = rule.after(backoffs.get(group.name), now_seconds, fresh[0])
             last = now_seconds
     return msgspec.structs.replace(memory, backoffs=backoffs, failed_machines=tuple(sorted(failed)), last_failed_seconds=last)
 

@@ -83,7 +83,8 @@ def _member_shapes(view: View, position: int) -> list[NodeShape]:
 def _mixed_sizes(view: View) -> Iterator[Finding]:
     """Machine types of one group that differ in cpu, memory or devices: nobody can say what the next node offers."""
     for position, group in enumerate(view.groups):
-        sizes = sorted({shape.capacity for shape in _member_shapes(view, position)})
+        possible = group.facts.template.sizes if group.facts is not None else ()
+        sizes = sorted({shape.capacity for shape in _member_shapes(view, position)}.union(possible))
         broken = next((text for size in sizes[1:] if (text := size_difference(sizes[0], size))), "")
         if broken:
             yield Finding(

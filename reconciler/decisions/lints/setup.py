@@ -17,6 +17,7 @@ def setup_findings(view: View) -> Iterator[Finding]:
     yield from _one_size_annotation(view.world)
     yield from _capacity_said_twice(view.world)
     yield from _planned_only(view)
+    yield from _cautions(view)
 
 
 def _planned_only(view: View) -> Iterator[Finding]:
@@ -29,6 +30,13 @@ def _planned_only(view: View) -> Iterator[Finding]:
             message=f"Auto Scaling groups are planned from snapshots, and not changed by `run`: {', '.join(names)}",
             advice="apply what the plan says of them by other means, or give them Cluster API targets",
         )
+
+
+def _cautions(view: View) -> Iterator[Finding]:
+    """What the platform of a target does by itself, or who else may write it."""
+    for group in view.groups:
+        for caution in group.facts.cautions if group.facts is not None else ():
+            yield Finding(code=caution.code, object=f"NodeGroup {group.name}", message=caution.message, advice=caution.advice)
 
 
 def _budgets_that_block(world: World) -> Iterator[Finding]:

@@ -111,6 +111,9 @@ def _state(facts: TargetFacts, evidence: OwnerEvidence, terms: Terms) -> tuple[O
         return OwnerState.HELD, "deletion", ("the target carries a deletion timestamp",)
     if evidence.paused:
         return OwnerState.HELD, "pause", (evidence.paused,)
+    if facts.writers:
+        named = ", ".join(dict.fromkeys(writer.by for writer in facts.writers))
+        return OwnerState.HELD, named, tuple(writer.evidence for writer in facts.writers)
     if evidence.controller:
         return OwnerState.HELD, evidence.controller, (f"{evidence.controller} controls it and sets its replicas",)
     if evidence.topology_owned:

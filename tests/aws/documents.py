@@ -1,0 +1,52 @@
+"""Worlds from what the commands of AWS print."""
+
+import json
+from typing import Any
+
+from reconciler.cluster.snapshots.snapshot import read_snapshot
+from reconciler.cluster.target import TargetFacts
+from reconciler.cluster.world import World
+
+Object = dict[str, Any]
+REGION = "eu-central-1"
+TEMPLATE = "k8s.io/cluster-autoscaler/node-template/"
+
+
+def arn(name: str, region: str = REGION) -> str:
+    return f"arn:aws:autoscaling:{region}:123456789012:autoScalingGroup:u:autoScalingGroupName/{name}"
+
+
+def group(name: str = "workers", *, tags: dict[str, str] | None = None, region: str = REGION, **rest: Any) -> Object:
+    return {
+        "AutoScalingGroupName": name,
+        "AutoScalingGroupARN": arn(name, region),
+        "MinSize": 0,
+        "MaxSize": 9,
+        "DesiredCapacity": 0,
+        "AvailabilityZones": [f"{region}a"],
+        "Instances": [],
+        "Tags": [{"Key": key, "Value": value, "PropagateAtLaunch": True} for key, value in (tags or {}).items()],
+        **rest,
+    }
+
+
+def template_version(data: Object, *, version: int = 1, default: bool = True, template: str = "lt-1") -> Object:
+    return {
+        "LaunchTemplateId": template,
+        "LaunchTemplateName": f"name-of-{template}",
+        "VersionNumber": version,
+        "DefaultVersion": default,
+        "LaunchTemplateData": data,
+    }
+
+
+def world(*groups: Object, **documents: Any) -> World:
+    """`documents` by the key that AWS prints around them."""
+    files = {"asg.json": json.dumps({"AutoScalingGroups": list(groups)}).encode()}
+    for key, content in documents.items():
+        files[f"{key}.json"] = json.dumps({key: content}).encode()
+    return read_snapshot(files)
+
+
+def facts(*groups: Object, **documents: Any) -> TargetFacts:
+    return world(*groups, **documents).targets[0]
