@@ -10,7 +10,7 @@ from reconciler.providers.clusterapi_pool import BlindRemovals
 from reconciler.providers.clusterapi_removal import ClusterApiRemovals
 from reconciler.providers.clusterapi_resource import ClusterApiVersion
 from reconciler.providers.clusterapi_targets import ClusterApiTargets
-from reconciler.providers.contract import TargetRemoval, WriteResult
+from reconciler.providers.contract import LeavingMachine, TargetRemoval, WriteResult
 
 
 class ClusterApiProvider:
@@ -50,11 +50,11 @@ class ClusterApiProvider:
             return self._blind.may_begin(target, node, bound)
         return self._removals.may_begin(target, machine, node, bound)
 
-    def step(self, target: TargetRef, machine: str, node: str, floor: int) -> TargetRemoval:
-        """Mark the machine, lower replicas, or say how far that is."""
-        if not machine:
-            return self._blind.step(target, node, floor)
-        return self._removals.step(target, machine, node, floor)
+    def step(self, target: TargetRef, leaving: tuple[LeavingMachine, ...], floor: int) -> tuple[TargetRemoval, ...]:
+        """Mark the machines, lower replicas once for all of them, or say how far each is."""
+        if any(not one.machine for one in leaving):
+            return tuple(self._blind.step(target, one.node, floor) for one in leaving)
+        return self._removals.step(target, leaving, floor)
 
     def abandon(self, target: TargetRef, machine: str) -> WriteResult:
         """Our mark goes, unless replicas were lowered for it."""

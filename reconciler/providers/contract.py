@@ -73,6 +73,15 @@ class TargetRemoval(msgspec.Struct, frozen=True, kw_only=True):
     untouched: bool = False
 
 
+class LeavingMachine(msgspec.Struct, frozen=True, kw_only=True):
+    """A machine whose node is empty; `machine` is empty when the platform cannot be told which one is to go. `marked`: it may
+    bear our mark already, so that the platform takes it when replicas fall, whoever lowers them."""
+
+    machine: str
+    node: str
+    marked: bool = False
+
+
 class TargetProvider(Protocol):
     """The writes on targets of one platform. Nodes are drained by whoever calls."""
 
@@ -92,9 +101,10 @@ class TargetProvider(Protocol):
         """Whether the removal of the machine may begin; nothing is written. `machine` is empty when the platform cannot be
         told which one is to go."""
 
-    def step(self, target: TargetRef, machine: str, node: str, floor: int) -> TargetRemoval:
-        """Go on with the removal of an empty node: exactly its machine goes and replicas fall by one, not below `floor`.
-        To be repeated while Draining; what it had done is read from the platform's own objects."""
+    def step(self, target: TargetRef, leaving: tuple[LeavingMachine, ...], floor: int) -> tuple[TargetRemoval, ...]:
+        """Go on with removals of empty nodes, one answer each: exactly their machines go and replicas fall by as many, in one
+        write where the platform can, not below `floor`. To be repeated while Draining; what it had done is read from the
+        platform's own objects."""
 
     def abandon(self, target: TargetRef, machine: str) -> WriteResult:
         """Take back what marks the machine, unless it is going already. Marks of others are left. The message of the result says

@@ -50,7 +50,7 @@ class Platform:
     def __init__(self, world: World) -> None:
         self.world = world
         self.asked: list[tuple[str, ...]] = []
-        self.malformed: str | None = None
+        self.malformed = False
 
     def observe(self) -> World:
         return self.world
@@ -71,13 +71,13 @@ class Platform:
         self.asked.append(("abandon", machine))
         return WriteResult(done=True)
 
-    def step(self, *asked: Any) -> TargetRemoval | DrainStep:
+    def step(self, *asked: Any) -> tuple[TargetRemoval, ...] | DrainStep:
         if len(asked) == 1:
             return DrainStep(remaining=0)
-        if asked[2] == self.malformed:
+        if self.malformed:
             raise msgspec.ValidationError("Expected `str`, got `int`")
-        self.asked.append(("step", str(asked[0]), asked[1]))
-        return TargetRemoval(state=RemovalState.FINISHED, replicas=1)
+        self.asked.extend(("step", str(asked[0]), one.machine) for one in asked[1])
+        return (TargetRemoval(state=RemovalState.FINISHED, replicas=1),) * len(asked[1])
 
     def port(self) -> LivePort:
         providers = {TargetKind.MACHINE_DEPLOYMENT: self}
@@ -116,12 +116,11 @@ def test_a_node_of_two_machines_is_not_drained() -> None:
 
 
 def test_one_unreadable_object_stops_no_other_removal() -> None:
-    """A Machine that cannot be decoded waits, with the reason; the next node goes on."""
+    """Machines of a target that cannot be decoded wait, with the reason; the turn goes on."""
     platform = Platform(_world(leaving=True, nodes=2))
-    platform.malformed = "general-1"
+    platform.malformed = True
     told = {progress.node: (progress.state, progress.message) for progress in platform.port().continue_removals()}
-    assert told["general-1"] == (RemovalState.DRAINING, "Expected `str`, got `int`")
-    assert told["general-2"] == (RemovalState.FINISHED, "")
+    assert told == dict.fromkeys(("general-1", "general-2"), (RemovalState.DRAINING, "Expected `str`, got `int`"))
 
 
 def test_stale_marks_go_before_replicas_are_lowered() -> None:

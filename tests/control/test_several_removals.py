@@ -1,8 +1,10 @@
-"""Several nodes of one target leave at once: their machines are marked and counted one after the other.
+"""Several nodes of one target leave at once: all whose machines may be marked are handed over together.
 
 Measured on Cluster API: a machine was marked, the write of replicas met a status update and had to wait, the next machine was
-marked and counted; the MachineSet then deleted the first one, and the second stayed for ever, marked and closed.
+marked and counted alone; the MachineSet then deleted the first one, and the second stayed for ever, marked and closed.
 """
+
+from typing import Any
 
 import msgspec
 
@@ -16,6 +18,7 @@ from reconciler.providers.contract import RemovalState, TargetRemoval, WriteResu
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 FINISHED = TargetRemoval(state=RemovalState.FINISHED, replicas=1)
+UNTOUCHED = TargetRemoval(state=RemovalState.DRAINING, message="waits for another one", untouched=True)
 NOT_YET = TargetRemoval(state=RemovalState.DRAINING, message="the object has been modified")
 LEAVING = "reconciler.dev/deleting=test.1:NoSchedule"
 
@@ -29,8 +32,9 @@ class Platform:
         world = cluster.world()
         machines = [msgspec.structs.replace(one, delete_marked=one.node in marked) for one in world.machines]
         self.world: World = msgspec.structs.replace(world, machines=tuple(machines))
-        self.answers = [FINISHED] * 9
-        self.stepped: list[str] = []
+        self.answers: dict[str, TargetRemoval] = {}
+        self.busy: set[str] = set()
+        self.stepped: list[list[str]] = []
 
     def observe(self) -> World:
         return self.world
@@ -47,11 +51,12 @@ class Platform:
     def undo(self, node: str) -> None:
         raise AssertionError("nothing is given up here")
 
-    def step(self, *asked: object) -> TargetRemoval | DrainStep:
+    def step(self, *asked: Any) -> tuple[TargetRemoval, ...] | DrainStep:
         if len(asked) == 1:
-            return DrainStep(remaining=0)
-        self.stepped.append(str(asked[2]))
-        return self.answers.pop(0)
+            return DrainStep(remaining=int(asked[0] in self.busy))
+        self.marked = {one.node for one in asked[1] if one.marked}
+        self.stepped.append([one.node for one in asked[1]])
+        return tuple(self.answers.get(one.node, FINISHED) for one in asked[1])
 
     def port(self) -> LivePort:
         providers = {TargetKind.MACHINE_DEPLOYMENT: self}
@@ -62,21 +67,39 @@ class Platform:
         return {progress.node: progress.state for progress in port.continue_removals()}
 
 
-def test_the_next_machine_waits_until_the_one_before_is_counted() -> None:
-    """The second of three has to wait for its write: the third is not even marked, and goes after it in the next turn."""
+def test_all_empty_nodes_of_a_target_are_handed_over_together() -> None:
+    """One call of the provider for three nodes, so that it can write replicas once."""
     platform = Platform()
-    platform.answers[1] = NOT_YET
+    told = platform.turn(platform.port())
+    assert platform.stepped == [["general-1", "general-2", "general-3"]]
+    assert list(told.values()) == [RemovalState.FINISHED] * 3
+
+
+def test_a_machine_that_still_drains_holds_no_other_one_up() -> None:
+    """Its pods have not left; those of the others have."""
+    platform = Platform()
+    platform.busy = {"general-2"}
+    assert platform.turn(platform.port())["general-2"] is RemovalState.DRAINING
+    assert platform.stepped == [["general-1", "general-3"]]
+
+
+def test_others_wait_for_a_machine_that_may_be_marked_and_drains_again() -> None:
+    """Its mark had no answer, then a pod was bound to its node: whoever lowers replicas now may lose it with that pod."""
+    platform = Platform()
+    platform.answers = {"general-1": NOT_YET, "general-2": UNTOUCHED, "general-3": UNTOUCHED}
     port = platform.port()
-    told = platform.turn(port)
-    assert platform.stepped == ["general-1", "general-2"]
-    assert list(told.values()) == [RemovalState.FINISHED, RemovalState.DRAINING, RemovalState.DRAINING]
     platform.turn(port)
-    assert platform.stepped == ["general-2", "general-1", "general-3"]
+    platform.busy = {"general-1"}
+    told = platform.turn(port)
+    assert platform.stepped == []
+    assert list(told.values()) == [RemovalState.DRAINING] * 3
+    platform.busy, platform.answers = set(), {}
+    platform.turn(port)
+    assert platform.stepped == [["general-1", "general-2", "general-3"]]
 
 
-def test_a_machine_that_is_marked_already_goes_first() -> None:
-    """After a restart only the mark tells which one was about to be counted."""
+def test_a_mark_that_is_seen_is_told_to_the_provider() -> None:
+    """After a restart only the mark tells which machine the platform may take."""
     platform = Platform("general-3")
-    platform.answers[0] = NOT_YET
     platform.turn(platform.port())
-    assert platform.stepped == ["general-3"]
+    assert platform.marked == {"general-3"}

@@ -9,7 +9,7 @@ from reconciler.plan.plan import Bound
 from reconciler.providers.clusterapi import ClusterApiProvider
 from reconciler.providers.clusterapi_reading import read_target
 from reconciler.providers.clusterapi_resource import ClusterApiVersion
-from reconciler.providers.contract import RemovalState, WriteCode
+from reconciler.providers.contract import LeavingMachine, RemovalState, TargetRemoval, WriteCode
 from reconciler.providers.ownership_guard import judged_now
 
 POOL = TargetRef(kind=TargetKind.MACHINE_POOL, namespace="prod", name="pool")
@@ -79,6 +79,11 @@ class _Server:
         )
 
 
+def _step(provider: ClusterApiProvider, *, floor: int = 0) -> TargetRemoval:
+    (step,) = provider.step(POOL, (LeavingMachine(machine="", node="n1"),), floor)
+    return step
+
+
 def _provider(server: _Server, *, allowed: bool = True) -> ClusterApiProvider:
     return ClusterApiProvider(server, VERSION, "test", lambda target: allowed and target == POOL)
 
@@ -95,14 +100,14 @@ def test_lowered_once_a_node() -> None:
     server = _Server(3)
     provider = _provider(server)
     assert provider.may_begin(POOL, "", "n1", server.bound()).done
-    assert [provider.step(POOL, "", "n1", 0).state for _ in range(3)] == [RemovalState.FINISHED] * 3
+    assert [_step(provider).state for _ in range(3)] == [RemovalState.FINISHED] * 3
     assert server.replicas == 2
 
 
 def test_after_a_restart_it_is_given_up() -> None:
     """Nothing on the API objects tells whether the pool was lowered."""
     server = _Server(3)
-    step = _provider(server).step(POOL, "", "n1", 0)
+    step = _step(_provider(server))
     assert (step.state, step.code, step.reopen, server.replicas) == (RemovalState.FAILED, WriteCode.UNKNOWN, True, 3)
 
 
@@ -112,11 +117,11 @@ def test_an_outcome_that_nobody_knows_is_not_tried_again() -> None:
     provider = _provider(server)
     provider.may_begin(POOL, "", "n1", server.bound())
     server.fails = UnreachableError("connection refused", sent=False)
-    assert provider.step(POOL, "", "n1", 0).state is RemovalState.DRAINING
+    assert _step(provider).state is RemovalState.DRAINING
     server.fails = UnreachableError("no answer within 30 s")
-    assert provider.step(POOL, "", "n1", 0).state is RemovalState.FAILED
+    assert _step(provider).state is RemovalState.FAILED
     server.fails = None
-    assert provider.step(POOL, "", "n1", 0).state is RemovalState.FAILED
+    assert _step(provider).state is RemovalState.FAILED
     assert server.replicas == 3
 
 
@@ -125,7 +130,7 @@ def test_never_below_the_floor() -> None:
     server = _Server(2)
     provider = _provider(server)
     provider.may_begin(POOL, "", "n1", server.bound())
-    step = provider.step(POOL, "", "n1", 2)
+    step = _step(provider, floor=2)
     assert (step.state, step.code, server.replicas) == (RemovalState.FAILED, WriteCode.REFUSED, 2)
 
 
@@ -135,11 +140,11 @@ def test_a_node_that_the_platform_passed_over_is_opened_again() -> None:
     server = _Server(2)
     provider = _provider(server)
     provider.may_begin(POOL, "", "n1", server.bound())
-    assert provider.step(POOL, "", "n1", 0).state is RemovalState.FINISHED
+    assert _step(provider).state is RemovalState.FINISHED
     server.nodes = ["n1", "n2"]
-    assert provider.step(POOL, "", "n1", 0).state is RemovalState.FINISHED
+    assert _step(provider).state is RemovalState.FINISHED
     server.nodes = ["n1"]
-    step = provider.step(POOL, "", "n1", 0)
+    step = _step(provider)
     assert (step.state, step.code, step.reopen, server.replicas) == (RemovalState.FAILED, WriteCode.PASSED_OVER, True, 1)
 
 

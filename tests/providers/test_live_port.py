@@ -1,6 +1,7 @@
 """What the live port makes of a view, a policy, a provider and a drain: which removals go on, which are undone, what is told."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 import pytest
@@ -62,11 +63,14 @@ class _Platform:
             raise UnreachableError("connection refused", sent=False)
         self.asked.append(("undo", node))
 
-    def step(self, *asked: object) -> TargetRemoval | DrainStep:
+    def step(self, *asked: Any) -> tuple[TargetRemoval, ...] | DrainStep:
         if self.deposed and "general-2" in asked:
             raise NotLeaderError("a does not lead; b does")
-        self.asked.append(("step", *asked))
-        return self.removal if len(asked) > 1 else self.drained
+        if len(asked) == 1:
+            self.asked.append(("step", *asked))
+            return self.drained
+        self.asked.append(("step", asked[0], *((one.machine, one.node) for one in asked[1]), asked[2]))
+        return (self.removal,) * len(asked[1])
 
 
 class _View:
@@ -147,7 +151,7 @@ def test_an_empty_node_is_handed_to_the_provider_and_told_once() -> None:
         ("general-1", RemovalState.FINISHED, 1, 5),
         ("general-2", RemovalState.FINISHED, 1, 5),
     ]
-    assert ("step", GENERAL, "general-1", "general-1", 1) in platform.asked
+    assert ("step", GENERAL, ("general-1", "general-1"), ("general-2", "general-2"), 1) in platform.asked
     assert port.continue_removals() == ()
 
 
@@ -212,7 +216,7 @@ def test_a_removal_that_is_called_off_evicts_nothing_more() -> None:
     assert told["general-2"] == ("Refused", "no")
     assert ("step", "general-1") not in platform.asked
     assert ("step", "general-2") in platform.asked
-    assert ("step", GENERAL, "general-1", "general-1", 1 << 31) in platform.asked
+    assert ("step", GENERAL, ("general-1", "general-1"), 1 << 31) in platform.asked
     assert ("undo", "general-1") in platform.asked
 
 
@@ -276,7 +280,7 @@ def test_a_mark_without_taint_is_abandoned() -> None:
 
 def test_who_no_longer_leads_stops_and_backs_nobody_off() -> None:
     """What was done before is told; the write that was not sent is to be tried later, by whoever leads then."""
-    platform = _Platform()
+    platform = _Platform(drained=DrainStep(remaining=1))
     platform.deposed = True
     assert [one.node for one in _port(platform, _world("test.1")).continue_removals()] == ["general-1"]
     result = _port(platform, _world()).remove_node(GENERAL, "general-1", 1, BOUND)

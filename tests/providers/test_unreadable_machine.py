@@ -9,7 +9,7 @@ from reconciler.cluster.target import TargetKind, TargetRef
 from reconciler.kube.connection.api import ApiError, UnreachableError
 from reconciler.providers.clusterapi import ClusterApiProvider
 from reconciler.providers.clusterapi_resource import ClusterApiVersion
-from reconciler.providers.contract import RemovalState, TargetRemoval, WriteCode
+from reconciler.providers.contract import LeavingMachine, RemovalState, TargetRemoval, WriteCode
 
 GROUP = TargetRef(kind=TargetKind.MACHINE_DEPLOYMENT, namespace="prod", name="general")
 MARK = "cluster.x-k8s.io/delete-machine"
@@ -48,7 +48,7 @@ class Server:
 
     def step(self) -> TargetRemoval:
         provider = ClusterApiProvider(self, ClusterApiVersion(), "test")  # type: ignore[arg-type]
-        return provider.step(GROUP, "m1", "n1", 0)
+        return provider.step(GROUP, (LeavingMachine(machine="m1", node="n1"),), 0)[0]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,274 @@
+"""The nodes that are leaving: emptied side by side, then handed to their targets, all of one target together."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol
+
+import msgspec
+
+from reconciler.cluster.target import Machine, TargetFacts, TargetKind, TargetRef
+from reconciler.cluster.world import World
+from reconciler.decisions.groups.group import EffectiveGroup
+from reconciler.kube.connection.api import ApiError, UnreachableError
+from reconciler.kube.draining.drain import DrainStep
+from reconciler.policy.documents import Mode
+from reconciler.providers.contract import (
+    LeavingMachine,
+    RemovalProgress,
+    RemovalState,
+    TargetProvider,
+    TargetRemoval,
+    WriteCode,
+)
+
+NOTHING_MAY_GO = 1 << 31
+
+
+class Drain(Protocol):
+    """Emptying nodes. Our taint on the node is its only state. All methods raise `ApiError` and `UnreachableError`."""
+
+    def begin(self, node: str) -> None:
+        """Mark the node with our taint; again changes nothing."""
+
+    def step(self, node: str) -> DrainStep:
+        """Evict what may be evicted now."""
+
+    def undo(self, node: str) -> None:
+        """Take our taint off; marks of others stay."""
+
+
+class _Empty(msgspec.Struct, frozen=True, kw_only=True):
+    """A node whose machine may go. `held` and `called_off` say why it must not (empty: it may)."""
+
+    node: str
+    taint: str
+    target: TargetRef
+    provider: TargetProvider
+    machine: LeavingMachine
+    floor: int
+    held: str = ""
+    called_off: str = ""
+
+
+class LeavingNodes:
+    """What this process knows of its removals beside the taints. `tell` is given a code, a machine and a sentence."""
+
+    def __init__(
+        self, drain: Drain, providers: Mapping[TargetKind, TargetProvider], tell: Callable[[str, str, str], None]
+    ) -> None:
+        self._drain = drain
+        self._providers = providers
+        self._tell = tell
+        self._floors: dict[TargetRef, int] = {}
+        self._pending: dict[TargetRef, set[str]] = {}
+        """The nodes of each target whose machines may be marked while replicas are not lowered for them yet."""
+        self._told: set[tuple[str, str, RemovalState]] = set()
+        """Ends of removals that were told: node, taint and state."""
+        self._called_off: dict[str, str] = {}
+        """Why the removal of a node must end, until the next step of removals."""
+
+    def forget(self) -> None:
+        """Begin anew: another instance may have led since."""
+        self._floors.clear()
+        self._pending.clear()
+        self._told.clear()
+
+    def began(self, target: TargetRef, node: str, replicas: int) -> None:
+        """The removal of a node begins, in a plan that leaves `replicas`."""
+        # One that fails in the second in which an earlier one did has the same taint, and is told again.
+        self._told = {told for told in self._told if told[0] != node}
+        # Several removals of one target may end in any order: the last one of the plan names the lowest value.
+        self._floors[target] = min(replicas, self._floors.get(target, replicas))
+
+    def call_off(self, node: str, why: str) -> None:
+        """Taken up by the next step of removals."""
+        self._called_off[node] = why
+
+    def look(self, world: World, leaving: Mapping[str, str]) -> None:
+        """Forget what the view says is over. `leaving`: node name -> our taint."""
+        self._told = {told for told in self._told if leaving.get(told[0]) == told[1]}
+        self._pending = {target: left for target, nodes in self._pending.items() if (left := nodes & leaving.keys())}
+        begun = {machine.target for machine in world.machines if machine.node in leaving}
+        self._floors = {target: floor for target, floor in self._floors.items() if target in begun}
+
+    def proceed(
+        self,
+        world: World,
+        groups: Mapping[TargetRef, EffectiveGroup],
+        leaving: Mapping[str, str],
+        found: list[RemovalProgress],
+    ) -> None:
+        """One step of every removal, told into `found`: a guard that ends it leaves there what was done until then."""
+        called_off, self._called_off = self._called_off, {}
+        machines = machines_on(world, leaving)
+        facts = {one.ref: one for one in world.targets}
+        empty: list[_Empty] = []
+        for node, taint in sorted(leaving.items()):
+            machine = machines.get(node)
+            if machine is not None and machine.deleting and (node, taint, RemovalState.FINISHED) in self._told:
+                continue
+            one = self._prepared(machine, facts, groups, world.rivals, node, taint, called_off.get(node, ""), found)
+            if one is not None and self._emptied(one, machine, found):
+                empty.append(one)
+        by_target: dict[TargetRef, list[_Empty]] = {}
+        for one in empty:
+            by_target.setdefault(one.target, []).append(one)
+        for together in by_target.values():
+            # First what must not go: of all machines that are marked the platform may take any when replicas fall.
+            for one in together:
+                if one.held or one.called_off:
+                    self._hand_over([one], found)
+            self._hand_over([one for one in together if not (one.held or one.called_off)], found)
+
+    def reopen(self, target: TargetRef | None, node: str, code: str, why: str, found: list[RemovalProgress]) -> None:
+        """Our taint goes; not told where no target is left to tell it of. One node that cannot be reached stops no other."""
+        try:
+            self._drain.undo(node)
+        except (ApiError, UnreachableError) as error:
+            if target is not None:
+                found.append(_draining(target, node, 0, str(error)))
+            return
+        if target is not None:
+            found.append(_gave_up(target, node, code, why))
+
+    def _prepared(
+        self,
+        machine: Machine | None,
+        facts: Mapping[TargetRef, TargetFacts],
+        groups: Mapping[TargetRef, EffectiveGroup],
+        rivals: tuple[str, ...],
+        node: str,
+        taint: str,
+        called_off: str,
+        found: list[RemovalProgress],
+    ) -> _Empty | None:
+        target = machine.target if machine is not None else None
+        provider = self._providers.get(target.kind) if target is not None else None
+        if machine is None or target is None or provider is None or target not in facts:
+            # Nobody will lower anything for this node. One whose machine is going is left closed.
+            if machine is None or not machine.deleting:
+                self.reopen(target, node, "NotFound", f"node {node} has no machine of a target any more", found)
+            return None
+        group = groups.get(target)
+        held = _stopped(group, rivals)
+        may_go = group is not None and not held and not called_off
+        pending = node in self._pending.get(target, ())
+        return _Empty(
+            node=node,
+            taint=taint,
+            target=target,
+            provider=provider,
+            machine=LeavingMachine(
+                machine=machine.name if facts[target].selectable else "", node=node, marked=machine.delete_marked or pending
+            ),
+            floor=max(group.min_size, self._floors.get(target, 0)) if group is not None and may_go else NOTHING_MAY_GO,
+            held=held,
+            called_off=called_off,
+        )
+
+    def _emptied(self, one: _Empty, machine: Machine | None, found: list[RemovalProgress]) -> bool:
+        """Whether the node's turn at its target has come."""
+        if machine is None or machine.deleting or machine.delete_marked or one.held or one.called_off:
+            # A machine that is going or marked has been empty; its node may have pods again that nobody must evict.
+            return True
+        try:
+            drained = self._drain.step(one.node)
+            if drained.given_up:
+                self._drain.undo(one.node)
+                found.append(_gave_up(one.target, one.node, drained.code or "DrainTimeout", drained.given_up))
+                return False
+        except (ApiError, UnreachableError) as error:
+            found.append(_draining(one.target, one.node, 0, str(error)))
+            return False
+        if drained.remaining:
+            found.append(_draining(one.target, one.node, drained.remaining, drained.message))
+        return not drained.remaining
+
+    def _hand_over(self, together: list[_Empty], found: list[RemovalProgress]) -> None:
+        """One step of the provider for nodes of one target, and what became of each."""
+        if not together:
+            return
+        target, pending = together[0].target, self._pending.setdefault(together[0].target, set())
+        others = pending - {one.node for one in together}
+        if others and not together[0].held and not together[0].called_off:
+            # Of two machines that are marked the platform may take either when replicas fall.
+            why = f"waits until replicas are lowered for {min(others)}"
+            found.extend(_draining(target, one.node, 0, why) for one in together)
+            return
+        # Until it has ended in order, the marks may be there and replicas not lowered.
+        pending |= {one.node for one in together}
+        try:
+            steps = together[0].provider.step(target, tuple(one.machine for one in together), together[0].floor)
+        except (ApiError, UnreachableError) as error:
+            found.extend(_draining(target, one.node, 0, str(error)) for one in together)
+            return
+        except msgspec.DecodeError as error:
+            # Objects that cannot be read stop neither the other removals nor the turn.
+            unread = TargetRemoval(state=RemovalState.DRAINING, code=WriteCode.REFUSED, message=str(error), untouched=True)
+            steps = (unread,) * len(together)
+        for one, step in zip(together, steps, strict=True):
+            if step.state is not RemovalState.DRAINING or (step.untouched and not one.machine.marked):
+                # The others of the target may go on: no mark is on this machine, or it has done its work.
+                pending.discard(one.node)
+            self._tell_step(one, step, found)
+
+    def _tell_step(self, one: _Empty, step: TargetRemoval, found: list[RemovalProgress]) -> None:
+        node, target = one.node, one.target
+        if step.untouched:
+            self._tell("RemovalWaits", one.machine.machine, f"the removal of node {node} waits: {step.message}")
+        if step.state is RemovalState.FAILED and step.reopen:
+            try:
+                self._drain.undo(node)
+            except (ApiError, UnreachableError) as error:
+                found.append(_draining(target, node, 0, str(error)))
+                return
+        if step.state is RemovalState.DRAINING:
+            found.append(_draining(target, node, 0, step.message))
+            return
+        if (node, one.taint, step.state) in self._told:
+            return
+        self._told.add((node, one.taint, step.state))
+        if step.state is RemovalState.FAILED:
+            code = "Held" if one.held else "CalledOff" if one.called_off else step.code
+            found.append(_gave_up(target, node, code, one.held or one.called_off or step.message))
+            return
+        found.append(
+            RemovalProgress(target=target, node=node, state=step.state, replicas=step.replicas, generation=step.generation)
+        )
+
+
+def machines_on(world: World, nodes: Iterable[str]) -> dict[str, Machine]:
+    """The Machine that is each node. A management cluster may hold several workload clusters whose nodes share names: the
+    provider id decides then, and a node is left out where that cannot."""
+    wanted = set(nodes)
+    named: dict[str, list[Machine]] = {}
+    for machine in world.machines:
+        if machine.node in wanted:
+            named.setdefault(machine.node, []).append(machine)
+    found = {}
+    for name, machines in named.items():
+        alike = machines
+        if len({machine.target for machine in machines}) > 1:
+            identity = next((item.provider_id for item in world.nodes if item.name == name), "")
+            alike = [machine for machine in machines if machine.provider_id and machine.provider_id == identity]
+        if len({machine.target for machine in alike}) == 1:
+            found[name] = alike[0]
+    return found
+
+
+def _stopped(group: EffectiveGroup | None, rivals: tuple[str, ...]) -> str:
+    """Why removals that began must not go on; empty when they may."""
+    if group is None:
+        return "no group of the policy has this target any more"
+    if group.hold:
+        return f"{group.name} is held: {group.hold}"
+    if rivals:
+        return f"{group.name} is held: {rivals[0]}"
+    return f"{group.name} is in mode Observe" if group.mode is Mode.OBSERVE else ""
+
+
+def _draining(target: TargetRef, node: str, remaining: int, message: str) -> RemovalProgress:
+    return RemovalProgress(target=target, node=node, state=RemovalState.DRAINING, remaining=remaining, message=message)
+
+
+def _gave_up(target: TargetRef, node: str, code: str, why: str) -> RemovalProgress:
+    return RemovalProgress(target=target, node=node, state=RemovalState.FAILED, code=code, message=why)

@@ -1,0 +1,171 @@
+"""Several machines of one MachineDeployment go in one write of replicas; what stands in the way of one holds up no other."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from reconciler.cluster.target import TargetKind, TargetRef
+from reconciler.kube.connection.api import ApiError, UnreachableError
+from reconciler.providers.clusterapi import ClusterApiProvider
+from reconciler.providers.clusterapi_resource import ClusterApiVersion
+from reconciler.providers.contract import LeavingMachine, RemovalState, TargetRemoval
+
+GROUP = TargetRef(kind=TargetKind.MACHINE_DEPLOYMENT, namespace="prod", name="general")
+MARK = "cluster.x-k8s.io/delete-machine"
+STALE = ApiError(409, "Conflict", "the object has been modified")
+
+
+class Server:
+    """A MachineDeployment of five replicas that we own, with Machines `m1` to `m5` of the nodes `n1` to `n5`. `before` is called
+    with the last part of the path before each write is done; what it raises is the answer."""
+
+    def __init__(self) -> None:
+        self.generation, self.replicas, self.version = 4, 5, 1
+        self.machines: dict[str, dict[str, Any]] = {f"m{number}": {} for number in range(1, 6)}
+        self.written: list[str] = []
+        self.before: Callable[[str], None] = lambda _: None
+        self.unreadable: set[str] = set()
+
+    def get(self, path: str, query: Mapping[str, str] | None = None) -> bytes:
+        name = path.rpartition("/")[2]
+        if name in self.unreadable:
+            raise ApiError(500, "InternalError", "conversion webhook failed")
+        if name in self.machines:
+            metadata = {"name": name, "namespace": "prod", "resourceVersion": "1", "annotations": self.machines[name]}
+            return json.dumps({"metadata": metadata, "spec": {}, "status": {"nodeRef": {"name": f"n{name[1:]}"}}}).encode()
+        if name == "machinesets":
+            return b'{"items": []}'
+        if name != "general":
+            raise ApiError(404, "NotFound", "not found")
+        return json.dumps({"metadata": self._metadata(), "spec": {"replicas": self.replicas}}).encode()
+
+    def write(self, method: str, path: str, body: Any = None, **_: object) -> bytes:
+        name = path.rpartition("/")[2]
+        self.written.append(name)
+        self.before(name)
+        if name in self.machines:
+            self.machines[name] |= body["metadata"]["annotations"]
+            return b"{}"
+        if body["metadata"]["resourceVersion"] != str(self.version):
+            raise STALE
+        self.generation, self.version, self.replicas = self.generation + 1, self.version + 1, body["spec"]["replicas"]
+        return json.dumps({"metadata": self._metadata()}).encode()
+
+    def _metadata(self) -> dict[str, Any]:
+        entry = {"manager": "nodegroup-reconciler", "operation": "Apply", "fieldsV1": {"f:spec": {"f:replicas": {}}}}
+        names = {"name": "general", "namespace": "prod", "managedFields": [entry]}
+        return names | {"resourceVersion": str(self.version), "generation": self.generation}
+
+    def step(self, *numbers: int, floor: int = 0, marked: tuple[int, ...] = ()) -> list[TargetRemoval]:
+        provider = ClusterApiProvider(self, ClusterApiVersion(), "test")  # type: ignore[arg-type]
+        leaving = (LeavingMachine(machine=f"m{one}", node=f"n{one}", marked=one in marked) for one in numbers)
+        return list(provider.step(GROUP, tuple(leaving), floor))
+
+    def marks(self) -> dict[str, str]:
+        return {name: found[MARK] for name, found in self.machines.items() if found.get(MARK)}
+
+
+class Once:
+    """Raises an answer at the first writes of one object."""
+
+    def __init__(self, name: str, *answers: Exception | None) -> None:
+        self._name, self._answers = name, list(answers)
+
+    def __call__(self, name: str) -> None:
+        if name == self._name and self._answers and (answer := self._answers.pop(0)) is not None:
+            raise answer
+
+
+def test_three_machines_go_in_one_write() -> None:
+    """Each is marked with what the target was, then replicas fall by three at once."""
+    server = Server()
+    steps = server.step(1, 2, 3)
+    assert server.written == ["m1", "m2", "m3", "general"]
+    assert {(one.state, one.replicas, one.generation) for one in steps} == {(RemovalState.FINISHED, 2, 5)}
+    assert server.marks() == dict.fromkeys(("m1", "m2", "m3"), "nodegroup-reconciler.test.g4.r5")
+
+
+def test_no_more_go_than_the_floor_allows() -> None:
+    """Of three that are empty two may go: one that is marked already before the others."""
+    server = Server()
+    server.machines["m3"][MARK] = "nodegroup-reconciler.test.g4.r5"
+    states = [one.state for one in server.step(1, 2, 3, floor=3, marked=(3,))]
+    assert states == [RemovalState.FINISHED, RemovalState.FAILED, RemovalState.FINISHED]
+    assert (server.replicas, set(server.marks())) == (3, {"m1", "m3"})
+
+
+def test_a_status_that_is_written_meanwhile_is_no_conflict() -> None:
+    """The platform writes the target's status while machines are marked: its version is read again for the write of replicas."""
+    server = Server()
+
+    def status(name: str) -> None:
+        server.version += name == "m1"
+
+    server.before = status
+    assert [one.state for one in server.step(1, 2)] == [RemovalState.FINISHED] * 2
+    assert server.written == ["m1", "m2", "general"]
+
+
+def test_a_conflict_is_read_again_once() -> None:
+    """The second write lowers for both; no mark is written again."""
+    server = Server()
+    server.before = Once("general", STALE)
+    assert [one.state for one in server.step(1, 2)] == [RemovalState.FINISHED] * 2
+    assert (server.written, server.replicas) == (["m1", "m2", "general", "general"], 3)
+
+
+def test_a_second_conflict_waits() -> None:
+    """Not fought: the marks stay for the next call, which lowers."""
+    server = Server()
+    server.before = Once("general", STALE, STALE)
+    assert {(one.state, one.untouched) for one in server.step(1, 2)} == {(RemovalState.DRAINING, False)}
+    assert (server.written.count("general"), server.replicas) == (2, 5)
+    assert [one.state for one in server.step(1, 2, marked=(1, 2))] == [RemovalState.FINISHED] * 2
+    assert server.replicas == 3
+
+
+def test_a_machine_that_changed_goes_in_the_second_write() -> None:
+    """Its mark met a conflict: the others go without it, and it is read again once."""
+    server = Server()
+    server.before = Once("m2", STALE)
+    assert [one.state for one in server.step(1, 2, 3)] == [RemovalState.FINISHED] * 3
+    assert (server.written, server.replicas) == (["m1", "m2", "m3", "general", "m2", "general"], 2)
+
+
+def test_a_mark_without_an_answer_holds_the_write() -> None:
+    """It may be there, and of machines that are marked the platform takes any: nothing is lowered, and the rest is not marked."""
+    server = Server()
+    server.before = Once("m2", UnreachableError("no answer within 30 s"))
+    steps = server.step(1, 2, 3)
+    assert [(one.state, one.untouched) for one in steps] == [
+        (RemovalState.DRAINING, False),
+        (RemovalState.DRAINING, False),
+        (RemovalState.DRAINING, True),
+    ]
+    assert server.written == ["m1", "m2"]
+
+
+@pytest.mark.parametrize(("marked", "written"), [((), ["m1", "m3", "general"]), ((2,), [])])
+def test_a_machine_that_cannot_be_read_holds_the_others_only_if_it_may_be_marked(
+    marked: tuple[int, ...], written: list[str]
+) -> None:
+    """Without a mark it cannot go in place of another one."""
+    server = Server()
+    server.unreadable = {"m2"}
+    steps = server.step(1, 2, 3, marked=marked)
+    assert (steps[1].state, steps[1].untouched, server.written) == (RemovalState.DRAINING, True, written)
+
+
+def test_somebody_who_resizes_while_machines_are_marked_ends_it() -> None:
+    """Whether what is there now counts our machines nobody can tell: all marks go, nothing is lowered."""
+    server = Server()
+
+    def resized(name: str) -> None:
+        if name == "m2" and server.generation == 4:
+            server.generation, server.version, server.replicas = 5, 2, 7
+
+    server.before = resized
+    assert [one.state for one in server.step(1, 2)] == [RemovalState.FAILED] * 2
+    assert (server.replicas, server.marks()) == (7, {})
