@@ -1,6 +1,6 @@
 """A comparison of two policies and of the two plans that follow from them, as marked sentences by section."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 
 import msgspec
@@ -10,15 +10,27 @@ from reconciler.plan.money import HOURS_PER_MONTH, money_text
 from reconciler.plan.plan import Action, GroupLine, NodeLine, PlanProblem, PodLine
 from reconciler.policy.comparison import PolicyChange
 from reconciler.rendering.alike import owner_label
+from reconciler.rendering.alike_actions import alike_actions, lot_words, single_actions
+from reconciler.rendering.fold import Fold
 from reconciler.rendering.plain import listed
-from reconciler.rendering.wording import GROWS, HELD, SHRINKS, action_words, count, outcome_words, owner_words, state_words
+from reconciler.rendering.wording import (
+    GROWS,
+    HELD,
+    SHRINKS,
+    action_mark,
+    action_words,
+    count,
+    outcome_words,
+    owner_words,
+    state_words,
+)
 
-_NAMES_SHOWN = 3
 _FIRST = ("Policy", "Groups", "Cost")
+_MARKS = {GROWS: GROWS, SHRINKS: SHRINKS}
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """One sentence; `mark` is `+` for what comes, `-` for what goes, `!` for what changes."""
+    """One sentence; `mark` is `+` for more nodes (or what comes into the policy), `-` for fewer, `!` for everything else."""
 
     mark: str
     sentence: str
@@ -31,15 +43,15 @@ class Section(msgspec.Struct, frozen=True):
     differences: tuple[Difference, ...]
 
 
-def difference_sections(changes: Sequence[PolicyChange], comparison: PlanComparison) -> tuple[Section, ...]:
-    """Sections that are not empty: the policy first, then what it changes."""
+def difference_sections(changes: Sequence[PolicyChange], comparison: PlanComparison, fold: Fold) -> tuple[Section, ...]:
+    """Sections that are not empty: the policy first, then what it changes. `fold` says how much is told one by one."""
     found = (
         Section("Policy", tuple(_policy(change) for change in changes)),
-        Section("Groups", tuple(_group(pair) for pair in comparison.groups)),
+        Section("Groups", _groups(comparison.groups, fold)),
         Section("Cost", _cost(comparison)),
-        Section("Actions", tuple(_action(pair) for pair in comparison.actions)),
-        Section("Pending pods", _pods(comparison.pods)),
-        Section("Nodes", _nodes(comparison.nodes)),
+        Section("Actions", tuple(_actions(comparison.actions, fold))),
+        Section("Pending pods", _pods(comparison.pods, fold)),
+        Section("Nodes", _nodes(comparison.nodes, fold)),
         Section("Problems", tuple(_problem(pair) for pair in comparison.problems)),
     )
     return tuple(section for section in found if section.differences)
@@ -86,7 +98,8 @@ def _group(pair: Pair[GroupLine]) -> Difference:
     told = ", ".join(parts) or "for other reasons than before"
     rest_before = old.desired if old.settled is None else old.settled
     rest_after = new.desired if new.settled is None else new.settled
-    mark = GROWS if rest_after > rest_before else SHRINKS if rest_after < rest_before else HELD
+    more = rest_after - rest_before or new.desired - old.desired
+    mark = GROWS if more > 0 else SHRINKS if more < 0 else HELD
     return Difference(mark, f"{new.name}: {told}")
 
 
@@ -104,22 +117,55 @@ def _cost(comparison: PlanComparison) -> tuple[Difference, ...]:
     return tuple(found)
 
 
-def _action(pair: Pair[Action]) -> Difference:
-    if pair.before is not None and pair.after is not None:
-        return Difference(HELD, f"{action_words(pair.after)}: {pair.after.reason.message} (before: {action_words(pair.before)})")
-    mark = GROWS if pair.before is None else SHRINKS
-    return Difference(mark, f"{action_words(pair.either)}: {pair.either.reason.message}")
+def _groups(pairs: Sequence[Pair[GroupLine]], fold: Fold) -> tuple[Difference, ...]:
+    shown = fold.shown(len(pairs), fold.rows)
+    order = sorted(range(len(pairs)), key=lambda at: -_moved(pairs[at]))
+    chosen = set(order[:shown])
+    found = [_group(pair) for at, pair in enumerate(pairs) if at in chosen]
+    if shown < len(pairs):
+        found.append(Difference(HELD, f"and {count(len(pairs) - shown, 'group')} more"))
+    return tuple(found)
 
 
-def _pods(pairs: Sequence[Pair[PodLine]]) -> tuple[Difference, ...]:
+def _moved(pair: Pair[GroupLine]) -> int:
+    """By how many nodes the group comes to rest elsewhere; a group that comes or goes counts whole."""
+    rests = [0 if line is None else line.desired if line.settled is None else line.settled for line in (pair.before, pair.after)]
+    return abs(rests[1] - rests[0])
+
+
+def _actions(pairs: Sequence[Pair[Action]], fold: Fold) -> Iterator[Difference]:
+    for pair in pairs:
+        if pair.before is not None and pair.after is not None:
+            told = f"{action_words(pair.after)}: {pair.after.reason.message} (before: {action_words(pair.before)})"
+            yield Difference(HELD, told)
+    told_together = alike_actions if fold.lots else single_actions
+    for came, chosen in (
+        (True, [pair.after for pair in pairs if pair.before is None and pair.after is not None]),
+        (False, [pair.before for pair in pairs if pair.after is None and pair.before is not None]),
+    ):
+        lots = told_together(chosen)
+        shown = fold.shown(len(lots), fold.rows)
+        for lot in lots[:shown]:
+            mark = _MARKS.get(action_mark(lot.first), HELD) if came else HELD
+            yield Difference(mark, f"{'' if came else 'no longer: '}{lot_words(lot, fold)}: {lot.sentence}")
+        if shown < len(lots):
+            yield Difference(HELD, f"and {count(len(lots) - shown, 'action')} more")
+
+
+def _pods(pairs: Sequence[Pair[PodLine]], fold: Fold) -> tuple[Difference, ...]:
     lots: dict[tuple[str, str, str], list[str]] = {}
     for pair in pairs:
         key = owner_label(pair.either.pod), _placed(pair.before), _placed(pair.after)
         lots.setdefault(key, []).append(pair.either.pod)
-    return tuple(
+    shown = fold.shown(len(lots), fold.lots)
+    order = [*lots.items()] if shown == len(lots) else sorted(lots.items(), key=lambda item: -len(item[1]))
+    found = [
         Difference(HELD, f"{f'{label}: {len(pods)} pods, ' if len(pods) > 1 else f'{pods[0]}: '}{_from_to(before, after)}")
-        for (label, before, after), pods in lots.items()
-    )
+        for (label, before, after), pods in order[:shown]
+    ]
+    if shown < len(order):
+        found.append(Difference(HELD, f"and {count(sum(len(pods) for _, pods in order[shown:]), 'pod')} more"))
+    return tuple(found)
 
 
 def _placed(line: PodLine | None) -> str:
@@ -129,15 +175,23 @@ def _placed(line: PodLine | None) -> str:
     return outcome_words(line.outcome) + (f" ({where})" if where else "")
 
 
-def _nodes(pairs: Sequence[Pair[NodeLine]]) -> tuple[Difference, ...]:
-    lots: dict[tuple[str, str, str], list[str]] = {}
+def _nodes(pairs: Sequence[Pair[NodeLine]], fold: Fold) -> tuple[Difference, ...]:
+    lots: dict[tuple[str, str], dict[str, list[str]]] = {}
     for pair in pairs:
-        key = pair.either.group or "no group", _stands(pair.before), _stands(pair.after)
-        lots.setdefault(key, []).append(pair.either.node)
-    return tuple(
-        Difference(HELD, f"{group}: {count(len(nodes), 'node')}, {_from_to(before, after)}: {listed(tuple(nodes), _NAMES_SHOWN)}")
-        for (group, before, after), nodes in lots.items()
-    )
+        key = _stands(pair.before), _stands(pair.after)
+        lots.setdefault(key, {}).setdefault(pair.either.group or "no group", []).append(pair.either.node)
+    together = fold.shown(number := sum(len(groups) for groups in lots.values()), fold.lots) < number
+    found = []
+    for (before, after), groups in lots.items():
+        told = _from_to(before, after)
+        parts = {_where(groups): [node for nodes in groups.values() for node in nodes]} if together else groups
+        for where, nodes in parts.items():
+            found.append(Difference(HELD, f"{where}: {count(len(nodes), 'node')}, {told}: {listed(tuple(nodes), fold.names)}"))
+    return tuple(found)
+
+
+def _where(groups: Mapping[str, object]) -> str:
+    return next(iter(groups)) if len(groups) == 1 else count(len(groups), "group")
 
 
 def _stands(line: NodeLine | None) -> str:

@@ -2,6 +2,7 @@
 
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.rendering.differences import Section
+from reconciler.rendering.fold import Fold
 from reconciler.rendering.impact import impact_sections
 from reconciler.rendering.wording import count, header_words
 
@@ -21,9 +22,9 @@ def side_words(side: PreviewSide) -> str:
     return told + (", where the branches went apart" if side.merge_base else "")
 
 
-def further_sections(preview: Preview) -> tuple[Section, ...]:
+def further_sections(preview: Preview, fold: Fold) -> tuple[Section, ...]:
     """What the change does to nodes and pods."""
-    return impact_sections(preview.impact_before, preview.impact_after, preview.plan.nodes, preview.plan.groups)
+    return impact_sections(preview.impact_before, preview.impact_after, preview.plan.nodes, preview.plan.groups, fold)
 
 
 def untouched_words(preview: Preview) -> str:

@@ -8,6 +8,7 @@ from reconciler.decisions.reasons.amounts import permille_text
 from reconciler.plan.money import HOURS_PER_MONTH, difference, money_text
 from reconciler.plan.plan import Action, ActionKind, Cost, GroupLine, NodeLine, NodeState, OwnerState, Plan, PodOutcome
 from reconciler.rendering.alike import AlikeBlockers, AlikePods
+from reconciler.rendering.fold import Fold
 from reconciler.rendering.plain import listed
 
 GROWS, SHRINKS, HELD, OTHER, SAME = "+", "-", "!", "~", " "
@@ -104,8 +105,9 @@ def pods_words(lot: AlikePods) -> str:
     return pods + _OUTCOMES[lot.outcome]
 
 
-def placed_words(plan: Plan) -> str:
-    """Where pending pods with a place go: `9 on new nodes of general-a, 3 on nodes that are there`; empty without any."""
+def placed_words(plan: Plan, fold: Fold) -> str:
+    """Where pending pods with a place go: `9 on new nodes of general-a, 3 on nodes that are there`; empty without any. Of many
+    groups those that take most."""
     new: dict[str, int] = {}
     there = upcoming = 0
     for pod in plan.pods:
@@ -113,7 +115,11 @@ def placed_words(plan: Plan) -> str:
             new[pod.group or "?"] = new.get(pod.group or "?", 0) + 1
         there += pod.outcome is PodOutcome.FITS_EXISTING
         upcoming += pod.outcome is PodOutcome.FITS_UPCOMING
-    parts = [f"{number} on new nodes of {group}" for group, number in sorted(new.items())]
+    most = sorted(new.items(), key=lambda entry: (-entry[1], entry[0]))
+    shown = fold.shown(len(most), fold.lots)
+    parts = [f"{number} on new nodes of {group}" for group, number in sorted(most[:shown])]
+    rest = most[shown:]
+    parts += [f"{sum(number for _, number in rest)} on new nodes of {len(rest)} more groups"] if rest else []
     parts += [f"{upcoming} on upcoming nodes"] if upcoming else []
     parts += [f"{there} on nodes that are there"] if there else []
     return ", ".join(parts)
@@ -203,14 +209,3 @@ def header_words(plan: Plan) -> tuple[tuple[str, str], ...]:
     commit = revision[:12] if _COMMIT.fullmatch(revision) else revision
     found = (("cluster", plan.cluster), ("policy", plan.policy), ("revision", commit), ("mode", mode))
     return (*(pair for pair in found if pair[1]), ("now", plan.now))
-
-
-def group_notes(plan: Plan) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """What is to be said of groups besides actions and holds: (sentence, groups), equal sentences told once."""
-    told = {(action.group, action.reason.code, action.reason.message) for action in plan.actions}
-    notes: dict[str, list[str]] = {}
-    for group in plan.groups:
-        for reason in () if group.held else group.reasons:
-            if (group.name, reason.code, reason.message) not in told:
-                notes.setdefault(reason.message, []).append(group.name)
-    return tuple((message, tuple(groups)) for message, groups in notes.items())

@@ -5,6 +5,7 @@ from reconciler.decisions.memory import Memory
 from reconciler.plan.impact import Impact
 from reconciler.plan.plan import GroupLine, NodeLine, NodeState, Ownership, OwnerState
 from reconciler.policy.documents import Budget, PolicySet, ScaleDown
+from reconciler.rendering.fold import Fold
 from reconciler.rendering.impact import impact_sections
 from reconciler.simulation.settled import come_to_rest
 from tests.builders import NOW, ClusterBuilder, node_group, policy
@@ -55,7 +56,7 @@ def told(before: Impact, after: Impact) -> list[str]:
         NodeLine(node=f"n{number}", group="general", state=NodeState.IN_USE, utilization_permille=None, removable=False)
         for number in range(9)
     ]
-    sections = impact_sections(before, after, nodes, [line("general"), line("spot")])
+    sections = impact_sections(before, after, nodes, [line("general"), line("spot")], Fold())
     return [f"{difference.mark} {difference.sentence}" for section in sections for difference in section.differences]
 
 

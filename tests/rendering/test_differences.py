@@ -64,8 +64,8 @@ Cost: 1
 Actions: 2
   ! general-a: resize 4 -> 10: 9 pending pods on 3 new nodes; LeastWaste over general-b (before:
     general-a: resize 4 -> 7)
-  - spot-b: remove node spot-b-x2 (3 -> 2): spot-b-x2 runs nothing that has to move, unneeded since
-    2026-11-21T17:50:00Z
+  ! no longer: spot-b: remove node spot-b-x2 (3 -> 2): spot-b-x2 runs nothing that has to move,
+    unneeded since 2026-11-21T17:50:00Z
 
 Pending pods: 1
   ! batch/giant-*: 3 pods, cannot be placed -> a new node will take it (general-a)
@@ -106,15 +106,24 @@ def test_markdown(mixed_plan: Plan, later_plan: Plan):
 
 @pytest.mark.parametrize("limit", [65_536, 4_000, 1_500])
 def test_markdown_fits(limit: int):
-    """Sections are cut from their end, nodes and pods first, and what is missing is counted."""
+    """Sections are cut from their end, problems first, and what is missing is counted."""
     before = Plan(now="2026-11-21T18:00:00Z", mode="Observe", summary="No changes.", cost=Cost())
-    pods = tuple(PodLine(pod=f"ns/app-x{number}y", outcome=PodOutcome.UNPLACEABLE) for number in range(2_000))
-    after = msgspec.structs.replace(before, pods=pods, problems=(PlanProblem(code="X", message="y"),))
+    problems = tuple(PlanProblem(code="X", message=f"fault-{number} is told at some length") for number in range(2_000))
+    after = msgspec.structs.replace(before, problems=problems)
     text = comparison_markdown(CHANGES, compare_plans(before, after), limit=limit)
-    shown = text.count("! ns/app-")
+    shown = text.count("fault-")
     assert len(text) <= limit
     assert f"and {2_000 - shown} lines more that did not fit" in text
     assert "NodeGroup big: size.max 40 -> 60" in text
+
+
+def test_pods_beyond_ten_kinds_are_counted():
+    """Ten kinds of pods are told, the rest is a number; 2,000 names of which no two are one owner's."""
+    before = Plan(now="2026-11-21T18:00:00Z", mode="Observe", summary="No changes.", cost=Cost())
+    pods = tuple(PodLine(pod=f"ns/app-x{number}y", outcome=PodOutcome.UNPLACEABLE) for number in range(2_000))
+    text = comparison_markdown((), compare_plans(before, msgspec.structs.replace(before, pods=pods)))
+    assert text.count("! ns/app-") == 10
+    assert "! and 1990 pods more" in text
 
 
 def test_markdown_text_of_others_stays_text():

@@ -19,7 +19,11 @@ def wants_colour(stream: TextIO) -> bool:
 
 
 def text_width(stream: TextIO) -> int:
-    """Columns that text is broken at: those of a narrow terminal, else 100, so that a file or a pipe gets the same everywhere."""
+    """Columns that text is broken at: `COLUMNS` where it is set, those of a narrow terminal, else 100, so that a file or a pipe
+    gets the same everywhere."""
+    wanted = os.environ.get("COLUMNS", "")
+    if wanted.isdecimal() and int(wanted):
+        return max(LEAST_COLUMNS, int(wanted))
     if not stream.isatty():
         return MOST_COLUMNS
     return min(MOST_COLUMNS, max(LEAST_COLUMNS, shutil.get_terminal_size((MOST_COLUMNS, 24)).columns))

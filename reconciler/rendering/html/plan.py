@@ -7,13 +7,15 @@ from reconciler import __version__
 from reconciler.plan.money import money_text
 from reconciler.plan.picture import Pictures
 from reconciler.plan.plan import ActionKind, Cost, Plan
+from reconciler.rendering.fold import Fold
+from reconciler.rendering.group_notes import folded_notes, group_notes
 from reconciler.rendering.html.element import DASH, Content, Html, joined, tag
 from reconciler.rendering.html.groups import group_section
 from reconciler.rendering.html.nodes import anchors, listed_nodes, node_section
 from reconciler.rendering.html.page import CLASSES, Head, Section, counted, document, mark, slots
 from reconciler.rendering.html.picture import picture_section
 from reconciler.rendering.html.pods import pod_section
-from reconciler.rendering.wording import STAY_PENDING, action_mark, action_words, cost_rows, count, group_notes, header_words
+from reconciler.rendering.wording import STAY_PENDING, action_mark, action_words, cost_rows, count, header_words
 
 MOST_ACTIONS = 400
 _MOST_LINES = 200
@@ -88,7 +90,7 @@ def _sign(number: int) -> int:
     return (number > 0) - (number < 0)
 
 
-def cautions(plan: Plan) -> Content:
+def cautions(plan: Plan) -> str | None:
     """What a reader must know before all else; None without any."""
     parts = [f"{count(len(plan.problems), 'problem')} to look at."] if plan.problems else []
     if plan.not_captured:
@@ -116,7 +118,7 @@ def action_section(plan: Plan) -> Section | None:
         for action in plan.actions[:MOST_ACTIONS]
     ]  # fmt: skip
     left = len(plan.actions) - len(items)
-    notes = [f"{', '.join(groups[:3])}{' and others' if len(groups) > 3 else ''}: {told}" for told, groups in group_notes(plan)]
+    notes = list(folded_notes(group_notes(plan), Fold()))
     parts: list[Content] = [tag("ol", joined(items), class_="list sheet")] if items else []
     if left:
         parts.append(tag("p", f"{counted(left, 'action')} left out; -o json has all.", class_="soft"))

@@ -7,8 +7,10 @@ from reconciler.plan.money import money_text
 from reconciler.plan.picture import Picture, Pictures
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.policy.problems.problem import Problem, Severity
+from reconciler.rendering.consequences import consequences
 from reconciler.rendering.differences import Section as Differences
 from reconciler.rendering.differences import difference_sections, with_further
+from reconciler.rendering.fold import Fold
 from reconciler.rendering.html.element import Content, Html, joined, tag
 from reconciler.rendering.html.page import CLASSES, Head, Section, counted, document, mark
 from reconciler.rendering.html.plan import action_section, cautions, change, foot, plan_figures, plan_sections
@@ -36,7 +38,7 @@ def preview_html(preview: Preview) -> str:
         lead=_lead(preview),
         facts=(*head_words(preview), *sides),
         figures=_figures(preview),
-        warning=cautions(plan),
+        warning=" ".join((*consequences(preview), *([told] if (told := cautions(plan)) else []))) or None,
     )
     policies = ("the base", "the head") if preview.comparison is not None else None
     sections = _told(preview)
@@ -109,7 +111,7 @@ def _told(preview: Preview) -> list[Section]:
         if preview.base_problems:
             sections.append(_problems("Problems of the base", preview.base_problems))
     else:
-        parts = with_further(difference_sections(preview.changes, found), further_sections(preview))
+        parts = with_further(difference_sections(preview.changes, found, Fold()), further_sections(preview, Fold()))
         body = joined(_lot(part) for part in parts) if parts else tag("p", "Neither the policy nor the decision differs.")
         number = sum(len(part.differences) for part in parts)
         sections.append(Section("differences", "Differences", body, counted(number, "line") if number else ""))

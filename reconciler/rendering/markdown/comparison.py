@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from reconciler.plan.comparison import PlanComparison
 from reconciler.policy.comparison import PolicyChange
 from reconciler.rendering.differences import Section, difference_sections, with_further
+from reconciler.rendering.fold import Fold
 from reconciler.rendering.markdown.code import code, fenced, folded
 from reconciler.rendering.markdown.length import GITHUB_LIMIT, length
 from reconciler.rendering.plain import plain
@@ -30,7 +31,7 @@ def comparison_markdown(
     What does not fit is cut in this order, each section from its end and with a count of what is missing: nodes, pods,
     actions, problems, further sections from the last on, notes, groups, the policy.
     """
-    sections = with_further(difference_sections(changes, comparison), further)
+    sections = with_further(difference_sections(changes, comparison, Fold()), further)
     most = {section.heading: len(section.differences) for section in sections}
     kept: Sequence[Sequence[str]] = notes
     first = ("Nodes", "Pending pods", "Actions", "Problems", *(section.heading for section in reversed(further)))

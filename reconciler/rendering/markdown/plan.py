@@ -6,10 +6,11 @@ import msgspec
 
 from reconciler.plan.money import HOURS_PER_MONTH
 from reconciler.plan.plan import Plan
+from reconciler.rendering.fold import Fold
 from reconciler.rendering.markdown.changes import change_lines
 from reconciler.rendering.markdown.code import code, fenced, folded, table
 from reconciler.rendering.markdown.length import GITHUB_LIMIT, length
-from reconciler.rendering.text.page import NAMES_SHOWN, Page
+from reconciler.rendering.text.page import Page
 from reconciler.rendering.text.style import Style
 from reconciler.rendering.wording import STAY_PENDING, cost_rows, count, header_words, owner_words
 
@@ -43,7 +44,7 @@ def plan_markdown(plan: Plan, *, limit: int = GITHUB_LIMIT) -> str:
 
 
 def _parts(plan: Plan) -> list[_Part]:
-    page = Page(plan, Style(colour=False), _WIDTH, NAMES_SHOWN)
+    page = Page(plan, Style(colour=False), _WIDTH, Fold())
     staying = sum(pod.outcome in STAY_PENDING for pod in plan.pods)
     held = sum(group.held for group in plan.groups)
     found = [

@@ -2,6 +2,8 @@
 
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.policy.problems.problem import Problem, Severity
+from reconciler.rendering.consequences import consequences
+from reconciler.rendering.fold import Fold
 from reconciler.rendering.markdown.code import code, fenced, folded
 from reconciler.rendering.markdown.comparison import comparison_markdown
 from reconciler.rendering.markdown.length import GITHUB_LIMIT, length
@@ -36,10 +38,12 @@ def preview_markdown(preview: Preview, *, limit: int = GITHUB_LIMIT) -> str:
         told += [line for note in notes for line in (*note, "")]
         start = "\n".join(told) + "\n"
         return start + plan_markdown(preview.plan, limit=limit - length(start) - length(foot)) + foot
+    first = "\n>\n".join(f"> **{code(told)}**" for told in consequences(preview))
+    words += f"\n\n> [!IMPORTANT]\n{first}" if first else ""
     room = limit - length(foot)
     return (
         comparison_markdown(
-            preview.changes, preview.comparison, further=further_sections(preview), lead=words, notes=notes, limit=room
+            preview.changes, preview.comparison, further=further_sections(preview, Fold()), lead=words, notes=notes, limit=room
         )
         + foot
     )

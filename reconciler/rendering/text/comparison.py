@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from reconciler.plan.comparison import PlanComparison
 from reconciler.policy.comparison import PolicyChange
 from reconciler.rendering.differences import Section, difference_sections, with_further
+from reconciler.rendering.fold import EVERYTHING, Fold
 from reconciler.rendering.text.paragraph import paragraph
 from reconciler.rendering.text.plan import WIDTH
 from reconciler.rendering.text.style import Style, Tone
@@ -27,8 +28,9 @@ def comparison_text(
     `further` sections come behind the cost, `notes` (blocks of finished lines) before the summaries.
     """
     style = Style(colour=colour)
+    fold = Fold() if width else EVERYTHING
     blocks: list[Sequence[str]] = []
-    for section in with_further(difference_sections(changes, comparison), further):
+    for section in with_further(difference_sections(changes, comparison, fold), further):
         lines = [style.paint(f"{section.heading}: {len(section.differences)}", Tone.HEADING)]
         for difference in section.differences:
             told = paragraph(difference.sentence, width, 2, f"{difference.mark} ")

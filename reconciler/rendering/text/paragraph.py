@@ -1,8 +1,9 @@
 """Paragraphs with a hanging indent."""
 
 import textwrap
+from collections.abc import Sequence
 
-from reconciler.rendering.plain import plain
+from reconciler.rendering.plain import plain, shortened
 
 
 def paragraph(text: str, width: int, indent: int, bullet: str = "") -> list[str]:
@@ -19,3 +20,12 @@ def paragraph(text: str, width: int, indent: int, bullet: str = "") -> list[str]
         subsequent_indent=" " * (len(first) if bullet else indent + 2),
         break_on_hyphens=False,
     ) or [first]
+
+
+def one_line(choices: Sequence[str], width: int, indent: int) -> str:
+    """The first of several ways to say something that fits on a line of `width` characters (0: the first); else the last one,
+    cut in its middle."""
+    said = [" " * indent + plain(choice) for choice in choices]
+    if not width:
+        return said[0]
+    return next((line for line in said if len(line) <= width), shortened(said[-1], width))

@@ -1,6 +1,8 @@
 """A preview as text."""
 
 from reconciler.plan.preview import Preview
+from reconciler.rendering.consequences import consequences
+from reconciler.rendering.fold import EVERYTHING, Fold
 from reconciler.rendering.plain import listed, plain
 from reconciler.rendering.preview_words import (
     NOT_COMPARED,
@@ -31,8 +33,11 @@ def preview_text(preview: Preview, *, colour: bool = False, wide: bool = False, 
             blocks.append(render_text(preview.base_problems, color=colour).rstrip("\n"))
         blocks += ["\n".join(block) for block in _notes(preview, width, colour=colour)]
         return "\n\n".join([*blocks, plan_text(preview.plan, colour=colour, wide=wide, width=width)])
+    style = Style(colour=colour)
+    first = [style.paint(line, Tone.HEADING) for told in consequences(preview) for line in paragraph(told, width, 0, "! ")]
+    head = "\n\n".join([head, *(["\n".join(first)] if first else [])])
     notes = _notes(preview, width, colour=colour)
-    further = further_sections(preview)
+    further = further_sections(preview, Fold() if width else EVERYTHING)
     body = comparison_text(preview.changes, preview.comparison, further=further, notes=notes, colour=colour, width=width)
     return f"{head}\n\n{body}{preview.digest}\n"
 

@@ -2,6 +2,8 @@
 
 from enum import StrEnum
 
+from reconciler.rendering.wording import GROWS, HELD, OTHER, SHRINKS
+
 
 class Tone(StrEnum):
     """What a piece of text means; the value is its SGR code."""
@@ -12,6 +14,9 @@ class Tone(StrEnum):
     SHRINKS = "31"
     HELD = "33"
     OTHER = "36"
+
+
+TONES = {GROWS: Tone.GROWS, SHRINKS: Tone.SHRINKS, HELD: Tone.HELD, OTHER: Tone.OTHER}
 
 
 class Style:
