@@ -31,6 +31,26 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 
 
+_COLOR = "color"
+_WANTED = {"auto": None, "always": True, "never": False}
+
+
+def _color_option() -> click.Option:
+    return click.Option(
+        [f"--{_COLOR}"],
+        type=click.Choice(list(_WANTED)),
+        default="auto",
+        show_default=True,
+        expose_value=False,
+        callback=_color_chosen,
+        help="Colour on stdout and stderr; auto: on a terminal, unless NO_COLOR or CI is set.",
+    )
+
+
+def _color_chosen(context: click.Context, _: click.Parameter, value: str) -> None:
+    context.color = _WANTED[value]
+
+
 class LazyGroup(click.Group):
     """Commands by module; `--help` of the group reads the table above only."""
 
@@ -45,6 +65,8 @@ class LazyGroup(click.Group):
         command = importlib.import_module(f"reconciler.cli.commands.{COMMANDS[cmd_name][0]}").command
         if not isinstance(command, click.Command):
             raise TypeError(f"reconciler.cli.commands.{cmd_name}.command is no click command")
+        if all(parameter.name != _COLOR for parameter in command.params):
+            command.params.append(_color_option())
         return command
 
     def invoke(self, ctx: click.Context) -> object:

@@ -52,15 +52,19 @@ def lot_words(lot: AlikeActions, fold: Fold) -> str:
     if len(lot.groups) == 1:
         return group_words(lot.groups[0], fold.names, "remove ")
     shown = fold.shown(len(lot.groups), fold.names)
-    parts = [f"{entry.group} {len(entry.nodes)} ({entry.before} -> {entry.after})" for entry in lot.groups[:shown]]
+    parts = [f"{entry.group} {len(entry.nodes)}{_sizes(entry)}" for entry in lot.groups[:shown]]
     parts += [f"{len(lot.groups) - shown} more"] if shown < len(lot.groups) else []
     return f"remove {count(lot.nodes, 'node')} of {count(len(lot.groups), 'group')}: {', '.join(parts)}"
 
 
 def group_words(entry: GroupActions, names: int, verb: str = "") -> str:
     """`spot-b: 14 nodes (20 -> 6): a, b, c and 11 more`."""
-    sizes = f"({entry.before} -> {entry.after})"
-    return f"{entry.group}: {verb}{count(len(entry.nodes), 'node')} {sizes}: {listed(entry.nodes, names)}"
+    return f"{entry.group}: {verb}{count(len(entry.nodes), 'node')}{_sizes(entry)}: {listed(entry.nodes, names)}"
+
+
+def _sizes(entry: GroupActions) -> str:
+    """` (20 -> 6)`, where no action of another lot stands between."""
+    return f" ({entry.before} -> {entry.after})" if entry.before - entry.after == len(entry.nodes) else ""
 
 
 def _lot(actions: Sequence[Action]) -> AlikeActions:

@@ -1,14 +1,18 @@
 """What `fit` found, as JSON and as text."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from reconciler.rendering.plain import listed, plain
+from reconciler.rendering.alike import owner_label
+from reconciler.rendering.fold import Fold
+from reconciler.rendering.one_sentence import one_sentence
+from reconciler.rendering.plain import listed
+from reconciler.rendering.text.paragraph import paragraph
+from reconciler.rendering.wording import count
 from reconciler.scheduling.fit import NodeFit, PodFit
 
 FORMAT_VERSION = "1.0"
-_MOST_NAMES = 6
 
 
 def fit_json(fits: Iterable[PodFit]) -> Iterator[bytes]:
@@ -24,36 +28,79 @@ def fit_json(fits: Iterable[PodFit]) -> Iterator[bytes]:
     yield b"]}\n"
 
 
-def fit_text(fits: Iterable[PodFit]) -> Iterator[str]:
-    """A paragraph a pod: where it fits, then the nodes that are alike in what rejects them, most frequent first."""
-    some = False
+def fit_text(fits: Iterable[PodFit], fold: Fold, width: int) -> Iterator[str]:
+    """A paragraph for pods of one owner with equal answers: where they fit, then the nodes that are alike in the plugins that
+    reject them, most frequent first. Pods that fit nowhere come first. `fold` says how much is told before it is counted."""
+    lots: dict[tuple[str, _Answer], list[str]] = {}
+    known: tuple[tuple[NodeFit, ...], _Answer] | None = None
     for fit in fits:
-        some = True
-        good = tuple(node.node for node in fit.nodes if not node.rejections)
-        where = f": {listed(good, _MOST_NAMES)}" if good else ""
-        yield f"{plain(fit.pod)} fits on {len(good)} of {_nodes(len(fit.nodes))}{plain(where)}"
-        for names, lines in _alike(fit.nodes):
-            yield f"  {plain(listed(names, _MOST_NAMES))}"
-            yield from (f"    {plain(line)}" for line in lines)
-    if not some:
+        if known is None or known[0] is not fit.nodes:
+            known = (fit.nodes, _answer(fit.nodes, fold))
+        lots.setdefault((owner_label(fit.pod) if fold.lots else fit.pod, known[1]), []).append(fit.pod)
+    if not lots:
         yield "No pod is pending."
+        return
+    pods = sum(len(names) for names in lots.values())
+    nowhere = sum(len(names) for (_, answer), names in lots.items() if not answer.fits)
+    yield f"{count(pods, 'pending pod')}, each alone: {pods - nowhere} fit on a node that is there, {nowhere} on none"
+    order = list(lots.items())
+    if fold.lots:
+        order.sort(key=lambda lot: (lot[0][1].fits > 0, -len(lot[1])))
+    shown = fold.shown(len(order), fold.lots)
+    for (label, answer), names in order[:shown]:
+        yield ""
+        who = f"{label} ({count(len(names), 'pod')})" if len(names) > 1 else names[0]
+        yield from paragraph(f"{who} {_verb(names)} on {answer.where}", width, 0)
+        for line in answer.rejections:
+            yield from paragraph(line, width, 2, "- ")
+    if shown < len(order):
+        left = sum(len(names) for _, names in order[shown:])
+        yield ""
+        yield f"and {count(left, 'pod')} more: `--wide` lists all, `reconciler fit NAMESPACE/NAME` tells one"
+
+
+def _verb(names: Sequence[str]) -> str:
+    return "fits" if len(names) == 1 else "fit"
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    """What is told of one pod: on how many nodes it fits, which, and a line a kind of rejection."""
+
+    fits: int
+    where: str
+    rejections: tuple[str, ...]
+
+
+def _answer(nodes: Sequence[NodeFit], fold: Fold) -> _Answer:
+    good = tuple(node.node for node in nodes if not node.rejections)
+    where = f"{len(good)} of {count(len(nodes), 'node')}" + (f": {listed(good, fold.names)}" if good else "")
+    kinds: dict[tuple[str, ...], list[NodeFit]] = {}
+    for node in nodes:
+        if node.rejections:
+            key = tuple(said.plugin if fold.lots else f"{said.plugin}: {said.message}" for said in node.rejections)
+            kinds.setdefault(key, []).append(node)
+    order = sorted(kinds.values(), key=lambda those: (-len(those), those[0].node))
+    shown = fold.shown(len(order), fold.reasons)
+    lines = [f"{_names(those, fold)}: {'; '.join(_told(those))}" for those in order[:shown]]
+    if shown < len(order):
+        left = sum(len(those) for those in order[shown:])
+        lines.append(f"{count(left, 'node')} more, for other reasons")
+    return _Answer(len(good), where, tuple(lines))
+
+
+def _names(nodes: Sequence[NodeFit], fold: Fold) -> str:
+    names = listed(tuple(node.node for node in nodes), fold.names)
+    return names if len(nodes) <= fold.names + 1 or not fold.names else f"{count(len(nodes), 'node')} ({names})"
+
+
+def _told(nodes: Sequence[NodeFit]) -> Iterator[str]:
+    for said in zip(*(node.rejections for node in nodes), strict=True):
+        messages = [rejection.message for rejection in said]
+        names = [node.node for node in nodes]
+        yield f"{said[0].plugin}: {one_sentence(messages, names) or f'for example {messages[0]}'}"
 
 
 def _node_json(node: NodeFit) -> bytes:
     # The format sorts by plugin; a plugin comes once.
     reasons = [rejection.plugin for rejection in node.rejections]
     return msgspec.json.encode({"node": node.node, "fits": not reasons, "reasons": reasons})
-
-
-def _alike(nodes: Iterable[NodeFit]) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-    groups: dict[tuple[str, ...], list[str]] = {}
-    for node in nodes:
-        if node.rejections:
-            lines = tuple(f"{rejection.plugin}: {rejection.message}" for rejection in node.rejections)
-            groups.setdefault(lines, []).append(node.node)
-    found = [(tuple(names), lines) for lines, names in groups.items()]
-    return sorted(found, key=lambda item: (-len(item[0]), item[0]))
-
-
-def _nodes(count: int) -> str:
-    return "1 node" if count == 1 else f"{count} nodes"

@@ -8,17 +8,19 @@ NAMES_SHOWN = 3
 class Fold(msgspec.Struct, frozen=True, kw_only=True):
     """How many of each are shown; 0: all of them.
 
-    `names` of a list, `rows` of the table of groups, `lots` of things of which the same is said, `reasons` of one pod.
+    `names` of a list, `rows` of the table of groups, `lots` of things of which the same is said, `reasons` of one pod;
+    `reasoned` lots of pods are told with their reasons.
     """
 
     names: int = NAMES_SHOWN
     rows: int = 24
     lots: int = 10
     reasons: int = 4
+    reasoned: int = 4
 
     def shown(self, number: int, most: int) -> int:
         """How many of `number` are shown where `most` are: one more is shown too, since telling of it takes as much room."""
         return number if not most or number <= most + 1 else most
 
 
-EVERYTHING = Fold(names=0, rows=0, lots=0, reasons=0)
+EVERYTHING = Fold(names=0, rows=0, lots=0, reasons=0, reasoned=0)

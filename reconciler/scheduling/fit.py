@@ -1,6 +1,7 @@
 """Each pending pod alone against the cluster as it stands: what every filter plugin says of every node."""
 
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 
 import msgspec
 
@@ -26,28 +27,56 @@ class PodFit(msgspec.Struct, frozen=True):
     nodes: tuple[NodeFit, ...]
 
 
-def fit(world: World, *, messages: bool = True) -> Iterator[PodFit]:
-    """Every pod without a node that is neither terminating nor finished, by (namespace, name).
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """Which pods and nodes are asked about. Empty: all of them. Patterns as a shell has them; a pod is named with its namespace
+    or without."""
+
+    pods: tuple[str, ...] = ()
+    namespaces: tuple[str, ...] = ()
+    nodes: tuple[str, ...] = ()
+
+    def about_pod(self, key: str) -> bool:
+        """Whether the pod `namespace/name` is asked about."""
+        namespace, _, name = key.partition("/")
+        wanted = any(fnmatchcase(key if "/" in pattern else name, pattern) for pattern in self.pods)
+        return (wanted or not self.pods) and (not self.namespaces or _any_match(namespace, self.namespaces))
+
+    def about_node(self, name: str) -> bool:
+        """Whether the node is asked about."""
+        return not self.nodes or _any_match(name, self.nodes)
+
+
+def _any_match(name: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+EVERYTHING = Asked()
+
+
+def fit(world: World, *, messages: bool = True, asked: Asked = EVERYTHING) -> Iterator[PodFit]:
+    """Every pod without a node that is neither terminating nor finished, by (namespace, name), as far as it is asked about.
 
     Nominated pods count as kube-scheduler counts them (framework `RunFilterPluginsWithNominatedPods`): a node must
     take the pod both as it is and with the pods of equal or higher priority that are promised to it. Without `messages`
     rejections name their plugin only, which takes a fraction of the time.
     """
-    asked = _Question(world, messages=messages)
+    question = _Question(world, asked, messages=messages)
     pods = world.pods
     for pod in range(len(pods)):
         if pods.node[pod] >= 0 or pod in pods.unknown_node or pods.deletion_seconds[pod] or pods.finished(pod):
             continue
-        yield PodFit(pods.key(pod), asked.nodes(pod))
+        if asked.about_pod(pods.key(pod)):
+            yield PodFit(pods.key(pod), question.nodes(pod))
 
 
 class _Question:
     """Answers by pod shape; pods that follow each other are mostly alike, so that a few answers are kept, not all."""
 
-    def __init__(self, world: World, *, messages: bool) -> None:
+    def __init__(self, world: World, asked: Asked, *, messages: bool) -> None:
         self._world = world
         self._messages = messages
         self._state = SchedulingState(world)
+        self._chosen = [node for node in range(self._state.node_count) if asked.about_node(self._state.name(node))]
         self._nominated = _nominated(world)
         self._promised = {pod for pods in self._nominated.values() for pod in pods}
         self._answers: dict[tuple[int, int], tuple[NodeFit, ...]] = {}
@@ -63,16 +92,17 @@ class _Question:
                 del self._answers[next(iter(self._answers))]
             found = self._answers[key] = tuple(
                 NodeFit(self._state.name(node), self._with_promised(said, shape, key[1], node))
-                for node, said in enumerate(self._as_it_stands(shape))
+                for node, said in zip(self._chosen, self._as_it_stands(shape), strict=True)
             )
         return found
 
     def _as_it_stands(self, shape: int) -> Iterator[tuple[Rejection, ...]]:
         state = self._state
         if self._messages:
-            yield from (state.verdict(shape, node) for node in range(state.node_count))
+            yield from (state.verdict(shape, node) for node in self._chosen)
             return
-        for names in state.rejecting_plugins(shape):
+        rejecting = list(state.rejecting_plugins(shape))
+        for names in (rejecting[node] for node in self._chosen):
             if names not in self._bare:
                 self._bare[names] = tuple(Rejection(name, "") for name in names)
             yield self._bare[names]

@@ -19,6 +19,8 @@ now 2026-11-21T18:00:00Z
 base main at BASE
 head change at HEAD
 
+! No action now; at rest 1 node fewer (3 -> 2).
+
 Policy: 1
   ! NodeGroupPolicy prod: tiers[on-demand].defaults.scaleDown.utilizationThresholdPercent 20 -> 50
     (prod.yaml:8:30 -> prod.yaml:8:30); reaches general, quiet
@@ -132,7 +134,7 @@ def test_removed_group_is_released(repo: GitRepo, preview: Preview):
     assert result.code == 2
     assert "- NodeGroup general: removed, its target keeps its size (was general.yaml:1:1)" in result.out
     assert "- general: no group of this policy any more" in result.out
-    assert "+ general: release MachineDeployment capi/general at 2 replicas" in result.out
+    assert "! general: release MachineDeployment capi/general at 2 replicas" in result.out
     assert "after:  Plan: 1 released" in result.out
 
 
@@ -296,8 +298,8 @@ def test_wrong_usage(preview: Preview, argv: list[str], told: str):
 
 
 def test_long_markdown_is_cut_in_order(repo: GitRepo, preview: Preview):
-    """Five hundred changed groups with long names do not fit into one comment: the summary stays, what is missing is counted."""
-    names = [f"{'long-' * 10}{number:03}" for number in range(500)]
+    """Seven hundred changed groups with long names do not fit into one comment: the summary stays, what is missing is counted."""
+    names = [f"{'long-' * 10}{number:03}" for number in range(700)]
     many = {"policies/many.yaml": "---\n".join(group(name) for name in names)}
     repo.commit(many)
     change(repo, {name: text.replace("max: 5", "max: 6") for name, text in many.items()})

@@ -12,7 +12,8 @@ from reconciler.cluster.pods.pod import PodPhase
 from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.world import World
 from reconciler.rendering.fit import fit_json, fit_text
-from reconciler.scheduling.fit import fit
+from reconciler.rendering.fold import EVERYTHING, Fold
+from reconciler.scheduling.fit import Asked, fit
 from tests.builders import ClusterBuilder
 
 _POD = {
@@ -50,14 +51,14 @@ def test_the_json_of_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_the_text_of_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A paragraph a pod, with numbers."""
+    """How many fit at all, then a paragraph a kind of pod, with numbers."""
     assert main_exit(["fit", "--cluster", str(_snapshot(tmp_path))]) == 0
 
     assert capsys.readouterr().out.splitlines() == [
+        "1 pending pod, each alone: 0 fit on a node that is there, 1 on none",
+        "",
         "shop/web fits on 0 of 1 node",
-        "  n1",
-        "    NodeResourcesFit: needs 3 cpu; 2 of 2 free",
-        "    TaintToleration: untolerated taint t:NoSchedule",
+        "  - n1: NodeResourcesFit: needs 3 cpu; 2 of 2 free; TaintToleration: untolerated taint t:NoSchedule",
     ]
 
 
@@ -125,7 +126,9 @@ def test_gated_pods_have_no_promise() -> None:
     assert _fits(world)["shop/other-1"]
 
 
-@pytest.mark.parametrize("render", [lambda fits: b"".join(fit_json(fits)).decode(), lambda fits: "\n".join(fit_text(fits))])
+@pytest.mark.parametrize(
+    "render", [lambda fits: b"".join(fit_json(fits)).decode(), lambda fits: "\n".join(fit_text(fits, EVERYTHING, 0))]
+)
 def test_equal_pods_get_equal_answers(render: Callable[[object], str]) -> None:
     """Answers of pods with other shapes in between are not mixed up."""
     cluster = ClusterBuilder()
@@ -151,4 +154,42 @@ def test_plugins_are_the_same_with_and_without_messages() -> None:
 
 def test_nothing_pending() -> None:
     """An empty answer is said, not silent."""
-    assert list(fit_text(fit(ClusterBuilder().world()))) == ["No pod is pending."]
+    assert list(fit_text(fit(ClusterBuilder().world()), Fold(), 80)) == ["No pod is pending."]
+
+
+def test_equal_pods_are_told_once() -> None:
+    """Thirty pods of one owner are one paragraph, the eleven owners beyond the tenth and eleventh a number."""
+    cluster = ClusterBuilder()
+    for number in range(20):
+        cluster.node(f"n{number:02d}", cpu="1" if number % 2 else "2")
+    for owner in range(13):
+        cluster.pods(f"app{owner:02d}", 30, cpu="4")
+
+    lines = list(fit_text(fit(cluster.world()), Fold(), 100))
+
+    assert lines[0] == "390 pending pods, each alone: 0 fit on a node that is there, 390 on none"
+    assert lines[2] == "shop/app00-* (30 pods) fit on 0 of 20 nodes"
+    assert lines[3] == "  - 20 nodes (n00, n01, n02 and 17 more): NodeResourcesFit: needs 4 cpu; 1..2 of 1..2 free"
+    assert lines[-1] == "and 90 pods more: `--wide` lists all, `reconciler fit NAMESPACE/NAME` tells one"
+    assert len(lines) == 1 + 10 * 3 + 2
+
+
+def test_only_what_is_asked_about() -> None:
+    """Pods by name with or without their namespace, namespaces and nodes, with the patterns of a shell."""
+    cluster = ClusterBuilder()
+    cluster.node("n1", cpu="1")
+    cluster.node("n2", cpu="8")
+    cluster.pods("web", 2, cpu="4")
+    cluster.pods("job", 1, cpu="4", namespace="batch")
+    world = cluster.world()
+
+    def pods(asked: Asked) -> list[str]:
+        return [item.pod for item in fit(world, asked=asked)]
+
+    assert pods(Asked(pods=("web-*",))) == ["shop/web-1", "shop/web-2"]
+    assert pods(Asked(pods=("shop/web-1",))) == ["shop/web-1"]
+    assert pods(Asked(pods=("batch/web-1",))) == []
+    assert pods(Asked(namespaces=("batch",))) == ["batch/job-1"]
+    for messages in (True, False):
+        found = [item.nodes for item in fit(world, messages=messages, asked=Asked(nodes=("n2",)))]
+        assert [(node.node, node.rejections) for nodes in found for node in nodes] == [("n2", ())] * 3

@@ -10,6 +10,7 @@ from reconciler.cli.options.named_path import NAMED_PATH
 
 
 @click.command("fit")
+@click.argument("pods", metavar="[POD]...", nargs=-1)
 @click.option(
     "--cluster",
     "cluster_path",
@@ -17,35 +18,54 @@ from reconciler.cli.options.named_path import NAMED_PATH
     type=NAMED_PATH,
     help="Snapshot file or directory (what `kubectl get … -o json` prints, or `reconciler snapshot` writes) [default: live].",
 )
+@click.option("--namespace", "namespaces", metavar="NAME", multiple=True, help="Only pods of this namespace; repeatable.")
+@click.option("--node", "nodes", metavar="NAME", multiple=True, help="Only what this node says; repeatable.")
+@click.option("--wide", is_flag=True, help="Text: every pod by itself, every node by name.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Format.")
 @connection_options
-def command(cluster_path: Path | None, output: str, **connection: object) -> int:
+def command(
+    pods: tuple[str, ...],
+    cluster_path: Path | None,
+    namespaces: tuple[str, ...],
+    nodes: tuple[str, ...],
+    output: str,
+    *,
+    wide: bool,
+    **connection: object,
+) -> int:
     """For each pending pod and node, on its own: does it fit, and every scheduler plugin that says no.
 
     Pods without a node that are neither terminating nor finished, those held back by scheduling gates included. Verdicts
-    are those of the filter plugins of kube-scheduler 1.36 in its default configuration.
+    are those of the filter plugins of kube-scheduler 1.36 in its default configuration. POD, `--namespace` and `--node` may hold
+    `*` and `?`; a pod is named with its namespace or without.
 
     \b
     Examples:
       reconciler fit --context prod
       reconciler fit --cluster snapshot/
+      reconciler fit --cluster snapshot/ 'batch/giant-*' --node 'gpu-*'
       reconciler fit --cluster snapshot/ -o json | jq '.pods[] | select(all(.nodes[]; .fits | not)).pod'
     """
     from reconciler.cli.inputs.plan_inputs import read_cluster
     from reconciler.cli.options.connections import connection_choice
-    from reconciler.cli.outputs.failure import EXIT_OK
-    from reconciler.cli.outputs.terminal import progress
+    from reconciler.cli.outputs.failure import EXIT_OK, InputError
+    from reconciler.cli.outputs.terminal import progress, text_width
     from reconciler.rendering.fit import fit_json, fit_text
-    from reconciler.scheduling.fit import fit
+    from reconciler.rendering.fold import EVERYTHING, Fold
+    from reconciler.scheduling.fit import Asked, fit
 
     with progress("reading cluster"):
         world = read_cluster(cluster_path, connection_choice(connection))
+    asked = Asked(pods=pods, namespaces=namespaces, nodes=nodes)
+    if nodes and not any(asked.about_node(node.name) for node in world.nodes):
+        raise InputError(f"no node of the cluster is called {' or '.join(nodes)}")
     if output == "json":
         stream = sys.stdout.buffer
-        for piece in fit_json(fit(world, messages=False)):
+        for piece in fit_json(fit(world, messages=False, asked=asked)):
             stream.write(piece)
         stream.flush()
     else:
-        for line in fit_text(fit(world)):
+        width = 0 if wide else text_width(sys.stdout)
+        for line in fit_text(fit(world, asked=asked), EVERYTHING if wide else Fold(), width):
             click.echo(line)
     return EXIT_OK

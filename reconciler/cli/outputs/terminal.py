@@ -8,12 +8,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
+import click
+
 PATIENCE_SECONDS = 1.0
 LEAST_COLUMNS, MOST_COLUMNS = 60, 100
 
 
 def wants_colour(stream: TextIO) -> bool:
-    """A terminal, and neither `NO_COLOR` (https://no-color.org), `CI` nor a dumb terminal."""
+    """What `--color` says; else a terminal, and neither `NO_COLOR` (https://no-color.org), `CI` nor a dumb terminal."""
+    context = click.get_current_context(silent=True)
+    if context is not None and context.color is not None:
+        return context.color
     unwanted = os.environ.get("NO_COLOR") or os.environ.get("CI") or os.environ.get("TERM") == "dumb"
     return stream.isatty() and not unwanted
 

@@ -9,6 +9,7 @@ from reconciler.rendering.consequences import rest_words
 from reconciler.rendering.fold import Fold
 from reconciler.rendering.group_notes import alike_held, folded_notes, group_notes, single_held
 from reconciler.rendering.plain import listed, plain
+from reconciler.rendering.pod_reasons import folded_reasons
 from reconciler.rendering.text.action_lines import action_lines
 from reconciler.rendering.text.group_table import group_table
 from reconciler.rendering.text.node_lines import node_lines
@@ -69,13 +70,11 @@ class Page:
             lines.append(self._heading(f"Pods that stay pending: {len(staying)} of {len(self._plan.pods)}"))
             lots = alike_pods(staying)
             shown = self._fold.shown(len(lots), self._fold.lots)
-            for lot in lots[:shown]:
+            reasoned = self._fold.shown(shown, self._fold.reasoned)
+            for number, lot in enumerate(lots[:shown]):
                 lines += self._painted(paragraph(pods_words(lot), self._width, 2), Tone.HELD)
-                reasons = self._fold.shown(len(lot.reasons), self._fold.reasons)
-                for reason in lot.reasons[:reasons]:
-                    lines += paragraph(reason.message, self._width, 4, "- ")
-                if reasons < len(lot.reasons):
-                    lines.append(f"    - and {count(len(lot.reasons) - reasons, 'reason')} more: `reconciler explain pod NAME`")
+                for sentence in folded_reasons(lot.reasons, self._fold) if number < reasoned else ():
+                    lines += paragraph(sentence, self._width, 4, "- ")
             lines += self._more(sum(len(lot.pods) for lot in lots[shown:]), "pod")
         if placed:
             lines += paragraph(f"Pending pods with a place: {placed}", self._width, 0)
