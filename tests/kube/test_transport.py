@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from reconciler.kube.connection.api import ApiError, ContentType, UnreachableError
+from reconciler.kube.connection.api import ApiError, ContentType, QuietError, UnreachableError
 from reconciler.kube.connection.connection_choice import ConnectionConfigError
 from reconciler.kube.connection.transport import KubernetesApi, connect
 from reconciler.kube.watching.line_stream import LineStream
@@ -201,7 +201,7 @@ def test_a_line_in_many_pieces() -> None:
 
 
 def test_silence(tmp_path: Path) -> None:
-    """A watch on which nothing comes for the time given is broken."""
+    """Nothing comes for the time given: that is told apart from a break, since it may be well."""
 
     def watch(request, body: bytes) -> None:
         stream(request, [b"{}\n"])
@@ -209,8 +209,21 @@ def test_silence(tmp_path: Path) -> None:
 
     with server(watch).running() as local, api_of(tmp_path, local).stream("/w", {}, silence_seconds=2) as lines:
         assert next(lines) == b"{}"
-        with pytest.raises(UnreachableError, match="watch broke"):
+        with pytest.raises(QuietError):
             next(lines)
+
+
+def test_silence_in_the_middle_of_an_event(tmp_path: Path) -> None:
+    """Half an event and then nothing is no quiet watch."""
+
+    def watch(request, body: bytes) -> None:
+        stream(request, [b'{"type":"ADD'])
+        local.release.wait(20)
+
+    with server(watch).running() as local, api_of(tmp_path, local).stream("/w", {}, silence_seconds=1) as lines:
+        with pytest.raises(UnreachableError, match="watch broke") as caught:
+            next(lines)
+        assert not isinstance(caught.value, QuietError)
 
 
 def test_cut_from_another_thread(tmp_path: Path) -> None:

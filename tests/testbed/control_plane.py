@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,14 +16,6 @@ from tests.testbed.programs import kwok_stages, program
 
 # Only nodes with this annotation are kwok's.
 FAKE_NODE = {"kwok.x-k8s.io/node": "fake"}
-
-_CONTROLLERS = (
-    "deployment-controller", "replicaset-controller", "statefulset-controller", "daemonset-controller", "job-controller",
-    "disruption-controller", "namespace-controller", "serviceaccount-controller", "garbage-collector-controller",
-    "pod-garbage-collector-controller", "node-lifecycle-controller", "persistentvolume-binder-controller",
-    "persistentvolume-protection-controller", "persistentvolumeclaim-protection-controller",
-    "clusterrole-aggregation-controller", "validatingadmissionpolicy-status-controller",
-)  # fmt: skip
 
 # Nodes here have neither leases nor heartbeats. With leases kwok leaves a pod Pending for ever that it looks at before its own
 # watch has shown it the lease of the pod's node: it lists the pods of a new node once, right after it has created the lease.
@@ -133,15 +124,17 @@ class ControlPlane:
     def _start_etcd(self) -> None:
         client, peer = f"http://127.0.0.1:{self._etcd_port}", f"http://127.0.0.1:{self._peer_port}"
         self.run(
+            # Without fsync: what is written here need not outlive a power cut, and the machine's disk is not under test.
             "etcd", "--data-dir", self.directory / "etcd", "--unsafe-no-fsync", "--log-level=warn",
             f"--listen-client-urls={client}", f"--advertise-client-urls={client}",
             f"--listen-peer-urls={peer}", f"--initial-advertise-peer-urls={peer}", f"--initial-cluster=default={peer}",
-            *watch_progress(self._programs["etcd"]),
         )  # fmt: skip
 
     def _start_api_server(self) -> None:
         certificate, key = self._certificate
         public, private = self._service_account_keys
+        # Addresses and credentials have no defaults that would do here. 127.0.0.1 is refused as an endpoint of the Service
+        # `kubernetes`, which nobody asks for (endpoint-reconciler-type). The audit log is what tests read.
         process = self.run(
             "kube-apiserver", f"--etcd-servers=http://127.0.0.1:{self._etcd_port}",
             "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", f"--secure-port={self._port}",
@@ -150,8 +143,7 @@ class ControlPlane:
             "--service-account-issuer=https://kubernetes.default.svc",
             f"--service-account-key-file={public}", f"--service-account-signing-key-file={private}",
             "--service-cluster-ip-range=10.96.0.0/16", "--authorization-mode=RBAC",
-            "--endpoint-reconciler-type=none", "--profiling=false", "--shutdown-delay-duration=0s",
-            "--enable-priority-and-fairness=false",
+            "--endpoint-reconciler-type=none",
             f"--audit-policy-file={audit_policy(self.directory / 'audit-policy.yaml')}",
             f"--audit-log-path={self._audit_log.path}",
         )  # fmt: skip
@@ -159,10 +151,10 @@ class ControlPlane:
 
     def _start_controllers(self) -> None:
         manager = self.kubeconfig_of("system:kube-controller-manager")
+        # One user has not the rights of all controllers, so that each gets an account of its own, as kubeadm has it.
         self.run(
             "kube-controller-manager", *_component(manager), "--use-service-account-credentials=true",
-            f"--service-account-private-key-file={self._service_account_keys[1]}", "--concurrent-gc-syncs=5",
-            f"--node-monitor-grace-period={_NEVER}", f"--controllers={','.join(_CONTROLLERS)}",
+            f"--service-account-private-key-file={self._service_account_keys[1]}", f"--node-monitor-grace-period={_NEVER}",
         )  # fmt: skip
         self.run("kube-scheduler", *_component(self.kubeconfig_of("system:kube-scheduler")))
         kwok = self.kubeconfig_of("kwok", MASTERS)
@@ -173,23 +165,10 @@ class ControlPlane:
         )  # fmt: skip
 
 
-def watch_progress(etcd: Path) -> tuple[str, ...]:
-    """Have etcd tell idle watches every 5 s how far it is, as kubeadm does; nothing where this etcd cannot.
-
-    Until a kind has seen a write or such a notice, an API server has no resourceVersion to put into a bookmark: the first one on
-    a quiet watch then came after 120 s, longer than our client bears silence. With the notices one comes every 60 s.
-    """
-    known = subprocess.run([etcd, "--help"], check=False, capture_output=True, text=True)
-    flags = ("--watch-progress-notify-interval", "--experimental-watch-progress-notify-interval")
-    return tuple(f"{flag}=5s" for flag in flags if flag in known.stdout + known.stderr)[:1]
-
-
 def _component(kubeconfig: Path) -> tuple[str, ...]:
-    names = ("kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig")
-    return (
-        *(f"--{name}={kubeconfig}" for name in names),
-        "--bind-address=127.0.0.1", "--secure-port=0", "--leader-elect=false", "--kube-api-qps=200", "--kube-api-burst=400",
-    )  # fmt: skip
+    """Several test runs share a machine, so that no component has a port of its own (`secure-port`); there is one of each, and
+    one that was paused must go on as if nothing had been (`leader-elect`). All else is as the component has it."""
+    return (f"--kubeconfig={kubeconfig}", "--bind-address=127.0.0.1", "--secure-port=0", "--leader-elect=false")
 
 
 def _remove_left_over() -> None:

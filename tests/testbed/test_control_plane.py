@@ -1,8 +1,4 @@
-from pathlib import Path
-
-import pytest
-
-from tests.testbed.control_plane import FAKE_NODE, ControlPlane, watch_progress
+from tests.testbed.control_plane import FAKE_NODE, ControlPlane
 from tests.testbed.overlooked import until_seen_to
 
 
@@ -30,20 +26,3 @@ def test_a_pod_runs_on_a_fake_node(control_plane: ControlPlane) -> None:
     api.delete(pod)
     until_seen_to(api, pods, lambda pods: not pods, "deletion of the pod")
     api.delete(node)
-
-
-@pytest.mark.parametrize(
-    ("known", "asked"),
-    [
-        ("--watch-progress-notify-interval '10m'", ("--watch-progress-notify-interval=5s",)),
-        ("--experimental-watch-progress-notify-interval '10m'", ("--experimental-watch-progress-notify-interval=5s",)),
-        ("--data-dir 'default.etcd'", ()),
-    ],
-    ids=["from 3.6 on", "3.5", "too old"],
-)
-def test_etcd_is_asked_only_for_what_it_knows(tmp_path: Path, known: str, asked: tuple[str, ...]) -> None:
-    """The option has lost the word experimental; an etcd that does not know an option does not start."""
-    etcd = tmp_path / "etcd"
-    etcd.write_text(f'#!/bin/sh\necho "{known}"\n')
-    etcd.chmod(0o755)
-    assert watch_progress(etcd) == asked

@@ -49,6 +49,11 @@ class UnreachableError(Exception):
         self.sent = sent
 
 
+class QuietError(UnreachableError):
+    """A watch brought nothing for as long as was agreed, and nothing half: as likely there is nothing to tell as the other end
+    is gone."""
+
+
 class Api(Protocol):
     """One user's connection to one API server. Paths are absolute (`/api/v1/pods`), queries are unescaped."""
 
@@ -71,7 +76,7 @@ class Api(Protocol):
         """
 
     def stream(self, path: str, query: Mapping[str, str], *, silence_seconds: float) -> AbstractContextManager[Iterator[bytes]]:
-        """The lines of a watch. A line that does not come within `silence_seconds` raises `UnreachableError`."""
+        """The lines of a watch. Nothing within `silence_seconds` raises `QuietError`, a break `UnreachableError`."""
 
 
 Guard = Callable[[], None]

@@ -159,14 +159,14 @@ class KubernetesApi:
     def stream(self, path: str, query: Mapping[str, str], *, silence_seconds: float) -> LineStream:
         """The lines of a watch, from `with` on. Silence is counted between any two pieces that arrive."""
         from urllib3 import Timeout  # noqa: PLC0415 - as in `_opened`
-        from urllib3.exceptions import HTTPError  # noqa: PLC0415
+        from urllib3.exceptions import HTTPError, ReadTimeoutError  # noqa: PLC0415
 
         def open_body() -> Body:
             timeout = Timeout(connect=self._timeout_seconds, read=silence_seconds)
             with self._answer("GET", path, query, None, {}, None, timeout) as answer:
                 return answer
 
-        return LineStream(open_body, (HTTPError, OSError))
+        return LineStream(open_body, (HTTPError, OSError), (ReadTimeoutError, TimeoutError))
 
     def _call(
         self,

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
-from reconciler.kube.watching.reflector import Pace
+from reconciler.kube.watching.pace import Pace
 
 _NOT_FOUND, _CONFLICT = 404, 409
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from reconciler.kube.connection.api import UnreachableError
+from reconciler.kube.connection.api import QuietError, UnreachableError
 
 _CHUNK_BYTES = 1 << 18
 
@@ -24,12 +24,19 @@ class Body(Protocol):
 class LineStream:
     """Lines of one answer, opened by `with`. One thread reads; any thread may `cut`.
 
-    `failures` are the exceptions that the transport raises while it reads: they come out as `UnreachableError`.
+    `failures` are the exceptions that the transport raises while it reads: they come out as `UnreachableError`, and as
+    `QuietError` those of `silences` that come between two lines.
     """
 
-    def __init__(self, open_body: Callable[[], Body], failures: tuple[type[Exception], ...]) -> None:
+    def __init__(
+        self,
+        open_body: Callable[[], Body],
+        failures: tuple[type[Exception], ...],
+        silences: tuple[type[Exception], ...] = (),
+    ) -> None:
         self._open_body = open_body
         self._failures = failures
+        self._silences = silences
         self._body: Body | None = None
         self._rest = b""
         self._lines: list[bytes] = []
@@ -74,6 +81,8 @@ class LineStream:
         except self._failures as error:
             if self._is_cut:
                 raise StopIteration from None
+            if isinstance(error, self._silences) and not self._rest.strip():
+                raise QuietError("the watch brought nothing for as long as it may") from None
             raise UnreachableError(f"the watch broke: {type(error).__name__}: {error}") from None
         if not chunk:
             rest, self._rest = self._rest, b""

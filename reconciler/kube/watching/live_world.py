@@ -17,8 +17,8 @@ from reconciler.kube.connection.api import Api
 from reconciler.kube.watching.collection import WORKLOAD, Collection, cluster_api
 from reconciler.kube.watching.live_pods import LivePods
 from reconciler.kube.watching.object_store import ObjectStore
-from reconciler.kube.watching.pace import RealPace
-from reconciler.kube.watching.reflector import SILENCE_SECONDS, Pace, Reflector
+from reconciler.kube.watching.pace import Pace, RealPace
+from reconciler.kube.watching.reflector import SILENCE_SECONDS, Reflector
 from reconciler.kube.watching.stream_state import Phase, StreamState
 
 LONGEST_SILENCE_SECONDS = 120.0

@@ -3,9 +3,23 @@
 import random
 import threading
 import time
+from typing import Protocol
 
 # Linux stops its monotonic clock in a suspend; others have no such clock.
 _CLOCK: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
+
+class Pace(Protocol):
+    """Time and chance, handed in. `pause` waits, and returns true when it was woken because all is to end."""
+
+    def monotonic(self) -> float:
+        """Seconds on a clock that only goes forward."""
+
+    def random(self) -> float:
+        """A number in [0, 1)."""
+
+    def pause(self, seconds: float) -> bool:
+        """Wait; true: stop."""
 
 
 class RealPace:

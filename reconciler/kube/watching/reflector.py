@@ -1,9 +1,11 @@
 """One collection of an API server, followed as it changes: first all of it, then event by event.
 
 SOURCE of the protocol: Kubernetes API concepts (watch, bookmarks, streaming lists, 410 Gone); of the numbers: client-go's
-reflector. What is our own: a store that is being filled is never seen; silence counts as failure, since a connection whose
-other end is gone looks like a quiet one; and after a break a watch that stands again is trusted only when it has brought
-everything up to a version that was read meanwhile, since what was missed arrives later than the answer's head.
+reflector. What is our own: a store that is being filled is never seen; a watch on which nothing comes is renewed from where
+it stands, since a connection whose other end is gone looks like a quiet one, and is trusted meanwhile, since quiet is what a
+collection is that nobody changes (with etcd's defaults bookmarks may be ten minutes apart); and after a break a watch that
+stands again is trusted only when it has brought everything up to a version that was read meanwhile, since what was missed
+arrives later than the answer's head.
 """
 
 import threading
@@ -13,15 +15,16 @@ from typing import Protocol
 import msgspec
 from msgspec import Raw
 
-from reconciler.kube.connection.api import Api, ApiError, UnreachableError
+from reconciler.kube.connection.api import Api, ApiError, QuietError, UnreachableError
 from reconciler.kube.connection.backoff import Backoff
 from reconciler.kube.connection.status_body import api_error
 from reconciler.kube.watching.collection import Collection, located
+from reconciler.kube.watching.pace import Pace
 from reconciler.kube.watching.stream_state import Phase, StreamState
 from reconciler.kube.watching.watch_event import Event, ListPage, VersionedObject
 
 PAGE = 500
-# The server sends a bookmark about once a minute.
+# Longer than the minute between bookmarks where they come; one request a watch where they do not.
 SILENCE_SECONDS = 90.0
 ABSENT_PAUSE_SECONDS = 60.0
 # The server sends a bookmark two seconds before a watch runs out: a short one says soon how far it is.
@@ -46,19 +49,6 @@ class Store(Protocol):
 
     def discard(self, item: Raw) -> bool:
         """An object that was deleted."""
-
-
-class Pace(Protocol):
-    """Time and chance, handed in. `pause` waits, and returns true when it was woken because all is to end."""
-
-    def monotonic(self) -> float:
-        """Seconds on a clock that only goes forward."""
-
-    def random(self) -> float:
-        """A number in [0, 1)."""
-
-    def pause(self, seconds: float) -> bool:
-        """Wait; true: stop."""
 
 
 class _RelistError(Exception):
@@ -95,12 +85,12 @@ class Reflector:
         self._backoff = Backoff(pace.random)
         self._phase = Phase.WAITING
         self._message = ""
-        self._lists = self._list_calls = 0
+        self._lists = self._list_calls = self._renewals = 0
         self._heard: float | None = None
         self._event: float | None = None
         self._version = ""
         self._last: Raw | None = None
-        self._broke = False
+        self._broke = self._renewing = False
         self._needed: int | None = None
         self._streaming_lists = True
         self._streaming_failures = 0
@@ -131,8 +121,8 @@ class Reflector:
         unreadable = self.store.unreadable if self.store is not None else {}
         message = self._message
         if self._phase is Phase.SYNCED and unreadable:
-            (namespace, name), why = min(unreadable.copy().items())
-            message = f"{'/'.join(part for part in (namespace, name) if part)} cannot be read: {why}"
+            key, why = min(unreadable.copy().items())
+            message = f"{'/'.join(filter(None, key))} cannot be read: {why}"
         return StreamState(
             collection=str(self.collection),
             phase=self._phase,
@@ -141,6 +131,7 @@ class Reflector:
             event_seconds=-1.0 if self._event is None else now - self._event,
             lists=self._lists,
             list_calls=self._list_calls,
+            renewals=self._renewals,
             message=message,
         )
 
@@ -150,10 +141,14 @@ class Reflector:
             try:
                 self._round()
             except _RelistError:
-                with self._lock:
-                    self._version, self._last, self._phase = "", None, Phase.WAITING
-                    self._message = "what was known is too old to be continued, it is read again"
+                self._forgotten()
                 # Many clients may have been told so at once.
+                wait = self._backoff.next_seconds()
+            except QuietError as error:
+                if self._phase is Phase.SYNCED:
+                    self._renewing = True
+                    continue
+                self._failed(error)
                 wait = self._backoff.next_seconds()
             except ApiError as error:
                 self._failed(error)
@@ -178,11 +173,18 @@ class Reflector:
         with self._lock:
             self._message = str(error) if known else f"{type(error).__name__}: {error}"
             self._phase = Phase.ABSENT if missing else Phase.WAITING if self.store is None else Phase.BROKEN
-            self._broke, self._needed = self.store is not None, None
+            self._broke, self._needed, self._renewing = self.store is not None, None, False
             # A version may have been replaced by another, and where it lies is asked anew.
             self._located = self.collection
         if missing:
             self._changed()
+
+    def _forgotten(self) -> None:
+        """All is to be read again. What a watch had told that ended in order is as good as it was: `heard_seconds` ages it."""
+        with self._lock:
+            self._version, self._last = "", None
+            if not self._renewing:
+                self._phase, self._message = Phase.WAITING, "what was known is too old to be continued, it is read again"
 
     def _round(self) -> None:
         """One connection, or one paged list."""
@@ -276,21 +278,29 @@ class Reflector:
         if self._stopping:
             return
         with stream as lines:
-            self._heard = self._pace.monotonic()
+            self._hears(filling)
             if filling is None:
+                self._renewals += self._renewing
+                self._renewing = False
                 self._caught_up(self._version)
                 if self._needed is None:
                     self._trust()
             for line in lines:
-                self._heard = self._pace.monotonic()
                 self._backoff.reset()
                 filling = self._take(_event.decode(line), filling)
+                self._hears(filling)
         self._cut = None
         if filling is not None and not self._stopping:
             raise UnreachableError("the watch ended before everything was read")
+        self._renewing = self._phase is Phase.SYNCED
         if self._pace.monotonic() - began < 1:
             # A server that ends every watch at once would be asked without end.
             self._pace.pause(self._backoff.next_seconds())
+
+    def _hears(self, filling: Store | None) -> None:
+        """What fills another store makes the one that is read no fresher."""
+        if filling is None or self.store is None:
+            self._heard = self._pace.monotonic()
 
     def _take(self, event: Event, filling: Store | None) -> Store | None:
         """One event; the store that is still being filled, if any."""
@@ -319,7 +329,7 @@ class Reflector:
         with self._lock:
             changed = store.discard(event.object) if event.type == "DELETED" else store.put(event.object)
             self._last = event.object
-            self._event = self._heard
+            self._event = self._pace.monotonic()
         if changed:
             self._changed()
         if self._needed is not None:
@@ -330,7 +340,7 @@ class Reflector:
         with self._lock:
             self.store = store
             self._version, self._last = version, None
-            self._broke, self._needed = False, None
+            self._broke, self._needed, self._renewing = False, None, False
             self._lists += 1
         self._trust()
         self._changed()

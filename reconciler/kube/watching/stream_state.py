@@ -18,8 +18,9 @@ class Phase(StrEnum):
 
 class StreamState(msgspec.Struct, frozen=True, kw_only=True):
     """One watched collection. `heard_seconds` is how long ago the server last said anything on it, bookmarks included
-    (negative: never), `event_seconds` the same for a change. `lists` counts lists and initial states that were read,
-    `message` is the last failure while Waiting, Broken or Absent, or the object that cannot be read."""
+    (negative: never), `event_seconds` the same for a change. `lists` counts lists and initial states that were read, `renewals`
+    watches that were continued by another because they were quiet or had run out. `message` is the last failure while Waiting,
+    Broken or Absent, or the object that cannot be read."""
 
     collection: str
     phase: Phase
@@ -28,6 +29,7 @@ class StreamState(msgspec.Struct, frozen=True, kw_only=True):
     event_seconds: float
     lists: int
     list_calls: int
+    renewals: int = 0
     message: str = ""
 
     def doubt(self, longest_silence_seconds: float) -> str:
