@@ -82,6 +82,20 @@ class _Event(msgspec.Struct, rename="camel"):
 
 
 _event = msgspec.json.Decoder(_Event)
+_BEGINNING = b'{"kind":"Event","apiVersion":"audit.k8s.io/'
+
+
+def event_in(line: bytes) -> _Event | None:
+    """The event of a line. A server that is killed leaves half a line, and the next one goes on behind it: what was begun is
+    lost then (None when nothing follows), and what follows counts. Raises `DecodeError` for a line that no server wrote."""
+    try:
+        return _event.decode(line)
+    except msgspec.DecodeError:
+        start = line.find(_BEGINNING, 1)
+        begun = line[:start] if start > 0 else line
+        if not begun.startswith(_BEGINNING[: len(begun)]):
+            raise
+        return event_in(line[start:]) if start > 0 else None
 
 
 class AuditLog:
@@ -97,8 +111,8 @@ class AuditLog:
         """The requests of a user in the order in which they were answered; a watch once, when it begins."""
         found: dict[str, _Event] = {}
         for line in self._written():
-            event = _event.decode(line)
-            if event.user.username == user and (event.verb in _MUTATING or not mutating):
+            event = event_in(line)
+            if event is not None and event.user.username == user and (event.verb in _MUTATING or not mutating):
                 found[event.audit_id] = event
         return [event.request() for event in found.values()]
 

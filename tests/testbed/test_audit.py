@@ -1,6 +1,8 @@
+import msgspec
 import pytest
 
 from tests.testbed.api import Api, ApiError, Object
+from tests.testbed.audit import event_in
 from tests.testbed.control_plane import MASTERS, ControlPlane
 
 
@@ -43,3 +45,25 @@ def test_a_user_has_the_groups_of_the_kubeconfig(control_plane: ControlPlane) ->
     api = Api(control_plane.kubeconfig_of("member", "team-a", "team-b"))
     answer = api.call("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", review)
     assert set(answer["status"]["userInfo"]["groups"]) == {"team-a", "team-b", "system:authenticated"}
+
+
+LINE = (
+    b'{"kind":"Event","apiVersion":"audit.k8s.io/v1","stage":"ResponseComplete","verb":"create","auditID":"%d",'
+    b'"requestURI":"/","user":{"username":"u"},"requestObject":{"kind":"Event","apiVersion":"v1"}}'
+)
+
+
+def test_half_a_line_of_a_killed_server_is_passed_over() -> None:
+    """A server that is killed while it writes leaves a line cut anywhere; the next one writes its first behind it. All whole
+    lines count, and the one that was cut is nobody's."""
+    for cut in range(1, len(LINE % 1)):
+        mixed = event_in((LINE % 1)[:cut] + LINE % 2)
+        assert mixed is not None
+        assert mixed.audit_id == "2", cut
+        assert event_in((LINE % 1)[:cut]) is None
+
+
+def test_a_line_that_no_server_wrote_is_an_error() -> None:
+    """Only what begins like an event may be cut: anything else in the log is not passed over in silence."""
+    with pytest.raises(msgspec.DecodeError):
+        event_in(b'{"some": "thing"')
