@@ -11,6 +11,7 @@ _GROUPS = {
     "tests/live/": _FIRST,
     "tests/providers/": _SECOND,
     "tests/rows/test_rows_live_": _SECOND,
+    "tests/security/test_network_attack.py": _FIRST,
     "tests/schemas/test_crds_on_api_server.py": _SECOND,
     "tests/testbed/": _SECOND,
 }

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from reconciler.control.pages.explain_page import explain_route
-from reconciler.control.pages.http_server import Answer, Request
+from reconciler.control.pages.route import Answer, Request
 from reconciler.control.turn.report import Decided
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory

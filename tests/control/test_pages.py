@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from reconciler.control.pages.http_server import Answer, Request
 from reconciler.control.pages.pages import routes
+from reconciler.control.pages.route import Answer, Request
 from reconciler.control.turn.figures import Figures
 from reconciler.control.turn.report import LoopReport
 from reconciler.plan.plan import Plan

@@ -2,8 +2,8 @@
 
 import pytest
 
-from reconciler.control.pages.http_server import Request
 from reconciler.control.pages.previewer_pages import Pulse, previewer_routes
+from reconciler.control.pages.route import Request
 
 
 class Probed:

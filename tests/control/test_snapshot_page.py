@@ -4,7 +4,7 @@ import io
 import tarfile
 import threading
 
-from reconciler.control.pages.http_server import Answer, Request
+from reconciler.control.pages.route import Answer, Request
 from reconciler.control.pages.snapshot_page import archive, snapshot_route
 from reconciler.kube.connection.api import UnreachableError
 

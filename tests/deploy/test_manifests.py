@@ -86,6 +86,33 @@ def test_only_read_only_says_so() -> None:
     assert said == {"read-only": True, "observe": False, "enforce": False, "namespaced": False}
 
 
+@pytest.mark.parametrize("name", OVERLAYS)
+def test_probes_have_a_port_of_their_own(name: str) -> None:
+    """One that the Service does not show and the NetworkPolicy opens to nobody: the kubelet needs no leave."""
+    objects = overlay(name)
+    (container,) = deployment(objects)["spec"]["template"]["spec"]["containers"]
+    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+    assert {f"--listen=:{ports['http']}", f"--probes=:{ports['probes']}"} <= set(container["args"])
+    assert {container[probe]["httpGet"]["port"] for probe in ("startupProbe", "livenessProbe", "readinessProbe")} == {"probes"}
+    (service,) = of_kind(objects, "Service")
+    assert [port["targetPort"] for port in service["spec"]["ports"]] == ["http"]
+    (policy,) = of_kind(objects, "NetworkPolicy")
+    assert policy["spec"]["podSelector"] == deployment(objects)["spec"]["selector"]
+    assert [port["port"] for rule in policy["spec"]["ingress"] for port in rule["ports"]] == ["http"]
+    assert all(rule["from"] for rule in policy["spec"]["ingress"])
+
+
+def test_a_certificate_is_mounted_where_the_argument_says(tmp_path: Path) -> None:
+    """And Prometheus is told to scrape over TLS."""
+    template = deployment(chart({**VALUES["observe"], "tls": {"secretName": "pages"}}, tmp_path))["spec"]["template"]
+    (container,) = template["spec"]["containers"]
+    (mount,) = [mount for mount in container["volumeMounts"] if mount["name"] == "tls"]
+    assert f"--tls-certificate={mount['mountPath']}" in container["args"]
+    (volume,) = [volume for volume in template["spec"]["volumes"] if volume["name"] == "tls"]
+    assert volume["secret"]["secretName"] == "pages"
+    assert template["metadata"]["annotations"]["prometheus.io/scheme"] == "https"
+
+
 def test_the_pods_keep_their_node() -> None:
     """S48: the annotation that the Cluster Autoscaler and the reconciler itself take for an absolute no."""
     template = deployment(overlay("enforce"))["spec"]["template"]

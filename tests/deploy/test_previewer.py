@@ -66,7 +66,7 @@ def test_kustomize_and_helm_give_equal_objects(tmp_path: Path) -> None:
     right = by_identity(chart({**VALUES["observe"], "previewer": WANTED}, tmp_path), "CustomResourceDefinition")
     assert sorted(left) == sorted(right)
     assert [key for key in left if left[key] != right[key]] == []
-    assert len([key for key in left if key[2].startswith("reconciler-previewer")]) == 8
+    assert len([key for key in left if key[2].startswith("reconciler-previewer")]) == 9
 
 
 def test_the_arguments_are_those_of_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

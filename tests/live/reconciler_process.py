@@ -134,6 +134,11 @@ class Reconciler:
         """Where it serves its pages."""
         return int(self.said("Started")["message"].rpartition(" ")[2])
 
+    @property
+    def pid(self) -> int:
+        """Of the process."""
+        return self._process.pid
+
     def signal(self, number: signal.Signals) -> None:
         """Send a signal."""
         self._process.send_signal(number)

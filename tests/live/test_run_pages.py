@@ -3,6 +3,8 @@
 import http.client
 import json
 import socket
+import ssl
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -15,31 +17,42 @@ from tests.live import rights
 from tests.live.reconciler_process import Reconciler, policy_text, user
 from tests.live.run_cluster import Object, group
 from tests.testbed.api import Api
+from tests.testbed.certificates import Authority
 from tests.testbed.cluster_api import ClusterApi
 from tests.testbed.control_plane import ControlPlane
 from tests.testbed.work_cluster import WorkCluster
 
 RBAC = "rbac.authorization.k8s.io"
 DETAILS = ["/plan", "/", "/snapshot", "/explain/group/general"]
+PATIENCE_SECONDS = 120
 OPEN = ["/healthz", "/readyz", "/metrics"]
 
 
 class Outside:
     """A loop that listens on every address, and who asks it over one that is not loopback."""
 
-    def __init__(self, process: Reconciler, api: Api, namespace: str) -> None:
-        self.process, self.api, self.namespace = process, api, namespace
+    def __init__(self, process: Reconciler, api: Api, namespace: str, authority: Path) -> None:
+        self.process, self.api, self.namespace, self._authority = process, api, namespace, authority
         self._host = own_address()
 
     def ask(self, path: str, token: str = "", *, scheme: str = "Bearer") -> tuple[int, str, str]:
         """Status, body, and what the page wants to be shown."""
         headers = {"Authorization": f"{scheme} {token}"} if token else {}
-        with closing(http.client.HTTPConnection(self._host, self.process.port(), timeout=60)) as connection:
+        trust = ssl.create_default_context(cafile=str(self._authority))
+        trust.check_hostname = False  # the certificate names loopback, and who asks comes from elsewhere
+        with closing(http.client.HTTPSConnection(self._host, self.process.port(), timeout=60, context=trust)) as connection:
             # Without another address the name does the same: a request that names no loopback is not taken for a local one.
             host = {"Host": "reconciler.example:8080"} if self._host == "127.0.0.1" else {}
             connection.request("GET", path, headers=headers | host)
             answer = connection.getresponse()
             return answer.status, answer.read().decode(), answer.getheader("WWW-Authenticate", "")
+
+    def wait_until_ready(self) -> None:
+        """Until a turn has ended: then there is a plan."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while self.ask("/readyz")[0] != 200:
+            assert time.monotonic() < deadline, self.process.lines
+            time.sleep(0.1)
 
     def account(self, name: str) -> Object:
         """A service account of its own."""
@@ -93,16 +106,22 @@ def own_address() -> str:
 def outside(cluster_api: ClusterApi, control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outside]:
     cluster = WorkCluster(cluster_api.api, "pages")
     group(cluster, "general")
-    file = tmp_path_factory.mktemp("pages") / "policy.yaml"
+    directory = tmp_path_factory.mktemp("pages")
+    file = directory / "policy.yaml"
     file.write_text(policy_text("prod", cluster.namespace, {"general": (0, 9)}))
     kubeconfig: Path = user(control_plane, "run-pages")
     # What Kubernetes ships for servers that let the API server judge who asks.
     everybody = {"apiGroup": RBAC, "kind": "Group", "name": rights.GROUP}
     control_plane.api.create(binding("pages-delegates", "system:auth-delegator", everybody))
-    options = (f"--namespace={cluster.namespace}", "--listen=0.0.0.0:0")
+    authority = Authority(directory)
+    chain, key = authority.server("pages")
+    chain.rename(directory / "tls.crt")
+    key.rename(directory / "tls.key")
+    options = (f"--namespace={cluster.namespace}", "--listen=0.0.0.0:0", f"--tls-certificate={directory}")
     with Reconciler(kubeconfig, file, *options) as process:
-        process.plan(lambda plan: plan["groups"])
-        yield Outside(process, cluster_api.api, cluster.namespace)
+        found = Outside(process, cluster_api.api, cluster.namespace, authority.certificate)
+        found.wait_until_ready()
+        yield found
     control_plane.api.delete(binding("pages-delegates", "system:auth-delegator", everybody))
     cluster.delete()
 

@@ -29,6 +29,7 @@ _PLURALS = {
     "PersistentVolumeClaim": "persistentvolumeclaims",
     "StorageClass": "storageclasses",
     "PriorityClass": "priorityclasses",
+    "NetworkPolicy": "networkpolicies",
     "PodDisruptionBudget": "poddisruptionbudgets",
     "CustomResourceDefinition": "customresourcedefinitions",
     "ConfigMap": "configmaps",

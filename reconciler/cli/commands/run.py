@@ -41,6 +41,13 @@ DEMO = "demo"
 @click.option(
     "--listen", metavar="ADDRESS", default=":8080", show_default=True, help="Where probes, metrics and plan are served."
 )
+@click.option("--probes", metavar="ADDRESS", help="Answer /healthz and /readyz here too, whatever happens at --listen.")
+@click.option(
+    "--tls-certificate",
+    metavar="DIRECTORY",
+    type=NAMED_PATH,
+    help="Serve --listen over TLS: tls.crt and tls.key of a Secret that is mounted here. Tokens are taken over TLS only.",
+)
 @click.option(
     "--period",
     "period_seconds",
@@ -95,6 +102,8 @@ def command(
     read_only: bool,
     once: bool,
     listen: str,
+    probes: str | None,
+    tls_certificate: Path | None,
     period_seconds: float,
     namespace: str | None,
     cluster_name: str,
@@ -140,12 +149,15 @@ def command(
         raise InputError("--cluster and --until belong to --simulate; the live loop reads the cluster that --context names")
     from reconciler.cli.options.connections import ConnectionChoice
     from reconciler.cli.processes.live_loop import LoopChoice, run_live
+    from reconciler.cli.processes.live_pages import Listening
 
     loop = LoopChoice(
-        policy=policy_path, namespace=namespace, read_only=read_only, once=once, listen=listen, period_seconds=period_seconds,
+        policy=policy_path, namespace=namespace, read_only=read_only, once=once, period_seconds=period_seconds,
         cluster_name=cluster_name, cluster_autoscaler_metrics=cluster_autoscaler_metrics,
         beside_autoscaler=beside_autoscaler, lease_seconds=lease_seconds, drain_timeout_seconds=drain_timeout_seconds,
-        webhook_secret_file=webhook_secret_file,
+        listening=Listening(
+            listen=listen, probes=probes, tls_certificate=tls_certificate, webhook_secret=webhook_secret_file,
+        ),
     )  # fmt: skip
     connection = ConnectionChoice(
         context=context, kubeconfig=kubeconfig, management_kubeconfig=management_kubeconfig,

@@ -10,6 +10,7 @@ from reconciler.cli.outputs.failure import InputError
 TIMEOUT_SECONDS = 30.0
 MOST_BYTES = 256 << 20
 _REFUSED = (401, 403)
+_HERE = ("localhost", "127.0.0.1", "::1")
 
 
 class _NoRedirects(HTTPRedirectHandler):
@@ -26,6 +27,8 @@ def ask(url: str, path: str, token_file: Path | None = None, *, text: bool) -> s
         raise InputError(f"--live {url}: an address such as http://localhost:8080")
     headers = {"Accept": "text/plain" if text else "application/json"}
     if token_file is not None:
+        if parts.scheme != "https" and parts.hostname not in _HERE:
+            raise InputError(f"--live {url}: a token is not sent in the clear; https://, or kubectl port-forward without a token")
         headers["Authorization"] = f"Bearer {_token(token_file)}"
     asked = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}{quote(path)}"
     try:

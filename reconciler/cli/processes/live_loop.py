@@ -16,6 +16,7 @@ from reconciler.cli.options.connections import ConnectionChoice, Connections, co
 from reconciler.cli.options.source_choice import SourceChoice
 from reconciler.cli.outputs.failure import EXIT_OK, InputError
 from reconciler.cli.processes.cluster_source import ClusterSource
+from reconciler.cli.processes.live_pages import Listening
 from reconciler.cli.processes.live_source import LiveSource
 
 if TYPE_CHECKING:
@@ -37,22 +38,21 @@ class LoopChoice(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str | None
     read_only: bool
     once: bool
-    listen: str
+    listening: Listening
     period_seconds: float
     cluster_name: str
     cluster_autoscaler_metrics: bool
     beside_autoscaler: bool
     drain_timeout_seconds: int
     lease_seconds: int
-    webhook_secret_file: Path | None
 
 
 def run_live(loop: LoopChoice, connection: ConnectionChoice, repository: SourceChoice) -> int:
     """Run until SIGTERM or SIGINT; a second one ends at once. Raises `InputError`."""
-    from reconciler.cli.processes.live_pages import address, listening
+    from reconciler.cli.processes.live_pages import listening
     from reconciler.control.log import Log
 
-    address(loop.listen)
+    loop.listening.check()
     journal = Log(sys.stderr, lambda: int(time.time()))
     source: LiveSource | ClusterSource | None = None
     if not repository.in_cluster:
@@ -66,11 +66,11 @@ def run_live(loop: LoopChoice, connection: ConnectionChoice, repository: SourceC
     process = _process(loop, connection, connections, source, name, journal)
     if loop.once:
         return _once(process)
-    server = listening(
-        loop.listen, process, cluster_autoscaler_names=loop.cluster_autoscaler_metrics, webhook_secret=loop.webhook_secret_file
-    )
-    server.start()
-    journal.info("Started", f"listening on port {server.port}", identity=process.settings.identity, policy=name)
+    servers = listening(loop.listening, process, cluster_autoscaler_names=loop.cluster_autoscaler_metrics)
+    for server in servers:
+        server.start()
+    probes = {"probes": servers[1].port} if len(servers) > 1 else {}
+    journal.info("Started", f"listening on port {servers[0].port}", identity=process.settings.identity, policy=name, **probes)
     process.start()
     worker = threading.Thread(target=process.run, name="loop")
     worker.start()
@@ -80,7 +80,8 @@ def run_live(loop: LoopChoice, connection: ConnectionChoice, repository: SourceC
         journal.info("Stopping", "no new turn begins; drains are finished or undone")
         process.stop()
         worker.join()
-        server.stop()
+        for server in servers:
+            server.stop()
     journal.info("Stopped", "the Lease is released")
     return EXIT_OK
 

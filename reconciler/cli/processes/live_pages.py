@@ -4,27 +4,44 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from reconciler.cli.outputs.failure import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reconciler.control.live.live_process import LiveProcess
-    from reconciler.control.pages.http_server import HttpServer, Request
-    from reconciler.kube.connection.access import Refusal
+    from reconciler.control.pages.certificate import Certificate
+    from reconciler.control.pages.http_server import HttpServer
+    from reconciler.control.pages.route import Admission, Broken, Route
     from reconciler.plan.plan import Plan
 
 
-def listening(
-    listen: str, process: "LiveProcess", *, cluster_autoscaler_names: bool, webhook_secret: Path | None
-) -> "HttpServer":
-    """The server of the pages, not yet started. Raises `InputError`."""
+class Listening(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the loop listens, as the options say it: `listen` for the pages, `probes` for the probes alone."""
+
+    listen: str
+    probes: str | None = None
+    tls_certificate: Path | None = None
+    webhook_secret: Path | None = None
+
+    def check(self) -> None:
+        """Raises `InputError` for an address that is none."""
+        address("--listen", self.listen)
+        if self.probes is not None:
+            address("--probes", self.probes)
+
+
+def listening(choice: Listening, process: "LiveProcess", *, cluster_autoscaler_names: bool) -> "tuple[HttpServer, ...]":
+    """The server of the pages, then that of the probes where there is one; not yet started. Raises `InputError`."""
+    from reconciler.control.pages.admission import admission
     from reconciler.control.pages.explain_page import explain_route
-    from reconciler.control.pages.http_server import HttpServer
     from reconciler.control.pages.page_faults import PageFaults
-    from reconciler.control.pages.pages import routes
+    from reconciler.control.pages.pages import PROBES, routes
     from reconciler.control.pages.snapshot_page import snapshot_route
     from reconciler.control.pages.webhook_route import webhook_route
+    from reconciler.kube.connection.token_judge import TokenJudge
 
     now = int(time.time())
     pages = (
@@ -35,22 +52,53 @@ def listening(
         explain_route(lambda: process.last),
         snapshot_route(lambda: _files(process)),
     )  # fmt: skip
-    if webhook_secret is not None:
-        secret = webhook_secret
+    if choice.webhook_secret is not None:
+        secret = choice.webhook_secret
         check_secret(secret)
         pages = (*pages, webhook_route(lambda: secret.read_bytes().strip(), process.source.notify))
     broken = PageFaults(process.journal, process.figures.page_failed)
+    certificate = _certificate(choice.tls_certificate, process)
+    judge = TokenJudge(process.reader, time.monotonic)
+    found = [served("--listen", choice.listen, pages, admission(judge), broken, certificate)]
+    if choice.probes is not None:
+        probes = tuple(page for page in pages if page.path in PROBES)
+        found.append(served("--probes", choice.probes, probes, lambda _: None, broken))
+    return tuple(found)
+
+
+def served(
+    option: str,
+    where: str,
+    pages: "tuple[Route, ...]",
+    admitted: "Admission",
+    broken: "Broken",
+    certificate: "Certificate | None" = None,
+) -> "HttpServer":
+    """A server, not yet started. Raises `InputError` where it cannot listen."""
+    from reconciler.control.pages.http_server import HttpServer
+
     try:
-        return HttpServer(address(listen), pages, lambda request: _refusal(process, request), broken)
+        return HttpServer(address(option, where), pages, admitted, broken, certificate=certificate)
     except OSError as error:
-        raise InputError(f"--listen {listen}: {error.strerror or error}") from None
+        raise InputError(f"{option} {where}: {error.strerror or error}") from None
 
 
-def address(listen: str) -> tuple[str, int]:
+def _certificate(directory: Path | None, process: "LiveProcess") -> "Certificate | None":
+    from reconciler.control.pages.certificate import Certificate, CertificateError
+
+    if directory is None:
+        return None
+    try:
+        return Certificate(directory, lambda why: process.journal.warning("CertificateUnusable", why))
+    except CertificateError as error:
+        raise InputError(f"--tls-certificate {error}") from None
+
+
+def address(option: str, where: str) -> tuple[str, int]:
     """Host and port of `HOST:PORT` or `:PORT`. Raises `InputError`."""
-    host, _, port = listen.rpartition(":")
+    host, _, port = where.rpartition(":")
     if not (port.isascii() and port.isdigit()) or int(port) > 65535:
-        raise InputError(f"--listen {listen}: an address is HOST:PORT, or :PORT for all interfaces")
+        raise InputError(f"{option} {where}: an address is HOST:PORT, or :PORT for all interfaces")
     return host.strip("[]"), int(port)
 
 
@@ -78,16 +126,6 @@ def _files(process: "LiveProcess") -> "Mapping[str, bytes]":
         namespaces=settings.target_namespaces,
     )  # fmt: skip
     return capture(clusters, settings.cluster, int(time.time())).redacted().files()
-
-
-def _refusal(process: "LiveProcess", request: "Request") -> "Refusal | None":
-    from reconciler.control.pages.http_server import from_loopback
-    from reconciler.kube.connection.access import refusal
-
-    if from_loopback(request):
-        return None
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    return refusal(process.reader, token if scheme.lower() == "bearer" else "", request.path)
 
 
 def _html(process: "LiveProcess", plan: "Plan") -> str:

@@ -17,7 +17,7 @@ from reconciler.cli.options.connections import connection_choice
 from reconciler.cli.options.remote_access import RemoteAccess, reached
 from reconciler.cli.options.source_choice import cache_directory
 from reconciler.cli.outputs.failure import EXIT_ERROR, EXIT_OK, InputError
-from reconciler.cli.processes.live_pages import address
+from reconciler.cli.processes.live_pages import address, served
 from reconciler.cli.processes.preview_telling import PreviewTelling
 from reconciler.control.log import Log
 from reconciler.control.pages.previewer_pages import Pulse, previewer_routes
@@ -64,7 +64,7 @@ def run_previewer(choice: PreviewerChoice, access: RemoteAccess, connection: Map
     journal = Log(sys.stderr, lambda: int(time.time()))
     pulse = Pulse(time.monotonic)
     if choice.listen is not None:
-        address(choice.listen)
+        address("--listen", choice.listen)
     previewer = _previewer(choice, access, connection, journal, pulse)
     if choice.once:
         lines = previewer.round()
@@ -98,13 +98,9 @@ def _listening(listen: str | None, pulse: Pulse, log: Log) -> "HttpServer | None
     """The server of the probes, answering. Raises `InputError`."""
     if listen is None:
         return None
-    from reconciler.control.pages.http_server import HttpServer
     from reconciler.control.pages.page_faults import PageFaults
 
-    try:
-        server = HttpServer(address(listen), previewer_routes(pulse), lambda _: None, PageFaults(log))
-    except OSError as error:
-        raise InputError(f"--listen {listen}: {error.strerror or error}") from None
+    server = served("--listen", listen, previewer_routes(pulse), lambda _: None, PageFaults(log))
     server.start()
     return server
 

@@ -3,7 +3,7 @@
 
 from collections.abc import Callable
 
-from reconciler.control.pages.http_server import JSON, Answer, Request, Route
+from reconciler.control.pages.route import JSON, Answer, Request, Route
 from reconciler.control.turn.report import Decided
 from reconciler.plan.plan import Plan
 from reconciler.rendering.explanation.case import Case

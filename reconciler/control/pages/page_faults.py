@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Callable
 
 from reconciler.control.log import Log
-from reconciler.control.pages.http_server import Request, Route
+from reconciler.control.pages.route import Request, Route
 
 
 def request_digest(request: Request) -> str:

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 
-from reconciler.control.pages.http_server import HTML, JSON, Answer, Request, Route
 from reconciler.control.pages.metrics import CONTENT_TYPE, exposition
+from reconciler.control.pages.route import HTML, JSON, Answer, Request, Route
 from reconciler.control.turn.figures import Figures, Seen
 from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import Plan
 from reconciler.rendering.plan_json import plan_json
 
+PROBES = ("/healthz", "/readyz")
 STUCK_SECONDS = 120
 """No turn for so long: the process is stuck. A turn begins every period, the longest is bounded by its time-outs."""
 

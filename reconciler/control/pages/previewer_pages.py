@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable
 
-from reconciler.control.pages.http_server import Answer, Request, Route
+from reconciler.control.pages.route import Answer, Request, Route
 
 STEP_SECONDS = 900
 """Longest that one pull request may take, or the beginning of a round: bounded by the time-outs of git, of the host's client

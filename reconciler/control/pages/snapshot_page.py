@@ -6,7 +6,7 @@ import tarfile
 import threading
 from collections.abc import Callable, Mapping
 
-from reconciler.control.pages.http_server import Answer, Request, Route
+from reconciler.control.pages.route import Answer, Request, Route
 from reconciler.kube.connection.api import ApiError, UnreachableError
 
 PATH = "/snapshot"

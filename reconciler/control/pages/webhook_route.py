@@ -4,10 +4,11 @@ from collections.abc import Callable
 
 import msgspec
 
-from reconciler.control.pages.http_server import JSON, Answer, Request, Route
+from reconciler.control.pages.route import JSON, Answer, Request, Route
 from reconciler.gitops.sources.webhook import STATUSES, Verdict, judged
 
 PATH = "/webhook"
+MAX_BODY_BYTES = 1 << 20
 
 
 def webhook_route(secret: Callable[[], bytes], notify: Callable[[], None]) -> Route:
@@ -20,4 +21,4 @@ def webhook_route(secret: Callable[[], bytes], notify: Callable[[], None]) -> Ro
         body = msgspec.json.encode({"result": verdict.value})
         return Answer(status=STATUSES[verdict], content_type=JSON, body=body)
 
-    return Route(method="POST", path=PATH, answer=answer)
+    return Route(method="POST", path=PATH, answer=answer, max_body_bytes=MAX_BODY_BYTES)

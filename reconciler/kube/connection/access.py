@@ -30,8 +30,8 @@ class _AccessReview(msgspec.Struct, frozen=True):
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """Why a page is not shown. `status` is HTTP's: 401 (who asks is not known), 403 (is known and may not), 503 (nobody could
-    say)."""
+    """Why a page is not shown. `status` is HTTP's: 401 (who asks is not known), 403 (is known and may not), 429 (asked too
+    often), 503 (nobody could say)."""
 
     status: int
     message: str
