@@ -1,9 +1,10 @@
 """Small values of a cluster by short calls, for tests."""
 
 from reconciler.cluster.nodes.node import Taint
-from reconciler.cluster.target import TargetKind, TargetRef
+from reconciler.cluster.target import TargetRef
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.values.selector import LabelSelector, Requirement
+from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT
 from reconciler.policy.values.quantity import parse_quantity
 
 
@@ -21,7 +22,7 @@ def amounts(cpu: str = "0", memory: str = "0", pods: int = 0, **extended: int) -
 
 def machine_deployment(name: str, namespace: str = "prod") -> TargetRef:
     """The ref of a MachineDeployment."""
-    return TargetRef(kind=TargetKind.MACHINE_DEPLOYMENT, namespace=namespace, name=name)
+    return TargetRef(kind=MACHINE_DEPLOYMENT, namespace=namespace, name=name)
 
 
 def selector(**labels: str) -> LabelSelector:

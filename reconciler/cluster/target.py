@@ -1,32 +1,25 @@
 """Targets: the objects whose replicas a node group sizes, as facts read from their JSON."""
 
-from enum import StrEnum
-
 import msgspec
 
 from reconciler.cluster.nodes.node import Taint
 from reconciler.cluster.values.resources import Resources
 
 
-class TargetKind(StrEnum):
-    """Kinds of target."""
-
-    MACHINE_DEPLOYMENT = "MachineDeployment"
-    MACHINE_SET = "MachineSet"
-    MACHINE_POOL = "MachinePool"
-    AUTO_SCALING_GROUP = "AutoScalingGroup"
-
-
 class TargetRef(msgspec.Struct, frozen=True, order=True, kw_only=True):
-    """Which target: kind, namespace (Cluster API) or region (AWS), name."""
+    """Which target: kind, namespace or region, name.
 
-    kind: TargetKind
+    The kind alone tells the platform: where two platforms call a kind alike, one of them names its API group as well
+    (`MachineSet.machine.openshift.io`).
+    """
+
+    kind: str
     namespace: str = ""
     region: str = ""
     name: str
 
     def __str__(self) -> str:
-        return f"{self.kind.value} {self.namespace or self.region}/{self.name}"
+        return f"{self.kind} {self.namespace or self.region}/{self.name}"
 
 
 class FieldOwner(msgspec.Struct, frozen=True, order=True, kw_only=True):
@@ -124,7 +117,8 @@ class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):
     `price_per_hour` is what the platform's own list asks for one node, `price_origin` which list. `launch_failure` is why the
     machines that are missing will not come, `writers` are those who size it by other means than a field. `problems` are
     sentences about values that could not be read. `api_group` is Cluster API's, the prefix of its annotations too; empty for
-    targets of other platforms.
+    targets of other platforms. `unrecorded_owner` is why a target of which nobody is known to own the size is
+    ours, where the platform records no owner (empty: managed fields do).
     """
 
     ref: TargetRef
@@ -151,6 +145,7 @@ class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):
     cautions: tuple[Caution, ...] = ()
     problems: tuple[str, ...] = ()
     api_group: str = ""
+    unrecorded_owner: str = ""
 
 
 class Machine(msgspec.Struct, frozen=True, order=True, kw_only=True):

@@ -5,21 +5,22 @@ from collections.abc import Iterator, Mapping
 import msgspec
 from msgspec import Raw
 
-from reconciler.cluster.snapshots.intake import SCALABLE_KINDS
+from reconciler.cluster.platform_reading import is_target, readings
+from reconciler.cluster.snapshots.document import Document
+from reconciler.cluster.snapshots.intake import Intake
 from reconciler.cluster.snapshots.listing import Listing, Object, name_of
 from reconciler.cluster.snapshots.redaction import redacted
 from reconciler.cluster.snapshots.snapshot import read_snapshot
+from reconciler.cluster.wire.meta import api_group
 from reconciler.cluster.world import World
 from reconciler.kube.connection.api import Api, ApiError
-from reconciler.kube.watching.collection import WORKLOAD, Collection, cluster_api, located
+from reconciler.kube.watching.collection import WORKLOAD, Collection, Served, located, platform_collections, renamed_group
 from reconciler.kube.watching.watch_event import ListPage
 from reconciler.plan.instant import instant_text
-from reconciler.providers.clusterapi_resource import ClusterApiVersion
 
 FORMAT_VERSION = "1.0"
 PAGE = 500
 _FORBIDDEN, _NOT_FOUND, _GONE = 403, 404, 410
-_TEMPLATE = "MachineTemplate"
 _page = msgspec.json.Decoder(ListPage)
 _object = msgspec.json.Decoder(dict)
 
@@ -86,11 +87,11 @@ class _Lazy(Mapping[str, bytes]):
 
 class Clusters(msgspec.Struct, frozen=True, kw_only=True):
     """Where to read: the cluster whose pods are placed, and the one with the targets (the same object when it is one).
-    `version` None: there is no Cluster API. `namespaces` limits what is read of Cluster API (none: all)."""
+    `served` are the platforms whose targets it keeps. `namespaces` limits what is read of them (none: all)."""
 
     workload: Api
     management: Api
-    version: ClusterApiVersion | None
+    served: tuple[Served, ...]
     namespaces: tuple[str, ...] = ()
 
 
@@ -100,33 +101,33 @@ def capture(clusters: Clusters, cluster: str, now_seconds: int, *, targets_only:
     Raises `UnreachableError`, and `ApiError` for anything but a kind that is not served or that we may not list.
     """
     two = clusters.management is not clusters.workload
-    reader = _Reader()
+    reader = _Reader(renamed_group(clusters.served))
     if not targets_only:
         for collection in WORKLOAD:
             reader.read(clusters.workload, "workload/" if two else "", (collection,))
     folder = "management/" if two else ""
-    version = clusters.version
-    if version is not None:
-        targets = cluster_api(version.group, version.version, clusters.namespaces)
-        for kind in dict.fromkeys(collection.kind for collection in targets):
-            reader.read(clusters.management, folder, tuple(one for one in targets if one.kind == kind))
-        for group, kind in sorted(reader.template_kinds()):
-            namespaces = clusters.namespaces or ("",)
-            wanted = tuple(Collection(group=group, kind=kind, namespace=namespace) for namespace in namespaces)
-            reader.read(clusters.management, folder, wanted)
+    targets = platform_collections(clusters.served, clusters.namespaces)
+    for where in dict.fromkeys((collection.group, collection.kind) for collection in targets):
+        reader.read(clusters.management, folder, tuple(one for one in targets if (one.group, one.kind) == where))
+    for group, kind in sorted(reader.referred()):
+        namespaces = clusters.namespaces or ("",)
+        wanted = tuple(Collection(group=group, kind=kind, namespace=namespace) for namespace in namespaces)
+        reader.read(clusters.management, folder, wanted)
     return Capture(
         cluster=cluster,
         captured_seconds=now_seconds,
-        capi_group=version.group if version is not None else ClusterApiVersion().group,
+        capi_group=reader.capi_group,
         listings=tuple(reader.listings),
-        kinds=tuple(sorted({item.kind for item in reader.listings})),
+        kinds=tuple(sorted({reader.known_as(item) for item in reader.listings})),
         unread=tuple(reader.unread),
         templates=tuple(sorted(reader.templates)),
     )
 
 
 class _Reader:
-    def __init__(self) -> None:
+    def __init__(self, capi_group: str) -> None:
+        self.capi_group = capi_group
+        self._intake = Intake(capi_group)
         self.listings: list[Listing] = []
         self.unread: list[Unread] = []
         self.templates: set[tuple[str, str]] = set()
@@ -138,7 +139,7 @@ class _Reader:
         for collection in collections:
             try:
                 found = located(collection, api)
-                if found.kind.endswith(_TEMPLATE):
+                if self._of_any_group(found):
                     self.templates.add((found.group, found.plural))
                 items += _listed(api, found.path)
             except ApiError as error:
@@ -147,26 +148,38 @@ class _Reader:
                 elif error.status != _NOT_FOUND:
                     raise
                 return
-        if found.kind not in SCALABLE_KINDS:
+        if not is_target(found.group, found.kind, self.capi_group):
             for item in items:
                 # Who owns which field is asked of targets only, and is half of every other object.
                 item.get("metadata", {}).pop("managedFields", None)
-        file = f"{folder}{found.plural}" + (f".{found.group}" if found.kind.endswith(_TEMPLATE) else "")
+        listing = Listing(file=f"{folder}{found.plural}", api_version=found.api_version, kind=found.kind, items=items)
+        if self._of_any_group(found) or self.known_as(listing) != found.kind:
+            listing = msgspec.structs.replace(listing, file=f"{listing.file}.{found.group}")
         items.sort(key=name_of)
-        self.listings.append(Listing(file=file, api_version=found.api_version, kind=found.kind, items=items))
+        self.listings.append(listing)
 
-    def template_kinds(self) -> set[tuple[str, str]]:
-        """Group and kind of the infrastructure templates that targets refer to."""
+    def known_as(self, listing: Listing) -> str:
+        """What the kind of a list is called among those of all platforms."""
+        return self._intake.known_as(_head(listing))
+
+    def referred(self) -> set[tuple[str, str]]:
+        """Group and kind of what targets refer to and what is to be read as well."""
         found = set()
         for listing in self.listings:
-            if listing.kind in SCALABLE_KINDS:
-                for item in listing.items:
-                    reference = _at(item, "spec", "template", "spec", "infrastructureRef")
-                    group = reference.get("apiGroup") or str(reference.get("apiVersion", "")).rpartition("/")[0]
-                    kind = str(reference.get("kind", ""))
-                    if group and kind.endswith(_TEMPLATE):
-                        found.add((str(group), kind))
-        return found
+            group = api_group(listing.api_version)
+            for reading in readings():
+                types = [kind.type for kind in reading.kinds if kind.target and kind.kind == listing.kind]
+                if types and group == reading.group_here(self.capi_group):
+                    decoder = msgspec.json.Decoder(list[types[0]])  # type: ignore[valid-type]
+                    found |= {reading.referred(item) for item in decoder.decode(msgspec.json.encode(listing.items))}
+        return {item for item in found if item is not None}
+
+    def _of_any_group(self, collection: Collection) -> bool:
+        return any(kind.any_kind_ending_so and collection.kind.endswith(kind.kind) for one in readings() for kind in one.kinds)
+
+
+def _head(listing: Listing) -> Document:
+    return Document(file=listing.file, api_version=listing.api_version, kind=listing.kind, items=[], is_list=True)
 
 
 def _listed(api: Api, path: str) -> list[Object]:
@@ -185,10 +198,3 @@ def _listed(api: Api, path: str) -> list[Object]:
         if not page.metadata.more:
             return [_object.decode(item) for item in items]
         query = {"limit": str(PAGE), "continue": page.metadata.more}
-
-
-def _at(item: Object, *keys: str) -> Object:
-    for key in keys:
-        found = item.get(key)
-        item = found if isinstance(found, dict) else {}
-    return item

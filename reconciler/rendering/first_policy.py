@@ -3,11 +3,12 @@
 import re
 from collections import Counter
 
-from reconciler.cluster.target import TargetFacts, TargetKind
+from reconciler.cluster.target import TargetFacts
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.world import World
 from reconciler.decisions.ownership.handover import to_us
 from reconciler.decisions.ownership.owner import OUR_MANAGER, Terms, judge
+from reconciler.decisions.platform_rules import rules_of
 from reconciler.decisions.reasons.amounts import amount_text
 from reconciler.plan.plan import OwnerState
 from reconciler.policy.documents import API_VERSION
@@ -73,7 +74,7 @@ def _names(targets: list[TargetFacts]) -> dict[object, str]:
         facts.ref: policy_name(
             facts.ref.name
             if shared[facts.ref.name] == 1
-            else f"{facts.ref.kind.value}-{facts.ref.namespace or facts.ref.region}-{facts.ref.name}"
+            else f"{facts.ref.kind}-{facts.ref.namespace or facts.ref.region}-{facts.ref.name}"
         )
         for facts in targets
     }
@@ -81,11 +82,8 @@ def _names(targets: list[TargetFacts]) -> dict[object, str]:
 
 def _group(facts: TargetFacts, name: str, policy: str, held: bool) -> list[str]:  # noqa: FBT001 - one caller
     ref = facts.ref
-    target: dict[str, Value]
-    if ref.kind is TargetKind.AUTO_SCALING_GROUP:
-        target = {"aws": {"autoScalingGroup": ref.name, "region": ref.region}}
-    else:
-        target = {"clusterAPI": {"kind": ref.kind.value, "namespace": ref.namespace, "name": ref.name}}
+    rules = rules_of(ref.kind)
+    target = dict(rules.policy_value(ref)) if rules is not None else {}
     replicas = facts.replicas or 0
     lines = comment(f"{ref}: {replicas} {'replica' if replicas == 1 else 'replicas'}{_offer(facts)}")
     for problem in facts.problems:
@@ -114,7 +112,8 @@ def _size(facts: TargetFacts, replicas: int) -> str:
 
 
 def _origin(facts: TargetFacts) -> str:
-    return "its own MinSize and MaxSize" if facts.ref.kind is TargetKind.AUTO_SCALING_GROUP else "its annotations"
+    rules = rules_of(facts.ref.kind)
+    return rules.size_origin if rules is not None else "its annotations"
 
 
 def _offer(facts: TargetFacts) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from reconciler.cluster.target import LaunchFailure
-from reconciler.cluster.targets.aws.activities import classified
+from reconciler.platforms.aws.facts.activities import classified
 from tests.aws.documents import REGION, Object, facts, group
 
 A, B = f"{REGION}a", f"{REGION}b"

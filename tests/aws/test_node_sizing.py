@@ -4,10 +4,10 @@ import csv
 from pathlib import Path
 
 import pytest
+import reconciler.platforms.aws.facts as package
 
-import reconciler.cluster.targets.aws as package
-from reconciler.cluster.targets.aws.instance_table import known_types
-from reconciler.cluster.targets.aws.node_sizing import (
+from reconciler.platforms.aws.facts.instance_table import known_types
+from reconciler.platforms.aws.facts.node_sizing import (
     MIB,
     allocatable,
     max_pods,

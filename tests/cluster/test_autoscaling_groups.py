@@ -7,14 +7,15 @@ import pytest
 
 from reconciler.cluster.nodes.node import Taint
 from reconciler.cluster.snapshots.snapshot import read_snapshot
-from reconciler.cluster.target import Machine, TargetFacts, TargetKind, TargetOption, TargetRef
+from reconciler.cluster.target import Machine, TargetFacts, TargetOption, TargetRef
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.world import World
+from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
 from tests.cluster.objects import Object, node
 
 ARN = "arn:aws:autoscaling:eu-central-1:123456789012:autoScalingGroup:u-u-i-d:autoScalingGroupName/workers"
 TEMPLATE = "k8s.io/cluster-autoscaler/node-template/"
-REF = TargetRef(kind=TargetKind.AUTO_SCALING_GROUP, region="eu-central-1", name="workers")
+REF = TargetRef(kind=AUTO_SCALING_GROUP, region="eu-central-1", name="workers")
 
 
 def world(*nodes: Object, tags: dict[str, str] | None = None, **rest: Any) -> World:

@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
-from reconciler.cluster.target import Machine, TargetKind, TargetRef
+from reconciler.cluster.target import Machine, TargetRef
+from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT, MACHINE_POOL, MACHINE_SET
 from tests.cluster.objects import CAPI, Object, node, obj, owner, scalable, world_of
 
-DEPLOYMENT = TargetRef(kind=TargetKind.MACHINE_DEPLOYMENT, namespace="capi", name="pool")
-SET = TargetRef(kind=TargetKind.MACHINE_SET, namespace="capi", name="pool-1")
+DEPLOYMENT = TargetRef(kind=MACHINE_DEPLOYMENT, namespace="capi", name="pool")
+SET = TargetRef(kind=MACHINE_SET, namespace="capi", name="pool-1")
 
 
 def machine(
@@ -56,7 +57,7 @@ def test_row() -> None:
         ([owner("MachineSet", "pool-1")], {}, [machine_set(controlled=False)], SET),
         ([owner("MachineSet", "pool-1")], {f"{CAPI}/deployment-name": "pool"}, [scalable()], DEPLOYMENT),
         ([owner("MachineSet", "pool-1")], {f"{CAPI}/deployment-name": "pool"}, [], SET),
-        ([owner("MachinePool", "p")], {}, [], TargetRef(kind=TargetKind.MACHINE_POOL, namespace="capi", name="p")),
+        ([owner("MachinePool", "p")], {}, [], TargetRef(kind=MACHINE_POOL, namespace="capi", name="p")),
         ([owner("KubeadmControlPlane", "cp", "controlplane.cluster.x-k8s.io/v1beta2")], {}, [], None),
         ([], {}, [], None),
     ],

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from reconciler.cluster.nodes.node import Taint
-from reconciler.cluster.target import FieldOwner, TargetFacts, TargetKind, TargetOption, TargetRef
+from reconciler.cluster.target import FieldOwner, TargetFacts, TargetOption, TargetRef
 from reconciler.cluster.values.resources import Resources
+from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT
 from tests.cluster.objects import CAPI, MANAGED, MAX, MIN, Object, obj, owner, scalable, world_of
 
 CAPACITY = "capacity.cluster-autoscaler.kubernetes.io/"
@@ -40,7 +41,7 @@ def test_identity_and_size() -> None:
     """Who the target is, and how many nodes were asked for."""
     item = scalable(meta={"uid": "u", "resourceVersion": "7", "generation": 2, "labels": {"b": "1", "a": "2"}})
     found = facts(item)
-    assert found.ref == TargetRef(kind=TargetKind.MACHINE_DEPLOYMENT, namespace="capi", name="pool")
+    assert found.ref == TargetRef(kind=MACHINE_DEPLOYMENT, namespace="capi", name="pool")
     assert (found.uid, found.resource_version, found.generation, found.replicas) == ("u", "7", 2, 3)
     assert (found.labels, found.cluster_name, found.problems) == ((("a", "2"), ("b", "1")), "c1", ())
 

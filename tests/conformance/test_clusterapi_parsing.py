@@ -14,10 +14,10 @@ from reconciler.cluster.nodes.machine_rows import normalized_provider_id
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.target import TargetFacts
 from reconciler.cluster.targets.capacity import annotated
-from reconciler.cluster.targets.clusterapi_view import CAPI_GROUP
 from reconciler.cluster.targets.size_bounds import scaling_bounds
 from reconciler.cluster.values.quantity import milli, whole
 from reconciler.cluster.values.resources import CPU, MEMORY, PODS
+from reconciler.platforms.clusterapi.facts.view import CAPI_GROUP
 
 DATA = Path(__file__).parent / "data"
 GPU = "example.com/gpu"

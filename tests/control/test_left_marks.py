@@ -5,10 +5,11 @@ from collections.abc import Mapping
 import msgspec
 import pytest
 
-from reconciler.cluster.target import TargetKind, TargetRef
+from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
 from reconciler.control.live.left_marks import FormerPolicy, LeftMarks
 from reconciler.kube.connection.api import UnreachableError
+from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT
 from reconciler.providers.contract import WriteCode, WriteResult
 from tests.builders import ClusterBuilder
 
@@ -39,7 +40,7 @@ class Hands:
         self.asked.append(("undo", node))
 
     def policy(self) -> FormerPolicy:
-        return FormerPolicy({TargetKind.MACHINE_DEPLOYMENT: self}, self)  # type: ignore[dict-item]
+        return FormerPolicy({MACHINE_DEPLOYMENT: self}, self)  # type: ignore[dict-item]
 
 
 def _world(taint: str = "", *, marked: bool, deleting: bool = False) -> World:
@@ -57,7 +58,7 @@ def _took_back(world: World, own: Hands, ended: Mapping[str, Hands], *, turns: i
     def former(policy: str) -> FormerPolicy | None:
         return ended[policy].policy() if policy in ended else None
 
-    providers = {TargetKind.MACHINE_DEPLOYMENT: own}
+    providers = {MACHINE_DEPLOYMENT: own}
     marks = LeftMarks(providers, "prod", lambda code, message: said.append((code, message)), former)  # type: ignore[arg-type]
     for _ in range(turns):
         marks.take_back(world, {})

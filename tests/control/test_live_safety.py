@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from reconciler.cluster.target import TargetKind, TargetRef
+from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
 from reconciler.control.live.live_port import LivePort
 from reconciler.control.live.live_run import LiveRun
@@ -28,10 +28,11 @@ from reconciler.kube.draining.drain import DrainStep
 from reconciler.kube.leading.lease import LeaderLease, NotLeaderError
 from reconciler.kube.watching.pace import RealPace
 from reconciler.plan.plan import Bound
+from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT
+from reconciler.platforms.clusterapi.writing.removal import ClusterApiRemovals
+from reconciler.platforms.clusterapi.writing.resource import ClusterApiVersion
+from reconciler.platforms.clusterapi.writing.targets import ClusterApiTargets
 from reconciler.policy.documents import Mode, PolicySet, ScaleDown
-from reconciler.providers.clusterapi_removal import ClusterApiRemovals
-from reconciler.providers.clusterapi_resource import ClusterApiVersion
-from reconciler.providers.clusterapi_targets import ClusterApiTargets
 from reconciler.providers.contract import RemovalState, TargetRemoval, WriteCode, WriteResult
 from reconciler.providers.ownership_guard import judged_now
 from reconciler.providers.simulated import SimulatedPort
@@ -80,7 +81,7 @@ class Platform:
         return (TargetRemoval(state=RemovalState.FINISHED, replicas=1),) * len(asked[1])
 
     def port(self) -> LivePort:
-        providers = {TargetKind.MACHINE_DEPLOYMENT: self}
+        providers = {MACHINE_DEPLOYMENT: self}
         return LivePort(self, lambda: NOW, self, providers, self, "test")  # type: ignore[arg-type]
 
 

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 import pytest
 
 from reconciler.cluster.world import World
-from reconciler.control.preflight.preflight import Check, Preflight, State
+from reconciler.control.preflight.preflight import Preflight
 from reconciler.control.preflight.rights import RunMode
 from reconciler.decisions.memory import Memory
 from reconciler.kube.connection.api import ApiError
-from reconciler.providers.clusterapi_resource import ClusterApiVersion
+from reconciler.kube.watching.collection import cluster_api
+from reconciler.providers.check import Check, State
 
 
 class Server:
@@ -42,7 +43,7 @@ def checks(minor: str = "36", seconds: int = 1000, memory: Memory | None = None)
     found = Preflight(
         workload=server,
         management=server,
-        version=ClusterApiVersion(),
+        served=(cluster_api(version="v1beta2"),),
         mode=RunMode.ENFORCE,
         namespace="reconciler",
         target_namespaces=(),

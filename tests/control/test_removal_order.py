@@ -5,11 +5,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from reconciler.cluster.target import TargetKind, TargetRef
+from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
 from reconciler.control.live.live_port import LivePort
 from reconciler.control.policy.policy_in_force import NoPolicyError
 from reconciler.kube.draining.drain import DrainStep
+from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.contract import RemovalState, TargetRemoval, WriteCode, WriteResult
 from tests.builders import NOW, ClusterBuilder, node_group, policy
@@ -58,7 +59,7 @@ class Platform:
         return steps.pop(0) if len(steps) > 1 else steps[0]
 
     def port(self) -> LivePort:
-        providers = {TargetKind.MACHINE_DEPLOYMENT: self}
+        providers = {MACHINE_DEPLOYMENT: self}
         tell = lambda code, message: self.said.append((code, message))  # noqa: E731
         return LivePort(self, lambda: NOW, self, providers, self, "test", tell=tell)  # type: ignore[arg-type]
 

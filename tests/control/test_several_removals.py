@@ -8,11 +8,12 @@ from typing import Any
 
 import msgspec
 
-from reconciler.cluster.target import TargetKind, TargetRef
+from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
 from reconciler.control.live.live_port import LivePort
 from reconciler.kube.draining.drain import DrainStep
 from reconciler.plan.plan import Bound
+from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.contract import RemovalState, TargetRemoval, WriteResult
 from tests.builders import NOW, ClusterBuilder, node_group, policy
@@ -59,7 +60,7 @@ class Platform:
         return tuple(self.answers.get(one.node, FINISHED) for one in asked[1])
 
     def port(self) -> LivePort:
-        providers = {TargetKind.MACHINE_DEPLOYMENT: self}
+        providers = {MACHINE_DEPLOYMENT: self}
         return LivePort(self, lambda: NOW, self, providers, self, "test")  # type: ignore[arg-type]
 
     def turn(self, port: LivePort) -> dict[str, RemovalState]:

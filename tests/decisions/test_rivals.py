@@ -2,8 +2,9 @@
 
 import msgspec
 
-from reconciler.cluster.target import TargetKind, TargetRef
+from reconciler.cluster.target import TargetRef
 from reconciler.plan.plan import ActionKind, OwnerState
+from reconciler.platforms.clusterapi.kinds import MACHINE_SET
 from tests.builders import ClusterBuilder, node_group, policy
 from tests.decisions.deciding import group, of_kind, plan_of
 
@@ -32,7 +33,7 @@ def test_marks_that_a_machine_deployment_copied_are_not_ours_to_take_off() -> No
     (facts,) = world.targets
     copied = msgspec.structs.replace(
         facts,
-        ref=TargetRef(kind=TargetKind.MACHINE_SET, namespace="prod", name="general-x1"),
+        ref=TargetRef(kind=MACHINE_SET, namespace="prod", name="general-x1"),
         annotations=(("reconciler.dev/policy", "test"), ("reconciler.dev/revision", "abc")),
         owner=msgspec.structs.replace(facts.owner, controller="MachineDeployment prod/general"),
     )

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from reconciler.cluster.target import TargetKind, TargetRef
+from reconciler.cluster.target import TargetRef
 from reconciler.kube.connection.transport import connect
 from reconciler.plan.plan import Bound
-from reconciler.providers.clusterapi_targets import ClusterApiTargets
+from reconciler.platforms.clusterapi.writing.targets import ClusterApiTargets
 from reconciler.providers.contract import WriteCode, WriteResult
 from reconciler.providers.ownership_guard import judged_now
 from tests.deploy.attempt import Attempt, Guarded, Object, deleted, forced, json_patch, merge, replaced
@@ -97,7 +97,7 @@ def done(write: Callable[[], WriteResult]) -> None:
 
 def ref_of(item: Object) -> TargetRef:
     metadata = item["metadata"]
-    return TargetRef(kind=TargetKind(item["kind"]), namespace=metadata["namespace"], name=metadata["name"])
+    return TargetRef(kind=item["kind"], namespace=metadata["namespace"], name=metadata["name"])
 
 
 def test_replicas_of_nobody_may_be_applied(guarded: Guarded, free: Object) -> None:

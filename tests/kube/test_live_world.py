@@ -10,7 +10,7 @@ from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.world import World
 from reconciler.kube.connection.api import Api, ApiError, ContentType
 from reconciler.kube.connection.transport import KubernetesApi, connect
-from reconciler.kube.watching.collection import WORKLOAD, Collection, cluster_api, located
+from reconciler.kube.watching.collection import WORKLOAD, Collection, cluster_api, located, platform_collections
 from reconciler.kube.watching.live_world import IncompleteViewError, LiveWorld
 from reconciler.kube.watching.stream_state import Phase
 from tests.kube import objects
@@ -95,7 +95,7 @@ def live(api: KubernetesApi) -> Iterator[LiveWorld]:
 def captured(api: Api) -> World:
     """What the snapshot reader makes of the lists that the server answers now."""
     templates = Collection(group=objects.INFRASTRUCTURE, kind="TestMachineTemplate")
-    collections = [located(item, api) for item in (*WORKLOAD, *cluster_api(objects.GROUP), templates)]
+    collections = [located(item, api) for item in (*WORKLOAD, *platform_collections((cluster_api(objects.GROUP),)), templates)]
     files = {f"{item.kind}.json": api.get(item.path) for item in collections}
     manifest = {"formatVersion": "1.0", "capturedAt": "2027-01-15T08:00:00Z", "cluster": "live"}
     return read_snapshot({"snapshot.json": json.dumps(manifest).encode(), **files}, objects.GROUP)

@@ -19,10 +19,11 @@ from reconciler.decisions.ownership.owner import POLICY_MARK
 from reconciler.kube.connection.transport import connect
 from reconciler.kube.draining.drain import NodeDrain
 from reconciler.kube.leading.ended_policies import EndedPolicies
+from reconciler.kube.watching.collection import cluster_api
 from reconciler.kube.watching.live_world import LiveWorld
 from reconciler.plan.plan import GroupLine
 from reconciler.policy.documents import Budget, Mode, NodeGroup, NodeGroupPolicy, Pace, PolicySet
-from reconciler.providers.clusterapi_resource import ClusterApiVersion
+from reconciler.providers.live_platform import Surroundings
 from tests.live.rights import GROUP, grant, writes_of
 from tests.policies import node_group, policy
 from tests.testbed.control_plane import ControlPlane
@@ -82,7 +83,9 @@ class OwnLoop:
         )
         self.store = InMemoryStore()
         owner = marking or OWNER
-        providers = LiveProviders(api, api, ClusterApiVersion(), self._platform_chooses)
+        providers = LiveProviders(
+            api, Surroundings(management=api, served=(cluster_api(version="v1beta2"),), platform_chooses=self._platform_chooses)
+        )
         rules = lambda: self.hands.value.policy.drain  # noqa: E731
         drain = NodeDrain(api, owner, self.now, timeout_seconds=drain_timeout_seconds, rules=rules)
         ended = EndedPolicies(api, namespace, time.monotonic, silence_seconds=0)

@@ -5,7 +5,7 @@ from typing import Protocol
 
 import pytest
 
-from reconciler.cluster.target import TargetKind
+from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT
 from tests.providers.live_bench import LiveBench
 from tests.testbed.cluster_api import ClusterApi
 from tests.testbed.work_cluster import WorkCluster
@@ -16,7 +16,7 @@ class NewBench(Protocol):
         self,
         replicas: int,
         *,
-        kind: TargetKind = TargetKind.MACHINE_DEPLOYMENT,
+        kind: str = MACHINE_DEPLOYMENT,
         min_size: int = 0,
         owner: str = "",
         annotations: dict[str, str] | None = None,

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from reconciler.cluster.snapshots.snapshot import read_snapshot
-from reconciler.cluster.target import TargetFacts, TargetKind, TargetRef
+from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.cluster.world import World
 from reconciler.control.live.live_port import LivePort
 from reconciler.control.live.live_providers import LiveProviders
@@ -18,10 +18,13 @@ from reconciler.kube.connection.transport import connect
 from reconciler.kube.draining.drain import NodeDrain
 from reconciler.kube.draining.drain_mark import DELETING_TAINT
 from reconciler.kube.leading.ended_policies import EndedPolicies
+from reconciler.kube.watching.collection import cluster_api
 from reconciler.plan.plan import Bound
+from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT, MACHINE_POOL, MACHINE_SET
+from reconciler.platforms.clusterapi.writing.resource import ClusterApiVersion
 from reconciler.policy.documents import PolicySet
-from reconciler.providers.clusterapi_resource import ClusterApiVersion
 from reconciler.providers.contract import RemovalProgress, RemovalState, WriteResult
+from reconciler.providers.live_platform import Surroundings
 from reconciler.providers.ownership_guard import judged_now
 from tests.policies import node_group, policy
 from tests.providers.machine_pool import machine_pool
@@ -132,7 +135,7 @@ class LiveBench:
         cluster: WorkCluster,
         replicas: int,
         *,
-        kind: TargetKind = TargetKind.MACHINE_DEPLOYMENT,
+        kind: str = MACHINE_DEPLOYMENT,
         min_size: int = 0,
         owner: str = "",
         annotations: dict[str, str] | None = None,
@@ -145,15 +148,15 @@ class LiveBench:
         self.target = TargetRef(kind=kind, namespace=cluster.namespace, name=self.name)
         # Left unset with both size annotations, replicas are the minimum and nobody owns them.
         group = Group(self.name, min_size=replicas, max_size=20)
-        if kind is TargetKind.MACHINE_POOL:
+        if kind == MACHINE_POOL:
             self.object = machine_pool(cluster, group, machines=machines)
         else:
-            make = cluster.machine_set if kind is TargetKind.MACHINE_SET else cluster.machine_deployment
+            make = cluster.machine_set if kind == MACHINE_SET else cluster.machine_deployment
             self.object = make(group)
         if owner:
             self.applied_by(owner, replicas)
         document = node_group(self.name, namespace=cluster.namespace, min=min_size)
-        document = msgspec.structs.replace(document, target=msgspec.structs.replace(document.target, kind=kind.value))
+        document = msgspec.structs.replace(document, target=msgspec.structs.replace(document.target, kind=kind))
         self.policy: PolicySet = policy(document)
         self.view = FreshView(cluster)
         self.said: list[tuple[str, str]] = []
@@ -170,7 +173,14 @@ class LiveBench:
     ) -> LivePort:
         """A port of a process that has just started. `ended` judges the policies whose marks it takes back."""
         clock = lambda: int(time.time())  # noqa: E731
-        providers = LiveProviders(api, api, VERSION, lambda target: platform_chooses and target == self.target)
+        providers = LiveProviders(
+            api,
+            Surroundings(
+                management=api,
+                served=(cluster_api(VERSION.group, VERSION.version),),
+                platform_chooses=lambda target: platform_chooses and target == self.target,
+            ),
+        )
         drain = NodeDrain(api, OWNER, clock)
         marks, rivals = (lambda _: annotations or {}), (lambda _: ())
         former = providers.former(ended, clock) if ended is not None else None

@@ -3,9 +3,10 @@ chosen."""
 
 import pytest
 
-from reconciler.cluster.target import TargetKind, TargetRef
-from reconciler.providers.clusterapi_reading import read_target
-from reconciler.providers.clusterapi_targets import ClusterApiTargets
+from reconciler.cluster.target import TargetRef
+from reconciler.platforms.clusterapi.kinds import MACHINE_POOL, MACHINE_SET
+from reconciler.platforms.clusterapi.writing.reading import read_target
+from reconciler.platforms.clusterapi.writing.targets import ClusterApiTargets
 from reconciler.providers.contract import RemovalState, WriteCode
 from tests.providers.conftest import NewBench
 from tests.providers.live_bench import VERSION, LiveBench
@@ -13,8 +14,8 @@ from tests.providers.live_bench import VERSION, LiveBench
 OURS = ("nodegroup-reconciler", "Apply", "")
 
 
-@pytest.mark.parametrize("kind", [TargetKind.MACHINE_POOL, TargetKind.MACHINE_SET])
-def test_a_target_grows_and_loses_the_machine_that_is_chosen(new_bench: NewBench, kind: TargetKind) -> None:
+@pytest.mark.parametrize("kind", [MACHINE_POOL, MACHINE_SET])
+def test_a_target_grows_and_loses_the_machine_that_is_chosen(new_bench: NewBench, kind: str) -> None:
     """Two become three by one apply of replicas; then the node in the middle of the three goes, and no other."""
     bench = new_bench(2, kind=kind)
     bench.until_nodes(2)
@@ -42,7 +43,7 @@ def _pool_nodes(bench: LiveBench, count: int) -> list[str]:
 
 def test_a_pool_without_machines_refuses_removals(new_bench: NewBench) -> None:
     """It grows as any other; which of its instances would go nobody can say, so that no drain begins."""
-    bench = new_bench(1, kind=TargetKind.MACHINE_POOL, machines=False)
+    bench = new_bench(1, kind=MACHINE_POOL, machines=False)
     _pool_nodes(bench, 1)
     assert bench.port.resize(bench.target, 2, bench.bound()).done
     node, _ = _pool_nodes(bench, 2)
@@ -55,7 +56,7 @@ def test_a_pool_without_machines_refuses_removals(new_bench: NewBench) -> None:
 
 def test_a_pool_without_machines_shrinks_where_that_is_allowed(new_bench: NewBench) -> None:
     """The chosen node is emptied and replicas fall by one, once; the platform takes the instance that it likes."""
-    bench = new_bench(2, kind=TargetKind.MACHINE_POOL, machines=False)
+    bench = new_bench(2, kind=MACHINE_POOL, machines=False)
     _, last = _pool_nodes(bench, 2)
     port = bench.port_over(bench.api, platform_chooses=True)
     port.observe()
@@ -71,7 +72,7 @@ def test_a_machine_set_of_a_deployment_is_not_written(new_bench: NewBench) -> No
     bench.until_nodes(1)
     sets = bench.cluster.api.items(bench.cluster.path("machinesets"))
     (owned,) = [item for item in sets if item["metadata"]["labels"].get("group") == bench.name]
-    target = TargetRef(kind=TargetKind.MACHINE_SET, namespace=bench.cluster.namespace, name=owned["metadata"]["name"])
+    target = TargetRef(kind=MACHINE_SET, namespace=bench.cluster.namespace, name=owned["metadata"]["name"])
     facts = read_target(bench.api, VERSION, target).facts
     bound = LiveBench.bound_of(facts)
     result = ClusterApiTargets(bench.api).resize(target, 2, bound)

@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from reconciler.cluster.target import TargetKind
-from reconciler.providers.clusterapi_reading import Reading
-from reconciler.providers.clusterapi_targets import ClusterApiTargets
+from reconciler.platforms.clusterapi.kinds import MACHINE_SET
+from reconciler.platforms.clusterapi.writing.reading import Reading
+from reconciler.platforms.clusterapi.writing.targets import ClusterApiTargets
 from reconciler.providers.contract import WriteCode, WriteResult
 from tests.providers.conftest import NewBench
 
@@ -136,6 +136,6 @@ def test_paused_and_held_targets_are_not_written(new_bench: NewBench, change: di
 
 def test_a_machine_set_of_its_own_is_a_target(new_bench: NewBench) -> None:
     """Grown by the same write."""
-    bench = new_bench(1, kind=TargetKind.MACHINE_SET)
+    bench = new_bench(1, kind=MACHINE_SET)
     assert bench.port.resize(bench.target, 2, bench.bound()).done
     bench.until_nodes(2)

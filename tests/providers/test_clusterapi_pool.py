@@ -3,16 +3,17 @@
 import json
 from collections.abc import Mapping
 
-from reconciler.cluster.target import TargetKind, TargetRef
+from reconciler.cluster.target import TargetRef
 from reconciler.kube.connection.api import ApiError, ContentType, UnreachableError
 from reconciler.plan.plan import Bound
-from reconciler.providers.clusterapi import ClusterApiProvider
-from reconciler.providers.clusterapi_reading import read_target
-from reconciler.providers.clusterapi_resource import ClusterApiVersion
+from reconciler.platforms.clusterapi.kinds import MACHINE_POOL
+from reconciler.platforms.clusterapi.writing.provider import ClusterApiProvider
+from reconciler.platforms.clusterapi.writing.reading import read_target
+from reconciler.platforms.clusterapi.writing.resource import ClusterApiVersion
 from reconciler.providers.contract import LeavingMachine, RemovalState, TargetRemoval, WriteCode
 from reconciler.providers.ownership_guard import judged_now
 
-POOL = TargetRef(kind=TargetKind.MACHINE_POOL, namespace="prod", name="pool")
+POOL = TargetRef(kind=MACHINE_POOL, namespace="prod", name="pool")
 VERSION = ClusterApiVersion()
 
 

@@ -2,13 +2,14 @@
 
 import pytest
 
-from reconciler.cluster.target import TargetKind, TargetRef
+from reconciler.cluster.target import TargetRef
 from reconciler.decisions.ownership.handover import to_us, when_unset
 from reconciler.kube.connection.transport import connect
 from reconciler.plan.plan import Bound, OwnerState
-from reconciler.providers.clusterapi_reading import read_target
-from reconciler.providers.clusterapi_resource import ClusterApiVersion
-from reconciler.providers.clusterapi_targets import ClusterApiTargets
+from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT
+from reconciler.platforms.clusterapi.writing.reading import read_target
+from reconciler.platforms.clusterapi.writing.resource import ClusterApiVersion
+from reconciler.platforms.clusterapi.writing.targets import ClusterApiTargets
 from reconciler.providers.contract import WriteCode, WriteResult
 from reconciler.providers.ownership_guard import judged_now
 from tests.testbed.api import Object
@@ -27,9 +28,7 @@ class Held:
     def __init__(self, cluster_api: ClusterApi, cluster: WorkCluster, group: str, version: str = "v1beta2") -> None:
         self.cluster = cluster
         self.object = cluster.topology_deployment(group)
-        self.target = TargetRef(
-            kind=TargetKind.MACHINE_DEPLOYMENT, namespace=cluster.namespace, name=self.object["metadata"]["name"]
-        )
+        self.target = TargetRef(kind=MACHINE_DEPLOYMENT, namespace=cluster.namespace, name=self.object["metadata"]["name"])
         self.version = ClusterApiVersion(version=version)
         self.api = connect(cluster_api.plane.kubeconfig_of("reconciler", MASTERS))
         self.targets = ClusterApiTargets(self.api, self.version)

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from reconciler.cluster.target import TargetKind, TargetRef
+from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
 from reconciler.control.live.live_port import LivePort
 from reconciler.kube.connection.api import UnreachableError
@@ -14,6 +14,8 @@ from reconciler.kube.draining.drain import DrainStep
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.kube.watching.live_world import IncompleteViewError
 from reconciler.plan.plan import Bound
+from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
+from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT
 from reconciler.policy.documents import Hold, Mode, PolicySet
 from reconciler.providers.contract import RemovalState, TargetRemoval, ViewUnavailableError, WriteCode, WriteResult
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
@@ -101,7 +103,7 @@ def _world(taint: str = "", *, marked: bool = False) -> World:
 
 def _port(platform: _Platform, world: World | None, rules: PolicySet | None = None) -> LivePort:
     policies = _Policy(rules or policy(node_group("general")))
-    kinds = {TargetKind.MACHINE_DEPLOYMENT: platform}
+    kinds = {MACHINE_DEPLOYMENT: platform}
     return LivePort(_View(world), lambda: NOW, policies, kinds, platform, "test", lambda _: {"reconciler.dev/revision": "abc"})
 
 
@@ -113,7 +115,7 @@ def test_a_view_that_is_not_whole_is_unavailable() -> None:
 
 def test_a_target_without_provider_is_refused() -> None:
     """Nothing is guessed for a kind that nobody was configured for."""
-    target = TargetRef(kind=TargetKind.AUTO_SCALING_GROUP, region="eu", name="a")
+    target = TargetRef(kind=AUTO_SCALING_GROUP, region="eu", name="a")
     result = _port(_Platform(), _world()).resize(target, 1, BOUND)
     assert (result.code, "AutoScalingGroup" in result.message) == (WriteCode.REFUSED, True)
 

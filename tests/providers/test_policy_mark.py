@@ -7,8 +7,8 @@ import msgspec
 
 from reconciler.kube.connection.api import ApiError, ContentType
 from reconciler.plan.plan import Bound
-from reconciler.providers.clusterapi_resource import ClusterApiVersion
-from reconciler.providers.clusterapi_targets import ClusterApiTargets
+from reconciler.platforms.clusterapi.writing.resource import ClusterApiVersion
+from reconciler.platforms.clusterapi.writing.targets import ClusterApiTargets
 from reconciler.providers.contract import WriteCode, WriteResult
 from reconciler.providers.ownership_guard import judged_now
 from tests.values import machine_deployment

@@ -5,13 +5,14 @@ from collections.abc import Mapping
 
 import pytest
 
-from reconciler.cluster.target import TargetKind, TargetRef
+from reconciler.cluster.target import TargetRef
 from reconciler.kube.connection.api import ApiError, UnreachableError
-from reconciler.providers.clusterapi import ClusterApiProvider
-from reconciler.providers.clusterapi_resource import ClusterApiVersion
+from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT
+from reconciler.platforms.clusterapi.writing.provider import ClusterApiProvider
+from reconciler.platforms.clusterapi.writing.resource import ClusterApiVersion
 from reconciler.providers.contract import LeavingMachine, RemovalState, TargetRemoval, WriteCode
 
-GROUP = TargetRef(kind=TargetKind.MACHINE_DEPLOYMENT, namespace="prod", name="general")
+GROUP = TargetRef(kind=MACHINE_DEPLOYMENT, namespace="prod", name="general")
 MARK = "cluster.x-k8s.io/delete-machine"
 
 

@@ -4,8 +4,6 @@ import msgspec
 import pytest
 
 from reconciler.cluster.pods.pod import AffinityTerm
-from reconciler.cluster.targets import autoscalinggroup
-from reconciler.cluster.wire import autoscaling_group as wire
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide
 from reconciler.decisions.lints.cluster import findings
@@ -13,6 +11,8 @@ from reconciler.decisions.lints.finding import Finding
 from reconciler.decisions.memory import BackoffState, Memory
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
+from reconciler.platforms.aws.facts import group as autoscalinggroup
+from reconciler.platforms.aws.facts import wire
 from reconciler.policy.documents import Budget, Limit, NodeGroup, Template
 from reconciler.policy.values.label_selector import Selector
 from tests.builders import NOW, ClusterBuilder, node_group, policy, selector

@@ -6,15 +6,16 @@ from collections.abc import Mapping
 import pytest
 
 from reconciler.cluster.snapshots.snapshot import read_snapshot
-from reconciler.cluster.target import TargetFacts, TargetKind
+from reconciler.cluster.target import TargetFacts
 from reconciler.cluster.values.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 from reconciler.cluster.world import World
 from reconciler.decisions.groups.discovery import discovered
 from reconciler.decisions.groups.discovery_spec import discovery_of
 from reconciler.kube.connection.api import ApiError
 from reconciler.plan.plan import Bound
-from reconciler.providers.clusterapi import ClusterApiProvider
-from reconciler.providers.clusterapi_resource import ClusterApiVersion, newest, served_version
+from reconciler.platforms.clusterapi.kinds import MACHINE_POOL
+from reconciler.platforms.clusterapi.writing.provider import ClusterApiProvider
+from reconciler.platforms.clusterapi.writing.resource import ClusterApiVersion, newest, served_version
 from reconciler.providers.contract import WriteCode
 from tests.policies import policy
 from tests.values import machine_deployment
@@ -120,7 +121,7 @@ def test_s120_a_pool_needs_machines_for_removals() -> None:
     assert _facts(pool, machine).selectable
     api = _Groups(GROUP)
     provider = ClusterApiProvider(api, ClusterApiVersion(), "test")
-    target = machine_deployment("general").__class__(kind=TargetKind.MACHINE_POOL, namespace="prod", name="general")
+    target = machine_deployment("general").__class__(kind=MACHINE_POOL, namespace="prod", name="general")
     bound = Bound(resource_version="1", replicas=1, owner_digest="", policy_digest="")
     assert provider.may_begin(target, "", "node-1", bound).code == WriteCode.REFUSED
 

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from reconciler.cli.inputs.live_inputs import LiveInputs
     from reconciler.cli.inputs.plan_inputs import PlanInputs
     from reconciler.cli.options.connections import ConnectionChoice
-    from reconciler.control.preflight.preflight import Check
     from reconciler.control.preflight.rights import RunMode
     from reconciler.decisions.lints.finding import Finding
+    from reconciler.providers.check import Check
 
 
 @click.command("doctor")
@@ -127,7 +127,7 @@ def _checks(live: "LiveInputs", inputs: "PlanInputs", mode: str | None, namespac
         return Preflight(
             workload=live.connections.workload,
             management=live.connections.management,
-            version=live.connections.cluster_api,
+            served=live.connections.served,
             mode=_mode(inputs, mode),
             namespace=own_namespace(namespace),
             target_namespaces=live.namespaces,

@@ -76,14 +76,14 @@ def command(
     live = LiveInputs(connection_choice(connection), or_snapshot=False)
     known = effective_groups(live.world(targets_only=True), policy, now_seconds)
     chosen = known if everything else _chosen(groups, known)
-    version = live.connections.cluster_api
-    if version is None:
+    served = live.connections.served
+    if not served:
         raise InputError(f"{live.connections.management.server} has no Cluster API: hold groups in the policy (spec.hold)")
     lines = []
     for group in chosen:
         if group.facts is None:
             raise InputError(f"{group.name}: its target {group.target} is not there")
-        result = set_hold(live.connections.management, version, group.name, group.facts, text)
+        result = set_hold(live.connections.management, served, group.name, group.facts, text)
         lines.append(
             HoldLine(
                 group=result.group, target=result.target, state=str(result.state), before=result.before, now=result.now,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from reconciler.cli.outputs.failure import InputError
 from reconciler.cluster.snapshots.snapshot import SnapshotError, read_snapshot
-from reconciler.cluster.targets.clusterapi_view import CAPI_GROUP
 from reconciler.cluster.world import World
+from reconciler.platforms.clusterapi.facts.view import CAPI_GROUP
 
 SUFFIXES = (".json", ".yaml", ".yml")
 ARCHIVES = (".tar.gz", ".tgz", ".tar")

@@ -33,7 +33,7 @@ class LiveInputs:
         clusters = Clusters(
             workload=self.connections.workload,
             management=self.connections.management,
-            version=self.connections.cluster_api,
+            served=self.connections.served,
             namespaces=self.namespaces,
         )
         try:

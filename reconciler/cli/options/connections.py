@@ -15,7 +15,7 @@ from reconciler.cli.outputs.failure import InputError
 
 if TYPE_CHECKING:
     from reconciler.kube.connection.transport import KubernetesApi
-    from reconciler.providers.clusterapi_resource import ClusterApiVersion
+    from reconciler.kube.watching.collection import Served
 
 IN_CLUSTER = "in-cluster"
 
@@ -37,18 +37,18 @@ def connection_choice(given: Mapping[str, Any]) -> ConnectionChoice:
 
 class Connections:
     """`workload` is the cluster whose pods are placed, `management` the one with the targets: the same object when it is one
-    cluster. `cluster_api` is None where the management cluster has no Cluster API."""
+    cluster. `served` are the platforms of which the management cluster keeps targets."""
 
-    def __init__(self, workload: "KubernetesApi", management: "KubernetesApi", cluster_api: "ClusterApiVersion | None") -> None:
+    def __init__(self, workload: "KubernetesApi", management: "KubernetesApi", served: "tuple[Served, ...]") -> None:
         self.workload = workload
         self.management = management
-        self.cluster_api = cluster_api
+        self.served = served
 
 
 def connected(choice: ConnectionChoice, environment: Mapping[str, str] = os.environ) -> Connections:
     """Both connections, tried once. Raises `InputError` with what was looked at, or what the server said."""
     from reconciler.kube.connection.api import ApiError, UnreachableError
-    from reconciler.providers.clusterapi_resource import served_version
+    from reconciler.providers.live_platforms import served_platforms
 
     workload = _one(choice.kubeconfig, choice.context, environment)
     management = workload
@@ -57,13 +57,13 @@ def connected(choice: ConnectionChoice, environment: Mapping[str, str] = os.envi
     try:
         for api in (workload, management):
             api.get("/version")
-        version = served_version(management, environment)
+        served = served_platforms(management, environment)
     except UnreachableError as error:
         raise InputError(f"{error}; --context and --kubeconfig choose another cluster") from None
     except ApiError as error:
         hint = "; the credentials are not taken: log in again" if error.status == 401 else ""
         raise InputError(f"{management.server}: {error}{hint}") from None
-    return Connections(workload, management, version)
+    return Connections(workload, management, served)
 
 
 def _one(kubeconfig: str | None, context: str | None, environment: Mapping[str, str]) -> "KubernetesApi":

@@ -88,7 +88,7 @@ def _process(live: LiveInputs, policy: "PolicySet", namespace: str, drain_timeou
     except ValueError as error:
         raise InputError(f"the policy's name: {error}") from None
     connections = live.connections
-    if connections.cluster_api is None:
+    if not connections.served:
         raise InputError(
             f"{connections.management.server} has no Cluster API: there is nothing here whose replicas could be changed; "
             "--management-kubeconfig names the cluster that holds the MachineDeployments"
@@ -99,7 +99,7 @@ def _process(live: LiveInputs, policy: "PolicySet", namespace: str, drain_timeou
         identity=f"apply-{os.environ.get('POD_NAME') or socket.gethostname()}_{os.getpid()}_{os.urandom(4).hex()}",
         cluster=live.name,
         target_namespaces=live.namespaces,
-        cluster_api=connections.cluster_api,
+        served=connections.served,
         period_seconds=_PERIOD_SECONDS,
         drain_timeout_seconds=drain_timeout_seconds,
         lease=Timing(),

@@ -165,7 +165,6 @@ def _process(
 def _settings(loop: LoopChoice, connection: ConnectionChoice, connections: Connections, name: str) -> "Settings":
     from reconciler.control.live.live_process import Settings
     from reconciler.kube.draining.drain_mark import checked_owner
-    from reconciler.providers.clusterapi_resource import ClusterApiVersion
 
     try:
         checked_owner(name)
@@ -178,7 +177,7 @@ def _settings(loop: LoopChoice, connection: ConnectionChoice, connections: Conne
         cluster=loop.cluster_name,
         read_only=loop.read_only,
         target_namespaces=connection.target_namespaces,
-        cluster_api=connections.cluster_api or ClusterApiVersion(),
+        served=connections.served,
         period_seconds=loop.period_seconds,
         drain_timeout_seconds=loop.drain_timeout_seconds,
         lease=_timing(loop.lease_seconds),
@@ -201,8 +200,8 @@ def _usable(connections: Connections, namespace: str, *, read_only: bool) -> Con
     from reconciler.kube.connection.access import may
     from reconciler.kube.connection.api import ApiError, UnreachableError
 
-    workload, management, version = connections.workload, connections.management, connections.cluster_api
-    if version is None:
+    workload, management = connections.workload, connections.management
+    if not connections.served:
         raise InputError(
             f"{management.server} has no Cluster API: there is nothing here whose replicas could be changed; "
             "--management-kubeconfig names the cluster that holds the MachineDeployments"

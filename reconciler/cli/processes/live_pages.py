@@ -122,7 +122,7 @@ def _files(process: "LiveProcess") -> "Mapping[str, bytes]":
 
     settings = process.settings
     clusters = Clusters(
-        workload=process.workload_reader, management=process.reader, version=settings.cluster_api,
+        workload=process.workload_reader, management=process.reader, served=settings.served,
         namespaces=settings.target_namespaces,
     )  # fmt: skip
     return capture(clusters, settings.cluster, int(time.time())).redacted().files()

@@ -1,17 +1,13 @@
-"""Machines as the API gives them, joined with the nodes that they became."""
+"""Machines of whatever platform, joined with the nodes that they became."""
 
 from collections.abc import Iterable, Mapping
 
 import msgspec
 
 from reconciler.cluster.nodes.node import Node
-from reconciler.cluster.target import Machine, TargetKind, TargetRef
-from reconciler.cluster.targets.clusterapi_view import ClusterApiView
-from reconciler.cluster.values.instant import unix_seconds
-from reconciler.cluster.wire import clusterapi as wire
+from reconciler.cluster.target import Machine
 
 _SCALE_SET = "/virtualMachineScaleSets/"
-_STEPS = ("InfrastructureReady", "BootstrapReady", "BootstrapConfigReady")
 
 
 def normalized_provider_id(provider_id: str) -> str:
@@ -22,46 +18,6 @@ def normalized_provider_id(provider_id: str) -> str:
     if _SCALE_SET.lower() in provider_id.lower():
         return provider_id
     return provider_id.rpartition("/")[2]
-
-
-def machine(item: wire.Machine, view: ClusterApiView) -> Machine:
-    """One Machine with its target. Raises `UnreadableError`."""
-    meta, spec, status = item.metadata, item.spec, item.status or wire.MachineStatus()
-    node = status.node_ref.name if status.node_ref else ""
-    return Machine(
-        namespace=meta.namespace,
-        name=meta.name,
-        target=view.target_of(meta.owner_references, meta.labels or {}, meta.namespace),
-        node=node,
-        provider_id=spec.provider_id or "",
-        created_seconds=unix_seconds(meta.creation_timestamp) if meta.creation_timestamp else 0,
-        deleting=meta.deletion_timestamp is not None,
-        delete_marked=f"{view.group}/delete-machine" in (meta.annotations or {}),
-        failed=_failure(status, has_node=bool(node)),
-        phase=status.phase,
-        zone=status.failure_domain or spec.failure_domain or "",
-    )
-
-
-def pool_instances(item: wire.Scalable, nodes: Iterable[Node]) -> list[Machine]:
-    """One row an instance of a MachinePool that has no Machines: its node references and, beyond them, provider ids."""
-    meta = item.metadata
-    target = TargetRef(kind=TargetKind.MACHINE_POOL, namespace=meta.namespace, name=meta.name)
-    by_name = {node.name: node for node in nodes}
-    rows: list[Machine] = []
-    seen: set[str] = set()
-    for reference in (item.status.node_refs if item.status else None) or ():
-        node = by_name.get(reference.name)
-        provider_id = node.provider_id if node else ""
-        seen.add(provider_id)
-        rows.append(
-            Machine(namespace=meta.namespace, name=reference.name, target=target, node=reference.name, provider_id=provider_id)
-        )
-    rows.extend(
-        Machine(namespace=meta.namespace, name=normalized_provider_id(provider_id), target=target, provider_id=provider_id)
-        for provider_id in sorted(set(item.spec.provider_ids or ()) - seen)
-    )
-    return rows
 
 
 def with_nodes(machines: Iterable[Machine], nodes: Iterable[Node]) -> tuple[Machine, ...]:
@@ -79,29 +35,3 @@ def _joined(item: Machine, by_id: Mapping[str, list[str]]) -> Machine:
         return item
     names = by_id.get(normalized_provider_id(item.provider_id), [])
     return msgspec.structs.replace(item, node=names[0]) if len(names) == 1 else item
-
-
-def _failure(status: wire.MachineStatus, *, has_node: bool) -> str:
-    """Why the Machine will not become a node, in its own words, or empty.
-
-    v1beta1 says so in `failureReason` and `failureMessage` (v1beta2 keeps them as deprecated). Newer providers say it in
-    a condition only: a step that is False with severity Error or a reason of failure, while there is no node.
-    """
-    old = (status.deprecated.v1beta1 if status.deprecated else None) or wire.OldStatus()
-    for source in (status, old):
-        words = [text for text in (source.failure_reason, source.failure_message) if text]
-        if words:
-            return ": ".join(words)
-    conditions = [*(status.conditions or ()), *(old.conditions or ())]
-    if status.phase == "Failed":
-        told = next((item for item in conditions if item.status == "False" and item.message), None)
-        return f"{told.reason}: {told.message}" if told else "phase Failed"
-    if has_node:
-        return ""
-    for item in conditions:
-        # InternalError is what Cluster API writes when it could not read the object: nothing has failed yet.
-        failing = item.reason.endswith(("Failed", "Error")) and item.reason != "InternalError"
-        broken = item.severity == "Error" or failing
-        if item.type in _STEPS and item.status == "False" and broken:
-            return ": ".join(text for text in (item.reason, item.message) if text)
-    return ""

@@ -28,8 +28,8 @@ class NodeRead(msgspec.Struct, frozen=True, order=True):
     problems: tuple[str, ...] = ()
 
 
-def read_node(item: wire.Node, capi_group: str) -> NodeRead:
-    """One node. Raises `UnreadableError`."""
+def read_node(item: wire.Node, annotations: tuple[str, ...]) -> NodeRead:
+    """One node, with those of its annotations that begin so, besides the ones that are always read. Raises `UnreadableError`."""
     meta, spec, status = item.metadata, item.spec, item.status
     capacity, _, problems = _amounts(status.capacity, "status.capacity")
     # The API server fills in allocatable when only capacity was registered.
@@ -49,7 +49,7 @@ def read_node(item: wire.Node, capi_group: str) -> NodeRead:
         declared_features=declared(status.declared_features or ()),
         without_hostname=HOSTNAME_LABEL not in (meta.labels or {}),
     )
-    prefixes = (*_READ_ANNOTATIONS, f"{capi_group}/")
+    prefixes = (*_READ_ANNOTATIONS, *annotations)
     node = Node(
         name=meta.name,
         uid=meta.uid,

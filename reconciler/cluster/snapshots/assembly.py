@@ -3,23 +3,16 @@
 import msgspec
 
 from reconciler.cluster.digest import world_digest
-from reconciler.cluster.nodes.machine_rows import machine, pool_instances, with_nodes
+from reconciler.cluster.nodes.machine_rows import with_nodes
 from reconciler.cluster.nodes.node import Node, NodeShape
+from reconciler.cluster.platform_reading import Objects, readings
 from reconciler.cluster.pods.pod_rows import PodsRead
-from reconciler.cluster.snapshots.document import AUTO_SCALING_GROUP
-from reconciler.cluster.snapshots.intake import CAPI_KINDS, Intake
+from reconciler.cluster.snapshots.intake import Intake
 from reconciler.cluster.snapshots.kept import ContradictionError
 from reconciler.cluster.snapshots.manifest import Manifest
-from reconciler.cluster.target import Machine, TargetFacts, TargetKind
-from reconciler.cluster.targets import autoscalinggroup, machinedeployment, machinepool, machineset
-from reconciler.cluster.targets.clusterapi_view import ClusterApiView, controlling
+from reconciler.cluster.target import Machine, TargetFacts
 from reconciler.cluster.world import DaemonPods, Storage, World, WorldProblem
 
-_FACTS = {
-    TargetKind.MACHINE_DEPLOYMENT: machinedeployment.facts,
-    TargetKind.MACHINE_SET: machineset.facts,
-    TargetKind.MACHINE_POOL: machinepool.facts,
-}
 # What a decision reads besides targets. ReplicationControllers only where a pod has one.
 _NEEDED = (
     "Node",
@@ -36,7 +29,6 @@ _NEEDED = (
     "StorageClass",
     "CSINode",
 )
-_NEEDED_TARGETS = ("MachineDeployment", "MachineSet", "Machine", "Cluster")
 _BUILT_IN_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 
 
@@ -45,8 +37,7 @@ def assemble(intake: Intake, manifest: Manifest) -> World:
     intake.close()
     shapes, nodes, problems = _nodes(intake)
     pods = _pods(intake, nodes)
-    view = _view(intake)
-    targets, machines = _targets(intake, view, nodes)
+    targets, machines = _targets(intake, nodes)
     captured = intake.captured | manifest.kinds
     seconds = manifest.captured_seconds
     if seconds is None:
@@ -113,39 +104,16 @@ def _pods(intake: Intake, nodes: tuple[Node, ...]) -> PodsRead:
         raise intake.contradiction(error) from None
 
 
-def _view(intake: Intake) -> ClusterApiView:
-    machines = intake.machines.by_key()
-    pools = set()
-    for (namespace, _), item in machines.items():
-        owner = controlling(item.metadata.owner_references)
-        if owner and owner.kind == "MachinePool":
-            pools.add((namespace, owner.name))
-    return ClusterApiView(
-        group=intake.capi_group,
-        clusters=intake.clusters.by_key(),
-        deployments=intake.scalables["MachineDeployment"].by_key(),
-        machine_sets=intake.scalables["MachineSet"].by_key(),
-        templates={
-            (group, kind, namespace, name): item
-            for (group, kind), kept in intake.templates.items()
-            for (namespace, name), item in kept.by_key().items()
-        },
-        pools_with_machines=frozenset(pools),
-    )
-
-
-def _targets(
-    intake: Intake, view: ClusterApiView, nodes: tuple[Node, ...]
-) -> tuple[tuple[TargetFacts, ...], tuple[Machine, ...]]:
-    targets = [read(item, view) for kind, read in _FACTS.items() for item in intake.scalables[kind.value].values()]
-    machines = [machine(item, view) for item in intake.machines.values()]
-    for key, pool in intake.scalables["MachinePool"].by_key().items():
-        if key not in view.pools_with_machines:
-            machines.extend(pool_instances(pool, nodes))
-    aws = intake.aws.view(intake.captured)
-    for group in intake.groups.values():
-        targets.append(autoscalinggroup.facts(group, aws))
-        machines.extend(autoscalinggroup.machines(group))
+def _targets(intake: Intake, nodes: tuple[Node, ...]) -> tuple[tuple[TargetFacts, ...], tuple[Machine, ...]]:
+    targets: list[TargetFacts] = []
+    machines: list[Machine] = []
+    for reading in readings():
+        found = {where[1:]: kept.by_key() for where, kept in intake.of_platforms.items() if where[0] == reading.name}
+        captured = intake.captured.intersection(kind.known_as for kind in reading.kinds)
+        group = reading.group_here(intake.capi_group)
+        rows = reading.rows(Objects(group=group, captured=frozenset(captured), kept=found, nodes=nodes))
+        targets.extend(rows.targets)
+        machines.extend(rows.machines)
     return tuple(sorted(targets, key=lambda item: item.ref)), with_nodes(machines, nodes)
 
 
@@ -153,6 +121,7 @@ def _not_captured(captured: set[str], pods: PodsRead) -> tuple[str, ...]:
     needed = list(_NEEDED)
     if any(item.controller and item.controller.kind == "ReplicationController" for item in pods.traits):
         needed.append("ReplicationController")
-    if AUTO_SCALING_GROUP not in captured or captured.intersection(CAPI_KINDS):
-        needed.extend(_NEEDED_TARGETS)
+    used = [reading for reading in readings() if captured.intersection(kind.known_as for kind in reading.kinds)]
+    for reading in used or readings()[:1]:
+        needed.extend(kind.known_as for kind in reading.kinds if kind.needed)
     return tuple(sorted(set(needed) - captured))

@@ -3,28 +3,17 @@
 import json
 import re
 from collections.abc import Iterator
+from functools import cache
 
 import msgspec
 from msgspec import Raw
 
+from reconciler.cluster.platform_reading import envelopes
 from reconciler.cluster.snapshots import yaml_text
 from reconciler.cluster.snapshots.unreadable import SnapshotError
 from reconciler.cluster.values.raw_part import DECODING_ERRORS, finding
 from reconciler.cluster.wire.meta import api_group
 
-AUTO_SCALING_GROUP = "AutoScalingGroup"
-# What the commands of AWS print around their lists, and what one item of each is.
-_AWS_LISTS = {
-    "AutoScalingGroups": AUTO_SCALING_GROUP,
-    "LaunchTemplateVersions": "LaunchTemplateVersion",
-    "LaunchConfigurations": "LaunchConfiguration",
-    "InstanceTypes": "InstanceType",
-    "ScalingPolicies": "ScalingPolicy",
-    "ScheduledUpdateGroupActions": "ScheduledAction",
-    "Activities": "ScalingActivity",
-    "InstanceRefreshes": "InstanceRefresh",
-    "nodegroup": "ManagedNodeGroup",
-}
 _UTF8_BOM, _UTF16_BOMS = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")
 _BYTE = re.compile(r"byte (\d+)")
 
@@ -82,22 +71,32 @@ class _NameMeta(msgspec.Struct):
 
 class _Named(msgspec.Struct):
     metadata: _NameMeta | None = None
-    group: str = msgspec.field(default="", name="AutoScalingGroupName")
 
 
 _envelope = msgspec.json.Decoder(_Envelope)
 _type = msgspec.json.Decoder(_Type)
-_named = msgspec.json.Decoder(_Named)
+
+
+@cache
+def _named() -> msgspec.json.Decoder[_Named]:
+    """Of an object, with what each cloud calls an item by as attribute `name<number>`."""
+    names = [
+        (f"name{number}", str, msgspec.field(default="", name=envelope.item_name))
+        for number, (envelope, _) in enumerate(envelopes())
+        if envelope.item_name
+    ]
+    return msgspec.json.Decoder(msgspec.defstruct("_AnyNamed", names, bases=(_Named,)))
 
 
 def object_name(body: bytes) -> str:
     """`namespace/name` of an object as far as it can be read, else empty."""
     try:
-        named = _named.decode(body)
+        named = _named().decode(body)
     except DECODING_ERRORS:
         return ""
-    if named.group:
-        return named.group
+    for number in range(len(envelopes())):
+        if name := getattr(named, f"name{number}", ""):
+            return str(name)
     meta = named.metadata or _NameMeta()
     return f"{meta.namespace}/{meta.name}" if meta.namespace and meta.name else meta.name
 
@@ -126,11 +125,12 @@ def _split(file: str, part: str, body: bytes) -> Iterator[Document]:
         envelope = _object_envelope(file, part, body, error)
     except DECODING_ERRORS as error:
         raise SnapshotError(file, _breaking_item(part, body), _told(error, body)) from None
-    if not envelope.kind and (listed := _aws_list(file, part, body)) is not None:
+    if not envelope.kind and (listed := _cloud_list(file, part, body)) is not None:
         yield listed
         return
     if not envelope.kind:
-        raise SnapshotError(file, part, "no kind and no AutoScalingGroups: no Kubernetes object and no list of any")
+        first = envelopes()[0][0].list_key
+        raise SnapshotError(file, part, f"no kind and no {first}: no Kubernetes object and no list of any")
     if envelope.kind == "Status":
         raise SnapshotError(file, part, f"an answer of the API server instead of objects: {_status_message(body)}")
     if envelope.items is msgspec.UNSET:
@@ -150,21 +150,21 @@ def _split(file: str, part: str, body: bytes) -> Iterator[Document]:
     yield from _runs(file, part, items, more=more)
 
 
-def _aws_list(file: str, part: str, body: bytes) -> Document | None:
-    """What a command of AWS prints: one list, or one object, below a key of its own; None when it is none of those read."""
+def _cloud_list(file: str, part: str, body: bytes) -> Document | None:
+    """What a cloud's own command prints: one list, or one object, below a key of its own; None when it is none of those read."""
     try:
         parts = msgspec.json.decode(body, type=dict[str, Raw])
     except DECODING_ERRORS as error:
         raise SnapshotError(file, part, _told(error, body)) from None
-    key = next((key for key in _AWS_LISTS if key in parts), None)
-    if key is None:
+    found = next(((parts[envelope.list_key], kind) for envelope, kind in envelopes() if envelope.list_key in parts), None)
+    if found is None:
         return None
-    text = bytes(parts[key])
+    text, kind = bytes(found[0]), found[1]
     try:
         items = msgspec.json.decode(text, type=list[Raw]) if text.lstrip()[:1] == b"[" else [Raw(text)]
     except DECODING_ERRORS as error:
         raise SnapshotError(file, part, finding(error)) from None
-    return Document(file=file, part=part, api_version="", kind=_AWS_LISTS[key], items=items, is_list=True)
+    return Document(file=file, part=part, api_version="", kind=kind, items=items, is_list=True)
 
 
 def _runs(file: str, part: str, items: list[Raw], *, more: bool) -> Iterator[Document]:
@@ -253,7 +253,7 @@ def _joined(part: str, item: str) -> str:
 def _breaking_item(part: str, body: bytes) -> str:
     """At which item of a list a damaged JSON text breaks. Slow, for messages only."""
     text = body.decode("utf-8", errors="replace")
-    start = re.search(r'"(?:items|AutoScalingGroups)"\s*:\s*\[', text)
+    start = re.search(rf'"(?:{"|".join(("items", *(envelope.list_key for envelope, _ in envelopes())))})"\s*:\s*\[', text)
     if start is None:
         return part
     decoder, position, number = json.JSONDecoder(), start.end(), 1

@@ -14,35 +14,34 @@ from reconciler.cluster.nodes.attachment import (
     volume_attachment,
 )
 from reconciler.cluster.nodes.node_rows import NodeRead, read_node
+from reconciler.cluster.platform_reading import PlatformReading, WireKind, read_annotations, readings
 from reconciler.cluster.pods.pod_rows import PodRows
 from reconciler.cluster.pods.pod_shaping import daemon_draft
-from reconciler.cluster.snapshots.document import AUTO_SCALING_GROUP, Document
+from reconciler.cluster.snapshots.document import Document
 from reconciler.cluster.snapshots.kept import ContradictionError, Kept, Key
 from reconciler.cluster.snapshots.newest import Newest
 from reconciler.cluster.snapshots.sources import Sources
 from reconciler.cluster.snapshots.unreadable import SnapshotError, UnreadableError
-from reconciler.cluster.targets.autoscalinggroup import reference
-from reconciler.cluster.targets.aws.intake import AwsIntake
 from reconciler.cluster.values.raw_part import DECODING_ERRORS, finding
 from reconciler.cluster.values.selection import label_pairs
 from reconciler.cluster.volumes.volume import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from reconciler.cluster.volumes.volume_rows import claim, csi_node, persistent_volume, storage_class
-from reconciler.cluster.wire import attachment, autoscaling_group, clusterapi, meta, node, pod, volume, workload
+from reconciler.cluster.wire import attachment, meta, node, pod, volume, workload
 from reconciler.cluster.workloads.workload import Controller, DisruptionBudget
 from reconciler.cluster.workloads.workload_rows import controller, disruption_budget
 
-CAPI_KINDS = ("MachineDeployment", "MachineSet", "MachinePool", "Machine", "Cluster")
-SCALABLE_KINDS = CAPI_KINDS[:3]
-_INFRASTRUCTURE = "MachineTemplate"
 _MANAGEMENT = "management/"
 _REPLICATED = (("apps", "ReplicaSet"), ("", "ReplicationController"), ("apps", "StatefulSet"), ("apps", "Deployment"))
 _Reader = tuple[msgspec.json.Decoder[Any], Callable[[Any, int, Document], None]]
 
 
 class Intake:
-    """All that was read so far. `read` raises `SnapshotError`; `close` checks what only the whole can show."""
+    """All that was read so far. `read` raises `SnapshotError`; `close` checks what only the whole can show.
 
-    def __init__(self, capi_group: str) -> None:
+    `capi_group` is the API group that an operator gave Cluster API (empty: its own).
+    """
+
+    def __init__(self, capi_group: str = "") -> None:
         self.capi_group = capi_group
         self.sources = Sources()
         self.pods = PodRows()
@@ -60,17 +59,22 @@ class Intake:
         self.csi_drivers = Kept[CsiDriver]()
         self.capacities = Kept[StorageCapacity]()
         self.attachments = Kept[VolumeAttachment]()
-        self.scalables = {kind: Kept[clusterapi.Scalable]() for kind in SCALABLE_KINDS}
-        self.machines = Kept[clusterapi.Machine]()
-        self.clusters = Kept[clusterapi.Cluster]()
-        self.templates: dict[tuple[str, str], Kept[clusterapi.InfrastructureTemplate]] = {}
-        self.groups = Kept[autoscaling_group.AutoScalingGroup]()
-        self.aws = AwsIntake()
+        self.of_platforms: dict[tuple[str, str, str], Kept[Any]] = {}
+        """By the platform's name, a group where any kind of an ending is read, and kind."""
         self.captured: set[str] = set()
         self.skipped: dict[str, int] = {}
         self.newest = Newest()
         self._unfinished: dict[str, str] = {}
         self._finished: set[str] = set()
+        self._annotations = read_annotations(self.capi_group)
+        self._names: dict[tuple[str, str], str] = {}
+        self._own_kinds = frozenset(kind.kind for reading in readings() for kind in reading.kinds)
+        self._ending: dict[str, _Reader] = {
+            kind.kind: (_decoder(kind.type), self._keeps(reading, kind))
+            for reading in readings()
+            for kind in reading.kinds
+            if kind.any_kind_ending_so
+        }
         self._readers = self._all_readers()
 
     def read(self, document: Document, *, stamps: bool) -> None:
@@ -80,12 +84,13 @@ class Intake:
             name = f"{_MANAGEMENT}{document.kind}" if self._elsewhere(document) else document.kind
             self.skipped[name] = self.skipped.get(name, 0) + len(document.items)
             return
-        self.captured.add(document.kind)
+        name = self.known_as(document)
+        self.captured.add(name)
         if document.is_list:
             if document.more:
-                self._unfinished[document.kind] = document.file
+                self._unfinished[name] = document.file
             else:
-                self._finished.add(document.kind)
+                self._finished.add(name)
         decoder, keep = reader
         first = self.sources.first(document)
         index = 0
@@ -121,9 +126,12 @@ class Intake:
     def _reader(self, document: Document) -> _Reader | None:
         if self._elsewhere(document):
             return None
-        if document.kind.endswith(_INFRASTRUCTURE):
-            return self._readers["", _INFRASTRUCTURE]
-        return self._readers.get((document.group, document.kind))
+        found = self._readers.get((document.group, document.kind))
+        return found or next((reader for ending, reader in self._ending.items() if document.kind.endswith(ending)), None)
+
+    def known_as(self, document: Document) -> str:
+        """What the kind of a document is called among those of all platforms."""
+        return self._names.get((document.group, document.kind), document.kind)
 
     def wire_type(self, document: Document) -> type[msgspec.Struct] | None:
         """The fields that are read of the items of a document; None: it is skipped."""
@@ -132,8 +140,7 @@ class Intake:
 
     def _elsewhere(self, document: Document) -> bool:
         """Whether the object belongs to the management cluster's own workload, which nobody asked about."""
-        kinds = (*CAPI_KINDS, AUTO_SCALING_GROUP, *self.aws.kinds)
-        own = document.kind in kinds or document.kind.endswith(_INFRASTRUCTURE)
+        own = document.kind in self._own_kinds or document.kind.endswith(tuple(self._ending))
         return document.file.startswith(_MANAGEMENT) and not own
 
     def _all_readers(self) -> dict[tuple[str, str], _Reader]:
@@ -158,21 +165,28 @@ class Intake:
                 _decoder(attachment.VolumeAttachment),
                 _keep(self.attachments, volume_attachment),
             ),
-            (self.capi_group, "Machine"): (_decoder(clusterapi.Machine), _keep(self.machines, namespaced=True)),
-            (self.capi_group, "Cluster"): (_decoder(clusterapi.Cluster), _keep(self.clusters, namespaced=True)),
-            ("", _INFRASTRUCTURE): (_decoder(clusterapi.InfrastructureTemplate), self._template),
-            ("", AUTO_SCALING_GROUP): (_decoder(autoscaling_group.AutoScalingGroup), self._group),
         }
-        for kind, (wire_type, keep) in self.aws.kinds.items():
-            readers["", kind] = (_decoder(wire_type), _beside(keep))
         for key in _REPLICATED:
             readers[key] = (_decoder(workload.Replicated), self._replicated)
-        for kind in SCALABLE_KINDS:
-            readers[self.capi_group, kind] = (_decoder(clusterapi.Scalable), _keep(self.scalables[kind], namespaced=True))
+        for reading in readings():
+            for kind in reading.kinds:
+                if not kind.any_kind_ending_so:
+                    where = reading.group_of(kind, self.capi_group), kind.kind
+                    self._names[where] = kind.known_as
+                    readers[where] = (_decoder(kind.type), self._keeps(reading, kind))
         return readers
 
+    def _keeps(self, reading: PlatformReading, kind: WireKind) -> Callable[[Any, int, Document], None]:
+        key_of = kind.key or (lambda item: _key(item.metadata, namespaced=True))
+
+        def keep(item: Any, source: int, document: Document) -> None:  # noqa: ANN401 - the platform's own struct
+            where = (document.group, document.kind) if kind.any_kind_ending_so else ("", kind.known_as)
+            self.of_platforms.setdefault((reading.name, *where), Kept()).add(key_of(item), item, source)
+
+        return keep
+
     def _node(self, item: node.Node, source: int, _: Document) -> None:
-        self.nodes.add(_key(item.metadata), read_node(item, self.capi_group), source)
+        self.nodes.add(_key(item.metadata), read_node(item, self._annotations), source)
 
     def _budget(self, item: workload.DisruptionBudget, source: int, document: Document) -> None:
         value = disruption_budget(item, document.api_version)
@@ -204,14 +218,6 @@ class Intake:
         key = _key(metadata, namespaced=True)
         kept.add(key, controller(document.group, document.kind, metadata, replicas), source)
 
-    def _template(self, item: clusterapi.InfrastructureTemplate, source: int, document: Document) -> None:
-        kept = self.templates.setdefault((document.group, document.kind), Kept())
-        kept.add(_key(item.metadata, namespaced=True), item, source)
-
-    def _group(self, item: autoscaling_group.AutoScalingGroup, source: int, _: Document) -> None:
-        target = reference(item)
-        self.groups.add((target.region, target.name), item, source)
-
 
 def _decoder(kind: type[Any]) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(kind)
@@ -224,10 +230,6 @@ def _keep(
         kept.add(_key(item.metadata, namespaced=namespaced), read(item) if read else item, source)
 
     return keep
-
-
-def _beside(keep: Callable[[Any, int], None]) -> Callable[[Any, int, Document], None]:
-    return lambda item, source, _: keep(item, source)
 
 
 def _key(metadata: meta.ObjectMeta, *, namespaced: bool = False) -> Key:

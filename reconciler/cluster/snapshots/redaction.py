@@ -15,30 +15,27 @@ from typing import Any, get_args, get_origin
 import msgspec
 from msgspec import Raw
 
+from reconciler.cluster.platform_reading import read_annotations
 from reconciler.cluster.snapshots.document import Document
 from reconciler.cluster.snapshots.intake import Intake
 from reconciler.cluster.snapshots.listing import Listing, Object, name_of
-from reconciler.cluster.targets.clusterapi_view import CAPI_GROUP
 from reconciler.cluster.targets.hold_mark import without_reason
 from reconciler.cluster.targets.owner_evidence import HOLD, LAST_APPLIED
 from reconciler.cluster.values.raw_part import DECODING_ERRORS
-from reconciler.cluster.wire.clusterapi import LastApplied
+from reconciler.cluster.wire.replicas import LastApplied
 
 HIDDEN = "redacted"
 _KEPT_ANNOTATIONS = (
     "argocd.argoproj.io/",
     "capacity.cluster-autoscaler.kubernetes.io/",
     "cluster-autoscaler.kubernetes.io/",
-    "cluster.x-k8s.io/",
     "delay-deletion.cluster-autoscaler.kubernetes.io/",
     "kubernetes.io/config.mirror",
-    "machine.openshift.io/",
     "meta.helm.sh/",
     "pv.kubernetes.io/",
     "storage.alpha.kubernetes.io/",
     "storageclass.beta.kubernetes.io/",
     "storageclass.kubernetes.io/",
-    "topology.cluster.x-k8s.io/",
     "volume.beta.kubernetes.io/",
     "volume.kubernetes.io/",
 )
@@ -46,13 +43,14 @@ _POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name"
 _Prune = Callable[[Any], Any]
 
 
-def redacted(listings: Iterable[Listing], capi_group: str = CAPI_GROUP) -> list[Listing]:
+def redacted(listings: Iterable[Listing], capi_group: str = "") -> list[Listing]:
     """The same lists with what decisions read. A kind of which nothing is read is left out. The plan of the result is the plan
     of the original, but for names of pods and the words of holds."""
     found = list(listings)
     pods = _pod_names(_items(found, "Pod"))
     claims = _claim_names(_items(found, "PersistentVolumeClaim"), pods)
     intake = Intake(capi_group)
+    kept = (*_KEPT_ANNOTATIONS, *read_annotations(capi_group))
     result = []
     for listing in found:
         head = Document(file=listing.file, api_version=listing.api_version, kind=listing.kind, items=[], is_list=True)
@@ -60,7 +58,7 @@ def redacted(listings: Iterable[Listing], capi_group: str = CAPI_GROUP) -> list[
         if read is None:
             continue
         prune = _pruner(read)
-        items = [_named(listing.kind, _marked(prune(item), capi_group), pods, claims) for item in listing.items]
+        items = [_named(listing.kind, _marked(prune(item), kept), pods, claims) for item in listing.items]
         result.append(msgspec.structs.replace(listing, items=sorted(items, key=name_of)))
     return result
 
@@ -118,23 +116,23 @@ def _named(kind: str, item: Object, pods: Mapping[tuple[str, str], str], claims:
     return item
 
 
-def _marked(item: Object, capi_group: str) -> Object:
+def _marked(item: Object, annotations: tuple[str, ...]) -> Object:
     """Keep the annotations that say something to a decision, and of field sets whether they name replicas."""
     meta = item["metadata"]
     if meta.get("annotations"):
-        kept = {key: _annotation(key, text, capi_group) for key, text in meta["annotations"].items()}
+        kept = {key: _annotation(key, text, annotations) for key, text in meta["annotations"].items()}
         meta["annotations"] = {key: text for key, text in kept.items() if text is not None}
     for entry in meta.get("managedFields") or ():
         entry["fieldsV1"] = _field_set(entry.get("fieldsV1"))
     return item
 
 
-def _annotation(key: str, text: str, capi_group: str) -> str | None:
+def _annotation(key: str, text: str, annotations: tuple[str, ...]) -> str | None:
     if key == HOLD:
         return without_reason(text, HIDDEN)
     if key == LAST_APPLIED:
         return _last_applied(text)
-    return text if key.startswith((*_KEPT_ANNOTATIONS, f"{capi_group}/")) else None
+    return text if key.startswith(annotations) else None
 
 
 def _last_applied(text: str) -> str:

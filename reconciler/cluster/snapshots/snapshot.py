@@ -7,19 +7,20 @@ from reconciler.cluster.snapshots.document import documents
 from reconciler.cluster.snapshots.intake import Intake
 from reconciler.cluster.snapshots.manifest import FILE_NAMES, Manifest, merged, read_manifest
 from reconciler.cluster.snapshots.unreadable import SnapshotError
-from reconciler.cluster.targets.clusterapi_view import CAPI_GROUP
 from reconciler.cluster.world import World
 
 __all__ = ["SnapshotError", "read_snapshot"]
 
 
-def read_snapshot(files: Mapping[str, bytes], capi_group: str = CAPI_GROUP) -> World:
+def read_snapshot(files: Mapping[str, bytes], capi_group: str = "") -> World:
     """The World that the files of a snapshot describe.
 
     `files` maps relative paths (with `/`, without `.gz`) to contents; each is asked for once and only when its turn
     comes, so that a lazy mapping keeps one file in memory at a time. Below `management/` only what sizes node groups is
     read, since the nodes and pods there are those of another cluster. The same objects give the same World whatever
     files they are in, in whatever order.
+
+    `capi_group` is the API group that an operator gave Cluster API (empty: its own).
 
     Raises `SnapshotError` for anything that is damaged, cut off, or contradicts itself.
     """

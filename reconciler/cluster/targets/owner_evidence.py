@@ -6,7 +6,7 @@ from reconciler.cluster.snapshots.unreadable import UnreadableError
 from reconciler.cluster.target import FieldOwner
 from reconciler.cluster.values.instant import unix_seconds
 from reconciler.cluster.values.raw_part import DECODING_ERRORS, RawPart
-from reconciler.cluster.wire import clusterapi as wire
+from reconciler.cluster.wire import replicas as wire
 from reconciler.cluster.wire.meta import ManagedField, OwnerReference
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"

@@ -4,15 +4,15 @@ from enum import StrEnum
 
 import msgspec
 
-from reconciler.cluster.target import TargetFacts, TargetKind
+from reconciler.cluster.target import TargetFacts
 from reconciler.cluster.targets.owner_evidence import HOLD
 from reconciler.decisions.ownership.handover import place
 from reconciler.kube.connection.api import Api, ApiError, ContentType, UnreachableError
-from reconciler.providers.clusterapi_resource import ClusterApiVersion
+from reconciler.kube.watching.collection import Served
+from reconciler.kube.watching.target_object import object_of
 
 _CONFLICT = 409
 _TRIES = 3
-_WRITABLE = (TargetKind.MACHINE_DEPLOYMENT, TargetKind.MACHINE_SET, TargetKind.MACHINE_POOL)
 
 
 class HoldState(StrEnum):
@@ -48,13 +48,17 @@ class _Object(msgspec.Struct):
     metadata: _Meta
 
 
-def set_hold(api: Api, version: ClusterApiVersion, group: str, facts: TargetFacts, text: str) -> HoldResult:
+def set_hold(api: Api, served: tuple[Served, ...], group: str, facts: TargetFacts, text: str) -> HoldResult:
     """Write the annotation with `text` (empty: take it off). The object is read, and written under that resourceVersion; read
     again, up to three times, when somebody else was faster. Never raises for what the server says."""
+    found = object_of(facts.ref, served)
+    if found is None:
+        message = f"{facts.ref}: a hold is written on objects of this cluster only; hold it in the policy (spec.hold)"
+        return HoldResult(group=group, target=str(facts.ref), state=HoldState.REFUSED, message=message)
     refused = _elsewhere(group, facts, text)
     if refused is not None:
         return refused
-    path = version.path(facts.ref.kind.value, facts.ref.namespace, facts.ref.name)
+    path = found.path
     error: Exception | None = None
     for _ in range(_TRIES):
         try:
@@ -75,9 +79,6 @@ def set_hold(api: Api, version: ClusterApiVersion, group: str, facts: TargetFact
 
 def _elsewhere(group: str, facts: TargetFacts, text: str) -> HoldResult | None:
     """What a topology makes is its own, annotations too: it is written on the Cluster, by whoever writes that."""
-    if facts.ref.kind not in _WRITABLE:
-        message = f"{facts.ref}: a hold is written on Cluster API targets only; hold it in the policy (spec.hold)"
-        return HoldResult(group=group, target=str(facts.ref), state=HoldState.REFUSED, message=message)
     if not facts.owner.topology_owned or facts.owner.hold == text:
         return None
     verb = "add to" if text else "take out of"

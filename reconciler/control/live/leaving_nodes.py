@@ -5,7 +5,7 @@ from typing import Protocol
 
 import msgspec
 
-from reconciler.cluster.target import Machine, TargetFacts, TargetKind, TargetRef
+from reconciler.cluster.target import Machine, TargetFacts, TargetRef
 from reconciler.cluster.world import World
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.kube.connection.api import ApiError, UnreachableError
@@ -52,9 +52,7 @@ class _Empty(msgspec.Struct, frozen=True, kw_only=True):
 class LeavingNodes:
     """What this process knows of its removals beside the taints. `tell` is given a code, a machine and a sentence."""
 
-    def __init__(
-        self, drain: Drain, providers: Mapping[TargetKind, TargetProvider], tell: Callable[[str, str, str], None]
-    ) -> None:
+    def __init__(self, drain: Drain, providers: Mapping[str, TargetProvider], tell: Callable[[str, str, str], None]) -> None:
         self._drain = drain
         self._providers = providers
         self._tell = tell

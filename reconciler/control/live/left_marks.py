@@ -9,7 +9,7 @@ from typing import Protocol
 
 import msgspec
 
-from reconciler.cluster.target import Machine, TargetKind, TargetRef
+from reconciler.cluster.target import Machine, TargetRef
 from reconciler.cluster.world import World
 from reconciler.decisions.ownership.owner import policy_mark
 from reconciler.kube.connection.api import ApiError, UnreachableError
@@ -27,7 +27,7 @@ class Reopening(Protocol):
 class FormerPolicy(msgspec.Struct, frozen=True):
     """What takes back the marks of one policy that nobody runs any more."""
 
-    providers: Mapping[TargetKind, TargetProvider]
+    providers: Mapping[str, TargetProvider]
     drain: Reopening
 
 
@@ -37,7 +37,7 @@ class LeftMarks:
 
     def __init__(
         self,
-        providers: Mapping[TargetKind, TargetProvider],
+        providers: Mapping[str, TargetProvider],
         owner: str,
         tell: Callable[[str, str], None],
         former: Callable[[str], FormerPolicy | None] | None,

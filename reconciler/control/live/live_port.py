@@ -5,7 +5,7 @@ from typing import Protocol
 
 import msgspec
 
-from reconciler.cluster.target import TargetFacts, TargetKind, TargetRef
+from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.cluster.world import World
 from reconciler.control.live.leaving_nodes import Drain, LeavingNodes, machines_on
 from reconciler.control.live.left_marks import FormerPolicy, LeftMarks, own_marks
@@ -18,7 +18,7 @@ from reconciler.kube.watching.live_world import IncompleteViewError
 from reconciler.plan.plan import Bound
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.answer import failed
-from reconciler.providers.clusterapi_reading import machine_of
+from reconciler.providers.chosen_machine import machine_of
 from reconciler.providers.contract import (
     RemovalProgress,
     TargetProvider,
@@ -55,7 +55,7 @@ class LivePort:
         view: LiveView,
         clock: Callable[[], int],
         policies: CurrentPolicy,
-        providers: Mapping[TargetKind, TargetProvider],
+        providers: Mapping[str, TargetProvider],
         drain: Drain,
         owner: str,
         annotations: Callable[[TargetRef], Mapping[str, str]] = lambda _: {},
@@ -197,7 +197,7 @@ class LivePort:
     def _with_provider(self, target: TargetRef, write: Callable[[TargetProvider], WriteResult]) -> WriteResult:
         provider = self._providers.get(target.kind)
         if provider is None:
-            message = f"{target}: no provider is configured for {target.kind.value}"
+            message = f"{target}: no provider is configured for {target.kind}"
             return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
         try:
             return write(provider)

@@ -31,11 +31,13 @@ from reconciler.kube.leading.events import EventRecorder
 from reconciler.kube.leading.lease import LeaderLease, NotLeaderError, Timing
 from reconciler.kube.leading.rival import RivalWatch
 from reconciler.kube.leading.state import StateObject
+from reconciler.kube.watching.collection import Served, renamed_group
 from reconciler.kube.watching.live_world import LiveWorld
 from reconciler.kube.watching.pace import RealPace
 from reconciler.plan.plan import Action, ActionKind, Plan
 from reconciler.policy.documents import DrainRules, PolicySet
-from reconciler.providers.clusterapi_resource import ClusterApiVersion
+from reconciler.providers.live_platform import Surroundings
+from reconciler.providers.live_platforms import polled
 
 
 class Connection(Api, Protocol):
@@ -73,7 +75,8 @@ class Source(Protocol):
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How the process runs. `name` is the policy's: it stands in Lease, state and taints. `namespace` is where Lease and
     state lie. `identity` tells this process from its siblings. `read_only`: not one write, so that it neither leads nor
-    remembers beyond its life. `target_namespaces` limits what is read of Cluster API (none: all). `beside_autoscaler`: a Cluster
+    remembers beyond its life. `served` are the platforms of which the management cluster keeps
+    targets, `target_namespaces` limits what is read of them (none: all). `beside_autoscaler`: a Cluster
     Autoscaler that is alive holds no group. `once`: one turn is all, so that no drain begins, since a drain outlasts it."""
 
     name: str
@@ -82,7 +85,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     cluster: str = ""
     read_only: bool = False
     target_namespaces: tuple[str, ...] = ()
-    cluster_api: ClusterApiVersion = ClusterApiVersion()
+    served: tuple[Served, ...] = ()
     period_seconds: float = 10
     idle_seconds: float = 1
     most_seconds: float = 10
@@ -140,13 +143,21 @@ class LiveProcess:
         guard = _refuse if settings.read_only else self.lease.guard
         self.management = management.with_guard(guard)
         self.workload = workload.with_guard(guard)
+        around = Surroundings(
+            management=self.management,
+            served=settings.served,
+            namespaces=settings.target_namespaces,
+            platform_chooses=self._platform_chooses,
+            policy=lambda: None if self.source.missing() else self.source.current(),
+        )
         self.view = LiveWorld(
             workload,
             management,
             now_seconds=now_seconds,
             name=settings.cluster,
-            capi_group=settings.cluster_api.group,
-            capi_version=settings.cluster_api.version,
+            capi_group=renamed_group(settings.served),
+            served=settings.served,
+            polled=polled(around),
             namespaces=settings.target_namespaces,
             on_change=self.wake.notify,
             pace=self._pace,
@@ -155,7 +166,7 @@ class LiveProcess:
         self.state = LockedState(StateObject(self.management, settings.namespace, settings.name))
         self.source = source(self.state, self.term)
         self._objects = None if settings.read_only else objects(self.management)
-        providers = LiveProviders(self.workload, self.management, settings.cluster_api, self._platform_chooses)
+        providers = LiveProviders(self.workload, around)
         policies = ObservingPolicy(self.source) if settings.read_only else self.source
         self.port = LivePort(
             self.view,
@@ -317,8 +328,7 @@ class LiveProcess:
         if self.settings.read_only:
             return
         objects = self._objects.subjects(report.plan) if self._objects is not None else {}
-        version = self.settings.cluster_api.api_version
-        told = announcements(report, self._before, version, _targets(self.port.last_world), objects)
+        told = announcements(report, self._before, self.settings.served, _targets(self.port.last_world), objects)
         if self._objects is not None:
             self._objects.turned(report)
         self._before = report.plan or self._before

@@ -2,39 +2,28 @@
 
 from collections.abc import Callable, Mapping
 
-from reconciler.cluster.target import TargetKind, TargetRef
+import msgspec
+
 from reconciler.control.live.left_marks import FormerPolicy
 from reconciler.kube.connection.api import Api
 from reconciler.kube.draining.drain import NodeDrain
 from reconciler.kube.leading.ended_policies import EndedPolicies
-from reconciler.providers.clusterapi import ClusterApiProvider
-from reconciler.providers.clusterapi_resource import ClusterApiVersion
 from reconciler.providers.contract import TargetProvider
-
-_KINDS = (TargetKind.MACHINE_DEPLOYMENT, TargetKind.MACHINE_SET, TargetKind.MACHINE_POOL)
+from reconciler.providers.live_platform import Surroundings
+from reconciler.providers.live_platforms import providers
 
 
 class LiveProviders:
-    """Made of connections that write while the process leads: one to the cluster whose nodes are drained, one to that of the
-    targets."""
+    """Made of connections that write while the process leads: one to the cluster whose nodes are drained, and what platforms are
+    given to work with."""
 
-    def __init__(
-        self,
-        workload: Api,
-        management: Api,
-        version: ClusterApiVersion,
-        platform_chooses: Callable[[TargetRef], bool] = lambda _: False,
-    ) -> None:
-        """`platform_chooses` as `ClusterApiProvider` asks it."""
+    def __init__(self, workload: Api, surroundings: Surroundings) -> None:
         self._workload = workload
-        self._management = management
-        self._version = version
-        self._platform_chooses = platform_chooses
+        self._surroundings = surroundings
 
-    def of(self, policy: str) -> Mapping[TargetKind, TargetProvider]:
+    def of(self, policy: str) -> Mapping[str, TargetProvider]:
         """Providers by kind of target, whose marks name this policy."""
-        provider = ClusterApiProvider(self._management, self._version, policy, self._platform_chooses)
-        return dict.fromkeys(_KINDS, provider)
+        return providers(msgspec.structs.replace(self._surroundings, owner=policy))
 
     def former(self, ended: EndedPolicies, now_seconds: Callable[[], int]) -> Callable[[str], FormerPolicy | None]:
         """What takes back the marks of a policy by its name; None while it has not ended."""

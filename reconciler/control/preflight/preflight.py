@@ -1,6 +1,5 @@
 """What must be true of a live cluster before the loop runs on it, asked of the cluster itself. Only reads and reviews."""
 
-from enum import StrEnum
 from typing import Protocol
 
 import msgspec
@@ -9,10 +8,12 @@ from reconciler.cluster.world import World
 from reconciler.control.preflight.rights import RunMode, missing, needed
 from reconciler.decisions.memory import Memory
 from reconciler.kube.connection.api import Api, ApiError
-from reconciler.kube.watching.collection import Collection, located
+from reconciler.kube.watching.collection import Served, cluster_api
 from reconciler.plan.instant import instant_text
 from reconciler.policy.documents import API_VERSION
-from reconciler.providers.clusterapi_resource import ClusterApiVersion
+from reconciler.providers.check import Check, State
+from reconciler.providers.live_platform import Surroundings
+from reconciler.providers.live_platforms import live_platforms, of_platform
 
 OLDEST_MINOR, NEWEST_MINOR = 30, 36
 """Kubernetes 1.30 serves all that is asked of it, admission policies included; 1.36 is what the tests run on."""
@@ -21,23 +22,6 @@ BACK_SECONDS = 600
 """A node that joins so soon after our removal was asked for by somebody else, when we asked for none since."""
 _AUTOSCALERS = ("cluster-autoscaler", "karpenter")
 _NOT_FOUND = 404
-
-
-class State(StrEnum):
-    """Pass: as it should be. Warn: it runs, and something is not as wanted. Fail: it does not run."""
-
-    PASS = "Pass"  # noqa: S105 - no password
-    WARN = "Warn"
-    FAIL = "Fail"
-
-
-class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that was looked at: a stable code, what was found, and what to do about it (empty: nothing)."""
-
-    code: str
-    state: State
-    message: str
-    advice: str = ""
 
 
 class Clocked(Api, Protocol):
@@ -52,7 +36,7 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
 
     workload: Clocked
     management: Clocked
-    version: ClusterApiVersion | None
+    served: tuple[Served, ...]
     mode: RunMode
     namespace: str
     target_namespaces: tuple[str, ...]
@@ -65,7 +49,7 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
         """All of them, in this order. Raises `ApiError` for what no check expects, and `UnreachableError`."""
         return (
             self._server_version(),
-            self._cluster_api(),
+            *self._platforms(),
             self._rights(),
             self._namespace(),
             self._clock(),
@@ -90,32 +74,17 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
             )
         return Check(code=code, state=State.PASS, message=f"{words}; 1.{OLDEST_MINOR} to 1.{NEWEST_MINOR} are supported")
 
-    def _cluster_api(self) -> Check:
-        code = "ClusterAPI"
-        if self.version is None:
-            return Check(
-                code=code,
-                state=State.FAIL,
-                message="this server does not serve Cluster API",
-                advice="--management-kubeconfig names the cluster with the MachineDeployments; CAPI_GROUP another group",
-            )
-        absent = []
-        for kind in ("MachineDeployment", "MachineSet", "Machine", "Cluster"):
-            try:
-                located(Collection(group=self.version.group, kind=kind, version=self.version.version), self.management)
-            except ApiError as error:
-                if error.status != _NOT_FOUND:
-                    raise
-                absent.append(kind)
-        if absent:
-            message = f"{self.version.api_version} has no {', '.join(absent)}"
-            return Check(code=code, state=State.FAIL, message=message, advice="CAPI_VERSION pins a version that has them")
-        return Check(code=code, state=State.PASS, message=f"{self.version.api_version} is spoken")
+    def _platforms(self) -> tuple[Check, ...]:
+        """What each platform that is there has found; where there is none, that."""
+        around = Surroundings(management=self.management, served=self.served, namespaces=self.target_namespaces)
+        there = [(one, own) for one in live_platforms() if (own := of_platform(one, around)) is not None]
+        if not there:
+            return tuple(one.absent for one in live_platforms() if one.absent is not None)
+        return tuple(check for one, own in there for check in one.checks(own))
 
     def _rights(self) -> Check:
         """SOURCE: row S10, preflight of permissions by SelfSubjectAccessReview."""
-        version = self.version or ClusterApiVersion()
-        asked = needed(self.mode, version, self.namespace, self.target_namespaces, self.templates)
+        asked = needed(self.mode, self.served or (cluster_api(),), self.namespace, self.target_namespaces, self.templates)
         without = missing(self.workload, self.management, asked)
         if not without:
             return Check(code="Rights", state=State.PASS, message=f"all rights that {self.mode} needs are there")

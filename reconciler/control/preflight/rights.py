@@ -7,8 +7,7 @@ import msgspec
 
 from reconciler.kube.connection.access import may
 from reconciler.kube.connection.api import Api
-from reconciler.kube.watching.collection import WORKLOAD, cluster_api
-from reconciler.providers.clusterapi_resource import ClusterApiVersion
+from reconciler.kube.watching.collection import WORKLOAD, Served, followed_kinds, platform_collections, spoken
 
 _READ = ("get", "list", "watch")
 
@@ -39,7 +38,7 @@ class Right(msgspec.Struct, frozen=True, order=True, kw_only=True):
 
 def needed(
     mode: RunMode,
-    version: ClusterApiVersion,
+    served: tuple[Served, ...],
     namespace: str,
     target_namespaces: tuple[str, ...] = (),
     templates: Iterable[tuple[str, str]] = (),
@@ -50,7 +49,7 @@ def needed(
     rights = [Right(group=item.group, resource=item.plural, verbs=_READ) for item in WORKLOAD]
     rights += [
         Right(group=item.group, resource=item.plural, verbs=_READ, namespace=item.namespace, management=True)
-        for item in cluster_api(version.group, version.version, target_namespaces)
+        for item in platform_collections(served, target_namespaces)
     ]
     rights += [
         Right(group=group, resource=plural, verbs=_READ, namespace=place, management=True, optional="nodes of groups at zero")
@@ -63,12 +62,9 @@ def needed(
         rights += [
             Right(group="", resource="nodes", verbs=("get", "patch")),
             Right(group="", resource="pods/eviction", verbs=("create",)),
-            *(_of_target(version.group, place, resource) for place in places for resource in _TARGETS),
+            *(right for place in places for right in _of_targets(served, place)),
         ]
     return tuple(rights)
-
-
-_TARGETS = ("machinedeployments", "machinesets", "machinepools", "machines")
 
 
 def _own(namespace: str) -> list[Right]:
@@ -79,10 +75,12 @@ def _own(namespace: str) -> list[Right]:
     ]
 
 
-def _of_target(group: str, place: str, resource: str) -> Right:
-    verbs = ("get", "patch", "delete") if resource == "machines" else ("get", "patch")
-    right = _managed(group, resource, verbs, place)
-    return msgspec.structs.replace(right, optional="MachinePools") if resource == "machinepools" else right
+def _of_targets(served: tuple[Served, ...], place: str) -> list[Right]:
+    return [
+        msgspec.structs.replace(_managed(found.group, kind.plural, kind.verbs, place), optional=kind.optional)
+        for reading, kind in followed_kinds()
+        if kind.verbs and (found := spoken(served, reading, kind)) is not None
+    ]
 
 
 def _managed(group: str, resource: str, verbs: tuple[str, ...], namespace: str) -> Right:

@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from reconciler.cluster.target import TargetKind, TargetRef
+from reconciler.cluster.target import TargetRef
 from reconciler.control.turn.report import ActionResult, LoopReport, ResultState
 from reconciler.kube.leading.events import Happening, Severity, Subject
+from reconciler.kube.watching.collection import Served
+from reconciler.kube.watching.target_object import object_of
 from reconciler.plan.plan import ActionKind, Plan, PodOutcome
 from reconciler.providers.contract import RemovalProgress, RemovalState
 
@@ -18,11 +20,12 @@ _UP = {ActionKind.RESIZE, ActionKind.REPLACE}
 def announcements(
     report: LoopReport,
     before: Plan | None,
-    cluster_api: str,
+    served: tuple[Served, ...],
     targets: dict[str, TargetRef],
     objects: Mapping[str, Subject] = MappingProxyType({}),
 ) -> tuple[Happening, ...]:
-    """The Events of one turn, given the plan of the turn before it. `cluster_api` is the apiVersion of targets, `targets`
+    """The Events of one turn, given the plan of the turn before it. `served` are the platforms as
+    the server speaks them, `targets`
     the targets by the text that plans call them by. `objects` by the same text are custom resources of ours, which are told
     instead of their targets.
 
@@ -30,7 +33,7 @@ def announcements(
     """
     told: list[Happening] = []
     grown = set()
-    known = {text: found for text, ref in targets.items() if (found := _subject(ref, cluster_api)) is not None} | dict(objects)
+    known = {text: found for text, ref in targets.items() if (found := _subject(ref, served)) is not None} | dict(objects)
     for result in report.results:
         subject = known.get(result.action.target)
         if result.state is ResultState.DONE and result.action.kind in _UP and result.action.to > result.action.from_:
@@ -38,7 +41,7 @@ def announcements(
         if subject is not None and result.state is not ResultState.SKIPPED:
             told.append(_of_result(result, subject))
     for removal in report.removals:
-        subject = objects.get(str(removal.target)) or _subject(removal.target, cluster_api)
+        subject = objects.get(str(removal.target)) or _subject(removal.target, served)
         if subject is not None and removal.state is not RemovalState.DRAINING:
             told.append(_of_removal(removal, subject))
     if report.plan is not None:
@@ -107,11 +110,8 @@ def _pods(plan: Plan, before: Plan | None, grown: set[str]) -> list[Happening]:
     return told[:MOST_PODS]
 
 
-def _subject(target: TargetRef, cluster_api: str) -> Subject | None:
-    if target.kind not in (
-        TargetKind.MACHINE_DEPLOYMENT,
-        TargetKind.MACHINE_SET,
-        TargetKind.MACHINE_POOL,
-    ):
+def _subject(target: TargetRef, served: tuple[Served, ...]) -> Subject | None:
+    found = object_of(target, served)
+    if found is None:
         return None
-    return Subject(api_version=cluster_api, kind=target.kind.value, name=target.name, namespace=target.namespace)
+    return Subject(api_version=found.api_version, kind=found.kind, name=target.name, namespace=target.namespace)

@@ -2,47 +2,24 @@
 
 import re
 
-from reconciler.cluster.target import TargetFacts, TargetKind, TargetRef
+from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.decisions.labels import selector_matches
+from reconciler.decisions.platform_rules import kind_of, rules_of
 from reconciler.policy.documents import Discovery, NodeGroup, NodeGroupPolicy, TargetSpec, Tier
-
-_CLUSTER_API_KINDS = (TargetKind.MACHINE_DEPLOYMENT, TargetKind.MACHINE_SET, TargetKind.MACHINE_POOL)
-_KINDS = {kind.value: kind for kind in TargetKind}
 
 
 def target_ref(spec: TargetSpec) -> TargetRef:
     """The target that a NodeGroup document names."""
-    if spec.provider == "aws":
-        return TargetRef(kind=TargetKind.AUTO_SCALING_GROUP, region=spec.region, name=spec.name)
-    return TargetRef(kind=_KINDS.get(spec.kind, TargetKind.MACHINE_DEPLOYMENT), namespace=spec.namespace, name=spec.name)
+    kind = kind_of(spec.provider, spec.kind)
+    return TargetRef(kind=kind, namespace=spec.namespace, region=spec.region, name=spec.name)
 
 
 def discovered(policy: NodeGroupPolicy, facts: TargetFacts) -> Discovery | None:
-    """The first discovery item that takes the target; None when none does.
-
-    As the Cluster Autoscaler has it, a Cluster API target must carry both size annotations to be discovered, and a
-    MachineSet that a MachineDeployment owns is never a target of its own. OR between items, AND inside one.
-    """
-    return next((item for item in policy.discovery if _takes(item, facts)), None)
-
-
-def _takes(item: Discovery, facts: TargetFacts) -> bool:
-    if item.provider == "aws":
-        tags = dict(facts.labels)
-        return (
-            facts.ref.kind is TargetKind.AUTO_SCALING_GROUP
-            and item.region in ("", facts.ref.region)
-            and all(tags.get(key) == value if value else key in tags for key, value in item.tags)
-        )
-    labels = dict(facts.labels)
-    return (
-        facts.ref.kind in _CLUSTER_API_KINDS
-        and facts.max_size is not None
-        and not facts.owner.controller
-        and (not item.namespaces or facts.ref.namespace in item.namespaces)
-        and item.cluster_name in ("", facts.cluster_name)
-        and all(labels.get(key) == value for key, value in item.labels)
-    )
+    """The first discovery item that takes the target; None when none does. OR between items; inside one, its platform's rules."""
+    rules = rules_of(facts.ref.kind)
+    if rules is None:
+        return None
+    return next((item for item in policy.discovery if item.provider == rules.provider and rules.takes(item, facts)), None)
 
 
 def tier_of(

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from reconciler.cluster.target import TargetFacts, TargetKind
-from reconciler.cluster.targets.capacity import KEYS
+from reconciler.cluster.target import TargetFacts
 from reconciler.cluster.targets.size_bounds import MAX_SIZE, MIN_SIZE
 from reconciler.cluster.workloads.workload import DisruptionBudget
 from reconciler.cluster.world import World
 from reconciler.decisions.lints.finding import Finding
+from reconciler.decisions.platform_rules import platform_rules
 from reconciler.decisions.view import View
 
 
@@ -15,21 +15,8 @@ def setup_findings(view: View) -> Iterator[Finding]:
     """All of them, in no order."""
     yield from _budgets_that_block(view.world)
     yield from _one_size_annotation(view.world)
-    yield from _capacity_said_twice(view.world)
-    yield from _planned_only(view)
-    yield from _cautions(view)
-
-
-def _planned_only(view: View) -> Iterator[Finding]:
-    """Groups on Auto Scaling groups: a plan from files sizes them, and the loop neither reads nor changes them."""
-    names = sorted(group.name for group in view.groups if group.target.kind is TargetKind.AUTO_SCALING_GROUP)
-    if names:
-        yield Finding(
-            code="PlannedOnly",
-            object=f"NodeGroupPolicy {view.policy.policy.name}",
-            message=f"Auto Scaling groups are planned from snapshots, and not changed by `run`: {', '.join(names)}",
-            advice="apply what the plan says of them by other means, or give them Cluster API targets",
-        )
+    for rules in platform_rules():
+        yield from rules.findings(view)
 
 
 def _cautions(view: View) -> Iterator[Finding]:
@@ -78,33 +65,6 @@ def _one_size_annotation(world: World) -> Iterator[Finding]:
                 object=str(facts.ref),
                 message=f"it has {there[0]} and no {other}: neither counts",
                 advice="write both, or none",
-            )
-
-
-def _capacity_said_twice(world: World) -> Iterator[Finding]:
-    """Capacity annotations belong on the MachineDeployment or on the MachineSet (row S121). A MachineDeployment hands its own on
-    to its MachineSets, so that only a difference tells of a second writer."""
-    annotations = {facts.ref: dict(facts.annotations) for facts in world.targets}
-    for facts in world.targets:
-        if facts.ref.kind is not TargetKind.MACHINE_SET or not _made_by_a_deployment(facts):
-            continue
-        name = facts.owner.controller.rpartition("/")[2]
-        deployment = next(
-            (
-                ref
-                for ref in annotations
-                if ref.kind is TargetKind.MACHINE_DEPLOYMENT and (ref.namespace, ref.name) == (facts.ref.namespace, name)
-            ),
-            None,
-        )
-        above = annotations.get(deployment, {}) if deployment is not None else {}
-        differ = [key for key in KEYS if key in above and annotations[facts.ref].get(key, above[key]) != above[key]]
-        if differ:
-            yield Finding(
-                code="CapacitySaidTwice",
-                object=str(facts.ref),
-                message=f"it and its {deployment} say different things: {', '.join(differ)}",
-                advice="write capacity annotations on the MachineDeployment alone",
             )
 
 

@@ -1,11 +1,12 @@
 """From what was drafted to actions, in the order in which they are done, each bound to what it was judged on."""
 
-from reconciler.cluster.target import TargetFacts, TargetKind
+from reconciler.cluster.target import TargetFacts
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.money import price_text
 from reconciler.decisions.ownership.handover import back
 from reconciler.decisions.ownership.owner import Terms, judge, policy_mark
+from reconciler.decisions.platform_rules import rules_of
 from reconciler.decisions.reasons.nodes import NodesReplaced
 from reconciler.decisions.reasons.owners import Adoption, Released
 from reconciler.decisions.removal.consolidation import Opportunity
@@ -13,8 +14,6 @@ from reconciler.decisions.removal.scale_down import Judged
 from reconciler.plan.plan import Action, ActionKind, Bound, OwnerState
 from reconciler.plan.reason import Reason
 from reconciler.policy.documents import PolicySet
-
-_WITH_MANIFEST = (TargetKind.MACHINE_DEPLOYMENT, TargetKind.MACHINE_SET, TargetKind.MACHINE_POOL)
 
 
 def actions(
@@ -132,7 +131,7 @@ def releases(
             owner_digest=judge(facts, terms).digest,
             policy_digest=policy.digest,
         )
-        left_out = facts.owner.topology_owned or (facts.min_size is not None and facts.ref.kind in _WITH_MANIFEST)
+        left_out = facts.owner.topology_owned or (facts.min_size is not None and _in_manifests(facts.ref.kind))
         way = back(facts) if left_out and facts.owner.topology_replicas is None else None
         reason = Released(
             replicas=replicas, back=way.steps[-1] if way is not None else "", risk=way.risk if way is not None else ""
@@ -141,3 +140,8 @@ def releases(
             Action(kind=ActionKind.RELEASE, group=name, target=target, from_=replicas, to=replicas, bound=bound, reason=reason)
         )
     return tuple(sorted(found, key=lambda action: action.group))
+
+
+def _in_manifests(kind: str) -> bool:
+    rules = rules_of(kind)
+    return rules is not None and rules.declared_in_manifests

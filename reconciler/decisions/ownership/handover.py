@@ -10,9 +10,9 @@ after the Cluster's topology drops it.
 import msgspec
 
 from reconciler.cluster.target import TargetFacts
-from reconciler.cluster.targets.clusterapi_view import CAPI_GROUP
 from reconciler.cluster.targets.size_bounds import MAX_SIZE, MIN_SIZE
 from reconciler.plan.reason import Because
+from reconciler.platforms.clusterapi.facts.view import CAPI_GROUP
 from reconciler.policy.manifests.unset_replicas import defaulted
 
 

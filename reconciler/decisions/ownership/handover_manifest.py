@@ -2,10 +2,11 @@
 
 import msgspec
 
-from reconciler.cluster.target import TargetFacts, TargetKind, TargetRef
+from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.cluster.world import World
 from reconciler.decisions.ownership.handover import when_unset
 from reconciler.decisions.ownership.owner import OUR_MANAGER, TOPOLOGY_MANAGER
+from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT, MACHINE_SET
 from reconciler.policy.manifests.manifest_change import DroppedSize
 from reconciler.policy.problems.problem import Problem, Severity
 
@@ -40,7 +41,7 @@ def _manager(entry: DroppedSize, facts: TargetFacts | None) -> str:
 
 
 def _ref(entry: DroppedSize) -> TargetRef:
-    kind = TargetKind.MACHINE_SET if entry.kind == "MachineSet" else TargetKind.MACHINE_DEPLOYMENT
+    kind = MACHINE_SET if entry.kind == "MachineSet" else MACHINE_DEPLOYMENT
     return TargetRef(kind=kind, namespace=entry.namespace, name=entry.name)
 
 
@@ -53,6 +54,6 @@ def _facts(entry: DroppedSize, world: World) -> TargetFacts | None:
 
 def _is(entry: DroppedSize, facts: TargetFacts) -> bool:
     if entry.entry:
-        deployment = facts.ref.kind is TargetKind.MACHINE_DEPLOYMENT and facts.owner.topology_owned
+        deployment = facts.ref.kind == MACHINE_DEPLOYMENT and facts.owner.topology_owned
         return deployment and (facts.cluster_name, facts.owner.topology_deployment) == (entry.name, entry.entry)
     return (facts.ref.kind, facts.ref.name) == (_ref(entry).kind, entry.name)

@@ -8,7 +8,7 @@ import hashlib
 
 import msgspec
 
-from reconciler.cluster.target import FieldOwner, OwnerEvidence, TargetFacts, TargetKind
+from reconciler.cluster.target import FieldOwner, OwnerEvidence, TargetFacts
 from reconciler.decisions.reasons.amounts import duration_text
 from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import Ownership, OwnerState
@@ -178,8 +178,8 @@ def _fields(facts: TargetFacts, evidence: OwnerEvidence, terms: Terms) -> tuple[
         return stranger
     if any(owner.manager == OUR_MANAGER for owner in evidence.owners):
         return OwnerState.OURS, OUR_MANAGER, (f"managedFields: {OUR_MANAGER} owns spec.replicas",)
-    if facts.ref.kind is TargetKind.AUTO_SCALING_GROUP:
-        return OwnerState.OURS, "", ("an Auto Scaling group records nobody as the owner of its desired capacity",)
+    if facts.unrecorded_owner:
+        return OwnerState.OURS, "", (facts.unrecorded_owner,)
     return OwnerState.OURS, "", ("no manager owns spec.replicas",)
 
 

@@ -7,7 +7,6 @@ from reconciler.cluster.snapshots.assembly import assemble
 from reconciler.cluster.snapshots.document import Document
 from reconciler.cluster.snapshots.intake import Intake
 from reconciler.cluster.snapshots.manifest import Manifest
-from reconciler.cluster.targets.clusterapi_view import CAPI_GROUP
 from reconciler.decisions.removal.disruption import DisruptionLedger
 from reconciler.decisions.removal.drain import DrainJudge, Fate
 from reconciler.policy.documents import DrainRules
@@ -39,7 +38,7 @@ def leaving_pods(items: list[Raw], rules: DrainRules | None, now_seconds: int) -
     should have ended long ago. Without `rules` only those block that no policy can lift. Raises `SnapshotError` for a pod
     that cannot be read."""
     lasting = _ABSOLUTE if rules is None else _OWN_RULES
-    intake = Intake(CAPI_GROUP)
+    intake = Intake()
     intake.read(Document(file="pods", api_version="v1", kind="Pod", items=items, is_list=True), stamps=False)
     world = assemble(intake, Manifest(captured_seconds=now_seconds))
     judge = DrainJudge(world, rules or DrainRules(), DisruptionLedger(world), now_seconds)

@@ -4,16 +4,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from reconciler.cluster.targets.clusterapi_view import CAPI_GROUP
+from reconciler.cluster.platform_reading import PlatformReading, WireKind, readings
 from reconciler.kube.connection.api import Api, ApiError
-
-_CLUSTER_API = {
-    "MachineDeployment": "machinedeployments",
-    "MachineSet": "machinesets",
-    "MachinePool": "machinepools",
-    "Machine": "machines",
-    "Cluster": "clusters",
-}
 
 
 class Collection(msgspec.Struct, frozen=True, order=True, kw_only=True):
@@ -66,16 +58,54 @@ WORKLOAD = tuple(
 """What is read of the cluster whose pods are to be placed."""
 
 
-def cluster_api(group: str = CAPI_GROUP, version: str = "", namespaces: Iterable[str] = ()) -> tuple[Collection, ...]:
-    """What is read of the cluster that holds the Cluster API objects: in some namespaces, or in all when none is named.
+class Served(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """An API group of a platform as a server speaks it. `platform` is the provider's name in policies; an empty `version` is
+    asked of the server."""
 
-    `group` and `version` are what CAPI_GROUP and CAPI_VERSION say; an empty version is asked of the server.
-    """
+    platform: str
+    group: str
+    version: str = ""
+
+    @property
+    def api_version(self) -> str:
+        """`group/version`."""
+        return f"{self.group}/{self.version}"
+
+
+def platform_collections(served: Iterable[Served], namespaces: Iterable[str] = ()) -> tuple[Collection, ...]:
+    """What is read of the cluster that holds the targets: in some namespaces, or in all when none is named."""
+    known = tuple(served)
     return tuple(
-        Collection(group=group, kind=kind, version=version, plural=plural, namespace=namespace)
-        for kind, plural in _CLUSTER_API.items()
+        Collection(group=found.group, kind=kind.kind, version=found.version, plural=kind.plural, namespace=namespace)
+        for reading, kind in followed_kinds()
+        if (found := spoken(known, reading, kind)) is not None
         for namespace in tuple(namespaces) or ("",)
     )
+
+
+def followed_kinds() -> tuple[tuple[PlatformReading, WireKind], ...]:
+    """The kinds of all platforms that a server keeps."""
+    return tuple((reading, kind) for reading in readings() for kind in reading.kinds if kind.plural)
+
+
+def spoken(served: Iterable[Served], reading: PlatformReading, kind: WireKind) -> Served | None:
+    """In which group and version a kind of a platform is spoken; None: it is not."""
+    # An operator may have given the platform's own group another name; those that a kind names are as they are.
+    named = {item.group for item in reading.kinds if item.group}
+    own = [item for item in served if item.platform == reading.name]
+    return next((item for item in own if (item.group == kind.group if kind.group else item.group not in named)), None)
+
+
+def cluster_api(group: str = "", version: str = "") -> Served:
+    """The platform that is there when nobody says which: the first registered, in a group and version of its own or another."""
+    first = readings()[0]
+    return Served(platform=first.name, group=first.group_here(group), version=version)
+
+
+def renamed_group(served: Iterable[Served]) -> str:
+    """The API group of the platform whose group an operator may choose; empty where it is not served."""
+    renamed = {reading.name for reading in readings() if reading.renamed}
+    return next((item.group for item in served if item.platform in renamed), "")
 
 
 class _Version(msgspec.Struct):

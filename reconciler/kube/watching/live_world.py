@@ -7,22 +7,21 @@ import msgspec
 
 from reconciler.cluster.pods.pod_shaping import ShapeDraft
 from reconciler.cluster.snapshots.assembly import assemble
-from reconciler.cluster.snapshots.intake import SCALABLE_KINDS, Intake
+from reconciler.cluster.snapshots.intake import Intake
 from reconciler.cluster.snapshots.kept import Key
 from reconciler.cluster.snapshots.manifest import Manifest
 from reconciler.cluster.snapshots.unreadable import SnapshotError
-from reconciler.cluster.targets.clusterapi_view import CAPI_GROUP
 from reconciler.cluster.world import World
 from reconciler.kube.connection.api import Api
-from reconciler.kube.watching.collection import WORKLOAD, Collection, cluster_api
+from reconciler.kube.watching.collection import WORKLOAD, Collection, Served, cluster_api, platform_collections
 from reconciler.kube.watching.live_pods import LivePods
 from reconciler.kube.watching.object_store import ObjectStore
 from reconciler.kube.watching.pace import Pace, RealPace
+from reconciler.kube.watching.polled_source import PolledSource
 from reconciler.kube.watching.reflector import SILENCE_SECONDS, Reflector
 from reconciler.kube.watching.stream_state import Phase, StreamState
 
 LONGEST_SILENCE_SECONDS = 120.0
-_TEMPLATE = "MachineTemplate"
 
 
 class IncompleteViewError(Exception):
@@ -32,8 +31,9 @@ class IncompleteViewError(Exception):
 class LiveWorld:
     """Follows everything that a decision reads.
 
-    `workload` is the cluster whose pods are to be placed, `management` the one that holds the Cluster API objects (the
-    same when None). `namespaces` limits the Cluster API objects that are read; infrastructure templates are followed as
+    `workload` is the cluster whose pods are to be placed, `management` the one that holds the targets (the same when None).
+    `served` are the platforms whose objects it keeps (none: Cluster API, of `capi_group` and `capi_version`), `polled` those that
+    are asked elsewhere. `namespaces` limits the objects of platforms that are read; infrastructure templates are followed as
     soon as a target refers to one of their kind. A watch that brings nothing for `silence_seconds` is made anew. `on_change`
     is called, in some thread, after every change that a decision might care about. `now_seconds` is the clock that
     `captured_seconds` is read from.
@@ -46,8 +46,10 @@ class LiveWorld:
         *,
         now_seconds: Callable[[], int],
         name: str = "",
-        capi_group: str = CAPI_GROUP,
+        capi_group: str = "",
         capi_version: str = "",
+        served: tuple[Served, ...] = (),
+        polled: tuple[PolledSource, ...] = (),
         namespaces: Iterable[str] = (),
         workload_collections: tuple[Collection, ...] = WORKLOAD,
         on_change: Callable[[], None] = lambda: None,
@@ -73,7 +75,8 @@ class LiveWorld:
         self._world_changes = -1
         self._started = self._stopping = False
         self._reflectors = [self._reflector(workload, item) for item in workload_collections]
-        targets = cluster_api(capi_group, capi_version, namespaces)
+        targets = platform_collections(served or (cluster_api(capi_group, capi_version),), namespaces)
+        self._polled = polled
         self._targets = [self._reflector(self._management, item) for item in targets]
         self._reflectors += self._targets
         self._templates: dict[tuple[str, str], list[Reflector]] = {}
@@ -83,6 +86,8 @@ class LiveWorld:
         self._started = True
         for reflector in self._reflectors:
             reflector.start()
+        for source in self._polled:
+            source.start(self._changed)
 
     def stop(self, timeout_seconds: float = 10.0) -> bool:
         """End every stream and wait for its thread; whether all have ended."""
@@ -92,6 +97,8 @@ class LiveWorld:
         self._own_pace.stop()
         for reflector in reflectors:
             reflector.stop()
+        for source in self._polled:
+            source.stop()
         deadline = self._own_pace.monotonic() + timeout_seconds
         ended = [reflector.join(max(deadline - self._own_pace.monotonic(), 0.01)) for reflector in reflectors]
         return all(ended)
@@ -118,7 +125,9 @@ class LiveWorld:
 
     def freshness(self) -> tuple[StreamState, ...]:
         """Every stream and how far it can be trusted, in the order of their names."""
-        return tuple(sorted((reflector.state() for reflector in list(self._reflectors)), key=lambda state: state.collection))
+        states = [reflector.state() for reflector in list(self._reflectors)]
+        states += [state for source in self._polled for state in source.states()]
+        return tuple(sorted(states, key=lambda state: state.collection))
 
     def age_seconds(self) -> float:
         """How long ago the most silent stream was heard; infinite while one that the server has was never heard."""
@@ -160,6 +169,9 @@ class LiveWorld:
                 drafts.update(zip(store.daemon_drafts, store.pods.drafts(store.daemon_drafts.values()), strict=True))
             pods = next((store.pods for store in stores if store.collection.kind == "Pod"), LivePods())
             whole.pods = pods
+            for source in self._polled:
+                for document in source.documents():
+                    whole.read(document, stamps=False)
             with pods.with_templates(drafts.values()) as numbers:
                 whole.daemon_drafts = dict(zip(drafts, numbers, strict=True))
                 return assemble(whole, Manifest(captured_seconds=now_seconds, cluster=self._name))
@@ -200,10 +212,6 @@ class LiveWorld:
         with self._lock:
             for reflector in self._targets:
                 store = reflector.store
-                if not isinstance(store, ObjectStore) or store.collection.kind not in SCALABLE_KINDS:
-                    continue
-                for item in store.scalables[store.collection.kind].values():
-                    reference = item.spec.template.spec.infrastructure_ref
-                    if reference.group and reference.kind.endswith(_TEMPLATE):
-                        found.add((reference.group, reference.kind))
+                if isinstance(store, ObjectStore):
+                    found |= store.referred()
         return found

@@ -3,6 +3,7 @@
 import msgspec
 from msgspec import Raw
 
+from reconciler.cluster.platform_reading import is_target, readings
 from reconciler.cluster.snapshots.document import Document
 from reconciler.cluster.snapshots.intake import Intake
 from reconciler.cluster.snapshots.kept import Kept, Key
@@ -24,10 +25,8 @@ _PLAIN = (
     "capacities",
     "attachments",
     "daemons",
-    "machines",
-    "clusters",
 )
-_KEYED = ("controllers", "scalables", "templates")
+_KEYED = ("controllers", "of_platforms")
 
 
 class _Meta(msgspec.Struct, rename="camel", gc=False):
@@ -48,7 +47,7 @@ class ObjectStore(Intake):
     `unreadable` keeps what cannot be understood, by name: with any in it the view is not to be trusted.
     """
 
-    def __init__(self, collection: Collection, capi_group: str) -> None:
+    def __init__(self, collection: Collection, capi_group: str = "") -> None:
         super().__init__(capi_group)
         self.collection = collection
         self.pods: LivePods = LivePods()
@@ -60,6 +59,7 @@ class ObjectStore(Intake):
         if reader is None:
             raise ValueError(f"a World is not made of {collection.kind}")
         self._decoder, self._keep = reader
+        self.is_target = is_target(collection.group, collection.kind, capi_group)
         self._is_pods = collection.kind == "Pod"
 
     def __len__(self) -> int:
@@ -105,9 +105,19 @@ class ObjectStore(Intake):
             for key, own in getattr(self, name).items():
                 there = kept.get(key)
                 kept[key] = own if there is None or not len(there) else _both(there, own)
-        whole.captured.add(self.collection.kind)
+        whole.captured.add(self.known_as(self._head))
         if self._is_pods:
             whole.pods = self.pods
+
+    def referred(self) -> set[tuple[str, str]]:
+        """Group and kind of what its objects, being targets, refer to and what is to be read as well."""
+        by_name = {reading.name: reading for reading in readings()}
+        return {
+            found
+            for (name, _, _), kept in self.of_platforms.items()
+            for item in kept.values()
+            if self.is_target and (found := by_name[name].referred(item)) is not None
+        }
 
     def _key(self, item: Raw) -> Key:
         meta = _named.decode(item).metadata

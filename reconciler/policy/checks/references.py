@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from reconciler.policy.documents import Mode, NodeGroup, NodeGroupPolicy
+from reconciler.policy.platform_keys import platform_keys
 from reconciler.policy.problems.findings import Findings
 from reconciler.policy.problems.suggestion import choose
 from reconciler.policy.reading.draft import AnyDraft, Draft, Drafts
@@ -15,8 +16,6 @@ _CONTROLLERS = {
     "kustomize-controller": "Flux applies them again: take replicas out of its source instead",
     "helm-controller": "Flux applies them again: take replicas out of the chart's values instead",
 }
-
-_UNREAD = {"openshift": "MachineSet of OpenShift's Machine API", "crusoe": "node pool of Crusoe"}
 
 
 def check_references(drafts: Drafts, findings: Findings) -> None:
@@ -61,8 +60,8 @@ def _one_group_a_target(groups: tuple[Draft[NodeGroup], ...], findings: Findings
 
 def _target(group: Draft[NodeGroup], findings: Findings) -> None:
     """A warning for a kind of target that a document may name and that neither the loop nor a plan reads."""
-    what = _UNREAD.get(group.document.target.provider)
-    if what is not None and group.sound("spec.target"):
+    what = next((keys.unread for keys in platform_keys() if keys.provider == group.document.target.provider), "")
+    if what and group.sound("spec.target"):
         message = (
             f"no {what} is read or changed yet: the plan takes the target of this group to be missing, and nothing is written"
         )

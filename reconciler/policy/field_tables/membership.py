@@ -2,8 +2,8 @@
 
 from reconciler.policy.field import Equivalents, Field, Kind
 from reconciler.policy.field_tables.selector import selector
+from reconciler.policy.platform_keys import platform_keys
 
-AWS_REGION = "[a-z]{2}(-[a-z]+)+-[0-9]+"
 _LIMITED = ("nodes", "cpu", "memory", "ephemeral-storage", "pods")
 
 LIMITS = Field(
@@ -72,7 +72,7 @@ DISCOVERY = Field(
         yaml_key="",
         kind=Kind.OBJECT,
         description="One rule.",
-        exactly_one_of=("clusterAPI", "aws"),
+        exactly_one_of=tuple(keys.provider for keys in platform_keys() if keys.discovery is not None),
         children=(
             Field(
                 yaml_key="name",
@@ -89,65 +89,7 @@ DISCOVERY = Field(
                 examples=("on-demand",),
                 attribute="tier",
             ),
-            Field(
-                yaml_key="clusterAPI",
-                kind=Kind.OBJECT,
-                description="Cluster API objects that carry both size annotations; {} takes all of them.",
-                equivalents=Equivalents(cluster_autoscaler="--node-group-auto-discovery=clusterapi:namespace=…,clusterName=…"),
-                constants=(("provider", "clusterAPI"),),
-                children=(
-                    Field(
-                        yaml_key="namespaces",
-                        kind=Kind.LIST,
-                        description="In one of these namespaces; else in any.",
-                        examples=(("prod",),),
-                        unique=True,
-                        attribute="namespaces",
-                        item=Field(yaml_key="", kind=Kind.OBJECT_NAME, description="One namespace.", examples=("prod",)),
-                    ),
-                    Field(
-                        yaml_key="clusterName",
-                        kind=Kind.OBJECT_NAME,
-                        description="Of this Cluster.",
-                        examples=("prod",),
-                        attribute="cluster_name",
-                    ),
-                    Field(
-                        yaml_key="labels",
-                        kind=Kind.LABEL_MAP,
-                        description="With these labels.",
-                        examples=("team: ml",),
-                        attribute="labels",
-                    ),
-                ),
-            ),
-            Field(
-                yaml_key="aws",
-                kind=Kind.OBJECT,
-                description="Auto Scaling groups.",
-                equivalents=Equivalents(cluster_autoscaler="--node-group-auto-discovery=asg:tag=…"),
-                constants=(("provider", "aws"),),
-                children=(
-                    Field(
-                        yaml_key="region",
-                        kind=Kind.STRING,
-                        description="In this region.",
-                        examples=("eu-central-1",),
-                        required=True,
-                        pattern=AWS_REGION,
-                        attribute="region",
-                    ),
-                    Field(
-                        yaml_key="tags",
-                        kind=Kind.STRING_MAP,
-                        description='With these tags; an empty value ("") matches any.',
-                        examples=("k8s.io/cluster-autoscaler/prod: owned",),
-                        required=True,
-                        minimum=1,
-                        attribute="tags",
-                    ),
-                ),
-            ),
+            *(keys.discovery for keys in platform_keys() if keys.discovery is not None),
         ),
     ),
 )

@@ -246,4 +246,4 @@ class SimulatedCluster:
 
 def _plain_text(ref: TargetRef) -> str:
     """How the facts of a MachineSet name the MachineDeployment above it."""
-    return f"{ref.kind.value} {ref.namespace}/{ref.name}"
+    return f"{ref.kind} {ref.namespace}/{ref.name}"

@@ -3,11 +3,12 @@
 from reconciler.cluster.nodes.node import Node, NodeShape, Taint
 from reconciler.cluster.pods.pod import Owner, Pod, PodShape, PodTraits, Toleration
 from reconciler.cluster.pods.pod_table import PodTable
-from reconciler.cluster.target import FieldOwner, Machine, OwnerEvidence, TargetFacts, TargetKind, TargetRef, TargetTemplate
+from reconciler.cluster.target import FieldOwner, Machine, OwnerEvidence, TargetFacts, TargetRef, TargetTemplate
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.values.selector import LabelSelector, Requirement
 from reconciler.cluster.workloads.workload import Controller, DisruptionBudget
 from reconciler.cluster.world import World
+from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT
 from reconciler.simulation.embedded.field_owner import OUR_MANAGER, TOPOLOGY_MANAGER
 from reconciler.simulation.scenarios.scenario import Start, StartBudget, StartGroup, StartWorkload
 
@@ -92,7 +93,7 @@ def disruption_budget(budget: StartBudget) -> DisruptionBudget:
 
 
 def _ref(group: StartGroup) -> TargetRef:
-    return TargetRef(kind=TargetKind.MACHINE_DEPLOYMENT, namespace=NAMESPACE, name=group.name)
+    return TargetRef(kind=MACHINE_DEPLOYMENT, namespace=NAMESPACE, name=group.name)
 
 
 def _template(group: StartGroup) -> NodeShape:

@@ -12,17 +12,17 @@ from pathlib import Path
 
 import msgspec
 
-from reconciler.cluster.target import TargetKind
 from reconciler.control.live.live_port import LivePort
 from reconciler.control.turn.loop import ControlLoop
 from reconciler.control.turn.memory_store import InMemoryStore
 from reconciler.kube.connection.transport import connect
 from reconciler.kube.draining.drain import NodeDrain
 from reconciler.kube.watching.live_world import LiveWorld
+from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT
+from reconciler.platforms.clusterapi.writing.provider import ClusterApiProvider
+from reconciler.platforms.clusterapi.writing.resource import ClusterApiVersion
 from reconciler.policy.documents import Mode, NodeGroup, NodeGroupPolicy, PolicySet, Size, TargetSpec
 from reconciler.policy.text.place import Place
-from reconciler.providers.clusterapi import ClusterApiProvider
-from reconciler.providers.clusterapi_resource import ClusterApiVersion
 
 _PATIENCE_SECONDS = 600
 _OWNER, _PLACE = "bench", Place("policies/bench.yaml", 1, 1)
@@ -68,7 +68,7 @@ class _Probe:
         self._changed = threading.Event()
         self.view = LiveWorld(api, now_seconds=clock, on_change=self._changed.set)
         version, policy = ClusterApiVersion(), _Policy(names, namespace)
-        providers = {TargetKind.MACHINE_DEPLOYMENT: ClusterApiProvider(api, version, _OWNER)}
+        providers = {MACHINE_DEPLOYMENT: ClusterApiProvider(api, version, _OWNER)}
         port = LivePort(self.view, clock, policy, providers, NodeDrain(api, _OWNER, clock), _OWNER)
         self._loop = ControlLoop(port, policy, InMemoryStore())
 

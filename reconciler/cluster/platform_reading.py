@@ -1,0 +1,132 @@
+"""How the targets of one platform are read: what each platform tells this layer, and where the kinds of all of them meet."""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from reconciler.cluster.nodes.node import Node
+from reconciler.cluster.target import Machine, TargetFacts
+from reconciler.platforms import registered
+
+Key = tuple[str, str]
+"""Namespace (a region, for what is no Kubernetes object) and name."""
+
+
+class Envelope(msgspec.Struct, frozen=True, kw_only=True):
+    """How a cloud's own answer is known: the `list_key` above its list, or above one object (`AutoScalingGroups`), and the key
+    that an item is called by (`AutoScalingGroupName`; empty: by its number alone)."""
+
+    list_key: str
+    item_name: str = ""
+
+
+class WireKind(msgspec.Struct, frozen=True, kw_only=True):
+    """One kind of object, and what is read of it.
+
+    `type` is the pruned struct that an item decodes to; it has a field `kind`. `name` is what the kind is called among those
+    of all platforms (empty: as it is). `group` is its API group where that is not the platform's. `plural`: where a server
+    keeps it; empty: it is not followed by itself. `target`: its objects are targets, so that who owns which field is kept.
+    `needed`: a decision on targets of this platform needs it. `any_kind_ending_so`: every kind with this ending, of whatever
+    group, followed once a target refers to one. `envelope`: it comes in a cloud's own list. `key` where that is not the
+    namespace and name in `metadata`. `verbs` are those needed besides reading in mode Enforce, `optional` says what for where a
+    loop can do without.
+    """
+
+    kind: str
+    type: type[msgspec.Struct]
+    name: str = ""
+    group: str = ""
+    plural: str = ""
+    target: bool = False
+    needed: bool = False
+    any_kind_ending_so: bool = False
+    envelope: Envelope | None = None
+    key: Callable[[Any], Key] | None = None
+    verbs: tuple[str, ...] = ()
+    optional: str = ""
+
+    @property
+    def known_as(self) -> str:
+        """What captures and plans call it."""
+        return self.name or self.kind
+
+
+class Objects(msgspec.Struct, frozen=True, kw_only=True):
+    """What was read of one platform. `group` is its API group here, `nodes` are those of the cluster. `captured` names its kinds
+    that were read at all."""
+
+    group: str
+    captured: frozenset[str]
+    kept: Mapping[tuple[str, str], Mapping[Key, Any]]
+    nodes: tuple[Node, ...]
+
+    def of(self, kind: str) -> Mapping[Key, Any]:
+        """The objects of one kind of the platform by their keys, in order; a kind is named as in `WireKind.known_as`."""
+        return self.kept.get(("", kind), {})
+
+    def ending(self, kind: str) -> Mapping[tuple[str, str], Mapping[Key, Any]]:
+        """Those of every kind with that ending, by group and kind."""
+        return {where: items for where, items in self.kept.items() if where[0] and where[1].endswith(kind)}
+
+
+class Rows(msgspec.Struct, frozen=True, kw_only=True):
+    """What a platform brings into a World, in any order."""
+
+    targets: Iterable[TargetFacts] = ()
+    machines: Iterable[Machine] = ()
+
+
+class PlatformReading(msgspec.Struct, frozen=True, kw_only=True):
+    """How one platform is read. Nothing here may raise for what an object says: that becomes a sentence in `problems`, or an
+    `UnreadableError` where not even that can be.
+
+    `name` is the provider's in policies. `group` is its API group (empty: it has none); `renamed` says that an operator may have
+    given it another one. `kinds` are its objects, `rows` makes facts of them. `referred` names group and kind of what a decoded
+    target refers to, where that is to be read as well. `annotations` are prefixes of keys that decisions read, on its objects
+    and on nodes.
+    """
+
+    name: str
+    kinds: tuple[WireKind, ...]
+    rows: Callable[[Objects], Rows]
+    group: str = ""
+    renamed: bool = False
+    referred: Callable[[Any], tuple[str, str] | None] = lambda _: None
+    annotations: tuple[str, ...] = ()
+
+    def group_here(self, other: str) -> str:
+        """Its API group, when an operator says `other` (empty: nothing)."""
+        return other if other and self.renamed else self.group
+
+    def group_of(self, kind: WireKind, other: str = "") -> str:
+        """The API group of one of its kinds."""
+        return "" if kind.envelope is not None else kind.group or self.group_here(other)
+
+
+@cache
+def readings() -> tuple[PlatformReading, ...]:
+    """Those of all platforms."""
+    return registered.parts("reading", "READING")
+
+
+def envelopes() -> tuple[tuple[Envelope, str], ...]:
+    """The clouds' own lists, each with the kind of its items."""
+    return tuple((kind.envelope, kind.kind) for reading in readings() for kind in reading.kinds if kind.envelope is not None)
+
+
+def read_annotations(capi_group: str) -> tuple[str, ...]:
+    """Prefixes of annotations that decisions read, of all platforms."""
+    groups = (reading.group_here(capi_group) for reading in readings())
+    own = (prefix for reading in readings() for prefix in reading.annotations)
+    return tuple(dict.fromkeys((*(f"{group}/" for group in groups if group), *own)))
+
+
+def is_target(group: str, kind: str, capi_group: str = "") -> bool:
+    """Whether objects of this kind are targets of some platform."""
+    return any(
+        item.target and item.kind == kind and reading.group_of(item, capi_group) == group
+        for reading in readings()
+        for item in reading.kinds
+    )

@@ -1,0 +1,51 @@
+"""What decisions ask of a platform about its targets, and where all platforms meet."""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from reconciler.cluster.target import TargetFacts, TargetRef
+from reconciler.decisions.lints.finding import Finding
+from reconciler.platforms import registered
+from reconciler.policy.documents import Discovery
+
+if TYPE_CHECKING:
+    from reconciler.decisions.view import View  # which itself asks for these rules
+
+
+class PlatformRules(msgspec.Struct, frozen=True, kw_only=True):
+    """The rules of one platform, all pure.
+
+    `provider` is its key in policies, `kinds` are those of its targets. `takes`: whether a discovery item of this provider takes
+    a target of one of these kinds. `policy_value` is what a NodeGroup writes below `spec.target` for a target. `findings` are
+    what `doctor` finds in a view besides what holds for all platforms. `declared_in_manifests`: its targets are objects that
+    somebody may declare in git, so that a release says how replicas go back there. `size_origin` says whose bounds a target
+    carries.
+    """
+
+    provider: str
+    kinds: tuple[str, ...]
+    takes: Callable[[Discovery, TargetFacts], bool]
+    policy_value: Callable[[TargetRef], Mapping[str, Any]]
+    findings: Callable[["View"], Iterator[Finding]] = lambda _: iter(())
+    declared_in_manifests: bool = False
+    size_origin: str = "its annotations"
+
+
+@cache
+def platform_rules() -> tuple[PlatformRules, ...]:
+    """Those of all platforms."""
+    return registered.parts("rules", "RULES")
+
+
+@cache
+def rules_of(kind: str) -> PlatformRules | None:
+    """The rules for targets of a kind; None for a kind that no platform has."""
+    return next((rules for rules in platform_rules() if kind in rules.kinds), None)
+
+
+def kind_of(provider: str, kind: str) -> str:
+    """The kind that a document of this provider means, where it may leave it out."""
+    return kind or next((rules.kinds[0] for rules in platform_rules() if rules.provider == provider), "")

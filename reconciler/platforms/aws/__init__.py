@@ -1,0 +1,1 @@
+"""AWS: Auto Scaling groups."""

@@ -1,0 +1,110 @@
+"""Auto Scaling groups as targets, with the tags that Cluster Autoscaler's AWS provider reads."""
+
+from collections.abc import Mapping
+
+from reconciler.cluster.target import Machine, OwnerEvidence, TargetFacts, TargetRef
+from reconciler.cluster.targets.autoscaling_options import read_options
+from reconciler.cluster.targets.near_miss import near_misses
+from reconciler.cluster.targets.owner_evidence import HOLD
+from reconciler.cluster.values.selection import label_pairs
+from reconciler.platforms.aws.facts import wire
+from reconciler.platforms.aws.facts.activities import launch_failure
+from reconciler.platforms.aws.facts.choices import Choices, choices
+from reconciler.platforms.aws.facts.instance_table import PRICED_REGION, TABLE_DATE
+from reconciler.platforms.aws.facts.ownership import cautions, writers
+from reconciler.platforms.aws.facts.template import LABEL, RESOURCE, TAINT, TEMPLATE, template
+from reconciler.platforms.aws.facts.view import AwsView, region_of
+from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
+
+_OPTION = TEMPLATE + "autoscaling-options/"
+_MARKS = "reconciler.dev/"
+_SIZING_PROCESSES = ("Launch", "Terminate")
+_LEAVING = ("Terminating", "Terminated", "Detaching", "Detached")
+# SOURCE: Amazon EC2 Auto Scaling: what waits beside the group is no part of its desired capacity.
+_BESIDE = "Warmed:"
+_NOTHING = AwsView()
+
+
+def reference(item: wire.AutoScalingGroup) -> TargetRef:
+    """The group by region and name."""
+    region = region_of(item.auto_scaling_group_arn)
+    return TargetRef(kind=AUTO_SCALING_GROUP, region=region, name=item.auto_scaling_group_name)
+
+
+def facts(item: wire.AutoScalingGroup, view: AwsView = _NOTHING) -> TargetFacts:
+    """The facts of one group. Its tags stand in `labels`, since discovery selects by them; our own marks in `annotations`."""
+    tags = {tag.key: tag.value for tag in item.tags or ()}
+    options, option_problems = read_options(tags.items(), _OPTION)
+    found = choices(item, view)
+    managed = view.managed.get(item.auto_scaling_group_name)
+    node, template_problems = template(item, tags, found, managed)
+    suspended = sorted({process.process_name for process in item.suspended_processes or ()} & set(_SIZING_PROCESSES))
+    price = _price(item, found)
+    return TargetFacts(
+        ref=reference(item),
+        uid=item.auto_scaling_group_arn,
+        replicas=item.desired_capacity,
+        labels=label_pairs(tags),
+        annotations=label_pairs({key: text for key, text in tags.items() if key.startswith(_MARKS)}),
+        min_size=item.min_size,
+        max_size=item.max_size,
+        size_origin="MinSize and MaxSize of the Auto Scaling group",
+        options=options,
+        template=node,
+        owner=OwnerEvidence(
+            paused=f"suspended processes: {', '.join(suspended)}" if suspended else "",
+            deleting=bool(item.status),
+            hold=tags.get(HOLD, ""),
+        ),
+        writers=writers(item, view),
+        on_demand_base=_on_demand_base(item),
+        price_per_hour=price,
+        price_origin=f"the price list of {PRICED_REGION} of {TABLE_DATE}, Linux on demand" if price else "",
+        launch_failure=launch_failure(item, view.activities.get(item.auto_scaling_group_name, ())),
+        cautions=cautions(item, tags, view),
+        unrecorded_owner="an Auto Scaling group records nobody as the owner of its desired capacity",
+        problems=(*option_problems, *template_problems, *_misspelt(tags)),
+    )
+
+
+def _price(item: wire.AutoScalingGroup, found: Choices) -> str:
+    """The dearest of its types; empty where one has no price: spot, another region, a type that the list does not have."""
+    prices = [known.price_per_hour for known in found.types]
+    if found.problems or found.spot or region_of(item.auto_scaling_group_arn) != PRICED_REGION or not all(prices):
+        return ""
+    return max(prices, key=float, default="")
+
+
+def _on_demand_base(item: wire.AutoScalingGroup) -> int:
+    """Machines on demand beside spot ones. With 100 percent on demand above the base (the default) there is no spot."""
+    policy = item.mixed_instances_policy
+    spread = policy.instances_distribution if policy is not None else None
+    if spread is None or spread.on_demand_percentage_above_base_capacity in (None, 100):
+        return 0
+    return spread.on_demand_base_capacity or 0
+
+
+def machines(item: wire.AutoScalingGroup) -> list[Machine]:
+    """One row an instance. Creation times are not in the answer; `node` is left to whoever knows the nodes. Instances of a warm
+    pool are none of the group's: one that joins early is a node of nobody until it is in service."""
+    target = reference(item)
+    return [
+        Machine(
+            namespace=target.region,
+            name=instance.instance_id,
+            target=target,
+            provider_id=f"aws:///{instance.availability_zone}/{instance.instance_id}",
+            deleting=instance.lifecycle_state.startswith(_LEAVING),
+            phase=instance.lifecycle_state,
+            zone=instance.availability_zone,
+        )
+        for instance in item.instances or ()
+        if not instance.lifecycle_state.startswith(_BESIDE)
+    ]
+
+
+def _misspelt(tags: Mapping[str, str]) -> tuple[str, ...]:
+    """Tags below a prefix that is not quite one of those that are read."""
+    prefixes = (LABEL, TAINT, RESOURCE, _OPTION)
+    heads = {"/".join(key.split("/")[:4]) + "/" for key in tags if key.startswith("k8s.io/") and key.count("/") >= 4}
+    return near_misses(heads, prefixes)

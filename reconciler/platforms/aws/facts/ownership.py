@@ -1,0 +1,146 @@
+"""Who else sizes an Auto Scaling group: nobody signs a desired capacity, so that everything that could write it is looked for."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from reconciler.cluster.target import Caution, OtherWriter
+from reconciler.platforms.aws.facts.aws_beside import ScalingPolicy
+from reconciler.platforms.aws.facts.view import AwsView, region_of
+from reconciler.platforms.aws.facts.wire import AutoScalingGroup
+
+_FORECAST_ONLY = "ForecastOnly"
+# SOURCE: Amazon EC2 Auto Scaling, DescribeInstanceRefreshes: all other states are ends.
+_REFRESHING = ("Pending", "InProgress", "Cancelling", "RollbackInProgress", "Baking")
+_WRITABLE_STATES = ("ACTIVE", "DEGRADED", "")
+_TERRAFORM = re.compile(r"terraform|opentofu", re.IGNORECASE)
+_STACK_TAG = "aws:cloudformation:stack-name"
+# What AWS is asked for beside the groups, so that nobody who sizes them is overlooked.
+BESIDE = ("ScalingPolicy", "ScheduledAction")
+
+
+def writers(item: AutoScalingGroup, view: AwsView) -> tuple[OtherWriter, ...]:
+    """All who decide its desired capacity, or make it no number of nodes."""
+    return tuple(sorted(_writers(item, view)))
+
+
+def _writers(item: AutoScalingGroup, view: AwsView) -> Iterator[OtherWriter]:
+    name, region = item.auto_scaling_group_name, region_of(item.auto_scaling_group_arn)
+    if item.operator is not None and item.operator.principal:
+        principal = item.operator.principal
+        yield OtherWriter(
+            by=principal, evidence=f"Operator.Principal: {principal} keeps the group, and AWS refuses others' writes"
+        )
+    if item.desired_capacity_type not in (None, "", "units"):
+        kind = item.desired_capacity_type
+        yield OtherWriter(by="its unit", evidence=f"DesiredCapacityType {kind}: desired capacity is no number of nodes")
+    weights = sorted(_weights(item))
+    if weights:
+        yield OtherWriter(
+            by="its weights", evidence=f"weighted capacity ({', '.join(weights)}): desired capacity is no number of nodes"
+        )
+    for policy in view.policies.get(name, ()):
+        if region_of(policy.policy_arn) in ("", region) and policy.enabled is not False and _scales(policy):
+            yield OtherWriter(by=f"scaling policy {policy.policy_name}", evidence=_policy_text(policy))
+    for schedule in view.schedules.get(name, ()):
+        if region_of(schedule.scheduled_action_arn) in ("", region) and schedule.desired_capacity is not None:
+            when = f"at {schedule.recurrence}" if schedule.recurrence else f"on {schedule.start_time}"
+            said = f"scheduled action {schedule.scheduled_action_name} sets desired capacity {schedule.desired_capacity} {when}"
+            yield OtherWriter(by=f"scheduled action {schedule.scheduled_action_name}", evidence=said)
+    for refresh in view.refreshes.get(name, ()):
+        if refresh.status in _REFRESHING:
+            said = f"instance refresh {refresh.instance_refresh_id} is {refresh.status}: it replaces instances by itself"
+            yield OtherWriter(by="instance refresh", evidence=said)
+    managed = view.managed.get(name)
+    if managed is not None and managed.status not in _WRITABLE_STATES:
+        said = f"managed node group {managed.nodegroup_name} is {managed.status}: EKS sets its size and replaces its nodes"
+        yield OtherWriter(by=f"managed node group {managed.nodegroup_name}", evidence=said)
+    pool = item.warm_pool_configuration
+    if pool is not None and pool.instance_reuse_policy is not None and pool.instance_reuse_policy.reuse_on_scale_in:
+        said = "the warm pool has ReuseOnScaleIn: an instance that is removed goes on, outside the group"
+        yield OtherWriter(by="warm pool", evidence=said)
+
+
+def _weights(item: AutoScalingGroup) -> set[str]:
+    mixed = item.mixed_instances_policy.launch_template if item.mixed_instances_policy else None
+    overrides = (mixed.overrides if mixed else None) or ()
+    found = {one.weighted_capacity or "1" for one in (*overrides, *(item.instances or ()))}
+    return found if found - {"1"} else set()
+
+
+def _scales(policy: ScalingPolicy) -> bool:
+    predictive = policy.predictive_scaling_configuration
+    return predictive is None or predictive.mode not in (None, "", _FORECAST_ONLY)
+
+
+def _policy_text(policy: ScalingPolicy) -> str:
+    tracking = policy.target_tracking_configuration
+    outward = ", outwards only" if tracking is not None and tracking.disable_scale_in else ""
+    kind = f" ({policy.policy_type}{outward})" if policy.policy_type else ""
+    return f"scaling policy {policy.policy_name}{kind} sets the desired capacity"
+
+
+def cautions(item: AutoScalingGroup, tags: Mapping[str, str], view: AwsView) -> tuple[Caution, ...]:
+    """What AWS does to nodes of the group by itself, and who may write it though nothing holds it for that."""
+    return tuple(sorted(_cautions(item, tags, view)))
+
+
+def _cautions(item: AutoScalingGroup, tags: Mapping[str, str], view: AwsView) -> Iterator[Caution]:
+    suspended = {process.process_name for process in item.suspended_processes or ()}
+    zones = item.availability_zones or ()
+    if len(zones) > 1 and "AZRebalance" not in suspended:
+        yield Caution(
+            code="ZoneRebalance",
+            message=f"it spans {len(zones)} zones and AZRebalance runs: AWS ends instances to even them out, and drains no node",
+            advice="suspend AZRebalance, or use one group a zone with balanceWith",
+        )
+    if item.capacity_rebalance:
+        yield Caution(
+            code="SpotRebalance",
+            message="CapacityRebalance runs: AWS ends spot instances at risk when their successors are there, and drains no node",
+            advice="drain on the notice (aws-node-termination-handler, or EKS does for its own node groups), or turn it off",
+        )
+    if item.max_instance_lifetime:
+        yield Caution(
+            code="InstanceLifetime",
+            message=f"instances are replaced after {item.max_instance_lifetime // 86400} days, and nobody drains their nodes",
+            advice="drain on the lifecycle hook, or turn MaxInstanceLifetime off",
+        )
+    for schedule in view.schedules.get(item.auto_scaling_group_name, ()):
+        if schedule.desired_capacity is None and (schedule.min_size is not None or schedule.max_size is not None):
+            yield Caution(
+                code="ScheduledBounds",
+                message=f"scheduled action {schedule.scheduled_action_name} sets its bounds, which can move the desired capacity",
+                advice="move the schedule into `windows` of the policy",
+            )
+    stack = tags.get(_STACK_TAG, "")
+    if stack:
+        yield Caution(
+            code="KeptByStack",
+            message=f"CloudFormation stack {stack} keeps it: an update that names DesiredCapacity sets it back",
+            advice="leave DesiredCapacity out of the template",
+        )
+    marks = sorted(key for key, value in tags.items() if _TERRAFORM.search(key) or _TERRAFORM.search(value))
+    if marks:
+        yield Caution(
+            code="KeptByTerraform",
+            message=f"Terraform seems to keep it (tag {marks[0]}): an apply sets desired_capacity back",
+            advice="put desired_capacity under lifecycle.ignore_changes",
+        )
+    missing = [kind for kind in BESIDE if kind not in view.captured]
+    if missing and view.captured:
+        yield Caution(
+            code="WritersNotCaptured",
+            message=f"{' and '.join(missing)} were not captured: nobody can tell whether AWS sizes it by itself",
+            advice="put the output of `aws autoscaling describe-policies` and `describe-scheduled-actions` into the snapshot",
+        )
+    yield from _managed_health(item, view)
+
+
+def _managed_health(item: AutoScalingGroup, view: AwsView) -> Iterator[Caution]:
+    managed = view.managed.get(item.auto_scaling_group_name)
+    for issue in (managed.health.issues if managed and managed.health else None) or ():
+        yield Caution(
+            code="ManagedNodeGroupHealth",
+            message=f"EKS says of managed node group {managed.nodegroup_name if managed else ''}: {issue.code}: {issue.message}",
+            advice="see `aws eks describe-nodegroup`",
+        )

@@ -1,0 +1,151 @@
+"""What one new node of an Auto Scaling group offers: its tags over the least of everything that it may be."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from reconciler.cluster.nodes.node import ZONE_LABEL, Taint
+from reconciler.cluster.snapshots.unreadable import UnreadableError
+from reconciler.cluster.target import TargetTemplate
+from reconciler.cluster.targets import capacity
+from reconciler.cluster.values.resources import Resources
+from reconciler.cluster.values.selection import label_pairs
+from reconciler.platforms.aws.facts.aws_beside import ManagedNodeGroup
+from reconciler.platforms.aws.facts.choices import Choices
+from reconciler.platforms.aws.facts.node_sizing import DEFAULT_DISK_GIB, allocatable
+from reconciler.platforms.aws.facts.node_sizing import capacity as machine_capacity
+from reconciler.platforms.aws.facts.view import region_of
+from reconciler.platforms.aws.facts.wire import AutoScalingGroup
+
+TEMPLATE = "k8s.io/cluster-autoscaler/node-template/"
+LABEL, TAINT, RESOURCE = TEMPLATE + "label/", TEMPLATE + "taint/", TEMPLATE + "resources/"
+_INSTANCE_TYPE_LABEL = "node.kubernetes.io/instance-type"
+_ARCH_LABEL, _REGION_LABEL = "kubernetes.io/arch", "topology.kubernetes.io/region"
+_NODE_GROUP_TAG, _NODE_GROUP_LABEL = "eks:nodegroup-name", "eks.amazonaws.com/nodegroup"
+_CAPACITY_LABEL = "eks.amazonaws.com/capacityType"
+_EFFECTS = {"NO_SCHEDULE": "NoSchedule", "NO_EXECUTE": "NoExecute", "PREFER_NO_SCHEDULE": "PreferNoSchedule"}
+_EFFECT_NAMES = tuple(_EFFECTS.values())
+_TAG_ORIGIN = "node-template tags"
+
+
+def template(
+    item: AutoScalingGroup, tags: Mapping[str, str], found: Choices, managed: ManagedNodeGroup | None
+) -> tuple[TargetTemplate, tuple[str, ...]]:
+    """The template, and sentences about what could not be read.
+
+    Amounts in tags win over those of the instance types, labels of EKS's node group over labels in tags; taints of both are
+    taken. Of several types the least of each amount counts, so that no pod buys a node that is too small for it.
+    """
+    amounts, tag_taints, problems = _tagged(tags)
+    taints = (*tag_taints, *(_managed_taints(managed) if managed else ()))
+    problems.extend(found.problems if not _sized(amounts) else ())
+    marks = _marks(item, tags, found, managed, taints, amounts)
+    least = _least(found)
+    if least is None:
+        resources, incomplete = capacity.complete(amounts, "the node-template tags")
+        return msgspec.structs.replace(marks, capacity=resources), (*problems, *incomplete)
+    if len(architectures := {known.machine.architecture for known in found.types}) > 1:
+        problems.append(
+            f"its instance types are of several architectures ({', '.join(sorted(architectures))}): no label says which"
+        )
+    whole, usable, sizes = least
+    return msgspec.structs.replace(
+        marks,
+        capacity=_replaced(whole, amounts),
+        allocatable=_tagged_allocatable(whole, usable, amounts),
+        sizes=sizes,
+        estimated=not amounts,
+    ), tuple(problems)
+
+
+def _sized(amounts: Mapping[str, int]) -> bool:
+    return bool(amounts.get("cpu") and amounts.get("memory"))
+
+
+def _tagged(tags: Mapping[str, str]) -> tuple[dict[str, int], list[Taint], list[str]]:
+    amounts: dict[str, int] = {}
+    taints: list[Taint] = []
+    problems: list[str] = []
+    for key, text in sorted(tags.items()):
+        if key.startswith(RESOURCE):
+            name = key.removeprefix(RESOURCE)
+            try:
+                amounts[name] = capacity.amount(name, text)
+            except UnreadableError as error:
+                problems.append(f"tag {key}: {error}")
+        elif key.startswith(TAINT):
+            # EKS's documentation writes the effect alone; the Cluster Autoscaler takes `value:Effect` only, and drops the rest.
+            written = f":{text}" if text in _EFFECT_NAMES else f"={text}"
+            found, taint_problems = capacity.taint_list(f"{key.removeprefix(TAINT)}{written}", f"tag {key}")
+            taints.extend(found)
+            problems.extend(taint_problems)
+    return amounts, taints, problems
+
+
+def _managed_taints(managed: ManagedNodeGroup) -> tuple[Taint, ...]:
+    return tuple(
+        Taint(taint.key, taint.value or "", _EFFECTS[taint.effect]) for taint in managed.taints or () if taint.effect in _EFFECTS
+    )
+
+
+def _least(found: Choices) -> tuple[Resources, Resources, tuple[Resources, ...]] | None:
+    """Capacity, allocatable and all capacities; None where nothing declares them, or a type that nobody knows may be smaller."""
+    if not found.types or found.problems or not found.declared:
+        return None
+    machines = [msgspec.structs.replace(known.machine, disk_gib=found.disk_gib or DEFAULT_DISK_GIB) for known in found.types]
+    wholes = [machine_capacity(machine) for machine in machines]
+    sizes = tuple(sorted(set(wholes)))
+    return _minimum(wholes), _minimum([allocatable(machine) for machine in machines]), sizes if len(sizes) > 1 else ()
+
+
+def _minimum(vectors: list[Resources]) -> Resources:
+    names = {name for vector in vectors for name, _ in vector.items()}
+    return Resources.of({name: min(vector.get(name) for vector in vectors) for name in names})
+
+
+def _replaced(resources: Resources, amounts: Mapping[str, int]) -> Resources:
+    return Resources.of({**dict(resources.items()), **amounts})
+
+
+def _tagged_allocatable(whole: Resources, usable: Resources, amounts: Mapping[str, int]) -> Resources:
+    """What a tag says of an amount is the capacity; what the machine reserves of it stays reserved."""
+    kept = {name: max(0, amount - (whole.get(name) - usable.get(name))) for name, amount in amounts.items()}
+    return _replaced(usable, kept)
+
+
+def _marks(
+    item: AutoScalingGroup,
+    tags: Mapping[str, str],
+    found: Choices,
+    managed: ManagedNodeGroup | None,
+    taints: tuple[Taint, ...],
+    amounts: Mapping[str, int],
+) -> TargetTemplate:
+    zones = item.availability_zones or ()
+    region = region_of(item.auto_scaling_group_arn)
+    architectures = {known.machine.architecture for known in found.types}
+    labels = {
+        # Several zones, types or architectures: nobody can say which one the next instance gets.
+        **({ZONE_LABEL: zones[0]} if len(zones) == 1 else {}),
+        **({_REGION_LABEL: region} if region else {}),
+        **({_INSTANCE_TYPE_LABEL: found.types[0].name} if len(found.types) == 1 else {}),
+        **({_ARCH_LABEL: min(architectures)} if len(architectures) == 1 else {}),
+        **({_NODE_GROUP_LABEL: tags[_NODE_GROUP_TAG]} if tags.get(_NODE_GROUP_TAG) else {}),
+        **({_CAPACITY_LABEL: managed.capacity_type} if managed and managed.capacity_type else {}),
+        **{key.removeprefix(LABEL): text for key, text in tags.items() if key.startswith(LABEL)},
+        **((managed.labels if managed else None) or {}),
+    }
+    tagged = bool(amounts) or any(key.startswith((LABEL, TAINT)) for key in tags)
+    types = sorted({known.origin for known in found.types}) if found.declared and not found.problems else []
+    origins = (
+        *((_TAG_ORIGIN,) if tagged else ()),
+        *((f"{found.origin}, {' and '.join(types)}",) if types else ()),
+        *(("the managed node group",) if managed is not None and (managed.labels or managed.taints) else ()),
+    )
+    return TargetTemplate(
+        labels=label_pairs(labels),
+        taints=capacity.merged_taints((), taints),
+        architecture=labels.get(_ARCH_LABEL, ""),
+        zone=labels.get(ZONE_LABEL, ""),
+        origins=origins,
+    )

@@ -1,0 +1,3 @@
+"""The kind of target on AWS."""
+
+AUTO_SCALING_GROUP = "AutoScalingGroup"

@@ -1,0 +1,56 @@
+"""What policies say about Auto Scaling groups."""
+
+from reconciler.policy.field import Equivalents, Field, Kind
+from reconciler.policy.platform_keys import PolicyKeys
+from reconciler.policy.text_field import text_field
+
+AWS_REGION = "[a-z]{2}(-[a-z]+)+-[0-9]+"
+
+KEYS = PolicyKeys(
+    target=Field(
+        yaml_key="aws",
+        kind=Kind.OBJECT,
+        description="An Auto Scaling group.",
+        constants=(("provider", "aws"), ("kind", "AutoScalingGroup")),
+        children=(
+            text_field("autoScalingGroup", Kind.STRING, "Its name.", "general-a", "name"),
+            text_field("region", Kind.STRING, "Its region.", "eu-central-1", "region", pattern=AWS_REGION),
+            text_field(
+                "roleARN",
+                Kind.STRING,
+                "The role that is assumed for it, where it lives in another account.",
+                "arn:aws:iam::123456789012:role/reconciler",
+                "role_arn",
+                required=False,
+                pattern="arn:aws[a-z-]*:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/-]+",
+            ),
+        ),
+    ),
+    discovery=Field(
+        yaml_key="aws",
+        kind=Kind.OBJECT,
+        description="Auto Scaling groups.",
+        equivalents=Equivalents(cluster_autoscaler="--node-group-auto-discovery=asg:tag=…"),
+        constants=(("provider", "aws"),),
+        children=(
+            Field(
+                yaml_key="region",
+                kind=Kind.STRING,
+                description="In this region.",
+                examples=("eu-central-1",),
+                required=True,
+                pattern=AWS_REGION,
+                attribute="region",
+            ),
+            Field(
+                yaml_key="tags",
+                kind=Kind.STRING_MAP,
+                description='With these tags; an empty value ("") matches any.',
+                examples=("k8s.io/cluster-autoscaler/prod: owned",),
+                required=True,
+                minimum=1,
+                attribute="tags",
+            ),
+        ),
+    ),
+)

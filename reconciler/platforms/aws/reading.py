@@ -1,0 +1,103 @@
+"""How Auto Scaling groups are read, with what stands around them, from what the commands of AWS print."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+
+from reconciler.cluster.platform_reading import Envelope, Key, Objects, PlatformReading, Rows, WireKind
+from reconciler.platforms.aws.facts import aws_beside, aws_launch, group, wire
+from reconciler.platforms.aws.facts.instance_table import told_type
+from reconciler.platforms.aws.facts.view import AwsView
+from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
+
+
+def rows(objects: Objects) -> Rows:
+    """Groups and their instances."""
+    items = objects.of(AUTO_SCALING_GROUP).values()
+    view = _view(objects)
+    return Rows(
+        targets=[group.facts(item, view) for item in items], machines=[row for item in items for row in group.machines(item)]
+    )
+
+
+def _view(objects: Objects) -> AwsView:
+    return AwsView(
+        templates=tuple(objects.of("LaunchTemplateVersion").values()),
+        configurations={item.launch_configuration_name: item for item in objects.of("LaunchConfiguration").values()},
+        told={item.instance_type: told_type(item) for item in objects.of("InstanceType").values()},
+        policies=_of_group(objects.of("ScalingPolicy").values()),
+        schedules=_of_group(objects.of("ScheduledAction").values()),
+        activities=_of_group(objects.of("ScalingActivity").values()),
+        refreshes=_of_group(objects.of("InstanceRefresh").values()),
+        managed={
+            found.name: item
+            for item in objects.of("ManagedNodeGroup").values()
+            for found in (item.resources.auto_scaling_groups if item.resources else None) or ()
+        },
+        captured=objects.captured - {AUTO_SCALING_GROUP},
+    )
+
+
+def _of_group(items: Iterable[Any]) -> dict[str, tuple[Any, ...]]:
+    found: dict[str, list[Any]] = {}
+    for item in items:
+        found.setdefault(item.auto_scaling_group_name, []).append(item)
+    return {name: tuple(own) for name, own in found.items()}
+
+
+def _group_key(item: wire.AutoScalingGroup) -> Key:
+    target = group.reference(item)
+    return target.region, target.name
+
+
+def _beside(kind: str, list_key: str, read: type[msgspec.Struct], key: Callable[[Any], Key]) -> WireKind:
+    return WireKind(kind=kind, type=read, envelope=Envelope(list_key=list_key), key=key)
+
+
+READING = PlatformReading(
+    name="aws",
+    kinds=(
+        WireKind(
+            kind=AUTO_SCALING_GROUP,
+            type=wire.AutoScalingGroup,
+            target=True,
+            envelope=Envelope(list_key="AutoScalingGroups", item_name="AutoScalingGroupName"),
+            key=_group_key,
+        ),
+        _beside(
+            "LaunchTemplateVersion",
+            "LaunchTemplateVersions",
+            aws_launch.LaunchTemplateVersion,
+            lambda item: (item.launch_template_id, str(item.version_number)),
+        ),
+        _beside(
+            "LaunchConfiguration",
+            "LaunchConfigurations",
+            aws_launch.LaunchConfiguration,
+            lambda item: ("", item.launch_configuration_name),
+        ),
+        _beside("InstanceType", "InstanceTypes", aws_launch.InstanceType, lambda item: ("", item.instance_type)),
+        _beside(
+            "ScalingPolicy",
+            "ScalingPolicies",
+            aws_beside.ScalingPolicy,
+            lambda item: (f"{item.policy_arn}/{item.auto_scaling_group_name}", item.policy_name),
+        ),
+        _beside(
+            "ScheduledAction",
+            "ScheduledUpdateGroupActions",
+            aws_beside.ScheduledAction,
+            lambda item: (f"{item.scheduled_action_arn}/{item.auto_scaling_group_name}", item.scheduled_action_name),
+        ),
+        _beside("ScalingActivity", "Activities", aws_beside.ScalingActivity, lambda item: ("", item.activity_id)),
+        _beside("InstanceRefresh", "InstanceRefreshes", aws_beside.InstanceRefresh, lambda item: ("", item.instance_refresh_id)),
+        _beside(
+            "ManagedNodeGroup",
+            "nodegroup",
+            aws_beside.ManagedNodeGroup,
+            lambda item: (item.nodegroup_arn or item.cluster_name, item.nodegroup_name),
+        ),
+    ),
+    rows=rows,
+)

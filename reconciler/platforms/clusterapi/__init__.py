@@ -1,0 +1,1 @@
+"""Cluster API: MachineDeployments, MachineSets without owner, and MachinePools."""

@@ -1,0 +1,188 @@
+"""What MachineDeployments, MachineSets and MachinePools have in common: size, options, template, owner evidence."""
+
+from collections.abc import Iterable
+
+from reconciler.cluster.nodes.node import ZONE_LABEL
+from reconciler.cluster.nodes.node_rows import taint_set
+from reconciler.cluster.snapshots.unreadable import UnreadableError
+from reconciler.cluster.target import FieldOwner, OwnerEvidence, TargetFacts, TargetRef, TargetTemplate
+from reconciler.cluster.targets import capacity, owner_evidence
+from reconciler.cluster.targets.autoscaling_options import OPTIONS, read_options
+from reconciler.cluster.targets.near_miss import near_misses
+from reconciler.cluster.targets.size_bounds import MAX_SIZE, MIN_SIZE, scaling_bounds
+from reconciler.cluster.values.selection import label_pairs
+from reconciler.platforms.clusterapi.facts import wire
+from reconciler.platforms.clusterapi.facts.infrastructure import offered
+from reconciler.platforms.clusterapi.facts.view import ClusterApiView
+from reconciler.platforms.clusterapi.kinds import MACHINE_POOL
+
+_OPTION_PREFIX = "autoscaling-options-"
+_TOPOLOGY = "topology.cluster.x-k8s.io/"
+OWNED_LABEL = _TOPOLOGY + "owned"
+
+
+def facts(
+    item: wire.Scalable,
+    kind: str,
+    view: ClusterApiView,
+    *,
+    zone: str = "",
+    rolling_out: bool = False,
+    selectable: bool = True,
+) -> TargetFacts:
+    """The facts of one Cluster API target. Never raises: what cannot be read becomes a problem sentence."""
+    meta = item.metadata
+    annotations, labels = meta.annotations or {}, meta.labels or {}
+    bounds = scaling_bounds(annotations, view.group)
+    options, option_problems = read_options(annotations.items(), f"{view.group}/{_OPTION_PREFIX}")
+    template, template_problems = _template(item, view, zone)
+    owner, owner_problems = _evidence(item, kind, view)
+    problems = [
+        *(("spec.replicas is missing: nobody can tell how many nodes were asked for",) if item.spec.replicas is None else ()),
+        *bounds.problems,
+        *option_problems,
+        *template_problems,
+        *owner_problems,
+        *near_misses(_without_options(annotations, view.group), _known_keys(view.group)),
+    ]
+    return TargetFacts(
+        ref=TargetRef(kind=kind, namespace=meta.namespace, name=meta.name),
+        uid=meta.uid,
+        resource_version=meta.resource_version,
+        generation=meta.generation,
+        replicas=item.spec.replicas,
+        labels=label_pairs(labels),
+        annotations=tuple(sorted(pair for pair in annotations.items() if pair[0] != owner_evidence.LAST_APPLIED)),
+        cluster_name=item.spec.cluster_name,
+        min_size=bounds.min_size,
+        max_size=bounds.max_size,
+        size_origin=bounds.origin,
+        options=options,
+        template=template,
+        owner=owner,
+        rolling_out=rolling_out,
+        selectable=selectable,
+        problems=tuple(problems),
+        api_group=view.group,
+    )
+
+
+def _template(item: wire.Scalable, view: ClusterApiView, zone: str) -> tuple[TargetTemplate, tuple[str, ...]]:
+    """Capacity is the infrastructure template's, overlaid by annotations, as upstream."""
+    annotations = item.metadata.annotations or {}
+    machine = item.spec.template
+    reference = machine.spec.infrastructure_ref
+    offer = offered(view.template(reference, item.metadata.namespace), reference)
+    written = capacity.annotated(annotations)
+    origins = (*((offer.origin,) if offer.amounts else ()), *(("capacity annotations",) if written.amounts else ()))
+    resources, incomplete = capacity.complete({**offer.amounts, **written.amounts}, " and ".join(origins))
+    labels, label_problems = capacity.label_list(annotations.get(capacity.LABELS_KEY, ""), capacity.LABELS_KEY)
+    taints, taint_problems = capacity.taint_list(annotations.get(capacity.TAINTS_KEY, ""), capacity.TAINTS_KEY)
+    managed = dict(_managed(machine.metadata.labels if machine.metadata else None))
+    merged = {**offer.labels, **({ZONE_LABEL: zone} if zone else {}), **managed, **labels}
+    template = TargetTemplate(
+        capacity=resources,
+        labels=label_pairs(merged),
+        taints=capacity.merged_taints(taint_set(machine.spec.taints), taints),
+        architecture=labels.get("kubernetes.io/arch", offer.architecture),
+        zone=merged.get(ZONE_LABEL, ""),
+        origins=origins,
+    )
+    return template, (*offer.problems, *written.problems, *incomplete, *label_problems, *taint_problems)
+
+
+def _managed(labels: dict[str, str] | None) -> Iterable[tuple[str, str]]:
+    """The Machine labels that Cluster API copies to Nodes."""
+    for key, value in (labels or {}).items():
+        domain, slash, _ = key.partition("/")
+        if slash and (
+            domain == "node-role.kubernetes.io"
+            or any(
+                domain == name or domain.endswith(f".{name}")
+                for name in ("node-restriction.kubernetes.io", "node.cluster.x-k8s.io")
+            )
+        ):
+            yield key, value
+
+
+def _evidence(item: wire.Scalable, kind: str, view: ClusterApiView) -> tuple[OwnerEvidence, tuple[str, ...]]:
+    meta = item.metadata
+    annotations, labels = meta.annotations or {}, meta.labels or {}
+    problems: list[str] = []
+    owners: tuple[FieldOwner, ...] = ()
+    last_applied: int | None = None
+    try:
+        owners = owner_evidence.replicas_owners(meta.managed_fields)
+        last_applied = owner_evidence.last_applied_replicas(annotations)
+    except UnreadableError as error:
+        problems.append(f"who owns spec.replicas cannot be told: {error}")
+    owned = OWNED_LABEL in labels
+    name = labels.get(_TOPOLOGY + ("pool-name" if kind == MACHINE_POOL else "deployment-name"), "")
+    read, replicas = _topology(item, kind, view, name) if owned else (True, None)
+    controller = owner_evidence.controller(meta.owner_references, meta.namespace)
+    external = annotations.get(f"{view.group}/replicas-managed-by", "")
+    if not controller and kind == MACHINE_POOL and external:
+        controller = f"annotation {view.group}/replicas-managed-by: {external}"
+    evidence = OwnerEvidence(
+        # Evidence that cannot be read is no evidence: nobody may conclude from it that the field is free.
+        managed_fields_present=bool(meta.managed_fields) and not problems,
+        owners=owners,
+        topology_owned=owned,
+        topology_deployment=name,
+        topology_read=read,
+        topology_replicas=replicas,
+        last_applied_replicas=last_applied,
+        tracking=owner_evidence.tracking(labels, annotations),
+        controller=controller,
+        paused=_paused(item, kind, view),
+        deleting=meta.deletion_timestamp is not None,
+        hold=annotations.get(owner_evidence.HOLD, ""),
+        unreadable=tuple(problems),
+    )
+    return evidence, tuple(problems)
+
+
+def _topology(item: wire.Scalable, kind: str, view: ClusterApiView, name: str) -> tuple[bool, int | None]:
+    """Whether the Cluster's entry for this target could be read, and the replicas that it declares."""
+    cluster = view.clusters.get((item.metadata.namespace, _cluster_name(item, view)))
+    workers = cluster.spec.topology.workers if cluster and cluster.spec.topology else None
+    if workers is None:
+        return False, None
+    entries = workers.machine_pools if kind == MACHINE_POOL else workers.machine_deployments
+    entry = next((entry for entry in entries or () if entry.name == name), None)
+    return entry is not None, entry.replicas if entry else None
+
+
+def _paused(item: wire.Scalable, kind: str, view: ClusterApiView) -> str:
+    key = f"{view.group}/paused"
+    # Cluster API looks for the annotation's key alone: "false" pauses as well.
+    if key in (item.metadata.annotations or {}):
+        return f"annotation {key} on the {kind}"
+    if item.spec.paused:
+        return f"spec.paused of the {kind}"
+    name = _cluster_name(item, view)
+    cluster = view.clusters.get((item.metadata.namespace, name))
+    if cluster is not None and cluster.spec.paused:
+        return f"spec.paused of the Cluster {item.metadata.namespace}/{name}"
+    if cluster is not None and key in (cluster.metadata.annotations or {}):
+        return f"annotation {key} on the Cluster {item.metadata.namespace}/{name}"
+    return ""
+
+
+def _cluster_name(item: wire.Scalable, view: ClusterApiView) -> str:
+    return item.spec.cluster_name or (item.metadata.labels or {}).get(f"{view.group}/cluster-name", "")
+
+
+def _known_keys(group: str) -> tuple[str, ...]:
+    return (
+        f"{group}/{MIN_SIZE}",
+        f"{group}/{MAX_SIZE}",
+        *(f"{group}/{_OPTION_PREFIX}{name}" for name in OPTIONS),
+        *capacity.KEYS,
+        owner_evidence.HOLD,
+    )
+
+
+def _without_options(annotations: dict[str, str], group: str) -> Iterable[str]:
+    """Keys but those that reading the options has judged already."""
+    return (key for key in annotations if not key.startswith(f"{group}/{_OPTION_PREFIX}"))

@@ -1,0 +1,59 @@
+"""What policies say about Cluster API objects."""
+
+from reconciler.policy.field import Equivalents, Field, Kind
+from reconciler.policy.platform_keys import PolicyKeys
+from reconciler.policy.text_field import text_field
+
+KEYS = PolicyKeys(
+    target=Field(
+        yaml_key="clusterAPI",
+        kind=Kind.OBJECT,
+        description="A Cluster API object.",
+        constants=(("provider", "clusterAPI"),),
+        children=(
+            Field(
+                yaml_key="kind",
+                kind=Kind.ENUM,
+                description="The kind of the object.",
+                enum=("MachineDeployment", "MachineSet", "MachinePool"),
+                examples=("MachineDeployment",),
+                required=True,
+                attribute="kind",
+            ),
+            text_field("namespace", Kind.OBJECT_NAME, "Its namespace in the management cluster.", "prod", "namespace"),
+            text_field("name", Kind.OBJECT_NAME, "Its name.", "general-a", "name"),
+        ),
+    ),
+    discovery=Field(
+        yaml_key="clusterAPI",
+        kind=Kind.OBJECT,
+        description="Cluster API objects that carry both size annotations; {} takes all of them.",
+        equivalents=Equivalents(cluster_autoscaler="--node-group-auto-discovery=clusterapi:namespace=…,clusterName=…"),
+        constants=(("provider", "clusterAPI"),),
+        children=(
+            Field(
+                yaml_key="namespaces",
+                kind=Kind.LIST,
+                description="In one of these namespaces; else in any.",
+                examples=(("prod",),),
+                unique=True,
+                attribute="namespaces",
+                item=Field(yaml_key="", kind=Kind.OBJECT_NAME, description="One namespace.", examples=("prod",)),
+            ),
+            Field(
+                yaml_key="clusterName",
+                kind=Kind.OBJECT_NAME,
+                description="Of this Cluster.",
+                examples=("prod",),
+                attribute="cluster_name",
+            ),
+            Field(
+                yaml_key="labels",
+                kind=Kind.LABEL_MAP,
+                description="With these labels.",
+                examples=("team: ml",),
+                attribute="labels",
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,74 @@
+"""How Cluster API's targets are read."""
+
+from reconciler.cluster.platform_reading import Objects, PlatformReading, Rows, WireKind
+from reconciler.cluster.target import Machine, TargetFacts
+from reconciler.platforms.clusterapi.facts import machinedeployment, machinepool, machineset, wire
+from reconciler.platforms.clusterapi.facts.machines import machine, pool_instances
+from reconciler.platforms.clusterapi.facts.view import CAPI_GROUP, ClusterApiView, controlling
+from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT, MACHINE_POOL, MACHINE_SET
+
+TEMPLATE = "MachineTemplate"
+FACTS = {
+    MACHINE_DEPLOYMENT: machinedeployment.facts,
+    MACHINE_SET: machineset.facts,
+    MACHINE_POOL: machinepool.facts,
+}
+_SIZED = ("get", "patch")
+
+
+def rows(objects: Objects) -> Rows:
+    """Targets, and the Machines or instances behind them."""
+    view = _view(objects)
+    targets: list[TargetFacts] = [read(item, view) for kind, read in FACTS.items() for item in objects.of(kind).values()]
+    machines: list[Machine] = [machine(item, view) for item in objects.of("Machine").values()]
+    for key, pool in objects.of(MACHINE_POOL).items():
+        if key not in view.pools_with_machines:
+            machines.extend(pool_instances(pool, objects.nodes))
+    return Rows(targets=targets, machines=machines)
+
+
+def _view(objects: Objects) -> ClusterApiView:
+    pools = set()
+    for (namespace, _), item in objects.of("Machine").items():
+        owner = controlling(item.metadata.owner_references)
+        if owner and owner.kind == MACHINE_POOL:
+            pools.add((namespace, owner.name))
+    return ClusterApiView(
+        group=objects.group,
+        clusters=objects.of("Cluster"),
+        deployments=objects.of(MACHINE_DEPLOYMENT),
+        machine_sets=objects.of(MACHINE_SET),
+        templates={
+            (group, kind, namespace, name): item
+            for (group, kind), items in objects.ending(TEMPLATE).items()
+            for (namespace, name), item in items.items()
+        },
+        pools_with_machines=frozenset(pools),
+    )
+
+
+def _referred(item: wire.Scalable) -> tuple[str, str] | None:
+    reference = item.spec.template.spec.infrastructure_ref
+    return (reference.group, reference.kind) if reference.group and reference.kind.endswith(TEMPLATE) else None
+
+
+READING = PlatformReading(
+    name="clusterAPI",
+    group=CAPI_GROUP,
+    renamed=True,
+    kinds=(
+        WireKind(
+            kind=MACHINE_DEPLOYMENT, type=wire.Scalable, plural="machinedeployments", target=True, needed=True, verbs=_SIZED
+        ),
+        WireKind(kind=MACHINE_SET, type=wire.Scalable, plural="machinesets", target=True, needed=True, verbs=_SIZED),
+        WireKind(
+            kind=MACHINE_POOL, type=wire.Scalable, plural="machinepools", target=True, verbs=_SIZED, optional="MachinePools"
+        ),
+        WireKind(kind="Machine", type=wire.Machine, plural="machines", needed=True, verbs=(*_SIZED, "delete")),
+        WireKind(kind="Cluster", type=wire.Cluster, plural="clusters", needed=True),
+        WireKind(kind=TEMPLATE, type=wire.InfrastructureTemplate, any_kind_ending_so=True),
+    ),
+    rows=rows,
+    referred=_referred,
+    annotations=("topology.cluster.x-k8s.io/",),
+)

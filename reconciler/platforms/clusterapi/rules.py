@@ -1,0 +1,37 @@
+"""What decisions ask about Cluster API's targets."""
+
+from collections.abc import Mapping
+
+from reconciler.cluster.target import TargetFacts, TargetRef
+from reconciler.decisions.platform_rules import PlatformRules
+from reconciler.platforms.clusterapi.kinds import KINDS
+from reconciler.platforms.clusterapi.lints import findings
+from reconciler.policy.documents import Discovery
+
+
+def takes(item: Discovery, facts: TargetFacts) -> bool:
+    """As the Cluster Autoscaler has it, a target must carry both size annotations to be discovered, and a MachineSet that a
+    MachineDeployment owns is never a target of its own. AND inside one item."""
+    labels = dict(facts.labels)
+    return (
+        facts.max_size is not None
+        and not facts.owner.controller
+        and (not item.namespaces or facts.ref.namespace in item.namespaces)
+        and item.cluster_name in ("", facts.cluster_name)
+        and all(labels.get(key) == value for key, value in item.labels)
+    )
+
+
+def policy_value(ref: TargetRef) -> Mapping[str, Mapping[str, str]]:
+    """`spec.target` of a NodeGroup."""
+    return {"clusterAPI": {"kind": ref.kind, "namespace": ref.namespace, "name": ref.name}}
+
+
+RULES = PlatformRules(
+    provider="clusterAPI",
+    kinds=KINDS,
+    takes=takes,
+    policy_value=policy_value,
+    findings=findings,
+    declared_in_manifests=True,
+)

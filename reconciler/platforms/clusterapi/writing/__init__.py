@@ -1,0 +1,1 @@
+"""How its targets are written, and with what care."""

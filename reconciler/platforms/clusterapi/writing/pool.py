@@ -1,0 +1,100 @@
+"""Removals from MachinePools without Machines: nobody can say which instance the platform takes when the pool shrinks."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from reconciler.cluster.target import TargetRef
+from reconciler.kube.connection.api import ApiError, UnreachableError
+from reconciler.plan.plan import Bound
+from reconciler.platforms.clusterapi.writing.reading import Reading
+from reconciler.platforms.clusterapi.writing.targets import ClusterApiTargets
+from reconciler.providers.answer import failed, unread
+from reconciler.providers.contract import RemovalState, TargetRemoval, WriteCode, WriteResult
+from reconciler.providers.ownership_guard import not_ours, objection
+
+
+class _NodeRef(msgspec.Struct):
+    name: str = ""
+
+
+class _Status(msgspec.Struct, rename="camel"):
+    node_refs: list[_NodeRef] | None = None
+
+
+class _Pool(msgspec.Struct):
+    status: _Status = msgspec.field(default_factory=_Status)
+
+
+_pool = msgspec.json.Decoder(_Pool)
+
+
+class BlindRemovals:
+    """The drained node's pool is lowered by one and the platform chooses. Whether a policy allows that is asked of `allowed`
+    for each target.
+
+    There is no Machine that could carry a mark, so that nothing on the API objects tells a later process whether the pool was
+    lowered for a drained node. What this process did not begin it therefore gives up and opens again, and never lowers for.
+    """
+
+    def __init__(self, targets: ClusterApiTargets, allowed: Callable[[TargetRef], bool]) -> None:
+        self._targets = targets
+        self._allowed = allowed
+        self._begun: dict[str, int | None] = {}
+        """Node name -> the generation that the lowering made; None: not lowered yet."""
+
+    def may_begin(self, target: TargetRef, node: str, bound: Bound) -> WriteResult:
+        """Refused unless removals without choice are allowed."""
+        if not self._allowed(target):
+            message = f"{target} has no Machine for node {node}: which one goes could not be chosen (scaleDown.withoutMachines)"
+            return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+        try:
+            facts = self._targets.read(target).facts
+        except (ApiError, UnreachableError) as error:
+            return unread(error, str(target))
+        wrong = objection(facts, bound)
+        if wrong is None:
+            self._begun[node] = None
+        return wrong or WriteResult(done=True, generation=facts.generation)
+
+    def step(self, target: TargetRef, node: str, floor: int) -> TargetRemoval:
+        """Lower once."""
+        if node not in self._begun:
+            message = f"whether {target} was lowered for {node} before the restart cannot be told"
+            return TargetRemoval(state=RemovalState.FAILED, code=WriteCode.UNKNOWN, message=message)
+        lowered = self._begun[node]
+        try:
+            reading = self._targets.read(target)
+        except (ApiError, UnreachableError) as error:
+            result = unread(error, str(target))
+            return TargetRemoval(state=RemovalState.DRAINING, code=result.code, message=result.message)
+        if lowered is not None:
+            return self._lowered(reading, node, lowered)
+        replicas = reading.facts.replicas or 0
+        wrong = not_ours(reading.facts)
+        if wrong is None and replicas - 1 < floor:
+            message = f"{target} has {replicas} replicas and must keep {floor}"
+            wrong = WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+        if wrong is None:
+            try:
+                applied = self._targets.apply(reading, replicas - 1)
+            except (ApiError, UnreachableError) as error:
+                wrong = failed(error, str(target))
+                if wrong.code in (WriteCode.STALE, WriteCode.UNAVAILABLE):
+                    return TargetRemoval(state=RemovalState.DRAINING, code=wrong.code, message=wrong.message)
+            else:
+                self._begun[node] = applied.generation
+                return TargetRemoval(state=RemovalState.FINISHED, replicas=replicas - 1, generation=applied.generation)
+        # An outcome that nobody knows ends here too: to try again might lower twice.
+        del self._begun[node]
+        return TargetRemoval(state=RemovalState.FAILED, code=wrong.code, message=wrong.message)
+
+    def _lowered(self, reading: Reading, node: str, generation: int) -> TargetRemoval:
+        """Over, unless the pool has shrunk to what it was asked for and still has the node: then that is opened again."""
+        target, status = reading.facts.ref, _pool.decode(reading.body).status
+        left = {reference.name for reference in status.node_refs or ()}
+        if node in left and len(left) == reading.facts.replicas and reading.followed:
+            del self._begun[node]
+            message = f"{target} was lowered for {node}, and the platform took another instance"
+            return TargetRemoval(state=RemovalState.FAILED, code=WriteCode.PASSED_OVER, message=message)
+        return TargetRemoval(state=RemovalState.FINISHED, generation=generation)

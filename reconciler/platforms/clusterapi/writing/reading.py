@@ -1,0 +1,126 @@
+"""One target as it is at this moment, read with everything that its ownership is judged by."""
+
+import msgspec
+
+from reconciler.cluster.target import TargetFacts, TargetRef
+from reconciler.kube.connection.api import Api, ApiError
+from reconciler.platforms.clusterapi.facts import wire
+from reconciler.platforms.clusterapi.facts.view import ClusterApiView, controlling
+from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT, MACHINE_SET
+from reconciler.platforms.clusterapi.reading import FACTS
+from reconciler.platforms.clusterapi.writing.resource import ClusterApiVersion
+
+
+class _Sets(msgspec.Struct):
+    items: list[wire.Scalable]
+
+
+class _Machines(msgspec.Struct):
+    items: list[wire.Machine]
+
+
+class _Status(msgspec.Struct, rename="camel"):
+    observed_generation: int = 0
+
+
+class _Followed(msgspec.Struct):
+    status: _Status | None = None
+
+
+_scalable = msgspec.json.Decoder(wire.Scalable)
+_cluster = msgspec.json.Decoder(wire.Cluster)
+_machine = msgspec.json.Decoder(wire.Machine)
+_sets = msgspec.json.Decoder(_Sets)
+_machines = msgspec.json.Decoder(_Machines)
+_followed = msgspec.json.Decoder(_Followed)
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """The facts of a target, and its body as the server gave it."""
+
+    facts: TargetFacts
+    body: bytes
+
+    @property
+    def followed(self) -> bool:
+        """Whether the target's own controller has acted on this generation of its spec."""
+        status = _followed.decode(self.body).status
+        return status is not None and status.observed_generation >= self.facts.generation
+
+
+class MachineReading(msgspec.Struct, frozen=True, kw_only=True):
+    """One Machine: whether it is going, what its delete mark says (None: it has none), and its node."""
+
+    name: str
+    resource_version: str
+    deleting: bool
+    mark: str | None
+    node: str
+
+
+def read_target(api: Api, version: ClusterApiVersion, ref: TargetRef, *, rollout: bool = False) -> Reading:
+    """The target and its Cluster, by the functions that read a snapshot; with `rollout` the MachineSets of a MachineDeployment
+    too, so that `rolling_out` is known. Raises `ApiError` and `UnreachableError`, also for a Cluster that may not be read; a
+    Cluster that is not there is left to the ownership rules. Raises `msgspec.ValidationError` for a malformed body."""
+    body = api.get(version.path(ref.kind, ref.namespace, ref.name))
+    item = _scalable.decode(body)
+    name = item.spec.cluster_name or (item.metadata.labels or {}).get(f"{version.group}/cluster-name", "")
+    view = ClusterApiView(
+        group=version.group,
+        clusters=_clusters(api, version, ref.namespace, name),
+        machine_sets=_sets_of(api, version, ref) if rollout and ref.kind == MACHINE_DEPLOYMENT else {},
+    )
+    return Reading(FACTS[ref.kind](item, view), body)
+
+
+def _clusters(api: Api, version: ClusterApiVersion, namespace: str, name: str) -> dict[tuple[str, str], wire.Cluster]:
+    if not name:
+        return {}
+    try:
+        return {(namespace, name): _cluster.decode(api.get(version.path("Cluster", namespace, name)))}
+    except ApiError as error:
+        if error.status == 404:
+            return {}
+        raise
+
+
+def _sets_of(api: Api, version: ClusterApiVersion, ref: TargetRef) -> dict[tuple[str, str], wire.Scalable]:
+    query = {"labelSelector": f"{version.group}/deployment-name={ref.name}"}
+    body = api.get(version.path(MACHINE_SET, ref.namespace), query)
+    return {(item.metadata.namespace, item.metadata.name): item for item in _sets.decode(body).items}
+
+
+def read_machine(api: Api, version: ClusterApiVersion, namespace: str, name: str) -> MachineReading | None:
+    """The Machine, or None when it is gone. Raises as `read_target` does."""
+    try:
+        body = api.get(version.path("Machine", namespace, name))
+    except ApiError as error:
+        if error.status == 404:
+            return None
+        raise
+    item = _machine.decode(body)
+    reference = item.status.node_ref if item.status else None
+    return MachineReading(
+        name=name,
+        resource_version=item.metadata.resource_version,
+        deleting=item.metadata.deletion_timestamp is not None,
+        mark=(item.metadata.annotations or {}).get(version.delete_machine),
+        node=reference.name if reference else "",
+    )
+
+
+def living_machines(api: Api, version: ClusterApiVersion, facts: TargetFacts) -> frozenset[str]:
+    """The names of the target's Machines that are not being deleted. Raises as `read_target` does."""
+    target = facts.ref
+    if target.kind == MACHINE_DEPLOYMENT:
+        label = f"{version.group}/deployment-name={target.name}"
+    else:
+        # The name of a set or pool is hashed in its Machines' labels when it is long.
+        label = f"{version.group}/cluster-name={facts.cluster_name}"
+    found = set()
+    for item in _machines.decode(api.get(version.path("Machine", target.namespace), {"labelSelector": label})).items:
+        owner = controlling(item.metadata.owner_references)
+        mine = target.kind == MACHINE_DEPLOYMENT or (owner is not None and (owner.kind, owner.name) == (target.kind, target.name))
+        if mine and item.metadata.deletion_timestamp is None:
+            found.add(item.metadata.name)
+    return frozenset(found)

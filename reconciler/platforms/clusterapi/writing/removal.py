@@ -1,0 +1,321 @@
+"""Deleting exactly the chosen machines of a target: all marked first, then replicas lowered by as many in one write.
+
+A removal is found again by what lies on the API objects alone. The Node carries our taint (the drain's), the Machine our
+mark with the target's generation G and replicas R at the time, the target its generation g and replicas r now:
+
+| Machine              | target           | what it means                    | what is done                          |
+|----------------------|------------------|----------------------------------|---------------------------------------|
+| no mark              | ours             | drained, nothing written         | mark                                  |
+| no mark              | not ours, rollout, at its floor | must not be done  | given up, node reopened               |
+| our mark             | g = G, ours      | marked, not lowered              | lower                                 |
+| our mark             | g = G, not ours  | marked, may not be lowered       | unmark, given up, node reopened       |
+| our mark             | g > G, r < R     | lowered; the platform follows    | finished                              |
+| our mark             | the same, and no more machines live than r: another one went | unmark, given up, node reopened |
+| our mark             | g > G, r >= R    | nobody can tell                  | unmark, given up, node reopened       |
+| our mark, deleting   | any              | lowered and going                | finished                              |
+| other mark           | any              | somebody else removes it         | given up, node reopened, mark kept    |
+| deleting, not ours   | any              | somebody else deleted it         | given up, not counted, node left      |
+| gone                 | any              | went without us                  | given up, node left                   |
+
+"Nobody can tell" (replicas fell and rose again, or another part of the spec was written, between our two writes) never
+lowers: a node too many is mended by the next decision, a lost one is not. No taint but our mark on a living machine: the
+drain was undone first, so the mark goes too unless replicas were lowered and the platform has yet to follow.
+
+SOURCE of the passed over machine: measured on Cluster API 1.14. A MachineSet counts a Machine that somebody else deletes among
+those that it has and takes it first, before the marks, so that the marked one stays. Our mark on it would wait for the next
+shrinking, whoever asks for that, when its node may have pods again.
+"""
+
+from collections.abc import Callable
+from functools import cache, partial
+
+import msgspec
+
+from reconciler.cluster.target import TargetRef
+from reconciler.decisions.ownership.owner import OUR_MANAGER
+from reconciler.kube.connection.api import ApiError, ContentType, UnreachableError
+from reconciler.plan.plan import Bound
+from reconciler.platforms.clusterapi.writing.reading import MachineReading, Reading, living_machines, read_machine
+from reconciler.platforms.clusterapi.writing.targets import ClusterApiTargets
+from reconciler.providers.answer import failed, unread
+from reconciler.providers.contract import LeavingMachine, RemovalState, TargetRemoval, WriteCode, WriteResult
+from reconciler.providers.delete_mark import DeleteMark
+from reconciler.providers.ownership_guard import not_ours, objection
+
+_TRIES, _ROUNDS = 3, 2
+_TRANSIENT = (WriteCode.STALE, WriteCode.UNAVAILABLE, WriteCode.UNKNOWN)
+
+
+class ClusterApiRemovals:
+    """Removals of one owner (a policy): marks of others, also of the same program, are never touched."""
+
+    def __init__(self, targets: ClusterApiTargets, owner: str) -> None:
+        self._targets = targets
+        self._owner = owner
+
+    def may_begin(self, target: TargetRef, machine: str, node: str, bound: Bound) -> WriteResult:
+        """Whether the machine may be removed, as far as can be told before its node is empty."""
+        try:
+            reading = self._targets.read(target, rollout=True)
+            found = self.machine(target, machine)
+        except (ApiError, UnreachableError) as error:
+            return unread(error, f"{target}, Machine {machine}")
+        wrong = _unfit(found, machine, node) or self.marked_by_others(found) or _marked_before(found)
+        wrong = wrong or objection(reading.facts, bound) or rolling_out(reading)
+        return wrong or WriteResult(done=True, generation=reading.facts.generation)
+
+    def step(self, target: TargetRef, leaving: tuple[LeavingMachine, ...], floor: int) -> tuple[TargetRemoval, ...]:
+        """Go on with removals of nodes that are empty, by the table above: all that may go are marked, then replicas are lowered
+        once, never below `floor`. Who meets a conflict is read again once and else waits for the next call."""
+        ended: dict[str, TargetRemoval] = {}
+        for _ in range(_ROUNDS):
+            left = sorted((one for one in leaving if one.node not in ended), key=lambda one: not one.marked)
+            if left:
+                ended |= self._round(target, left, floor)
+        stale = WriteResult(done=False, code=WriteCode.STALE, message=f"{target} was never the same twice")
+        return tuple(ended.get(one.node) or _waiting(stale) for one in leaving)
+
+    def _round(self, target: TargetRef, leaving: list[LeavingMachine], floor: int) -> dict[str, TargetRemoval]:
+        """What became of those that met no conflict, by node."""
+        ended: dict[str, TargetRemoval] = {}
+        try:
+            reading = self._targets.read(target, rollout=True)
+        except (ApiError, UnreachableError, msgspec.DecodeError) as error:
+            return dict.fromkeys((one.node for one in leaving), _unread(error, str(target)))
+        going: list[tuple[LeavingMachine, MachineReading]] = []
+        living = cache(lambda: living_machines(self._targets.api, self._targets.version, reading.facts))
+        for one in leaving:
+            try:
+                found = self.machine(target, one.machine)
+            except (ApiError, UnreachableError, msgspec.DecodeError) as error:
+                ended[one.node] = _unread(error, f"{target}, Machine {one.machine}")
+                if one.marked:
+                    # Of two that are marked the platform may take either when replicas fall by one.
+                    return {other.node: ended.get(other.node, ended[one.node]) for other in leaving}
+                continue
+            outcome = self._tried(target, one, partial(self._judged, reading, found, one, floor, len(going), living))
+            if isinstance(outcome, TargetRemoval):
+                ended[one.node] = outcome
+            elif outcome is None and found is not None:
+                going.append((one, found))
+        return ended | self._lower(reading, going)
+
+    def _lower(self, reading: Reading, going: list[tuple[LeavingMachine, MachineReading]]) -> dict[str, TargetRemoval]:
+        """Marks, then one write for all that bear one. Marks are written before the act that they protect: a process that ends
+        here leaves the proof of what it had not done."""
+        target = reading.facts.ref
+        marked: list[LeavingMachine] = []
+        ended: dict[str, TargetRemoval] = {}
+        for number, (one, found) in enumerate(going):
+            unmarked = DeleteMark.read(found.mark, self._owner) is None
+            outcome = self._tried(target, one, partial(self.mark, reading, found)) if unmarked else None
+            if isinstance(outcome, TargetRemoval) and outcome.state is RemovalState.DRAINING:
+                # It may bear a mark now, and of those that do the platform takes any: nothing is lowered without it.
+                after = msgspec.structs.replace(outcome, untouched=True)
+                ended |= dict.fromkeys((other.node for other in marked), outcome) | {one.node: outcome}
+                return ended | dict.fromkeys((other.node for other, _ in going[number + 1 :]), after)
+            if isinstance(outcome, TargetRemoval):
+                ended[one.node] = outcome
+            elif outcome is None:
+                marked.append(one)
+        if marked:
+            try:
+                ended |= dict.fromkeys((one.node for one in marked), self._applied(reading, len(marked)))
+            except (ApiError, UnreachableError, msgspec.DecodeError) as error:
+                result = _result(error, str(target))
+                if result.code != WriteCode.STALE:
+                    ended |= {one.node: self._after(target, one, result) for one in marked}
+        return ended
+
+    def _applied(self, judged: Reading, fewer: int) -> TargetRemoval:
+        """Lower what was read a moment ago: while machines go, the platform writes the target's status many times a second, and
+        each time its version moves. Raises as the connection does."""
+        reading = self._targets.read(judged.facts.ref)
+        facts = reading.facts
+        if facts.generation != judged.facts.generation or not_ours(facts) is not None:
+            raise ApiError(409, "Conflict", f"{facts.ref} was written while its machines were marked")
+        replicas = (facts.replicas or 0) - fewer
+        return TargetRemoval(
+            state=RemovalState.FINISHED, replicas=replicas, generation=self._targets.apply(reading, replicas).generation
+        )
+
+    def _tried(
+        self, target: TargetRef, one: LeavingMachine, act: Callable[[], TargetRemoval | None]
+    ) -> TargetRemoval | WriteResult | None:
+        """What `act` says; a `WriteResult` is a conflict, to be read again."""
+        try:
+            return act()
+        except (ApiError, UnreachableError, msgspec.DecodeError) as error:
+            result = _result(error, f"{target}, Machine {one.machine}")
+            return result if result.code == WriteCode.STALE else self._after(target, one, result)
+
+    def _after(self, target: TargetRef, one: LeavingMachine, result: WriteResult) -> TargetRemoval:
+        return _waiting(result) if result.code in _TRANSIENT else self._give_up(target, one.machine, result)
+
+    def abandon(self, target: TargetRef, machine: str) -> WriteResult:
+        """Take our mark off again, unless the machine is going, or replicas were lowered for it and it may still go."""
+        for _ in range(_TRIES):
+            try:
+                found = self.machine(target, machine)
+                if found is None or found.deleting:
+                    return WriteResult(done=True)
+                mark = DeleteMark.read(found.mark, self._owner)
+                if mark is None:
+                    return WriteResult(done=True)
+                reading = self._targets.read(target, rollout=True)
+                living = partial(living_machines, self._targets.api, self._targets.version, reading.facts)
+                if self._lowered(reading, mark) and not _passed_over(reading, found, living):
+                    return WriteResult(done=True)
+                self._write_mark(target, found, None)
+                return WriteResult(done=True, message=f"our mark was taken off Machine {machine} of {target}")
+            except (ApiError, UnreachableError) as error:
+                result = failed(error, f"Machine {machine}")
+                if result.code != WriteCode.STALE:
+                    return result
+        return result
+
+    def _judged(
+        self,
+        reading: Reading,
+        found: MachineReading | None,
+        one: LeavingMachine,
+        floor: int,
+        before: int,
+        living: Callable[[], frozenset[str]],
+    ) -> TargetRemoval | None:
+        """How the removal ended; None: it may go on, as the one after `before` others of the same write."""
+        facts = reading.facts
+        mark = DeleteMark.read(found.mark, self._owner) if found is not None else None
+        if found is not None and mark is not None and (found.deleting or self._lowered(reading, mark)):
+            replicas = facts.replicas or 0
+            if found.deleting or not _passed_over(reading, found, living):
+                return TargetRemoval(state=RemovalState.FINISHED, replicas=replicas, generation=facts.generation)
+            message = f"{facts.ref} was lowered to {replicas} for Machine {one.machine}; the platform took another one instead"
+            return self._give_up(facts.ref, one.machine, WriteResult(done=False, code=WriteCode.PASSED_OVER, message=message))
+        gone = _unfit(found, one.machine, one.node)
+        if found is None or gone is not None:
+            leaving = found is None or found.deleting
+            return _failed(gone or WriteResult(done=False), reopen=not leaving)
+        foreign = self.marked_by_others(found)
+        if foreign is not None:
+            return _failed(foreign)
+        wrong = not_ours(facts) or rolling_out(reading) or _below(reading, floor, before)
+        if mark is not None and not mark.not_lowered(facts.generation):
+            message = f"{facts.ref} was written by somebody else after {one.machine} was marked: whether it shrank cannot be told"
+            wrong = WriteResult(done=False, code=WriteCode.STALE, message=message)
+        return self._give_up(facts.ref, one.machine, wrong) if wrong is not None else None
+
+    def _lowered(self, reading: Reading, mark: DeleteMark) -> bool:
+        return mark.lowered(reading.facts.generation, reading.facts.replicas or 0)
+
+    def _give_up(self, target: TargetRef, machine: str, why: WriteResult) -> TargetRemoval:
+        unmarked = self.abandon(target, machine)
+        if not unmarked.done:
+            # The mark must go before the taint: without the taint nobody would look for it in this process.
+            return _waiting(unmarked)
+        if unmarked.message:
+            why = msgspec.structs.replace(why, message=f"{why.message}; {unmarked.message}")
+        return _failed(why)
+
+    def marked_by(self, target: TargetRef, machine: str) -> str:
+        """The policy of the mark that our program has set; empty for none, and where it cannot be read."""
+        try:
+            found = self.machine(target, machine)
+        except (ApiError, UnreachableError, msgspec.DecodeError):
+            return ""
+        return DeleteMark.policy(found.mark) if found is not None else ""
+
+    def machine(self, target: TargetRef, machine: str) -> MachineReading | None:
+        """The Machine now, or None when it is gone."""
+        return read_machine(self._targets.api, self._targets.version, target.namespace, machine)
+
+    def marked_by_others(self, found: MachineReading | None) -> WriteResult | None:
+        """Why a Machine with somebody else's mark is left alone."""
+        if found is None or found.mark is None or DeleteMark.read(found.mark, self._owner) is not None:
+            return None
+        message = f"Machine {found.name} was marked for deletion by somebody else ({found.mark!r})"
+        return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+
+    def mark(self, reading: Reading, found: MachineReading) -> None:
+        """Mark the Machine as the first to go, with what the target was at this moment. Raises as the connection does."""
+        facts = reading.facts
+        self._write_mark(facts.ref, found, str(DeleteMark(self._owner, facts.generation, facts.replicas or 0)))
+
+    def _write_mark(self, target: TargetRef, found: MachineReading, value: str | None) -> None:
+        version = self._targets.version
+        metadata = {"resourceVersion": found.resource_version, "annotations": {version.delete_machine: value}}
+        self._targets.api.write(
+            "PATCH",
+            version.path("Machine", target.namespace, found.name),
+            {"metadata": metadata},
+            content_type=ContentType.MERGE_PATCH,
+            query={"fieldManager": OUR_MANAGER},
+        )
+
+
+def _passed_over(reading: Reading, found: MachineReading, living: Callable[[], frozenset[str]]) -> bool:
+    """Whether the platform has followed a target that was lowered, and `found` is not the one that went: no more machines live
+    than are wanted, so that none of them goes any more. `living` reads their names, and raises as the connection does."""
+    if not reading.followed or reading.facts.rolling_out or found.deleting:
+        return False
+    names = living()
+    return found.name in names and len(names) <= (reading.facts.replicas or 0)
+
+
+def _unfit(found: MachineReading | None, machine: str, node: str) -> WriteResult | None:
+    """Why this is no machine to remove: gone, going already, or not the machine of the node."""
+    if found is None:
+        return WriteResult(done=False, code=WriteCode.NOT_FOUND, message=f"Machine {machine} is gone")
+    if found.deleting:
+        return WriteResult(done=False, code=WriteCode.REFUSED, message=f"Machine {machine} is being deleted already")
+    if found.node and found.node != node:
+        message = f"Machine {machine} is the machine of node {found.node}, not of {node}"
+        return WriteResult(done=False, code=WriteCode.NOT_FOUND, message=message)
+    return None
+
+
+def _marked_before(found: MachineReading | None) -> WriteResult | None:
+    """A mark says that its node has been emptied: one that was left behind by something else would let it go with its pods."""
+    if found is None or found.mark is None:
+        return None
+    message = f"Machine {found.name} still carries a mark of ours ({found.mark!r}): it must be gone before its node is drained"
+    return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+
+
+def rolling_out(reading: Reading) -> WriteResult | None:
+    """While an older revision has machines nobody can say which set shrinks."""
+    if not reading.facts.rolling_out:
+        return None
+    message = f"{reading.facts.ref} is rolling out: which of its MachineSets would shrink cannot be told"
+    return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+
+
+def _below(reading: Reading, floor: int, before: int) -> WriteResult | None:
+    replicas = (reading.facts.replicas or 0) - before
+    if replicas - 1 >= floor:
+        return None
+    message = f"{reading.facts.ref} has {replicas} replicas and must keep {floor}"
+    return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+
+
+def _result(error: ApiError | UnreachableError | msgspec.DecodeError, what: str) -> WriteResult:
+    if isinstance(error, msgspec.DecodeError):
+        message = f"the answer to a write of {what} cannot be understood: {error}"
+        return WriteResult(done=False, code=WriteCode.UNKNOWN, message=message)
+    return failed(error, what)
+
+
+def _unread(error: ApiError | UnreachableError | msgspec.DecodeError, what: str) -> TargetRemoval:
+    if isinstance(error, msgspec.DecodeError):
+        why = WriteResult(done=False, code=WriteCode.REFUSED, message=f"{what} cannot be understood: {error}")
+    else:
+        why = unread(error, what)
+    return _waiting(why, untouched=True)
+
+
+def _waiting(why: WriteResult, *, untouched: bool = False) -> TargetRemoval:
+    return TargetRemoval(state=RemovalState.DRAINING, code=why.code, message=why.message, untouched=untouched)
+
+
+def _failed(why: WriteResult, *, reopen: bool = True) -> TargetRemoval:
+    return TargetRemoval(state=RemovalState.FAILED, code=why.code, message=why.message, reopen=reopen)

@@ -1,0 +1,1 @@
+"""Crusoe Managed Kubernetes: node pools."""

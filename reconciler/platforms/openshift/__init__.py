@@ -1,0 +1,1 @@
+"""OpenShift and OKD: MachineSets of the Machine API."""

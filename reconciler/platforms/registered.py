@@ -1,0 +1,32 @@
+"""Which platforms there are: one line each, and no other list of them or of their kinds anywhere.
+
+A platform is a folder. Each layer asks it for one part, by the name of the module that holds it, and defines what that part
+is made of. A part is looked up when it is first asked for, so that no layer needs what the parts of the layers above import. A
+platform that lacks a part does not do what the part is for.
+
+| part | type | says |
+|---|---|---|
+| `policy_keys.KEYS` | `policy.platform_keys.PolicyKeys` | the keys of target and discovery in policies |
+| `reading.READING` | `cluster.platform_reading.PlatformReading` | kinds, facts and machines from their JSON, evidence, verbs |
+| `rules.RULES` | `decisions.platform_rules.PlatformRules` | discovery, the first policy, lints |
+| `live.LIVE` | `providers.live_platform.LivePlatform` | who writes, what is polled, what doctor looks at |
+
+What a part imports beside its own folder is what the layer of its type may import, and contracts of import-linter hold that.
+"""
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+PLATFORMS = (
+    "reconciler.platforms.clusterapi",
+    "reconciler.platforms.aws",
+    "reconciler.platforms.openshift",
+    "reconciler.platforms.crusoe",
+)
+
+
+def parts(module: str, name: str) -> tuple[Any, ...]:
+    """The part `name` in `module` of every platform that has it, in the order of registration."""
+    found = (f"{platform}.{module}" for platform in PLATFORMS)
+    return tuple(getattr(import_module(path), name) for path in found if find_spec(path) is not None)

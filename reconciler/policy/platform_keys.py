@@ -1,0 +1,32 @@
+"""What policies may say about the targets of one platform: each platform's own keys, and where all of them meet.
+
+The attributes that its keys feed are those of `documents.TargetSpec` and `documents.Discovery`.
+"""
+
+from functools import cache
+
+import msgspec
+
+from reconciler.platforms import registered
+from reconciler.policy.field import Field
+
+
+class PolicyKeys(msgspec.Struct, frozen=True, kw_only=True):
+    """`target` and `discovery` are objects under `spec.target` and in `spec.discovery[]`, whose key is the provider's name and
+    whose constants name the provider, and the kind of target where there is one alone. `discovery` None: its targets are named
+    one by one. `unread` says what nobody reads or changes yet (empty: they are)."""
+
+    target: Field
+    discovery: Field | None = None
+    unread: str = ""
+
+    @property
+    def provider(self) -> str:
+        """The key of the platform in policies."""
+        return self.target.yaml_key
+
+
+@cache
+def platform_keys() -> tuple[PolicyKeys, ...]:
+    """Those of all platforms."""
+    return registered.parts("policy_keys", "KEYS")

@@ -1,0 +1,51 @@
+"""All platforms, live."""
+
+from collections.abc import Mapping
+from functools import cache
+
+import msgspec
+
+from reconciler.cluster.platform_reading import readings
+from reconciler.kube.connection.api import Api
+from reconciler.kube.watching.collection import Served
+from reconciler.kube.watching.polled_source import PolledSource
+from reconciler.platforms import registered
+from reconciler.providers.contract import TargetProvider
+from reconciler.providers.live_platform import LivePlatform, Surroundings
+
+
+@cache
+def live_platforms() -> tuple[LivePlatform, ...]:
+    """Those that have a writing half."""
+    return registered.parts("live", "LIVE")
+
+
+def served_platforms(api: Api, environment: Mapping[str, str]) -> tuple[Served, ...]:
+    """The API groups of platforms that a server has.
+
+    Raises `UnreachableError`, and `ApiError` for anything but an unknown group.
+    """
+    return tuple(found for platform in live_platforms() for found in platform.served(api, environment))
+
+
+def providers(surroundings: Surroundings) -> dict[str, TargetProvider]:
+    """Who writes targets, by their kind. A platform of which the server has nothing has no provider."""
+    found: dict[str, TargetProvider] = {}
+    for platform in live_platforms():
+        own = of_platform(platform, surroundings)
+        if platform.provider is not None and own is not None:
+            found |= dict.fromkeys(platform.kinds, platform.provider(own))
+    return found
+
+
+def polled(surroundings: Surroundings) -> tuple[PolledSource, ...]:
+    """What is asked of clouds."""
+    there = ((platform, of_platform(platform, surroundings)) for platform in live_platforms())
+    return tuple(source for platform, own in there if own is not None for source in platform.polled(own))
+
+
+def of_platform(platform: LivePlatform, surroundings: Surroundings) -> Surroundings | None:
+    """The surroundings as one platform sees them; None where its objects are kept by a server that has none of them."""
+    mine = tuple(item for item in surroundings.served if item.platform == platform.name)
+    on_server = any(reading.group for reading in readings() if reading.name == platform.name)
+    return None if on_server and not mine else msgspec.structs.replace(surroundings, served=mine)
