@@ -2,10 +2,11 @@
 
 import pytest
 
-from reconciler.cluster.target import FieldOwner, OwnerEvidence, TargetFacts, TargetRef
+from reconciler.cluster.target import FieldOwner, OwnerEvidence, TargetFacts
 from reconciler.decisions.ownership.owner import Terms, judge
 from reconciler.plan.plan import OwnerState
-from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
+from reconciler.platforms.aws.facts.group import facts
+from reconciler.platforms.aws.facts.wire import AutoScalingGroup
 from tests.builders import NOW
 from tests.values import machine_deployment
 
@@ -150,7 +151,7 @@ def test_a_conflict_holds_what_would_be_ours() -> None:
 
 def test_an_auto_scaling_group_is_ours_in_its_own_words() -> None:
     """It has a desired capacity and no managed fields, so that nothing is said of spec.replicas."""
-    target = TargetRef(kind=AUTO_SCALING_GROUP, region="eu-central-1", name="spot")
-    ownership = judge(TargetFacts(ref=target, replicas=3), _terms()).ownership
+    item = AutoScalingGroup(auto_scaling_group_name="spot", min_size=0, max_size=5, desired_capacity=3)
+    ownership = judge(facts(item), _terms()).ownership
     assert (ownership.state, "desired capacity" in ownership.evidence[0]) == (OwnerState.OURS, True)
     assert "spec.replicas" not in ownership.evidence[0]
