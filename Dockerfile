@@ -6,9 +6,15 @@ FROM ${BASE} AS build
 # A compiler, for the kernels: without it they would run interpreted. It does not reach the image below.
 RUN apt-get update && apt-get install --yes --no-install-recommends gcc libc6-dev && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
+COPY .ci/locks ./.ci/locks
+# By their hashes, so that what is installed is what was locked; then the product alone, of these sources.
+RUN python -I -m venv /opt/reconciler \
+    && /opt/reconciler/bin/python -I -m pip install --no-cache-dir --no-deps --require-hashes --only-binary :all: \
+        --requirement .ci/locks/build.txt --requirement .ci/locks/install.txt
 COPY pyproject.toml README.md LICENSE ./
 COPY reconciler ./reconciler
-RUN python -m venv /opt/reconciler && /opt/reconciler/bin/pip install --no-cache-dir '.[solver,pullrequest]'
+RUN /opt/reconciler/bin/python -I -m pip install --no-cache-dir --no-deps --no-index --no-build-isolation . \
+    && /opt/reconciler/bin/python -I -m pip uninstall --quiet --yes cython setuptools
 # A failed compilation is no error of the installation, but it is one of the image.
 WORKDIR /
 RUN /opt/reconciler/bin/python -c "from reconciler.scheduling.kernels import active_build; assert active_build() == 'compiled', active_build()"

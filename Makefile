@@ -31,7 +31,7 @@ ifneq ($(shell $(BIN)/python -c '' 2>/dev/null && cat $(STAMP) 2>/dev/null),$(CU
 .PHONY: $(STAMP)
 endif
 
-.PHONY: help setup run demo-preview testbed test check format bench bench-check bench-live bench-data differential stress clean
+.PHONY: help setup run demo-preview testbed test check lock format bench bench-check bench-live bench-data differential stress clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -64,6 +64,9 @@ test: $(STAMP) ## Run all tests, those against the real Kubernetes components in
 
 check: $(STAMP) ## Formatting, lint, types, layers, dependencies, generated files
 	@.ci/check $(BIN)
+
+lock: $(STAMP) ## Write .ci/locks anew: what the image, the action and the release install, by hashes
+	@.ci/lock $(BIN)
 
 format: $(STAMP) ## Format and fix what can be fixed
 	@$(BIN)/ruff check --quiet --fix . || true

@@ -1,4 +1,6 @@
-"""Which tests share a real component that there is one of, and so run one after the other in one worker of pytest-xdist."""
+"""Which tests share a real component that there is one of, and so run one after the other in one worker of pytest-xdist.
+
+What the steps of the action install is such a component too: it takes a minute, once."""
 
 CONTROL_PLANES = ("control-plane-1", "control-plane-2")
 """Two workers have one each: one after the other all these tests would take twice as long, and they wait more than they work."""
@@ -13,6 +15,7 @@ _GROUPS = {
     "tests/rows/test_rows_live_": _SECOND,
     "tests/security/test_network_attack.py": _FIRST,
     "tests/schemas/test_crds_on_api_server.py": _SECOND,
+    "tests/security/test_pull_request_steps.py": "action",
     "tests/testbed/": _SECOND,
 }
 

@@ -22,12 +22,25 @@ class PreviewSide(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     merge_base: bool = False
 
 
+class SnapshotSeen(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Which snapshot both policies meet: `source` as the user named it, `revision` the commit that it was read at (None for
+    files), `digest` over names and contents of its documents, `captured_at` RFC 3339 (None: nothing says when). `changed`: the
+    head brings another one, which does not count. `age_seconds` where somebody is told it, by the clock of the job."""
+
+    source: str
+    revision: str | None = None
+    digest: str
+    captured_at: str | None = None
+    changed: bool = False
+    age_seconds: int | None = None
+
+
 class Preview(msgspec.Struct, frozen=True, kw_only=True):
     """`comparison` None: there is nothing to compare with, `no_base` says why, and `plan` stands alone.
 
     `untouched` are groups of both policies that do not differ. `warnings` are problems of the head's files that are no errors.
     `pictures` are there where somebody wants to see them, and are not told anew by the digest.
-    `replay` is what demand of the past comes to under both, where that was asked for.
+    `replay` is what demand of the past comes to under both, where that was asked for. `snapshot` None: a live cluster.
     """
 
     base: PreviewSide
@@ -43,6 +56,7 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     base_problems: tuple[Problem, ...] = ()
     pictures: Pictures | None = None
     replay: Replay | None = None
+    snapshot: SnapshotSeen | None = None
 
     @property
     def changed(self) -> bool:
@@ -65,4 +79,6 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
             # Where a side was read from may name a commit.
             sides = tuple(msgspec.structs.replace(side, source="") for side in self.replay.sides)
             told = (*told, msgspec.structs.replace(self.replay, sides=sides))
+        if self.snapshot is not None and self.snapshot.changed:
+            told = (*told, "the head changes the snapshot")
         return "sha256:" + hashlib.sha256(msgspec.json.encode(told, order="sorted")).hexdigest()

@@ -6,7 +6,7 @@ import msgspec
 
 from reconciler.plan.impact import Impact
 from reconciler.plan.plan import Action, Cost, GroupLine, NodeLine, Plan, PlanProblem, PodLine
-from reconciler.plan.preview import Preview, PreviewSide
+from reconciler.plan.preview import Preview, PreviewSide, SnapshotSeen
 from reconciler.plan.replay import Replay
 from reconciler.policy.comparison import PolicyChange
 from reconciler.policy.problems.problem import Problem
@@ -107,8 +107,8 @@ class PreviewDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     """`policyProblems` are those of the head's files; with an error among them there is neither difference nor plan.
 
     `decision` is null when there is nothing to compare with, which `noBase` says; `plan` is then the head's plan alone, and
-    null otherwise. `replay` is null unless asked for. `digest` covers what is told, not commits and instants; empty without a
-    decision.
+    null otherwise. `replay` is null unless asked for, `snapshot` where the cluster is a live one.
+    `digest` covers what is told, not commits and instants; empty without a decision.
     """
 
     format_version: str = FORMAT_VERSION
@@ -119,6 +119,7 @@ class PreviewDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     mode: str = ""
     base: PreviewSide
     head: PreviewSide
+    snapshot: SnapshotSeen | None = None
     changed: bool
     policy_problems: tuple[ProblemEntry, ...] = ()
     no_base: str = ""
@@ -142,6 +143,7 @@ def preview_json(preview: Preview) -> str:
             mode=plan.mode,
             base=preview.base,
             head=preview.head,
+            snapshot=preview.snapshot,
             changed=preview.changed,
             policy_problems=_entries(preview.warnings),
             no_base=preview.no_base,

@@ -1,12 +1,16 @@
 """The words of a preview that are the same on a terminal and in a pull request."""
 
 from reconciler.plan.preview import Preview, PreviewSide
+from reconciler.policy.values.duration import format_duration
 from reconciler.rendering.differences import Section
 from reconciler.rendering.fold import Fold
 from reconciler.rendering.impact import impact_sections
 from reconciler.rendering.wording import count, header_words
 
 NOT_COMPARED = "Nothing to compare with"
+OLD_SECONDS = 24 * 3600
+"""From this age on a snapshot is warned of."""
+_DIGEST_SHOWN = len("sha256:") + 16
 
 
 def head_words(preview: Preview) -> tuple[tuple[str, str], ...]:
@@ -20,6 +24,33 @@ def side_words(side: PreviewSide) -> str:
     if side.revision is not None and side.revision != side.source:
         told += f" at {side.revision[:12]}"
     return told + (", where the branches went apart" if side.merge_base else "")
+
+
+def snapshot_words(preview: Preview) -> str:
+    """`snapshot/ at 3f2a01c9be77, sha256:9b1c…, captured 2026-11-20T18:00:00Z, 26h before this run`; empty for a live cluster."""
+    seen = preview.snapshot
+    if seen is None:
+        return ""
+    place = seen.source if seen.revision is None else f"{seen.source} at {seen.revision[:12]}"
+    captured = f"captured {seen.captured_at}" if seen.captured_at else "nothing says when it was captured"
+    age = "" if seen.age_seconds is None else f", {format_duration(seen.age_seconds)} before this run"
+    return f"{place}, {seen.digest[:_DIGEST_SHOWN]}, {captured}{age}"
+
+
+def snapshot_warnings(preview: Preview) -> tuple[str, ...]:
+    """What a reviewer has to know of the snapshot before anything else."""
+    seen = preview.snapshot
+    if seen is None:
+        return ()
+    told = []
+    if seen.changed:
+        told.append(
+            f"This change also brings another snapshot of the cluster ({seen.source}), which does not count: below is what the "
+            "policy does to the cluster as the base has it. Look at why a change of policy touches the snapshot."
+        )
+    if seen.age_seconds is not None and seen.age_seconds > OLD_SECONDS:
+        told.append(f"The snapshot is {format_duration(seen.age_seconds)} old: the cluster may be another one by now.")
+    return tuple(told)
 
 
 def further_sections(preview: Preview, fold: Fold) -> tuple[Section, ...]:

@@ -63,21 +63,23 @@ def test_action_script_runs(tmp_path: Path, published: bool):
     """The script with hostile inputs: each arrives as one word, nothing is expanded."""
     import subprocess
 
-    program = tmp_path / "bin" / "reconciler"
+    program = tmp_path / "bin" / "python"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nfor word; do printf "%s\\0" "$word"; done > {tmp_path}/words\n')
     program.chmod(0o755)
     hostile = f"$(touch {tmp_path}/CANARY); `touch {tmp_path}/CANARY` * --head=x"
     environment = {
-        "TARGET": str(tmp_path), "BASE": hostile, "HEAD": "HEAD", "POLICY_PATH": "p q", "CLUSTER": "-x", "POLICY_NAME": "",
+        "TARGET": str(tmp_path), "REPOSITORY": "/w s", "BASE": hostile, "HEAD": "HEAD",
+        "POLICY_PATH": "p q", "CLUSTER": "-x", "POLICY_NAME": "",
         "CLUSTER_REF": hostile if published else "", "CLUSTER_NAME": hostile if published else "",
         "COMMENT": "true", "COMMENT_KEY": hostile, "GITHUB_OUTPUT": str(tmp_path / "out"), "PATH": "/usr/bin:/bin",
     }  # fmt: skip
     subprocess.run(["bash", "-euo", "pipefail", "-c", ACTION["runs"]["steps"][1]["run"]], env=environment, check=True)
     words = (tmp_path / "words").read_text().split("\0")[:-1]
     assert words == [
-        "preview", f"--base={hostile}", "--head=HEAD", "--path=p q", f"--out={tmp_path}/preview.json",
-        *([f"--cluster-ref={hostile}", f"--cluster-name={hostile}"] if published else ["--cluster=-x"]),
+        "-I", "-m", "reconciler", "preview", "--repo=/w s",
+        f"--base={hostile}", "--head=HEAD", "--path=p q", f"--out={tmp_path}/preview.json",
+        *([f"--cluster-ref={hostile}", f"--cluster-name={hostile}"] if published else ["--cluster-in-base=-x"]),
         "--comment", f"--comment-key={hostile}",
     ]  # fmt: skip
     assert not (tmp_path / "CANARY").exists()
@@ -87,7 +89,7 @@ def test_pre_commit_hook():
     """The keys that pre-commit needs; the entry is a command of ours, over the whole tree and one at a time."""
     (hook,) = HOOKS
     assert {"id", "name", "entry", "language"} <= set(hook)
-    assert shlex.split(hook["entry"]) == ["reconciler", "validate"]
+    assert shlex.split(hook["entry"]) == ["python", "-I", "-m", "reconciler", "validate"]
     assert (hook["pass_filenames"], hook["require_serial"]) == (False, True)
     assert [bool(re.search(hook["files"], name)) for name in ("policies/a.yaml", "a.yml", "a.json", "README.md")] == [
         True, True, True, False,
@@ -95,13 +97,13 @@ def test_pre_commit_hook():
 
 
 def test_gitlab_example():
-    """Its preview has options that exist, runs for merge requests, and its image and package are pinned."""
+    """Its preview has options that exist, runs for merge requests, and its image is pinned."""
     job = GITLAB["node-groups"]
     script = "\n".join(job["script"])
     assert named(script.partition("reconciler preview")[2]) <= options("preview")
     assert job["rules"][0]["if"] == '$CI_PIPELINE_SOURCE == "merge_request_event"'
-    assert not job["image"].endswith(":latest")
-    assert "==$RECONCILER_VERSION" in script
+    assert job["image"]["name"] == "$RECONCILER_IMAGE"
+    assert re.search("@sha256:[0-9a-f]{64}$", job["variables"]["RECONCILER_IMAGE"])
 
 
 def test_github_example():

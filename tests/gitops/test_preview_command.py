@@ -1,6 +1,7 @@
 """`reconciler preview` on real repositories."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -72,7 +73,10 @@ def test_threshold_shows_in_the_settled_column(repo: GitRepo, preview: Preview):
     result = preview("--base", "main", "--head", "change")
     told, _, digest = result.out.rpartition("sha256:")
     assert (result.code, result.err, len(digest)) == (0, "", 65)
-    assert told == THRESHOLD.replace("BASE", base[:12]).replace("HEAD", head[:12])
+    assert re.search(r"\nsnapshot \S+,\s+sha256:[0-9a-f]{16},\s+captured\s+2026-11-21T18:00:00Z\n\n", told)
+    assert re.sub(r"\nsnapshot (.|\n)*?\n\n", "\n\n", told, count=1) == THRESHOLD.replace("BASE", base[:12]).replace(
+        "HEAD", head[:12]
+    )
 
 
 def test_nothing_moved(repo: GitRepo, preview: Preview):

@@ -204,7 +204,7 @@ def test_read_back(server: Server):
 )
 def test_hostile_packed_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, told: str):
     """Damaged, cut off, or a bomb: a sentence, and bounded memory."""
-    monkeypatch.setattr("reconciler.gitops.snapshots.snapshot_place.MOST_BYTES", 4096)
+    monkeypatch.setattr("reconciler.gitops.snapshots.tree_documents.MOST_BYTES", 4096)
     repo = GitRepo(tmp_path / "repo")
     repo.commit({"prod/nodes.json.gz": content, "prod/snapshot.yaml": b""})
     read = Repository.at(repo.root)

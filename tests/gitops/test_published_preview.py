@@ -1,6 +1,7 @@
 """Previews against what `snapshot --publish` leaves: a branch of the repository, or one file."""
 
 import io
+import json
 import os
 import tarfile
 from collections.abc import Callable
@@ -53,13 +54,21 @@ def published(repo: GitRepo, cluster: Path, tmp_path: Path, call: Call) -> GitRe
 
 
 def test_the_same_preview(published: GitRepo, cluster: Path, call: Call, tmp_path: Path):
-    """From the directory, from the branch and from one file: the same bytes but for the name."""
-    expected = call("--cluster", cluster, "--cluster-name", "prod")
-    assert expected.code == 0
-    assert call("--cluster-ref", "snapshots", "--cluster-name", "prod").out == expected.out
+    """From the directory, from the branch and from one file: the same but for the name and where it was read."""
+
+    def told(*words: object) -> dict[str, object]:
+        document: dict[str, object] = json.loads(call(*words).out)
+        seen = document["snapshot"]
+        assert isinstance(seen, dict)
+        assert seen.pop("source")
+        assert (seen.pop("revision") is None) == ("--cluster" in words)
+        return document
+
+    expected = told("--cluster", cluster, "--cluster-name", "prod")
+    assert told("--cluster-ref", "snapshots", "--cluster-name", "prod") == expected
     write_archive(tmp_path / "prod.tar.gz", documents(cluster), CAPTURED)
-    assert call("--cluster", tmp_path / "prod.tar.gz", "--cluster-name", "prod").out == expected.out
-    assert call("--cluster-ref", "snapshots").out == call("--cluster", cluster).out
+    assert told("--cluster", tmp_path / "prod.tar.gz", "--cluster-name", "prod") == expected
+    assert told("--cluster-ref", "snapshots") == told("--cluster", cluster)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from reconciler.cli.inputs.preview_sides import Asked, Side
     from reconciler.cli.inputs.trace_files import ReplayInputs
     from reconciler.cluster.world import World
-    from reconciler.plan.preview import Preview
+    from reconciler.plan.preview import Preview, SnapshotSeen
     from reconciler.policy.documents import PolicySet
 
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     type=NAMED_PATH,
     help="Snapshot instead of a live cluster: a file or directory of `kubectl get -o json|yaml` output, also .gz.",
 )
+@click.option("--cluster-in-base", metavar="PATH", help="Snapshot at this place of the repository, as --base has it.")
 @click.option("--cluster-ref", metavar="REF", help="Snapshot that `snapshot --publish` left at this ref of the repository.")
 @click.option(
     "--cluster-name", metavar="NAME", help="Name of the cluster, in the comment and among the snapshots of --cluster-ref."
@@ -63,6 +64,7 @@ def command(
     repo: Path,
     name: str | None,
     cluster_path: Path | None,
+    cluster_in_base: str | None,
     cluster_ref: str | None,
     cluster_name: str | None,
     now: str | None,
@@ -84,7 +86,8 @@ def command(
 
     Both policies meet the same cluster at the same instant, a snapshot or the live one of the current context: now, and where
     sizes come to rest with unchanged demand. Revisions
-    are read from the repository as they were committed: nothing is checked out, fetched or executed.
+    are read from the repository as they were committed: nothing is checked out, fetched or executed. With --comment a snapshot
+    in the checkout is refused, since the change under review may have written it: --cluster-in-base reads the base's.
 
     A replay decides again whenever something has changed, some 300 times a day of demand under each policy. On a free processor
     one day takes about 10 s with a dozen nodes and a minute with 1,500; --until takes less of the trace.
@@ -97,11 +100,13 @@ def command(
       reconciler preview --base origin/main --cluster snapshot/ -o html > preview.html
       reconciler preview --base origin/main --cluster snapshot/ --replay captures/
       reconciler preview --base origin/main --cluster snapshot/ --replay examples/traces/pool-28.csv --until 24h
-      reconciler preview --base origin/main --cluster snapshot/ --comment
+      reconciler preview --base origin/main --cluster-in-base snapshot --comment
       reconciler preview --base origin/main --path clusters/prod --cluster-ref origin/snapshots --cluster-name prod --comment
       reconciler preview --base-dir rendered/main --head-dir rendered/change --cluster snapshot/ --detailed-exitcode
     """
-    from reconciler.cli.inputs.preview_cluster import read_cluster
+    import msgspec
+
+    from reconciler.cli.inputs.preview_cluster import ClusterAsked, outside_checkout, read_cluster
     from reconciler.cli.inputs.preview_sides import DEFAULT_PATH, read_sides
     from reconciler.cli.options.connections import connection_choice
     from reconciler.cli.outputs.failure import EXIT_CHANGES, EXIT_ERROR, EXIT_OK
@@ -118,9 +123,16 @@ def command(
         from reconciler.cli.outputs.preview_comment import asked_for, report, told_preview, told_refusal
 
         request = asked_for()
+    cluster = ClusterAsked(
+        path=cluster_path, ref=cluster_ref, in_base=cluster_in_base, repository=repo, base=base.ref, head=head.ref,
+        name=cluster_name, now=now, connection=connection_choice(connection),
+    )  # fmt: skip
+    cluster.check(reviewed=request is not None)
+    if request is not None and replay_path is not None:
+        outside_checkout(replay_path, repo, "--replay", "keep what is replayed outside of it")
     measured = Stats()
     with measured.stage("load"), progress("reading policies and cluster"):
-        world, now_seconds = read_cluster(cluster_path, cluster_ref, repo, cluster_name, now, connection_choice(connection))
+        world, now_seconds, seen = read_cluster(cluster)
         before, after = read_sides(base, head, repo, DEFAULT_PATH if path is None else path, now_seconds, base_tip=base_tip)
     key = comment_key or "/".join(part for part in (world.name, name) if part) or "cluster"
     if after.errors:
@@ -132,6 +144,7 @@ def command(
     with measured.stage("decide"), progress("deciding twice"):
         policy = chosen(before, after, name)
         preview = made_preview(world, now_seconds, before, after, policy, name, budget, pictured=output == "html")
+        preview = msgspec.structs.replace(preview, snapshot=_aged(seen) if comment else seen)
     if replay_path is not None:
         with measured.stage("replay"):
             preview = _with_replay(preview, _demand(replay_path, until, world), before, after, policy, budget)
@@ -147,6 +160,20 @@ def command(
         counts = {"nodes": len(world.nodes), "pods": len(world.pods), "groups": len(preview.plan.groups)}
         click.echo(measured.line(**counts, policyChanges=len(preview.changes)), err=True)
     return EXIT_CHANGES if detailed_exitcode and preview.changed else EXIT_OK
+
+
+def _aged(seen: "SnapshotSeen | None") -> "SnapshotSeen | None":
+    """With its age by the clock of this machine, which a comment tells and which is no part of what is decided."""
+    import time
+
+    import msgspec
+
+    from reconciler.policy.values.instant import parse_instant
+
+    if seen is None or seen.captured_at is None:
+        return seen
+    age = max(0, int(time.time()) - parse_instant(seen.captured_at))
+    return msgspec.structs.replace(seen, age_seconds=age - age % 60)
 
 
 def _asked(

@@ -3,11 +3,13 @@
 import gzip
 import os
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from reconciler.cli.outputs.failure import InputError
 from reconciler.cluster.snapshots.snapshot import SnapshotError, read_snapshot
+from reconciler.cluster.snapshots.snapshot_digest import Digested
 from reconciler.cluster.world import World
 from reconciler.platforms.clusterapi.facts.view import CAPI_GROUP
 
@@ -22,6 +24,7 @@ _SOUGHT = frozenset({"Node", "Pod", "MachineDeployment", "MachineSet", "MachineP
 _NAMES_SHOWN = 5
 _CHUNK_BYTES = 1 << 20
 _GZIPPED = ".gz"
+_Files = TypeVar("_Files", bound=Mapping[str, bytes])
 
 
 class SnapshotFiles(Mapping[str, bytes]):
@@ -87,13 +90,23 @@ def capi_group() -> str:
 
 def load_world(path: Path | str) -> World:
     """The World of a snapshot file or directory. Raises `InputError` with one sentence that says what is wrong where."""
+    return _read(path, lambda files: files)[0]
+
+
+def load_snapshot(path: Path | str) -> tuple[World, str]:
+    """The same, and the digest of the snapshot."""
+    world, files = _read(path, Digested)
+    return world, files.digest()
+
+
+def _read(path: Path | str, seen_through: Callable[[Mapping[str, bytes]], _Files]) -> tuple[World, _Files]:
     root = Path(path)
     if not root.exists():
         raise InputError(
             f"{root}: there is no such file or directory; a snapshot is what `kubectl get … -o json` prints, "
             "one file or a directory of such files"
         )
-    files = _archived(root) if root.is_file() and root.name.endswith(ARCHIVES) else SnapshotFiles(root)
+    files = seen_through(_archived(root) if root.is_file() and root.name.endswith(ARCHIVES) else SnapshotFiles(root))
     try:
         world = read_snapshot(files, capi_group())
     except SnapshotError as error:
@@ -101,7 +114,7 @@ def load_world(path: Path | str) -> World:
         raise InputError(": ".join(part for part in (str(where), error.item, error.message) if part)) from None
     if not _SOUGHT.intersection(world.captured):
         raise InputError(_no_cluster(root, list(files), dict(world.skipped), world.captured))
-    return world
+    return world, files
 
 
 def _no_cluster(root: Path, names: list[str], skipped: Mapping[str, int], captured: Sequence[str]) -> str:

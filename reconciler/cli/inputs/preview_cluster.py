@@ -1,56 +1,114 @@
-"""The cluster that a preview is made against: a snapshot on disk, one that was published to a branch, or the live one."""
+"""The cluster that a preview is made against: a snapshot on disk, in the repository, one that was published to a branch, or the
+live one."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
-from reconciler.cli.inputs.cluster_files import capi_group
-from reconciler.cli.inputs.plan_inputs import one_cluster, read_world
+from reconciler.cli.inputs.cluster_files import capi_group, load_snapshot
+from reconciler.cli.inputs.plan_inputs import one_cluster
 from reconciler.cli.options.connections import ConnectionChoice
 from reconciler.cli.options.decision_instant import decision_instant
 from reconciler.cli.outputs.failure import InputError
 from reconciler.cluster.snapshots.snapshot import SnapshotError, read_snapshot
+from reconciler.cluster.snapshots.snapshot_digest import Digested
 from reconciler.cluster.world import World
+from reconciler.plan.instant import instant_text
+from reconciler.plan.preview import SnapshotSeen
 
 
-def read_cluster(
-    path: Path | None, ref: str | None, repository: Path, name: str | None, now: str | None, connection: ConnectionChoice
-) -> tuple[World, int]:
-    """The World, called `name` where that is given, and the instant in Unix seconds. Raises `InputError`."""
-    one_cluster(path, connection)
-    if ref is not None and (path is not None or connection != ConnectionChoice()):
-        raise InputError("--cluster-ref is a published snapshot; --cluster and --context name other clusters: give one")
-    if ref is not None:
-        world = published_world(repository, ref, name)
-    elif path is not None:
-        world, asked = read_world(path, now)
-        return _named(world, name), asked
+class ClusterAsked(msgspec.Struct, frozen=True, kw_only=True):
+    """As the user named it, at most one of: `path` on disk, `ref` with published snapshots, `in_base` a place in the repository
+    as `base` has it (`head` None: a directory). None of them: a live cluster."""
+
+    path: Path | None
+    ref: str | None
+    in_base: str | None
+    repository: Path
+    base: str | None
+    head: str | None
+    name: str | None
+    now: str | None
+    connection: ConnectionChoice
+
+    def check(self, *, reviewed: bool) -> None:
+        """Raises `InputError` for several, and where a pull request is reviewed for a snapshot that it may have written."""
+        one_cluster(self.path, self.connection)
+        given = [self.path is not None, self.ref is not None, self.in_base is not None, self.connection != ConnectionChoice()]
+        if sum(given) > 1:
+            raise InputError("--cluster, --cluster-ref, --cluster-in-base and --context each name a cluster: give one")
+        if self.in_base is not None and self.base is None:
+            raise InputError("--cluster-in-base reads the snapshot as --base REF has it: give that one")
+        if reviewed and self.path is not None:
+            outside_checkout(self.path, self.repository, "--cluster", "--cluster-in-base reads it as the base has it")
+
+
+def outside_checkout(path: Path, repository: Path, option: str, instead: str) -> None:
+    """Raises `InputError` for a file that the change under review may have brought."""
+    start = repository.resolve()
+    top = next((place for place in (start, *start.parents) if (place / ".git").exists()), start)
+    for place in (path.absolute(), path.resolve()):
+        if place.is_relative_to(top):
+            raise InputError(
+                f"{option} {path}: it lies in the checkout, where the change under review may have written it; {instead}"
+            )
+
+
+def read_cluster(asked: ClusterAsked) -> tuple[World, int, SnapshotSeen | None]:
+    """The World, called `name` where that is given, the instant in Unix seconds, and what snapshot it is. Raises `InputError`."""
+    instant = None if asked.now is None else decision_instant(asked.now)
+    if asked.ref is not None:
+        world, seen = _in_repository(asked, asked.ref)
+    elif asked.in_base is not None:
+        world, seen = _in_repository(asked, asked.base or "")
+    elif asked.path is not None:
+        world, digest = load_snapshot(asked.path)
+        seen = _seen(str(asked.path), digest, world)
     else:
         from reconciler.cli.inputs.live_inputs import LiveInputs
 
-        world = LiveInputs(connection).world()
-    return _named(world, name), world.captured_seconds if now is None else decision_instant(now)
+        world, seen = LiveInputs(asked.connection).world(), None
+    now_seconds = world.captured_seconds if instant is None else instant
+    if seen is not None and instant is None and not now_seconds:
+        raise InputError(f"{seen.source}: nothing in the snapshot says when it was taken: give --now RFC3339")
+    return (world if asked.name is None else msgspec.structs.replace(world, name=asked.name)), now_seconds, seen
 
 
-def published_world(directory: Path, ref: str, name: str | None) -> World:
-    """What `snapshot --publish` left at a ref of the repository in `directory`. Raises `InputError`."""
+def _in_repository(asked: ClusterAsked, ref: str) -> tuple[World, SnapshotSeen]:
+    option = f"--cluster-ref {ref}" if asked.in_base is None else f"--cluster-in-base {asked.in_base}"
     try:
         from reconciler.gitops.git.repository import Repository, RepositoryError
+        from reconciler.gitops.snapshots.committed_snapshot import changes_between, committed_files
         from reconciler.gitops.snapshots.snapshot_place import snapshot_files
     except ImportError:
         raise InputError(
-            "there is no git on the PATH, which --cluster-ref needs; --cluster PATH reads files without it"
+            f"there is no git on the PATH, which {option.split(maxsplit=1)[0]} needs; --cluster PATH reads files without it"
         ) from None
     try:
-        repository = Repository.at(directory)
-        files = snapshot_files(repository, repository.commit(ref), name)
-        return read_snapshot(files, capi_group())
+        repository = Repository.at(asked.repository)
+        commit = repository.commit(ref)
+        changed = False
+        if asked.in_base is None:
+            files = snapshot_files(repository, commit, asked.name)
+        else:
+            files = committed_files(repository, commit, asked.in_base)
+            head = None if asked.head is None else repository.commit(asked.head)
+            changed = head is not None and changes_between(repository, repository.merge_base(commit, head), head, asked.in_base)
+        world, digest = _world(files)
     except RepositoryError as error:
-        raise InputError(f"--cluster-ref {ref}: {error}") from None
+        raise InputError(f"{option}: {error}") from None
     except SnapshotError as error:
         where = ": ".join(part for part in (error.file, error.item, error.message) if part)
-        raise InputError(f"--cluster-ref {ref}: {where}") from None
+        raise InputError(f"{option}: {where}") from None
+    return world, msgspec.structs.replace(_seen(asked.in_base or ref, digest, world), revision=commit, changed=changed)
 
 
-def _named(world: World, name: str | None) -> World:
-    return world if name is None else msgspec.structs.replace(world, name=name)
+def _world(files: Mapping[str, bytes]) -> tuple[World, str]:
+    digested = Digested(files)
+    return read_snapshot(digested, capi_group()), digested.digest()
+
+
+def _seen(source: str, digest: str, world: World) -> SnapshotSeen:
+    captured = instant_text(world.captured_seconds) if world.captured_seconds else None
+    return SnapshotSeen(source=source, digest=digest, captured_at=captured)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from reconciler.cli.inputs.policy_files import read_policy_files
 from reconciler.cli.outputs.failure import InputError
+from reconciler.gitops.whole_file import write_whole
 from reconciler.policy.tree import read_tree
 from reconciler.rendering.problems.text import render_text
 
@@ -20,9 +21,7 @@ def write_policies(directory: Path, files: Mapping[str, str], now_seconds: int, 
     try:
         directory.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():
-            whole = directory / f".{name}.part"
-            whole.write_text(text, encoding="utf-8")
-            whole.replace(directory / name)
+            write_whole(directory / name, text.encode())
     except OSError as error:
         raise InputError(f"{directory}: {error.strerror or error}") from None
 

@@ -2,11 +2,12 @@
 
 import gzip
 import io
-import os
 import tarfile
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+from reconciler.gitops.whole_file import write_whole
 
 SUFFIXES = (".tar.gz", ".tgz", ".tar")
 DOCUMENTS = (".json", ".yaml", ".yml")
@@ -38,12 +39,7 @@ def write_archive(path: Path, files: Mapping[str, bytes], captured_seconds: int)
     data = packed.getvalue()
     if not path.name.endswith(".tar"):
         data = gzip.compress(data, compresslevel=6, mtime=0)
-    whole = path.with_name(f".{path.name}.part")
-    with whole.open("wb") as stream:
-        stream.write(data)
-        stream.flush()
-        os.fsync(stream.fileno())
-    whole.replace(path)
+    write_whole(path, data)
     return len(data)
 
 

@@ -1,13 +1,14 @@
 """The last good revision with the bytes of its policy files: what a restart begins with, whatever the source says then."""
 
 import base64
-import os
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
+
+from reconciler.gitops.whole_file import write_whole
 
 _MOST_BYTES = 128 << 20
 _PREFIX = b"reconciler-last-good/1\n"
@@ -81,14 +82,9 @@ class FileLastGoodStore:
 
     def save(self, last_good: LastGood) -> None:
         """Write beside it, then rename, so that a reader and a crash see the old or the new one."""
-        whole = self._path.with_name(f".{self._path.name}.part")
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            with whole.open("wb") as stream:
-                stream.write(encode_last_good(last_good))
-                stream.flush()
-                os.fsync(stream.fileno())
-            whole.replace(self._path)
+            write_whole(self._path, encode_last_good(last_good))
         except OSError as error:
             raise LastGoodError(f"{self._path}: {error.strerror or error}") from None
 

@@ -20,6 +20,8 @@ from reconciler.rendering.preview_words import (
     further_sections,
     head_words,
     side_words,
+    snapshot_warnings,
+    snapshot_words,
     untouched_words,
     warnings_words,
 )
@@ -32,13 +34,15 @@ _MOST_PROBLEMS = 200
 def preview_html(preview: Preview) -> str:
     """One self-contained file; bounded like that of a plan."""
     plan, pictures = preview.plan, preview.pictures or Pictures(now=Picture())
-    sides = (("base", side_words(preview.base)), ("head", side_words(preview.head)))
+    sides = [("base", side_words(preview.base)), ("head", side_words(preview.head))]
+    sides += [("snapshot", snapshot)] if (snapshot := snapshot_words(preview)) else []
     head = Head(
         title="What this change does to the node groups" if preview.comparison is not None else "What this policy does",
         lead=_lead(preview),
         facts=(*head_words(preview), *sides),
         figures=_figures(preview),
-        warning=" ".join((*consequences(preview), *([told] if (told := cautions(plan)) else []))) or None,
+        warning=" ".join((*snapshot_warnings(preview), *consequences(preview), *([told] if (told := cautions(plan)) else [])))
+        or None,
     )
     policies = ("the base", "the head") if preview.comparison is not None else None
     sections = _told(preview)

@@ -14,6 +14,8 @@ from reconciler.rendering.preview_words import (
     further_sections,
     head_words,
     side_words,
+    snapshot_warnings,
+    snapshot_words,
     untouched_words,
     warnings_words,
 )
@@ -28,7 +30,9 @@ _LINE_CHARACTERS = 300
 def preview_markdown(preview: Preview, *, limit: int = GITHUB_LIMIT) -> str:
     """At most `limit` UTF-16 units; the last line holds the digest and the commits, everything above it is what is told."""
     sides = f"base {code(side_words(preview.base))} · head {code(side_words(preview.head))}"
-    foot = f"\n<sub>{code(preview.digest)} · {sides}</sub>\n"
+    snapshot = code(snapshot_words(preview))
+    foot = f"\n<sub>{code(preview.digest)} · {sides}{' · snapshot ' if snapshot else ''}{snapshot}</sub>\n"
+    alarm = _alarm(preview)
     words = " · ".join(f"{name} {code(value)}" for name, value in head_words(preview))
     notes = _notes(preview)
     if preview.comparison is None:
@@ -36,17 +40,23 @@ def preview_markdown(preview: Preview, *, limit: int = GITHUB_LIMIT) -> str:
         if preview.base_problems:
             told += [*folded("Problems of the base", problem_lines(render_text(preview.base_problems))), ""]
         told += [line for note in notes for line in (*note, "")]
-        start = "\n".join(told) + "\n"
+        start = alarm + "\n".join(told) + "\n"
         return start + plan_markdown(preview.plan, limit=limit - length(start) - length(foot)) + foot
     first = "\n>\n".join(f"> **{code(told)}**" for told in consequences(preview))
     words += f"\n\n> [!IMPORTANT]\n{first}" if first else ""
-    room = limit - length(foot)
+    room = limit - length(foot) - length(alarm)
     return (
-        comparison_markdown(
+        alarm
+        + comparison_markdown(
             preview.changes, preview.comparison, further=further_sections(preview, Fold()), lead=words, notes=notes, limit=room
         )
         + foot
     )
+
+
+def _alarm(preview: Preview) -> str:
+    """Before everything else, as a block that hosts show in colour."""
+    return "".join(f"> [!WARNING]\n> {code(warning)}\n\n" for warning in snapshot_warnings(preview))
 
 
 def _notes(preview: Preview) -> list[list[str]]:

@@ -9,6 +9,8 @@ from reconciler.rendering.preview_words import (
     further_sections,
     head_words,
     side_words,
+    snapshot_warnings,
+    snapshot_words,
     untouched_words,
     warnings_words,
 )
@@ -46,7 +48,12 @@ def _head(preview: Preview, width: int) -> str:
     words = [f"{name} {value}" for name, value in head_words(preview)]
     lines = [*paragraph(" · ".join(words[:-1]), width, 0), *paragraph(words[-1], width, 0)]
     lines += paragraph(f"base {side_words(preview.base)}", width, 0)
-    return "\n".join([*lines, *paragraph(f"head {side_words(preview.head)}", width, 0)])
+    lines += paragraph(f"head {side_words(preview.head)}", width, 0)
+    if snapshot := snapshot_words(preview):
+        lines += paragraph(f"snapshot {snapshot}", width, 0)
+    for warning in snapshot_warnings(preview):
+        lines += ["", *paragraph(warning, width, 0, "! ")]
+    return "\n".join(lines)
 
 
 def _notes(preview: Preview, width: int, *, colour: bool) -> list[list[str]]:

@@ -1,0 +1,72 @@
+"""The documents of a snapshot in a git tree: plain files alone, unpacked in memory within bounds, nothing followed."""
+
+import zlib
+from collections.abc import Iterator, Sequence
+
+from reconciler.gitops.git.git_process import GitError, run_git
+from reconciler.gitops.git.repository import Repository, RepositoryError
+from reconciler.gitops.git.tree_listing import Entry, parsed_listing
+
+SUFFIXES = (".json", ".yaml", ".yml")
+FILES = ("100644", "100755")
+MOST_FILES = 2_000
+MOST_PACKED_BYTES = 256 << 20
+MOST_BYTES = 2 << 30
+_GZIPPED = ".gz"
+_GZIP_WINDOW = 31  # of zlib: a gzip head is expected
+
+
+def documents(repository: Repository, entries: Sequence[Entry], where: str) -> dict[str, bytes]:
+    """The contents of all that are documents, by path without `.gz`. `where` names the snapshot in messages.
+
+    Raises `RepositoryError` for what is not there, and for what is too large.
+    """
+    found = [entry for entry in entries if entry.mode in FILES and entry.path.removesuffix(_GZIPPED).endswith(SUFFIXES)]
+    if len(found) > MOST_FILES:
+        raise RepositoryError(f"{where} holds {len(found)} files; a snapshot has at most {MOST_FILES}")
+    return dict(_contents(repository, found))
+
+
+def tree_listing(repository: Repository, tree: str, path: str = "", *, deep: bool) -> list[Entry]:
+    """What a tree holds, or only what is at `path` in it. Raises `RepositoryError`."""
+    arguments = ["ls-tree", "-z", "--full-tree", *(["-r"] if deep else []), tree, *(["--", path] if path else [])]
+    try:
+        printed = run_git(repository.git_dir, arguments)
+    except GitError as error:
+        raise RepositoryError(str(error)) from None
+    if printed.code:
+        raise RepositoryError(f"the tree {tree[:12]} cannot be read here: fetch the branch of the snapshots first")
+    return list(parsed_listing(printed.out))
+
+
+def _contents(repository: Repository, entries: list[Entry]) -> Iterator[tuple[str, bytes]]:
+    packed = unpacked = 0
+    for entry in entries:
+        try:
+            printed = run_git(
+                repository.git_dir, ["cat-file", "blob", entry.object_id], most_bytes=MOST_PACKED_BYTES - packed
+            )  # fmt: skip
+        except GitError as error:
+            raise RepositoryError(f"{entry.path!r}: {error}") from None
+        if printed.code:
+            raise RepositoryError(f"{entry.path!r}: its content is damaged or not in this clone")
+        packed += len(printed.out)
+        data = printed.out
+        if entry.path.endswith(_GZIPPED):
+            data = _unpacked(entry.path, data, MOST_BYTES - unpacked)
+        unpacked += len(data)
+        yield entry.path.removesuffix(_GZIPPED), data
+
+
+def _unpacked(path: str, data: bytes, most_bytes: int) -> bytes:
+    # What it unpacks to is known only while it is unpacked.
+    unpacker = zlib.decompressobj(_GZIP_WINDOW)
+    try:
+        content = unpacker.decompress(data, most_bytes)
+    except zlib.error as error:
+        raise RepositoryError(f"{path!r}: damaged gzip data ({error})") from None
+    if unpacker.unconsumed_tail:
+        raise RepositoryError(f"{path!r}: unpacks to more than is read")
+    if not unpacker.eof:
+        raise RepositoryError(f"{path!r}: cut-off gzip data")
+    return content

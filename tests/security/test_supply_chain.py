@@ -1,0 +1,92 @@
+"""What image, action and release install is pinned by hashes, and the locks say what pyproject.toml asks for."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parents[2]
+LOCKS = ROOT / ".ci" / "locks"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def locked(name: str) -> dict[str, list[Requirement]]:
+    """The requirements of a lock by name; each stands with its hashes."""
+    text = re.sub(r"(?m)^\s*#.*\n", "", (LOCKS / name).read_text()).replace("\\\n", " ")
+    found: dict[str, list[Requirement]] = {}
+    for line in text.splitlines():
+        wanted, *hashes = line.split("--hash=")
+        requirement = Requirement(wanted.strip())
+        assert hashes, line
+        assert all(re.fullmatch("sha256:[0-9a-f]{64}", found.strip()) for found in hashes), line
+        found.setdefault(canonicalize_name(requirement.name), []).append(requirement)
+    return found
+
+
+def asked() -> list[Requirement]:
+    more = PROJECT["project"]["optional-dependencies"]
+    return [Requirement(text) for text in (*PROJECT["project"]["dependencies"], *more["solver"], *more["pullrequest"])]
+
+
+@pytest.mark.parametrize("name", ["install.txt", "build.txt", "release.txt"])
+def test_every_version_is_pinned_by_hash(name: str):
+    """`==` and at least one SHA-256; no address of anything."""
+    found = locked(name)
+    assert found
+    for requirement in (one for several in found.values() for one in several):
+        assert [specifier.operator for specifier in requirement.specifier] == ["=="], requirement
+        assert requirement.url is None
+    assert "://" not in (LOCKS / name).read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [("install.txt", asked()), ("build.txt", [Requirement(one) for one in PROJECT["build-system"]["requires"]])],
+)
+def test_the_lock_holds_what_is_asked_for(name: str, wanted: list[Requirement]):
+    """Each dependency, in a version that pyproject.toml allows: after a change there, `make lock`."""
+    found = locked(name)
+    for requirement in wanted:
+        versions = [next(iter(one.specifier)).version for one in found.get(canonicalize_name(requirement.name), [])]
+        assert versions, f"{requirement} is in no lock: make lock"
+        assert all(requirement.specifier.contains(version, prereleases=True) for version in versions), f"{requirement}: make lock"
+
+
+def test_everything_that_installs_uses_the_locks():
+    """Image and action take hashes, and no command installs without them what the lock does not name."""
+    steps = yaml.safe_load((ROOT / "action.yml").read_text())["runs"]["steps"]
+    action = steps[0]["run"].replace('install() { "$TARGET/bin/python" -I -m pip install', "")
+    image = re.sub(r"(?m)^\s*#.*\n", "", (ROOT / "Dockerfile").read_text()).replace("\\\n", " ").replace("&&", "\n")
+    for text, word in ((action, "install "), (image, "pip install ")):
+        lines = [line for line in text.splitlines() if word in line]
+        assert len(lines) == len(("the locks", "the product"))
+        assert ["--require-hashes" in line for line in lines] == [True, False]
+        assert "--no-index" in lines[1]
+    assert all("pip install" not in line or "--require-hashes" in line for line in _release())
+
+
+def test_the_release_is_built_by_jobs_with_the_least_rights():
+    """What runs code of the repository may only read; what may write or sign runs none of it; actions stand by commit id."""
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text())
+    rights = {name: job["permissions"] for name, job in workflow["jobs"].items()}
+    assert workflow["permissions"] == {}
+    assert rights == {
+        "build": {"contents": "read"},
+        "attest": {"id-token": "write", "attestations": "write"},
+        "publish": {"contents": "write"},
+    }
+    for name, job in workflow["jobs"].items():
+        assert all(re.search("@[0-9a-f]{40}$", step["uses"]) for step in job["steps"] if "uses" in step)
+        assert name == "build" or not any(
+            "git " in step.get("run", "") or "python" in step.get("run", "") for step in job["steps"]
+        )
+    assert [job.get("needs") for job in workflow["jobs"].values()] == [None, "build", "attest"]
+
+
+def _release() -> list[str]:
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text())["jobs"]
+    return [line for job in jobs.values() for step in job["steps"] for line in step.get("run", "").splitlines()]
