@@ -15,7 +15,7 @@ class WriteCode(StrEnum):
     """Why a write was not done. Conflict: another manager owns the field, the message names it. Stale: the object is
     not as it was judged. NotFound: no such target or node. Refused: the platform's own bounds or state forbid it.
     Unavailable: try later. Unknown: nobody can tell whether it was done; the next view will. PassedOver: replicas were
-    lowered for a machine and the platform took another one."""
+    lowered for a machine and the platform took another one. Failed: the platform tried at once and has none to give."""
 
     CONFLICT = "Conflict"
     STALE = "Stale"
@@ -24,6 +24,7 @@ class WriteCode(StrEnum):
     UNAVAILABLE = "Unavailable"
     UNKNOWN = "Unknown"
     PASSED_OVER = "PassedOver"
+    FAILED = "Failed"
 
 
 class WriteResult(msgspec.Struct, frozen=True, kw_only=True):

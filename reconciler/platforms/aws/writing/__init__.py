@@ -1,0 +1,1 @@
+"""What asks AWS and writes to it."""

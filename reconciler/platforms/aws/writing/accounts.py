@@ -1,0 +1,46 @@
+"""The accounts and regions that this process asks, each once: AWS counts all their calls together."""
+
+import threading
+from collections.abc import Callable
+from functools import cache
+
+from reconciler.platforms.aws.writing.bucket import Metered
+from reconciler.platforms.aws.writing.calls import Aws
+from reconciler.platforms.aws.writing.client import BotoAws
+
+
+class Accounts:
+    """By region and role. `made` makes a client for both."""
+
+    def __init__(self, made: Callable[[str, str], Aws] = BotoAws) -> None:
+        self._made = made
+        self._lock = threading.Lock()
+        self._known: dict[tuple[str, str], Metered] = {}
+        self._written: list[Callable[[str, str], None]] = []
+
+    def of(self, region: str, role: str = "") -> Metered:
+        """The one of that region as that role."""
+        with self._lock:
+            if (region, role) not in self._known:
+                self._known[region, role] = Metered(self._made(region, role))
+            return self._known[region, role]
+
+    def all(self) -> dict[tuple[str, str], Metered]:
+        """All that were asked for so far."""
+        with self._lock:
+            return dict(self._known)
+
+    def on_write(self, told: Callable[[str, str], None]) -> None:
+        """`told` hears of every group, by region and name, that this process has written."""
+        self._written.append(told)
+
+    def wrote(self, region: str, name: str) -> None:
+        """A group was written: what is known of it is old."""
+        for told in self._written:
+            told(region, name)
+
+
+@cache
+def accounts() -> Accounts:
+    """Those of this process."""
+    return Accounts()

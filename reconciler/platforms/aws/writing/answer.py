@@ -1,0 +1,44 @@
+"""What an answer of AWS to one write means for whoever asked for it.
+
+SOURCE: wording of Amazon EC2 Auto Scaling as documented and reported; one code stands for several causes, so that fragments of
+the text decide, the most specific one first.
+"""
+
+from reconciler.platforms.aws.writing.calls import AwsError
+from reconciler.providers.contract import WriteCode, WriteResult
+
+BELOW_MINIMUM = ("desiredSize equals minSize", "violate group's min size", "is below min value")
+ABOVE_MAXIMUM = ("is above max value", "exceed the max size")
+NO_INSTANCE = ("No managed instance found for instance ID",)
+NO_GROUP = ("AutoScalingGroup name not found", "No such group")
+_BUSY = frozenset(
+    {"ScalingActivityInProgress", "ScalingActivityInProgressFault", "ResourceContention", "ResourceContentionFault"}
+)
+
+
+def says(error: AwsError, fragments: tuple[str, ...]) -> bool:
+    """Whether the message has one of the fragments."""
+    return any(fragment in error.message for fragment in fragments)
+
+
+def failed(error: AwsError, what: str) -> WriteResult:
+    """The result of a write that was refused or never answered."""
+    message = f"{what}: {error.message or error.code}"
+    if error.throttled or error.code in _BUSY:
+        return WriteResult(done=False, code=WriteCode.UNAVAILABLE, message=message)
+    if error.code in ("Unreachable", "NoClient", "NoCredentials"):
+        return WriteResult(done=False, code=WriteCode.UNKNOWN if error.sent else WriteCode.UNAVAILABLE, message=message)
+    if error.denied:
+        return WriteResult(done=False, code=WriteCode.REFUSED, message=f"{message} (`reconciler doctor` says what is missing)")
+    if says(error, NO_GROUP):
+        return WriteResult(done=False, code=WriteCode.NOT_FOUND, message=message)
+    if says(error, BELOW_MINIMUM) or says(error, ABOVE_MAXIMUM):
+        return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+    return WriteResult(done=False, code=WriteCode.UNKNOWN if error.sent else WriteCode.REFUSED, message=message)
+
+
+def unread(error: AwsError, what: str) -> WriteResult:
+    """The result of a write that was not tried, because what it is judged on could not be read."""
+    if error.denied or says(error, NO_GROUP):
+        return failed(error, what)
+    return WriteResult(done=False, code=WriteCode.UNAVAILABLE, message=f"{what} could not be read: {error}")

@@ -1,0 +1,87 @@
+"""Raising a desired capacity, and instances that are launched at once where a group allows it."""
+
+import hashlib
+from collections import Counter
+
+from reconciler.platforms.aws.facts.activities import FailureKind, failure_kind
+from reconciler.platforms.aws.writing.answer import failed
+from reconciler.platforms.aws.writing.calls import AUTO_SCALING, Aws, AwsError
+from reconciler.platforms.aws.writing.fresh import Reading
+from reconciler.providers.contract import WriteCode, WriteResult
+
+LAUNCH_TAG, SYNCHRONOUS = "reconciler.dev/launch", "Synchronous"
+_MOST_AT_ONCE = 100
+
+
+def set_desired(aws: Aws, reading: Reading, desired: int) -> WriteResult:
+    """One absolute write of a value that was judged just now. Raises `AwsError`."""
+    name = reading.facts.ref.name
+    aws.call(AUTO_SCALING, "SetDesiredCapacity", AutoScalingGroupName=name, DesiredCapacity=desired, HonorCooldown=False)
+    return WriteResult(done=True)
+
+
+def launches_at_once(reading: Reading) -> bool:
+    """Whether the group asks for `LaunchInstances` by its tag, and AWS would take it.
+
+    SOURCE: Amazon EC2 Auto Scaling, synchronous provisioning: launch templates only, and mixed policies only where all instances
+    are on demand or all are spot.
+    """
+    item = reading.item
+    if dict(reading.facts.labels).get(LAUNCH_TAG) != SYNCHRONOUS or item.launch_configuration_name:
+        return False
+    spread = item.mixed_instances_policy.instances_distribution if item.mixed_instances_policy else None
+    if spread is None:
+        return True
+    share, base = spread.on_demand_percentage_above_base_capacity, spread.on_demand_base_capacity or 0
+    return share in (None, 100) or (share == 0 and base == 0)
+
+
+def launch(aws: Aws, reading: Reading, desired: int) -> WriteResult:
+    """Instances in the emptiest zone, then in the others, as many as come at once: nothing is owed afterwards.
+
+    The token is made of what was judged, so that the same call after a lost answer launches nothing twice. Less than asked for is
+    no fault as long as some came; none says why in AWS's words. Raises `AwsError`.
+    """
+    target = reading.facts.ref
+    wanted = min(desired - reading.item.desired_capacity, _MOST_AT_ONCE)
+    counts = Counter(one.availability_zone for one in reading.counted)
+    came = 0
+    refused: tuple[str, str] = ("", "")
+    for zone in sorted(reading.item.availability_zones or (), key=lambda name: (counts[name], name)):
+        token = _token(reading, zone, wanted - came)
+        try:
+            body = aws.call(
+                AUTO_SCALING,
+                "LaunchInstances",
+                AutoScalingGroupName=target.name,
+                RequestedCapacity=wanted - came,
+                AvailabilityZones=[zone],
+                ClientToken=token,
+                RetryStrategy="none",
+            ).body
+        except AwsError as error:
+            if came:
+                # What has come stands; the rest is the next decision's.
+                break
+            if error.code == "IdempotentCallInProgress":
+                return WriteResult(done=False, code=WriteCode.UNKNOWN, message=f"{target}: {error.message}")
+            return failed(error, str(target))
+        came += sum(len(item.get("InstanceIds") or ()) for item in body.get("Instances") or ())
+        errors = body.get("Errors") or ()
+        if came >= wanted or not errors:
+            break
+        refused = errors[0].get("ErrorCode") or "", errors[0].get("ErrorMessage") or ""
+        if failure_kind(*refused) is not FailureKind.STOCK:
+            break
+    if came:
+        return WriteResult(
+            done=True, message="" if came == wanted else f"{came} of {wanted} instances came: {refused[1] or refused[0]}"
+        )
+    kind = failure_kind(*refused)
+    return WriteResult(done=False, code=WriteCode.FAILED, message=f"{target}: {kind}: {refused[0]} - {refused[1]}")
+
+
+def _token(reading: Reading, zone: str, count: int) -> str:
+    known = ",".join(sorted(one.instance_id for one in reading.item.instances or ()))
+    text = f"{reading.facts.uid}/{reading.item.desired_capacity}/{zone}/{count}/{known}"
+    return hashlib.sha256(text.encode()).hexdigest()[:64]

@@ -1,0 +1,156 @@
+"""Auto Scaling groups as targets that are written.
+
+Nobody can be asked to refuse a write because a group has changed since it was read: AWS has no precondition. So every write
+follows a read of its own, in the same moment, and what cannot be undone (an instance that ends) names exactly what is meant.
+The window that is left is the time between the two calls.
+"""
+
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from reconciler.cluster.target import TargetRef
+from reconciler.decisions.ownership.owner import OUR_MARKS, POLICY_MARK, policy_mark
+from reconciler.plan.plan import Bound
+from reconciler.platforms.aws.writing.accounts import Accounts
+from reconciler.platforms.aws.writing.answer import failed, unread
+from reconciler.platforms.aws.writing.calls import Answer, Aws, AwsError
+from reconciler.platforms.aws.writing.cancellation import Cancellations
+from reconciler.platforms.aws.writing.fresh import Reading, read
+from reconciler.platforms.aws.writing.growth import launch, launches_at_once, set_desired
+from reconciler.platforms.aws.writing.marks import WRITTEN, delete_tags, ours, set_tags, written
+from reconciler.platforms.aws.writing.removal import Removals
+from reconciler.providers.contract import LeavingMachine, TargetRemoval, WriteCode, WriteResult
+from reconciler.providers.ownership_guard import objection
+
+_READS = ("Describe", "Get")
+
+
+class _Guarded:
+    """An `Aws` that asks the guard before every call that is no read."""
+
+    def __init__(self, aws: Aws, guard: Callable[[], None]) -> None:
+        self._aws = aws
+        self._guard = guard
+
+    def call(self, service: str, action: str, **parameters: object) -> Answer:
+        """As the one behind it; raises what the guard raises."""
+        if not action.startswith(_READS):
+            self._guard()
+        return self._aws.call(service, action, **parameters)
+
+
+class AwsProvider:
+    """A `TargetProvider`. `role_of` says as which role a target is asked (empty: as the process itself), `guard` raises where
+    this process may not write (it does not lead)."""
+
+    def __init__(
+        self,
+        accounts: Accounts,
+        role_of: Callable[[TargetRef], str] = lambda _: "",
+        guard: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._accounts = accounts
+        self._role_of = role_of
+        self._guard = guard
+        self._removals = Removals(self._aws, self._read)
+
+    def resize(self, target: TargetRef, replicas: int, bound: Bound, annotations: Mapping[str, str] | None = None) -> WriteResult:
+        """Upwards only, after the read that was judged; what is to go is named instance by instance."""
+
+        def write(aws: Aws, reading: Reading) -> WriteResult:
+            if (wrong := objection(reading.facts, bound)) is not None:
+                return wrong
+            if replicas < reading.item.desired_capacity:
+                message = f"{target}: AWS would choose which instances go at desired capacity {replicas}"
+                return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+            if replicas > reading.item.max_size:
+                message = f"{target}: {replicas} is above its MaxSize {reading.item.max_size}"
+                return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+            mark = (annotations or {}).get(POLICY_MARK, "")
+            if mark and policy_mark(reading.facts) != mark:
+                set_tags(aws, target.name, {POLICY_MARK: mark})
+            result = launch(aws, reading, replicas) if launches_at_once(reading) else set_desired(aws, reading, replicas)
+            if result.done:
+                self._explain(aws, reading, replicas, annotations or {})
+            return result
+
+        return self._judged(target, write)
+
+    def adopt(self, target: TargetRef, replicas: int, bound: Bound, annotations: Mapping[str, str] | None = None) -> WriteResult:
+        """Nothing on an Auto Scaling group says whose its desired capacity is, so that there is nothing to take over."""
+        message = f"{target}: an Auto Scaling group has no owner that could be taken over from"
+        return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+
+    def release(self, target: TargetRef, bound: Bound) -> WriteResult:
+        """Our tags go; desired capacity stays."""
+
+        def write(aws: Aws, reading: Reading) -> WriteResult:
+            found = ours(dict(reading.facts.annotations))
+            if found:
+                delete_tags(aws, target.name, found)
+            return WriteResult(done=True)
+
+        return self._judged(target, write)
+
+    def cancel(self, target: TargetRef, machines: tuple[str, ...], replicas: int, bound: Bound) -> WriteResult:
+        """What never came is taken back, and no running instance ends for it."""
+
+        def write(aws: Aws, reading: Reading) -> WriteResult:
+            wrong = objection(reading.facts, bound)
+            if wrong is None and replicas < reading.item.min_size:
+                message = f"{target}: {replicas} is below its MinSize {reading.item.min_size}"
+                wrong = WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+            return wrong or Cancellations(aws, self._read).cancel(reading, machines, replicas)
+
+        return self._judged(target, write)
+
+    def may_begin(self, target: TargetRef, machine: str, node: str, bound: Bound) -> WriteResult:
+        """Whether the instance behind the node may be removed."""
+        return self._removals.may_begin(target, machine, bound)
+
+    def step(self, target: TargetRef, leaving: tuple[LeavingMachine, ...], floor: int) -> tuple[TargetRemoval, ...]:
+        """Exactly these instances go, and desired capacity falls with each."""
+        found = self._removals.step(target, leaving, floor)
+        self._accounts.wrote(target.region, target.name)
+        return found
+
+    def abandon(self, target: TargetRef, machine: str) -> WriteResult:
+        """Nothing is marked before an instance goes, so that there is nothing to take back."""
+        return WriteResult(done=True)
+
+    def marked_by(self, target: TargetRef, machine: str) -> str:
+        """Nobody: instances bear no marks of ours."""
+        return ""
+
+    def _aws(self, target: TargetRef) -> Aws:
+        return _Guarded(self._accounts.of(target.region, self._role_of(target)), self._guard)
+
+    def _read(self, target: TargetRef) -> Reading | None:
+        return read(self._aws(target), target)
+
+    def _judged(self, target: TargetRef, write: Callable[[Aws, Reading], WriteResult]) -> WriteResult:
+        aws = self._aws(target)
+        try:
+            reading = read(aws, target)
+        except AwsError as error:
+            return unread(error, str(target))
+        except msgspec.ValidationError as error:
+            return WriteResult(done=False, code=WriteCode.REFUSED, message=f"{target} cannot be understood: {error}")
+        if reading is None:
+            return WriteResult(done=False, code=WriteCode.NOT_FOUND, message=f"{target} is not there")
+        try:
+            Cancellations(aws, self._read).recover(reading)
+            return write(aws, reading)
+        except AwsError as error:
+            return failed(error, str(target))
+        finally:
+            self._accounts.wrote(target.region, target.name)
+
+    def _explain(self, aws: Aws, reading: Reading, desired: int, annotations: Mapping[str, str]) -> None:
+        """What was written last, and why; the write itself stands, whether or not it can be explained."""
+        tags = {key: text for key, text in annotations.items() if key in OUR_MARKS}
+        try:
+            set_tags(aws, reading.facts.ref.name, {**tags, WRITTEN: written(desired, reading.date_seconds)})
+        except AwsError:
+            return

@@ -1,0 +1,178 @@
+"""What Auto Scaling does by itself while time passes: launches, terminations, rebalancing, replacement."""
+
+from collections import Counter
+from datetime import UTC, datetime
+from typing import Any
+
+from tests.aws.service.state import LEAVING, Account, Group, Instance
+
+_STOCK_TEXT = (
+    "We currently do not have sufficient {kind} capacity in the Availability Zone you requested ({zone}). "
+    "Our system will be working on provisioning additional capacity. You can currently get {kind} capacity by not specifying an "
+    "Availability Zone in your request"
+)
+
+
+def advance(account: Account, seconds: float) -> None:
+    """Time passes, in steps short enough that nothing is passed over."""
+    end = account.now + seconds
+    settle(account)
+    while account.now < end:
+        account.now = min(end, account.now + 5)
+        settle(account)
+
+
+def settle(account: Account) -> None:
+    """Everything that is due now."""
+    for group in list(account.groups.values()):
+        for instance in list(group.instances.values()):
+            _moved_on(account, group, instance)
+        _replace_unhealthy(account, group)
+        _grow(account, group)
+        _shrink(account, group)
+        _rebalance(account, group)
+
+
+def _moved_on(account: Account, group: Group, instance: Instance) -> None:
+    if account.now < instance.changes_at:
+        return
+    if instance.state == "Pending" and group.launch_hook_seconds:
+        instance.state, instance.changes_at = "Pending:Wait", account.now + group.launch_hook_seconds
+    elif instance.state in ("Pending", "Pending:Wait", "Pending:Proceed"):
+        instance.state = "InService"
+        _finish(account, instance)
+        for told in account.joined:
+            told(group, instance)
+    elif instance.state in ("Terminating:Wait", "Terminating:Proceed", "Terminating"):
+        instance.state = "Terminated"
+        del group.instances[instance.instance_id]
+        account.ended.append((group.name, instance.instance_id))
+        for told in account.gone:
+            told(group, instance)
+
+
+def _finish(account: Account, instance: Instance) -> None:
+    for activity in account.activities:
+        if instance.instance_id in activity["Description"] and activity["StatusCode"] == "InProgress":
+            activity.update(StatusCode="Successful", EndTime=stamp(account), Progress=100)
+
+
+def terminate(account: Account, group: Group, instance: Instance, cause: str) -> dict[str, Any]:
+    """An instance begins to leave."""
+    if group.terminate_hook_seconds:
+        instance.state, instance.changes_at = "Terminating:Wait", account.now + group.terminate_hook_seconds
+    else:
+        instance.state, instance.changes_at = "Terminating", account.now + account.timing.terminate
+    return record(account, group, f"Terminating EC2 instance: {instance.instance_id}", cause, "InProgress", instance.zone)
+
+
+def _missing(group: Group) -> int:
+    return group.desired - len(group.counted)
+
+
+def _grow(account: Account, group: Group) -> None:
+    """One try a zone for each missing instance, then a pause, as long as something is missing."""
+    if "Launch" in group.suspended or account.now < group.retry_at:
+        return
+    while _missing(group) > 0:
+        if not any(_launch(account, group, zone) for zone in _zones_to_try(group)):
+            group.retry_at = account.now + account.timing.retry
+            return
+
+
+def _zones_to_try(group: Group) -> list[str]:
+    """The emptiest first; only that one where zones are kept balanced at any price."""
+    counts = Counter(one.zone for one in group.counted)
+    zones = sorted(group.zones, key=lambda zone: (counts[zone], zone))
+    distribution = group.extra.get("AvailabilityZoneDistribution", {}).get("CapacityDistributionStrategy")
+    return zones[:1] if distribution == "balanced-only" else zones
+
+
+def _launch(account: Account, group: Group, zone: str) -> bool:
+    cause = "an instance was started in response to a difference between desired and actual capacity"
+    code, text = stock_refusal(account, group, zone)
+    if code:
+        message = f"Could not launch On-Demand Instances. {code} - {text}"[:255]
+        description = f"Launching a new EC2 instance.  Status Reason: {message}"
+        record(account, group, description, cause, "Failed", zone, message)
+        return False
+    instance = account.launched(group, zone)
+    record(account, group, f"Launching a new EC2 instance: {instance.instance_id}", cause, "InProgress", zone)
+    return True
+
+
+def stock_refusal(account: Account, group: Group, zone: str) -> tuple[str, str]:
+    """Why the zone gives none; empty when it gave one."""
+    key = (zone, group.instance_type)
+    left = account.stock.get(key)
+    if left is not None and left <= 0:
+        code, text = account.stock_error
+        return code, text or _STOCK_TEXT.format(kind=group.instance_type, zone=zone)
+    if left is not None:
+        account.stock[key] = left - 1
+    return "", ""
+
+
+def _shrink(account: Account, group: Group) -> None:
+    """The group's own policy chooses: the fullest zone, then the oldest; protected ones stay."""
+    while _missing(group) < 0 and "Terminate" not in group.suspended:
+        counts = Counter(one.zone for one in group.counted)
+        free = [one for one in group.counted if not one.protected]
+        if not free:
+            return
+        victim = min(free, key=lambda one: (-counts[one.zone], one.launched_at))
+        terminate(
+            account, group, victim, "an instance was taken out of service in response to a difference between desired and actual"
+        )
+
+
+def _rebalance(account: Account, group: Group) -> None:
+    if "AZRebalance" in group.suspended or len(group.zones) < 2 or _missing(group) or "Launch" in group.suspended:
+        return
+    counts = Counter(dict.fromkeys(group.zones, 0))
+    counts.update(one.zone for one in group.counted)
+    (full, most), (empty, least) = counts.most_common()[0], counts.most_common()[-1]
+    if most - least < 2 or any(one.state != "InService" for one in group.counted):
+        return
+    free = [one for one in group.counted if one.zone == full and not one.protected]
+    if free and _launch(account, group, empty):
+        terminate(account, group, free[0], f"instances were launched to balance instances in zones {group.zones}")
+
+
+def _replace_unhealthy(account: Account, group: Group) -> None:
+    if {"HealthCheck", "ReplaceUnhealthy"} & group.suspended:
+        return
+    for instance in group.counted:
+        if instance.health == "Unhealthy":
+            terminate(account, group, instance, "an instance was taken out of service in response to an EC2 health check")
+
+
+def record(
+    account: Account, group: Group, description: str, cause: str, status: str, zone: str = "", message: str = ""
+) -> dict[str, Any]:
+    """One more scaling activity; the newest comes first."""
+    activity = {
+        "ActivityId": f"activity-{account.number():08}",
+        "AutoScalingGroupName": group.name,
+        "AutoScalingGroupARN": group.arn,
+        "Description": description,
+        "Cause": f"At {stamp(account):%Y-%m-%dT%H:%M:%SZ} {cause}.",
+        "StartTime": stamp(account),
+        "StatusCode": status,
+        "Progress": 100 if status == "Failed" else 30,
+        "Details": f'{{"Subnet ID":"subnet-{zone}","Availability Zone":"{zone}"}}',
+        **({"EndTime": stamp(account)} if status == "Failed" else {}),
+        **({"StatusMessage": message} if message else {}),
+    }
+    account.activities.insert(0, activity)
+    return activity
+
+
+def stamp(account: Account) -> datetime:
+    """The service's clock."""
+    return datetime.fromtimestamp(account.now, UTC)
+
+
+def leaving(instance: Instance) -> bool:
+    """Whether it is on its way out."""
+    return instance.state.startswith(LEAVING)

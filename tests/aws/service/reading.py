@@ -1,0 +1,161 @@
+"""The Describe calls of the service."""
+
+import copy
+from typing import Any
+
+from tests.aws.service.behaviour import stamp
+from tests.aws.service.protocol import ServiceError
+from tests.aws.service.state import Account, Group
+
+Parameters = dict[str, Any]
+
+
+def _page(items: list[Any], parameters: Parameters, default: int, most: int) -> tuple[list[Any], str | None]:
+    size = parameters.get("MaxRecords", default)
+    if not 1 <= size <= most:
+        shown = (
+            f"1 validation error detected: Value '{size}' at 'maxRecords' failed to satisfy constraint: Member must have value"
+        )
+        raise ServiceError("ValidationError", f"{shown} less than or equal to {most}")
+    try:
+        start = int(parameters.get("NextToken", "0"))
+    except ValueError:
+        raise ServiceError("InvalidNextToken", "The token '' is invalid.") from None
+    return items[start : start + size], str(start + size) if start + size < len(items) else None
+
+
+def describe_groups(account: Account, region: str, parameters: Parameters) -> Parameters:
+    """Named, filtered by tag, or all."""
+    names = parameters.get("AutoScalingGroupNames")
+    groups = sorted((one for one in account.groups.values() if one.region == region), key=lambda one: one.name)
+    if names:
+        groups = [one for one in groups if one.name in names]
+    for item in parameters.get("Filters", ()):
+        groups = [one for one in groups if _passes(one, item["Name"], item["Values"])]
+    shown, token = _page(groups, parameters, 50, 100)
+    with_instances = parameters.get("IncludeInstances", True)
+    answer: Parameters = {"AutoScalingGroups": [description(one, instances=with_instances) for one in shown]}
+    return answer | ({"NextToken": token} if token else {})
+
+
+def _passes(group: Group, name: str, values: list[str]) -> bool:
+    if name == "tag-key":
+        return any(key in values for key in group.tags)
+    if name == "tag-value":
+        return any(value in values for value in group.tags.values())
+    return group.tags.get(name.removeprefix("tag:")) in values
+
+
+def description(group: Group, *, instances: bool = True) -> Parameters:
+    """One group as AWS describes it."""
+    specification = {"LaunchTemplateId": group.launch_template, "LaunchTemplateName": group.name, "Version": "1"}
+    return {
+        "AutoScalingGroupName": group.name,
+        "AutoScalingGroupARN": group.arn,
+        "MinSize": group.min_size,
+        "MaxSize": group.max_size,
+        "DesiredCapacity": group.desired,
+        "DefaultCooldown": 300,
+        "AvailabilityZones": list(group.zones),
+        "HealthCheckType": "EC2",
+        "LaunchTemplate": specification,
+        "Instances": [
+            {
+                "InstanceId": one.instance_id,
+                "InstanceType": one.instance_type,
+                "AvailabilityZone": one.zone,
+                "LifecycleState": one.state,
+                "HealthStatus": one.health,
+                "ProtectedFromScaleIn": one.protected,
+                "LaunchTemplate": specification,
+            }
+            for one in group.instances.values()
+        ]
+        if instances
+        else [],
+        "Tags": [
+            {
+                "Key": key,
+                "Value": value,
+                "PropagateAtLaunch": True,
+                "ResourceId": group.name,
+                "ResourceType": "auto-scaling-group",
+            }
+            for key, value in sorted(group.tags.items())
+        ],
+        "SuspendedProcesses": [{"ProcessName": name, "SuspensionReason": "User suspended"} for name in sorted(group.suspended)],
+        "NewInstancesProtectedFromScaleIn": group.protects_new,
+        **({"Operator": {"Principal": group.operator}} if group.operator else {}),
+        **copy.deepcopy(group.extra),
+    }
+
+
+def describe_activities(account: Account, region: str, parameters: Parameters) -> Parameters:
+    """Newest first."""
+    name = parameters.get("AutoScalingGroupName")
+    found = [
+        one
+        for one in account.activities
+        if name in (None, one["AutoScalingGroupName"]) and f":{region}:" in one["AutoScalingGroupARN"]
+    ]
+    for item in parameters.get("Filters", ()):
+        if item["Name"] == "StartTimeLowerBound":
+            bound = item["Values"][0]
+            found = [one for one in found if one["StartTime"].strftime("%Y-%m-%dT%H:%M:%SZ") >= bound]
+    shown, token = _page(found, parameters, 100, 100)
+    return {"Activities": shown} | ({"NextToken": token} if token else {})
+
+
+def describe_policies(account: Account, region: str, parameters: Parameters) -> Parameters:
+    """Of one group, or of all."""
+    return _of_groups(account, region, parameters, "ScalingPolicies", "policies", "PolicyARN")
+
+
+def describe_schedules(account: Account, region: str, parameters: Parameters) -> Parameters:
+    """Of one group, or of all."""
+    return _of_groups(account, region, parameters, "ScheduledUpdateGroupActions", "schedules", "ScheduledActionARN")
+
+
+def _of_groups(account: Account, region: str, parameters: Parameters, key: str, attribute: str, arn: str) -> Parameters:
+    name = parameters.get("AutoScalingGroupName")
+    found = [
+        {"AutoScalingGroupName": group.name, arn: group.arn, **item}
+        for group in account.groups.values()
+        if group.region == region and name in (None, group.name)
+        for item in getattr(group, attribute)
+    ]
+    shown, token = _page(found, parameters, 50, 100)
+    return {key: shown} | ({"NextToken": token} if token else {})
+
+
+def describe_refreshes(account: Account, region: str, parameters: Parameters) -> Parameters:
+    """Of one group: the name is required."""
+    group = account.groups.get((region, parameters["AutoScalingGroupName"]))
+    if group is None:
+        raise ServiceError("ValidationError", "AutoScalingGroup name not found - null")
+    return {"InstanceRefreshes": [{"AutoScalingGroupName": group.name, **one} for one in group.refreshes]}
+
+
+def describe_templates(account: Account, region: str, parameters: Parameters) -> Parameters:
+    """One template's versions, or the default and latest one of all templates."""
+    wanted = parameters.get("LaunchTemplateId")
+    groups = [one for one in account.groups.values() if one.region == region and wanted in (None, one.launch_template)]
+    if wanted and not groups:
+        raise ServiceError(
+            "InvalidLaunchTemplateId.NotFound", f"The specified launch template, with template ID {wanted}, does not exist."
+        )
+    versions = [
+        {
+            "LaunchTemplateId": one.launch_template,
+            "LaunchTemplateName": one.name,
+            "VersionNumber": 1,
+            "DefaultVersion": True,
+            "CreateTime": stamp(account),
+            "LaunchTemplateData": {"InstanceType": one.instance_type},
+        }
+        for one in sorted(groups, key=lambda one: one.name)
+    ]
+    size = parameters.get("MaxResults", 200)
+    start = int(parameters.get("NextToken", "0"))
+    answer: Parameters = {"LaunchTemplateVersions": versions[start : start + size]}
+    return answer | ({"NextToken": str(start + size)} if start + size < len(versions) else {})

@@ -1,0 +1,180 @@
+"""The service over HTTP: what a client of AWS meets, on a clock of its own."""
+
+import json
+import re
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+from email.utils import format_datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from tests.aws.service import behaviour, reading, writing
+from tests.aws.service.permissions import check
+from tests.aws.service.protocol import ServiceError, parsed, refused, rendered
+from tests.aws.service.state import Account, Group
+
+Handler = Callable[[Account, str, dict[str, Any]], dict[str, Any]]
+_SCOPE = re.compile(r"Credential=([^/]+)/\d{8}/([^/]+)/([^/]+)/aws4_request")
+_HANDLERS: dict[tuple[str, str], Handler] = {
+    ("autoscaling", "DescribeAutoScalingGroups"): reading.describe_groups,
+    ("autoscaling", "DescribeScalingActivities"): reading.describe_activities,
+    ("autoscaling", "DescribePolicies"): reading.describe_policies,
+    ("autoscaling", "DescribeScheduledActions"): reading.describe_schedules,
+    ("autoscaling", "DescribeInstanceRefreshes"): reading.describe_refreshes,
+    ("autoscaling", "SetDesiredCapacity"): writing.set_desired,
+    ("autoscaling", "TerminateInstanceInAutoScalingGroup"): writing.terminate_instance,
+    ("autoscaling", "SetInstanceProtection"): writing.set_protection,
+    ("autoscaling", "CreateOrUpdateTags"): writing.write_tags,
+    ("autoscaling", "DeleteTags"): writing.delete_tags,
+    ("autoscaling", "LaunchInstances"): writing.launch_instances,
+    ("ec2", "DescribeLaunchTemplateVersions"): reading.describe_templates,
+}
+LOST = "lost"
+"""As a fault: the call is done and its answer never comes."""
+
+
+class Service:
+    """A running service. Its state is `account`; `lock` is held while a call is served."""
+
+    def __init__(self) -> None:
+        self.account = Account()
+        self.lock = threading.RLock()
+        self._frozen: dict[str, Any] | None = None
+        service = self
+
+        class Answering(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                service._serve(self, self.rfile.read(int(self.headers.get("Content-Length", 0))))
+
+            def do_GET(self) -> None:
+                service._serve(self, b"")
+
+            def date_time_string(self, timestamp: float | None = None) -> str:
+                return format_datetime(datetime.fromtimestamp(service.account.now, UTC), usegmt=True)
+
+            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name in the base class
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Answering)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        """What a client takes as endpoint."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def reset(self) -> None:
+        """Another account, with nothing in it."""
+        with self.lock:
+            self.account = Account()
+            self._frozen = None
+
+    def stop(self) -> None:
+        """Serve no more."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def advance(self, seconds: float) -> None:
+        """Time passes."""
+        with self.lock:
+            behaviour.advance(self.account, seconds)
+
+    def freeze_reads(self) -> None:
+        """From now on descriptions of groups are those of this instant, whatever happens."""
+        with self.lock:
+            self._frozen = {group.name: reading.description(group) for group in self.account.groups.values()}
+
+    def thaw_reads(self) -> None:
+        """Descriptions are current again."""
+        self._frozen = None
+
+    def count(self, prefix: str = "") -> int:
+        """Calls so far whose action begins so."""
+        return sum(1 for action, _ in self.account.calls if action.startswith(prefix))
+
+    def _serve(self, handler: BaseHTTPRequestHandler, body: bytes) -> None:
+        with self.lock:
+            status, kind, content = self._answer(handler, body)
+        if status == 0:
+            handler.close_connection = True
+            return
+        handler.send_response(status)
+        handler.send_header("Content-Type", kind)
+        handler.send_header("Content-Length", str(len(content)))
+        if status >= 400 and kind == "application/json":
+            handler.send_header("x-amzn-errortype", json.loads(content).get("code", "InvalidRequestException"))
+        handler.end_headers()
+        handler.wfile.write(content)
+
+    def _answer(self, handler: BaseHTTPRequestHandler, body: bytes) -> tuple[int, str, bytes]:
+        scope = _SCOPE.search(handler.headers.get("Authorization", ""))
+        assert scope is not None, "a call without signature"
+        key_id, region, service = scope.groups()
+        request_id = f"request-{self.account.number()}"
+        lost = False
+        try:
+            if service == "eks":
+                return 200, "application/json", json.dumps(self._eks(handler.path)).encode()
+            action, parameters = parsed(service, body)
+            self.account.calls.append((action, parameters))
+            fault = next(iter(self.account.faults.get(action, ())), None)
+            if fault is not None:
+                self.account.faults[action].pop(0)
+            if isinstance(fault, Exception):
+                raise fault
+            lost = fault == LOST
+            answer = self._handled(service, region, action, parameters, key_id)
+            if lost:
+                return 0, "", b""
+            return 200, "text/xml", rendered(service, action, answer, request_id)
+        except ServiceError as error:
+            kind = "application/json" if service == "eks" else "text/xml"
+            return error.status, kind, refused(service, error, request_id)
+
+    def _handled(self, service: str, region: str, action: str, parameters: dict[str, Any], key_id: str) -> dict[str, Any]:
+        if service == "sts":
+            return self._assumed(parameters)
+        if service == "autoscaling" and not self.account.throttle.take(self.account.now):
+            self.account.throttled += 1
+            raise ServiceError("Throttling", "Rate exceeded")
+        for happen in list(self.account.before):
+            happen(action, parameters)
+        check(self.account, service, action, key_id, self._group(region, parameters), parameters)
+        if action == "DescribeAutoScalingGroups" and self._frozen is not None:
+            answer = reading.describe_groups(self.account, region, parameters)
+            answer["AutoScalingGroups"] = [self._frozen[one["AutoScalingGroupName"]] for one in answer["AutoScalingGroups"]]
+            return answer
+        return _HANDLERS[service, action](self.account, region, parameters)
+
+    def _group(self, region: str, parameters: dict[str, Any]) -> Group | None:
+        name = parameters.get("AutoScalingGroupName") or next((tag["ResourceId"] for tag in parameters.get("Tags", ())), None)
+        if name is not None:
+            return self.account.groups.get((region, name))
+        wanted = parameters.get("InstanceId")
+        return next((one for one in self.account.groups.values() if one.region == region and wanted in one.instances), None)
+
+    def _assumed(self, parameters: dict[str, Any]) -> dict[str, Any]:
+        role = parameters["RoleArn"].rpartition("/")[2]
+        end = datetime.fromtimestamp(4_000_000_000, UTC)
+        return {
+            "Credentials": {
+                "AccessKeyId": f"ASIA{role}",
+                "SecretAccessKey": "secret",
+                "SessionToken": "token",
+                "Expiration": end,
+            },
+            "AssumedRoleUser": {"AssumedRoleId": f"AROA:{role}", "Arn": parameters["RoleArn"]},
+        }
+
+    def _eks(self, path: str) -> dict[str, Any]:
+        self.account.calls.append(("DescribeNodegroup", {"path": path}))
+        name = path.rpartition("/")[2]
+        if name not in self.account.nodegroups:
+            raise ServiceError("ResourceNotFoundException", f"No node group found for name: {name}.", 404)
+        return {"nodegroup": {"nodegroupName": name, **self.account.nodegroups[name]}}

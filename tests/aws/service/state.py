@@ -1,0 +1,153 @@
+"""What the service holds: groups with their instances, activities, and how much of what each zone has left."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+LEAVING = ("Terminating", "Terminated")
+ACCOUNT = "123456789012"
+
+
+@dataclass
+class Instance:
+    """`changes_at` is when its state moves on by itself."""
+
+    instance_id: str
+    instance_type: str
+    zone: str
+    state: str
+    changes_at: float
+    health: str = "Healthy"
+    protected: bool = False
+    launched_at: float = 0
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is part of desired capacity."""
+        return not self.state.startswith((*LEAVING, "Standby", "EnteringStandby", "Detach", "Warmed"))
+
+
+@dataclass
+class Group:
+    """One Auto Scaling group. `extra` are fields of its description that nothing here acts on."""
+
+    name: str
+    region: str
+    min_size: int
+    max_size: int
+    desired: int
+    zones: list[str]
+    instance_type: str = "m5.large"
+    tags: dict[str, str] = field(default_factory=dict)
+    suspended: set[str] = field(default_factory=set)
+    instances: dict[str, Instance] = field(default_factory=dict)
+    launch_hook_seconds: float = 0
+    terminate_hook_seconds: float = 0
+    protects_new: bool = False
+    operator: str = ""
+    policies: list[dict[str, Any]] = field(default_factory=list)
+    schedules: list[dict[str, Any]] = field(default_factory=list)
+    refreshes: list[dict[str, Any]] = field(default_factory=list)
+    blocked_by_activity: str = ""
+    retry_at: float = 0
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def arn(self) -> str:
+        """Its ARN."""
+        return f"arn:aws:autoscaling:{self.region}:{ACCOUNT}:autoScalingGroup:{self.name}-id:autoScalingGroupName/{self.name}"
+
+    @property
+    def counted(self) -> list[Instance]:
+        """The instances that desired capacity speaks of, oldest first."""
+        return sorted((one for one in self.instances.values() if one.counts), key=lambda one: (one.launched_at, one.instance_id))
+
+    @property
+    def launch_template(self) -> str:
+        """The id of the template that its instances are made from."""
+        return f"lt-{self.name}"
+
+
+@dataclass
+class Throttle:
+    """A token bucket over all calls of one account and region. `capacity` 0: endless."""
+
+    capacity: float = 0
+    per_second: float = 0
+    tokens: float = 0
+    at: float = 0
+
+    def take(self, now: float) -> bool:
+        """Whether there was a token left."""
+        if not self.capacity:
+            return True
+        self.tokens = min(self.capacity, self.tokens + (now - self.at) * self.per_second)
+        self.at = now
+        if self.tokens < 1:
+            return False
+        self.tokens -= 1
+        return True
+
+
+@dataclass
+class Timing:
+    """How long things take, in seconds of the service's own clock."""
+
+    launch: float = 30
+    terminate: float = 20
+    retry: float = 60
+
+
+@dataclass
+class Account:
+    """Everything of one account. `stock` by (zone, instance type): how many there are left; without an entry, endless.
+
+    `before` are called with action and parameters before the service acts on a call: something that happens between the read and
+    the write of a client. `answers` replace the handling of an action altogether, once each.
+    """
+
+    now: float = 1_800_000_000
+    groups: dict[tuple[str, str], Group] = field(default_factory=dict)
+    stock: dict[tuple[str, str], int] = field(default_factory=dict)
+    stock_error: tuple[str, str] = ("InsufficientInstanceCapacity", "")
+    activities: list[dict[str, Any]] = field(default_factory=list)
+    timing: Timing = field(default_factory=Timing)
+    throttle: Throttle = field(default_factory=Throttle)
+    policies: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    throttled: int = 0
+    before: list[Callable[[str, dict[str, Any]], None]] = field(default_factory=list)
+    faults: dict[str, list[Exception | str]] = field(default_factory=dict)
+    tokens: dict[str, tuple[dict[str, Any], dict[str, Any]]] = field(default_factory=dict)
+    nodegroups: dict[str, dict[str, Any]] = field(default_factory=dict)
+    ended: list[tuple[str, str]] = field(default_factory=list)
+    joined: list[Callable[[Group, Instance], None]] = field(default_factory=list)
+    gone: list[Callable[[Group, Instance], None]] = field(default_factory=list)
+    _numbers: int = 0
+
+    def number(self) -> int:
+        """One more, every time."""
+        self._numbers += 1
+        return self._numbers
+
+    def add(self, group: Group, *, running: int | None = None) -> Group:
+        """A group, with that many instances that have long been there (as many as desired when left out)."""
+        self.groups[group.region, group.name] = group
+        for index in range(group.desired if running is None else running):
+            self.launched(group, group.zones[index % len(group.zones)]).state = "InService"
+        return group
+
+    def launched(self, group: Group, zone: str) -> Instance:
+        """A new instance, Pending."""
+        number = self.number()
+        instance = Instance(
+            instance_id=f"i-{number:017x}",
+            instance_type=group.instance_type,
+            zone=zone,
+            state="Pending",
+            changes_at=self.now + self.timing.launch,
+            protected=group.protects_new,
+            launched_at=self.now + number / 1e6,
+        )
+        group.instances[instance.instance_id] = instance
+        return instance
