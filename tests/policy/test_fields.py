@@ -6,14 +6,18 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
+from reconciler.decisions.groups.effective import effective_groups
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.policy import documents
 from reconciler.policy.field import Field, Kind, Written
+from reconciler.policy.field_tables.group_fields import GROUP_FIELDS
 from reconciler.policy.fields import document_kind, document_kinds, walk
+from reconciler.policy.group_value import group_value
 from reconciler.policy.problems.findings import Findings, Source
 from reconciler.policy.reading.document import Reading
 from reconciler.policy.text.nodes import Mapping, Node, Scalar, Sequence
 from reconciler.policy.text.yaml_text import compose_documents
+from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 ROOTS = {"NodeGroup": documents.NodeGroup, "NodeGroupPolicy": documents.NodeGroupPolicy}
 ALL = [(kind.kind, field) for kind in document_kinds() for field in walk(kind.root)]
@@ -128,27 +132,60 @@ def test_documented_defaults_of_the_policy_are_those_of_its_types() -> None:
     assert [row for row in rows if row[1] != (tuple(row[2]) if isinstance(row[2], list) else row[2])] == []
 
 
-def test_documented_defaults_of_groups_are_those_of_decisions() -> None:
-    """What applies to a group when nobody says anything is what the reference says."""
-    built_in = {info.name: info.default for info in msgspec.structs.fields(EffectiveGroup)}
-    names = {
-        "initial_seconds": "backoff_initial_seconds",
-        "max_seconds": "backoff_max_seconds",
-        "reset_seconds": "backoff_reset_seconds",
-    }
+# Attributes of a decided group that hold a default under another name.
+_DECIDED_AS = {
+    "initial_seconds": "backoff_initial_seconds",
+    "max_seconds": "backoff_max_seconds",
+    "reset_seconds": "backoff_reset_seconds",
+}
+# Choices, which a decided group holds as what they mean.
+_MEANS = {
+    "scaleDown.mode": ("removals_enabled", {"Enabled": True, "Disabled": False}),
+    "scaleDown.consolidation.mode": ("consolidates", {"Enabled": True, "Disabled": False}),
+    "scaleDown.withoutMachines": ("platform_chooses", {"PlatformChooses": True, "Block": False}),
+    "scaleDown.daemonSetUtilization": ("ignores_daemonsets", {"Ignore": True, "Count": False}),
+    "scaleDown.mirrorPodUtilization": ("ignores_mirror_pods", {"Ignore": True, "Count": False}),
+    "scaleUp.growth": ("whole", {"ZeroOrMax": True, "AsNeeded": False}),
+}
+
+
+def _group_defaults() -> list[Field]:
     found = document_kind("NodeGroup")
     assert found is not None
-    numbers = {
-        names.get(field.attribute, field.attribute): _written_default(field)
-        for field in walk(found.root)
-        if field.default is not None and field.kind in (Kind.DURATION, Kind.PERCENT)
-    }
-    assert len(numbers) == 10
-    assert numbers == {name: built_in[name] for name in numbers}
-    modes = {field.path: field.default for field in walk(found.root) if field.path in ("spec.scaleDown.mode", "spec.balanceWith")}
-    assert modes == {"spec.scaleDown.mode": "Enabled", "spec.balanceWith": "Off"}
-    assert built_in["removals_enabled"] is True
-    assert built_in["balance_with"] == "Off"
+    names = {field.yaml_key for field in GROUP_FIELDS}
+    top = [field for spec in found.root.children if spec.yaml_key == "spec" for field in spec.children if field.yaml_key in names]
+    return [field for one in top for field in walk(one) if field.default not in (None, "") and "[]" not in field.path]
+
+
+def test_documented_defaults_of_groups_are_those_in_use() -> None:
+    """A group of which nobody says anything is decided by the defaults of the reference, and its chains tell them."""
+    cluster = ClusterBuilder()
+    cluster.target("general", 1)
+    (group,) = effective_groups(cluster.world(), policy(node_group("general")), NOW)
+    rows = _group_defaults()
+    assert len(rows) == 17
+    for field in rows:
+        path, value = field.path.removeprefix("spec."), _written_default(field)
+        name, meanings = _MEANS.get(path, (_DECIDED_AS.get(field.attribute, field.attribute), {}))
+        assert getattr(group, name) == meanings.get(str(value), value), path
+        last = group.chains[path][-1]
+        assert (last.source, last.value.removesuffix("%")) == ("built-in", str(field.default)), path
+
+
+def test_no_type_of_decisions_repeats_a_default() -> None:
+    """A decided group has to be told every value that has a documented default: its type knows none."""
+    given = {info.name: info for info in msgspec.structs.fields(EffectiveGroup)}
+    for field in _group_defaults():
+        path = field.path.removeprefix("spec.")
+        name = _MEANS[path][0] if path in _MEANS else _DECIDED_AS.get(field.attribute, field.attribute)
+        assert given[name].required, name
+
+
+def test_a_path_that_the_table_does_not_have_is_refused() -> None:
+    """A misspelt path, and one of an object instead of a value."""
+    for path in ("scaleDown.unneededtime", "scaleDown", "scaleUp.backoff", ""):
+        with pytest.raises(KeyError):
+            group_value(path)
 
 
 def test_the_default_window_zone_is_utc() -> None:

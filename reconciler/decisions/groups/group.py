@@ -36,28 +36,28 @@ class EffectiveGroup(msgspec.Struct, frozen=True, kw_only=True):
     mode: Mode
     min_size: int
     max_size: int
-    balance_with: str = "Off"
+    balance_with: str
     template: NodeShape | None = None
     template_problem: str = ""
-    whole: bool = False
+    whole: bool
     startup_taints: tuple[str, ...] = ()
     price_micros: int | None = None
     headroom: Headroom = Headroom()
-    removals_enabled: bool = True
-    utilization_threshold_percent: int = 50
-    gpu_utilization_threshold_percent: int = 50
-    ignores_daemonsets: bool = False
-    ignores_mirror_pods: bool = False
-    unneeded_time_seconds: int = 600
-    unready_time_seconds: int = 1200
-    platform_chooses: bool = False
-    consolidates: bool = False
-    min_saving_percent: int = 15
-    max_node_provision_time_seconds: int = 900
-    max_node_startup_time_seconds: int = 900
-    backoff_initial_seconds: int = 300
-    backoff_max_seconds: int = 1800
-    backoff_reset_seconds: int = 10800
+    removals_enabled: bool
+    utilization_threshold_percent: int
+    gpu_utilization_threshold_percent: int
+    ignores_daemonsets: bool
+    ignores_mirror_pods: bool
+    unneeded_time_seconds: int
+    unready_time_seconds: int
+    platform_chooses: bool
+    consolidates: bool
+    min_saving_percent: int
+    max_node_provision_time_seconds: int
+    max_node_startup_time_seconds: int
+    backoff_initial_seconds: int
+    backoff_max_seconds: int
+    backoff_reset_seconds: int
     hold: str = ""
     hold_until_seconds: int | None = None
     reasons: tuple[Reason, ...] = ()

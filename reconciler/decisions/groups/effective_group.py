@@ -1,0 +1,178 @@
+"""One group with every value decided: what the policy, its target and the instant say of it."""
+
+import msgspec
+
+from reconciler.cluster.target import TargetFacts, TargetRef, TargetTemplate
+from reconciler.cluster.targets.hold_mark import read_hold
+from reconciler.cluster.world import World
+from reconciler.decisions.groups.chain import Resolved, Sources
+from reconciler.decisions.groups.group import EffectiveGroup, Origin
+from reconciler.decisions.groups.template import TemplateResult, new_node_shape
+from reconciler.decisions.groups.values import Values
+from reconciler.decisions.groups.windows import OpenWindow, open_windows
+from reconciler.decisions.reasons.groups import TargetMissing, WindowOpen
+from reconciler.decisions.reasons.sizes import NoMaxSize
+from reconciler.plan.instant import instant_text
+from reconciler.plan.reason import Reason
+from reconciler.policy.documents import (
+    Counting,
+    Growth,
+    Headroom,
+    Mode,
+    Template,
+    Toggle,
+    Window,
+    WithoutMachines,
+)
+from reconciler.policy.values.money import parse_money
+
+_NO_TEMPLATE = Template()
+_NO_HEADROOM = Headroom()
+
+
+class Claim(msgspec.Struct, frozen=True, kw_only=True):
+    """A target that the policy sizes, under the name of its group, with the sources of its values. `members` are the indices
+    of its nodes."""
+
+    name: str
+    labels: tuple[tuple[str, str], ...]
+    target: TargetRef
+    sources: Sources
+    members: tuple[int, ...]
+
+    @property
+    def facts(self) -> TargetFacts | None:
+        """What is known of the target; None when it is not there."""
+        return self.sources.facts
+
+
+class _Bounds(msgspec.Struct, frozen=True):
+    """The range in nodes, windows included, and what is to be said about it."""
+
+    lowest: int
+    highest: int
+    reasons: tuple[Reason, ...]
+
+
+def effective_group(world: World, claim: Claim, now_seconds: int) -> EffectiveGroup:
+    """The group of one target at an instant."""
+    sources, facts = claim.sources, claim.facts
+    values = Values(sources, facts)
+    bounds = _bounds(values, claim, now_seconds)
+    hold, hold_until = _hold(sources, facts, now_seconds)
+    new_node = _new_node(world, claim)
+    capacity_from = tuple(Origin(source=source, value="capacity") for source in new_node.sources)
+    values.chains.keep("template.capacity", Resolved(new_node.shape, lambda: capacity_from))
+    mixed = new_node.mixed is not None and not (facts is not None and facts.rolling_out)
+    listed = (facts.price_per_hour, facts.price_origin) if facts is not None and facts.price_per_hour else None
+    price = values.text("pricePerHour", "unknown", listed)
+    return EffectiveGroup(
+        name=claim.name,
+        namespace=sources.document.namespace if sources.document is not None else "",
+        labels=claim.labels,
+        target=claim.target,
+        facts=facts,
+        tier=sources.tier.name if sources.tier is not None else "",
+        tier_rank=sources.tier_index,
+        mode=_mode(values),
+        min_size=bounds.lowest,
+        max_size=bounds.highest,
+        balance_with=values.text("balanceWith"),
+        template=new_node.shape,
+        template_problem=new_node.problem,
+        whole=values.choice("scaleUp.growth", Growth) is Growth.ZERO_OR_MAX,
+        startup_taints=tuple(sorted({taint.key for fields in sources.fields() for taint in fields.template.startup_taints})),
+        price_micros=parse_money(price) if price else None,
+        headroom=next((fields.headroom for fields in sources.fields() if fields.headroom != _NO_HEADROOM), _NO_HEADROOM),
+        removals_enabled=values.choice("scaleDown.mode", Toggle) is Toggle.ENABLED,
+        utilization_threshold_percent=values.percent("scaleDown.utilizationThresholdPercent"),
+        gpu_utilization_threshold_percent=values.percent("scaleDown.gpuUtilizationThresholdPercent"),
+        ignores_daemonsets=_ignores_daemonsets(values),
+        ignores_mirror_pods=values.choice("scaleDown.mirrorPodUtilization", Counting) is Counting.IGNORE,
+        unneeded_time_seconds=values.seconds("scaleDown.unneededTime"),
+        unready_time_seconds=values.seconds("scaleDown.unreadyTime"),
+        platform_chooses=values.choice("scaleDown.withoutMachines", WithoutMachines) is WithoutMachines.PLATFORM_CHOOSES,
+        consolidates=values.choice("scaleDown.consolidation.mode", Toggle) is Toggle.ENABLED,
+        min_saving_percent=values.percent("scaleDown.consolidation.minSavingPercent"),
+        max_node_provision_time_seconds=values.seconds("scaleUp.maxNodeProvisionTime"),
+        max_node_startup_time_seconds=values.seconds("scaleUp.maxNodeStartupTime"),
+        backoff_initial_seconds=values.seconds("scaleUp.backoff.initial"),
+        backoff_max_seconds=values.seconds("scaleUp.backoff.max"),
+        backoff_reset_seconds=values.seconds("scaleUp.backoff.reset"),
+        hold=hold,
+        hold_until_seconds=hold_until,
+        reasons=(*bounds.reasons, *((new_node.mixed.reason(),) if mixed and new_node.mixed is not None else ())),
+        chains=values.chains,
+    )
+
+
+def _mode(values: Values) -> Mode:
+    """The stricter of the group's own mode and the policy's."""
+    policy = values.sources.policy
+    mode = values.choice_or("mode", Mode, policy.mode, values.sources.of_policy("mode"))
+    return Mode.OBSERVE if Mode.OBSERVE in (mode, policy.mode) else Mode.ENFORCE
+
+
+def _ignores_daemonsets(values: Values) -> bool:
+    path = "scaleDown.daemonSetUtilization"
+    option = values.option(path)
+    of_target = (Counting.IGNORE if option[0] else Counting.COUNT, option[1]) if option is not None else None
+    return values.choice(path, Counting, of_target) is Counting.IGNORE
+
+
+def _bounds(values: Values, claim: Claim, now_seconds: int) -> _Bounds:
+    """Without any maximum the group keeps its size; windows narrow what is written."""
+    facts = claim.facts
+    current = (facts.replicas or 0) if facts is not None else 0
+    least, most = _target_sizes(facts)
+    lowest = values.count("size.min", least, 0, "0")
+    highest = values.count("size.max", most, -1, "current size")
+    reasons: list[Reason] = []
+    if highest < 0:
+        highest = max(current, lowest)
+        reasons.append(NoMaxSize(current=current).reason())
+    if facts is None:
+        reasons.append(TargetMissing(target=str(claim.target)).reason())
+    for opened in open_windows(_windows(values.sources), now_seconds):
+        size = opened.window.size
+        lowest = max(lowest, size.min or 0)
+        highest = min(highest, highest if size.max is None else size.max)
+        reasons.append(WindowOpen(window=_window_name(opened), until=instant_text(opened.until_seconds)).reason())
+    return _Bounds(lowest, highest, tuple(reasons))
+
+
+def _target_sizes(facts: TargetFacts | None) -> tuple[tuple[int, str] | None, tuple[int, str] | None]:
+    if facts is None or facts.min_size is None or facts.max_size is None:
+        return None, None
+    return (facts.min_size, facts.size_origin), (facts.max_size, facts.size_origin)
+
+
+def _new_node(world: World, claim: Claim) -> TemplateResult:
+    written = tuple(
+        (fields.template, claim.sources.place(level, "template"))
+        for level, fields in enumerate(claim.sources.fields())
+        if fields.template != _NO_TEMPLATE
+    )
+    of_target = claim.facts.template if claim.facts is not None else TargetTemplate()
+    ready = tuple(world.nodes[index] for index in claim.members if world.nodes[index].ready)
+    return new_node_shape(written, of_target, world, ready)
+
+
+def _windows(sources: Sources) -> tuple[Window, ...]:
+    return next((fields.windows for fields in sources.fields() if fields.windows), ())
+
+
+def _window_name(opened: OpenWindow) -> str:
+    return opened.window.name or f"#{opened.index + 1} ({opened.window.schedule})"
+
+
+def _hold(sources: Sources, facts: TargetFacts | None, now_seconds: int) -> tuple[str, int | None]:
+    """The hold in force: written in the policy and not expired, or on the target (rule: either holds)."""
+    for level, fields in enumerate(sources.fields()):
+        hold = fields.hold
+        if hold is not None and (hold.until_seconds is None or hold.until_seconds > now_seconds):
+            return f"{hold.reason} ({sources.place(level, 'hold')})", hold.until_seconds
+    mark = read_hold(facts.owner.hold) if facts is not None else None
+    if mark is not None and mark.holds(now_seconds):
+        return f"{mark.reason} (annotation reconciler.dev/hold)", mark.until_seconds
+    return "", None

@@ -1,0 +1,57 @@
+"""One value of a group as the field table describes it: where it lies in a level of the policy, and what is built in.
+
+The row of the field table is the only place that knows a default; who uses a value names its path.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from operator import attrgetter
+
+import msgspec
+
+from reconciler.policy.documents import GroupFields
+from reconciler.policy.field import Field, Kind
+from reconciler.policy.field_tables.group_fields import GROUP_FIELDS
+from reconciler.policy.values.duration import format_duration, parse_duration
+
+GroupScalar = int | str
+
+
+class GroupValue(msgspec.Struct, frozen=True):
+    """The field at `path` (`scaleDown.unneededTime`). `read` gives what a level says, None where it says nothing; `built_in` is
+    what applies when no level does: durations in seconds, percentages as integers, choices as their word, None: nothing."""
+
+    path: str
+    kind: Kind
+    read: Callable[[GroupFields], GroupScalar | None]
+    built_in: GroupScalar | None
+
+    def text(self, value: GroupScalar) -> str:
+        """A value as people read it: `10m`, `50%`, `Enabled`."""
+        if self.kind is Kind.DURATION and isinstance(value, int):
+            return format_duration(value)
+        return f"{value}%" if self.kind is Kind.PERCENT else str(value)
+
+
+@cache
+def group_value(path: str) -> GroupValue:
+    """The value at a path below the spec of a NodeGroup. Raises KeyError for a path that the table does not have."""
+    fields, attributes, found = GROUP_FIELDS, list[str](), None
+    for key in path.split("."):
+        found = next((field for field in fields if field.yaml_key == key), None)
+        if found is None:
+            raise KeyError(path)
+        fields = found.children
+        attributes.append(found.attribute)
+    if found is None or not found.attribute or found.children:
+        raise KeyError(path)
+    return GroupValue(path, found.kind, attrgetter(".".join(filter(None, attributes))), _built_in(found))
+
+
+def _built_in(field: Field) -> GroupScalar | None:
+    default = field.default
+    if isinstance(default, tuple):
+        raise TypeError(f"{field.yaml_key} is a list, which is no single value")
+    if field.kind is Kind.DURATION and isinstance(default, str):
+        return parse_duration(default)
+    return default
