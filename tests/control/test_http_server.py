@@ -110,3 +110,16 @@ def test_a_body_without_length_is_refused():
     with serving(route) as port, socket.create_connection(("127.0.0.1", port), 10) as one:
         one.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
         assert one.recv(100).startswith(b"HTTP/1.1 413")
+
+
+def test_other_pages_from_the_next_request_on():
+    """The port is open before the pages are known."""
+    server = HttpServer(("127.0.0.1", 0), (Route(method="GET", path="/a", answer=echo),), lambda _: None, lambda *_: None)
+    server.start()
+    try:
+        assert ask(server.port, "/a")[0] == 200
+        refusal = Refusal(403, "ada may not")
+        server.show((Route(method="GET", path="/b", answer=echo, details=True),), lambda _: refusal, lambda *_: None)
+        assert [ask(server.port, path)[0] for path in ("/a", "/b")] == [404, 403]
+    finally:
+        server.stop()

@@ -102,6 +102,9 @@ def test_without_a_policy_nothing_is_decided(stage: Stage) -> None:
     stage.run.look()
     stage.run.look()
     assert (stage.turns, stage.codes()) == (0, ["Leading", "NoPolicy"])
+    seen = stage.figures.seen()
+    # It lives, so that no probe ends it, and is not ready.
+    assert (seen.turned_seconds, seen.unavailable) == (1000, "there is no policy: policies was not read yet")
 
 
 def test_a_turn_like_the_one_before_is_no_news(stage: Stage) -> None:

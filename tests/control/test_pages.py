@@ -16,13 +16,13 @@ PLAN = Plan(now="2026-11-21T12:00:00Z", mode="Observe", summary="No changes.")
 class Pages:
     """All pages over figures and a clock that tests move."""
 
-    def __init__(self) -> None:
+    def __init__(self, period_seconds: float = 10) -> None:
         self.figures = Figures()
         self.now = 1000
         self.view_problem = ""
         made = routes(
             self.figures, lambda: self.now, lambda plan: plan.summary, started_seconds=1000,
-            view_problem=lambda: self.view_problem,
+            period_seconds=period_seconds, view_problem=lambda: self.view_problem,
         )  # fmt: skip
         self._routes = {route.path: route for route in made}
         self.details = {route.path for route in made if route.details}
@@ -42,13 +42,24 @@ def test_only_probes_and_metrics_are_open(pages: Pages):
 
 
 def test_a_leader_that_does_not_turn_is_unhealthy(pages: Pages):
-    """Two minutes without a turn, counted from the start or from the last one."""
+    """A period and two minutes without a turn, counted from the start or from the last one."""
     pages.figures.leads(leader=True)
     assert pages.get("/healthz").status == 200
-    pages.now = 1121
+    pages.now = 1131
     assert pages.get("/healthz").status == 503
     pages.figures.turned(LoopReport(at_seconds=1120, plan=PLAN), 0.1, 0)
     assert pages.get("/healthz").status == 200
+
+
+@pytest.mark.parametrize(("period_seconds", "last_healthy"), [(10, 130), (300, 420), (3600, 3720)])
+def test_a_long_period_is_no_fault(period_seconds: float, last_healthy: int):
+    """A turn that is not due yet is not missed: the limit follows --period."""
+    pages = Pages(period_seconds)
+    pages.figures.leads(leader=True)
+    pages.now = 1000 + last_healthy
+    assert pages.get("/healthz").status == 200
+    pages.now += 1
+    assert pages.get("/healthz").status == 503
 
 
 def test_one_that_stands_by_is_healthy_and_ready_with_a_view(pages: Pages):

@@ -132,7 +132,7 @@ class Reconciler:
 
     def port(self) -> int:
         """Where it serves its pages."""
-        return int(self.said("Started")["message"].rpartition(" ")[2])
+        return int(self.said("Listening")["message"].rpartition(" ")[2])
 
     @property
     def pid(self) -> int:

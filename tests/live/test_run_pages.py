@@ -50,7 +50,7 @@ class Outside:
     def wait_until_ready(self) -> None:
         """Until a turn has ended: then there is a plan."""
         deadline = time.monotonic() + PATIENCE_SECONDS
-        while self.ask("/readyz")[0] != 200:
+        while self.ask("/readyz")[:2] != (200, "ok\n"):
             assert time.monotonic() < deadline, self.process.lines
             time.sleep(0.1)
 

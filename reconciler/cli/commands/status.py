@@ -49,7 +49,7 @@ def command(
 
 def _policy(api: "Api", namespace: str) -> str:
     from reconciler.cli.outputs.failure import InputError
-    from reconciler.control.live.loop_status import policies_with_state
+    from reconciler.control.policy.kept_policies import policies_with_state
     from reconciler.kube.connection.api import ApiError, UnreachableError
 
     try:

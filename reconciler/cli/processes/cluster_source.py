@@ -33,18 +33,23 @@ class ClusterSource:
         """`keep`: the last good policy outlasts this process; `tell` is given what happens."""
         from reconciler.kube.custom.custom_object import CustomObjects
 
+        self.waits_for = "the custom resources were not read yet"
         self._choice = choice
         self._keep = keep
         self._tell = tell
         self._objects = CustomObjects(api, namespaces)
         self._followed: CustomResourceSource | None = None
 
-    def policy_name(self, wait: "Callable[[float], bool] | None") -> str | None:
+    def policy_name(
+        self, wait: "Callable[[float], bool] | None", kept: "Callable[[str], tuple[str, ...]]" = lambda _: ()
+    ) -> str | None:
         """The name that --name gives, else that of the only policy in the cluster.
 
         `wait` so many seconds for one that is not there yet, true when the process is to end: then None. Without `wait` a
-        cluster without one is an `InputError`.
+        cluster without one is an `InputError`. `kept` gives the policies that were in force from custom resources: where there is
+        none in the cluster any more, the only one of them goes on, as it would with --name.
         """
+        from reconciler.control.policy.custom_resources import SOURCE
         from reconciler.gitops.sources.fault import FaultCode
         from reconciler.gitops.sources.standing import SourceEvent
 
@@ -60,6 +65,10 @@ class ClusterSource:
             why = self._objects.doubt() or ("" if names else "there is no NodeGroupPolicy in the cluster")
             if not why:
                 return names[0]
+            before = kept(SOURCE) if self._keep and not self._objects.doubt() else ()
+            if len(before) == 1:
+                return before[0]
+            self.waits_for = why
             if wait is None:
                 raise InputError(f"--custom-resources: {why}")
             if why != said:

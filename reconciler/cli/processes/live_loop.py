@@ -20,6 +20,8 @@ from reconciler.cli.processes.live_pages import Listening
 from reconciler.cli.processes.live_source import LiveSource
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from reconciler.control.live.live_process import LiveProcess, Settings
     from reconciler.control.log import Log
     from reconciler.control.policy.custom_status import CustomStatus
@@ -49,7 +51,7 @@ class LoopChoice(msgspec.Struct, frozen=True, kw_only=True):
 
 def run_live(loop: LoopChoice, connection: ConnectionChoice, repository: SourceChoice) -> int:
     """Run until SIGTERM or SIGINT; a second one ends at once. Raises `InputError`."""
-    from reconciler.cli.processes.live_pages import listening
+    from reconciler.cli.processes.live_pages import listening, show
     from reconciler.control.log import Log
 
     loop.listening.check()
@@ -60,17 +62,24 @@ def run_live(loop: LoopChoice, connection: ConnectionChoice, repository: SourceC
     ending = _Ending()
     connections = _usable(connected(connection), own_namespace(loop.namespace), read_only=loop.read_only)
     source = source or _in_cluster(loop, connection, repository, connections, journal)
-    name = source.policy_name(None if loop.once else ending.wait)
-    if name is None:
-        return EXIT_OK
-    process = _process(loop, connection, connections, source, name, journal)
+    kept = _kept(loop, connections, journal)
     if loop.once:
-        return _once(process)
-    servers = listening(loop.listening, process, cluster_autoscaler_names=loop.cluster_autoscaler_metrics)
+        found = source.policy_name(None, kept)
+        return _once(_process(loop, connection, connections, source, found, journal)) if found is not None else EXIT_OK
+    servers = listening(loop.listening, journal, connections.management, lambda: source.waits_for)
     for server in servers:
         server.start()
     probes = {"probes": servers[1].port} if len(servers) > 1 else {}
-    journal.info("Started", f"listening on port {servers[0].port}", identity=process.settings.identity, policy=name, **probes)
+    told = f"listening on port {servers[0].port}"
+    journal.info("Listening", told, **probes)
+    name = source.policy_name(ending.wait, kept)
+    if name is None:
+        for server in servers:
+            server.stop()
+        return EXIT_OK
+    process = _process(loop, connection, connections, source, name, journal)
+    show(servers, loop.listening, process, cluster_autoscaler_names=loop.cluster_autoscaler_metrics)
+    journal.info("Started", told, identity=process.settings.identity, policy=name, **probes)
     process.start()
     worker = threading.Thread(target=process.run, name="loop")
     worker.start()
@@ -84,6 +93,23 @@ def run_live(loop: LoopChoice, connection: ConnectionChoice, repository: SourceC
             server.stop()
     journal.info("Stopped", "the Lease is released")
     return EXIT_OK
+
+
+def _kept(loop: LoopChoice, connections: Connections, journal: "Log") -> "Callable[[str], tuple[str, ...]]":
+    """Given a source, the names of the policies that were in force from it."""
+    from reconciler.control.policy.kept_policies import kept_from
+    from reconciler.kube.connection.api import ApiError, UnreachableError
+
+    def found(source: str) -> tuple[str, ...]:
+        if loop.read_only:
+            return ()
+        try:
+            return kept_from(connections.management, own_namespace(loop.namespace), source)
+        except (ApiError, UnreachableError) as error:
+            journal.warning("LastGoodNotRead", f"whether a policy of {source} was in force before cannot be read: {error}")
+            return ()
+
+    return found
 
 
 def _in_cluster(
@@ -248,3 +274,6 @@ def _once(process: "LiveProcess") -> int:
 
 def _say(journal: "Log", event: "SourceEvent") -> None:
     (journal.warning if event.type == "Warning" else journal.info)(event.reason, event.message)
+    for problem in event.problems:
+        hint = f"; {problem.hint}" if problem.hint else ""
+        journal.warning(problem.code, f"{problem.place}: {problem.message}{hint}", place=str(problem.place))

@@ -9,12 +9,14 @@ import msgspec
 from reconciler.cli.outputs.failure import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from reconciler.control.live.live_process import LiveProcess
+    from reconciler.control.log import Log
     from reconciler.control.pages.certificate import Certificate
     from reconciler.control.pages.http_server import HttpServer
     from reconciler.control.pages.route import Admission, Broken, Route
+    from reconciler.kube.connection.transport import KubernetesApi
     from reconciler.plan.plan import Plan
 
 
@@ -27,18 +29,37 @@ class Listening(msgspec.Struct, frozen=True, kw_only=True):
     webhook_secret: Path | None = None
 
     def check(self) -> None:
-        """Raises `InputError` for an address that is none."""
+        """Raises `InputError` for an address that is none, and for a secret that signs nothing."""
         address("--listen", self.listen)
         if self.probes is not None:
             address("--probes", self.probes)
+        if self.webhook_secret is not None:
+            check_secret(self.webhook_secret)
 
 
-def listening(choice: Listening, process: "LiveProcess", *, cluster_autoscaler_names: bool) -> "tuple[HttpServer, ...]":
-    """The server of the pages, then that of the probes where there is one; not yet started. Raises `InputError`."""
+def listening(choice: Listening, journal: "Log", reader: "KubernetesApi", why: "Callable[[], str]") -> "tuple[HttpServer, ...]":
+    """The server of the pages, then that of the probes where there is one; not yet started. There is no policy: they say why
+    (`why`). `reader` is whom the API server knows us as. Raises `InputError`."""
+    from reconciler.control.pages.admission import admission
+    from reconciler.control.pages.page_faults import PageFaults
+    from reconciler.control.pages.waiting_pages import waiting_routes
+    from reconciler.kube.connection.token_judge import TokenJudge
+
+    broken, pages = PageFaults(journal), waiting_routes(why)
+    certificate = _certificate(choice.tls_certificate, journal)
+    judge = TokenJudge(reader, time.monotonic)
+    found = [served("--listen", choice.listen, pages, admission(judge), broken, certificate)]
+    if choice.probes is not None:
+        found.append(served("--probes", choice.probes, _probes(pages), lambda _: None, broken))
+    return tuple(found)
+
+
+def show(servers: "tuple[HttpServer, ...]", choice: Listening, process: "LiveProcess", *, cluster_autoscaler_names: bool) -> None:
+    """From now on the pages of the loop."""
     from reconciler.control.pages.admission import admission
     from reconciler.control.pages.explain_page import explain_route
     from reconciler.control.pages.page_faults import PageFaults
-    from reconciler.control.pages.pages import PROBES, routes
+    from reconciler.control.pages.pages import routes
     from reconciler.control.pages.snapshot_page import snapshot_route
     from reconciler.control.pages.webhook_route import webhook_route
     from reconciler.kube.connection.token_judge import TokenJudge
@@ -47,23 +68,25 @@ def listening(choice: Listening, process: "LiveProcess", *, cluster_autoscaler_n
     pages = (
         *routes(
             process.figures, lambda: int(time.time()), lambda plan: _html(process, plan), started_seconds=now,
-            cluster_autoscaler_names=cluster_autoscaler_names, view_problem=process.view_problem,
+            period_seconds=process.settings.period_seconds, cluster_autoscaler_names=cluster_autoscaler_names,
+            view_problem=process.view_problem,
         ),
         explain_route(lambda: process.last),
         snapshot_route(lambda: _files(process)),
     )  # fmt: skip
     if choice.webhook_secret is not None:
         secret = choice.webhook_secret
-        check_secret(secret)
         pages = (*pages, webhook_route(lambda: secret.read_bytes().strip(), process.source.notify))
     broken = PageFaults(process.journal, process.figures.page_failed)
-    certificate = _certificate(choice.tls_certificate, process)
-    judge = TokenJudge(process.reader, time.monotonic)
-    found = [served("--listen", choice.listen, pages, admission(judge), broken, certificate)]
-    if choice.probes is not None:
-        probes = tuple(page for page in pages if page.path in PROBES)
-        found.append(served("--probes", choice.probes, probes, lambda _: None, broken))
-    return tuple(found)
+    servers[0].show(pages, admission(TokenJudge(process.reader, time.monotonic)), broken)
+    for server in servers[1:]:
+        server.show(_probes(pages), lambda _: None, broken)
+
+
+def _probes(pages: "tuple[Route, ...]") -> "tuple[Route, ...]":
+    from reconciler.control.pages.pages import PROBES
+
+    return tuple(page for page in pages if page.path in PROBES)
 
 
 def served(
@@ -83,13 +106,13 @@ def served(
         raise InputError(f"{option} {where}: {error.strerror or error}") from None
 
 
-def _certificate(directory: Path | None, process: "LiveProcess") -> "Certificate | None":
+def _certificate(directory: Path | None, journal: "Log") -> "Certificate | None":
     from reconciler.control.pages.certificate import Certificate, CertificateError
 
     if directory is None:
         return None
     try:
-        return Certificate(directory, lambda why: process.journal.warning("CertificateUnusable", why))
+        return Certificate(directory, lambda why: journal.warning("CertificateUnusable", why))
     except CertificateError as error:
         raise InputError(f"--tls-certificate {error}") from None
 

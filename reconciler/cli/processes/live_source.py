@@ -38,16 +38,20 @@ class LiveSource:
         self._choice = choice
         self._keep = keep
         self._tell = tell
+        self.waits_for = "the policy's source was not read yet"
         self._source = flux_source(choice, api) if api is not None else _source(policy, choice)
         self.interval_seconds = GIT_POLL_SECONDS if choice.git_url is not None else DIRECTORY_POLL_SECONDS
         if api is not None:
             self.interval_seconds = FLUX_POLL_SECONDS
 
-    def policy_name(self, wait: "Callable[[float], bool] | None") -> str | None:
+    def policy_name(
+        self, wait: "Callable[[float], bool] | None", kept: "Callable[[str], tuple[str, ...]]" = lambda _: ()
+    ) -> str | None:
         """The name that --name gives, else that of the policy found: Lease and state are called after it.
 
         `wait` so many seconds for a source that cannot be read yet, true when the process is to end: then None. Without `wait`
-        such a source is an `InputError`.
+        such a source is an `InputError`. `kept` gives the policies that were in force from a source: while it has none that may
+        be used, the only one of them goes on, as it would with --name.
         """
         from reconciler.control.policy.policy_source import FollowedPolicy
         from reconciler.gitops.sources.last_good import MemoryLastGoodStore
@@ -60,10 +64,31 @@ class LiveSource:
             first.poll()
             if first.ready:
                 return first.current().policy.name
+            before = self._kept_names(kept)
+            if len(before) == 1:
+                return before[0]
             if wait is None:
                 raise _unreadable(first.standing)
+            fault = first.standing.fault
+            self.waits_for = fault.sentence if fault is not None else f"{self._source.name} was not read yet"
+            if before:
+                self.waits_for += f"; several policies were in force from it, choose one with --name ({', '.join(before)})"
             if wait(self.interval_seconds):
                 return None
+
+    def _kept_names(self, kept: "Callable[[str], tuple[str, ...]]") -> tuple[str, ...]:
+        from reconciler.gitops.sources.acceptance import restored
+        from reconciler.gitops.sources.fault import SourceError
+        from reconciler.gitops.sources.last_good import FileLastGoodStore, LastGoodError
+
+        if self._choice.last_good is None:
+            return kept(self._source.name) if self._keep else ()
+        try:
+            found = FileLastGoodStore(self._choice.last_good).load()
+            return (restored(found, None).policy.name,) if found is not None and found.source == self._source.name else ()
+        except (LastGoodError, SourceError, ValueError):
+            # Told once the policy of this name is followed; here there is only no name in it.
+            return ()
 
     def follow(
         self, name: str, state: "LockedState", term: "Callable[[], int]", looked: "Callable[[Standing], None]"

@@ -101,6 +101,9 @@ class LiveRun:
         missing = self._policy_missing()
         if missing:
             self._say("NoPolicy", f"nothing is decided: {missing}")
+            # Alive and not ready: a process that waits for its policy must not be taken for one that is stuck.
+            waited = LoopReport(at_seconds=self._now_seconds(), unavailable=f"there is no policy: {missing}")
+            self._figures.turned(waited, 0, self._view.age_seconds())
             return None
         with self.turning, self._within(term):
             return None if self._wake.stopped else self._turn()

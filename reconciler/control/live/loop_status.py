@@ -13,7 +13,7 @@ from reconciler.control.turn.memory_store import StoreUnavailableError
 from reconciler.decisions.memory import Memory
 from reconciler.gitops.sources.last_good import LastGoodError
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
-from reconciler.kube.leading.state import STATE_LABEL, StateObject, StateUnavailableError
+from reconciler.kube.leading.state import StateObject, StateUnavailableError
 from reconciler.plan.instant import instant_text
 from reconciler.policy.documents import API_VERSION
 from reconciler.policy.values.instant import InstantError, parse_instant
@@ -21,18 +21,6 @@ from reconciler.rendering.status import DrainStatus, GroupStatus, LeaderStatus, 
 
 _UNREADABLE = (ApiError, UnreachableError, msgspec.MsgspecError)
 _NOT_FOUND = 404
-
-
-class _Meta(msgspec.Struct):
-    labels: dict[str, str] | None = None
-
-
-class _Item(msgspec.Struct):
-    metadata: _Meta
-
-
-class _Items(msgspec.Struct):
-    items: list[_Item]
 
 
 class _LeaseSpec(msgspec.Struct, rename="camel"):
@@ -54,14 +42,6 @@ class _PolicyObjectStatus(msgspec.Struct, rename="camel"):
 
 class _PolicyObject(msgspec.Struct):
     status: _PolicyObjectStatus = msgspec.field(default_factory=_PolicyObjectStatus)
-
-
-def policies_with_state(api: Api, namespace: str) -> tuple[str, ...]:
-    """The policies whose loops keep state in a namespace, sorted. Raises `ApiError` and `UnreachableError`."""
-    found = msgspec.json.decode(
-        api.get(f"/api/v1/namespaces/{namespace}/configmaps", {"labelSelector": STATE_LABEL}), type=_Items
-    )
-    return tuple(sorted({(item.metadata.labels or {}).get(STATE_LABEL, "") for item in found.items} - {""}))
 
 
 def loop_status(

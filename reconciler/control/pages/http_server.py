@@ -51,6 +51,10 @@ class HttpServer:
         """Answer from now on."""
         self._thread.start()
 
+    def show(self, routes: tuple[Route, ...], admission: Admission, broken: Broken) -> None:
+        """Answer by these from the next request on."""
+        self._site = Site(routes=routes, admission=admission, broken=broken, workers=self._workers)
+
     def stop(self) -> None:
         """Answer no more; returns when the port is free."""
         self._loop.call_soon_threadsafe(self._ended.set)

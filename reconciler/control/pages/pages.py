@@ -11,7 +11,8 @@ from reconciler.rendering.plan_json import plan_json
 
 PROBES = ("/healthz", "/readyz")
 STUCK_SECONDS = 120
-"""No turn for so long: the process is stuck. A turn begins every period, the longest is bounded by its time-outs."""
+"""No turn for so long after one was due: the process is stuck. A turn begins every period, the longest is bounded by its
+time-outs."""
 
 
 def routes(
@@ -20,18 +21,19 @@ def routes(
     html: Callable[[Plan], str],
     *,
     started_seconds: int,
+    period_seconds: float = 10,
     cluster_autoscaler_names: bool = False,
     view_problem: Callable[[], str] = lambda: "",
 ) -> tuple[Route, ...]:
-    """Probes, metrics and plan. `html` shows a plan, `view_problem` says at this moment why the view cannot be trusted (empty:
-    it can)."""
+    """Probes, metrics and plan. `period_seconds` is how long the loop waits when nothing happens. `html` shows a plan,
+    `view_problem` says at this moment why the view cannot be trusted (empty: it can)."""
 
     def healthz(_: Request) -> Answer:
         seen = figures.seen()
         if not seen.leader:
             return Answer(body=b"ok: standing by\n")
         silent = now_seconds() - max(seen.turned_seconds, started_seconds)
-        if silent > STUCK_SECONDS:
+        if silent > period_seconds + STUCK_SECONDS:
             return Answer(status=503, body=f"no turn for {silent} s\n".encode())
         return Answer(body=b"ok\n")
 

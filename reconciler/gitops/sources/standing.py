@@ -9,6 +9,7 @@ import msgspec
 
 from reconciler.gitops.sources.acceptance import short_revision
 from reconciler.gitops.sources.fault import GETTING, Fault
+from reconciler.policy.problems.problem import Problem
 from reconciler.rendering.plain import shortened
 
 _MESSAGE_CHARACTERS = 1024
@@ -25,11 +26,13 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SourceEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """Something to tell once: `type` Normal or Warning, `reason` a FaultCode, PolicyUpdated or SourceRecovered."""
+    """Something to tell once: `type` Normal or Warning, `reason` a FaultCode, PolicyUpdated or SourceRecovered. `problems` are
+    all those of a refused policy, for who has more room than a message."""
 
     type: str
     reason: str
     message: str
+    problems: tuple[Problem, ...] = ()
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,7 +98,7 @@ def refused(before: Standing, fault: Fault, now_seconds: int) -> tuple[Standing,
         failures=before.failures + 1 if fault.code in GETTING else 0, fetches=before.fetches + 1,
     )  # fmt: skip
     told = fault_words(fault, before.revision)
-    return after, () if same else (SourceEvent(type="Warning", reason=fault.code.value, message=told),)
+    return after, () if same else (SourceEvent(type="Warning", reason=fault.code.value, message=told, problems=fault.problems),)
 
 
 def fault_words(fault: Fault, revision: str) -> str:

@@ -1,0 +1,42 @@
+"""Which policies have their state in a namespace, and which of them came from one source: what a restart finds its name by."""
+
+import msgspec
+
+from reconciler.control.policy.state_last_good import LockedState, StateLastGoodStore
+from reconciler.gitops.sources.last_good import LastGoodError
+from reconciler.kube.connection.api import Api
+from reconciler.kube.leading.state import STATE_LABEL, StateObject
+
+
+class _Meta(msgspec.Struct):
+    labels: dict[str, str] | None = None
+
+
+class _Item(msgspec.Struct):
+    metadata: _Meta
+
+
+class _Items(msgspec.Struct):
+    items: list[_Item]
+
+
+def policies_with_state(api: Api, namespace: str) -> tuple[str, ...]:
+    """The policies whose loops keep state in a namespace, sorted. Raises `ApiError` and `UnreachableError`."""
+    found = msgspec.json.decode(
+        api.get(f"/api/v1/namespaces/{namespace}/configmaps", {"labelSelector": STATE_LABEL}), type=_Items
+    )
+    return tuple(sorted({(item.metadata.labels or {}).get(STATE_LABEL, "") for item in found.items} - {""}))
+
+
+def kept_from(api: Api, namespace: str, source: str) -> tuple[str, ...]:
+    """The policies of a namespace whose last good one came from a source, sorted. One that cannot be read is passed over: the
+    loop of its name says so when it begins. Raises `ApiError` and `UnreachableError`."""
+    found = []
+    for name in policies_with_state(api, namespace):
+        try:
+            kept = StateLastGoodStore(LockedState(StateObject(api, namespace, name))).load()
+        except LastGoodError:
+            continue
+        if kept is not None and kept.source == source:
+            found.append(name)
+    return tuple(found)
