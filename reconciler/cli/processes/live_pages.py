@@ -1,5 +1,6 @@
 """What the live loop shows: its pages, who may see them, and where it listens."""
 
+import secrets
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -65,6 +66,7 @@ def show(servers: "tuple[HttpServer, ...]", choice: Listening, process: "LivePro
     from reconciler.kube.connection.token_judge import TokenJudge
 
     now = int(time.time())
+    salt = secrets.token_bytes(32)
     pages = (
         *routes(
             process.figures, lambda: int(time.time()), lambda plan: _html(process, plan), started_seconds=now,
@@ -72,7 +74,7 @@ def show(servers: "tuple[HttpServer, ...]", choice: Listening, process: "LivePro
             view_problem=process.view_problem,
         ),
         explain_route(lambda: process.last),
-        snapshot_route(lambda: _files(process)),
+        snapshot_route(lambda: _files(process, salt)),
     )  # fmt: skip
     if choice.webhook_secret is not None:
         secret = choice.webhook_secret
@@ -140,7 +142,8 @@ def check_secret(path: Path) -> None:
         )
 
 
-def _files(process: "LiveProcess") -> "Mapping[str, bytes]":
+def _files(process: "LiveProcess", salt: bytes) -> "Mapping[str, bytes]":
+    from reconciler.cluster.snapshots.pseudonyms import Pseudonyms, words_in
     from reconciler.control.capture import Clusters, capture
 
     settings = process.settings
@@ -148,7 +151,9 @@ def _files(process: "LiveProcess") -> "Mapping[str, bytes]":
         workload=process.workload_reader, management=process.reader, served=settings.served,
         namespaces=settings.target_namespaces,
     )  # fmt: skip
-    return capture(clusters, settings.cluster, int(time.time())).redacted().files()
+    last = process.last
+    words = words_in(msgspec.json.encode(last[1].policy, enc_hook=str).decode()) if last is not None else set[str]()
+    return capture(clusters, settings.cluster, int(time.time())).redacted(Pseudonyms(salt, words, words)).files()
 
 
 def _html(process: "LiveProcess", plan: "Plan") -> str:

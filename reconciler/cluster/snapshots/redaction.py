@@ -1,183 +1,217 @@
-"""A snapshot that may leave the house: what decisions read stays, everything else goes, pods lose their names.
+"""A snapshot that may leave the house: what decisions read stays, typed, and everything else goes.
 
-What is kept of an object is what the reader of snapshots decodes of it, no more: environment, commands, images, volume
-sources, addresses and whatever a later release of Kubernetes adds go because nothing reads them. Beyond that only those
-annotations stay that size, hold or place something, and a name that tells whose pod it is becomes a number and a hash. The
-number keeps the order of the names: ties are broken by name, and the plan must come out the same.
+What is kept of an object are the fields that the reader of snapshots decodes, no more. Of these, numbers, amounts and instants
+stay where they are nothing else; words that Kubernetes or the policy use stay (see `Pseudonyms`), as do the names of nodes,
+namespaces, targets, machines and classes, which plans and policies call by name; every other word becomes a pseudonym. Words that
+a person wrote go. A pod's name becomes a number and a pseudonym: the number keeps the order of the names, since ties are
+broken by name and the plan must come out the same.
 """
 
-import hashlib
-from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
+from collections.abc import Iterable, Mapping
 from types import UnionType
 from typing import Any, get_args, get_origin
 
 import msgspec
 from msgspec import Raw
 
-from reconciler.cluster.platform_reading import read_annotations
+from reconciler.cluster.platform_reading import readings
 from reconciler.cluster.snapshots.document import Document
 from reconciler.cluster.snapshots.intake import Intake
 from reconciler.cluster.snapshots.listing import Listing, Object, name_of
-from reconciler.cluster.targets.hold_mark import without_reason
-from reconciler.cluster.targets.owner_evidence import HOLD, LAST_APPLIED
-from reconciler.cluster.values.raw_part import DECODING_ERRORS
-from reconciler.cluster.wire.replicas import LastApplied
+from reconciler.cluster.snapshots.pseudonyms import Pseudonyms, is_instant, is_quantity
+from reconciler.cluster.snapshots.read_annotations import read_annotations
+from reconciler.cluster.wire import meta, pod, replicas
 
-HIDDEN = "redacted"
-_KEPT_ANNOTATIONS = (
-    "argocd.argoproj.io/",
-    "capacity.cluster-autoscaler.kubernetes.io/",
-    "cluster-autoscaler.kubernetes.io/",
-    "delay-deletion.cluster-autoscaler.kubernetes.io/",
-    "kubernetes.io/config.mirror",
-    "meta.helm.sh/",
-    "pv.kubernetes.io/",
-    "storage.alpha.kubernetes.io/",
-    "storageclass.beta.kubernetes.io/",
-    "storageclass.kubernetes.io/",
-    "volume.beta.kubernetes.io/",
-    "volume.kubernetes.io/",
-)
-_POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name"
-_Prune = Callable[[Any], Any]
+_CALLED_BY_NAME = ("Node", "Namespace", "PriorityClass", "StorageClass", "CSIDriver")
+_INSTANTS = frozenset({"creationTimestamp", "deletionTimestamp", "lastTransitionTime", "time"})
+_WRITTEN_BY_PEOPLE = frozenset({"message", "failureMessage", "failureReason"})
+_TOKENS = frozenset({"providerID", "providerIDList"})
+_PARTS: dict[tuple[type, str], Any] = {
+    (meta.ManagedField, "fieldsV1"): replicas.FieldSet,
+    (replicas.ReplicasField, "f:replicas"): pod.Present,
+    (pod.PodMeta, "labels"): dict[str, str],
+    (pod.PodMeta, "ownerReferences"): list[meta.OwnerReference],
+    (pod.TemplateMeta, "labels"): dict[str, str],
+    (pod.ContainerResources, "requests"): pod.Amounts,
+    (pod.ContainerResources, "limits"): pod.Amounts,
+    (pod.Container, "ports"): list[pod.ContainerPort],
+    (pod.Container, "restartPolicyRules"): list[pod.RestartRule],
+    (pod.PodSpec, "nodeSelector"): dict[str, str],
+    (pod.PodSpec, "affinity"): pod.Affinity,
+    (pod.PodSpec, "tolerations"): list[pod.Toleration],
+    (pod.PodSpec, "topologySpreadConstraints"): list[pod.SpreadConstraint],
+    (pod.PodSpec, "overhead"): pod.Amounts,
+    (pod.PodSpec, "resourceClaims"): list[pod.ResourceClaim],
+    (pod.ContainerStatus, "allocatedResources"): pod.Amounts,
+    (pod.PodStatus, "allocatedResources"): pod.Amounts,
+}
+"""What the parts that a first decoding leaves as bytes are read as later. One that is missing here is dropped."""
+_ATTACHABLE = "attachable-volumes-csi-"
+_GONE = object()
 
 
-def redacted(listings: Iterable[Listing], capi_group: str = "") -> list[Listing]:
+def redacted(listings: Iterable[Listing], pseudonyms: Pseudonyms, capi_group: str = "") -> list[Listing]:
     """The same lists with what decisions read. A kind of which nothing is read is left out. The plan of the result is the plan
-    of the original, but for names of pods and the words of holds."""
+    of the original, but for names of pods and of what belongs to them, and for the words of holds."""
     found = list(listings)
-    pods = _pod_names(_items(found, "Pod"))
-    claims = _claim_names(_items(found, "PersistentVolumeClaim"), pods)
+    cleaner = _Cleaner(pseudonyms.add(_identities(found)), found, capi_group)
     intake = Intake(capi_group)
-    kept = (*_KEPT_ANNOTATIONS, *read_annotations(capi_group))
     result = []
     for listing in found:
         head = Document(file=listing.file, api_version=listing.api_version, kind=listing.kind, items=[], is_list=True)
         read = intake.wire_type(head)
         if read is None:
             continue
-        prune = _pruner(read)
-        items = [_named(listing.kind, _marked(prune(item), kept), pods, claims) for item in listing.items]
+        items = [cleaner.item(listing.kind, read, item) for item in listing.items]
         result.append(msgspec.structs.replace(listing, items=sorted(items, key=name_of)))
     return result
 
 
-def _items(listings: Iterable[Listing], kind: str) -> Iterable[Object]:
-    return (item for listing in listings if listing.kind == kind for item in listing.items)
-
-
-def _pod_names(pods: Iterable[Object]) -> dict[tuple[str, str], str]:
-    """(namespace, name) -> another name, in the same order within the namespace."""
-    by_namespace: dict[str, list[str]] = {}
-    for namespace, name in sorted(map(name_of, pods)):
-        by_namespace.setdefault(namespace, []).append(name)
-    return {
-        (namespace, name): f"pod-{number:0{len(str(len(names)))}d}-{_hash(f'{namespace}/{name}')}"
-        for namespace, names in by_namespace.items()
-        for number, name in enumerate(names)
-    }
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:10]
-
-
-def _claim_names(claims: Iterable[Object], pods: Mapping[tuple[str, str], str]) -> dict[tuple[str, str], str]:
-    """The same for claims that were made for one pod: their names begin with the pod's."""
-    found = {}
-    for item in claims:
-        namespace, name = name_of(item)
-        owner = next((ref["name"] for ref in item["metadata"].get("ownerReferences") or () if ref.get("kind") == "Pod"), "")
-        if (namespace, owner) in pods:
-            found[namespace, name] = f"{pods[namespace, owner]}{name.removeprefix(owner)}"
+def _identities(listings: Iterable[Listing]) -> set[str]:
+    found: set[str] = set()
+    of_platforms = [kind for reading in readings() for kind in reading.kinds]
+    called = {*_CALLED_BY_NAME, *(kind.kind for kind in of_platforms)}
+    endings = tuple(kind.kind for kind in of_platforms if kind.any_kind_ending_so)
+    for listing in listings:
+        if listing.kind in called or listing.kind.endswith(endings):
+            found |= {listing.kind, listing.api_version, meta.api_group(listing.api_version)}
+            found |= {name_of(item)[1] for item in listing.items}
+        found |= {name_of(item)[0] for item in listing.items}
     return found
 
 
-def _named(kind: str, item: Object, pods: Mapping[tuple[str, str], str], claims: Mapping[tuple[str, str], str]) -> Object:
-    """Put the other names where a pod's name stands: on the pod, in its label, on claims made for it and in their volumes."""
-    meta = item["metadata"]
-    namespace, name = name_of(item)
-    if kind == "Pod":
-        meta["name"] = pods[namespace, name]
-        labels = meta.get("labels")
-        if labels and labels.get(_POD_NAME_LABEL) == name:
-            meta["labels"] = labels | {_POD_NAME_LABEL: meta["name"]}
-    elif kind == "PersistentVolumeClaim":
-        meta["name"] = claims.get((namespace, name), name)
-        for reference in meta.get("ownerReferences") or ():
-            if reference.get("kind") == "Pod":
-                reference["name"] = pods.get((namespace, reference["name"]), HIDDEN)
-    elif kind == "PersistentVolume":
-        holder = item["spec"].get("claimRef") or {}
-        key = str(holder.get("namespace", "")), str(holder.get("name", ""))
-        if key in claims:
-            holder["name"] = claims[key]
-    return item
+class _Cleaner:
+    """Keeps of decoded JSON what decoding it as a wire type reads, word by word."""
 
+    def __init__(self, pseudonyms: Pseudonyms, listings: Iterable[Listing], capi_group: str) -> None:
+        self._words = pseudonyms
+        self._capi_group = capi_group
+        items = {kind: [item for listing in listings if listing.kind == kind for item in listing.items] for kind in _NAMED_HERE}
+        self._pods = self._pod_names(items["Pod"])
+        self._claims = self._claim_names(items["PersistentVolumeClaim"])
 
-def _marked(item: Object, annotations: tuple[str, ...]) -> Object:
-    """Keep the annotations that say something to a decision, and of field sets whether they name replicas."""
-    meta = item["metadata"]
-    if meta.get("annotations"):
-        kept = {key: _annotation(key, text, annotations) for key, text in meta["annotations"].items()}
-        meta["annotations"] = {key: text for key, text in kept.items() if text is not None}
-    for entry in meta.get("managedFields") or ():
-        entry["fieldsV1"] = _field_set(entry.get("fieldsV1"))
-    return item
+    def item(self, kind: str, read: Any, item: Object) -> Object:  # noqa: ANN401 - a wire type
+        """One object of a list."""
+        made: Object = self._struct(read, item)
+        head: Object = item.get("metadata") or {}
+        found: Object = made.get("metadata", {})
+        namespace, name = name_of(item)
+        if kind == "Pod":
+            found["name"] = self._pods[namespace, name]
+        elif kind == "PersistentVolumeClaim" and (namespace, name) in self._claims:
+            found["name"] = self._claims[namespace, name]
+        elif kind == "PersistentVolume":
+            self._renamed((item.get("spec") or {}).get("claimRef"), made["spec"].get("claimRef"))
+        if "annotations" in head:
+            given = {str(key): str(text) for key, text in (head["annotations"] or {}).items()}
+            found["annotations"] = read_annotations(given, self._words, self._capi_group)
+        for reference, shown in zip(head.get("ownerReferences") or (), found.get("ownerReferences") or (), strict=True):
+            if shown.get("kind") == "Pod":
+                shown["name"] = self._pods.get((namespace, str(reference.get("name"))), shown["name"])
+        return made
 
+    def _renamed(self, holder: object, shown: Object | None) -> None:
+        if isinstance(holder, dict) and shown is not None:
+            key = str(holder.get("namespace", "")), str(holder.get("name", ""))
+            shown["name"] = self._claims.get(key, shown.get("name", ""))
 
-def _annotation(key: str, text: str, annotations: tuple[str, ...]) -> str | None:
-    if key == HOLD:
-        return without_reason(text, HIDDEN)
-    if key == LAST_APPLIED:
-        return _last_applied(text)
-    return text if key.startswith(annotations) else None
+    def _pod_names(self, pods: Iterable[Object]) -> dict[tuple[str, str], str]:
+        """(namespace, name) -> another name, in the same order within the namespace."""
+        by_namespace: dict[str, list[str]] = {}
+        for namespace, name in sorted(map(name_of, pods)):
+            by_namespace.setdefault(namespace, []).append(name)
+        return {
+            (namespace, name): f"pod-{number:0{len(str(len(names)))}d}-{self._words.digest(f'{namespace}/{name}')}"
+            for namespace, names in by_namespace.items()
+            for number, name in enumerate(names)
+        }
 
+    def _claim_names(self, claims: Iterable[Object]) -> dict[tuple[str, str], str]:
+        """The same for claims that were made for one pod: their names are the pod's and the volume's."""
+        found = {}
+        for item in claims:
+            namespace, name = name_of(item)
+            references = item["metadata"].get("ownerReferences") or ()
+            owner = next((str(ref.get("name", "")) for ref in references if ref.get("kind") == "Pod"), "")
+            if (namespace, owner) in self._pods and name.startswith(f"{owner}-"):
+                volume = self._words.word(name.removeprefix(f"{owner}-"))
+                found[namespace, name] = f"{self._pods[namespace, owner]}-{volume}"
+        return found
 
-def _last_applied(text: str) -> str:
-    """The replicas of a manifest; one that cannot be read stays one, which says that nobody knows."""
-    try:
-        spec = msgspec.json.decode(text, type=LastApplied).spec
-    except DECODING_ERRORS:
-        return HIDDEN
-    return "{}" if spec is None or spec.replicas is None else f'{{"spec":{{"replicas":{spec.replicas}}}}}'
-
-
-def _field_set(fields: Any) -> Object:  # noqa: ANN401 - JSON of any form
-    spec = (fields if isinstance(fields, dict) else {}).get("f:spec")
-    return {"f:spec": {"f:replicas": {}}} if isinstance(spec, dict) and "f:replicas" in spec else {}
-
-
-@lru_cache(maxsize=256)
-def _pruner(kind: Any) -> _Prune:  # noqa: ANN401 - any type that a wire struct names
-    """A function that keeps of a decoded JSON value what decoding it as `kind` reads."""
-    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-        return _struct_pruner(kind)
-    origin = get_origin(kind)
-    if origin is list:
-        inner = _pruner(get_args(kind)[0])
-        return lambda value: [inner(item) for item in value] if isinstance(value, list) else value
-    if origin is UnionType or (origin is not None and origin.__name__ == "Union"):
-        structured = [part for part in get_args(kind) if get_origin(part) is list or _is_struct(part)]
-        return _pruner(structured[0]) if structured else _kept
-    return _kept
-
-
-def _struct_pruner(kind: type[msgspec.Struct]) -> _Prune:
-    fields = {field.encode_name: _kept if field.type is Raw else _pruner(field.type) for field in msgspec.structs.fields(kind)}
-
-    def prune(value: Any) -> Any:  # noqa: ANN401 - JSON of any form
-        if not isinstance(value, dict):
+    def _clean(self, kind: Any, value: Any, key: str) -> Any:  # noqa: ANN401 - JSON of any form
+        """`value` as `kind` under `key`; `_GONE`: it does not stay."""
+        if value is None or isinstance(value, bool | int | float):
             return value
-        return {key: fields[key](part) for key, part in value.items() if key in fields}
+        for part in _parts(kind):
+            cleaned = self._as(part, value, key)
+            if cleaned is not _GONE:
+                return cleaned
+        return _GONE
 
-    return prune
+    def _as(self, kind: Any, value: Any, key: str) -> Any:  # noqa: ANN401 - JSON of any form
+        if isinstance(value, str):
+            return self._text(value, key) if kind is str else _GONE
+        if isinstance(value, list):
+            if get_origin(kind) is not list:
+                return _GONE
+            cleaned = (self._clean(get_args(kind)[0], item, key) for item in value)
+            return [item for item in cleaned if item is not _GONE]
+        if get_origin(kind) is dict:
+            return self._amounts(value) if kind == pod.Amounts else self._labels(value)
+        return self._struct(kind, value) if _is_struct(kind) else _GONE
+
+    def _text(self, text: str, key: str) -> Any:  # noqa: ANN401 - a word or `_GONE`
+        if key in _WRITTEN_BY_PEOPLE:
+            return _GONE
+        if key in _INSTANTS:
+            return text if is_instant(text) else _GONE
+        if key == "resourceVersion" and text.isascii() and text.isdigit():
+            return text
+        return self._words.tokens(text) if key in _TOKENS else self._words.word(text)
+
+    def _labels(self, labels: Mapping[str, Any]) -> dict[str, str]:
+        return {self._words.word(key): self._words.value(key, text) for key, text in labels.items() if isinstance(text, str)}
+
+    def _amounts(self, amounts: Mapping[str, Any]) -> dict[str, Any]:
+        kept = {key: amount for key, amount in amounts.items() if isinstance(amount, int | float) or is_quantity(str(amount))}
+        return {self._resource(key): amount for key, amount in kept.items()}
+
+    def _resource(self, name: str) -> str:
+        driver = name.removeprefix(_ATTACHABLE)
+        return name if self._words.word(name) == name else (_ATTACHABLE if driver != name else "") + self._words.word(driver)
+
+    def _struct(self, kind: type[msgspec.Struct], value: Any) -> Any:  # noqa: ANN401 - JSON of any form
+        if not isinstance(value, dict):
+            return _GONE
+        made: Object = {}
+        for field in msgspec.structs.fields(kind):
+            name = field.encode_name
+            if name in value and name != "annotations":
+                read = _PARTS.get((kind, name)) if field.type is Raw else field.type
+                cleaned = self._clean(read, value[name], name)
+                if cleaned is not _GONE:
+                    made[name] = cleaned
+        key = value.get("key")
+        if isinstance(key, str):
+            # A taint, a toleration, a requirement: what may stay depends on the key.
+            if isinstance(value.get("value"), str):
+                made["value"] = self._words.value(key, value["value"])
+            if isinstance(value.get("values"), list):
+                made["values"] = [self._words.value(key, text) for text in value["values"] if isinstance(text, str)]
+        elif "annotations" in value and kind is pod.TemplateMeta:
+            given = {str(name): str(text) for name, text in (value["annotations"] or {}).items()}
+            made["annotations"] = read_annotations(given, self._words, self._capi_group)
+        return made
+
+
+_NAMED_HERE = ("Pod", "PersistentVolumeClaim")
+
+
+def _parts(kind: Any) -> tuple[Any, ...]:  # noqa: ANN401 - any type that a wire struct names
+    origin = get_origin(kind)
+    union = origin is UnionType or (origin is not None and getattr(origin, "__name__", "") == "Union")
+    return get_args(kind) if union else (kind,)
 
 
 def _is_struct(kind: Any) -> bool:  # noqa: ANN401 - any type
     return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
-
-
-def _kept(value: Any) -> Any:  # noqa: ANN401 - JSON of any form
-    return value

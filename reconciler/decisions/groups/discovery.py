@@ -1,11 +1,10 @@
 """Which targets become groups without a document of their own, and which tier takes a group."""
 
-import re
-
 from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.decisions.labels import selector_matches
 from reconciler.decisions.platform_rules import kind_of, rules_of
 from reconciler.policy.documents import Discovery, NodeGroup, NodeGroupPolicy, TargetSpec, Tier
+from reconciler.policy.values.pattern import matches
 
 
 def target_ref(spec: TargetSpec) -> TargetRef:
@@ -36,6 +35,6 @@ def tier_of(
 
 def _matches(tier: Tier, name: str, labels: tuple[tuple[str, str], ...]) -> bool:
     match = tier.match
-    if match.names and any(re.search(pattern, name) for pattern in match.names):
+    if match.names and any(matches(pattern, name) for pattern in match.names):
         return True
     return match.labels is not None and selector_matches(match.labels, dict(labels))

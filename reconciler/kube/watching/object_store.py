@@ -23,7 +23,6 @@ _PLAIN = (
     "csi_nodes",
     "csi_drivers",
     "capacities",
-    "device_classes",
     "attachments",
     "daemons",
 )

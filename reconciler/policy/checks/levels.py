@@ -1,6 +1,5 @@
 """Where the values of a group come from in documents: the NodeGroup, its tier's defaults, the policy's defaults."""
 
-import re
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -11,6 +10,7 @@ from reconciler.policy.reading.document import name_of
 from reconciler.policy.reading.draft import AnyDraft, Draft
 from reconciler.policy.text.place import Place
 from reconciler.policy.values.label_selector import Selector
+from reconciler.policy.values.pattern import matches
 
 T = TypeVar("T")
 
@@ -109,6 +109,6 @@ def selects(selector: Selector, labels: dict[str, str], *, complete: bool) -> bo
 
 
 def _takes(tier: Tier, group: NodeGroup) -> bool:
-    if any(re.search(pattern, group.name) for pattern in tier.match.names):
+    if any(matches(pattern, group.name) for pattern in tier.match.names):
         return True
     return tier.match.labels is not None and selects(tier.match.labels, dict(group.labels), complete=True) is True

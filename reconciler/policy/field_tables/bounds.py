@@ -3,6 +3,8 @@
 from reconciler.policy.field import Equivalents, Field, Kind
 
 _CAPI = "cluster.x-k8s.io/"
+MOST_NODES = 100_000
+"""More than the largest clusters have: a bound for every size, since each node that a policy asks for is worked on."""
 
 _MIN = Field(
     yaml_key="min",
@@ -11,7 +13,7 @@ _MIN = Field(
     unit="nodes",
     examples=(2,),
     minimum=0,
-    maximum=2**31 - 1,
+    maximum=MOST_NODES,
     equivalents=Equivalents(
         cluster_autoscaler="--nodes=MIN:MAX:NAME",
         openshift="MachineAutoscaler spec.minReplicas",
@@ -28,7 +30,7 @@ _MAX = Field(
     unit="nodes",
     examples=(40,),
     minimum=0,
-    maximum=2**31 - 1,
+    maximum=MOST_NODES,
     equivalents=Equivalents(
         cluster_autoscaler="--nodes=MIN:MAX:NAME",
         openshift="MachineAutoscaler spec.maxReplicas",

@@ -1,6 +1,7 @@
 """The fields of `headroom`: room that is kept free beyond pending demand."""
 
 from reconciler.policy.field import Field, Kind
+from reconciler.policy.field_tables.bounds import MOST_NODES
 
 HEADROOM = Field(
     yaml_key="headroom",
@@ -16,7 +17,7 @@ HEADROOM = Field(
             unit="nodes",
             examples=(1,),
             minimum=0,
-            maximum=2**31 - 1,
+            maximum=MOST_NODES,
             attribute="nodes",
         ),
         Field(
@@ -26,7 +27,7 @@ HEADROOM = Field(
             unit="nodes",
             examples=(1,),
             minimum=0,
-            maximum=2**31 - 1,
+            maximum=MOST_NODES,
             attribute="nodes_per_zone",
         ),
         Field(
@@ -54,7 +55,7 @@ HEADROOM = Field(
                         examples=(5,),
                         required=True,
                         minimum=1,
-                        maximum=2**31 - 1,
+                        maximum=MOST_NODES,
                         attribute="count",
                     ),
                     Field(

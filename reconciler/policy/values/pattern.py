@@ -1,16 +1,25 @@
-"""Regular expressions in policies: the part that cannot run away.
+"""Regular expressions in policies, on an engine that takes time linear in the length of a name.
 
-A pattern is data from a pull request, so it may not be able to stall the loop: Python's engine backtracks, and a
-repeated group that itself repeats or alternates can take time exponential in the length of a name. Such groups, look
-around and back references are refused (RE2, which API servers use in CEL rules, has none of the latter either).
+A pattern is data from a pull request, so it may not be able to stall the loop. RE2 never backtracks; what it cannot do in linear
+time (look-around, back references) it refuses, and so do we. It is also what API servers use in CEL rules.
 """
 
 import re
 import warnings
+from functools import lru_cache
+from typing import Any
+
+import re2  # type: ignore[import-untyped] # ships none
 
 MAX_LENGTH = 256
-MAX_CHOICES = 64**3
-"""How many ways through a pattern are tolerated: an unbounded repeat counts 64, `?` two, an alternation its branches."""
+MAX_PROGRAM_BYTES = 1 << 18
+"""Of the automaton: bounds the repeats that a pattern spells out."""
+_KEPT = 1024
+_OPTIONS = re2.Options()
+_OPTIONS.max_mem = MAX_PROGRAM_BYTES
+_OPTIONS.log_errors = False
+_OPTIONS.never_capture = True
+_NOT_LINEAR = re.compile(r"\(\?(?!:|P<)|\\[1-9]")
 
 
 class PatternError(ValueError):
@@ -23,93 +32,36 @@ class PatternError(ValueError):
         self.hint = hint
 
 
-_REPEAT = re.compile(r"[*+?]|\{([0-9]*)(,?)([0-9]*)\}")
-_UNBOUNDED = 64
-_ENDLESS = 1 << 60
-
-
 def check_pattern(text: str) -> None:
-    """Raise `PatternError` (`BadRegex` or `CostlyRegex`) unless `text` compiles and stays cheap."""
+    """Raise `PatternError` (`BadRegex` or `CostlyRegex`) unless `text` is a pattern that `matches` takes."""
     if len(text) > MAX_LENGTH:
         raise PatternError("CostlyRegex", f"the pattern is {len(text)} characters long, the limit is {MAX_LENGTH}")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # what Python merely warns about (nested sets) has changed meaning before
-            re.compile(text)
+            re.compile(text)  # compiled only: it says where a slip of the pen is, which RE2 does not
     except (re.error, OverflowError, RecursionError, Warning) as error:
         where = getattr(error, "pos", None) or 0
         message = f"{text!r} is no regular expression: {getattr(error, 'msg', error)}"
         raise PatternError(
             "BadRegex", message, where, r"a character that is meant itself is written \(, \[, \*, \+, \?"
         ) from error
-    _check_cost(text)
+    try:
+        _compiled(text)
+    except re2.error as error:
+        said = error.args[0].decode("utf-8", "replace") if error.args and isinstance(error.args[0], bytes) else str(error)
+        found = _NOT_LINEAR.search(text)
+        raise PatternError(
+            "CostlyRegex", f"the pattern cannot be matched in bounded time: {said}", found.start() if found else 0,
+            "no look-around, back references or long repeats; write the text out, or several patterns",
+        ) from error  # fmt: skip
 
 
-def _check_cost(text: str) -> None:
-    choices = 1
-    varies: list[bool] = [False]  # for each open group (the whole pattern first): whether it repeats or alternates inside
-    branches: list[int] = [1]
-    closed = False  # whether the item before the current position is a group that repeats or alternates inside
-    at = 0
-    while at < len(text):
-        char = text[at]
-        if char == "\\":
-            if text[at + 1 : at + 2] in "123456789":
-                raise PatternError("CostlyRegex", "back references are not supported", at, "write the text out")
-            closed, at = False, at + 2
-        elif char == "[":
-            closed, at = False, _class_end(text, at)
-        elif char == "(":
-            if text.startswith("(?", at) and not text.startswith(("(?:", "(?P<"), at):
-                raise PatternError("CostlyRegex", "look-around and flags are not supported", at, "only (?:…) and (?P<name>…)")
-            varies.append(False)
-            branches.append(1)
-            closed, at = False, at + (2 if text.startswith("(?", at) else 1)
-        elif char == ")":
-            closed = varies.pop() or branches[-1] > 1
-            varies[-1] |= closed
-            choices *= branches.pop()
-            at += 1
-        elif char == "|":
-            branches[-1] += 1
-            closed, at = False, at + 1
-        elif repeat := _REPEAT.match(text, at):
-            low, high = _bounds(repeat)
-            endless = high == _ENDLESS
-            if closed and high > 1:
-                raise PatternError(
-                    "CostlyRegex",
-                    "a repeated group that repeats or alternates inside can take exponential time",
-                    at,
-                    "repeat a single character or class, or write several patterns",
-                )
-            choices *= max(1, min(high - low + 1, _UNBOUNDED))
-            if high > _UNBOUNDED * 4 and not endless:
-                raise PatternError(
-                    "CostlyRegex", f"a repeat of more than {_UNBOUNDED * 4}", at, "write a smaller number, or + or *"
-                )
-            varies[-1] |= high != low or high > 1
-            at = repeat.end()
-        else:
-            closed, at = False, at + 1
-    if choices * branches[0] > MAX_CHOICES:
-        raise PatternError("CostlyRegex", "the pattern has too many optional and repeated parts", 0, "write several patterns")
+def matches(pattern: str, text: str) -> bool:
+    """Whether a checked pattern is found anywhere in `text`."""
+    return _compiled(pattern).search(text) is not None
 
 
-def _bounds(repeat: re.Match[str]) -> tuple[int, int]:
-    simple = {"*": (0, _ENDLESS), "+": (1, _ENDLESS), "?": (0, 1)}.get(repeat[0])
-    if simple:
-        return simple
-    low = int(repeat[1] or 0)
-    return low, int(repeat[3] or _ENDLESS) if repeat[2] else low
-
-
-def _class_end(text: str, at: int) -> int:
-    at += 1
-    if text.startswith("^", at):
-        at += 1
-    if text.startswith("]", at):
-        at += 1
-    while at < len(text) and text[at] != "]":
-        at += 2 if text[at] == "\\" else 1
-    return at + 1
+@lru_cache(maxsize=_KEPT)
+def _compiled(pattern: str) -> Any:  # noqa: ANN401 - RE2 ships no types
+    return re2.compile(pattern, _OPTIONS)

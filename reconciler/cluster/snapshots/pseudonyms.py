@@ -1,0 +1,115 @@
+"""Words of a snapshot that leaves the house: those that are known to be harmless stay, every other becomes a pseudonym.
+
+A pseudonym is a keyed hash: the same word gives the same one throughout a cluster's snapshots, so that what was equal stays
+equal, and without the key nobody can try words until one fits.
+"""
+
+import hashlib
+import hmac
+import re
+from collections.abc import Iterable
+
+_HARMLESS = re.compile(r"[+-]?[0-9]{1,6}%?|([0-9]{1,6}(h|m|s|ms)){1,4}|true|false|[A-Za-z]?")
+_QUANTITY = re.compile(r"[0-9]{1,19}(\.[0-9]{1,9})?(m|k|[KMGTPE]i?|[eE][0-9]{1,2})?")
+_INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})")
+_TOKEN = re.compile(r"[^,=:;/\s]+(?:/[^,=:;/\s]+)?(?==)|[^,=:;/\s]+")
+_WORD_OF_TEXT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*[A-Za-z0-9]|[A-Za-z0-9]")
+_DIGITS = 16
+
+
+class Pseudonyms:
+    """`salt` is the cluster's secret. `words` stay as they are, `keys` are those of labels and taints whose values do, too."""
+
+    def __init__(self, salt: bytes, words: Iterable[str] = (), keys: Iterable[str] = ()) -> None:
+        self._salt = salt
+        self._keys = KEYS.union(keys)
+        self._words = WORDS.union(words, self._keys)
+
+    def add(self, words: Iterable[str]) -> "Pseudonyms":
+        """The same with more words that stay."""
+        return Pseudonyms(self._salt, self._words.union(words), self._keys)
+
+    def word(self, text: str) -> str:
+        """One word."""
+        if text in self._words or _HARMLESS.fullmatch(text):
+            return text
+        return f"x-{self.digest(text)}"
+
+    def value(self, key: str, text: str) -> str:
+        """The value of a label, taint or annotation."""
+        return text if key in self._keys else self.word(text)
+
+    def tokens(self, text: str) -> str:
+        """A text of several words, such as `k=v,k=v` or `cloud://zone/id`: what stands between them stays."""
+        return _TOKEN.sub(lambda found: self.word(found[0]), text)
+
+    def digest(self, text: str) -> str:
+        """The pseudonym alone."""
+        return hmac.new(self._salt, text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:_DIGITS]
+
+
+def words_in(text: str) -> set[str]:
+    """The words of a policy's text, in whatever form it is written."""
+    return set(_WORD_OF_TEXT.findall(text))
+
+
+def is_quantity(text: str) -> bool:
+    """Whether it is an amount and nothing else."""
+    return _QUANTITY.fullmatch(text) is not None
+
+
+def is_instant(text: str) -> bool:
+    """Whether it is an RFC 3339 instant and nothing else."""
+    return _INSTANT.fullmatch(text) is not None
+
+
+KEYS = frozenset(
+    f"{domain}{name}"
+    for domain, names in (
+        ("kubernetes.io/", ("arch", "os")),
+        ("beta.kubernetes.io/", ("arch", "os", "instance-type")),
+        ("node.kubernetes.io/", ("instance-type",)),
+        ("topology.kubernetes.io/", ("region", "zone")),
+        ("failure-domain.beta.kubernetes.io/", ("region", "zone")),
+        ("node.openshift.io/", ("os_id",)),
+    )
+    for name in names
+)
+"""Labels of nodes that say where and what a node is."""
+
+_WORDS = """
+Node Pod Namespace ReplicaSet ReplicationController StatefulSet DaemonSet Deployment Job PodDisruptionBudget PriorityClass
+PersistentVolume PersistentVolumeClaim StorageClass CSINode CSIDriver CSIStorageCapacity VolumeAttachment MachineDeployment
+MachineSet MachinePool Machine Cluster AutoScalingGroup KubeadmControlPlane DockerMachineTemplate v1 v1alpha1 v1beta1 v1beta2
+apps/v1 batch/v1 policy/v1 apps batch policy cluster.x-k8s.io cluster.x-k8s.io/v1beta1 cluster.x-k8s.io/v1beta2
+infrastructure.cluster.x-k8s.io infrastructure.cluster.x-k8s.io/v1beta1 infrastructure.cluster.x-k8s.io/v1beta2
+controlplane.cluster.x-k8s.io/v1beta1 controlplane.cluster.x-k8s.io/v1beta2 Ready True False Unknown MemoryPressure
+DiskPressure PIDPressure NetworkUnavailable PodScheduled Unschedulable SchedulingGated Initialized ContainersReady
+DisruptionTarget PodResizePending PodResizeInProgress Deferred Infeasible InfrastructureReady BootstrapReady NodeHealthy
+NodeReady Deleting Available UpToDate HealthCheckSucceeded Pending Running Succeeded Failed Provisioning Provisioned Deleted
+Bound Released Terminating Always OnFailure Never Restart RestartAllContainers NoSchedule PreferNoSchedule NoExecute Exists
+Equal In NotIn DoesNotExist Gt Lt DoNotSchedule ScheduleAnyway Honor Ignore ReadWriteOnce ReadOnlyMany ReadWriteMany
+ReadWriteOncePod Filesystem Block Immediate WaitForFirstConsumer Memory HugePages TCP UDP SCTP IfHealthyBudget AlwaysAllow
+Apply Update scale status cpu memory ephemeral-storage pods storage hugepages-1Gi hugepages-2Mi nvidia.com/gpu amd.com/gpu
+gpu.intel.com/i915 attachable-volumes-aws-ebs attachable-volumes-gce-pd attachable-volumes-azure-disk
+attachable-volumes-cinder linux windows amd64 arm64 ppc64le s390x default-scheduler kubernetes.io/hostname
+kubernetes.io/metadata.name metadata.name node-role.kubernetes.io/control-plane node-role.kubernetes.io/master
+node-role.kubernetes.io/infra statefulset.kubernetes.io/pod-name pod-template-hash controller-revision-hash
+pod-template-generation job-name batch.kubernetes.io/job-name cluster-api/accelerator cloud.google.com/gke-accelerator
+node.kubernetes.io/exclude-from-external-load-balancers node.kubernetes.io/not-ready node.kubernetes.io/unreachable
+node.kubernetes.io/unschedulable node.kubernetes.io/memory-pressure node.kubernetes.io/disk-pressure
+node.kubernetes.io/pid-pressure node.kubernetes.io/network-unavailable node.cloudprovider.kubernetes.io/uninitialized
+node.cluster.x-k8s.io/uninitialized cluster.x-k8s.io/cluster-name cluster.x-k8s.io/deployment-name cluster.x-k8s.io/set-name
+cluster.x-k8s.io/pool-name topology.cluster.x-k8s.io/owned topology.cluster.x-k8s.io/deployment-name
+topology.cluster.x-k8s.io/pool-name cluster.x-k8s.io/control-plane reconciler.dev/deleting ToBeDeletedByClusterAutoscaler
+DeletionCandidateOfClusterAutoscaler system-cluster-critical system-node-critical kubernetes.io/no-provisioner
+kubernetes.io/aws-ebs kubernetes.io/gce-pd kubernetes.io/azure-disk kubernetes.io/cinder kubernetes.io/vsphere-volume
+kubernetes.io/portworx-volume ebs.csi.aws.com pd.csi.storage.gke.io disk.csi.azure.com cinder.csi.openstack.org
+csi.vsphere.vmware.com virtualMachineScaleSets nodegroup-reconciler cluster-autoscaler kubectl kubectl-edit kubectl-scale
+kubectl-patch kubectl-client-side-apply kubectl-last-applied helm Helm argocd-controller argocd-application-controller
+kustomize-controller helm-controller flux-client-side-apply terraform Terraform HashiCorp pulumi-kubernetes capi-topology
+capi-machinedeployment capi-machineset capi-machinepool clusterctl manager before-first-apply ancient-changes
+kube-controller-manager kube-scheduler external
+"""
+WORDS = frozenset(_WORDS.split())
+"""What Kubernetes, Cluster API and the tools around them write, as far as decisions compare it with anything."""

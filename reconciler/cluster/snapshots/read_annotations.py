@@ -1,0 +1,74 @@
+"""The annotations that decisions read, for a snapshot that leaves the house: by exact key, word by word."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from reconciler.cluster import platform_reading
+from reconciler.cluster.snapshots.pseudonyms import Pseudonyms
+from reconciler.cluster.targets import capacity
+from reconciler.cluster.targets.autoscaling_options import OPTIONS
+from reconciler.cluster.targets.hold_mark import without_reason
+from reconciler.cluster.targets.owner_evidence import HOLD, LAST_APPLIED
+from reconciler.cluster.targets.size_bounds import MAX_SIZE, MIN_SIZE
+from reconciler.cluster.values.raw_part import DECODING_ERRORS
+from reconciler.cluster.wire.pod import PodAnnotations
+from reconciler.cluster.wire.replicas import LastApplied
+
+HIDDEN = "redacted"
+_OF_PLATFORMS = (
+    MIN_SIZE,
+    MAX_SIZE,
+    *(f"autoscaling-options-{name}" for name in OPTIONS),
+    "replicas-managed-by",
+    "paused",
+    "delete-machine",
+    "cluster-api-delete-machine",
+    "vCPU",
+    "memoryMb",
+    "GPU",
+    "labels",
+    "taints",
+)
+_OTHERS = frozenset(
+    {
+        *capacity.KEYS,
+        *(field.encode_name for field in msgspec.structs.fields(PodAnnotations)),
+        "argocd.argoproj.io/tracking-id",
+        "cluster-autoscaler.kubernetes.io/scale-down-disabled",
+        "meta.helm.sh/release-name",
+        "pv.kubernetes.io/bind-completed",
+        "reconciler.dev/policy",
+        "storage.alpha.kubernetes.io/migrated-plugins",
+        "storageclass.beta.kubernetes.io/is-default-class",
+        "storageclass.kubernetes.io/is-default-class",
+        "volume.beta.kubernetes.io/storage-class",
+        "volume.kubernetes.io/selected-node",
+    }
+)
+_DELAYS = "delay-deletion.cluster-autoscaler.kubernetes.io/"
+
+
+def read_annotations(annotations: Mapping[str, str], words: Pseudonyms, capi_group: str) -> dict[str, str]:
+    """Those that stay. Of a hold stays that there is one and when it ends, of an applied manifest its replicas."""
+    found = {}
+    prefixes = platform_reading.read_annotations(capi_group)
+    for key, text in annotations.items():
+        if key == HOLD:
+            found[key] = without_reason(text, HIDDEN)
+        elif key == LAST_APPLIED:
+            found[key] = _last_applied(text)
+        elif key in _OTHERS or (key.startswith(prefixes) and key.partition("/")[2] in _OF_PLATFORMS):
+            found[key] = words.tokens(text)
+        elif key.startswith(_DELAYS):
+            found[_DELAYS + words.word(key.removeprefix(_DELAYS))] = words.tokens(text)
+    return found
+
+
+def _last_applied(text: str) -> str:
+    """The replicas of a manifest; one that cannot be read stays one, which says that nobody knows."""
+    try:
+        spec = msgspec.json.decode(text, type=LastApplied).spec
+    except DECODING_ERRORS:
+        return HIDDEN
+    return "{}" if spec is None or spec.replicas is None else f'{{"spec":{{"replicas":{spec.replicas}}}}}'
