@@ -240,3 +240,10 @@ def test_the_example_of_a_first_policy_only_observes() -> None:
     text = b"apiVersion: reconciler.dev/v1alpha1\nkind: NodeGroupPolicy\nmetadata: {name: prod}\n"
     (problem,) = read_tree({"prod.yaml": text}, now_seconds=NOW).problems
     assert (problem.code, problem.hint) == ("MissingField", "for example spec: {mode: Observe}")
+
+
+def test_one_syntax_error_is_one_error():
+    """What seems to be missing may stand in the text that could not be read: a group without its policy is no second fault."""
+    broken = b"apiVersion: reconciler.dev/v1alpha1\nkind: NodeGroupPolicy\nmetadata: {name: prod\nspec: {}\n"
+    tree = read_tree({"a.yaml": broken, "g.yaml": group("g").encode()}, now_seconds=NOW)
+    assert [problem.code for problem in tree.problems] == ["Syntax"]

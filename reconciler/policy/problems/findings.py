@@ -34,6 +34,9 @@ class Source(msgspec.Struct, frozen=True):
         return Place(self.path, line, max(1, column))
 
 
+_TORN = frozenset({"Syntax", "NotUtf8"})
+
+
 class Findings:
     """Collects problems. A file that has more than `MAX_PROBLEMS_PER_FILE` is reported as such and not further."""
 
@@ -101,6 +104,11 @@ class Findings:
     def sorted(self) -> tuple[Problem, ...]:
         """All problems by file, line and column."""
         return tuple(sorted(self._problems))
+
+    @property
+    def torn(self) -> bool:
+        """Whether a part of some text could not be told apart, so that what seems to be missing may stand in it."""
+        return any(problem.code in _TORN for problem in self._problems)
 
     @property
     def failed(self) -> bool:

@@ -7,6 +7,13 @@ from functools import cache
 
 from reconciler.policy.fields import Field, document_kind, document_kinds, walk
 
+_TAINT = re.compile(r"(?P<key>[\w./-]+)(?:=(?P<value>[\w.-]*))?:(?P<effect>NoSchedule|PreferNoSchedule|NoExecute)")
+_WORD = re.compile(r"[\w.-]{1,63}")
+_ELSEWHERE = {
+    ("NodeGroupPolicy", "priority"): "the order of tiers is the priority: the first comes first",
+    ("NodeGroup", "priority"): "tier names the tier of the group; the order of the policy's tiers is the priority",
+}
+
 
 def near(word: str, candidates: Iterable[str], cutoff: float = 0.6) -> str:
     """The candidate most like `word`, whatever its case; empty when none is."""
@@ -30,6 +37,8 @@ def key_hint(key: str, parent: Field, kind: str) -> str:
     """A hint for a key that `parent`, in a document of `kind`, does not have."""
     if parent.path.endswith("budgets[]") and key.lower().startswith("percent"):
         return 'a share is written as nodes: "10%"'
+    if told := _ELSEWHERE.get((kind, key.lower())):
+        return told
     known = [child.yaml_key for child in parent.children if child.kind != "Opaque"]
     best = near(key, known, 0.75)
     if best:
@@ -47,6 +56,18 @@ def key_hint(key: str, parent: Field, kind: str) -> str:
     if best:
         return f"did you mean {best}?"
     return f"the keys here are {', '.join(known)}" if known else ""
+
+
+def mapping_hint(field: Field, text: str) -> str:
+    """How a text is written where a mapping is wanted: `write {name: spot}`; a taint as kubectl takes it is taken apart."""
+    names = {child.yaml_key for child in field.children}
+    taint = _TAINT.fullmatch(text)
+    if {"key", "effect"} <= names and taint is not None:
+        value = f", value: {taint['value']}" if taint["value"] else ""
+        return f"write {{key: {taint['key']}{value}, effect: {taint['effect']}}}"
+    if "name" in names and _WORD.fullmatch(text):
+        return f"write {{name: {text}}}"
+    return f"for example {example_of(field)}" if field.children and field.yaml_key else ""
 
 
 def example_of(field: Field) -> str:

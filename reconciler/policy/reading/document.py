@@ -6,7 +6,7 @@ import msgspec
 
 from reconciler.policy.field import Field, Kind
 from reconciler.policy.problems.findings import Findings, Source
-from reconciler.policy.problems.suggestion import example_of, key_hint
+from reconciler.policy.problems.suggestion import example_of, key_hint, mapping_hint
 from reconciler.policy.reading import scalars
 from reconciler.policy.text.nodes import Mapping, Node, Scalar, Sequence, Spot, spot_of, spot_of_entry
 from reconciler.policy.text.place import Place
@@ -49,7 +49,8 @@ class Reading:
     def read_object(self, field: Field, node: Node, path: str, *, report: bool = True) -> Values | None:
         """An object: known keys are read, unknown and missing ones reported."""
         if not isinstance(node, Mapping):
-            self.fault("WrongType", node, path, f"{name_of(path)} must be a mapping, not {described(node)}")
+            hint = mapping_hint(field, node.text) if isinstance(node, Scalar) else ""
+            self.fault("WrongType", node, path, f"{name_of(path)} must be a mapping, not {described(node)}", hint)
             node, report = Mapping((), *_marks(node)), False
         result: Values = {}
         seen: dict[str, Node] = {}

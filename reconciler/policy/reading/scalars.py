@@ -1,5 +1,6 @@
 """Scalars -> values, one function a kind. Each returns None when there is a problem, which it records."""
 
+import math
 import re
 from collections.abc import Callable
 from typing import Protocol
@@ -153,7 +154,9 @@ def _whole(field: Field, text: str) -> str:
         return ""
     if field.kind is Kind.PERCENT and 0 < number <= 1:
         return f"write {round(number * 100)} (percent)"
-    return f"write {int(number)}" if abs(number) < 2**53 and number == int(number) else "write a whole number"
+    if not abs(number) < 2**53:  # nor is a NaN
+        return "write a whole number"
+    return f"write {int(number)}" if number == int(number) else f"write {math.floor(number)} or {math.ceil(number)}"
 
 
 def _bounded(record: Recorder, field: Field, value: int, node: Node, path: str) -> int | None:
