@@ -196,3 +196,100 @@ def test_a_first_policy_is_not_written_over_another(tmp_path: Path) -> None:
     assert (tmp_path / "groups.yaml").read_text() == "mine\n"
     assert run("init", "--cluster", QUICKSTART, "--out", tmp_path, "--force").exception is None
     assert (tmp_path / "groups.yaml").read_text() != "mine\n"
+
+
+HELM_AWS = """\
+# as the chart's documentation shows it for EKS
+autoDiscovery:
+  clusterName: prod
+awsRegion: eu-central-1
+cloudProvider: aws
+rbac: {serviceAccount: {annotations: {eks.amazonaws.com/role-arn: "arn:aws:iam::1:role/ca"}}}
+extraArgs:
+  balance-similar-node-groups: true
+  skip-nodes-with-system-pods: false
+  expander: priority,least-waste
+  scale-down-unneeded-time: 7m
+  ignore-taint_1: node.cilium.io/agent-not-ready
+  max-empty-bulk-delete: 20
+  v: 4
+expanderPriorities:
+  10: [".*spot.*"]
+  50: ["^reserved-"]
+"""
+
+HELM_CAPI = """\
+cluster-autoscaler:
+  cloudProvider: clusterapi
+  autoDiscovery:
+    clusterName: purple
+    namespace: staging
+    labels: [{owner: jim}]
+  extraArgs: {scale-down-enabled: false, no-such-flag: 3}
+"""
+
+
+def test_values_of_the_helm_chart(tmp_path: Path) -> None:
+    """Flags, discovery by the chart's default tags, region, priorities; the labels that AWS groups may differ in come along."""
+    documents, said = imported(tmp_path, HELM_AWS)
+    spec = documents[0]["spec"]
+    tags = {"k8s.io/cluster-autoscaler/enabled": "", "k8s.io/cluster-autoscaler/prod": ""}
+    assert [item["aws"] for item in spec["discovery"]] == [{"region": "eu-central-1", "tags": tags}]
+    assert spec["expanders"] == ["LeastWaste"]
+    assert [tier["match"]["names"] for tier in spec["tiers"]] == [["^reserved-"], [".*spot.*"]]
+    assert spec["defaults"]["balanceWith"] == "Auto"
+    assert spec["balancing"] == {"presets": ["AWS"]}
+    assert spec["budgets"] == [{"nodes": 20, "reasons": ["Empty"]}]
+    assert spec["defaults"]["scaleDown"] == {"unneededTime": "7m"}
+    taints = spec["defaults"]["template"]["startupTaints"]
+    assert taints == [{"key": "node.cilium.io/agent-not-ready", "effect": "NoSchedule"}]
+    assert "--v=4: logs have one level" in said
+
+
+def test_values_of_a_chart_that_depends_on_it(tmp_path: Path) -> None:
+    """Below the chart's name; a flag that never was is named."""
+    documents, said = imported(tmp_path, HELM_CAPI)
+    capi = {"namespaces": ["staging"], "clusterName": "purple", "labels": {"owner": "jim"}}
+    assert [item["clusterAPI"] for item in documents[0]["spec"]["discovery"]] == [capi]
+    assert documents[0]["spec"]["defaults"]["scaleDown"] == {"mode": "Disabled"}
+    assert "--no-such-flag=3: there is no equivalent" in said
+
+
+def test_what_says_how_it_is_deployed_is_named(tmp_path: Path) -> None:
+    """Nothing of the values is dropped without a word."""
+    file = tmp_path / "values.yaml"
+    file.write_text(HELM_AWS)
+    assert "is deployed, not what it decides: rbac." in run("import", file).stdout
+
+
+@pytest.mark.parametrize("text", ["nothing here\n", "scale-up-things: no-flag --not-a-flag=1\n", "-h\n", "key: value\n"])
+def test_text_without_a_setting_is_refused(tmp_path: Path, text: str) -> None:
+    """Words with hyphens are no flags, and flags that no autoscaler has are no settings."""
+    file = tmp_path / "in.txt"
+    file.write_text(text)
+    assert "no settings of an autoscaler" in str(run("import", file).exception)
+
+
+def test_the_region_of_a_deployment(tmp_path: Path) -> None:
+    """The environment of the container says it, as the cloud's SDK reads it."""
+    manifest = """\
+kind: Deployment
+apiVersion: apps/v1
+metadata: {name: cluster-autoscaler}
+spec:
+  template:
+    spec:
+      containers:
+        - name: cluster-autoscaler
+          image: registry.k8s.io/autoscaling/cluster-autoscaler:v1.36.1
+          command: [./cluster-autoscaler, "--nodes=1:5:workers"]
+          env: [{name: AWS_REGION, value: eu-west-3}]
+"""
+    documents, _ = imported(tmp_path, manifest)
+    assert documents[1]["spec"]["target"] == {"aws": {"autoScalingGroup": "workers", "region": "eu-west-3"}}
+
+
+def test_priorities_are_asked_for(tmp_path: Path) -> None:
+    """The expander alone does not say them."""
+    _, said = imported(tmp_path, "--expander=priority\n")
+    assert "name the file of ConfigMap cluster-autoscaler-priority-expander too" in said

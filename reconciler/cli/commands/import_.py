@@ -14,8 +14,8 @@ from reconciler.cli.options.named_path import NAMED_PATH
 @click.option("--name", metavar="NAME", default="imported", show_default=True, help="Name of the policy.")
 @click.option("--region", metavar="NAME", default="", help="Where the Auto Scaling groups are, if there are any.")
 def command(paths: tuple[Path, ...], *, out: Path | None, force: bool, name: str, region: str) -> None:
-    """Convert settings of the Cluster Autoscaler (its Deployment, or text with its flags; the ConfigMap of its priority expander)
-    and of OpenShift (ClusterAutoscaler, MachineAutoscaler) to a policy, mode Observe.
+    """Convert settings of the Cluster Autoscaler (its Deployment, the values of its Helm chart, or text with its flags; the
+    ConfigMap of its priority expander) and of OpenShift (ClusterAutoscaler, MachineAutoscaler) to a policy, mode Observe.
 
     Every value says what it came from. What has no equivalent stays as a comment with the reason, and is told on stderr. Sizes
     in annotations of targets and tags of Auto Scaling groups are read as they are and need no conversion.
@@ -24,6 +24,7 @@ def command(paths: tuple[Path, ...], *, out: Path | None, force: bool, name: str
     Examples:
       kubectl -n kube-system get deploy cluster-autoscaler -o yaml > ca.yaml && reconciler import ca.yaml
       reconciler import ca.yaml priority-expander.yaml --out policies/ --name prod
+      helm get values cluster-autoscaler -n kube-system -o yaml > values.yaml && reconciler import values.yaml --out policies/
       oc get clusterautoscaler,machineautoscaler -A -o yaml > openshift.yaml && reconciler import openshift.yaml --out policies/
     """
     import time
@@ -32,7 +33,7 @@ def command(paths: tuple[Path, ...], *, out: Path | None, force: bool, name: str
     from reconciler.cli.outputs.failure import InputError
     from reconciler.cli.outputs.policy_output import check_policies, write_policies
     from reconciler.rendering.first_policy import policy_name
-    from reconciler.rendering.imported.conversion import RegionNeededError
+    from reconciler.rendering.imported.conversion import Conversion, RegionNeededError
     from reconciler.rendering.imported.document import imported_policy
     from reconciler.rendering.imported.settings import Found, ImportedFileError, found_in
     from reconciler.rendering.plain import plain
@@ -45,10 +46,11 @@ def command(paths: tuple[Path, ...], *, out: Path | None, force: bool, name: str
             found += found_in(file, body)
     except ImportedFileError as error:
         raise InputError(plain(str(error))) from None
-    if not (found.settings or found.sized or found.priorities or found.annotated):
+    understood = any(Conversion().known(setting) for setting in found.settings)
+    if not (understood or found.sized or found.priorities or found.annotated):
         raise InputError(
             f"no settings of an autoscaler in {', '.join(map(str, paths))}: a Deployment of the Cluster Autoscaler, its flags, "
-            "or OpenShift's ClusterAutoscaler and MachineAutoscalers are understood"
+            "values of its Helm chart, or OpenShift's ClusterAutoscaler and MachineAutoscalers are understood"
         )
     try:
         files, notes = imported_policy(found, name, region)

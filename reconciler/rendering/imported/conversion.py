@@ -21,6 +21,7 @@ _EXPANDERS = {
     "most-pods": "MostPods", "price": "LeastCost",
 }  # fmt: skip
 _GIB = "Gi"
+_REASONS = {"--max-drain-parallelism": ("Underutilized", "Unready"), "--max-empty-bulk-delete": ("Empty",)}
 _OF_RUN = {
     "cloud-provider": "the kind of target says it", "kubeconfig": "run --kubeconfig",
     "cloud-config": "run --management-kubeconfig",
@@ -41,6 +42,10 @@ _OF_RUN = {
 _SWITCH_WORDS = (("Allow", "Block"), ("Count", "Ignore"))
 
 
+_BALANCING = {"aws": "AWS", "azure": "Azure", "gce": "GCP"}
+"""Providers that ignore labels of their own when they compare groups."""
+
+
 class Note(msgspec.Struct, frozen=True, kw_only=True):
     """A setting that is not in the policy, and why."""
 
@@ -59,9 +64,12 @@ class _NoEquivalentError(Exception):
 class Conversion:
     """A policy's `spec` that grows by one setting after the other."""
 
-    def __init__(self, region: str = "") -> None:
-        """`region` is where Auto Scaling groups are: the Cluster Autoscaler takes it from its environment."""
+    def __init__(self, region: str = "", *, prioritized: bool = False) -> None:
+        """`region` is where Auto Scaling groups are: the Cluster Autoscaler takes it from its environment. `prioritized`: the
+        priorities of its expander are known."""
         self.region = region
+        self.prioritized = prioritized
+        self.provider = ""
         self.spec: Tree = {}
         self.notes: list[Note] = []
         self.taken: dict[str, list[str]] = {}
@@ -71,7 +79,8 @@ class Conversion:
         self._fields = _equivalents()
         self._special: dict[str, Callable[[Setting], None]] = {
             "--nodes": self._node_group, "--node-group-auto-discovery": self._discovery, "--expander": self._expanders,
-            "spec.expanders": self._expanders, "--startup-taint": self._startup_taint, "spec.startupTaints": self._startup_taint,
+            "spec.expanders": self._expanders, "--startup-taint": self._startup_taint, "--ignore-taint": self._startup_taint,
+            "--max-empty-bulk-delete": self._budget, "spec.startupTaints": self._startup_taint,
             "--max-scale-down-parallelism": self._budget, "--max-drain-parallelism": self._budget,
             "--max-nodes-total": self._nodes_total, "spec.resourceLimits.maxNodesTotal": self._nodes_total,
             "--cores-total": self._range, "--memory-total": self._range, "--gpu-total": self._gpus,
@@ -82,6 +91,8 @@ class Conversion:
     def take(self, setting: Setting) -> None:
         """Add one setting, or a note about it."""
         name = setting.name.removeprefix("--")
+        if name == "cloud-provider":
+            self.provider = setting.value
         special, field = self._special.get(setting.name), self._fields.get(setting.name)
         try:
             if special is not None:
@@ -173,8 +184,24 @@ class Conversion:
                 names.append(known)
                 self._put("spec.expanders", names, setting)
             elif known is None:
-                why = {"priority": "tiers are the priority", "random": "ties are broken by name"}.get(word.lower(), "unknown")
+                why = {"priority": self._priority_words(), "random": "ties are broken by name"}.get(word.lower(), "unknown")
                 self.notes.append(Note(setting=setting, why=f"{word}: {why}"))
+
+    def _priority_words(self) -> str:
+        if self.prioritized:
+            return "tiers are the priority"
+        return "tiers are the priority: name the file of ConfigMap cluster-autoscaler-priority-expander too, and they are written"
+
+    def finish(self) -> None:
+        """What follows from several settings together."""
+        similar = self._at("spec.defaults.balanceWith") == "Auto"
+        if similar and self.provider in _BALANCING and not self._there("spec.balancing.presets"):
+            setting = Setting(name="--cloud-provider", value=self.provider, file="")
+            self._put("spec.balancing.presets", [_BALANCING[self.provider]], setting)
+
+    def known(self, setting: Setting) -> bool:
+        """Whether another autoscaler has a setting of this name, as far as this program knows."""
+        return setting.name in self._special or setting.name in self._fields or setting.name.removeprefix("--") in _OF_RUN
 
     def _startup_taint(self, setting: Setting) -> None:
         key, _, effect = setting.value.partition(":")
@@ -189,8 +216,9 @@ class Conversion:
     def _budget(self, setting: Setting) -> None:
         count = int(setting.value)
         budget: Tree = {"nodes": count}
-        if setting.name == "--max-drain-parallelism":
-            budget["reasons"] = ["Underutilized", "Unready"]
+        reasons = _REASONS.get(setting.name)
+        if reasons:
+            budget["reasons"] = list(reasons)
         self._put("spec.budgets", [*self._there("spec.budgets"), budget], setting)
 
     def _nodes_total(self, setting: Setting) -> None:

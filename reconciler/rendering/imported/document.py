@@ -16,9 +16,11 @@ _DEFAULTS_THAT_DIFFER = (
 
 def imported_policy(found: Found, name: str, region: str = "") -> tuple[dict[str, str], tuple[Note, ...]]:
     """File name -> YAML, and what is not in it. Raises `RegionNeededError`."""
-    conversion = Conversion(region)
+    region = region or found.region
+    conversion = Conversion(region, prioritized=bool(found.priorities))
     for setting in found.settings:
         conversion.take(setting)
+    conversion.finish()
     groups = [_sized(one, name) for one in found.sized]
     for low, high, text, setting in conversion.nodes:
         groups.append(_node_group(low, high, text, setting, name, region))
@@ -48,6 +50,9 @@ def _policy(conversion: Conversion, found: Found, name: str) -> Iterable[str]:
     yield "  mode: Observe  # nothing is written; Enforce once the other autoscaler is gone and the plan says what you want"
     yield "  adoptFrom: [cluster-autoscaler]"
     yield from _commented(conversion)
+    if found.deployment:
+        names = ", ".join(dict.fromkeys(found.deployment))
+        yield from comment(f"Values that say how the other autoscaler is deployed, not what it decides: {names}.", 2)
     if conversion.notes:
         yield from comment("Not converted:", 2)
     for note in conversion.notes:

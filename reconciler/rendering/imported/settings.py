@@ -2,17 +2,18 @@
 priorities of the priority expander. SOURCE: the Cluster Autoscaler's flags and FAQ; OpenShift's cluster-autoscaler-operator."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from reconciler.cluster.snapshots import yaml_text
 from reconciler.cluster.values.raw_part import DECODING_ERRORS, finding
+from reconciler.rendering.imported.helm_values import read_values, values_in
 
 PRIORITIES = "cluster-autoscaler-priority-expander"
 _FLAG = re.compile(r"--?([a-z0-9][a-z0-9-]*)(?:[= ](.*))?")
-_WORD = re.compile(r"""--?[a-z0-9][a-z0-9-]*(?:=(?:"[^"]*"|'[^']*'|\S*))?""")
+_WORD = re.compile(r"""(?<![\w-])--?[a-z0-9][a-z0-9-]*(?:=(?:"[^"]*"|'[^']*'|\S*))?""")
 _SIZED = ("MachineDeployment", "MachineSet", "MachinePool")
 Object = dict[str, Any]
 
@@ -39,13 +40,16 @@ class Sized(msgspec.Struct, frozen=True, kw_only=True):
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
     """All that was found. `priorities` are expressions by priority, the highest first; `annotated` counts targets that carry
-    their sizes themselves, `skipped` documents of other kinds."""
+    their sizes themselves, `skipped` documents of other kinds. `region` is where Auto Scaling groups are, as far as it is said;
+    `deployment` names values of a Helm chart that say how the autoscaler itself is deployed."""
 
     settings: tuple[Setting, ...] = ()
     sized: tuple[Sized, ...] = ()
     priorities: tuple[tuple[int, tuple[str, ...]], ...] = ()
     annotated: int = 0
     skipped: int = 0
+    region: str = ""
+    deployment: tuple[str, ...] = ()
 
     def __add__(self, other: "Found") -> "Found":
         return Found(
@@ -54,6 +58,8 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
             priorities=tuple(sorted({**dict(self.priorities), **dict(other.priorities)}.items(), reverse=True)),
             annotated=self.annotated + other.annotated,
             skipped=self.skipped + other.skipped,
+            region=self.region or other.region,
+            deployment=self.deployment + other.deployment,
         )
 
 
@@ -67,7 +73,10 @@ def found_in(file: str, body: bytes) -> Found:
         text = body.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ImportedFileError(f"{file}: no text at byte {error.start}; save it as UTF-8") from None
-    if not re.search(r"(?m)^\s*\"?kind\"?\s*:", text):
+    manifests = re.search(r"(?m)^\s*\"?kind\"?\s*:", text) is not None
+    if not manifests and (found := _helm_values(file, body)) is not None:
+        return found
+    if not manifests:
         return Found(settings=tuple(_flags(file, (match[0] for match in _WORD.finditer(text)))))
     try:
         documents = [msgspec.json.decode(part) for part in yaml_text.json_parts(body)]
@@ -78,6 +87,27 @@ def found_in(file: str, body: bytes) -> Found:
     found = Found()
     for item in _objects(documents):
         found += _of_object(file, item)
+    return found
+
+
+def _helm_values(file: str, body: bytes) -> Found | None:
+    """None for a text that holds no values of the chart, or is no YAML at all: flags as somebody noted them."""
+    try:
+        documents = [msgspec.json.decode(part) for part in yaml_text.json_parts(body)]
+    except (yaml_text.YamlError, *DECODING_ERRORS):
+        return None
+    chosen = [values for document in documents if (values := values_in(document)) is not None]
+    if not chosen:
+        return None
+    found = Found()
+    for read in map(read_values, chosen):
+        flags = (f"--{name}={text}" for name, text in read.flags)
+        found += Found(
+            settings=tuple(_flags(file, flags)),
+            priorities=_priorities(file, read.priorities) if read.priorities is not None else (),
+            region=read.region,
+            deployment=read.deployment,
+        )
     return found
 
 
@@ -102,8 +132,9 @@ def _of_object(file: str, item: Object) -> Found:
         return Found(priorities=_priorities(file, str(_part(item, "data").get("priorities", ""))))
     if kind in _SIZED:
         return Found(annotated=1) if any("node-group-m" in key for key in _part(meta, "annotations")) else Found(skipped=1)
-    flags = [word for container in _containers(item) for word in _words(container)]
-    return Found(settings=tuple(_flags(file, flags))) if flags else Found(skipped=1)
+    containers = _containers(item)
+    flags = [word for container in containers for word in _words(container)]
+    return Found(settings=tuple(_flags(file, flags)), region=_region(containers)) if flags else Found(skipped=1)
 
 
 def _containers(item: Object) -> list[Object]:
@@ -114,12 +145,20 @@ def _containers(item: Object) -> list[Object]:
     return [one for one in found if "cluster-autoscaler" in f"{one.get('name')} {one.get('image')} {one.get('command')}"]
 
 
+def _region(containers: list[Object]) -> str:
+    """What the environment says; the SDK of the cloud reads it there."""
+    said = [
+        (entry.get("name"), entry.get("value")) for one in containers for entry in one.get("env") or () if isinstance(entry, dict)
+    ]
+    return next((str(value) for name, value in said if name in ("AWS_REGION", "AWS_DEFAULT_REGION") and value), "")
+
+
 def _words(container: Object) -> list[str]:
     words = [*(container.get("command") or ()), *(container.get("args") or ())]
     return [str(word) for word in words if str(word).startswith("-")]
 
 
-def _flags(file: str, words: "Iterator[str] | list[str]") -> Iterator[Setting]:
+def _flags(file: str, words: Iterable[str]) -> Iterator[Setting]:
     for word in words:
         match = _FLAG.fullmatch(word)
         if match is not None:
@@ -156,9 +195,11 @@ def _machine_autoscaler(file: str, meta: Object, spec: Object) -> Sized:
         raise ImportedFileError(f"{file}: MachineAutoscaler {meta.get('name')}: {error} is missing or no number") from None
 
 
-def _priorities(file: str, text: str) -> tuple[tuple[int, tuple[str, ...]], ...]:
+def _priorities(file: str, said: str | Mapping[str, Any]) -> tuple[tuple[int, tuple[str, ...]], ...]:
     try:
-        (content,) = (msgspec.json.decode(part) for part in yaml_text.json_parts(text.encode()))
+        content: Any = said
+        if isinstance(said, str):
+            (content,) = (msgspec.json.decode(part) for part in yaml_text.json_parts(said.encode()))
         found = {int(key): tuple(str(item) for item in value) for key, value in content.items()}
     except (yaml_text.YamlError, *DECODING_ERRORS, ValueError, AttributeError, TypeError) as error:
         raise ImportedFileError(f"{file}: ConfigMap {PRIORITIES}: data.priorities cannot be read: {error}") from None
