@@ -115,7 +115,10 @@ def _wanted(view: View, grown: _Grown) -> dict[str, int]:
 def _holds_cost_nothing(grown: _Grown) -> bool:
     """Whether it is plain that held groups would keep their size: every pod has a place on a node that is there or on its way,
     and none of these groups lacks nodes, keeps headroom or has requests that failed."""
-    if grown.draft.policy.expanders[:1] == (Expander.LEAST_COST,):
+    first = grown.draft.policy.expanders[:1]
+    if first == (Expander.LEAST_COST,) or (
+        not first and any(entry.group.price_micros is not None for entry in grown.draft.groups)
+    ):
         return False
     if any(entry.outcome in _UNSERVED for entry in grown.answers):
         return False

@@ -70,15 +70,15 @@ class SizeState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Keyed by names, never by indices; times are Unix seconds. Entries of things that are gone are dropped.
 
-    `unneeded_since`: node name -> first plan that saw it unneeded without a break. `known_groups`: target -> group name
-    at the last decision (a name that vanishes is released, a new name on the same target keeps its timers, which are
-    by node). `conflicts`: target -> a second writer. `leaving`: node name -> when its removal began.
-    `foreign_since`: target -> when a write by somebody else that carries no time was first seen. `waiting_since`:
-    request for a node that does not say its age -> when it was first seen. `sizes`: target -> its size, since when.
-    `failed_machines`: failures that have been counted already; `held_groups`: under a hold (in git or on the target) at the
-    last decision. `purchase`: the demand that nodes were last bought for, so that it does not cost nodes again;
-    `replaceable_since`: replacement -> first plan that saw that it saves enough, without a break; `replacements`: those under
-    way.
+    `unneeded_since`: node name -> first plan that saw it unneeded without a break. `known_groups`: target -> group name at
+    the last decision (a name that vanishes is released, a new name on the same target keeps its timers, which are by node).
+    `conflicts`: target -> a second writer. `leaving`: node name -> when its removal began; `left_empty`: nodes of them that
+    leave because they were empty. `foreign_since`: target -> when a write by somebody else that carries no time was first
+    seen. `waiting_since`: request for a node that does not say its age -> when it was first seen. `sizes`: target -> its
+    size, since when. `failed_machines`: failures that have been counted already; `held_groups`: under a hold (in git or on
+    the target) at the last decision. `purchase`: the demand that nodes were last bought for, so that it does not cost nodes
+    again; `replaceable_since`: replacement -> first plan that saw that it saves enough, without a break; `replacements`:
+    those under way.
     """
 
     version: int = MEMORY_VERSION
@@ -88,6 +88,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     last_writes: Mapping[str, LastWrite] = {}
     conflicts: Mapping[str, ConflictState] = {}
     leaving: Mapping[str, int] = {}
+    left_empty: tuple[str, ...] = ()
     foreign_since: Mapping[str, int] = {}
     waiting_since: Mapping[str, int] = {}
     sizes: Mapping[str, SizeState] = {}

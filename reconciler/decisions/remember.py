@@ -5,8 +5,9 @@ import msgspec
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.growth.backoff import BackoffRule
 from reconciler.decisions.memory import LastWrite, Memory, Outcome
+from reconciler.decisions.reasons.nodes import NodeEmpty
 from reconciler.decisions.removal.scale_down import Judged
-from reconciler.plan.plan import ActionKind
+from reconciler.plan.plan import ActionKind, NodeState
 
 
 def remember(draft: Draft, judged: dict[int, Judged], memory: Memory) -> Memory:
@@ -28,10 +29,20 @@ def remember(draft: Draft, judged: dict[int, Judged], memory: Memory) -> Memory:
             if entry.unneeded_since is not None
         },
         known_groups=dict(sorted({**released, **known}.items())) if draft.groups else memory.known_groups,
+        left_empty=_left_empty(draft, judged, memory),
         leaving={name: since for name, since in memory.leaving.items() if name in names},
         foreign_since=dict(sorted(foreign.items())),
         held_groups=tuple(sorted(group.group.name for group in draft.groups if group.group.hold)),
     )
+
+
+def _left_empty(draft: Draft, judged: dict[int, Judged], memory: Memory) -> tuple[str, ...]:
+    """Names of empty nodes that leave by this plan, and of those that are still leaving."""
+    before = frozenset(memory.left_empty)
+    nodes, states = draft.world.nodes, draft.states
+    found = {node.name for node, state in zip(nodes, states, strict=True) if state is NodeState.LEAVING and node.name in before}
+    found.update(nodes[index].name for index, entry in judged.items() if isinstance(entry.why, NodeEmpty))
+    return tuple(sorted(found))
 
 
 def settle(memory: Memory, outcomes: tuple[Outcome, ...]) -> Memory:

@@ -268,6 +268,8 @@ class PodRules(msgspec.Struct, frozen=True, kw_only=True):
 
     expendable_below_priority: int = -10
     new_pod_delay_seconds: int = 0
+    burst_pause_seconds: int = 2
+    burst_limit_seconds: int = 10
     scheduler_names: tuple[str, ...] = ("default-scheduler",)
     gang_labels: tuple[str, ...] = ()
 
@@ -323,7 +325,8 @@ class NodeGroupPolicy(msgspec.Struct, frozen=True, kw_only=True):
     human_hold_time_seconds: int = 3600
     currency: str = "USD"
     tiers: tuple[Tier, ...] = ()
-    expanders: tuple[Expander, ...] = (Expander.LEAST_WASTE,)
+    expanders: tuple[Expander, ...] = ()
+    near_tie_percent: int = 10
     limits: tuple[Limit, ...] = ()
     discovery: tuple[Discovery, ...] = ()
     pods: PodRules = PodRules()

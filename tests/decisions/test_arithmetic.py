@@ -67,7 +67,7 @@ def test_least_waste_takes_the_larger_node() -> None:
     assert waste(large) == Fraction(3, 4)
     choice = choose([_option("small", "4", "16Gi", nodes=2), large], (Expander.LEAST_WASTE,))
     assert (choice.option.group, choice.expander) == ("large", "LeastWaste")
-    assert choice.compared == ("large 0.750 wasted", "small 1.000 wasted")
+    assert choice.compared == ("large 0.750 wasted on 1 node", "small 1.000 wasted on 2 nodes")
 
 
 def test_expanders_chain_until_one_is_left() -> None:
@@ -150,10 +150,11 @@ def test_leaving_nodes_count_against_budgets() -> None:
     assert _allowed((Budget(nodes=3),), 15, RemovalReason.EMPTY, leaving=2) == 1
 
 
-def test_without_budgets_the_cluster_autoscalers_parallelism_holds() -> None:
-    """10 at once, 1 of them drained."""
-    assert _allowed((), 100, RemovalReason.EMPTY) == 10
-    assert _allowed((), 100, RemovalReason.UNDERUTILIZED) == 1
+def test_without_budgets_a_tenth_is_drained_at_once() -> None:
+    """Rounded up; empty nodes disturb nobody."""
+    assert _allowed((), 100, RemovalReason.EMPTY) == 1000
+    assert _allowed((), 100, RemovalReason.UNDERUTILIZED) == 10
+    assert _allowed((), 101, RemovalReason.UNREADY) == 11
 
 
 def test_a_scheduled_budget_binds_only_while_it_is_open() -> None:

@@ -6,6 +6,7 @@ import pytest
 from reconciler.cluster.pods.pod import PodPhase
 from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.target import FieldOwner
+from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import ActionKind, OwnerState
 from reconciler.policy.documents import Budget, Headroom, Limit, PolicySet, ScaleDown, Toggle
@@ -160,8 +161,8 @@ def test_a_gone_controller_keeps_the_node() -> None:
     assert blocker_codes(plan_of(world, _rules(min=1), LONG_AGO), "general-1") == ["ControllerNotFound"]
 
 
-def test_default_budgets_drain_one_node_at_a_time() -> None:
-    """Ten may leave at once, one of them drained."""
+def test_default_budgets_drain_a_tenth_at_a_time() -> None:
+    """Of five nodes one is drained; those that are empty leave beside it."""
     cluster = ClusterBuilder()
     cluster.group("general", nodes=5)
     cluster.pods("base", 1, cpu="3", on="general-5")
@@ -170,6 +171,33 @@ def test_default_budgets_drain_one_node_at_a_time() -> None:
     names = {action.nodes[0]: action.reason.code for action in of_kind(plan, ActionKind.REMOVE_NODE)}
     assert names == {"general-3": "Empty", "general-4": "Empty", "general-1": "Underutilized"}
     assert blocker_codes(plan, "general-2") == ["Budget"]
+
+
+@pytest.mark.parametrize(("left_empty", "blockers"), [(10, []), (9, ["Budget"]), (0, ["Budget"])])
+def test_empty_nodes_that_leave_use_up_no_budget_of_drains(left_empty: int, blockers: list[str]) -> None:
+    """Ten nodes are on their way, and of the two that stay one may be drained: one that leaves for an unknown reason is it."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=2)
+    cluster.group("going", nodes=10, taints=("reconciler.dev/deleting=test.1:NoSchedule",))
+    cluster.pods("base", 1, cpu="3", on="general-2")
+    cluster.pods("web", 1, cpu="100m", on="general-1")
+    names = tuple(f"going-{number}" for number in range(1, left_empty + 1))
+    memory = msgspec.structs.replace(LONG_AGO, left_empty=names)
+    plan = plan_of(cluster.world(), policy(node_group("general"), node_group("going")), memory)
+    assert blocker_codes(plan, "general-1") == blockers
+
+
+def test_an_empty_node_that_leaves_is_remembered_as_such_until_it_is_gone() -> None:
+    """By the decision that lets it go, and as long as it is leaving."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1)
+    rules = policy(node_group("general"))
+    memory = decide(cluster.world(), rules, LONG_AGO, NOW)[1]
+    assert memory.left_empty == ("general-1",)
+    leaving = ClusterBuilder()
+    leaving.group("general", nodes=1, taints=("reconciler.dev/deleting=test.1:NoSchedule",))
+    assert decide(leaving.world(), rules, memory, NOW)[1].left_empty == ("general-1",)
+    assert decide(ClusterBuilder().world(), rules, memory, NOW)[1].left_empty == ()
 
 
 def test_above_max_is_drained_within_budgets() -> None:

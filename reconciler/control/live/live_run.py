@@ -10,9 +10,13 @@ from reconciler.control.live.wake import Wake, WakeReason
 from reconciler.control.log import Log
 from reconciler.control.turn.figures import Figures
 from reconciler.control.turn.report import LoopReport, ResultState
+from reconciler.decisions.reasons.pods import Arriving
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.plan.plan import Plan
 from reconciler.providers.contract import RemovalState
+
+_BURST_SECONDS = 0.5
+"""So soon it is asked again whether a burst of pods has ended."""
 
 
 class Loop(Protocol):
@@ -123,6 +127,8 @@ class LiveRun:
             self._frozen = True
             gc.collect()
             gc.freeze()
+        if any(result.code == Arriving.code for result in report.results):
+            self._wake.again(_BURST_SECONDS)
         self._tell(report)
         self._after_turn(report)
         return report
@@ -146,7 +152,7 @@ class LiveRun:
             self._log.info("Plan", report.plan.summary, digest=report.plan.digest, mode=report.plan.mode)
         for result in report.results:
             action = result.action
-            if result.state is ResultState.SKIPPED and result.code in ("Observe", "Held", "Deferred"):
+            if result.state is ResultState.SKIPPED and result.code in ("Observe", "Held", "Deferred", Arriving.code):
                 continue
             write = self._log.info if result.state in (ResultState.DONE, ResultState.SKIPPED) else self._log.warning
             write(

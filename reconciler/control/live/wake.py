@@ -30,6 +30,7 @@ class Wake:
         self._most = most_seconds
         self._changed = threading.Condition()
         self._first: float | None = None
+        self._again: float | None = None
         self._last = 0.0
         self._stopped = False
 
@@ -41,6 +42,10 @@ class Wake:
             if self._first is None:
                 self._first = now
                 self._changed.notify_all()
+
+    def again(self, seconds: float) -> None:
+        """The next turn begins no later than so many seconds from now, whatever happens."""
+        self._again = self._clock() + seconds
 
     def stop(self) -> None:
         """End the wait now and all later ones at once."""
@@ -67,7 +72,9 @@ class Wake:
                 else:
                     due = begin + self._period
                     reason = WakeReason.PERIOD
+                if self._again is not None:
+                    due = min(due, self._again)
                 if now >= due:
-                    self._first = None
+                    self._first = self._again = None
                     return reason
                 self._changed.wait(due - now)

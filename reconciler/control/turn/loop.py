@@ -11,8 +11,11 @@ from reconciler.control.turn.memory_store import MemoryStore, StoreUnavailableEr
 from reconciler.control.turn.report import ActionResult, Decided, LoopReport, ResultState
 from reconciler.control.turn.revalidation import revalidate
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide, settle
+from reconciler.decisions.demand.arriving import arriving
 from reconciler.decisions.groups.effective import effective_groups
 from reconciler.decisions.memory import Memory, Outcome
+from reconciler.decisions.reasons.pods import Arriving
+from reconciler.decisions.reasons.sizes import PendingPods
 from reconciler.decisions.removal.calling_off import called_off
 from reconciler.plan.plan import Action, ActionKind, Bound, Plan
 from reconciler.policy.documents import Mode, PolicySet
@@ -111,6 +114,8 @@ class ControlLoop:
             return ()
         observing = _observing(world, policy, now_seconds)
         held = {line.name for line in plan.groups if line.held}
+        # Who chose the actions wants them now: a saved plan, or the only turn of a process.
+        burst = arriving(plan, world, policy.policy.pods, now_seconds) if self._choose is None else None
         written: set[str] = set()
         results = []
         for action in plan.actions:
@@ -118,6 +123,8 @@ class ControlLoop:
                 results.append(_skipped(action, "Observe", "mode is Observe: nothing is written"))
             elif action.group in held:
                 results.append(_skipped(action, "Held", f"{action.group} is held"))
+            elif burst is not None and action.kind is ActionKind.RESIZE and action.reason.code == PendingPods.code:
+                results.append(_skipped(action, Arriving.code, burst.sentence()))
             elif action.target in written:
                 results.append(
                     _skipped(action, "Deferred", f"this turn has just written {action.target}; the next one judges it")

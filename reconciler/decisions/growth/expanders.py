@@ -1,11 +1,13 @@
 """Choosing one of several groups that could serve the same pods."""
 
+from collections.abc import Iterable
 from fractions import Fraction
 
 import msgspec
 
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.values.resources import Resources
+from reconciler.decisions.reasons.amounts import count_text
 from reconciler.policy.documents import Expander
 
 # What one core and one GiB are worth beside each other, in millionths of a dollar an hour: the default prices that
@@ -35,7 +37,15 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     compared: tuple[str, ...]
 
 
-def choose(options: list[Option], expanders: tuple[Expander, ...]) -> Choice:
+def expanders_in_force(chosen: tuple[Expander, ...], prices: Iterable[int | None]) -> tuple[Expander, ...]:
+    """Those of the policy; where it names none LeastCost when every group of the tier has a price, else LeastWaste."""
+    if chosen:
+        return chosen
+    known = list(prices)
+    return (Expander.LEAST_COST,) if known and None not in known else (Expander.LEAST_WASTE,)
+
+
+def choose(options: list[Option], expanders: tuple[Expander, ...], near_tie_percent: int = 0) -> Choice:
     """Apply the expanders in turn until one option is left; ties end by name. `options` is not empty.
 
     LeastCost needs a price for every option; where one is missing this choice falls back to LeastWaste and says so.
@@ -49,29 +59,46 @@ def choose(options: list[Option], expanders: tuple[Expander, ...]) -> Choice:
         label = expander.value
         if expander is Expander.LEAST_COST and any(option.price_micros is None for option in left):
             used, label = Expander.LEAST_WASTE, "LeastWaste (a price is unknown, so not LeastCost)"
-        scores = [_score(used, option) for option in left]
-        best = min(scores)
-        if len(set(scores)) > 1:
-            decided = label
+        keys = _keys(used, left, near_tie_percent)
+        best = min(keys)
+        if len(set(keys)) > 1:
+            near = sum(1 for key in keys if not key[0]) > 1 and used is Expander.LEAST_WASTE
+            told = f"{label}, of those within {near_tie_percent}% the fewest machines," if near and near_tie_percent else label
+            decided = told
             compared = tuple(
-                f"{option.group} {_score_text(used, score)}"
-                for option, score in sorted(zip(left, scores, strict=True), key=lambda pair: (pair[1], pair[0].group))
+                f"{option.group} {_score_text(used, option)}"
+                for option, _ in sorted(zip(left, keys, strict=True), key=lambda pair: (pair[1], pair[0].group))
             )
-        left = [option for option, score in zip(left, scores, strict=True) if score == best]
+        left = [option for option, key in zip(left, keys, strict=True) if key == best]
     if len(left) > 1:
         decided = f"{decided}, then name" if decided else "name, all else being equal"
     return Choice(option=left[0], expander=decided, compared=compared)
 
 
-def ranked(options: list[Option], expanders: tuple[Expander, ...]) -> list[Option]:
+def ranked(options: list[Option], expanders: tuple[Expander, ...], near_tie_percent: int = 0) -> list[Option]:
     """The options from best to worst by the expanders in turn, then by name; LeastCost as LeastWaste where a price is missing."""
     priced = all(option.price_micros is not None for option in options)
     used = [Expander.LEAST_WASTE if one is Expander.LEAST_COST and not priced else one for one in expanders]
-    return sorted(options, key=lambda option: (*(_score(one, option) for one in used), option.group))
+    columns = [_keys(one, options, near_tie_percent) for one in used]
+    order = sorted(range(len(options)), key=lambda place: (*(column[place] for column in columns), options[place].group))
+    return [options[place] for place in order]
+
+
+def _keys(expander: Expander, options: list[Option], near_tie_percent: int) -> list[tuple[bool, Fraction, Fraction]]:
+    """Smaller is better: whether it is no near tie with the best, then the score. Near ties in waste go to fewer machines for
+    what they serve: each has to be booted, patched, watched and paid for once more than its waste says."""
+    scores = [_score(expander, option) for option in options]
+    if expander is not Expander.LEAST_WASTE or not near_tie_percent:
+        return [(False, score, Fraction(0)) for score in scores]
+    # A score is the sum of two shares, of cpu and of memory.
+    most = min(scores) + Fraction(2 * near_tie_percent, 100)
+    return [
+        (True, score, Fraction(0)) if score > most else (False, _machines_for_value(option), score)
+        for option, score in zip(options, scores, strict=True)
+    ]
 
 
 def _score(expander: Expander, option: Option) -> Fraction:
-    """Smaller is better."""
     match expander:
         case Expander.LEAST_NODES:
             return Fraction(option.nodes)
@@ -84,11 +111,14 @@ def _score(expander: Expander, option: Option) -> Fraction:
 
 
 def waste(option: Option) -> Fraction:
-    """Share of cpu plus share of memory that would stay unused, on allocatable (0..2).
+    """Share of cpu plus share of memory that no pod of this demand would use, of the capacity bought (0..2): what is reserved on
+    every machine and what its DaemonSets take is paid for and lost too.
 
-    Source: Cluster Autoscaler least-waste, which takes capacity; allocatable is what pods can really use.
+    Source: Cluster Autoscaler least-waste.
     """
-    offered, requested = option.shape.allocatable, option.requested
+    offered, requested = option.shape.capacity, option.requested
+    if not offered.cpu_milli and not offered.memory_bytes:
+        offered = option.shape.allocatable
     cpu, memory = offered.cpu_milli * option.nodes, offered.memory_bytes * option.nodes
     if cpu > 0 and memory > 0:
         # The sum of both shares, as one fraction: it is asked for every option of every choice.
@@ -98,18 +128,29 @@ def waste(option: Option) -> Fraction:
     return Fraction(memory - requested.memory_bytes, memory) if memory > 0 else Fraction(0)
 
 
+def _worth(option: Option) -> int:
+    """What its pods request, as one amount."""
+    return option.requested.cpu_milli * CORE_MICROS * (1 << 30) + option.requested.memory_bytes * GIB_MICROS * 1000
+
+
 def _cost_for_value(option: Option) -> Fraction:
     """Price of the new nodes for what their pods request, so that options serving different pods compare."""
-    worth = option.requested.cpu_milli * CORE_MICROS * (1 << 30) + option.requested.memory_bytes * GIB_MICROS * 1000
+    worth = _worth(option)
     cost = (option.price_micros or 0) * option.nodes
     return Fraction(cost * 1000 * (1 << 30), worth) if worth else Fraction(cost)
 
 
-def _score_text(expander: Expander, score: Fraction) -> str:
+def _machines_for_value(option: Option) -> Fraction:
+    worth = _worth(option)
+    return Fraction(option.nodes, worth) if worth else Fraction(option.nodes)
+
+
+def _score_text(expander: Expander, option: Option) -> str:
+    score = _score(expander, option)
     if expander is Expander.MOST_PODS:
         return f"{-score} pods"
     if expander is Expander.LEAST_NODES:
         return f"{score} nodes"
     if expander is Expander.LEAST_COST:
         return f"{float(score):.3f} of the request's worth"
-    return f"{float(score):.3f} wasted"
+    return f"{float(score):.3f} wasted on {count_text(option.nodes, 'node')}"

@@ -11,8 +11,9 @@ from reconciler.decisions.growth.balancing import next_group, siblings
 from reconciler.decisions.growth.cost.growth import GrownNode, Growth
 from reconciler.decisions.growth.cost.rearrange import LEAST_COST, Rearranged, rearrange
 from reconciler.decisions.growth.domains import open_domains
-from reconciler.decisions.growth.expanders import Choice, choose
+from reconciler.decisions.growth.expanders import Choice, choose, expanders_in_force
 from reconciler.decisions.growth.options import options_of
+from reconciler.decisions.growth.other_groups import others_of
 from reconciler.decisions.growth.shortlist import Shortlist
 from reconciler.decisions.reasons.pods import (
     GroupRejects,
@@ -110,20 +111,22 @@ def grow_for(draft: Draft, queue: Queue) -> None:
         open_domains(draft, tier, [shape for shape, _ in queue.waiting()])
         growth = Growth(draft)
         before = len(queue.served), [len(group.reasons) for group in draft.groups]
-        _grow_tier(draft, queue, tier, growth)
-        if draft.policy.expanders[:1] == (Expander.LEAST_COST,) and not draft.work.exhausted:
+        expanders = expanders_in_force(draft.policy.expanders, (group.group.price_micros for group in tier))
+        _grow_tier(draft, queue, tier, growth, expanders)
+        if expanders[:1] == (Expander.LEAST_COST,) and not draft.work.exhausted:
             found = rearrange(draft, tier, growth)
             if found is not None:
                 _serve_again(draft, queue, found, *before)
-                _grow_tier(draft, queue, tier, growth)
+                _grow_tier(draft, queue, tier, growth, expanders)
 
 
-def _grow_tier(draft: Draft, queue: Queue, tier: list[GroupDraft], growth: Growth) -> None:
+def _grow_tier(draft: Draft, queue: Queue, tier: list[GroupDraft], growth: Growth, expanders: tuple[Expander, ...]) -> None:
     pending = [draft.state.pod_shape(shape) for shape, _ in queue.waiting()]
     # Of the pods that run only anti-affinity reaches new nodes; taking all that they look at costs nothing and is safe.
     running = [msgspec.structs.replace(shape, volumes=()) if shape.volumes else shape for shape in draft.world.pod_shapes]
     keys = label_keys([*pending, *running], [group.group.template for group in tier if group.group.template is not None])
-    shortlist = Shortlist(tier, keys, draft.policy.expanders)
+    near = draft.policy.near_tie_percent
+    shortlist = Shortlist(tier, keys, expanders, near)
     while waiting := queue.waiting():
         options = options_of(draft, shortlist.groups(sum(pods for _, pods in waiting)), waiting, keys)
         if draft.work.exhausted:
@@ -132,7 +135,7 @@ def _grow_tier(draft: Draft, queue: Queue, tier: list[GroupDraft], growth: Growt
             continue
         if not options:
             break
-        _commit(draft, queue, choose(options, draft.policy.expanders))
+        _commit(draft, queue, choose(options, expanders, near), others_of(draft, options, waiting))
         _fill_freed(draft, queue, growth)
 
 
@@ -160,7 +163,7 @@ def _serve_again(draft: Draft, queue: Queue, found: Rearranged, served_before: i
     for group, count in zip(draft.groups, reasons_before, strict=True):
         if group.group.name in left:
             del group.reasons[count:]
-            _tell_growth(group, [node for node in found.stay if node.position == group.position], "", ())
+            _tell_growth(group, [node for node in found.stay if node.position == group.position], LEAST_COST, ())
     for position in sorted({node.position for node in found.bought}):
         group = draft.groups[position]
         mine = [node for node in found.bought if node.position == position]
@@ -173,10 +176,13 @@ def _serve_again(draft: Draft, queue: Queue, found: Rearranged, served_before: i
         group.reasons.append(found.because.reason())
 
 
-def _tell_growth(group: GroupDraft, nodes: list[GrownNode], expander: str, compared: tuple[str, ...]) -> None:
+def _tell_growth(
+    group: GroupDraft, nodes: list[GrownNode], expander: str, compared: tuple[str, ...], others: tuple[str, ...] = ()
+) -> None:
     if nodes:
         pods = sum(many for node in nodes for _, many in node.load)
-        group.reasons.append(PendingPods(pods=pods, nodes=len(nodes), expander=expander, compared=compared).reason())
+        because = PendingPods(pods=pods, nodes=len(nodes), expander=expander, compared=compared, others=others)
+        group.reasons.append(because.reason())
 
 
 def _served_by_new(group: GroupDraft, expander: str) -> Served:
@@ -204,14 +210,16 @@ def _fill_freed(draft: Draft, queue: Queue, growth: Growth) -> None:
             queue.take(shape, placed, served)
 
 
-def _commit(draft: Draft, queue: Queue, choice: Choice) -> None:
+def _commit(draft: Draft, queue: Queue, choice: Choice, others: tuple[str, ...]) -> None:
     """Carry the chosen option out node by node, shared with siblings where the policy balances."""
     option = choice.option
     group = draft.groups[option.position]
     together, apart = siblings(draft, group)
     shares = _share(draft, queue, choice, together) if len(together) > 1 else _keep(draft, queue, choice)
     for position, (nodes, pods) in shares.items():
-        pending = PendingPods(pods=pods, nodes=nodes, expander=choice.expander, compared=choice.compared, apart=apart)
+        pending = PendingPods(
+            pods=pods, nodes=nodes, expander=choice.expander, compared=choice.compared, others=others, apart=apart
+        )
         draft.groups[position].reasons.append(pending.reason())
     needed = len({ordinal for _, ordinal, _ in option.bindings})
     if group.group.whole and needed < option.nodes:

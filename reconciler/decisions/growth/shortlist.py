@@ -22,9 +22,12 @@ class Shortlist:
     """The groups of one tier. A class are groups whose new nodes answer every constraint of the pods alike: they differ in
     size and price."""
 
-    def __init__(self, groups: Sequence[GroupDraft], keys: frozenset[str], expanders: tuple[Expander, ...]) -> None:
+    def __init__(
+        self, groups: Sequence[GroupDraft], keys: frozenset[str], expanders: tuple[Expander, ...], near_tie_percent: int = 0
+    ) -> None:
         self._groups = list(groups)
         self._expanders = expanders
+        self._near_tie_percent = near_tie_percent
         self._class_of: dict[int, TemplateClass] = {}
         self._best: dict[TemplateClass, list[int]] = {}
         if len(groups) > FEW_GROUPS:
@@ -53,7 +56,7 @@ class Shortlist:
         if self._class_of and options:
             # A class that has nothing to offer now (its zone is ahead of the others) keeps what was known of it.
             found: dict[TemplateClass, list[int]] = {}
-            for option in ranked(options, self._expanders):
+            for option in ranked(options, self._expanders, self._near_tie_percent):
                 found.setdefault(self._class_of[option.position], []).append(option.position)
             self._best.update(found)
             chosen = {position for best in self._best.values() for position in best[:BEST_OF_A_CLASS]}

@@ -113,6 +113,22 @@ class Delayed(Because, frozen=True, kw_only=True):
         return f"new pods are looked at {duration_text(self.delay_seconds)} after their creation, this one from {self.until}"
 
 
+class Arriving(Because, frozen=True, kw_only=True):
+    """Pods belong to a burst that is still arriving, for which nodes are bought when it is whole."""
+
+    code = "BurstArriving"
+    pause_seconds: int
+    limit_seconds: int
+    until: str
+
+    def sentence(self) -> str:
+        """What ends the wait."""
+        pause, limit = duration_text(self.pause_seconds), duration_text(self.limit_seconds)
+        return (
+            f"pods are still arriving: nodes are bought when none has come for {pause}, at the latest after {limit}: {self.until}"
+        )
+
+
 class NotModelled(Because, frozen=True, kw_only=True):
     """The pod uses something that is not modelled; it is never guessed at."""
 

@@ -43,12 +43,17 @@ class PendingPods(Because, frozen=True, kw_only=True):
     nodes: int
     expander: str
     compared: tuple[str, ...]
+    others: tuple[str, ...] = ()
     apart: tuple[str, ...] = ()
 
     def sentence(self) -> str:
-        """Pods, nodes, what the choice was made by, and which groups were too different to share the growth."""
-        against = f"; {self.expander} over " + ", ".join(self.compared) if self.compared else ""
+        """Pods, nodes, what the choice was made by, why other groups offered nothing, which were too different to share."""
+        against = f"; by {self.expander}" if self.expander else "; the only group that can now"
+        if self.compared:
+            against = f"; {self.expander} over " + ", ".join(self.compared)
         text = f"{count_text(self.pods, 'pending pod')} on {count_text(self.nodes, 'new node')}{against}"
+        if self.others:
+            text = f"{text}; not {', '.join(self.others)}"
         return f"{text}; not balanced with {', '.join(self.apart)}" if self.apart else text
 
 

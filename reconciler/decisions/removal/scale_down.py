@@ -60,7 +60,12 @@ class Removals:
         self.halted = halted
         self._bought = bought
         self._cool_down = _cool_down(draft)
-        leaving: Counter[RemovalReason | None] = Counter({None: sum(1 for state in draft.states if state is NodeState.LEAVING)})
+        empty = frozenset(draft.memory.left_empty)
+        leaving: Counter[RemovalReason | None] = Counter(
+            RemovalReason.EMPTY if node.name in empty else None
+            for node, state in zip(draft.world.nodes, draft.states, strict=True)
+            if state is NodeState.LEAVING
+        )
         managed_ready = sum(group.situation.ready for group in draft.groups)
         self._budgets = BudgetLedger(draft.policy.budgets, managed_ready, leaving, draft.now_seconds)
         managed = sum(len(group.situation.nodes) for group in draft.groups)

@@ -34,6 +34,26 @@ PODS = Field(
             attribute="new_pod_delay_seconds",
         ),
         Field(
+            yaml_key="burstPause",
+            kind=Kind.DURATION,
+            description="Growth waits while pods that need a node are still arriving: until none has come for so long.",
+            unit="seconds",
+            default="2s",
+            examples=("2s",),
+            minimum=0,
+            attribute="burst_pause_seconds",
+        ),
+        Field(
+            yaml_key="burstLimit",
+            kind=Kind.DURATION,
+            description="No pod waits longer than this for the end of a burst.",
+            unit="seconds",
+            default="10s",
+            examples=("10s",),
+            minimum=0,
+            attribute="burst_limit_seconds",
+        ),
+        Field(
             yaml_key="schedulerNames",
             kind=Kind.LIST,
             description="Only pods of these schedulers count.",
@@ -162,7 +182,8 @@ BUDGETS = Field(
     kind=Kind.LIST,
     description=(
         "How many nodes may be leaving at the same time. The most restrictive open budget wins; an entry without reasons "
-        "covers all reasons, one without schedule is always open."
+        "covers all reasons, one without schedule is always open. Left out: Empty nodes all at once, 10% at a time of the "
+        "others; so 100 nodes with pods take ten rounds of evictions and graceful ends, and with `nodes: 1` a hundred."
     ),
     equivalents=Equivalents(cluster_autoscaler="--max-scale-down-parallelism, --max-drain-parallelism"),
     attribute="budgets",
