@@ -143,6 +143,16 @@ class Reconciler:
         """Send a signal."""
         self._process.send_signal(number)
 
+    def processor_seconds(self) -> float:
+        """How long it has had a processor, all threads together."""
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def peak_kib(self) -> int:
+        """The most memory that it has had (VmHWM)."""
+        lines = Path(f"/proc/{self._process.pid}/status").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
+
     def until_frozen(self) -> None:
         """Until it has been stopped by SIGSTOP."""
         deadline = time.monotonic() + _PATIENCE_SECONDS

@@ -1,0 +1,149 @@
+"""The cluster of the comparison: three groups from zero, a policy over them, pods that come and go, and what is seen of it."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from tests.testbed.api import Object
+from tests.testbed.cluster_documents import Group, Shape
+from tests.testbed.work_cluster import WorkCluster
+
+GROUPS = {"small": 4, "medium": 8, "large": 16}
+"""Cores of a machine by group; 4 GiB a core."""
+LABEL = "compared"
+_LABELS = "capacity.cluster-autoscaler.kubernetes.io/labels"
+_POLICY = """\
+apiVersion: reconciler.dev/v1alpha1
+kind: NodeGroupPolicy
+metadata: {{name: compared}}
+spec:
+  mode: Enforce
+  adoptFrom: [testbed]
+  humanHoldTime: 0s
+  pace: {{delayAfterAdd: 0s}}
+  budgets: [{{nodes: "100%"}}]
+  defaults: {{scaleDown: {{unneededTime: {unneeded}s, utilizationThresholdPercent: 50}}}}
+"""
+_GROUP = """\
+---
+apiVersion: reconciler.dev/v1alpha1
+kind: NodeGroup
+metadata: {{name: {name}, namespace: {namespace}}}
+spec:
+  policyRef: {{name: compared}}
+  target: {{clusterAPI: {{kind: MachineDeployment, namespace: {namespace}, name: {name}}}}}
+  size: {{min: 0, max: 200}}
+"""
+Seen = TypeVar("Seen")
+
+
+class Bought(msgspec.Struct, frozen=True, kw_only=True):
+    """Machines that are there: how many, their cores, and those without a pod."""
+
+    machines: int
+    cores: int
+    empty: int
+
+
+class BurstWork:
+    """The work in one namespace; times are of the monotonic clock."""
+
+    def __init__(self, cluster: WorkCluster, node_seconds: float = 5) -> None:
+        self.cluster = cluster
+        labels = {LABEL: cluster.namespace}
+        for name, cores in GROUPS.items():
+            capacity = {"cpu": str(cores), "memory": f"{4 * cores}Gi", "pods": "110"}
+            told = {"sim.reconciler.dev/node-seconds": str(node_seconds)}
+            made = Group(name, replicas=0, annotations={_LABELS: f"{LABEL}={cluster.namespace}"})
+            cluster.machine_deployment(made, Shape(capacity=capacity, labels=labels, annotations=told))
+
+    def policy(self, file: Path, unneeded_seconds: int) -> Path:
+        """Write the policy; where."""
+        groups = (_GROUP.format(name=name, namespace=self.cluster.namespace) for name in GROUPS)
+        file.write_text(_POLICY.format(unneeded=unneeded_seconds) + "".join(groups))
+        return file
+
+    def deployment(self, name: str, replicas: int, cpu: str, *, apart: bool = False) -> None:
+        """A Deployment of pods for these nodes; `apart`: at most one on a node."""
+        labels = {"app": name}
+        spec: Object = {
+            "nodeSelector": {LABEL: self.cluster.namespace},
+            "containers": [{"name": "c", "image": "none", "resources": {"requests": {"cpu": cpu, "memory": "1Gi"}}}],
+            "terminationGracePeriodSeconds": 0,
+        }
+        if apart:
+            # Preferred alone, so that fewer nodes will do later.
+            spec["topologySpreadConstraints"] = [
+                {
+                    "maxSkew": 1,
+                    "topologyKey": "kubernetes.io/hostname",
+                    "whenUnsatisfiable": "ScheduleAnyway",
+                    "labelSelector": {"matchLabels": labels},
+                }
+            ]
+        template = {"metadata": {"labels": labels}, "spec": spec}
+        body = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template}
+        metadata = {"name": name, "namespace": self.cluster.namespace}
+        self.cluster.api.create({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": body})
+
+    def remove(self, *names: str) -> None:
+        """Delete Deployments with their pods."""
+        for name in names:
+            path = f"/apis/apps/v1/namespaces/{self.cluster.namespace}/deployments/{name}"
+            self.cluster.api.call("DELETE", path, {"propagationPolicy": "Background"})
+
+    def pods(self) -> list[Object]:
+        """Pods that are not being deleted."""
+        found = self.cluster.api.items(f"/api/v1/namespaces/{self.cluster.namespace}/pods")
+        return [item for item in found if "deletionTimestamp" not in item["metadata"]]
+
+    def replicas(self) -> int:
+        """What all groups ask for."""
+        return sum(int(item["spec"]["replicas"]) for item in self.cluster.api.items(self.cluster.path("machinedeployments")))
+
+    def until_pods(self, count: int, seconds: float = 300) -> float:
+        """When so many pods were there."""
+        return until(self.pods, lambda found: len(found) == count, f"{count} pods", seconds)
+
+    def until_bound(self, count: int, seconds: float = 500) -> float:
+        """When so many pods were there and bound."""
+
+        def bound(found: list[Object]) -> bool:
+            return len(found) == count and all(one["spec"].get("nodeName") for one in found)
+
+        return until(self.pods, bound, f"{count} pods bound", seconds)
+
+    def until_replicas(self, holds: Callable[[int], object], what: str, seconds: float = 500) -> float:
+        """When the groups asked for a number that `holds`."""
+        return until(self.replicas, holds, what, seconds)
+
+    def until_machines(self, most: int, seconds: float = 500) -> float:
+        """When no more machines were there that are not being deleted."""
+        return until(
+            self.cluster.machines,
+            lambda found: sum("deletionTimestamp" not in one["metadata"] for one in found) <= most,
+            f"{most} machines", seconds,
+        )  # fmt: skip
+
+    def bought(self) -> Bought:
+        """What is there now."""
+        nodes = self.cluster.nodes()
+        used = {one["spec"].get("nodeName") for one in self.pods()}
+        cores = sum(int(one["status"]["capacity"]["cpu"]) for one in nodes)
+        empty = sum(one["metadata"]["name"] not in used for one in nodes)
+        return Bought(machines=len(nodes), cores=cores, empty=empty)
+
+
+def until(look: Callable[[], Seen], holds: Callable[[Seen], object], what: str, seconds: float) -> float:
+    """The instant at which `holds` was seen to be true of what `look` gives. Raises TimeoutError."""
+    deadline = time.monotonic() + seconds
+    while True:
+        found, now = look(), time.monotonic()
+        if holds(found):
+            return now
+        if now > deadline:
+            raise TimeoutError(f"{what}: not within {seconds:.0f} s")
+        time.sleep(0.2)

@@ -1,0 +1,185 @@
+"""The work on which the loop was compared with the Cluster Autoscaler: `python -m tests.benchmarks.live.comparison`.
+
+200 pods at once onto three groups from zero, all gone; five bursts of 50, all gone; many empty nodes at once; many nodes with a
+small pod each. Prints times, machines, requests by verb, processor time and memory. The figures of the Cluster Autoscaler 1.36.1
+with its Cluster API provider were measured on another machine at rest, with every component at its default flags. Exit code 1:
+a bound was missed.
+"""
+
+import argparse
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from tests.benchmarks.live.bench import Figure
+from tests.benchmarks.live.burst_work import BurstWork
+from tests.live.reconciler_process import Reconciler, user
+from tests.testbed import progress
+from tests.testbed.cluster_api import ClusterApi
+from tests.testbed.control_plane import ControlPlane, running_control_plane
+from tests.testbed.progress import step
+from tests.testbed.toolchain import NotAvailableError
+from tests.testbed.work_cluster import WorkCluster
+
+USER = "reconciler-compared"
+UNNEEDED_SECONDS = 30
+MIX = (("web", 40, "500m"), ("api", 40, "750m"), ("job", 80, "1"), ("big", 40, "1500m"))
+"""200 pods for 190 cores: 48 machines of 4, 26 of 8 (208 cores, what the Cluster Autoscaler took), 13 of 16."""
+THEIR_MACHINES, THEIR_CORES, THEIR_REQUESTS, THEIR_CPU_SECONDS = 26, 208, 876, 3.5
+
+
+class Sizes(msgspec.Struct, frozen=True, kw_only=True):
+    """How large the work is: pods of each kind in the mix are divided by `part`."""
+
+    part: int = 1
+    bursts: int = 5
+    burst_pods: int = 50
+    empty_nodes: int = 100
+    drained_nodes: int = 50
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The exit code."""
+    parser = argparse.ArgumentParser(prog="comparison", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    defaults = Sizes()
+    for name in ("part", "bursts", "burst-pods", "empty-nodes", "drained-nodes"):
+        parser.add_argument(f"--{name}", type=int, default=getattr(defaults, name.replace("-", "_")))
+    sizes = Sizes(**vars(parser.parse_args(arguments)))
+    progress.write_to(sys.stderr)
+    try:
+        with running_control_plane() as plane:
+            running = ClusterApi(plane)
+            with step("starting Cluster API"):
+                running.start()
+            try:
+                figures = compared(plane, running, sizes)
+            finally:
+                running.stop()
+    except NotAvailableError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    missed = [figure.name for figure in figures if figure.missed]
+    print(f"missed: {', '.join(missed)}" if missed else "every figure is within its bound")
+    return 1 if missed else 0
+
+
+def compared(plane: ControlPlane, running: ClusterApi, sizes: Sizes) -> list[Figure]:
+    """All figures, printed as they come."""
+    work = BurstWork(WorkCluster(running.api, "compared"))
+    with tempfile.TemporaryDirectory() as directory:
+        policy = work.policy(Path(directory, "policy.yaml"), UNNEEDED_SECONDS)
+        with Reconciler(user(plane, USER), policy, f"--namespace={work.cluster.namespace}") as process:
+            process.said("Leading")
+            figures = _told(_at_once(plane, work, process, sizes.part))
+            figures += _told(_bursts(work, sizes))
+            figures += _told(_empty(work, sizes.empty_nodes))
+            figures += _told(_drained(work, sizes.drained_nodes))
+            return figures + _told(_requests(plane, process))
+
+
+def _told(figures: list[Figure]) -> list[Figure]:
+    for figure in figures:
+        print(figure.line(1.0), flush=True)
+    return figures
+
+
+def _at_once(plane: ControlPlane, work: BurstWork, process: Reconciler, part: int) -> list[Figure]:
+    """The burst, and all of it gone."""
+    before, cpu = len(plane.audit(USER, mutating=False)), process.processor_seconds()
+    pods = sum(count // part for _, count, _ in MIX)
+    for name, count, request in MIX:
+        work.deployment(name, count // part, request)
+    came = work.until_pods(pods)
+    wrote = work.until_replicas(lambda found: found > 0, "the first write")
+    last = work.until_bound(pods)
+    found = work.bought()
+    requests, used = len(plane.audit(USER, mutating=False)) - before, process.processor_seconds() - cpu
+    work.remove(*(name for name, _, _ in MIX))
+    empty = work.until_pods(0)
+    gone = work.until_machines(0)
+    print(f"{pods} pods at once: {found.machines} machines, {found.cores} cores, {found.empty} of them empty")
+    return [
+        Figure(name="last pod to first write", value=max(0.0, wrote - came), bound=3.0),
+        Figure(name="last pod to all bound", value=last - came),
+        Figure(name="machines", value=found.machines, bound=THEIR_MACHINES * 1.1 / part + 1, unit=""),
+        Figure(name="cores", value=found.cores, bound=THEIR_CORES / part + 16 * (part > 1), unit=""),
+        Figure(name="empty machines", value=found.empty, bound=0, unit=""),
+        Figure(name="requests of the burst", value=requests, bound=THEIR_REQUESTS, unit=""),
+        Figure(name="processor time of the burst", value=used, bound=THEIR_CPU_SECONDS),
+        Figure(name="last pod gone to all machines gone", value=gone - empty, bound=UNNEEDED_SECONDS + 15.0),
+    ]
+
+
+def _bursts(work: BurstWork, sizes: Sizes) -> list[Figure]:
+    """Bursts one after the other, each when the one before is bound; then all gone."""
+    names = [f"burst-{number}" for number in range(sizes.bursts)]
+    slowest = 0.0
+    for number, name in enumerate(names, start=1):
+        began = time.monotonic()
+        work.deployment(name, sizes.burst_pods, "1")
+        slowest = max(slowest, work.until_bound(number * sizes.burst_pods) - began)
+    found = work.bought()
+    work.remove(*names)
+    empty = work.until_pods(0)
+    gone = work.until_machines(0)
+    print(f"{sizes.bursts} bursts of {sizes.burst_pods}: {found.machines} machines, {found.cores} cores, {found.empty} empty")
+    return [
+        Figure(name="slowest burst to all bound", value=slowest),
+        Figure(name="empty machines after bursts", value=found.empty, bound=0, unit=""),
+        Figure(name="cores beyond those asked for", value=found.cores - sizes.bursts * sizes.burst_pods, unit=""),
+        Figure(name="all bursts gone to machines gone", value=gone - empty, bound=UNNEEDED_SECONDS + 15.0),
+    ]
+
+
+def _empty(work: BurstWork, nodes: int) -> list[Figure]:
+    """Nodes that become empty in one moment, each the whole of a large machine."""
+    work.deployment("whole", nodes, "15500m")
+    work.until_bound(nodes)
+    work.remove("whole")
+    empty = work.until_pods(0)
+    gone = work.until_machines(0)
+    return [Figure(name=f"{nodes} empty nodes gone after", value=gone - empty, bound=UNNEEDED_SECONDS + 15.0)]
+
+
+def _drained(work: BurstWork, nodes: int) -> list[Figure]:
+    """Nodes that keep a small pod each, all of which a few nodes can take."""
+    work.deployment("whole", nodes, "15")
+    work.until_bound(nodes)
+    work.deployment("rest", nodes, "500m", apart=True)
+    work.until_bound(2 * nodes)
+    work.remove("whole")
+    alone = work.until_pods(nodes)
+    few = work.until_machines(max(2, nodes // 10))
+    bound = work.until_bound(nodes)
+    work.remove("rest")
+    work.until_machines(0)
+    return [
+        Figure(name=f"{nodes} nodes with a pod drained after", value=few - alone, bound=UNNEEDED_SECONDS + 60.0),
+        Figure(name="their pods all bound after", value=bound - alone),
+    ]
+
+
+def _requests(plane: ControlPlane, process: Reconciler) -> list[Figure]:
+    """Of the whole run."""
+    all_requests = plane.audit(USER, mutating=False)
+    writes = plane.audit(USER)
+    verbs = Counter(f"{one.verb} {one.resource}" for one in all_requests)
+    print("requests:", ", ".join(f"{count} {name}" for name, count in verbs.most_common()))
+    refused = [one for one in writes if one.code == 409]
+    print(
+        "conflicts:", ", ".join(f"{count} {name}" for name, count in Counter(one.resource for one in refused).items()) or "none"
+    )
+    return [
+        Figure(name="409s of the writes, percent", value=100 * len(refused) / max(len(writes), 1), bound=2.0, unit="%"),
+        Figure(name="processor time of the run", value=process.processor_seconds()),
+        Figure(name="peak memory (VmHWM)", value=process.peak_kib() / 1024, unit="MiB"),
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
