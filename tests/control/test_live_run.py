@@ -5,16 +5,21 @@ import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 
+import msgspec
 import pytest
 
 from reconciler.control.live.live_run import LiveRun
 from reconciler.control.live.wake import Wake
 from reconciler.control.log import Log
 from reconciler.control.turn.figures import Figures
-from reconciler.control.turn.report import ActionResult, LoopReport, ResultState
+from reconciler.control.turn.report import ActionResult, Decided, LoopReport, ResultState
+from reconciler.decisions.decide import decide
+from reconciler.decisions.memory import Memory
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.plan.plan import Action, ActionKind, Bound, Plan
 from reconciler.plan.reason import Reason
+from reconciler.policy.documents import ScaleDown
+from tests.builders import ClusterBuilder, node_group, policy
 
 PLAN = Plan(now="2026-11-21T12:00:00Z", mode="Enforce", summary="No changes.")
 RESIZE = Action(
@@ -159,3 +164,41 @@ def test_no_turn_begins_after_the_stop(stage: Stage) -> None:
     stage.wake.stop()
     assert stage.run.look() is None
     assert stage.turns == 0
+
+
+def _result(kind: ActionKind, state: ResultState, code: str = "") -> ActionResult:
+    return ActionResult(action=msgspec.structs.replace(RESIZE, kind=kind), state=state, code=code)
+
+
+@pytest.mark.parametrize(
+    ("result", "asked"),
+    [
+        (_result(ActionKind.RESIZE, ResultState.SKIPPED, "BurstArriving"), [0.5]),
+        (_result(ActionKind.REMOVE_NODE, ResultState.DONE), [1.0]),
+        (_result(ActionKind.REMOVE_NODE, ResultState.REFUSED, "Stale"), []),
+        (_result(ActionKind.RESIZE, ResultState.DONE), []),
+    ],
+)
+def test_what_nobody_tells_of_is_looked_at_soon(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, result: ActionResult, asked: list[float]
+) -> None:
+    """A burst that ends, and a removal that has begun."""
+    found: list[float] = []
+    monkeypatch.setattr(stage.wake, "again", found.append)
+    stage.turn = lambda: LoopReport(at_seconds=1000, plan=PLAN, results=(result,))
+    stage.run.look()
+    assert found == asked
+
+
+def test_a_timer_that_runs_out_is_looked_at_then(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A node may go 30 s from now: the turn that lets it go does not wait for the period."""
+    found: list[float] = []
+    monkeypatch.setattr(stage.wake, "again", found.append)
+    rules = policy(node_group("general", scale_down=ScaleDown(unneeded_time_seconds=30)))
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1)
+    plan, memory = decide(cluster.world(), rules, Memory(), 1000)
+    decided = Decided(world=cluster.world(), policy=rules, memory=memory, now_seconds=1000)
+    stage.turn = lambda: LoopReport(at_seconds=1000, plan=plan, decided=decided)
+    stage.run.look()
+    assert found == [31.0]

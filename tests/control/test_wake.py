@@ -63,3 +63,17 @@ def test_stop_ends_all_waits_now_and_later():
     wake.stop()
     assert [wake.wait(), wake.wait()] == [WakeReason.STOP, WakeReason.STOP]
     assert wake.stopped
+
+
+def test_a_turn_that_was_asked_for_begins_in_its_time_once():
+    """Five seconds from now, though the period is an hour and no event comes; the turn after it waits for the period."""
+    clock = Hand()
+    wake = Wake(clock, period_seconds=3600, idle_seconds=1, most_seconds=10)
+    wake.again(5)
+    clock.now += 5
+    assert wake.wait() is WakeReason.PERIOD
+    clock.now += 3600
+    wake.again(7200)
+    wake.notify()
+    clock.now += 1
+    assert wake.wait() is WakeReason.EVENT

@@ -12,11 +12,14 @@ from reconciler.control.turn.figures import Figures
 from reconciler.control.turn.report import LoopReport, ResultState
 from reconciler.decisions.reasons.pods import Arriving
 from reconciler.kube.leading.lease import NotLeaderError
-from reconciler.plan.plan import Plan
+from reconciler.plan.plan import ActionKind, Plan
 from reconciler.providers.contract import RemovalState
+from reconciler.simulation.timers import next_timer_seconds
 
 _BURST_SECONDS = 0.5
 """So soon it is asked again whether a burst of pods has ended."""
+_BEGUN_SECONDS = 1.0
+"""So soon the first step of a removal follows, and what a timer has kept waiting."""
 
 
 class Loop(Protocol):
@@ -127,11 +130,25 @@ class LiveRun:
             self._frozen = True
             gc.collect()
             gc.freeze()
-        if any(result.code == Arriving.code for result in report.results):
-            self._wake.again(_BURST_SECONDS)
+        self._look_again(report)
         self._tell(report)
         self._after_turn(report)
         return report
+
+    def _look_again(self, report: LoopReport) -> None:
+        """Nobody tells of these: a burst that ends, nodes that are marked as leaving, a timer that runs out."""
+        due: list[float] = []
+        if any(result.code == Arriving.code for result in report.results):
+            due.append(_BURST_SECONDS)
+        if any(result.action.kind is ActionKind.REMOVE_NODE and result.state is ResultState.DONE for result in report.results):
+            due.append(_BEGUN_SECONDS)
+        if report.plan is not None and report.decided is not None:
+            decided = report.decided
+            timer = next_timer_seconds(report.plan, decided.memory, decided.policy.policy, decided.now_seconds)
+            if timer is not None:
+                due.append(max(timer - self._now_seconds(), 0) + _BEGUN_SECONDS)
+        if due:
+            self._wake.again(min(due))
 
     def _failed(self, error: Exception, took_seconds: float) -> LoopReport:
         """A defect must not end the thread while the process looks alive: it is told, and readiness says so."""
