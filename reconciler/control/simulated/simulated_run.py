@@ -67,7 +67,8 @@ class SimulatedRun:
         }
         self.rules = RuleBook(self.cluster)
         self.store = InMemoryStore()
-        self.loop = ControlLoop(SimulatedPort(self.cluster), self, self.store)
+        # Turns are many seconds of its clock apart: no burst is seen in two of them.
+        self.loop = ControlLoop(SimulatedPort(self.cluster), self, self.store, waits_for_bursts=False)
 
     def current(self) -> PolicySet:
         """The policy in force."""

@@ -53,15 +53,19 @@ class ControlLoop:
         work_budget: int = DEFAULT_WORK_BUDGET,
         choose: Chooser | None = None,
         reopens: bool = True,
+        waits_for_bursts: bool = True,
     ) -> None:
         """`choose` None: every action of a decision is done. `reopens`: nodes that were leaving when the policy came to Observe
-        are opened again; without it such a policy touches nothing at all."""
+        are opened again; without it such a policy touches nothing at all.
+        `waits_for_bursts`: growth waits while pods are arriving, for turns that come again within seconds."""
         self._port = port
         self._policies = policies
         self._store = store
         self._work_budget = work_budget
         self._choose = choose
         self._reopens = reopens
+        # Who chose the actions wants them now: a saved plan, or the only turn of a process.
+        self._waits_for_bursts = waits_for_bursts and choose is None
 
     def turn(self) -> LoopReport:
         """One turn. Never raises for what the cluster, the store or a provider does; the report says it."""
@@ -114,8 +118,7 @@ class ControlLoop:
             return ()
         observing = _observing(world, policy, now_seconds)
         held = {line.name for line in plan.groups if line.held}
-        # Who chose the actions wants them now: a saved plan, or the only turn of a process.
-        burst = arriving(plan, world, policy.policy.pods, now_seconds) if self._choose is None else None
+        burst = arriving(plan, world, policy.policy.pods, now_seconds) if self._waits_for_bursts else None
         written: set[str] = set()
         results = []
         for action in plan.actions:
