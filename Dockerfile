@@ -10,7 +10,7 @@ COPY .ci/locks ./.ci/locks
 # By their hashes, so that what is installed is what was locked; then the product alone, of these sources.
 RUN python -I -m venv /opt/reconciler \
     && /opt/reconciler/bin/python -I -m pip install --no-cache-dir --no-deps --require-hashes --only-binary :all: \
-        --requirement .ci/locks/build.txt --requirement .ci/locks/install.txt
+        --requirement .ci/locks/build.txt --requirement .ci/locks/image.txt
 COPY pyproject.toml README.md LICENSE ./
 COPY reconciler ./reconciler
 RUN /opt/reconciler/bin/python -I -m pip install --no-cache-dir --no-deps --no-index --no-build-isolation . \

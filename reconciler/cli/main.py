@@ -71,6 +71,11 @@ class LazyGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> object:
         """As click does; a pipe whose reader went away is told apart from a failure."""
+        from reconciler.cli.outputs.workflow_commands import WORKFLOW_COMMANDS
+
+        # `validate -o github` prints commands, and stops them itself for every other format.
+        if ctx._protected_args[:1] != ["validate"]:
+            WORKFLOW_COMMANDS.stop()
         try:
             return super().invoke(ctx)
         except BrokenPipeError:

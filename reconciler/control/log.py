@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TextIO
 
 from reconciler.plan.instant import instant_text
+from reconciler.rendering.json_text import inert_json
 
 Field = str | int | float | bool | None | tuple[str, ...]
 
@@ -36,5 +37,5 @@ class Log:
     def _write(self, level: str, code: str, message: str, fields: dict[str, Field]) -> None:
         line = {"time": instant_text(self._now()), "level": level, "code": code, "message": message} | fields
         with self._lock:
-            self._stream.write(json.dumps(line, ensure_ascii=True) + "\n")
+            self._stream.write(inert_json(json.dumps(line, ensure_ascii=True)) + "\n")
             self._stream.flush()

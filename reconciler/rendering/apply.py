@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from reconciler.rendering.json_text import json_text
 from reconciler.rendering.plain import plain
 from reconciler.rendering.text.paragraph import paragraph
 from reconciler.rendering.text.style import Style, Tone
@@ -58,7 +59,7 @@ class ApplyDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 def apply_json(document: ApplyDocument) -> str:
     """Two spaces of indentation, keys in declared order; ends with a newline."""
-    return msgspec.json.format(msgspec.json.encode(document, order="deterministic"), indent=2).decode() + "\n"
+    return json_text(document)
 
 
 def apply_text(document: ApplyDocument, *, colour: bool = False, width: int = WIDTH) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from reconciler.decisions.lints.finding import Finding
+from reconciler.rendering.json_text import json_text
 from reconciler.rendering.plain import plain
 from reconciler.rendering.text.paragraph import paragraph
 
@@ -39,7 +40,7 @@ class DoctorDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 def doctor_json(document: DoctorDocument) -> str:
     """Two spaces of indentation; ends with a newline."""
-    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+    return json_text(document, None)
 
 
 def doctor_text(document: DoctorDocument) -> str:

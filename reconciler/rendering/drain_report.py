@@ -1,8 +1,7 @@
 """The drain report for a terminal, and as JSON."""
 
-import msgspec
-
 from reconciler.decisions.removal.drain_report import DrainReport, NodeDrain, Pin
+from reconciler.rendering.json_text import json_text
 from reconciler.rendering.plain import listed, plain
 from reconciler.rendering.text.paragraph import paragraph
 from reconciler.rendering.text.style import Style, Tone
@@ -13,7 +12,7 @@ _MOST_PINS = 20
 
 def drain_report_json(report: DrainReport) -> str:
     """The report as indented JSON, keys in declared order."""
-    return msgspec.json.format(msgspec.json.encode(report), indent=2).decode() + "\n"
+    return json_text(report, None)
 
 
 def drain_report_text(report: DrainReport, *, width: int, colour: bool = False) -> str:

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from reconciler.rendering.json_text import json_text
 from reconciler.rendering.plain import plain
 from reconciler.rendering.text.paragraph import paragraph
 
@@ -32,7 +33,7 @@ class HoldDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 def hold_json(document: HoldDocument) -> str:
     """Two spaces of indentation; ends with a newline."""
-    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+    return json_text(document, None)
 
 
 def hold_text(document: HoldDocument) -> str:

@@ -1,10 +1,9 @@
 """A plan as JSON: the value itself, nothing added."""
 
-import msgspec
-
 from reconciler.plan.plan import Plan
+from reconciler.rendering.json_text import json_text
 
 
 def plan_json(plan: Plan) -> str:
     """Two spaces of indentation, keys in declared order, data of reasons by key; ends with a newline."""
-    return msgspec.json.format(msgspec.json.encode(plan, order="deterministic"), indent=2).decode() + "\n"
+    return json_text(plan)

@@ -4,6 +4,9 @@ import json
 import re
 from collections.abc import Mapping
 
+from reconciler.rendering.json_text import inert_json
+from reconciler.rendering.plain import plain
+
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9._/-]*")
 # Words that some YAML reader takes for something other than text.
 _NOT_TEXT = {"true", "false", "yes", "no", "on", "off", "null", "y", "n"}
@@ -18,7 +21,7 @@ def flow(value: Value) -> str:
         return "[" + ", ".join(flow(part) for part in value) + "]"
     if isinstance(value, int):
         return str(value)
-    return value if _PLAIN.fullmatch(value) and value.lower() not in _NOT_TEXT else json.dumps(value)
+    return value if _PLAIN.fullmatch(value) and value.lower() not in _NOT_TEXT else inert_json(json.dumps(value))
 
 
 def block(value: Mapping[str, Value], indent: int) -> list[str]:
@@ -37,7 +40,7 @@ def block(value: Mapping[str, Value], indent: int) -> list[str]:
 
 def comment(text: str, indent: int = 0, width: int = 118) -> list[str]:
     """Lines of a comment; the text cannot end it."""
-    words, lines, line = " ".join(text.split()).split(" "), [], ""
+    words, lines, line = plain(" ".join(text.split())).split(" "), [], ""
     for word in words:
         if line and len(line) + len(word) + 1 > width - indent:
             lines.append(line)

@@ -11,6 +11,7 @@ from reconciler.plan.replay import Replay
 from reconciler.policy.comparison import PolicyChange
 from reconciler.policy.problems.problem import Problem
 from reconciler.policy.text.place import Place
+from reconciler.rendering.json_text import json_text
 from reconciler.rendering.problems.json_report import ProblemEntry, problem_entry
 
 FORMAT_VERSION = "1.0"
@@ -204,4 +205,4 @@ def _entries(problems: Iterable[Problem]) -> tuple[ProblemEntry, ...]:
 
 
 def _text(document: PreviewDocument) -> str:
-    return msgspec.json.format(msgspec.json.encode(document, order="deterministic"), indent=2).decode() + "\n"
+    return json_text(document)

@@ -3,6 +3,7 @@
 import msgspec
 
 from reconciler.plan.replay import Replay, ReplayFigures
+from reconciler.rendering.json_text import json_text
 from reconciler.rendering.markdown.code import code, folded
 from reconciler.rendering.markdown.code import table as markdown_table
 from reconciler.rendering.plain import plain
@@ -41,7 +42,7 @@ def replay_json(replay: Replay) -> str:
         currency=replay.currency,
         sides=replay.sides,
     )
-    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+    return json_text(document, None)
 
 
 def replay_text(replay: Replay, *, width: int, colour: bool = False) -> str:

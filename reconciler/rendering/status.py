@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from reconciler.rendering.json_text import json_text
 from reconciler.rendering.plain import plain
 from reconciler.rendering.text.paragraph import paragraph
 
@@ -80,7 +81,7 @@ class StatusDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 def status_json(document: StatusDocument) -> str:
     """Two spaces of indentation; ends with a newline."""
-    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+    return json_text(document, None)
 
 
 def status_text(document: StatusDocument) -> str:

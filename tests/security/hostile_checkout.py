@@ -33,7 +33,7 @@ def planted(canary: Path) -> dict[str, str | bytes]:
         "pyproject.toml": '[build-system]\nrequires = []\nbuild-backend = "setuptools"\nbackend-path = ["."]\n',
         "pip.conf": pip, "pip.ini": pip, ".pip/pip.conf": pip, ".config/pip/pip.conf": pip,
         "setup.cfg": setup, ".pydistutils.cfg": setup, "pydistutils.cfg": setup,
-        "requirements.txt": "./\n", ".ci/locks/install.txt": "./\n", ".ci/locks/build.txt": "./\n",
+        "requirements.txt": "./\n", ".ci/locks/action.txt": "./\n", ".ci/locks/build.txt": "./\n",
         "bin/python": shell, "python": shell, "python3": shell, "git": shell, "sh": shell, "reconciler.sh": shell,
         ".bashrc": shell, ".profile": shell, ".bash_profile": shell, ".envrc": shell, ".env": "PYTHONPATH=.\n",
         ".python-version": "../../evil\n", "pyvenv.cfg": f"home = {canary}\n", "python311._pth": ".\n",

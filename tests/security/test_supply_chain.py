@@ -27,12 +27,14 @@ def locked(name: str) -> dict[str, list[Requirement]]:
     return found
 
 
-def asked() -> list[Requirement]:
+def asked(*extras: str) -> list[Requirement]:
     more = PROJECT["project"]["optional-dependencies"]
-    return [Requirement(text) for text in (*PROJECT["project"]["dependencies"], *more["solver"], *more["pullrequest"])]
+    return [
+        Requirement(text) for text in (*PROJECT["project"]["dependencies"], *(one for extra in extras for one in more[extra]))
+    ]
 
 
-@pytest.mark.parametrize("name", ["install.txt", "build.txt", "release.txt"])
+@pytest.mark.parametrize("name", ["action.txt", "image.txt", "build.txt", "release.txt"])
 def test_every_version_is_pinned_by_hash(name: str):
     """`==` and at least one SHA-256; no address of anything."""
     found = locked(name)
@@ -45,7 +47,11 @@ def test_every_version_is_pinned_by_hash(name: str):
 
 @pytest.mark.parametrize(
     ("name", "wanted"),
-    [("install.txt", asked()), ("build.txt", [Requirement(one) for one in PROJECT["build-system"]["requires"]])],
+    [
+        ("action.txt", asked("solver", "pullrequest")),
+        ("image.txt", asked("aws", "solver", "pullrequest")),
+        ("build.txt", [Requirement(one) for one in PROJECT["build-system"]["requires"]]),
+    ],
 )
 def test_the_lock_holds_what_is_asked_for(name: str, wanted: list[Requirement]):
     """Each dependency, in a version that pyproject.toml allows: after a change there, `make lock`."""

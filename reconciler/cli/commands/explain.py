@@ -63,6 +63,8 @@ def command(
     from reconciler.rendering.explanation.case import Case
     from reconciler.rendering.explanation.document import document_json
     from reconciler.rendering.explanation.question import UnknownSubjectError, explained, explained_lines
+    from reconciler.rendering.json_text import inert_json
+    from reconciler.rendering.plain import plain_lines
 
     if live_url is not None:
         from reconciler.cli.inputs.running_loop import ask
@@ -71,7 +73,8 @@ def command(
             raise InputError(
                 "--live asks the running loop, which knows its cluster: leave --cluster, --context and their like out"
             )
-        click.echo(ask(live_url, f"/explain/{what}/{subject}", token_file, text=output == "text"), nl=False)
+        told = ask(live_url, f"/explain/{what}/{subject}", token_file, text=output == "text")
+        click.echo(plain_lines(told) if output == "text" else inert_json(told), nl=False)
         return
     inputs = read_inputs(policy_path, name, cluster_path, now, connection_choice(connection), namespace)
     budget = DEFAULT_WORK_BUDGET if work_budget is None else work_budget
@@ -81,6 +84,7 @@ def command(
         if output == "json":
             click.echo(document_json(explained(case, what, subject)), nl=False)
         else:
-            click.echo("\n".join(explained_lines(case, what, subject, 0 if wide else text_width(sys.stdout))))
+            lines = explained_lines(case, what, subject, 0 if wide else text_width(sys.stdout))
+            click.echo(plain_lines("\n".join(lines)))
     except UnknownSubjectError as error:
         raise InputError(str(error)) from None

@@ -52,6 +52,7 @@ def command(
     from reconciler.cli.outputs.terminal import progress, text_width
     from reconciler.rendering.fit import fit_json, fit_text
     from reconciler.rendering.fold import EVERYTHING, Fold
+    from reconciler.rendering.json_text import inert_json
     from reconciler.scheduling.fit import Asked, fit
 
     with progress("reading cluster"):
@@ -62,7 +63,7 @@ def command(
     if output == "json":
         stream = sys.stdout.buffer
         for piece in fit_json(fit(world, messages=False, asked=asked)):
-            stream.write(piece)
+            stream.write(inert_json(piece.decode()).encode())
         stream.flush()
     else:
         width = 0 if wide else text_width(sys.stdout)

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from reconciler.cli.options.named_path import NAMED_PATH
+from reconciler.cli.outputs.telling import tell
 
 
 @click.command("import")
@@ -62,6 +63,6 @@ def command(paths: tuple[Path, ...], *, out: Path | None, force: bool, name: str
         click.echo("---\n".join(files.values()), nl=False)
     else:
         write_policies(out, files, now_seconds, force=force)
-        click.echo(f"{', '.join(str(out / file) for file in files)}; next: reconciler plan --policy {out}", err=True)
+        tell(f"{', '.join(str(out / file) for file in files)}; next: reconciler plan --policy {out}")
     for note in notes:
         click.echo(plain(f"not converted: {note.setting.name}={note.setting.value}: {note.why}"), err=True)

@@ -7,6 +7,7 @@ import click
 
 from reconciler.cli.options.connection import connection_options
 from reconciler.cli.options.named_path import NAMED_PATH
+from reconciler.cli.outputs.telling import tell
 
 if TYPE_CHECKING:
     from reconciler.cli.options.connections import ConnectionChoice
@@ -54,8 +55,8 @@ def command(out: Path, *, force: bool, name: str | None, cluster_path: Path | No
         raise InputError("there is nothing to size here: no MachineDeployment, MachineSet, MachinePool or Auto Scaling group")
     write_policies(out, files, int(time.time()), force=force)
     count = files["groups.yaml"].count("\nkind: NodeGroup\n")
-    click.echo(f"{', '.join(str(out / file) for file in files)}: policy {chosen} with {count} groups, mode Observe", err=True)
-    click.echo(f"next: {_plan_command(out, cluster_path, choice)}", err=True)
+    tell(f"{', '.join(str(out / file) for file in files)}: policy {chosen} with {count} groups, mode Observe")
+    tell(f"next: {_plan_command(out, cluster_path, choice)}")
 
 
 def _plan_command(out: Path, cluster_path: Path | None, choice: "ConnectionChoice") -> str:

@@ -120,7 +120,7 @@ def command(
         raise click.UsageError("--until goes with --replay PATH")
     request = None
     if comment:
-        from reconciler.cli.outputs.preview_comment import asked_for, report, told_preview, told_refusal
+        from reconciler.cli.outputs.preview_comment import annotate, asked_for, report, told_preview, told_refusal
 
         request = asked_for()
     cluster = ClusterAsked(
@@ -136,6 +136,8 @@ def command(
         before, after = read_sides(base, head, repo, DEFAULT_PATH if path is None else path, now_seconds, base_tip=base_tip)
     key = comment_key or "/".join(part for part in (world.name, name) if part) or "cluster"
     if after.errors:
+        if request is not None:
+            annotate(request, told_refusal(before, after))
         _refuse(before, after, now_seconds, output, out_path)
         if request is not None:
             report(request, key, told_refusal(before, after))
@@ -148,6 +150,8 @@ def command(
     if replay_path is not None:
         with measured.stage("replay"):
             preview = _with_replay(preview, _demand(replay_path, until, world), before, after, policy, budget)
+    if request is not None:
+        annotate(request, told_preview(preview))
     with measured.stage("render"):
         if out_path is not None:
             from reconciler.rendering.preview_json import preview_json
@@ -224,6 +228,7 @@ def _refuse(before: "Side", after: "Side", now_seconds: int, output: str, out_pa
     """Print what is wrong with the head, as `validate` does; the base is not looked at."""
     import sys
 
+    from reconciler.cli.outputs.telling import tell
     from reconciler.cli.outputs.terminal import wants_colour
     from reconciler.plan.instant import instant_text
     from reconciler.rendering.preview_json import refused_json
@@ -245,7 +250,7 @@ def _refuse(before: "Side", after: "Side", now_seconds: int, output: str, out_pa
     if out_path is not None:
         _save(document, out_path)
     errors = f"{after.errors} {'error' if after.errors == 1 else 'errors'}"
-    click.echo(f"error: {after.where}: {errors} in the policy, so nothing was decided", err=True)
+    tell(f"error: {after.where}: {errors} in the policy, so nothing was decided")
 
 
 def _rendered(preview: "Preview", output: str, *, wide: bool) -> str:

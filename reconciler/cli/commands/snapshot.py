@@ -8,6 +8,7 @@ from reconciler.cli.options.connection import connection_options
 from reconciler.cli.options.named_path import NAMED_PATH
 from reconciler.cli.options.redaction import pseudonyms, redaction_choice, redaction_options
 from reconciler.cli.outputs.snapshot_publish import publish_options
+from reconciler.cli.outputs.telling import tell
 
 
 @click.command("snapshot")
@@ -83,8 +84,8 @@ def command(
     if publish is not None and hidden is not None:
         with progress("publishing"):
             line = published(found.redacted(hidden), publish, publish_branch, access)
-        click.echo(line, err=True)
+        tell(line)
     counts = ", ".join(
         f"{len(item.items)} {item.file.rpartition('/')[2].partition('.')[0]}" for item in found.listings if item.items
     )
-    click.echo(f"{out or found.cluster}: {counts or 'nothing is there'}", err=True)
+    tell(f"{out or found.cluster}: {counts or 'nothing is there'}")

@@ -51,10 +51,13 @@ def command(ctx: click.Context, paths: tuple[Path, ...], manifests: tuple[Path, 
     """
     from reconciler.cli.inputs.policy_files import read_policy_files
     from reconciler.cli.outputs.failure import EXIT_ERROR, InputError
+    from reconciler.cli.outputs.workflow_commands import WORKFLOW_COMMANDS
     from reconciler.policy.problems.problem import Severity
     from reconciler.policy.tree import read_tree
     from reconciler.rendering.problems.summary import summary_line
 
+    if output != "github":
+        WORKFLOW_COMMANDS.stop()
     chosen = paths or (Path("policies"),)
     if not paths and not chosen[0].exists():
         raise InputError("there is no policies/ here; name a file or directory: reconciler validate PATH")

@@ -2,10 +2,9 @@
 
 import time
 
-import click
-
 from reconciler.cli.options.connections import ConnectionChoice, Connections, connected, own_namespace
 from reconciler.cli.outputs.failure import InputError
+from reconciler.cli.outputs.telling import tell
 from reconciler.cluster.world import World
 from reconciler.control.capture import Capture, Clusters, capture
 from reconciler.decisions.memory import Memory
@@ -42,7 +41,7 @@ class LiveInputs:
             raise InputError(f"reading the cluster: {error}") from None
         self.templates = found.templates
         for unread in found.unread:
-            click.echo(f"warning: {unread.kind} cannot be listed, so nothing is known of it: {unread.why}", err=True)
+            tell(f"warning: {unread.kind} cannot be listed, so nothing is known of it: {unread.why}")
         return found
 
     def world(self, *, targets_only: bool = False) -> World:
@@ -72,7 +71,7 @@ class LiveInputs:
         try:
             return LiveMemoryStore(StateObject(self.connections.management, own_namespace(namespace), policy)).load()
         except StoreUnavailableError as error:
-            click.echo(f"warning: timers count from now: {error}", err=True)
+            tell(f"warning: timers count from now: {error}")
             return Memory()
 
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
+from reconciler.cli.outputs.telling import tell
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -43,7 +45,6 @@ def removal_terms(choice: ApprovalChoice) -> "RemovalTerms | None":
     """What is allowed. Raises `InputError`; a trailer that cannot be read is told on stderr and approves nothing."""
     from reconciler.control.saved_plans.apply import RemovalTerms
     from reconciler.plan.approval import read_approvals
-    from reconciler.rendering.plain import plain
 
     if choice.limit is None:
         return None
@@ -52,7 +53,7 @@ def removal_terms(choice: ApprovalChoice) -> "RemovalTerms | None":
     message, not_signed = _read(choice, choice.approved_by)
     approvals, problems = read_approvals(message)
     for problem in problems:
-        click.echo(f"warning: {plain(problem)}", err=True)
+        tell(f"warning: {problem}")
     return RemovalTerms(limit=choice.limit, approvals=approvals, not_signed=not_signed)
 
 

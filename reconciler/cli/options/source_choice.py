@@ -11,6 +11,7 @@ import msgspec
 
 from reconciler.cli.options.source import DEFAULT_CACHE
 from reconciler.cli.outputs.failure import InputError
+from reconciler.cli.outputs.telling import tell
 from reconciler.cli.outputs.terminal import wants_colour
 from reconciler.rendering.problems.text import render_text
 
@@ -172,7 +173,7 @@ def read_once(choice: SourceChoice, now_seconds: int) -> "PolicySet":
 
 def _say(event: "SourceEvent") -> None:
     if event.type == "Warning":
-        click.echo(f"{event.type.lower()}: {event.message} [{event.reason}]", err=True)
+        tell(f"{event.type.lower()}: {event.message} [{event.reason}]")
 
 
 def cache_directory(given: Path | None, url: str) -> Path:

@@ -21,7 +21,9 @@ class InputError(click.ClickException):
 
     def show(self, file: object = None) -> None:
         """Print the message to stderr."""
-        click.echo(f"error: {self.message}", err=True)
+        from reconciler.cli.outputs.telling import tell
+
+        tell(f"error: {self.message}")
 
 
 class ReaderGoneError(Exception):
@@ -39,10 +41,10 @@ def guarded(command: click.Command, argv: Sequence[str] | None) -> int:
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.UsageError as error:
-        error.show()
+        _shown_plain(error)
         return EXIT_ERROR
     except click.ClickException as error:
-        error.show()
+        _shown_plain(error)
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("aborted", err=True)
@@ -56,6 +58,8 @@ def guarded(command: click.Command, argv: Sequence[str] | None) -> int:
         import hashlib
         import traceback
 
+        from reconciler.cli.outputs.telling import tell
+
         if isinstance(error, OSError) and error.errno in _NO_ROOM:
             # What could not be written is dropped, or the interpreter tries once more at its end.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -65,11 +69,22 @@ def guarded(command: click.Command, argv: Sequence[str] | None) -> int:
             traceback.print_exc()
         where = traceback.extract_tb(error.__traceback__)[-1]
         digest = hashlib.sha256("\0".join(arguments).encode()).hexdigest()[:12]
-        click.echo(
+        tell(
             f"error: unexpected {type(error).__name__}: {error}\n"
             f"This is a defect of reconciler {__version__} at {where.name}:{where.lineno} (inputs sha256:{digest}).\n"
-            f"Please report it to {REPORT_TO}; RECONCILER_DEBUG=1 prints the whole trace.",
-            err=True,
+            f"Please report it to {REPORT_TO}; RECONCILER_DEBUG=1 prints the whole trace."
         )
         return EXIT_ERROR
     return result if isinstance(result, int) else EXIT_OK
+
+
+def _shown_plain(error: click.ClickException) -> None:
+    """As click does; a word of the command line may be the name of a branch, which somebody else gave."""
+    import io
+
+    from reconciler.cli.outputs.telling import tell
+
+    told = io.StringIO()
+    error.show(file=told)
+    if text := told.getvalue().rstrip("\n"):
+        tell(text)

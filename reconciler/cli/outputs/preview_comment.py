@@ -6,10 +6,11 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
 import msgspec
 
 from reconciler.cli.outputs.failure import InputError
+from reconciler.cli.outputs.telling import tell
+from reconciler.cli.outputs.workflow_commands import WORKFLOW_COMMANDS
 from reconciler.gitops.pull_requests.comment import STAMP_ROOM, CommentHost, HostCode, HostError, Message, Posted, post
 from reconciler.gitops.pull_requests.job_outputs import SUMMARY_LIMIT, annotations, output_text, summary_text
 from reconciler.gitops.pull_requests.pull_request import HostKind, NoPullRequestError, PullRequest, pull_request
@@ -106,11 +107,16 @@ def asked_for() -> PullRequest:
     return found
 
 
+def annotate(request: PullRequest, told: Told) -> None:
+    """Problems as annotations of the job; to be called before anything is printed."""
+    if request.kind is HostKind.GITHUB:
+        WORKFLOW_COMMANDS.print(annotations(told.problems))
+
+
 def report(request: PullRequest, key: str, told: Told) -> None:
-    """Write everything. A token that may only read, as those of forks do, is no failure. Raises `InputError` for others."""
+    """Write everything else. A token that may only read, as those of forks do, is no failure. Raises `InputError` for others."""
     url, failure = "", ""
     if request.kind is HostKind.GITHUB:
-        click.echo(annotations(told.problems), err=True, nl=False)
         _append("GITHUB_STEP_SUMMARY", summary_text(told.markdown(SUMMARY_LIMIT)))
     message = Message(
         key=key, digest=told.digest, head=told.head, order=request.order, markdown=told.markdown(GITHUB_LIMIT - STAMP_ROOM)
@@ -120,14 +126,14 @@ def report(request: PullRequest, key: str, told: Told) -> None:
             raise HostError(HostCode.FORBIDDEN, "there is no token for a change from a fork")
         outcome = post(_host(request), message)
         url = outcome.url
-        click.echo(f"{_DONE[outcome.posted]} {url}".rstrip(), err=True)
+        tell(f"{_DONE[outcome.posted]} {url}".rstrip())
     except HostError as error:
         if error.code is not HostCode.FORBIDDEN:
             failure = f"--comment: {error}"
         else:
             where = " and in the step summary" if request.kind is HostKind.GITHUB else ""
             why = "changes from forks run with a token that only reads" if request.fork else "see the permissions of the token"
-            click.echo(f"no comment was written: {error}; {why}. The preview is above{where}.", err=True)
+            tell(f"no comment was written: {error}; {why}. The preview is above{where}.")
     if request.kind is HostKind.GITHUB:
         values = {
             "has-changes": "true" if told.changed else "false",
@@ -161,4 +167,4 @@ def _append(variable: str, text: str) -> None:
         with Path(path).open("a", encoding="utf-8") as stream:
             stream.write(text)
     except OSError as error:
-        click.echo(f"{variable}: {error.strerror or error}", err=True)
+        tell(f"{variable}: {error.strerror or error}")

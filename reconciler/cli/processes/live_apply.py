@@ -12,6 +12,7 @@ import click
 from reconciler.cli.inputs.live_inputs import LiveInputs
 from reconciler.cli.options.connections import own_namespace
 from reconciler.cli.outputs.failure import InputError
+from reconciler.cli.outputs.telling import tell
 from reconciler.control.live.live_process import LiveProcess, Settings
 from reconciler.control.log import Log
 from reconciler.control.saved_plans.live_apply import FixedSource, LiveApply
@@ -49,7 +50,7 @@ def apply_live(
         _lead(process, pace)
         if not process.view.wait(VIEW_SECONDS):
             raise InputError(f"no view to trust within {VIEW_SECONDS:.0f} s: {process.view_problem()}")
-        told = LiveApply(process, saved, terms, pace, lambda line: click.echo(line, err=True), work_budget=work_budget)
+        told = LiveApply(process, saved, terms, pace, tell, work_budget=work_budget)
         return told.run()
     finally:
         process.stop()

@@ -24,6 +24,7 @@ from reconciler.control.pages.previewer_pages import Pulse, previewer_routes
 from reconciler.control.previewer import Done, Forks, Line, Previewer, Settings
 from reconciler.gitops.pull_requests.comment import HostCode, HostError
 from reconciler.gitops.sources.polling import Polling, next_wait_seconds
+from reconciler.rendering.plain import plain
 
 if TYPE_CHECKING:
     from reconciler.cluster.world import World
@@ -69,7 +70,7 @@ def run_previewer(choice: PreviewerChoice, access: RemoteAccess, connection: Map
     if choice.once:
         lines = previewer.round()
         for line in lines:
-            click.echo(_shown(line))
+            click.echo(plain(_shown(line)))
         return EXIT_ERROR if previewer.failures or any(line.done in _FAILED for line in lines) else EXIT_OK
     ended = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

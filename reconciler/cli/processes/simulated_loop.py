@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.rendering.plain import plain, plain_lines
+
 if TYPE_CHECKING:
     from reconciler.cli.options.source_choice import SourceChoice
     from reconciler.cluster.world import World
@@ -40,7 +42,7 @@ def run_simulated(
     except ScenarioError as error:
         raise _shown(error) from None
     if output == "text" and text.scenario.spec.description:
-        click.echo(f"{text.scenario.spec.description}\n")
+        click.echo(plain_lines(f"{text.scenario.spec.description}\n"))
     shown: list[RunTurn] = []
     decisions = 0
     bar = _Bar(run)
@@ -52,19 +54,19 @@ def run_simulated(
             if output == "text":
                 bar.clear()
                 for line in turn_lines(told):
-                    click.echo(line)
+                    click.echo(plain(line))
         bar.show(turn.at_seconds)
     bar.clear()
     document = run_document(run, text.scenario.metadata.name, shown, decisions)
     if output == "json":
-        import msgspec
+        from reconciler.rendering.json_text import json_text
 
-        click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
+        click.echo(json_text(document, None), nl=False)
     else:
         if shown:
             click.echo()
         for line in summary_lines(document):
-            click.echo(line)
+            click.echo(plain(line))
     return EXIT_ERROR if document.unmet else EXIT_OK
 
 

@@ -3,6 +3,7 @@
 import msgspec
 
 from reconciler.plan.plan import Action, Blocker, GroupLine, NodeLine, PodLine
+from reconciler.rendering.json_text import json_text
 
 FORMAT_VERSION = "1.0"
 
@@ -161,4 +162,4 @@ class ExplanationDocument(msgspec.Struct, frozen=True, kw_only=True, rename="cam
 
 def document_json(document: ExplanationDocument) -> str:
     """Two spaces of indentation, keys in declared order; ends with a newline."""
-    return msgspec.json.format(msgspec.json.encode(document, order="deterministic"), indent=2).decode() + "\n"
+    return json_text(document)

@@ -5,6 +5,7 @@ import msgspec
 from reconciler.policy.policy_tree import PolicyTree
 from reconciler.policy.problems.problem import Problem, Severity
 from reconciler.policy.text.place import Place
+from reconciler.rendering.json_text import json_text
 
 FORMAT_VERSION = "1.0"
 
@@ -63,7 +64,7 @@ def problem_report(tree: PolicyTree) -> ProblemReport:
 
 def render_json(tree: PolicyTree) -> str:
     """The report as indented JSON."""
-    return msgspec.json.format(msgspec.json.encode(problem_report(tree)), indent=2).decode() + "\n"
+    return json_text(problem_report(tree), None)
 
 
 def problem_entry(problem: Problem) -> ProblemEntry:

@@ -8,13 +8,12 @@ import hashlib
 from typing import Any
 from urllib.parse import quote
 
-import msgspec
-
 from reconciler import __version__
 from reconciler.policy.manifests.declared_sizes import MANIFEST_CODES
 from reconciler.policy.problems.problem import Problem
 from reconciler.policy.problems.problem_codes import PROBLEM_CODES
 from reconciler.policy.text.place import Place
+from reconciler.rendering.json_text import json_text
 
 _RULES = {**PROBLEM_CODES, **MANIFEST_CODES}
 SCHEMA_URI = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -35,7 +34,7 @@ def render_sarif(problems: tuple[Problem, ...]) -> str:
             }
         ],
     }
-    return msgspec.json.format(msgspec.json.encode(log), indent=2).decode() + "\n"
+    return json_text(log, None)
 
 
 def _result(problem: Problem, rule_index: int) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import unicodedata
 
 from reconciler.policy.problems.problem import Problem, Severity
+from reconciler.rendering.plain import hidden, inert
 
 MAX_CELLS = 120
 """How much of a source line is shown; longer ones are cut around the caret."""
@@ -60,10 +61,11 @@ def _cells(text: str) -> int:
 
 
 def _visible(text: str) -> str:
-    """`text` without characters that a terminal would act on or hide."""
+    """`text` without characters that a terminal would act on or hide, or a runner of workflows take for a command; as long as
+    before, since carets point into it."""
     if text.isascii() and text.isprintable():
-        return text
-    return "".join(char if unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Zl", "Zp") else "\ufffd" for char in text)
+        return inert(text, "\ufffd")
+    return inert("".join("\ufffd" if hidden(char) else char for char in text), "\ufffd")
 
 
 def _paint(text: str, code: str) -> str:

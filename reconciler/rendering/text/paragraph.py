@@ -3,7 +3,7 @@
 import textwrap
 from collections.abc import Sequence
 
-from reconciler.rendering.plain import plain, shortened
+from reconciler.rendering.plain import inert, plain, shortened
 
 
 def paragraph(text: str, width: int, indent: int, bullet: str = "") -> list[str]:
@@ -13,13 +13,15 @@ def paragraph(text: str, width: int, indent: int, bullet: str = "") -> list[str]
     words = plain(text)
     if not width or len(first) + len(words) <= width:
         return [first + words]
-    return textwrap.wrap(
+    lines = textwrap.wrap(
         words,
         width=max(width, len(first) + 20),
         initial_indent=first,
         subsequent_indent=" " * (len(first) if bullet else indent + 2),
         break_on_hyphens=False,
-    ) or [first]
+    )
+    # A word that is longer than a line is broken anywhere, so that what was in its middle begins a line.
+    return [inert(line) for line in lines] or [first]
 
 
 def one_line(choices: Sequence[str], width: int, indent: int) -> str:

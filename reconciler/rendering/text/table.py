@@ -29,6 +29,7 @@ class Row(msgspec.Struct, frozen=True):
 
 def table(columns: Sequence[Column], rows: Sequence[Row], width: int, style: Style) -> list[str]:
     """Lines of a table, its heading first; `width` 0 shortens nothing."""
+    columns = [msgspec.structs.replace(column, heading=plain(column.heading)) for column in columns]
     cells = [tuple(plain(cell) for cell in row.cells) for row in rows]
     widths = [max([len(column.heading), *(len(line[at]) for line in cells)]) for at, column in enumerate(columns)]
     if width:

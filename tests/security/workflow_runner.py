@@ -1,0 +1,53 @@
+"""What a runner of workflows makes of the lines of a job: the commands that it would carry out.
+
+SOURCE: GitHub's runner (ActionCommand, ActionCommandManager): a line is a command of the second form when it starts, behind
+white space, with `::NAME …::`, of the first form when `##[NAME …]` stands anywhere in it; .NET compares by culture, so that
+characters that Unicode calls ignorable do not count; lines end at CR, LF and CR LF. While stopped, only the token goes on.
+"""
+
+import re
+import unicodedata
+
+COMMANDS = frozenset({
+    "add-mask", "add-matcher", "add-path", "debug", "echo", "endgroup", "error", "group", "notice", "remove-matcher",
+    "save-state", "set-env", "set-output", "stop-commands", "warning",
+})  # fmt: skip
+_IGNORED = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+
+
+def commands(output: str) -> list[str]:
+    """The lines that would be commands, whether or not commands are stopped."""
+    return [line for line in re.split("\r\n|\r|\n", output) if _command(line) is not None]
+
+
+def carried_out(output: str) -> list[str]:
+    """The lines that would be carried out: those that stop and go on count for themselves and are left out."""
+    token = None
+    found = []
+    for line in re.split("\r\n|\r|\n", output):
+        named = _command(line, token)
+        if named is None:
+            continue
+        name, data = named
+        if token is not None:
+            token = None if name == token else token
+        elif name == "stop-commands":
+            token = data.casefold()
+        else:
+            found.append(line)
+    return found
+
+
+def _command(line: str, token: str | None = None) -> tuple[str, str] | None:
+    seen = "".join(char for char in line if not _ignored(char))
+    second = re.match(r"\s*::([^\s:]*)(?: [^\n]*?)?::(.*)", seen)
+    if second is not None and second[1].casefold() in COMMANDS | {token}:
+        return second[1].casefold(), second[2]
+    for first in re.finditer(r"##\[([^\]\s]*)[^\]]*\](.*)", seen):
+        if first[1].casefold() in COMMANDS | {token}:
+            return first[1].casefold(), first[2]
+    return None
+
+
+def _ignored(char: str) -> bool:
+    return unicodedata.category(char) == "Cf" or char == "\0" or _IGNORED.match(char) is not None
