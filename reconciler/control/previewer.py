@@ -18,6 +18,7 @@ from reconciler.gitops.sources.fault import SourceError
 RESERVE_PERMILLE = 100
 """The part of a host's rate limit that is left for others: below it a round ends, and the next waits for the reset."""
 LONGEST_WAIT_SECONDS = 3600
+SLOW_REFRESHES = 4
 
 
 class Forks(StrEnum):
@@ -61,7 +62,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Telling(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be told under one key about one commit (see `Message`). `changed`: it is more than that nothing differs."""
+    """What is to be told under one key about one commit (see `Message`). `changed`: it is more than that nothing differs.
+    `cut_short`: the preview took more than one may take, which is what is told."""
 
     key: str
     digest: str
@@ -69,6 +71,7 @@ class Telling(msgspec.Struct, frozen=True, kw_only=True):
     summary: str
     changed: bool
     markdown: str
+    cut_short: bool = False
 
 
 class Previews(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,6 +116,7 @@ class Previewer:
         self._now_seconds = now_seconds
         self._log = log
         self._seen: dict[int, _Seen] = {}
+        self._slow: set[int] = set()
         self.failures = 0
         """Rounds that failed one after the other."""
         self.quota: Quota | None = None
@@ -125,8 +129,10 @@ class Previewer:
             host = self._connect()
             requests = host.open_requests(self._settings.branch)
             self._seen = {number: seen for number, seen in self._seen.items() if any(r.number == number for r in requests)}
+            self._slow &= {request.number for request in requests}
             self.quota = host.quota()
-            for request in requests:
+            # One that took too long waits until all others have been looked at, whatever is pushed to it.
+            for request in sorted(requests, key=lambda request: request.number in self._slow):
                 if self.pause_seconds():
                     self._log.warning("RateLimitSpared", "the rest of the pull requests waits for the host's rate limit")
                     break
@@ -189,7 +195,9 @@ class Previewer:
         previews = self._previews(request)
         lines: list[Line] = []
         wanted = self._settings.keys if previews.touched else tuple(self._standing(comments, there, restarted=restarted))
-        for telling in previews.tellings() if wanted else ():
+        tellings = previews.tellings() if wanted else ()
+        (self._slow.add if any(telling.cut_short for telling in tellings) else self._slow.discard)(request.number)
+        for telling in tellings:
             # Of several policies, those that the change does not reach say nothing, unless they have spoken before.
             silent = not telling.changed and len(self._settings.keys) > 1
             if telling.key not in wanted or (silent and standing(comments, telling.key) is None):
@@ -201,7 +209,9 @@ class Previewer:
                 self._log.info(done, telling.summary, pullRequest=request.number, key=telling.key, url=outcome.url)
             lines.append(Line(number=request.number, done=done, key=telling.key, url=outcome.url, summary=telling.summary))
         lines = lines or [Line(number=request.number, done=Done.UNTOUCHED)]
-        self._seen[request.number] = _Seen(request.head, now)
+        # The same commit takes as long the next time: it is tried again more seldom.
+        later = (SLOW_REFRESHES - 1) * self._settings.refresh_seconds if request.number in self._slow else 0
+        self._seen[request.number] = _Seen(request.head, now + later)
         return lines
 
     def _standing(self, comments: CommentHost, there: Mapping[str, Standing], *, restarted: bool) -> Iterable[str]:

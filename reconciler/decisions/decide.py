@@ -33,7 +33,7 @@ from reconciler.plan.plan import ActionKind, Plan, PodOutcome
 from reconciler.plan.summary import summary
 from reconciler.policy.documents import Expander, Headroom, PolicySet
 
-__all__ = ["DEFAULT_WORK_BUDGET", "decide", "settle"]
+__all__ = ["DEFAULT_WORK_BUDGET", "decide", "decide_counted", "settle"]
 
 DEFAULT_WORK_BUDGET = 50_000_000
 _NO_HEADROOM = Headroom()
@@ -55,7 +55,12 @@ def decide(
     world: World, policy: PolicySet, memory: Memory, now_seconds: int, work_budget: int = DEFAULT_WORK_BUDGET
 ) -> tuple[Plan, Memory]:
     """One decision at the instant `now_seconds` (Unix time): the plan (without `settled` columns) and what to remember."""
-    view = View.of(world, policy, memory, now_seconds, Work(work_budget))
+    return decide_counted(world, policy, memory, now_seconds, Work(work_budget))
+
+
+def decide_counted(world: World, policy: PolicySet, memory: Memory, now_seconds: int, work: Work) -> tuple[Plan, Memory]:
+    """The same with the steps counted in `work`, for who makes many decisions within one bound."""
+    view = View.of(world, policy, memory, now_seconds, work)
     grown = _grow_in_gangs(view, lift_holds=False)
     draft = grown.draft
     wanted = _wanted(view, grown) if any(view.held) else {}

@@ -84,4 +84,4 @@ def _pictures(world: World, rest: Rest, before: Rest | None) -> Pictures:
 
 def _decided(world: World, policy: PolicySet, memory: Memory, now_seconds: int, work_budget: int) -> tuple[Rest, Memory]:
     plan, remembered = decide(world, policy, memory, now_seconds, work_budget)
-    return come_to_rest(world, policy, remembered, now_seconds, plan), remembered
+    return come_to_rest(world, policy, remembered, now_seconds, plan, work_budget), remembered

@@ -6,13 +6,14 @@ from decimal import Decimal
 import msgspec
 
 from reconciler.cluster.world import World
-from reconciler.decisions.decide import decide, settle
+from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide, decide_counted, settle
 from reconciler.decisions.groups.effective import effective_groups
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.reasons.sizes import Headroom
+from reconciler.decisions.work import Work
 from reconciler.plan.digest import with_digest
 from reconciler.plan.impact import Impact, evicted_now
-from reconciler.plan.plan import ActionKind, GroupLine, Plan, PodOutcome
+from reconciler.plan.plan import ActionKind, GroupLine, Plan, PlanProblem, PodOutcome
 from reconciler.policy.documents import Budget, NodeGroupPolicy, Pace, PolicySet
 from reconciler.simulation.embedded.behaviour import AT_ONCE, NO_DELAY
 from reconciler.simulation.embedded.cluster import SimulatedCluster
@@ -23,6 +24,7 @@ from reconciler.simulation.one_by_one import one_by_one
 from reconciler.simulation.timers import next_timer_seconds
 
 MAX_LOOPS = 60
+DECISIONS_WORTH = 10
 EMPTY_PLANS = 3
 STEP_SECONDS = 10
 _ANY_NUMBER = 1_000_000
@@ -41,7 +43,9 @@ def settled(world: World, policy: PolicySet, memory: Memory, now_seconds: int, p
     return come_to_rest(world, policy, memory, now_seconds, plan).plan
 
 
-def come_to_rest(world: World, policy: PolicySet, memory: Memory, now_seconds: int, plan: Plan) -> Rest:
+def come_to_rest(
+    world: World, policy: PolicySet, memory: Memory, now_seconds: int, plan: Plan, work_budget: int = DEFAULT_WORK_BUDGET
+) -> Rest:
     """`plan` with `settled` of every group, `settled_per_hour` and `settled_loops` (and the digest of that) filled in.
 
     `memory` is what `decide` was given or what it returned beside `plan`; what the plan itself says of timers counts.
@@ -55,15 +59,19 @@ def come_to_rest(world: World, policy: PolicySet, memory: Memory, now_seconds: i
     How many nodes may leave or join at the same time says nothing about where it ends when leaving takes no time; such
     bounds are lifted, except those of zero, and nodes that share a disruption budget leave in one plan, one after the
     other. `mode: Observe` is ignored: this shows what would come. Groups that are held stay as they are.
+
+    Each decision has `work_budget` steps and all of them together ten times as many; nodes and pods that are simulated count,
+    too. Where these run out it ends there, and the plan says so.
     """
     hasty = msgspec.structs.replace(policy, policy=_unpaced(policy.policy))
     cluster = SimulatedCluster(world, hasty, now_seconds, durations=NO_DELAY, otherwise=AT_ONCE)
     _finish_starting(cluster, world, policy, now_seconds)
     writes = SimulatedWrites(cluster)
     if not _knows_purchase(memory, plan, now_seconds):
-        _, memory = decide(world, policy, memory, now_seconds)
+        _, memory = decide(world, policy, memory, now_seconds, work_budget)
     memory = _with_timers(memory, plan)
     current, loops, resting = plan, 1, 0
+    work = Work(DECISIONS_WORTH * work_budget)
     while True:
         if current.actions:
             resting = 0
@@ -79,9 +87,16 @@ def come_to_rest(world: World, policy: PolicySet, memory: Memory, now_seconds: i
         if due is None or resting == EMPTY_PLANS or loops == MAX_LOOPS:
             break
         cluster.advance_to(due)
-        current, memory = decide(one_by_one(cluster.world(), cluster.disruption), hasty, memory, cluster.now_seconds)
+        if not work.spend(len(cluster.objects.nodes) + len(cluster.objects.pods)):
+            break
+        one = Work(min(work_budget, work.budget - work.spent))
+        simulated = one_by_one(cluster.world(), cluster.disruption)
+        current, memory = decide_counted(simulated, hasty, memory, cluster.now_seconds, one)
         loops += 1
-    return Rest(_filled(plan, cluster, loops), _impact(world, plan, cluster), cluster.world())
+        if not work.spend(one.spent) or one.exhausted:
+            work.spend(work.budget)
+            break
+    return Rest(_filled(plan, cluster, loops, work), _impact(world, plan, cluster), cluster.world())
 
 
 def _unpaced(policy: NodeGroupPolicy) -> NodeGroupPolicy:
@@ -157,14 +172,18 @@ def _impact(world: World, plan: Plan, cluster: SimulatedCluster) -> Impact:
     )
 
 
-def _filled(plan: Plan, cluster: SimulatedCluster, loops: int) -> Plan:
+def _filled(plan: Plan, cluster: SimulatedCluster, loops: int, work: Work) -> Plan:
     replicas = {str(facts.ref): facts.replicas for facts in cluster.objects.targets.values()}
     groups = tuple(
         msgspec.structs.replace(line, settled=line.current if replicas.get(line.target) is None else replicas[line.target])
         for line in plan.groups
     )
     cost = msgspec.structs.replace(plan.cost, settled_per_hour=_price(groups))
-    return with_digest(msgspec.structs.replace(plan, groups=groups, cost=cost, settled_loops=loops))
+    problems = plan.problems
+    if work.exhausted:
+        message = f"the settled columns end after {loops} of the plans that lead there: {work.budget} steps ran out"
+        problems = tuple(sorted({*problems, PlanProblem(code="SettlingCutShort", message=message)}))
+    return with_digest(msgspec.structs.replace(plan, groups=groups, cost=cost, settled_loops=loops, problems=problems))
 
 
 def _price(groups: tuple[GroupLine, ...]) -> str | None:

@@ -68,7 +68,7 @@ class Run:
         options = {"branch": "main", "keys": keys, "refresh_seconds": 15 * MINUTE, "forks": Forks.LABEL, "fork_label": "preview"}
         settings = Settings(**options | changed)  # type: ignore[arg-type]
         remote = checked_remote(place.url, PROTOCOLS)
-        telling = PreviewTelling(
+        telling = self.telling = PreviewTelling(
             cache=GitCache(place.tmp_path / f"cache-{cluster_name}", remote, Access(), Bounds()), branch="refs/heads/main",
             root=root, names=names, keys=keys, cluster=self._world,
         )  # fmt: skip

@@ -10,7 +10,7 @@ from reconciler.decisions.memory import Memory
 from reconciler.plan.digest import plan_digest
 from reconciler.plan.plan import Plan
 from reconciler.policy.documents import Budget, Headroom, Mode, PolicySet, ScaleDown
-from reconciler.simulation.settled import settled
+from reconciler.simulation.settled import come_to_rest, settled
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
 
 
@@ -35,6 +35,21 @@ def test_a_threshold_shows_before_its_timer_has_run_out(percent, rest):
         budgets=(Budget(nodes=1),),
     )
     assert _sizes(_settle(cluster, rules)) == {"general": (2, 2, rest)}
+
+
+def test_coming_to_rest_counts_its_steps():
+    """Where they run out it ends there, whatever is left to be decided, and the plan says so; with enough of them it does not."""
+    cluster = ClusterBuilder()
+    names = cluster.group("general", nodes=2, cpu="4")
+    cluster.pods("web", 4, cpu="500m", on=[name for name in names for _ in range(2)])
+    rules = policy(node_group("general", scale_down=ScaleDown(utilization_threshold_percent=50, unneeded_time_seconds=600)))
+    world = cluster.world()
+    plan, memory = decide(world, rules, Memory(), NOW)
+    short, whole = (come_to_rest(world, rules, memory, NOW, plan, budget).plan for budget in (1, 1_000_000))
+    assert [problem.code for problem in short.problems] == ["SettlingCutShort"]
+    assert whole.problems == ()
+    assert (short.settled_loops or 0) < (whole.settled_loops or 0)
+    assert whole == settled(world, rules, memory, NOW, plan)
 
 
 def test_growth_settles_at_what_was_bought():

@@ -74,7 +74,7 @@ def command(
         from reconciler.simulation.settled import come_to_rest
 
         with measured.stage("settle"), progress("deciding on until nothing changes"):
-            rest = come_to_rest(inputs.world, inputs.policy, memory, inputs.now_seconds, plan)
+            rest = come_to_rest(inputs.world, inputs.policy, memory, inputs.now_seconds, plan, budget)
             plan, at_rest = rest.plan, rest.world
     with measured.stage("render"):
         text = _page(plan, inputs.world, at_rest) if output == "html" else _rendered(plan, output, wide=wide)

@@ -1,25 +1,22 @@
-"""One pull request as what is told about it: its policy files fetched and read as data, both policies decided, the words."""
+"""One pull request as what is told about it: its policy files fetched as data, and decided on within bounds."""
 
-from collections.abc import Callable, Iterator, Sequence
+import hashlib
+from collections.abc import Callable, Sequence
 
-from reconciler.cli.inputs.preview_sides import Side, committed_side
 from reconciler.cli.outputs.failure import InputError
-from reconciler.cli.outputs.preview_comment import Told, told_failure, told_preview, told_refusal
-from reconciler.cli.processes.preview_made import chosen, made_preview
+from reconciler.cli.processes.preview_bounds import PreviewBounds, PreviewTooDearError, bounded_tellings
+from reconciler.cli.processes.preview_child import PreviewTask
 from reconciler.cluster.world import World
 from reconciler.control.previewer import PreviewFailedError, Previews, Telling
-from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
 from reconciler.gitops.git.cache import GitCache
 from reconciler.gitops.git.repository import GitError, PolicyFiles, Repository, RepositoryError
-from reconciler.gitops.pull_requests.comment import STAMP_ROOM
 from reconciler.gitops.pull_requests.open_request import OpenRequest
 from reconciler.gitops.sources.fault import FaultCode, failed
-from reconciler.rendering.markdown.length import GITHUB_LIMIT
 
 
 class PreviewTelling:
     """`branch` is a full ref name, `root` the place of the policies, `names` the policies (None: the only one) with one key
-    each. `cluster` reads the World and may raise `InputError`."""
+    each. `cluster` reads the World and may raise `InputError`. `bounds` are for the previews of one pull request."""
 
     def __init__(
         self,
@@ -30,6 +27,7 @@ class PreviewTelling:
         names: Sequence[str | None],
         keys: Sequence[str],
         cluster: Callable[[], World],
+        bounds: PreviewBounds | None = None,
     ) -> None:
         self._cache = cache
         self._branch = branch
@@ -37,6 +35,7 @@ class PreviewTelling:
         self._names = tuple(names)
         self._keys = tuple(keys)
         self._cluster = cluster
+        self.bounds = bounds or PreviewBounds()
         self._world: World | None = None
 
     def forget_cluster(self) -> None:
@@ -56,7 +55,7 @@ class PreviewTelling:
         return Previews(
             head=head,
             touched=_content(before) != _content(after),
-            tellings=lambda: tuple(self._tellings(before, after, names, merge_base=fork != base)),
+            tellings=lambda: self._tellings(before, after, names, merge_base=fork != base),
         )
 
     def _merge_base(self, repository: Repository, base: str, head: str, ref: str) -> str:
@@ -69,17 +68,15 @@ class PreviewTelling:
 
     def _tellings(
         self, before: PolicyFiles, after: PolicyFiles, names: tuple[str, str], *, merge_base: bool
-    ) -> Iterator[Telling]:
-        world = self._read_cluster()
-        now = world.captured_seconds
-        base = committed_side(before, names[0], now, merge_base=merge_base)
-        head = committed_side(after, names[1], now, merge_base=False)
-        for key, name in zip(self._keys, self._names, strict=True):
-            told = _told(world, now, base, head, name)
-            yield Telling(
-                key=key, digest=told.digest, head=told.head, summary=told.summary, changed=told.changed or bool(head.errors),
-                markdown=told.markdown(GITHUB_LIMIT - STAMP_ROOM),
-            )  # fmt: skip
+    ) -> Sequence[Telling]:
+        task = PreviewTask(
+            world=self._read_cluster(), before=before, after=after, branches=names, merge_base=merge_base, keys=self._keys,
+            names=self._names,
+        )  # fmt: skip
+        try:
+            return bounded_tellings(task, self.bounds)
+        except PreviewTooDearError as error:
+            return [_too_dear(key, after.revision, str(error)) for key in self._keys]
 
     def _read_cluster(self) -> World:
         if self._world is None:
@@ -90,14 +87,18 @@ class PreviewTelling:
         return self._world
 
 
-def _told(world: World, now_seconds: int, base: Side, head: Side, name: str | None) -> Told:
-    if head.errors:
-        return told_refusal(base, head)
-    try:
-        policy = chosen(base, head, name)
-    except InputError as error:
-        return told_failure(head, error.message)
-    return told_preview(made_preview(world, now_seconds, base, head, policy, name, DEFAULT_WORK_BUDGET, pictured=False))
+def _too_dear(key: str, head: str, why: str) -> Telling:
+    digest = f"sha256:{hashlib.sha256(why.encode()).hexdigest()}"
+    markdown = f"## This change cannot be previewed\n\n{why}\n"
+    return Telling(
+        key=key,
+        digest=digest,
+        head=head,
+        summary="This change cannot be previewed.",
+        changed=True,
+        markdown=markdown,
+        cut_short=True,
+    )
 
 
 def _content(found: PolicyFiles) -> tuple[object, ...]:

@@ -1,0 +1,88 @@
+"""The previews of one pull request, made in a process of their own: `python -m reconciler.cli.processes.preview_child`.
+
+The task comes on standard input as a pickle of the process that started this one, bounds as two arguments (bytes of memory, bytes
+of output); what is to be told goes to standard output as JSON. What the pull request wrote is data in it, as everywhere.
+"""
+
+import errno
+import os
+import pickle
+import resource
+import sys
+from collections.abc import Iterator
+
+import msgspec
+
+from reconciler.cli.outputs.failure import InputError
+from reconciler.cluster.world import World
+from reconciler.control.previewer import Telling
+from reconciler.gitops.git.repository import PolicyFiles
+
+OUT_OF_MEMORY = 3
+OUT_OF_ROOM = 4
+
+
+class PreviewTask(msgspec.Struct, frozen=True, kw_only=True):
+    """What one child makes: previews of `before` (merge base) and `after` on `world`, for the policies `names` under `keys`.
+    `branches` are how base and head are called."""
+
+    world: World
+    before: PolicyFiles
+    after: PolicyFiles
+    branches: tuple[str, str]
+    merge_base: bool
+    keys: tuple[str, ...]
+    names: tuple[str | None, ...]
+
+
+def tellings(task: PreviewTask) -> Iterator[Telling]:
+    """What is to be told, a telling a key."""
+    from reconciler.cli.inputs.preview_sides import committed_side
+    from reconciler.cli.outputs.preview_comment import told_failure, told_preview, told_refusal
+    from reconciler.cli.processes.preview_made import chosen, made_preview
+    from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
+    from reconciler.gitops.pull_requests.comment import STAMP_ROOM
+    from reconciler.rendering.markdown.length import GITHUB_LIMIT
+
+    now = task.world.captured_seconds
+    base = committed_side(task.before, task.branches[0], now, merge_base=task.merge_base)
+    head = committed_side(task.after, task.branches[1], now, merge_base=False)
+    for key, name in zip(task.keys, task.names, strict=True):
+        if head.errors:
+            told = told_refusal(base, head)
+        else:
+            try:
+                policy = chosen(base, head, name)
+            except InputError as error:
+                told = told_failure(head, error.message)
+            else:
+                made = made_preview(task.world, now, base, head, policy, name, DEFAULT_WORK_BUDGET, pictured=False)
+                told = told_preview(made)
+        yield Telling(
+            key=key, digest=told.digest, head=told.head, summary=told.summary, changed=told.changed or bool(head.errors),
+            markdown=told.markdown(GITHUB_LIMIT - STAMP_ROOM),
+        )  # fmt: skip
+
+
+def main(arguments: list[str]) -> int:
+    """Make them within the bounds; the exit code says which of them was met."""
+    memory_bytes, output_bytes = map(int, arguments)
+    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (output_bytes, output_bytes))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    try:
+        task = pickle.load(sys.stdin.buffer)  # noqa: S301 - written by the process that started this one
+        left = memoryview(msgspec.json.encode(list(tellings(task))))
+        while left:
+            # Not through a buffer, which would be tried again at the end.
+            left = left[os.write(sys.stdout.fileno(), left) :]
+    except (MemoryError, ImportError):
+        # A module that could not be mapped says no more than that it could not be imported.
+        return OUT_OF_MEMORY
+    except OSError as error:
+        return OUT_OF_ROOM if error.errno == errno.EFBIG else OUT_OF_MEMORY
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
