@@ -21,6 +21,9 @@ N ?= 1000
 SEED ?= 1
 # How many random loops `make stress` takes.
 LOOPS ?= 100000
+# How many minutes `make soak` takes, and how many of them nothing happens.
+MINUTES ?= 60
+QUIET ?= 20
 
 CANDIDATES := python3.13 python3.12 python3.11 python3.14 python3 python
 find_python = for p in $(PYTHON) $(CANDIDATES); do \
@@ -31,7 +34,7 @@ ifneq ($(shell $(BIN)/python -c '' 2>/dev/null && cat $(STAMP) 2>/dev/null),$(CU
 .PHONY: $(STAMP)
 endif
 
-.PHONY: help setup run demo-preview testbed test check lock format bench bench-check bench-live bench-data differential stress clean
+.PHONY: help setup run demo-preview testbed test check lock format bench bench-check bench-live bench-data differential soak stress clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -89,6 +92,10 @@ bench-data: $(STAMP) ## Generate the large inputs
 differential: $(STAMP) ## Compare N random clusters with the real kube-scheduler plugins: make differential N=1000 SEED=7
 	$(TIMED) "components for the tests" $(BIN)/python -m tests.testbed.components oracle
 	$(TIMED) "$(N) clusters from seed $(SEED)" $(BIN)/python -m tests.differential.compare --clusters $(N) --seed $(SEED)
+
+soak: $(STAMP) ## Run the loop for MINUTES on a real control plane, QUIET of them without any work: every turn must decide
+	$(TIMED) "components for the soak" $(BIN)/python -m tests.testbed.components etcd kube-apiserver kube-scheduler kube-controller-manager kwok kwok-stages cluster-api cluster-api-manifests
+	@$(BIN)/python -m tests.live.soak --minutes $(MINUTES) --quiet $(QUIET)
 
 stress: $(STAMP) ## Check rules 1 to 5 over LOOPS random loops: make stress LOOPS=100000 SEED=1 (SEED goes on where one stopped)
 	@$(BIN)/python -m tests.properties.stress --loops $(LOOPS) --seed $(SEED)

@@ -23,7 +23,7 @@ class LeaderStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class PlanStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """The last plan, where the loop told of it: in the status of the NodeGroupPolicy, or on its own page."""
+    """The last plan, where the loop told of it: beside its memory, or on its own page. `at` is since when it says so."""
 
     at: str = ""
     summary: str = ""
@@ -39,14 +39,29 @@ class PolicyStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     signer: str = ""
 
 
+class OwnerStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """Who decides the replicas (Ours, Adoptable, Held, Unknown; empty: no plan tells), who that is, and how we know."""
+
+    state: str = ""
+    by: str = ""
+    evidence: tuple[str, ...] = ()
+
+
 class GroupStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One group that the loop knows. `replicas` None: the target is not there, or cannot be read. `hold` is the annotation on
-    the target, with `holdOver` when it names an end that has passed. `backoffUntil` and `conflict` are empty without one."""
+    """One group that the loop knows. `replicas` None: the target is not there, or cannot be read. `held`, `owner`, `heldSince`,
+    `desired` and `wanted` (what a held group would get) are those of the last plan, `next` is what a person does so that the
+    group is decided again. `hold` is the annotation on the target, with `holdOver` when it names an end that has passed.
+    `backoffUntil` and `conflict` are empty without one."""
 
     name: str
     target: str
     replicas: int | None = None
+    desired: int | None = None
+    wanted: int | None = None
     held: bool = False
+    held_since: str = ""
+    owner: OwnerStatus = OwnerStatus()
+    next: str = ""
     hold: str = ""
     hold_over: bool = False
     backoff_until: str = ""
@@ -92,6 +107,8 @@ def status_text(document: StatusDocument) -> str:
     lines += ["", "Groups"] if document.groups else ["", "No groups are known yet."]
     for group in document.groups:
         lines += paragraph(plain(_group(group)), _WIDTH, 2)
+        for sentence in _ownership(group):
+            lines += paragraph(plain(sentence), _WIDTH, 4, "- ")
     if document.drains:
         lines += ["", "Drains in flight"]
         lines += [f"  {plain(drain.node)} since {drain.since}" for drain in document.drains]
@@ -127,12 +144,24 @@ def _lines(document: StatusDocument) -> Iterator[str]:
             yield f"last {words:<7}{at}"
 
 
+def _ownership(group: GroupStatus) -> Iterator[str]:
+    """Only of groups that are held: for all others it is as expected."""
+    if not group.held:
+        return
+    yield from (f"evidence: {sentence}" for sentence in group.owner.evidence)
+    if group.wanted is not None and group.replicas is not None and group.wanted != group.replicas:
+        yield f"it would go {group.replicas} -> {group.wanted}"
+    if group.next:
+        yield f"next: {group.next}"
+
+
 def _group(group: GroupStatus) -> str:
     parts = [f"{group.name}  {'-' if group.replicas is None else group.replicas} replicas ({group.target})"]
     if group.hold:
         parts.append(f"hold {'is over' if group.hold_over else 'on the target'}: {group.hold}")
     elif group.held:
-        parts.append("held")
+        by = f" by {group.owner.by}" if group.owner.by else ""
+        parts.append(f"held{by}" + (f" since {group.held_since}" if group.held_since else ""))
     if group.backoff_until:
         parts.append(f"left alone until {group.backoff_until}: {group.backoff_reason}")
     if group.conflict:

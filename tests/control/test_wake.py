@@ -35,6 +35,18 @@ def test_events_that_do_not_end_wait_for_the_longest_time_only():
     assert wake.wait() is WakeReason.EVENT
 
 
+def test_a_scheduler_that_goes_on_writing_delays_a_turn_by_two_seconds():
+    """As the loop has it: statuses of pods that wait are written all the time, and demand that has come does not wait for that."""
+    clock = Hand()
+    wake = Wake(clock, period_seconds=1000)
+    for _ in range(8):
+        wake.notify()
+        clock.now += 0.25
+    wake.notify()
+    assert wake.wait() is WakeReason.EVENT
+    assert clock.now == 102.0
+
+
 def test_events_are_used_up_by_the_turn_that_they_cause():
     """After the turn nothing is left but the period."""
     clock = Hand()

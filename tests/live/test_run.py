@@ -44,7 +44,7 @@ def test_demand_from_zero_becomes_nodes_and_is_told(new_cluster: NewCluster, con
         assert len(cluster.nodes()) == 3
         told = events(cluster)
         assert ("MachineDeployment", "general", "ScaledUp") in told
-        assert [one for one in told if one[0] == "Pod"] == [("Pod", f"p-{number}", "TriggeredScaleUp") for number in range(3)]
+        assert [one for one in told if one[0] == "Pod"] == [("Pod", "p-0", "TriggeredScaleUp")]
         process.plan(lambda plan: plan["groups"][0]["current"] == 3 and not plan["actions"])
         status, body = process.page("/explain/group/general")
         assert (status, json.loads(body)["group"]["decision"]["current"]) == (200, 3)

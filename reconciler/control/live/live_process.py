@@ -12,12 +12,12 @@ from reconciler.control.live.live_memory_store import LiveMemoryStore
 from reconciler.control.live.live_port import LivePort
 from reconciler.control.live.live_providers import LiveProviders
 from reconciler.control.live.live_run import LiveRun
+from reconciler.control.live.telling import Telling
 from reconciler.control.live.wake import Wake
 from reconciler.control.log import Log
 from reconciler.control.policy.observing_policy import ObservingPolicy
 from reconciler.control.policy.own_objects import OwnObjects
 from reconciler.control.policy.state_last_good import LockedState
-from reconciler.control.turn.announcements import announcements
 from reconciler.control.turn.figures import Figures
 from reconciler.control.turn.loop import Chooser, ControlLoop
 from reconciler.control.turn.memory_store import InMemoryStore, MemoryStore
@@ -27,7 +27,6 @@ from reconciler.decisions.ownership.owner import POLICY_MARK
 from reconciler.kube.connection.api import Api
 from reconciler.kube.draining.drain import NodeDrain
 from reconciler.kube.leading.ended_policies import EndedPolicies
-from reconciler.kube.leading.events import EventRecorder
 from reconciler.kube.leading.lease import LeaderLease, NotLeaderError, Timing
 from reconciler.kube.leading.rival import RivalWatch
 from reconciler.kube.leading.state import StateObject
@@ -88,7 +87,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     served: tuple[Served, ...] = ()
     period_seconds: float = 10
     idle_seconds: float = 1
-    most_seconds: float = 10
+    most_seconds: float = 2
     drain_timeout_seconds: int = 600
     longest_silence_seconds: float = 120
     lease: Timing = Timing()
@@ -165,7 +164,6 @@ class LiveProcess:
         )
         self.state = LockedState(StateObject(self.management, settings.namespace, settings.name))
         self.source = source(self.state, self.term)
-        self._objects = None if settings.read_only else objects(self.management)
         providers = LiveProviders(self.workload, around)
         policies = ObservingPolicy(self.source) if settings.read_only else self.source
         self.port = LivePort(
@@ -183,9 +181,11 @@ class LiveProcess:
             providers.former(EndedPolicies(management, settings.namespace, self._pace.monotonic), now_seconds),
         )
         store: MemoryStore = InMemoryStore() if settings.read_only else LiveMemoryStore(self.state)
-        self._recorder = EventRecorder(self.management, settings.identity, wall_seconds)
-        self._pod_recorder = EventRecorder(self.workload, settings.identity, wall_seconds)
-        self._before: Plan | None = None
+        self._telling = Telling(
+            self.workload, self.management, self.state, None if settings.read_only else objects(self.management),
+            identity=settings.identity, wall_seconds=wall_seconds,
+            lost=lambda why: self.journal.warning("LostLease", why),
+        )  # fmt: skip
         self.last: tuple[Plan, Decided] | None = None  # The last plan, with what it was decided from: for those who ask.
         choose: Chooser | None = _keeping_nodes if settings.once else None
         self.run_loop = LiveRun(
@@ -242,7 +242,7 @@ class LiveProcess:
         with self.run_loop.turning:
             if self.leads() and not self.settings.read_only:
                 self._abandon()
-        self._flush()
+        self._telling.flush()
         self._pace.stop()
         if self._lease_thread.is_alive():
             self._lease_thread.join(self.settings.lease.renew_deadline_seconds)
@@ -280,7 +280,7 @@ class LiveProcess:
 
     def _began(self) -> None:
         self.port.forget()
-        self._before = None
+        self._telling.began()
 
     def _abandon(self) -> None:
         try:
@@ -325,27 +325,8 @@ class LiveProcess:
         """Best effort: what cannot be told does not stop what is done."""
         if report.plan is not None and report.decided is not None:
             self.last = (report.plan, report.decided)
-        if self.settings.read_only:
-            return
-        objects = self._objects.subjects(report.plan) if self._objects is not None else {}
-        told = announcements(report, self._before, self.settings.served, _targets(self.port.last_world), objects)
-        if self._objects is not None:
-            self._objects.turned(report)
-        self._before = report.plan or self._before
-        try:
-            for happening in told:
-                recorder = self._pod_recorder if happening.subject.kind == "Pod" else self._recorder
-                recorder.tell(happening)
-        except NotLeaderError as error:
-            self.journal.warning("LostLease", str(error))
-
-    def _flush(self) -> None:
-        try:
-            self._recorder.flush()
-            self._pod_recorder.flush()
-        except NotLeaderError:
-            # Counts of events are all that is lost; another instance leads.
-            pass
+        if not self.settings.read_only:
+            self._telling.turned(report, self.port.last_world, self.settings.served)
 
 
 def _keeping_nodes(plan: Plan, _: World) -> tuple[Action, ...]:
@@ -354,7 +335,3 @@ def _keeping_nodes(plan: Plan, _: World) -> tuple[Action, ...]:
 
 def _refuse() -> None:
     raise NotLeaderError("this process was started to read only")
-
-
-def _targets(world: World | None) -> dict[str, TargetRef]:
-    return {str(facts.ref): facts.ref for facts in world.targets} if world is not None else {}

@@ -7,6 +7,7 @@ import msgspec
 from reconciler.cluster.target import TargetFacts
 from reconciler.cluster.targets.hold_mark import read_hold
 from reconciler.control.live.live_memory_store import LiveMemoryStore
+from reconciler.control.live.plan_record import PlanRecord, plan_in
 from reconciler.control.policy.standing_record import standing_in
 from reconciler.control.policy.state_last_good import LockedState, StateLastGoodStore
 from reconciler.control.turn.memory_store import StoreUnavailableError
@@ -17,7 +18,16 @@ from reconciler.kube.leading.state import StateObject, StateUnavailableError
 from reconciler.plan.instant import instant_text
 from reconciler.policy.documents import API_VERSION
 from reconciler.policy.values.instant import InstantError, parse_instant
-from reconciler.rendering.status import DrainStatus, GroupStatus, LeaderStatus, PlanStatus, PolicyStatus, StatusDocument
+from reconciler.rendering.next_step import next_step
+from reconciler.rendering.status import (
+    DrainStatus,
+    GroupStatus,
+    LeaderStatus,
+    OwnerStatus,
+    PlanStatus,
+    PolicyStatus,
+    StatusDocument,
+)
 
 _UNREADABLE = (ApiError, UnreachableError, msgspec.MsgspecError)
 _NOT_FOUND = 404
@@ -47,8 +57,8 @@ class _PolicyObject(msgspec.Struct):
 def loop_status(
     api: Api, namespace: str, policy: str, targets: Mapping[str, TargetFacts], now_seconds: int, plan: PlanStatus | None = None
 ) -> StatusDocument:
-    """Everything about one policy's loop. `targets` by the text that plans call them by; `plan` when somebody has asked the loop
-    itself. What cannot be read becomes a problem; nothing raises."""
+    """Everything about one policy's loop: of groups what its last plan says. `targets` by the text that plans call them by;
+    `plan` when somebody has asked the loop itself. What cannot be read becomes a problem; nothing raises."""
     problems: list[str] = []
     state = StateObject(api, namespace, policy)
     memory = Memory()
@@ -56,14 +66,15 @@ def loop_status(
         memory = LiveMemoryStore(state).load()
     except StoreUnavailableError as error:
         problems.append(str(error))
+    record = _recorded(state, problems)
     return StatusDocument(
         policy=policy,
         namespace=namespace,
         now=instant_text(now_seconds),
         leader=_leader(api, namespace, policy, now_seconds, problems),
-        plan=plan or _plan(api, policy, problems),
+        plan=plan or (_plan(api, policy, problems) if record is None else _told(record)),
         policy_in_force=_in_force(state, problems),
-        groups=_groups(memory, targets, now_seconds),
+        groups=_groups(memory, record, targets, now_seconds),
         drains=tuple(DrainStatus(node=node, since=instant_text(since)) for node, since in sorted(memory.leaving.items())),
         last_added_at=_instant(memory.last_added_seconds),
         last_removed_at=_instant(memory.last_removed_seconds),
@@ -119,9 +130,27 @@ def _in_force(state: StateObject, problems: list[str]) -> PolicyStatus:
     )
 
 
-def _groups(memory: Memory, targets: Mapping[str, TargetFacts], now_seconds: int) -> tuple[GroupStatus, ...]:
+def _recorded(state: StateObject, problems: list[str]) -> PlanRecord | None:
+    try:
+        return plan_in(state)
+    except StateUnavailableError as error:
+        problems.append(str(error))
+        return None
+
+
+def _told(record: PlanRecord) -> PlanStatus:
+    return PlanStatus(at=record.at, summary=record.summary, digest=record.digest)
+
+
+def _groups(
+    memory: Memory, record: PlanRecord | None, targets: Mapping[str, TargetFacts], now_seconds: int
+) -> tuple[GroupStatus, ...]:
     found = []
-    for target, name in memory.known_groups.items():
+    told = {group.line.target: group for group in record.groups} if record is not None else {}
+    names = {target: group.line.name for target, group in told.items()} or memory.known_groups
+    for target, name in names.items():
+        known = told.get(target)
+        line = known.line if known is not None else None
         facts = targets.get(target)
         mark = read_hold(facts.owner.hold) if facts is not None else None
         backoff = memory.backoffs.get(name)
@@ -132,7 +161,14 @@ def _groups(memory: Memory, targets: Mapping[str, TargetFacts], now_seconds: int
                 name=name,
                 target=target,
                 replicas=facts.replicas if facts is not None else None,
-                held=name in memory.held_groups,
+                desired=line.desired if line is not None else None,
+                wanted=line.wanted if line is not None else None,
+                held=line.held if line is not None else name in memory.held_groups,
+                held_since=known.held_since if known is not None else "",
+                owner=OwnerStatus(state=str(line.owner.state), by=line.owner.by, evidence=line.owner.evidence)
+                if line is not None
+                else OwnerStatus(),
+                next=next_step(line) if line is not None else "",
                 hold=facts.owner.hold if facts is not None else "",
                 hold_over=mark is not None and not mark.holds(now_seconds),
                 backoff_until=instant_text(backoff.until_seconds) if backoff is not None and waits else "",

@@ -17,12 +17,13 @@ class Wake:
     """Gathers events into one turn: a turn begins `idle_seconds` after the last event, at the latest `most_seconds` after
     the first, and `period_seconds` after the turn before when nothing happened (row S18: every 10 s).
 
-    Batching is that of Karpenter's pods (idle 1 s, at most 10 s): a Deployment's hundred pods come within a second, and
-    judged one by one they would buy a hundred small nodes. `clock` is monotonic, in seconds.
+    A Deployment's hundred pods come within a second, and judged one by one they would buy a hundred small nodes. Where there is
+    no second of quiet, since the scheduler goes on writing the statuses of pods that wait, the turn begins after two all the
+    same: whether demand is still arriving is for the decision to say, which sees what arrives. `clock` is monotonic, in seconds.
     """
 
     def __init__(
-        self, clock: Callable[[], float], *, period_seconds: float = 10, idle_seconds: float = 1, most_seconds: float = 10
+        self, clock: Callable[[], float], *, period_seconds: float = 10, idle_seconds: float = 1, most_seconds: float = 2
     ) -> None:
         self._clock = clock
         self._period = period_seconds

@@ -11,8 +11,9 @@ from reconciler.kube.watching.target_object import object_of
 from reconciler.plan.plan import ActionKind, Plan, PodOutcome
 from reconciler.providers.contract import RemovalProgress, RemovalState
 
-MOST_PODS = 50
-"""Pods that one turn tells about: ten thousand pending pods are no ten thousand news."""
+MOST_LOTS = 50
+"""Groups and reasons that one turn tells pods about."""
+_NAMED = 3
 
 _UP = {ActionKind.RESIZE, ActionKind.REPLACE}
 
@@ -90,24 +91,31 @@ def _holds(plan: Plan, before: Plan | None, known: Mapping[str, Subject]) -> lis
 
 
 def _pods(plan: Plan, before: Plan | None, grown: set[str]) -> list[Happening]:
-    """Pods whose nodes were asked for just now, and pods that have newly turned out to fit nowhere."""
+    """Pods whose nodes were asked for just now, and pods that have newly turned out to fit nowhere: one Event a group, and one a
+    reason, beside the first of its pods. A burst of pods is one piece of news."""
     was = {line.pod for line in before.pods if line.outcome is PodOutcome.UNPLACEABLE} if before is not None else set()
-    told = []
+    lots: dict[tuple[str, str], list[str]] = {}
     for line in plan.pods:
-        namespace, _, name = line.pod.partition("/")
-        subject = Subject(api_version="v1", kind="Pod", name=name, namespace=namespace)
         if line.outcome is PodOutcome.TRIGGERS_SCALE_UP and line.group in grown:
-            told.append(
-                Happening(
-                    subject=subject, reason="TriggeredScaleUp", action="Resize", note=f"{line.group} gets a node for this pod"
-                )
-            )
+            lots.setdefault(("TriggeredScaleUp", f"{line.group} gets a node for this pod"), []).append(line.pod)
         elif line.outcome is PodOutcome.UNPLACEABLE and line.pod not in was:
             note = "; ".join(reason.message for reason in line.reasons) or "no group has a node for this pod"
-            told.append(
-                Happening(subject=subject, reason="NotTriggerScaleUp", action="Resize", note=note, severity=Severity.WARNING)
-            )
-    return told[:MOST_PODS]
+            lots.setdefault(("NotTriggerScaleUp", note), []).append(line.pod)
+    told = []
+    for (reason, note), pods in sorted(lots.items())[:MOST_LOTS]:
+        first, *others = sorted(pods)
+        namespace, _, name = first.partition("/")
+        more = f"; also for {_named(others)}" if others else ""
+        severity = Severity.NORMAL if reason == "TriggeredScaleUp" else Severity.WARNING
+        subject = Subject(api_version="v1", kind="Pod", name=name, namespace=namespace)
+        told.append(Happening(subject=subject, reason=reason, action="Resize", note=note + more, severity=severity))
+    return told
+
+
+def _named(pods: list[str]) -> str:
+    """`prod/b, prod/c, prod/d and 40 more`."""
+    names = ", ".join(pods[:_NAMED])
+    return f"{names} and {len(pods) - _NAMED} more" if len(pods) > _NAMED else names
 
 
 def _subject(target: TargetRef, served: tuple[Served, ...]) -> Subject | None:

@@ -29,6 +29,10 @@ HUMAN_MANAGERS = ("kubectl", "kubectl-edit", "kubectl-scale", "kubectl-patch", "
 CONTROLLER_PREFIXES = ("cluster-autoscaler", "capi-", "argocd-", "kustomize-controller", "helm-controller", "helm", "karpenter")
 
 
+_PERSON, _AS_PERSON = "a person's write holds", "it holds as a person's write"
+_FIELDS, _APPLIED = "managedFields: ", "the last-applied manifest"
+
+
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """The state with its evidence; `digest` binds an action to exactly this evidence."""
 
@@ -64,6 +68,17 @@ class UndoneWrite(msgspec.Struct, frozen=True, kw_only=True):
     ours: int
     theirs: int
     seen_seconds: int
+
+
+def held_for_a_person(ownership: Ownership) -> bool:
+    """Whether it is a person's one-off write that holds, for the policy's humanHoldTime."""
+    return ownership.state is OwnerState.HELD and any(one.startswith((_PERSON, _AS_PERSON)) for one in ownership.evidence)
+
+
+def declared_by(ownership: Ownership) -> bool:
+    """Whether a manager that adoptFrom could name is what holds."""
+    named = any(one.startswith((_FIELDS, _APPLIED)) for one in ownership.evidence)
+    return ownership.state is OwnerState.HELD and named and not held_for_a_person(ownership)
 
 
 def judge(facts: TargetFacts | None, terms: Terms, conflict: str = "") -> Judgement:
@@ -171,7 +186,7 @@ def _fields(facts: TargetFacts, evidence: OwnerEvidence, terms: Terms) -> tuple[
         sentences = tuple(_sentence(owner, evidence) for owner in others)
         until = max(written, default=0) + terms.human_hold_seconds
         if written and until > terms.now_seconds:
-            wait = f"a person's write holds for {duration_text(terms.human_hold_seconds)}, until {instant_text(until)}"
+            wait = f"{_PERSON} for {duration_text(terms.human_hold_seconds)}, until {instant_text(until)}"
             return OwnerState.HELD, names, (*sentences, wait)
         return OwnerState.ADOPTABLE, names, (*sentences, "a one-off write, not a declaration")
     if (stranger := _stranger(facts, evidence, terms)) is not None:
@@ -197,7 +212,7 @@ def _stranger(facts: TargetFacts, evidence: OwnerEvidence, terms: Terms) -> tupl
     if until <= terms.now_seconds:
         return None
     change = f"our replicas {undone.ours} became {undone.theirs} by a write that left no trace"
-    wait = f"it holds as a person's write for {duration_text(terms.human_hold_seconds)}, until {instant_text(until)}"
+    wait = f"{_AS_PERSON} for {duration_text(terms.human_hold_seconds)}, until {instant_text(until)}"
     return OwnerState.HELD, "a writer without a name", (change, wait)
 
 
@@ -211,7 +226,7 @@ def _controller(manager: str) -> bool:
 
 def _sentence(owner: FieldOwner, evidence: OwnerEvidence) -> str:
     if owner.manager == CLIENT_SIDE_APPLY and evidence.last_applied_replicas is not None:
-        return f"the last-applied manifest declares replicas {evidence.last_applied_replicas}"
+        return f"{_APPLIED} declares replicas {evidence.last_applied_replicas}"
     how = f"{owner.operation}, subresource {owner.subresource}" if owner.subresource else owner.operation
     when = f" since {instant_text(owner.time_seconds)}" if owner.time_seconds else ""
-    return f"managedFields: {owner.manager} ({how}) owns spec.replicas{when}"
+    return f"{_FIELDS}{owner.manager} ({how}) owns spec.replicas{when}"

@@ -1,0 +1,70 @@
+"""What a turn of the live loop leaves for people: Events, the status of custom resources, the last plan beside the memory."""
+
+from collections.abc import Callable
+from contextlib import suppress
+
+from reconciler.cluster.target import TargetRef
+from reconciler.cluster.world import World
+from reconciler.control.live.plan_record import PlanRecorder
+from reconciler.control.policy.own_objects import OwnObjects
+from reconciler.control.policy.state_last_good import LockedState
+from reconciler.control.turn.announcements import announcements
+from reconciler.control.turn.report import LoopReport
+from reconciler.kube.connection.api import Api
+from reconciler.kube.leading.events import EventRecorder
+from reconciler.kube.leading.lease import NotLeaderError
+from reconciler.kube.watching.collection import Served
+from reconciler.plan.plan import Plan
+
+
+class Telling:
+    """Best effort: what cannot be told does not stop what is done. All of it is the plan's word on a group."""
+
+    def __init__(
+        self,
+        workload: Api,
+        management: Api,
+        state: LockedState,
+        objects: OwnObjects | None,
+        *,
+        identity: str,
+        wall_seconds: Callable[[], float],
+        lost: Callable[[str], None],
+    ) -> None:
+        """Events of pods go to `workload`, all others to `management`; `lost` is given why this process may not tell any more."""
+        self._recorder = EventRecorder(management, identity, wall_seconds)
+        self._pod_recorder = EventRecorder(workload, identity, wall_seconds)
+        self._record = PlanRecorder(state)
+        self._objects = objects
+        self._lost = lost
+        self._before: Plan | None = None
+
+    def began(self) -> None:
+        """This process leads anew: another one may have told something else."""
+        self._record.began()
+        self._before = None
+
+    def turned(self, report: LoopReport, world: World | None, served: tuple[Served, ...]) -> None:
+        """One turn ended."""
+        objects = self._objects.subjects(report.plan) if self._objects is not None else {}
+        told = announcements(report, self._before, served, _targets(world), objects)
+        if self._objects is not None:
+            self._objects.turned(report)
+        self._record.turned(report)
+        self._before = report.plan or self._before
+        try:
+            for happening in told:
+                recorder = self._pod_recorder if happening.subject.kind == "Pod" else self._recorder
+                recorder.tell(happening)
+        except NotLeaderError as error:
+            self._lost(str(error))
+
+    def flush(self) -> None:
+        """Write the counts of Events that are not written yet; they are all that is lost where another instance leads."""
+        with suppress(NotLeaderError):
+            self._recorder.flush()
+            self._pod_recorder.flush()
+
+
+def _targets(world: World | None) -> dict[str, TargetRef]:
+    return {str(facts.ref): facts.ref for facts in world.targets} if world is not None else {}
