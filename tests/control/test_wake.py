@@ -36,7 +36,7 @@ def test_events_that_do_not_end_wait_for_the_longest_time_only():
 
 
 def test_a_scheduler_that_goes_on_writing_delays_a_turn_by_two_seconds():
-    """As the loop has it: statuses of pods that wait are written all the time, and demand that has come does not wait for that."""
+    """As the loop has it: statuses of pods are written all the time, and demand that has come does not wait for that."""
     clock = Hand()
     wake = Wake(clock, period_seconds=1000)
     for _ in range(8):

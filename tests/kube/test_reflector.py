@@ -88,6 +88,16 @@ def test_waits_grow_and_are_spread() -> None:
     assert run.pace.waits[:8] == [0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 15.0, 15.0]
 
 
+def test_a_server_that_comes_back_is_asked_soon() -> None:
+    """While nobody listens it is asked every few seconds; what it says first, before it has read its roles, is no reason to
+    wait for half a minute."""
+    refused, forbidden = UnreachableError("refused"), ApiError(403, "Forbidden", "roles are not read")
+    run = Run([[bookmark(1, end=True)], refused], [*[refused] * 7, forbidden, forbidden, page([], 1)]).go()
+    # The first is that of a watch which ended at once.
+    assert run.pace.waits[1:9] == [0.4, 0.8, 1.6, 3.2, 4.0, 4.0, 4.0, 4.0]
+    assert run.pace.waits[9:11] == [0.4, 0.8]
+
+
 def test_the_server_may_ask_for_a_longer_wait() -> None:
     """Retry-After is honoured."""
     run = Run([ApiError(429, "TooManyRequests", "later", (), 17)]).go()

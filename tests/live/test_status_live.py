@@ -10,8 +10,8 @@ from tests.testbed.fixtures import NewCluster
 
 
 def test_a_person_who_scales_is_told_of_the_hold(new_cluster: NewCluster, control_plane: ControlPlane, tmp_path: Path) -> None:
-    """`kubectl scale` holds for humanHoldTime: owner, evidence with the instant at which it ends, since when and what to do are in
-    status and in an Event, metric and plan say the same; so they do once the loop is down."""
+    """`kubectl scale` holds for humanHoldTime: owner, evidence with the instant at which it ends, since when and what to do are
+    in status and in an Event, metric and plan say the same; status does so once the loop is down."""
     cluster = new_cluster()
     item = group(cluster, "general")
     file = tmp_path / "policy.yaml"

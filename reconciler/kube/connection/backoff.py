@@ -2,8 +2,12 @@
 
 from collections.abc import Callable
 
+from reconciler.kube.connection.api import ApiError, UnreachableError
+
 FIRST_SECONDS = 0.8
 LONGEST_SECONDS = 30.0
+UNREACHABLE_SECONDS = 4.0
+"""Asking where nobody listens costs a server nothing, and each second of waiting is one more without a decision."""
 
 
 class Backoff:
@@ -15,6 +19,17 @@ class Backoff:
     def __init__(self, random: Callable[[], float]) -> None:
         self._random = random
         self._seconds = FIRST_SECONDS
+        self._failure: tuple[str, int] = ("", 0)
+
+    def after(self, error: Exception) -> float:
+        """The wait after a failure, which begins anew where it failed otherwise before: a server that comes back refuses
+        connections, then says 403 until it has read its roles, and each ends soon."""
+        failure = type(error).__name__, error.status if isinstance(error, ApiError) else 0
+        if failure != self._failure:
+            self._failure = failure
+            self.reset()
+        wait = self.next_seconds(error.retry_after_seconds if isinstance(error, ApiError) else 0)
+        return min(wait, UNREACHABLE_SECONDS) if isinstance(error, UnreachableError) else wait
 
     def next_seconds(self, at_least_seconds: float = 0.0) -> float:
         """The wait after one more failure; not shorter than what the server asked for."""

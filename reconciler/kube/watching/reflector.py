@@ -144,26 +144,22 @@ class Reflector:
                 self._forgotten()
                 # Many clients may have been told so at once.
                 wait = self._backoff.next_seconds()
-            except QuietError as error:
-                if self._phase is Phase.SYNCED:
+            except Exception as error:
+                if isinstance(error, QuietError) and self._phase is Phase.SYNCED:
                     self._renewing = True
                     continue
-                self._failed(error)
-                wait = self._backoff.next_seconds()
-            except ApiError as error:
-                self._failed(error)
-                wait = self._backoff.next_seconds(error.retry_after_seconds)
-                if self._phase is Phase.ABSENT:
-                    wait = ABSENT_PAUSE_SECONDS * (0.5 + self._pace.random())
-            except Exception as error:
                 # An unforeseen failure must not end the thread silently: it is told like any other, and tried again.
                 self._failed(error)
-                wait = self._backoff.next_seconds()
+                wait = self._wait_seconds(error)
             else:
                 continue
             if self._pace.pause(wait):
                 break
         self._phase = Phase.STOPPED
+
+    def _wait_seconds(self, error: Exception) -> float:
+        absent = self._phase is Phase.ABSENT
+        return ABSENT_PAUSE_SECONDS * (0.5 + self._pace.random()) if absent else self._backoff.after(error)
 
     def _failed(self, error: Exception) -> None:
         if self._stopping:
