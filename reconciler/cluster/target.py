@@ -118,7 +118,8 @@ class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):
     machines that are missing will not come, `writers` are those who size it by other means than a field. `problems` are
     sentences about values that could not be read. `api_group` is Cluster API's, the prefix of its annotations too; empty for
     targets of other platforms. `unrecorded_owner` is why a target of which nobody is known to own the size is
-    ours, where the platform records no owner (empty: managed fields do).
+    ours, where the platform records no owner (empty: managed fields do). `keeps_nodes` is why no node may be removed now, since
+    another machine than the chosen one might go (empty: any may).
     """
 
     ref: TargetRef
@@ -146,6 +147,7 @@ class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
     api_group: str = ""
     unrecorded_owner: str = ""
+    keeps_nodes: str = ""
 
 
 class Machine(msgspec.Struct, frozen=True, order=True, kw_only=True):

@@ -132,6 +132,8 @@ def keepers(world: World, group: EffectiveGroup, held_why: str, index: int) -> l
         found.append(("ScaleDownDisabled", f"scaleDown.mode of {group.name} is Disabled"))
     if group.facts is not None and group.facts.rolling_out:
         found.append(("RolloutInProgress", f"{group.name} is rolling out a new revision"))
+    if group.facts is not None and group.facts.keeps_nodes:
+        found.append(("TargetKeepsNodes", group.facts.keeps_nodes))
     if group.facts is not None and not group.facts.selectable and not group.platform_chooses:
         why = f"{group.target} has no Machines, so that nobody can choose which node it loses"
         found.append(("NotSelectable", f"{why}; scaleDown.withoutMachines of {group.name} is Block"))

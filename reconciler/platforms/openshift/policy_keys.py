@@ -1,6 +1,6 @@
 """What policies say about MachineSets of OpenShift's Machine API."""
 
-from reconciler.policy.field import Field, Kind
+from reconciler.policy.field import Equivalents, Field, Kind
 from reconciler.policy.platform_keys import PolicyKeys
 from reconciler.policy.text_field import text_field
 
@@ -9,11 +9,35 @@ KEYS = PolicyKeys(
         yaml_key="openshift",
         kind=Kind.OBJECT,
         description="A MachineSet of OpenShift's Machine API.",
-        constants=(("provider", "openshift"), ("kind", "MachineSet")),
+        constants=(("provider", "openshift"), ("kind", "MachineSet.machine.openshift.io")),
         children=(
             text_field("namespace", Kind.OBJECT_NAME, "Its namespace.", "openshift-machine-api", "namespace"),
             text_field("machineSet", Kind.OBJECT_NAME, "Its name.", "worker-a", "name"),
         ),
     ),
-    unread="MachineSet of OpenShift's Machine API",
+    discovery=Field(
+        yaml_key="openshift",
+        kind=Kind.OBJECT,
+        description="MachineSets that carry both size annotations, or have a MachineAutoscaler; {} takes all of them.",
+        equivalents=Equivalents(openshift="MachineAutoscaler, one for each MachineSet"),
+        constants=(("provider", "openshift"),),
+        children=(
+            Field(
+                yaml_key="namespaces",
+                kind=Kind.LIST,
+                description="In one of these namespaces; else in any.",
+                examples=(("openshift-machine-api",),),
+                unique=True,
+                attribute="namespaces",
+                item=Field(yaml_key="", kind=Kind.OBJECT_NAME, description="One namespace.", examples=("openshift-machine-api",)),
+            ),
+            Field(
+                yaml_key="labels",
+                kind=Kind.LABEL_MAP,
+                description="With these labels.",
+                examples=("team: ml",),
+                attribute="labels",
+            ),
+        ),
+    ),
 )

@@ -65,7 +65,7 @@ def _target(group: Draft[NodeGroup], findings: Findings) -> None:
         message = (
             f"no {what} is read or changed yet: the plan takes the target of this group to be missing, and nothing is written"
         )
-        hint = "target.clusterAPI works live and from snapshots, target.aws in plans from snapshots"
+        hint = f"targets of {', '.join(keys.provider for keys in platform_keys() if not keys.unread)} are read"
         group.warn(findings, "UnreadTarget", f"spec.target.{group.document.target.provider}", message, hint)
 
 

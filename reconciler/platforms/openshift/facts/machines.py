@@ -1,0 +1,54 @@
+"""Machines of OpenShift's Machine API."""
+
+from reconciler.cluster.target import Machine, TargetRef
+from reconciler.cluster.values.instant import unix_seconds
+from reconciler.platforms.openshift.facts import wire
+from reconciler.platforms.openshift.facts.machineset import reference
+from reconciler.platforms.openshift.kinds import GROUP
+
+# Both are read by its controllers, the older one too; the Cluster Autoscaler writes both.
+DELETE_MARKS = (f"{GROUP}/delete-machine", f"{GROUP}/cluster-api-delete-machine")
+_ZONE = f"{GROUP}/zone"
+
+
+def machine(item: wire.Machine) -> Machine:
+    """One Machine with its target. Raises `UnreadableError`."""
+    meta, status = item.metadata, item.status or wire.MachineStatus()
+    annotations = meta.annotations or {}
+    return Machine(
+        namespace=meta.namespace,
+        name=meta.name,
+        target=target_of(item),
+        node=status.node_ref.name if status.node_ref else "",
+        provider_id=item.spec.provider_id or "",
+        created_seconds=unix_seconds(meta.creation_timestamp) if meta.creation_timestamp else 0,
+        deleting=meta.deletion_timestamp is not None,
+        delete_marked=any(key in annotations for key in DELETE_MARKS),
+        failed=failure(item),
+        phase=_phase(item),
+        zone=(meta.labels or {}).get(_ZONE, ""),
+    )
+
+
+def target_of(item: wire.Machine) -> TargetRef | None:
+    """The set that sizes it; None for a Machine of the control plane, which none does."""
+    owner = next((one for one in item.metadata.owner_references or () if one.controller), None)
+    if owner is None or owner.kind != "MachineSet" or not owner.api_version.startswith(f"{GROUP}/"):
+        return None
+    return reference(item.metadata.namespace, owner.name)
+
+
+def failure(item: wire.Machine) -> str:
+    """Why it never becomes a node, or no longer is one; Failed is for ever: its controller does not look at it again."""
+    status = item.status or wire.MachineStatus()
+    words = [text for text in (status.error_reason, status.error_message) if text]
+    return ": ".join(words) or ("phase Failed" if status.phase == "Failed" else "")
+
+
+def _phase(item: wire.Machine) -> str:
+    """With what keeps a Machine that is going, which may be for days."""
+    phase = (item.status.phase if item.status else None) or ""
+    if item.metadata.deletion_timestamp is None or item.spec.lifecycle_hooks is None:
+        return phase
+    hooks = [*(item.spec.lifecycle_hooks.pre_drain or ()), *(item.spec.lifecycle_hooks.pre_terminate or ())]
+    return f"{phase}, kept by lifecycle hook {hooks[0].name} of {hooks[0].owner}" if hooks else phase

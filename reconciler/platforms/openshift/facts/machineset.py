@@ -1,0 +1,108 @@
+"""MachineSets of OpenShift's Machine API as targets."""
+
+from collections.abc import Iterable, Mapping
+
+from reconciler.cluster.snapshots.unreadable import UnreadableError
+from reconciler.cluster.target import FieldOwner, OwnerEvidence, TargetFacts, TargetRef
+from reconciler.cluster.targets import capacity, owner_evidence
+from reconciler.cluster.targets.autoscaling_options import OPTIONS, read_options
+from reconciler.cluster.targets.near_miss import near_misses
+from reconciler.cluster.targets.size_bounds import MAX_SIZE, MIN_SIZE, Bounds, scaling_bounds
+from reconciler.cluster.values.selection import label_pairs
+from reconciler.platforms.openshift.facts import wire
+from reconciler.platforms.openshift.facts.other_writers import writers
+from reconciler.platforms.openshift.facts.shape import OLD_KEYS, template
+from reconciler.platforms.openshift.kinds import GROUP, MACHINE_SET
+
+_OPTION_PREFIX = f"{GROUP}/autoscaling-options-"
+_CLUSTER = f"{GROUP}/cluster-api-cluster"
+
+
+def reference(namespace: str, name: str) -> TargetRef:
+    """The target of this name."""
+    return TargetRef(kind=MACHINE_SET, namespace=namespace, name=name)
+
+
+def facts(item: wire.MachineSet, autoscaler: wire.MachineAutoscaler | None = None, keeps_nodes: str = "") -> TargetFacts:
+    """The facts of one MachineSet; `autoscaler` is the MachineAutoscaler that names it, `keeps_nodes` why none of its nodes may
+    be removed now. Never raises: what cannot be read becomes a problem sentence."""
+    meta = item.metadata
+    annotations, labels = meta.annotations or {}, meta.labels or {}
+    bounds = _bounds(annotations, autoscaler)
+    options, option_problems = read_options(annotations.items(), _OPTION_PREFIX)
+    offer, offer_problems = template(item)
+    owner, owner_problems = _evidence(item)
+    missing = "spec.replicas is missing: nobody can tell how many nodes were asked for"
+    return TargetFacts(
+        ref=reference(meta.namespace, meta.name),
+        uid=meta.uid,
+        resource_version=meta.resource_version,
+        generation=meta.generation,
+        replicas=item.spec.replicas,
+        labels=label_pairs(labels),
+        annotations=tuple(sorted(pair for pair in annotations.items() if pair[0] != owner_evidence.LAST_APPLIED)),
+        cluster_name=labels.get(_CLUSTER, ""),
+        min_size=bounds.min_size,
+        max_size=bounds.max_size,
+        size_origin=bounds.origin,
+        options=options,
+        template=offer,
+        owner=owner,
+        writers=writers(item, autoscaler),
+        keeps_nodes=keeps_nodes,
+        problems=(
+            *((missing,) if item.spec.replicas is None else ()),
+            *bounds.problems,
+            *option_problems,
+            *offer_problems,
+            *owner_problems,
+            *near_misses(_without_options(annotations), _KNOWN_KEYS),
+        ),
+        api_group=GROUP,
+    )
+
+
+def _bounds(annotations: dict[str, str], autoscaler: wire.MachineAutoscaler | None) -> Bounds:
+    if autoscaler is None:
+        return scaling_bounds(annotations, GROUP)
+    origin = f"MachineAutoscaler {autoscaler.metadata.namespace}/{autoscaler.metadata.name}"
+    return Bounds(autoscaler.spec.min_replicas, autoscaler.spec.max_replicas, origin)
+
+
+def _evidence(item: wire.MachineSet) -> tuple[OwnerEvidence, tuple[str, ...]]:
+    meta = item.metadata
+    annotations, labels = meta.annotations or {}, meta.labels or {}
+    problems: list[str] = []
+    owners: tuple[FieldOwner, ...] = ()
+    last_applied: int | None = None
+    try:
+        owners = owner_evidence.replicas_owners(meta.managed_fields)
+        last_applied = owner_evidence.last_applied_replicas(annotations)
+    except UnreadableError as error:
+        problems.append(f"who owns spec.replicas cannot be told: {error}")
+    evidence = OwnerEvidence(
+        managed_fields_present=bool(meta.managed_fields) and not problems,
+        owners=owners,
+        last_applied_replicas=last_applied,
+        tracking=owner_evidence.tracking(labels, annotations),
+        controller=owner_evidence.controller(meta.owner_references, meta.namespace),
+        deleting=meta.deletion_timestamp is not None,
+        hold=annotations.get(owner_evidence.HOLD, ""),
+        unreadable=tuple(problems),
+    )
+    return evidence, tuple(problems)
+
+
+_KNOWN_KEYS = (
+    f"{GROUP}/{MIN_SIZE}",
+    f"{GROUP}/{MAX_SIZE}",
+    *(f"{_OPTION_PREFIX}{name}" for name in OPTIONS),
+    *capacity.KEYS,
+    *OLD_KEYS,
+    owner_evidence.HOLD,
+)
+
+
+def _without_options(annotations: Mapping[str, str]) -> Iterable[str]:
+    """Keys but those that reading the options has judged already."""
+    return (key for key in annotations if not key.startswith(_OPTION_PREFIX))

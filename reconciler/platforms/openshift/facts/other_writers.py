@@ -1,0 +1,64 @@
+"""Who besides managers of fields sizes a MachineSet: autoscalers, a hub, another API."""
+
+from collections.abc import Mapping
+
+from reconciler.cluster.target import OtherWriter
+from reconciler.platforms.openshift.facts import wire
+from reconciler.platforms.openshift.kinds import GROUP
+
+AUTOSCALER_MARK = "autoscaling.openshift.io/machineautoscaler"
+HIVE_LABELS = ("hive.openshift.io/machine-pool", "hive.openshift.io/managed")
+ROLE = f"{GROUP}/cluster-api-machine-role"
+_OURS, _MIGRATION = "MachineAPI", "a migration between two APIs"
+
+
+def writers(item: wire.MachineSet, autoscaler: wire.MachineAutoscaler | None) -> tuple[OtherWriter, ...]:
+    """All of them; none: nobody but, perhaps, a manager of its fields."""
+    found = (_other_api(item), _autoscaled(item, autoscaler), _hub(item), _control_plane(item))
+    return tuple(one for one in found if one is not None)
+
+
+def _autoscaled(item: wire.MachineSet, autoscaler: wire.MachineAutoscaler | None) -> OtherWriter | None:
+    if autoscaler is not None:
+        meta, spec = autoscaler.metadata, autoscaler.spec
+        name = f"MachineAutoscaler {meta.namespace}/{meta.name}"
+        return OtherWriter(by=name, evidence=f"{name} has it resized between {spec.min_replicas} and {spec.max_replicas}")
+    marked = (item.metadata.annotations or {}).get(AUTOSCALER_MARK, "")
+    if marked:
+        return OtherWriter(by=f"MachineAutoscaler {marked}", evidence=f"annotation {AUTOSCALER_MARK}: {marked}")
+    return None
+
+
+def _hub(item: wire.MachineSet) -> OtherWriter | None:
+    labels: Mapping[str, str] = item.metadata.labels or {}
+    found = next((f"label {key}: {labels[key]}" for key in HIVE_LABELS if key in labels), "")
+    return OtherWriter(by="Hive", evidence=f"{found}: its hub sets replicas back") if found else None
+
+
+def _control_plane(item: wire.MachineSet) -> OtherWriter | None:
+    template = item.spec.template.metadata
+    role = ((template.labels if template else None) or {}).get(ROLE, "")
+    if role not in ("master", "control-plane"):
+        return None
+    return OtherWriter(by="the control plane", evidence=f"its Machines have {ROLE}: {role}")
+
+
+def _other_api(item: wire.MachineSet) -> OtherWriter | None:
+    """SOURCE: openshift/cluster-capi-operator: two APIs may hold one machine, and `status.authoritativeAPI` says which decides.
+    Without the field there is one API. While it is not settled nobody writes."""
+    status = item.status or wire.MachineSetStatus()
+    wanted, there = item.spec.authoritative_api, status.authoritative_api
+    if not wanted and not there:
+        return None
+    told = f"spec.authoritativeAPI is {wanted or 'unset'}, status.authoritativeAPI is {there or 'unset'}"
+    if wanted != there or there == "Migrating":
+        return OtherWriter(by=_MIGRATION, evidence=told)
+    if there != _OURS:
+        return OtherWriter(by="its twin in Cluster API", evidence=told)
+    condition = next((one for one in status.conditions or () if one.type == "Synchronized"), None)
+    if condition is not None and condition.status != "True":
+        why = f"condition Synchronized is {condition.status}: {condition.message}"
+        return OtherWriter(by=_MIGRATION, evidence=f"{told}, {why}")
+    if there and status.synchronized_generation and status.synchronized_generation < item.metadata.generation:
+        return OtherWriter(by=_MIGRATION, evidence=f"{told}, generation {item.metadata.generation} is not synchronized yet")
+    return None

@@ -1,0 +1,7 @@
+"""OpenShift's kind of target, and the API groups that tell about it. Cluster API has MachineSets as well, hence the group."""
+
+GROUP = "machine.openshift.io"
+AUTOSCALING_GROUP = "autoscaling.openshift.io"
+MACHINE_SET = f"MachineSet.{GROUP}"
+MACHINE = f"Machine.{GROUP}"
+MACHINE_AUTOSCALER = "MachineAutoscaler"

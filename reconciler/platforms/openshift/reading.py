@@ -1,0 +1,71 @@
+"""How MachineSets of OpenShift's Machine API are read."""
+
+from collections.abc import Iterable
+
+from reconciler.cluster.nodes.node import Node
+from reconciler.cluster.platform_reading import Objects, PlatformReading, Rows, WireKind
+from reconciler.cluster.target import Machine
+from reconciler.platforms.openshift.facts import wire
+from reconciler.platforms.openshift.facts.keeping import failed_beside, updated_beside
+from reconciler.platforms.openshift.facts.machines import machine
+from reconciler.platforms.openshift.facts.machineset import facts, reference
+from reconciler.platforms.openshift.facts.other_writers import ROLE
+from reconciler.platforms.openshift.kinds import AUTOSCALING_GROUP, GROUP, MACHINE, MACHINE_AUTOSCALER, MACHINE_SET
+
+
+def rows(objects: Objects) -> Rows:
+    """Sets and their Machines. A set is named by at most one MachineAutoscaler that counts: the operator refuses a second."""
+    read = [(item, machine(item)) for item in objects.of(MACHINE).values()]
+    autoscalers = autoscaler_of(objects.of(MACHINE_AUTOSCALER).values())
+    return Rows(
+        targets=[
+            facts(item, autoscalers.get(key), _keeps(item, read, objects.nodes)) for key, item in objects.of(MACHINE_SET).items()
+        ],
+        machines=[known for _, known in read],
+    )
+
+
+def _keeps(item: wire.MachineSet, read: list[tuple[wire.Machine, Machine]], nodes: tuple[Node, ...]) -> str:
+    own = reference(item.metadata.namespace, item.metadata.name)
+    failed = failed_beside(known.name for _, known in read if known.target == own and known.failed and not known.deleting)
+    template = item.spec.template.metadata
+    role = ((template.labels if template else None) or {}).get(ROLE, "")
+    alike = {known.node for found, known in read if (found.metadata.labels or {}).get(ROLE, "") == role}
+    return failed or updated_beside(node for node in nodes if node.name in alike)
+
+
+def autoscaler_of(items: Iterable[wire.MachineAutoscaler]) -> dict[tuple[str, str], wire.MachineAutoscaler]:
+    """The MachineAutoscaler of each set, by the set's namespace and name."""
+    return {
+        (item.metadata.namespace, item.spec.scale_target_ref.name): item
+        for item in items
+        if item.spec.scale_target_ref.kind in ("", "MachineSet") and item.metadata.deletion_timestamp is None
+    }
+
+
+READING = PlatformReading(
+    name="openshift",
+    group=GROUP,
+    kinds=(
+        WireKind(
+            kind="MachineSet",
+            name=MACHINE_SET,
+            type=wire.MachineSet,
+            plural="machinesets",
+            target=True,
+            needed=True,
+            verbs=("get", "patch"),
+        ),
+        WireKind(
+            kind="Machine",
+            name=MACHINE,
+            type=wire.Machine,
+            plural="machines",
+            needed=True,
+            verbs=("get", "patch", "delete"),
+        ),
+        WireKind(kind=MACHINE_AUTOSCALER, type=wire.MachineAutoscaler, group=AUTOSCALING_GROUP, plural="machineautoscalers"),
+    ),
+    rows=rows,
+    annotations=("machineconfiguration.openshift.io/", "autoscaling.openshift.io/"),
+)

@@ -1,0 +1,1 @@
+"""How MachineSets are written, and with what care."""
