@@ -29,11 +29,11 @@ from reconciler.kube.leading.lease import LeaderLease, NotLeaderError
 from reconciler.kube.watching.pace import RealPace
 from reconciler.plan.plan import Bound
 from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT
-from reconciler.platforms.clusterapi.writing.removal import ClusterApiRemovals
 from reconciler.platforms.clusterapi.writing.resource import ClusterApiVersion
 from reconciler.platforms.clusterapi.writing.targets import ClusterApiTargets
 from reconciler.policy.documents import Mode, PolicySet, ScaleDown
 from reconciler.providers.contract import RemovalState, TargetRemoval, WriteCode, WriteResult
+from reconciler.providers.machines.removal import MachineRemovals
 from reconciler.providers.ownership_guard import judged_now
 from reconciler.providers.simulated import SimulatedPort
 from reconciler.simulation.embedded.cluster import SimulatedCluster
@@ -181,7 +181,7 @@ class Server:
 def test_a_mark_that_no_drain_left_is_no_licence(mark: str | None, *, may: bool) -> None:
     """A marked machine is taken for drained, so that none may be marked when its removal begins: its pods would be killed."""
     server = Server(mark)
-    result = ClusterApiRemovals(server.targets(), "test").may_begin(GENERAL, "m", "n", server.bound())
+    result = MachineRemovals(server.targets(), "test").may_begin(GENERAL, "m", "n", server.bound())
     assert (result.done, result.code) == (may, "" if may else WriteCode.REFUSED)
 
 

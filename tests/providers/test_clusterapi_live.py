@@ -4,9 +4,9 @@ import msgspec
 import pytest
 
 from reconciler.platforms.clusterapi.kinds import MACHINE_SET
-from reconciler.platforms.clusterapi.writing.reading import Reading
 from reconciler.platforms.clusterapi.writing.targets import ClusterApiTargets
 from reconciler.providers.contract import WriteCode, WriteResult
+from reconciler.providers.machines.dialect import Reading
 from tests.providers.conftest import NewBench
 
 OURS = ("nodegroup-reconciler", "Apply", "")

@@ -7,10 +7,10 @@ import msgspec
 from reconciler.cluster.target import TargetRef
 from reconciler.kube.connection.api import ApiError, UnreachableError
 from reconciler.plan.plan import Bound
-from reconciler.platforms.clusterapi.writing.reading import Reading
-from reconciler.platforms.clusterapi.writing.targets import ClusterApiTargets
 from reconciler.providers.answer import failed, unread
 from reconciler.providers.contract import RemovalState, TargetRemoval, WriteCode, WriteResult
+from reconciler.providers.machines.dialect import Reading
+from reconciler.providers.machines.targets import MachineTargets
 from reconciler.providers.ownership_guard import not_ours, objection
 
 
@@ -37,7 +37,7 @@ class BlindRemovals:
     lowered for a drained node. What this process did not begin it therefore gives up and opens again, and never lowers for.
     """
 
-    def __init__(self, targets: ClusterApiTargets, allowed: Callable[[TargetRef], bool]) -> None:
+    def __init__(self, targets: MachineTargets, allowed: Callable[[TargetRef], bool]) -> None:
         self._targets = targets
         self._allowed = allowed
         self._begun: dict[str, int | None] = {}

@@ -9,6 +9,7 @@ from reconciler.platforms.clusterapi.facts.view import ClusterApiView, controlli
 from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT, MACHINE_SET
 from reconciler.platforms.clusterapi.reading import FACTS
 from reconciler.platforms.clusterapi.writing.resource import ClusterApiVersion
+from reconciler.providers.machines.dialect import MachineReading, Reading
 
 
 class _Sets(msgspec.Struct):
@@ -19,43 +20,11 @@ class _Machines(msgspec.Struct):
     items: list[wire.Machine]
 
 
-class _Status(msgspec.Struct, rename="camel"):
-    observed_generation: int = 0
-
-
-class _Followed(msgspec.Struct):
-    status: _Status | None = None
-
-
 _scalable = msgspec.json.Decoder(wire.Scalable)
 _cluster = msgspec.json.Decoder(wire.Cluster)
 _machine = msgspec.json.Decoder(wire.Machine)
 _sets = msgspec.json.Decoder(_Sets)
 _machines = msgspec.json.Decoder(_Machines)
-_followed = msgspec.json.Decoder(_Followed)
-
-
-class Reading(msgspec.Struct, frozen=True):
-    """The facts of a target, and its body as the server gave it."""
-
-    facts: TargetFacts
-    body: bytes
-
-    @property
-    def followed(self) -> bool:
-        """Whether the target's own controller has acted on this generation of its spec."""
-        status = _followed.decode(self.body).status
-        return status is not None and status.observed_generation >= self.facts.generation
-
-
-class MachineReading(msgspec.Struct, frozen=True, kw_only=True):
-    """One Machine: whether it is going, what its delete mark says (None: it has none), and its node."""
-
-    name: str
-    resource_version: str
-    deleting: bool
-    mark: str | None
-    node: str
 
 
 def read_target(api: Api, version: ClusterApiVersion, ref: TargetRef, *, rollout: bool = False) -> Reading:

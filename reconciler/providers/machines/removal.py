@@ -35,21 +35,21 @@ from reconciler.cluster.target import TargetRef
 from reconciler.decisions.ownership.owner import OUR_MANAGER
 from reconciler.kube.connection.api import ApiError, ContentType, UnreachableError
 from reconciler.plan.plan import Bound
-from reconciler.platforms.clusterapi.writing.reading import MachineReading, Reading, living_machines, read_machine
-from reconciler.platforms.clusterapi.writing.targets import ClusterApiTargets
 from reconciler.providers.answer import failed, unread
 from reconciler.providers.contract import LeavingMachine, RemovalState, TargetRemoval, WriteCode, WriteResult
 from reconciler.providers.delete_mark import DeleteMark
+from reconciler.providers.machines.dialect import MachineReading, Reading
+from reconciler.providers.machines.targets import MachineTargets
 from reconciler.providers.ownership_guard import not_ours, objection
 
 _TRIES, _ROUNDS = 3, 2
 _TRANSIENT = (WriteCode.STALE, WriteCode.UNAVAILABLE, WriteCode.UNKNOWN)
 
 
-class ClusterApiRemovals:
+class MachineRemovals:
     """Removals of one owner (a policy): marks of others, also of the same program, are never touched."""
 
-    def __init__(self, targets: ClusterApiTargets, owner: str) -> None:
+    def __init__(self, targets: MachineTargets, owner: str) -> None:
         self._targets = targets
         self._owner = owner
 
@@ -61,7 +61,7 @@ class ClusterApiRemovals:
         except (ApiError, UnreachableError) as error:
             return unread(error, f"{target}, Machine {machine}")
         wrong = _unfit(found, machine, node) or self.marked_by_others(found) or _marked_before(found)
-        wrong = wrong or objection(reading.facts, bound) or rolling_out(reading)
+        wrong = wrong or objection(reading.facts, bound) or kept(reading)
         return wrong or WriteResult(done=True, generation=reading.facts.generation)
 
     def step(self, target: TargetRef, leaving: tuple[LeavingMachine, ...], floor: int) -> tuple[TargetRemoval, ...]:
@@ -83,7 +83,7 @@ class ClusterApiRemovals:
         except (ApiError, UnreachableError, msgspec.DecodeError) as error:
             return dict.fromkeys((one.node for one in leaving), _unread(error, str(target)))
         going: list[tuple[LeavingMachine, MachineReading]] = []
-        living = cache(lambda: living_machines(self._targets.api, self._targets.version, reading.facts))
+        living = cache(lambda: self._targets.dialect.living_machines(self._targets.api, reading.facts))
         for one in leaving:
             try:
                 found = self.machine(target, one.machine)
@@ -163,7 +163,7 @@ class ClusterApiRemovals:
                 if mark is None:
                     return WriteResult(done=True)
                 reading = self._targets.read(target, rollout=True)
-                living = partial(living_machines, self._targets.api, self._targets.version, reading.facts)
+                living = partial(self._targets.dialect.living_machines, self._targets.api, reading.facts)
                 if self._lowered(reading, mark) and not _passed_over(reading, found, living):
                     return WriteResult(done=True)
                 self._write_mark(target, found, None)
@@ -199,7 +199,7 @@ class ClusterApiRemovals:
         foreign = self.marked_by_others(found)
         if foreign is not None:
             return _failed(foreign)
-        wrong = not_ours(facts) or rolling_out(reading) or _below(reading, floor, before)
+        wrong = not_ours(facts) or kept(reading) or _below(reading, floor, before)
         if mark is not None and not mark.not_lowered(facts.generation):
             message = f"{facts.ref} was written by somebody else after {one.machine} was marked: whether it shrank cannot be told"
             wrong = WriteResult(done=False, code=WriteCode.STALE, message=message)
@@ -227,7 +227,7 @@ class ClusterApiRemovals:
 
     def machine(self, target: TargetRef, machine: str) -> MachineReading | None:
         """The Machine now, or None when it is gone."""
-        return read_machine(self._targets.api, self._targets.version, target.namespace, machine)
+        return self._targets.dialect.read_machine(self._targets.api, target.namespace, machine)
 
     def marked_by_others(self, found: MachineReading | None) -> WriteResult | None:
         """Why a Machine with somebody else's mark is left alone."""
@@ -242,11 +242,11 @@ class ClusterApiRemovals:
         self._write_mark(facts.ref, found, str(DeleteMark(self._owner, facts.generation, facts.replicas or 0)))
 
     def _write_mark(self, target: TargetRef, found: MachineReading, value: str | None) -> None:
-        version = self._targets.version
-        metadata = {"resourceVersion": found.resource_version, "annotations": {version.delete_machine: value}}
+        dialect = self._targets.dialect
+        metadata = {"resourceVersion": found.resource_version, "annotations": dict.fromkeys(dialect.delete_marks, value)}
         self._targets.api.write(
             "PATCH",
-            version.path("Machine", target.namespace, found.name),
+            dialect.path("Machine", target.namespace, found.name),
             {"metadata": metadata},
             content_type=ContentType.MERGE_PATCH,
             query={"fieldManager": OUR_MANAGER},
@@ -288,6 +288,13 @@ def rolling_out(reading: Reading) -> WriteResult | None:
         return None
     message = f"{reading.facts.ref} is rolling out: which of its MachineSets would shrink cannot be told"
     return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+
+
+def kept(reading: Reading) -> WriteResult | None:
+    """Why no chosen machine may be removed now."""
+    if not reading.facts.keeps_nodes:
+        return rolling_out(reading)
+    return WriteResult(done=False, code=WriteCode.REFUSED, message=f"{reading.facts.ref}: {reading.facts.keeps_nodes}")
 
 
 def _below(reading: Reading, floor: int, before: int) -> WriteResult | None:

@@ -3,19 +3,19 @@
 from reconciler.cluster.target import TargetRef
 from reconciler.kube.connection.api import ApiError, UnreachableError
 from reconciler.plan.plan import Bound
-from reconciler.platforms.clusterapi.writing.reading import MachineReading, Reading, living_machines
-from reconciler.platforms.clusterapi.writing.removal import ClusterApiRemovals, rolling_out
-from reconciler.platforms.clusterapi.writing.targets import ClusterApiTargets
 from reconciler.providers.answer import failed, unread
 from reconciler.providers.contract import WriteCode, WriteResult
+from reconciler.providers.machines.dialect import MachineReading, Reading
+from reconciler.providers.machines.removal import MachineRemovals, rolling_out
+from reconciler.providers.machines.targets import MachineTargets
 from reconciler.providers.ownership_guard import objection
 
 
-class ClusterApiCancellations:
+class MachineCancellations:
     """Cancellations. A process that ends between the marks and the write leaves marks of ours on Machines without node, which
-    the next one takes back (`ClusterApiRemovals.abandon`)."""
+    the next one takes back (`MachineRemovals.abandon`)."""
 
-    def __init__(self, targets: ClusterApiTargets, removals: ClusterApiRemovals) -> None:
+    def __init__(self, targets: MachineTargets, removals: MachineRemovals) -> None:
         self._targets = targets
         self._removals = removals
 
@@ -26,7 +26,7 @@ class ClusterApiCancellations:
             read = [self._removals.machine(target, name) for name in machines]
             living = [found for found in read if found is not None and not found.deleting]
             wrong = objection(reading.facts, bound) or rolling_out(reading) or self._unfit(living)
-            wrong = wrong or self._too_many(reading, frozenset(machines), replicas)
+            wrong = wrong or _not_alone(reading, frozenset(machines)) or self._too_many(reading, frozenset(machines), replicas)
         except (ApiError, UnreachableError) as error:
             return unread(error, str(target))
         if wrong is not None:
@@ -57,7 +57,7 @@ class ClusterApiCancellations:
         return None
 
     def _too_many(self, reading: Reading, cancelled: frozenset[str], replicas: int) -> WriteResult | None:
-        beside = len(living_machines(self._targets.api, self._targets.version, reading.facts) - cancelled)
+        beside = len(self._targets.dialect.living_machines(self._targets.api, reading.facts) - cancelled)
         if beside <= replicas:
             return None
         target = reading.facts.ref
@@ -66,12 +66,21 @@ class ClusterApiCancellations:
 
     def _replace(self, reading: Reading, living: list[MachineReading]) -> WriteResult:
         """Replicas stay: the set makes another Machine for each that is deleted."""
-        version = self._targets.version
+        dialect = self._targets.dialect
         for found in living:
-            path = version.path("Machine", reading.facts.ref.namespace, found.name)
+            path = dialect.path("Machine", reading.facts.ref.namespace, found.name)
             options = {"preconditions": {"resourceVersion": found.resource_version}}
             try:
                 self._targets.api.write("DELETE", path, options)
             except (ApiError, UnreachableError) as error:
                 return failed(error, f"Machine {found.name}")
         return WriteResult(done=True, generation=reading.facts.generation)
+
+
+def _not_alone(reading: Reading, cancelled: frozenset[str]) -> WriteResult | None:
+    """Machines that might go instead of those that are cancelled: others that failed, or that bear a mark."""
+    others = sorted((reading.failed | reading.marked) - cancelled)
+    if not others:
+        return None
+    message = f"{reading.facts.ref}: Machine {', '.join(others)} would go as soon as those that are to be cancelled"
+    return WriteResult(done=False, code=WriteCode.STALE, message=message)

@@ -1,0 +1,57 @@
+"""OpenShift's Machine API in a live process."""
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from reconciler.kube.connection.api import Api, ApiError
+from reconciler.kube.watching.collection import Served
+from reconciler.platforms.openshift.kinds import AUTOSCALING_GROUP, GROUP, MACHINE_SET
+from reconciler.platforms.openshift.reading import READING
+from reconciler.platforms.openshift.writing.dialect import MachineApiDialect
+from reconciler.providers.check import Check, State
+from reconciler.providers.contract import TargetProvider
+from reconciler.providers.live_platform import LivePlatform, Surroundings
+from reconciler.providers.machines.provider import MachineProvider
+from reconciler.providers.machines.targets import MachineTargets
+
+_NOT_FOUND = 404
+# The only version of the machines' group, and of the autoscalers' the one that has the MachineAutoscaler.
+_VERSION = "v1beta1"
+
+
+class _Version(msgspec.Struct):
+    version: str
+
+
+class _Group(msgspec.Struct):
+    versions: list[_Version]
+
+
+def _served(api: Api, _: Mapping[str, str]) -> tuple[Served, ...]:
+    found = tuple(
+        Served(platform=READING.name, group=group, version=_VERSION) for group in (GROUP, AUTOSCALING_GROUP) if _has(api, group)
+    )
+    return found if any(item.group == GROUP for item in found) else ()
+
+
+def _has(api: Api, group: str) -> bool:
+    try:
+        body = api.get(f"/apis/{group}")
+    except ApiError as error:
+        if error.status == _NOT_FOUND:
+            return False
+        raise
+    return any(item.version == _VERSION for item in msgspec.json.decode(body, type=_Group).versions)
+
+
+def _provider(around: Surroundings) -> TargetProvider:
+    return MachineProvider(MachineTargets(around.management, MachineApiDialect(around.served)), around.owner)
+
+
+def _checks(around: Surroundings) -> Iterator[Check]:
+    groups = " and ".join(item.api_version for item in around.served)
+    yield Check(code="MachineAPI", state=State.PASS, message=f"{groups} is spoken")
+
+
+LIVE = LivePlatform(name=READING.name, kinds=(MACHINE_SET,), served=_served, provider=_provider, checks=_checks)

@@ -1,0 +1,100 @@
+"""OpenShift's Machine API as a dialect of what all platforms with Machines have in common."""
+
+import msgspec
+
+from reconciler.cluster.target import TargetFacts, TargetRef
+from reconciler.kube.connection.api import Api, ApiError
+from reconciler.kube.watching.collection import Served
+from reconciler.platforms.openshift.facts import wire
+from reconciler.platforms.openshift.facts.keeping import failed_beside
+from reconciler.platforms.openshift.facts.machines import DELETE_MARKS, failure, target_of
+from reconciler.platforms.openshift.facts.machineset import facts
+from reconciler.platforms.openshift.kinds import AUTOSCALING_GROUP, GROUP
+from reconciler.platforms.openshift.reading import autoscaler_of
+from reconciler.providers.machines.dialect import MachineReading, Reading
+
+_NOT_FOUND = 404
+
+
+class _Machines(msgspec.Struct):
+    items: list[wire.Machine]
+
+
+class _Autoscalers(msgspec.Struct):
+    items: list[wire.MachineAutoscaler]
+
+
+_set = msgspec.json.Decoder(wire.MachineSet)
+_machine = msgspec.json.Decoder(wire.Machine)
+_machines = msgspec.json.Decoder(_Machines)
+_autoscalers = msgspec.json.Decoder(_Autoscalers)
+
+
+class MachineApiDialect:
+    """A `MachineDialect`. Both spellings of the mark are written, as OpenShift's own Cluster Autoscaler does: its controllers
+    read either."""
+
+    delete_marks = DELETE_MARKS
+
+    def __init__(self, served: tuple[Served, ...]) -> None:
+        by_group = {item.group: item for item in served}
+        self.api_version = by_group[GROUP].api_version
+        self._autoscaling = by_group.get(AUTOSCALING_GROUP)
+
+    def manifest_kind(self, _: TargetRef) -> str:
+        """Without the group that tells it from Cluster API's."""
+        return "MachineSet"
+
+    def path(self, kind: str, namespace: str, name: str = "") -> str:
+        """A set, or a Machine."""
+        plural = "machines" if kind == "Machine" else "machinesets"
+        collection = f"/apis/{self.api_version}/namespaces/{namespace}/{plural}"
+        return f"{collection}/{name}" if name else collection
+
+    def read_target(self, api: Api, ref: TargetRef, *, rollout: bool = False) -> Reading:
+        """The set and the MachineAutoscaler that names it; with `rollout` those of its Machines that failed or bear a mark."""
+        body = api.get(self.path(ref.kind, ref.namespace, ref.name))
+        item = _set.decode(body)
+        autoscaler = self._autoscaler(api, ref)
+        if not rollout:
+            return Reading(facts(item, autoscaler), body)
+        living = self._living(api, ref)
+        failed = frozenset(one.metadata.name for one in living if failure(one))
+        marked = frozenset(one.metadata.name for one in living if _mark(one) is not None)
+        return Reading(facts(item, autoscaler, failed_beside(failed)), body, failed, marked)
+
+    def read_machine(self, api: Api, namespace: str, name: str) -> MachineReading | None:
+        """One Machine; of two marks that differ somebody else's counts."""
+        try:
+            item = _machine.decode(api.get(self.path("Machine", namespace, name)))
+        except ApiError as error:
+            if error.status == _NOT_FOUND:
+                return None
+            raise
+        return MachineReading(
+            name=name,
+            resource_version=item.metadata.resource_version,
+            deleting=item.metadata.deletion_timestamp is not None,
+            mark=_mark(item),
+            node=item.status.node_ref.name if item.status and item.status.node_ref else "",
+        )
+
+    def living_machines(self, api: Api, facts: TargetFacts) -> frozenset[str]:
+        """Those that are not going: one that goes no longer counts, whatever keeps it."""
+        return frozenset(item.metadata.name for item in self._living(api, facts.ref))
+
+    def _living(self, api: Api, ref: TargetRef) -> list[wire.Machine]:
+        listed = _machines.decode(api.get(self.path("Machine", ref.namespace))).items
+        return [item for item in listed if target_of(item) == ref and item.metadata.deletion_timestamp is None]
+
+    def _autoscaler(self, api: Api, ref: TargetRef) -> wire.MachineAutoscaler | None:
+        if self._autoscaling is None:
+            return None
+        path = f"/apis/{self._autoscaling.api_version}/namespaces/{ref.namespace}/machineautoscalers"
+        return autoscaler_of(_autoscalers.decode(api.get(path)).items).get((ref.namespace, ref.name))
+
+
+def _mark(item: wire.Machine) -> str | None:
+    annotations = item.metadata.annotations or {}
+    found = [annotations[key] for key in DELETE_MARKS if key in annotations]
+    return next((text for text in found if text != found[0]), found[0]) if found else None

@@ -1,0 +1,55 @@
+"""The writes on targets of one platform whose machines are objects of an API server."""
+
+from collections.abc import Mapping
+
+from reconciler.cluster.target import TargetRef
+from reconciler.plan.plan import Bound
+from reconciler.providers.contract import LeavingMachine, TargetRemoval, WriteCode, WriteResult
+from reconciler.providers.machines.cancellation import MachineCancellations
+from reconciler.providers.machines.removal import MachineRemovals
+from reconciler.providers.machines.targets import MachineTargets
+
+
+class MachineProvider:
+    """A `TargetProvider`. `owner` (the policy's name) stands in the marks on Machines, so that two reconcilers leave each other's
+    alone."""
+
+    def __init__(self, targets: MachineTargets, owner: str) -> None:
+        self._targets = targets
+        self._removals = MachineRemovals(targets, owner)
+        self._cancellations = MachineCancellations(targets, self._removals)
+
+    def resize(self, target: TargetRef, replicas: int, bound: Bound, annotations: Mapping[str, str] | None = None) -> WriteResult:
+        """By a server-side apply of replicas alone, never forced."""
+        return self._targets.resize(target, replicas, bound, annotations)
+
+    def adopt(self, target: TargetRef, replicas: int, bound: Bound, annotations: Mapping[str, str] | None = None) -> WriteResult:
+        """Others' claims on the field go, then ours is recorded; the value stays."""
+        return self._targets.adopt(target, replicas, bound, annotations)
+
+    def release(self, target: TargetRef, bound: Bound) -> WriteResult:
+        """Our annotations and our claim go; the value stays."""
+        return self._targets.release(target, bound)
+
+    def cancel(self, target: TargetRef, machines: tuple[str, ...], replicas: int, bound: Bound) -> WriteResult:
+        """Exactly the machines that never became nodes go."""
+        return self._cancellations.cancel(target, machines, replicas, bound)
+
+    def may_begin(self, target: TargetRef, machine: str, node: str, bound: Bound) -> WriteResult:
+        """Whether the machine of the node may be removed, as far as can be told before the node is empty."""
+        if not machine:
+            message = f"{target} has no Machine for node {node}: which one goes could not be chosen"
+            return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+        return self._removals.may_begin(target, machine, node, bound)
+
+    def step(self, target: TargetRef, leaving: tuple[LeavingMachine, ...], floor: int) -> tuple[TargetRemoval, ...]:
+        """Mark the machines, lower replicas once for all of them, or say how far each is."""
+        return self._removals.step(target, leaving, floor)
+
+    def abandon(self, target: TargetRef, machine: str) -> WriteResult:
+        """Our mark goes, unless replicas were lowered for it."""
+        return self._removals.abandon(target, machine) if machine else WriteResult(done=True)
+
+    def marked_by(self, target: TargetRef, machine: str) -> str:
+        """The policy that our program's mark names, whichever it is."""
+        return self._removals.marked_by(target, machine)
