@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from tests.scheduler import OneWorkerEach
-from tests.testbed.fixtures import cluster_api, control_plane, new_cluster
+from tests.testbed.fixtures import cluster_api, control_plane, machine_api, new_cluster
 from tests.workers import CONTROL_PLANES, group_of
 
-__all__ = ["cluster_api", "control_plane", "new_cluster"]
+__all__ = ["cluster_api", "control_plane", "machine_api", "new_cluster"]
 
 
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:

@@ -11,6 +11,7 @@ _GROUPS = {
     "tests/deploy/": _SECOND,
     "tests/kube/": _SECOND,
     "tests/live/": _FIRST,
+    "tests/openshift/test_live": _FIRST,
     "tests/providers/": _SECOND,
     "tests/rows/test_rows_live_": _SECOND,
     "tests/security/test_network_attack.py": _FIRST,

@@ -53,6 +53,7 @@ _PLURALS = {
     "MachineDeployment": "machinedeployments",
     "MachineSet": "machinesets",
     "MachinePool": "machinepools",
+    "MachineAutoscaler": "machineautoscalers",
     "NodeGroup": "nodegroups",
     "NodeGroupPolicy": "nodegrouppolicies",
     "GitRepository": "gitrepositories",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.differential import oracle
 from tests.testbed.build import built
-from tests.testbed.manifests import cluster_api_manifests
+from tests.testbed.manifests import cluster_api_manifests, machine_api_manifests
 from tests.testbed.programs import PROGRAMS, kwok_stages, program
 from tests.testbed.toolchain import NotAvailableError
 
@@ -19,6 +19,7 @@ COMPONENTS: dict[str, Callable[[], Path]] = {
     **{name: partial(program, name) for name in PROGRAMS},
     "kwok-stages": kwok_stages,
     "cluster-api-manifests": cluster_api_manifests,
+    "machine-api-manifests": machine_api_manifests,
 }
 
 

@@ -12,6 +12,7 @@ from tests.testbed import progress
 from tests.testbed.cluster_api import ClusterApi
 from tests.testbed.cluster_documents import ANY_SHAPE, Group, Shape
 from tests.testbed.control_plane import ControlPlane, running_control_plane
+from tests.testbed.machine_api import MachineApi
 from tests.testbed.missing import not_run
 from tests.testbed.reset_sockets import close_reset_sockets
 from tests.testbed.toolchain import NotAvailableError
@@ -53,6 +54,22 @@ def cluster_api(control_plane: ControlPlane, request: pytest.FixtureRequest) -> 
     with capture.global_and_fixture_disabled():
         try:
             running = ClusterApi(control_plane)
+            running.start()
+        except NotAvailableError as error:
+            not_run("testbed", str(error))
+    try:
+        yield running
+    finally:
+        running.stop()
+
+
+@pytest.fixture(scope="session")
+def machine_api(control_plane: ControlPlane, request: pytest.FixtureRequest) -> Iterator[MachineApi]:
+    """OpenShift's Machine API with its own controllers, on the control plane of the session."""
+    capture = request.config.pluginmanager.getplugin("capturemanager")
+    with capture.global_and_fixture_disabled():
+        try:
+            running = MachineApi(control_plane)
             running.start()
         except NotAvailableError as error:
             not_run("testbed", str(error))

@@ -15,6 +15,7 @@ from tests.testbed.programs import PROGRAMS
 _MODULE = "sigs.k8s.io/cluster-api"
 _DEFINITIONS = "core/config/crd/bases"
 _WEBHOOKS = "core/config/webhook/manifests.yaml"
+_MACHINE_API = "machine/v1beta1/zz_generated.crd-manifests"
 
 
 def cluster_api_manifests() -> Path:
@@ -26,6 +27,22 @@ def cluster_api_manifests() -> Path:
             source = module_directory(module, _MODULE)
             files = [*sorted((source / _DEFINITIONS).glob("*.yaml")), source / _WEBHOOKS]
             objects = [item for file in files for item in yaml.load_all(file.read_text(), yaml.CSafeLoader) if item]
+            partial = target.with_suffix(".partial")
+            partial.write_text(json.dumps(objects))
+            partial.rename(target)
+    return target
+
+
+def machine_api_manifests(variant: str = "Default") -> Path:
+    """The definitions of MachineSets and Machines for one set of features (`Default`, `TechPreviewNoUpgrade`) in one JSON file,
+    taken from the module of OpenShift's API once. Raises NotAvailableError."""
+    module = Path(__file__).parent / "modules" / "openshift-api"
+    target = cache_directory() / f"machine-api-{content_key([module / 'go.mod'], variant, _MACHINE_API)}.json"
+    with locked(target.with_name(f"{target.name}.lock")):
+        if not target.exists():
+            source = module_directory(module, "github.com/openshift/api") / _MACHINE_API
+            files = [source / f"0000_10_machine-api_01_{plural}-{variant}.crd.yaml" for plural in ("machines", "machinesets")]
+            objects = [yaml.load(file.read_text(), yaml.CSafeLoader) for file in files]
             partial = target.with_suffix(".partial")
             partial.write_text(json.dumps(objects))
             partial.rename(target)

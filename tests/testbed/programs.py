@@ -32,6 +32,8 @@ PROGRAMS: dict[str, GoProgram] = {
             file="manager",
             any_version=False,
         ),
+        # The controllers of OpenShift's machine-api-operator over an actuator of ours: its instances are Node objects.
+        GoProgram(name="machine-api", module=_MODULES / "machine-api", any_version=False),
         # Not part of a control plane: what they print is compared, so it has to be this version.
         GoProgram(
             name="kustomize",

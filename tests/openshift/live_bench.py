@@ -1,0 +1,184 @@
+"""The live port on a real API server with OpenShift's own controllers: a view that is always fresh, and the real drain."""
+
+import itertools
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+from reconciler.cluster.snapshots.snapshot import read_snapshot
+from reconciler.cluster.target import TargetFacts, TargetRef
+from reconciler.cluster.world import World
+from reconciler.control.live.live_port import LivePort
+from reconciler.control.live.live_providers import LiveProviders
+from reconciler.decisions.ownership.owner import OUR_MANAGER
+from reconciler.kube.connection.api import Api
+from reconciler.kube.connection.transport import connect
+from reconciler.kube.draining.drain import NodeDrain
+from reconciler.kube.watching.collection import Served
+from reconciler.plan.plan import Bound
+from reconciler.platforms.openshift.kinds import MACHINE_SET
+from reconciler.policy.documents import PolicySet, TargetSpec
+from reconciler.providers.contract import RemovalProgress, RemovalState
+from reconciler.providers.live_platform import Surroundings
+from reconciler.providers.ownership_guard import judged_now
+from tests.policies import node_group, policy
+from tests.providers.live_bench import PatientPort
+from tests.testbed.api import ApiError, Object
+from tests.testbed.control_plane import MASTERS
+from tests.testbed.machine_api import API_VERSION, GROUP, MachineApi
+
+OWNER = "test"
+SERVED = tuple(Served(platform="openshift", group=group, version="v1beta1") for group in (GROUP, "autoscaling.openshift.io"))
+MARKS = (f"{GROUP}/delete-machine", f"{GROUP}/cluster-api-delete-machine")
+_KINDS = (("machinesets", GROUP), ("machines", GROUP), ("machineautoscalers", "autoscaling.openshift.io"))
+_PATIENCE_SECONDS = 240
+_numbers = itertools.count(1)
+
+
+class MachineSetBench:
+    """One MachineSet on a live cluster, and the port that writes to it."""
+
+    def __init__(self, machine_api: MachineApi, replicas: int, namespace: str = "openshift-machine-api", **value: object) -> None:
+        """`value` is the providerSpec's."""
+        self.plane, self.testbed = machine_api.plane, machine_api.api
+        self.namespace = namespace
+        self.name = f"set-{next(_numbers)}"
+        try:
+            self.testbed.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+        except ApiError as error:
+            if error.status != 409:
+                raise
+        self.api = connect(self.plane.kubeconfig_of("reconciler", MASTERS))
+        self.target = TargetRef(kind=MACHINE_SET, namespace=namespace, name=self.name)
+        self.object = self._document(replicas, dict(value))
+        # Applied by us: ours from the beginning.
+        self.testbed.apply(self.object, OUR_MANAGER)
+        document = node_group(self.name, namespace=namespace)
+        spec = TargetSpec(provider="openshift", kind=MACHINE_SET, namespace=namespace, name=self.name)
+        self.policy: PolicySet = policy(_with_target(document, spec))
+        self.port = self.port_over(self.api)
+
+    def _document(self, replicas: int, value: Object) -> Object:
+        labels = {"set": self.name, f"{GROUP}/cluster-api-cluster": "c", f"{GROUP}/cluster-api-machine-role": self.name}
+        return {
+            "apiVersion": API_VERSION,
+            "kind": "MachineSet",
+            "metadata": {"name": self.name, "namespace": self.namespace},
+            "spec": {
+                "replicas": replicas,
+                "selector": {"matchLabels": {"set": self.name}},
+                "template": {
+                    "metadata": {"labels": labels},
+                    "spec": {
+                        "metadata": {"labels": {"set": self.name}},
+                        "providerSpec": {"value": {"instanceType": "m", **value}},
+                    },
+                },
+            },
+        }
+
+    def port_over(self, api: Api) -> LivePort:
+        clock = lambda: int(time.time())  # noqa: E731
+        providers = LiveProviders(api, Surroundings(management=api, served=SERVED))
+        drain = NodeDrain(api, OWNER, clock)
+        return PatientPort(
+            self.bound, self, clock, self, providers.of(OWNER), drain, OWNER, lambda _: {}, lambda _: (), lambda *_: None, None
+        )
+
+    def current(self) -> PolicySet:
+        return self.policy
+
+    def observe(self) -> World:
+        files = {
+            f"{kind}.json": json.dumps(self.testbed.get(f"/apis/{group}/v1beta1/namespaces/{self.namespace}/{kind}")).encode()
+            for kind, group in _KINDS
+        }
+        return read_snapshot({**files, "nodes.json": json.dumps(self.testbed.get("/api/v1/nodes")).encode()})
+
+    def facts(self) -> TargetFacts:
+        return next(facts for facts in self.observe().targets if facts.ref == self.target)
+
+    def bound(self) -> Bound:
+        facts = self.facts()
+        return Bound(
+            resource_version=facts.resource_version,
+            replicas=facts.replicas or 0,
+            owner_digest=judged_now(facts).digest,
+            policy_digest="sha256:test",
+        )
+
+    def replicas(self) -> int:
+        return int(self.testbed.read(self.object)["spec"]["replicas"])
+
+    def launches(self, **value: object) -> None:
+        """What the instances are like that are made from now on: no Machine that is there changes."""
+        changed = {"spec": {"template": {"spec": {"providerSpec": {"value": {"launch": "", **value}}}}}}
+        self.testbed.merge(self.object, changed)
+
+    def machines(self) -> list[Object]:
+        path = f"/apis/{API_VERSION}/namespaces/{self.namespace}/machines"
+        return sorted(
+            (item for item in self.testbed.items(path) if item["metadata"]["labels"].get("set") == self.name),
+            key=lambda item: item["metadata"]["name"],
+        )
+
+    def nodes(self) -> list[str]:
+        return sorted(node for item in self.machines() if (node := node_of(item)))
+
+    def until(self, holds: Callable[[list[Object]], bool], what: str) -> list[Object]:
+        """Its Machines, once they are so."""
+        path = f"/apis/{API_VERSION}/namespaces/{self.namespace}/machines"
+        self.testbed.wait(path, lambda _: holds(self.machines()), what, _PATIENCE_SECONDS)
+        return self.machines()
+
+    def until_nodes(self, count: int) -> list[str]:
+        def quiet(_: Any) -> bool:
+            found = self.testbed.read(self.object)
+            status = found.get("status", {})
+            return (
+                len(self.nodes()) == count == len(self.machines())
+                and status.get("observedGeneration") == found["metadata"]["generation"]
+                and status.get("replicas", 0) == count == status.get("availableReplicas", 0)
+            )
+
+        self.until(quiet, f"{count} nodes of {self.name}")
+        return self.nodes()
+
+    def applied_by(self, manager: str, replicas: int) -> None:
+        body = {key: self.object[key] for key in ("apiVersion", "kind")}
+        metadata = {"name": self.name, "namespace": self.namespace}
+        self.testbed.apply({**body, "metadata": metadata, "spec": {"replicas": replicas}}, manager, force=True)
+
+    def edited_by(self, manager: str, replicas: int) -> None:
+        self.testbed.merge(self.object, {"spec": {"replicas": replicas}}, manager)
+
+    def removed(self, count: int = 1, port: LivePort | None = None) -> list[RemovalProgress]:
+        """Turn until so many removals have ended."""
+        ended: list[RemovalProgress] = []
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        while len(ended) < count:
+            assert time.monotonic() < deadline, "the removals did not end"
+            (port or self.port).observe()
+            ended += [one for one in (port or self.port).continue_removals() if one.state is not RemovalState.DRAINING]
+        return ended
+
+    def gone(self) -> None:
+        """Take it all away."""
+        self.testbed.delete(self.object)
+
+
+def node_of(machine: Object) -> str:
+    """The name of a Machine's Node; empty while it has none, and when it goes."""
+    return "" if "deletionTimestamp" in machine["metadata"] else str(machine.get("status", {}).get("nodeRef", {}).get("name", ""))
+
+
+def phase(machine: Object) -> str:
+    """Its phase."""
+    return str(machine.get("status", {}).get("phase", ""))
+
+
+def _with_target(document: Any, spec: TargetSpec) -> Any:
+    import msgspec
+
+    return msgspec.structs.replace(document, target=spec)

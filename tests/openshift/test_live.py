@@ -1,0 +1,144 @@
+"""MachineSets on OpenShift's own controllers: what goes is what was chosen, and nothing else is written."""
+
+import pytest
+
+from reconciler.providers.contract import RemovalState, WriteCode
+from tests.openshift.conftest import NewSet
+from tests.openshift.live_bench import MARKS, MachineSetBench, node_of, phase
+from tests.openshift.objects import machine_autoscaler
+from tests.testbed.api import Object
+
+
+def fail(bench: MachineSetBench, count: int) -> list[str]:
+    """So many Machines that its cloud refuses, beside those that are there."""
+    before = {item["metadata"]["name"] for item in bench.machines()}
+    bench.launches(launch="Fail")
+    bench.testbed.apply(
+        {
+            **{key: bench.object[key] for key in ("apiVersion", "kind")},
+            "metadata": {"name": bench.name, "namespace": bench.namespace},
+            "spec": {"replicas": bench.replicas() + count},
+        },
+        "nodegroup-reconciler",
+        force=True,
+    )
+
+    def there(machines: list[Object]) -> bool:
+        return sum(phase(item) == "Failed" for item in machines) == count
+
+    machines = bench.until(there, f"{count} failed Machines")
+    bench.launches()
+    return sorted({item["metadata"]["name"] for item in machines} - before)
+
+
+def test_up_from_zero(new_set: NewSet) -> None:
+    """By an apply of replicas alone; Machines become nodes."""
+    bench = new_set(0)
+    assert bench.port.resize(bench.target, 2, bench.bound()).done
+    assert len(bench.until_nodes(2)) == 2
+    (owner,) = bench.facts().owner.owners
+    assert (owner.manager, owner.operation, owner.subresource) == ("nodegroup-reconciler", "Apply", "")
+
+
+@pytest.mark.parametrize("size", [3, 8, 20])
+def test_exactly_the_chosen_machines_go(new_set: NewSet, size: int) -> None:
+    """Drained by us, marked with both keys, replicas lowered by as many; two of `size`."""
+    bench = new_set(size)
+    nodes = bench.until_nodes(size)
+    chosen = [nodes[0], nodes[size // 2]]
+    bench.port.observe()
+    for number, node in enumerate(chosen, 1):
+        assert bench.port.remove_node(bench.target, node, size - number, bench.bound()).done
+    ended = bench.removed(2)
+    assert {(one.node, one.state) for one in ended} == {(node, RemovalState.FINISHED) for node in chosen}
+    assert bench.until_nodes(size - 2) == sorted(set(nodes) - set(chosen))
+    assert bench.replicas() == size - 2
+
+
+def test_both_marks_are_written(new_set: NewSet) -> None:
+    """On a Machine that a lifecycle hook keeps: it no longer counts, and its removal is over."""
+    bench = new_set(2)
+    nodes = bench.until_nodes(2)
+    chosen = next(item for item in bench.machines() if node_of(item) == nodes[0])
+    hooks = {"spec": {"lifecycleHooks": {"preTerminate": [{"name": "backup", "owner": "dba"}]}}}
+    bench.testbed.merge(chosen, hooks)
+    bench.port.observe()
+    assert bench.port.remove_node(bench.target, nodes[0], 1, bench.bound()).done
+    (ended,) = bench.removed()
+    assert ended.state is RemovalState.FINISHED
+    bench.until(lambda machines: any("deletionTimestamp" in item["metadata"] for item in machines), "the Machine going")
+    kept = bench.testbed.read(chosen)
+    assert set(MARKS) <= kept["metadata"]["annotations"].keys()
+    world = bench.observe()
+    (known,) = [item for item in world.machines if item.name == chosen["metadata"]["name"]]
+    assert (known.deleting, known.delete_marked) == (True, True)
+    assert "lifecycle hook backup of dba" in known.phase
+    assert bench.replicas() == 1
+    bench.testbed.merge(chosen, {"spec": {"lifecycleHooks": None}})
+    assert bench.until_nodes(1) == [nodes[1]]
+
+
+@pytest.mark.parametrize("failed", [1, 2, 3])
+def test_nothing_shrinks_while_a_failed_machine_would_tie(new_set: NewSet, failed: int) -> None:
+    """Not one node goes with Failed Machines beside; they are cancelled first, without harm; then the chosen one goes."""
+    bench = new_set(3)
+    nodes = bench.until_nodes(3)
+    names = fail(bench, failed)
+    assert bench.facts().keeps_nodes
+    bench.port.observe()
+    refused = bench.port.remove_node(bench.target, nodes[1], 2, bench.bound())
+    assert (refused.done, refused.code) == (False, WriteCode.REFUSED)
+    assert "failed" in refused.message
+    if failed > 1:
+        # One of several alone might leave another one to go.
+        partly = bench.port.cancel(bench.target, (names[0],), bench.replicas() - 1, bench.bound())
+        assert (partly.done, partly.code) == (False, WriteCode.STALE)
+    done = bench.port.cancel(bench.target, tuple(names), bench.replicas() - failed, bench.bound())
+    assert (done.done, done.code) == (True, "")
+    assert bench.until_nodes(3) == nodes
+    bench.port.observe()
+    assert bench.port.remove_node(bench.target, nodes[1], 2, bench.bound()).done
+    (ended,) = bench.removed()
+    assert ended.state is RemovalState.FINISHED
+    assert bench.until_nodes(2) == [nodes[0], nodes[2]]
+
+
+def test_a_machine_that_fails_during_the_drain_ends_the_removal(new_set: NewSet) -> None:
+    """Nothing is lowered, no mark stays, and the node is open again."""
+    bench = new_set(2)
+    nodes = bench.until_nodes(2)
+    bench.port.observe()
+    assert bench.port.remove_node(bench.target, nodes[0], 1, bench.bound()).done
+    fail(bench, 1)
+    (ended,) = bench.removed()
+    assert (ended.state, ended.code, bench.replicas()) == (RemovalState.FAILED, WriteCode.REFUSED, 3)
+    assert not any(key in (item["metadata"].get("annotations") or {}) for item in bench.machines() for key in MARKS)
+    assert sorted(bench.nodes()) == nodes
+
+
+def test_what_never_came_is_cancelled(new_set: NewSet) -> None:
+    """Provisioning for ever, as without capacity: exactly those go, the running one stays."""
+    bench = new_set(1)
+    nodes = bench.until_nodes(1)
+    bench.launches(launch="Stuck")
+    assert bench.port.resize(bench.target, 3, bench.bound()).done
+    machines = bench.until(lambda found: sum(phase(item) == "Provisioning" for item in found) == 2, "two stuck Machines")
+    stuck = tuple(item["metadata"]["name"] for item in machines if not node_of(item))
+    assert bench.port.cancel(bench.target, stuck, 1, bench.bound()).done
+    assert bench.until_nodes(1) == nodes
+
+
+def test_a_machine_autoscaler_holds(new_set: NewSet) -> None:
+    """It is named, and not one request changes anything."""
+    bench = new_set(1)
+    bench.until_nodes(1)
+    bound = bench.bound()
+    (made,) = bench.testbed.create(
+        machine_autoscaler(bench.name, bench.name, 1, 4) | {"metadata": {"name": bench.name, "namespace": bench.namespace}}
+    )
+    before = len(bench.plane.audit("reconciler"))
+    result = bench.port.resize(bench.target, 2, bound)
+    assert (result.done, result.code) == (False, WriteCode.CONFLICT)
+    assert f"MachineAutoscaler {bench.namespace}/{bench.name}" in result.message
+    assert len(bench.plane.audit("reconciler")) == before
+    bench.testbed.delete(made)
