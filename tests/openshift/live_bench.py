@@ -11,7 +11,6 @@ from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.cluster.world import World
 from reconciler.control.live.live_port import LivePort
 from reconciler.control.live.live_providers import LiveProviders
-from reconciler.decisions.ownership.owner import OUR_MANAGER
 from reconciler.kube.connection.api import Api
 from reconciler.kube.connection.transport import connect
 from reconciler.kube.draining.drain import NodeDrain
@@ -52,12 +51,14 @@ class MachineSetBench:
         self.api = connect(self.plane.kubeconfig_of("reconciler", MASTERS))
         self.target = TargetRef(kind=MACHINE_SET, namespace=namespace, name=self.name)
         self.object = self._document(replicas, dict(value))
-        # Applied by us: ours from the beginning.
-        self.testbed.apply(self.object, OUR_MANAGER)
+        self.testbed.create(self.object)
         document = node_group(self.name, namespace=namespace)
         spec = TargetSpec(provider="openshift", kind=MACHINE_SET, namespace=namespace, name=self.name)
         self.policy: PolicySet = policy(_with_target(document, spec))
         self.port = self.port_over(self.api)
+        # Ours from the beginning; the rest of the object stays its creator's.
+        adopted = self.port.adopt(self.target, replicas, self.bound())
+        assert adopted.done, adopted
 
     def _document(self, replicas: int, value: Object) -> Object:
         labels = {"set": self.name, f"{GROUP}/cluster-api-cluster": "c", f"{GROUP}/cluster-api-machine-role": self.name}
