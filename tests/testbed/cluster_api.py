@@ -81,6 +81,8 @@ class ClusterApi:
 
     def _start_manager(self) -> None:
         kubeconfig = self.plane.kubeconfig_of("cluster-api", MASTERS)
+        # Addresses and credentials have no defaults that would do here; topologies are off by default. Its limits of requests
+        # are lifted, since one manager serves the clusters of all tests at once.
         self._manager = self.plane.run(
             str(self._binary), f"--kubeconfig={kubeconfig}", f"--feature-gates={self._gates}",
             f"--webhook-port={self._webhook_port}", f"--webhook-cert-dir={self._certificate.parent}",

@@ -157,6 +157,7 @@ class ControlPlane:
             f"--service-account-private-key-file={self._service_account_keys[1]}", f"--node-monitor-grace-period={_NEVER}",
         )  # fmt: skip
         self.run("kube-scheduler", *_component(self.kubeconfig_of("system:kube-scheduler")))
+        # Which nodes are its own, no leases (see `_NEVER`), and where it listens; the rest is as kwok has it.
         kwok = self.kubeconfig_of("kwok", MASTERS)
         self.run(
             "kwok", f"--kubeconfig={kwok}", f"--config={self._stages}", "--manage-all-nodes=false",
