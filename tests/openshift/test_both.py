@@ -1,0 +1,81 @@
+"""One policy over a MachineDeployment and a MachineSet of OpenShift: one order of tiers, one limit over both."""
+
+import json
+
+from reconciler.cluster.snapshots.snapshot import read_snapshot
+from reconciler.control.preflight.rights import RunMode, needed
+from reconciler.decisions.decide import decide
+from reconciler.decisions.memory import Memory
+from reconciler.kube.watching.collection import Served, cluster_api
+from reconciler.policy.documents import Discovery, Limit, Tier
+from tests.openshift.objects import GROUP, Object, machine_set
+from tests.policies import policy
+
+NOW = 1_800_000_000
+CAPACITY = {"capacity.cluster-autoscaler.kubernetes.io/cpu": "4", "capacity.cluster-autoscaler.kubernetes.io/memory": "16Gi"}
+
+
+def size(group: str) -> dict[str, str]:
+    return {f"{group}/cluster-api-autoscaler-node-group-{end}-size": text for end, text in (("min", "0"), ("max", "9"))}
+
+
+def deployment() -> Object:
+    return {
+        "apiVersion": "cluster.x-k8s.io/v1beta2",
+        "kind": "MachineDeployment",
+        "metadata": {
+            "name": "general",
+            "namespace": "prod",
+            "annotations": CAPACITY | size("cluster.x-k8s.io"),
+            "managedFields": [{"manager": "m", "operation": "Update", "fieldsV1": {}}],
+        },
+        "spec": {"clusterName": "prod", "replicas": 0},
+    }
+
+
+def pod(number: int) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": f"p{number}", "namespace": "default"},
+        "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "3"}}}]},
+    }
+
+
+def decided(pods: int, nodes: int) -> dict[str, tuple[str, int]]:
+    """Group -> target and desired size, for so many pods that each want a node, with at most `nodes`."""
+    items = [deployment(), machine_set("worker", 0, annotations=CAPACITY | size(GROUP)), *map(pod, range(pods))]
+    world = read_snapshot({"all.json": json.dumps({"apiVersion": "v1", "kind": "List", "items": items}).encode()})
+    discovery = (
+        Discovery(name="sets", provider="openshift", tier="first"),
+        Discovery(name="capi", provider="clusterAPI", tier="second"),
+    )
+    written = policy(
+        discovery=discovery,
+        tiers=(Tier(name="first"), Tier(name="second")),
+        limits=(Limit(name="all", max=(("nodes", nodes),)),),
+    )
+    plan, _ = decide(world, written, Memory(), NOW, 1_000_000)
+    return {line.name: (line.target, line.desired) for line in plan.groups}
+
+
+def test_tiers_and_limits_hold_over_both_platforms() -> None:
+    """The first tier is filled to its maximum of 9, the rest goes to the other platform, and 10 nodes are all."""
+    assert decided(pods=12, nodes=10) == {
+        "worker": ("MachineSet.machine.openshift.io openshift-machine-api/worker", 9),
+        "general": ("MachineDeployment prod/general", 1),
+    }
+    assert {name: found[1] for name, found in decided(pods=2, nodes=10).items()} == {"worker": 2, "general": 0}
+
+
+def test_rights_are_asked_for_what_is_served_alone() -> None:
+    """Of each group its own kinds; no `scale`."""
+    openshift = tuple(
+        Served(platform="openshift", group=group, version="v1beta1") for group in (GROUP, "autoscaling.openshift.io")
+    )
+    both = needed(RunMode.ENFORCE, (cluster_api(version="v1beta2"), *openshift), "reconciler")
+    alone = needed(RunMode.ENFORCE, openshift, "reconciler")
+    assert {right.group for right in both} - {right.group for right in alone} == {"cluster.x-k8s.io"}
+    written = {(right.resource, verb) for right in alone if right.group == GROUP for verb in right.verbs}
+    assert {("machinesets", "patch"), ("machines", "patch"), ("machines", "delete")} <= written
+    assert not {resource for resource, _ in written} - {"machinesets", "machines"}

@@ -1,0 +1,184 @@
+"""The guards of every write on MachineSets, on a server in memory: what is refused, and what is written when it is not."""
+
+import copy
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from reconciler.kube.connection.api import ApiError, ContentType
+from reconciler.kube.watching.collection import Served
+from reconciler.plan.plan import Bound
+from reconciler.platforms.openshift.facts.machineset import reference
+from reconciler.platforms.openshift.writing.dialect import MachineApiDialect
+from reconciler.providers.contract import LeavingMachine, RemovalState, WriteCode
+from reconciler.providers.machines.provider import MachineProvider
+from reconciler.providers.machines.targets import MachineTargets
+from reconciler.providers.ownership_guard import judged_now
+from tests.openshift.objects import GROUP, NAMESPACE, Object, machine, machine_autoscaler, machine_set, owners
+
+SETS = f"/apis/{GROUP}/v1beta1/namespaces/{NAMESPACE}/machinesets/a"
+MACHINES = f"/apis/{GROUP}/v1beta1/namespaces/{NAMESPACE}/machines"
+AUTOSCALERS = f"/apis/autoscaling.openshift.io/v1beta1/namespaces/{NAMESPACE}/machineautoscalers"
+MARKS = [f"{GROUP}/delete-machine", f"{GROUP}/cluster-api-delete-machine"]
+TARGET = reference(NAMESPACE, "a")
+OURS = owners("nodegroup-reconciler", "Apply")
+
+
+class Server:
+    """Keeps one set with its Machines and applies merge patches and applies; every write is kept."""
+
+    def __init__(self, item: Object, *machines: Object, autoscalers: tuple[Object, ...] = ()) -> None:
+        self.set: Any = copy.deepcopy(item)
+        self.machines: dict[str, Any] = {str(one["metadata"]["name"]): one for one in machines}  # type: ignore[index]
+        self.autoscalers = list(autoscalers)
+        self.writes: list[tuple[str, str, Any]] = []
+
+    def get(self, path: str, _: Mapping[str, str] | None = None) -> bytes:
+        name = path.rpartition("/")[2]
+        found: Any = {SETS: self.set, MACHINES: {"items": list(self.machines.values())}, AUTOSCALERS: {"items": self.autoscalers}}
+        answer = found.get(path) or self.machines.get(name)
+        if answer is None:
+            raise ApiError(404, "NotFound", path)
+        return json.dumps(answer).encode()
+
+    def write(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        content_type: ContentType = ContentType.JSON,
+        query: Mapping[str, str] | None = None,
+    ) -> bytes:
+        self.writes.append((method, path, body))
+        if path == SETS:
+            if body.get("spec"):
+                assert (content_type, query) == (ContentType.APPLY, {"fieldManager": "nodegroup-reconciler", "force": "false"})
+                self.set["spec"]["replicas"] = body["spec"]["replicas"]
+                self.set["metadata"]["generation"] += 1
+            return json.dumps(self.set).encode()
+        item = self.machines[path.rpartition("/")[2]]
+        for key, text in body["metadata"]["annotations"].items():
+            item["metadata"]["annotations"][key] = text
+            if text is None:
+                del item["metadata"]["annotations"][key]
+        return json.dumps(item).encode()
+
+
+def provider(server: Server) -> MachineProvider:
+    groups = (GROUP, "autoscaling.openshift.io")
+    dialect = MachineApiDialect(tuple(Served(platform="openshift", group=group, version="v1beta1") for group in groups))
+    return MachineProvider(MachineTargets(server, dialect), "prod")  # type: ignore[arg-type]
+
+
+def bound(server: Server, replicas: int) -> Bound:
+    facts = provider(server)._targets.read(TARGET).facts
+    return Bound(resource_version="7", replicas=replicas, owner_digest=judged_now(facts).digest, policy_digest="")
+
+
+def three(*more: Object, autoscalers: tuple[Object, ...] = ()) -> Server:
+    """Two running Machines and others."""
+    running = [machine(f"a-{node}", "a", node=node) for node in ("n1", "n2")]
+    return Server(machine_set("a", 2 + len(more), managed=[OURS]), *running, *more, autoscalers=autoscalers)
+
+
+def test_replicas_are_applied_alone() -> None:
+    """As a MachineSet of its group, under the resourceVersion that was read, by no other path."""
+    server = three()
+    assert provider(server).resize(TARGET, 5, bound(server, 2)).done
+    ((method, path, body),) = server.writes
+    assert (method, path) == ("PATCH", SETS)
+    assert body == {
+        "apiVersion": f"{GROUP}/v1beta1",
+        "kind": "MachineSet",
+        "metadata": {"name": "a", "namespace": NAMESPACE, "resourceVersion": "7"},
+        "spec": {"replicas": 5},
+    }
+
+
+def test_a_marked_machine_bears_both_marks() -> None:
+    """Of its chosen Machine alone; replicas fall by one afterwards."""
+    server = three()
+    (ended,) = provider(server).step(TARGET, (LeavingMachine(machine="a-n1", node="n1"),), 0)
+    assert (ended.state, ended.replicas) == (RemovalState.FINISHED, 1)
+    assert [path for _, path, _ in server.writes] == [f"{MACHINES}/a-n1", SETS]
+    assert sorted(server.writes[0][2]["metadata"]["annotations"]) == sorted(MARKS)
+    assert len(set(server.writes[0][2]["metadata"]["annotations"].values())) == 1
+
+
+@pytest.mark.parametrize("told", [{"error": "quota"}, {"phase": "Failed"}])
+def test_nothing_is_lowered_beside_a_failed_machine(told: dict[str, str]) -> None:
+    """Neither begun nor gone on with; a mark that was written goes again."""
+    server = three(machine("a-0", "a", **told))
+    refused = provider(server).may_begin(TARGET, "a-n1", "n1", bound(server, 3))
+    assert (refused.done, refused.code, "a-0 failed" in refused.message) == (False, WriteCode.REFUSED, True)
+    server.machines["a-n1"]["metadata"]["annotations"] = dict.fromkeys(MARKS, "nodegroup-reconciler.prod.g3.r3")
+    (ended,) = provider(server).step(TARGET, (LeavingMachine(machine="a-n1", node="n1", marked=True),), 0)
+    assert (ended.state, ended.code, server.set["spec"]["replicas"]) == (RemovalState.FAILED, WriteCode.REFUSED, 3)
+    assert server.machines["a-n1"]["metadata"]["annotations"] == {}
+
+
+def test_a_failed_machine_that_is_going_is_in_nobodys_way() -> None:
+    """It no longer counts."""
+    server = three()
+    server.machines["a-0"] = machine("a-0", "a", error="quota", deleting=True)
+    assert provider(server).may_begin(TARGET, "a-n1", "n1", bound(server, 2)).done
+
+
+def test_cancelled_alone() -> None:
+    """Not while another Machine failed, or bears a mark: either might go instead. All that failed at once are fine."""
+    server = three(machine("a-0", "a", error="quota"), machine("a-1", "a", error="quota"))
+    partly = provider(server).cancel(TARGET, ("a-0",), 3, bound(server, 4))
+    assert (partly.done, partly.code, "a-1" in partly.message, server.writes) == (False, WriteCode.STALE, True, [])
+    server.machines["a-n1"]["metadata"]["annotations"] = {MARKS[1]: "2026-11-22T00:00:00Z"}
+    marked = provider(server).cancel(TARGET, ("a-0", "a-1"), 2, bound(server, 4))
+    assert (marked.done, "a-n1" in marked.message, server.writes) == (False, True, [])
+    server.machines["a-n1"]["metadata"]["annotations"] = {}
+    assert provider(server).cancel(TARGET, ("a-0", "a-1"), 2, bound(server, 4)).done
+    assert server.set["spec"]["replicas"] == 2
+
+
+def test_a_machine_that_became_a_node_is_not_cancelled() -> None:
+    """Read again before the write."""
+    server = three()
+    result = provider(server).cancel(TARGET, ("a-n1",), 1, bound(server, 2))
+    assert (result.code, server.writes) == (WriteCode.STALE, [])
+
+
+def test_a_mark_of_others_in_either_spelling_is_left() -> None:
+    """The Cluster Autoscaler writes both with a time; one that differs from ours counts."""
+    server = three()
+    for mark in MARKS:
+        server.machines["a-n1"]["metadata"]["annotations"] = {mark: "2026-11-22T00:00:00Z"}
+        refused = provider(server).may_begin(TARGET, "a-n1", "n1", bound(server, 2))
+        assert (refused.code, "somebody else" in refused.message) == (WriteCode.REFUSED, True)
+    ours = "nodegroup-reconciler.prod.g3.r2"
+    server.machines["a-n1"]["metadata"]["annotations"] = {MARKS[0]: ours, MARKS[1]: "2026-11-22T00:00:00Z"}
+    assert "somebody else" in provider(server).may_begin(TARGET, "a-n1", "n1", bound(server, 2)).message
+
+
+def test_held_sets_are_not_written() -> None:
+    """A MachineAutoscaler that came after the decision, Hive, another API: read again just before the write."""
+    for change in (
+        {"autoscaler": True},
+        {"metadata": {"labels": {"hive.openshift.io/machine-pool": "w"}}},
+        {"spec": {"authoritativeAPI": "ClusterAPI"}},
+    ):
+        server = three()
+        judged = bound(server, 2)
+        if "autoscaler" in change:
+            server.autoscalers.append(machine_autoscaler("ma", "a", 1, 3))
+        for part in ("metadata", "spec"):
+            server.set[part] |= change.get(part, {})
+        writes = provider(server)
+        results = (
+            writes.resize(TARGET, 3, judged),
+            writes.adopt(TARGET, 2, judged),
+            writes.cancel(TARGET, (), 1, judged),
+            writes.may_begin(TARGET, "a-n1", "n1", judged),
+        )
+        assert not any(result.done for result in results)
+        (ended,) = provider(server).step(TARGET, (LeavingMachine(machine="a-n1", node="n1"),), 0)
+        assert (ended.state, server.writes) == (RemovalState.FAILED, [])
