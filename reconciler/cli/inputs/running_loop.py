@@ -27,7 +27,7 @@ def ask(url: str, path: str, token_file: Path | None = None, *, text: bool) -> s
         raise InputError(f"--live {url}: an address such as http://localhost:8080")
     headers = {"Accept": "text/plain" if text else "application/json"}
     if token_file is not None:
-        if parts.scheme != "https" and parts.hostname not in _HERE:
+        if in_the_clear(url):
             raise InputError(f"--live {url}: a token is not sent in the clear; https://, or kubectl port-forward without a token")
         headers["Authorization"] = f"Bearer {_token(token_file)}"
     asked = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}{quote(path)}"
@@ -44,6 +44,12 @@ def ask(url: str, path: str, token_file: Path | None = None, *, text: bool) -> s
             f"{asked} does not answer: {getattr(reason, 'strerror', None) or reason}; is the loop reachable there "
             "(kubectl port-forward)?"
         ) from None
+
+
+def in_the_clear(url: str) -> bool:
+    """Whether what is sent there can be read on the way: no TLS, and not to this machine."""
+    parts = urlsplit(url if "://" in url else f"http://{url}")
+    return parts.scheme != "https" and parts.hostname not in _HERE
 
 
 def _token(file: Path) -> str:

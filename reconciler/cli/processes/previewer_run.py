@@ -13,6 +13,7 @@ import click
 import msgspec
 
 from reconciler.cli.inputs.plan_inputs import one_cluster
+from reconciler.cli.inputs.running_loop import in_the_clear
 from reconciler.cli.options.connections import connection_choice
 from reconciler.cli.options.remote_access import RemoteAccess, reached
 from reconciler.cli.options.source_choice import cache_directory
@@ -66,6 +67,8 @@ def run_previewer(choice: PreviewerChoice, access: RemoteAccess, connection: Map
     pulse = Pulse(time.monotonic)
     if choice.listen is not None:
         address("--listen", choice.listen)
+    if choice.api_url is not None and in_the_clear(choice.api_url):
+        raise InputError(f"--api-url {choice.api_url}: a token is not sent in the clear; https://")
     previewer = _previewer(choice, access, connection, journal, pulse)
     if choice.once:
         lines = previewer.round()
