@@ -2,7 +2,7 @@
 
 from reconciler.control.policy.followed import FollowedSource
 from reconciler.control.policy.policy_source import FollowedPolicy
-from reconciler.gitops.sources.last_good import MemoryLastGoodStore
+from reconciler.gitops.sources.last_good import LastGood, LastGoodError, MemoryLastGoodStore
 from reconciler.gitops.sources.source import Fetched
 from reconciler.gitops.sources.standing import SourceEvent, Standing
 from tests.live.reconciler_process import policy_text
@@ -106,3 +106,45 @@ def test_one_that_begins_to_lead_reads_before_it_decides() -> None:
     stage.source.poll()
     stage.term = 2
     assert stage.source.missing() == "tree is read anew, since another instance may have led"
+
+
+class Overtaken(MemoryLastGoodStore):
+    """A store that another instance writes to in the moment in which we save; it counts how often it is read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.theirs: LastGood | None = None
+        self.loads = 0
+
+    def load(self) -> LastGood | None:
+        self.loads += 1
+        return super().load()
+
+    def save(self, last_good: LastGood) -> None:
+        if self.theirs is not None:
+            theirs, self.theirs = self.theirs, None
+            super().save(theirs)
+            raise LastGoodError("somebody else has written it since it was read")
+        super().save(last_good)
+
+
+def test_the_last_good_policy_is_read_again_after_a_save_that_failed_and_only_then() -> None:
+    """What another instance saved meanwhile is in force at the next look, though the source is broken by then."""
+    tree, elsewhere = Tree(), MemoryLastGoodStore()
+    store = Overtaken()
+    policy = FollowedPolicy(tree, store, lambda: 1000)
+    policy.poll()
+    policy.poll()
+    assert store.loads == 1
+    tree.text = policy_text("prod", "shop", {"general": (0, 9)})
+    other = FollowedPolicy(tree, elsewhere, lambda: 1000)
+    other.poll()
+    store.theirs = elsewhere.load()
+    tree.text = policy_text("prod", "shop", {"general": (0, 77)})
+    policy.poll()
+    assert policy.current().groups[0].size.max == 5
+    tree.text = "kind: [broken"
+    policy.poll()
+    assert (store.loads, policy.current().groups[0].size.max) == (2, 9)
+    policy.poll()
+    assert store.loads == 2

@@ -10,12 +10,18 @@ import msgspec
 
 from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
+from reconciler.control.live.departures import Departures
+from reconciler.control.live.leaving_nodes import LeavingNodes
 from reconciler.control.live.live_port import LivePort
+from reconciler.control.saved_plans.apply import Applied
+from reconciler.control.turn.report import ActionResult, ResultState
+from reconciler.decisions.groups.effective import effective_groups
 from reconciler.kube.draining.drain import DrainStep
-from reconciler.plan.plan import Bound
+from reconciler.plan.plan import Action, ActionKind, Bound
+from reconciler.plan.reason import Reason
 from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT
 from reconciler.policy.documents import PolicySet
-from reconciler.providers.contract import RemovalState, TargetRemoval, WriteResult
+from reconciler.providers.contract import RemovalProgress, RemovalState, TargetRemoval, WriteResult
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 FINISHED = TargetRemoval(state=RemovalState.FINISHED, replicas=1)
@@ -36,6 +42,7 @@ class Platform:
         self.answers: dict[str, TargetRemoval] = {}
         self.busy: set[str] = set()
         self.stepped: list[list[str]] = []
+        self.floors: list[int] = []
 
     def observe(self) -> World:
         return self.world
@@ -57,6 +64,7 @@ class Platform:
             return DrainStep(remaining=int(asked[0] in self.busy))
         self.marked = {one.node for one in asked[1] if one.marked}
         self.stepped.append([one.node for one in asked[1]])
+        self.floors.append(asked[2])
         return tuple(self.answers.get(one.node, FINISHED) for one in asked[1])
 
     def port(self) -> LivePort:
@@ -104,3 +112,56 @@ def test_a_mark_that_is_seen_is_told_to_the_provider() -> None:
     platform = Platform("general-3")
     platform.turn(platform.port())
     assert platform.marked == {"general-3"}
+
+
+def _removal(node: str) -> Action:
+    bound = Bound(resource_version="1", replicas=3, owner_digest="", policy_digest="")
+    reason = Reason(code="Empty", message="")
+    return Action(
+        kind=ActionKind.REMOVE_NODE, group="general", target="", from_=3, to=2, nodes=(node,), bound=bound, reason=reason
+    )
+
+
+def _failed(node: str) -> RemovalProgress:
+    target = TargetRef(kind=MACHINE_DEPLOYMENT, name="general")
+    return RemovalProgress(target=target, node=node, state=RemovalState.FAILED, code="Blocked", message="a pod came")
+
+
+def test_several_removals_of_one_target_have_the_lowest_floor_of_them() -> None:
+    """They begin with 2, 0 and 1 replicas to be left, and may end in any order: 0 is the floor, but for the group's minimum;
+    once none is under way the floor is forgotten, and without a group nothing may go."""
+    platform = Platform()
+    leaving = {f"general-{number}": LEAVING for number in (1, 2, 3)}
+    target = platform.world.targets[0].ref
+    for least, expected in ((0, 0), (1, 1)):
+        nodes = LeavingNodes(platform, {MACHINE_DEPLOYMENT: platform}, lambda *_: None)  # type: ignore[arg-type, dict-item]
+        for node, replicas in (("general-1", 2), ("general-3", 0), ("general-2", 1)):
+            nodes.began(target, node, replicas)
+        groups = {
+            group.target: group for group in effective_groups(platform.world, policy(node_group("general", min=least)), NOW)
+        }
+        platform.floors.clear()
+        nodes.proceed(platform.world, groups, leaving, [])
+        assert platform.floors == [expected]
+    nodes.began(target, "general-1", 2)
+    nodes.look(platform.world, {})
+    platform.floors.clear()
+    nodes.began(target, "general-1", 2)
+    nodes.proceed(platform.world, groups, leaving, [])
+    assert platform.floors == [2]
+
+
+def test_only_the_failed_removal_of_an_own_node_is_a_failure() -> None:
+    """Removals of earlier plans fail beside ours: what was asked for now has been done all the same."""
+    departures = Departures(None, None, None, lambda _: None)  # type: ignore[arg-type]
+    results = tuple(ActionResult(action=_removal(node), state=ResultState.DONE) for node in ("general-1", "general-2"))
+    elsewhere = ActionResult(action=_removal("elsewhere-7"), state=ResultState.DONE)
+    departures.begin(Applied(results=results))
+    departures.told((_failed("general-2"), _failed("elsewhere-7")))
+    ended = departures.ended(Applied(results=(*results, elsewhere)))
+    assert [(result.state, result.code) for result in ended.results] == [
+        (ResultState.DONE, ""),
+        (ResultState.FAILED, "Blocked"),
+        (ResultState.DONE, ""),
+    ]
+    assert departures.nodes == ("general-1",)

@@ -43,16 +43,26 @@ class GpgKey(NamedTuple):
 def gpg_key(name: str) -> GpgKey:
     """A new key that never expires. The home is short: sockets have short paths."""
     home = Path(tempfile.mkdtemp(prefix="k", dir="/tmp"))
+    _gpg(home, "--quick-generate-key", f"{name} <{name}@example.org>", "ed25519", "sign", "never")
+    fingerprint = _fingerprints(home)[0]
+    return GpgKey(home, fingerprint, _gpg(home, "--armor", "--export", fingerprint))
+
+
+def gpg_subkey(key: GpgKey) -> tuple[GpgKey, str]:
+    """The key with one more subkey that signs, exported anew, and the fingerprint of that subkey."""
+    _gpg(key.home, "--quick-add-key", key.fingerprint, "ed25519", "sign", "never")
+    return key._replace(public=_gpg(key.home, "--armor", "--export", key.fingerprint)), _fingerprints(key.home)[-1]
+
+
+def _gpg(home: Path, *words: str) -> bytes:
     environment = {"PATH": os.environ["PATH"], "GNUPGHOME": str(home), "HOME": str(home)}
+    command = ["gpg", "--batch", "--quiet", "--pinentry-mode", "loopback", "--passphrase", "", *words]
+    return subprocess.run(command, env=environment, check=True, capture_output=True).stdout
 
-    def gpg(*words: str) -> bytes:
-        command = ["gpg", "--batch", "--quiet", "--pinentry-mode", "loopback", "--passphrase", "", *words]
-        return subprocess.run(command, env=environment, check=True, capture_output=True).stdout
 
-    gpg("--quick-generate-key", f"{name} <{name}@example.org>", "ed25519", "sign", "never")
-    listed = gpg("--list-keys", "--with-colons").decode().splitlines()
-    fingerprint = next(line.split(":")[9] for line in listed if line.startswith("fpr:"))
-    return GpgKey(home, fingerprint, gpg("--armor", "--export", fingerprint))
+def _fingerprints(home: Path) -> list[str]:
+    listed = _gpg(home, "--list-keys", "--with-colons").decode().splitlines()
+    return [line.split(":")[9] for line in listed if line.startswith("fpr:")]
 
 
 def sign_with_gpg(repo: GitRepo, key: GpgKey) -> None:

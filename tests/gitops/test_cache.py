@@ -322,6 +322,23 @@ def test_many_small_fetches_do_not_pile_up(daemon: tuple[Path, str], cache: Cach
     assert counts[4] == 1
 
 
+@pytest.mark.parametrize(("spare", "kept"), [(0, True), (-1, False)])
+def test_packs_that_together_are_too_large_are_not_kept(daemon: tuple[Path, str], cache: Cache, spare: int, kept: bool):
+    """The bound on packs is one on their sum: at it the cache goes on, one byte above it the cache is made anew."""
+    root, url = daemon
+    repo = GitRepo(root / f"sizes{spare}")
+    repo.commit({"n": "0"})
+    found = cache(f"{url}/sizes{spare}/.git")
+    found.fetch(MAIN)
+    repo.commit({"n": "1"})
+    found.fetch(MAIN)
+    packs = sorted((found.directory / "objects" / "pack").glob("*.pack"))
+    assert len(packs) == 2
+    bound = sum(pack.stat().st_size for pack in packs) + spare
+    cache(f"{url}/sizes{spare}/.git", pack_bytes=bound).fetch(MAIN)
+    assert packs[0].exists() is kept
+
+
 def _processes_that_name(text: str) -> list[str]:
     found = []
     for entry in Path("/proc").iterdir():

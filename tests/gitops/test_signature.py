@@ -10,7 +10,7 @@ import pytest
 from reconciler.gitops.git.signature import Signers, verified
 from reconciler.gitops.sources.fault import FaultCode, SourceError
 from tests.gitops.repositories import BASE, GitRepo
-from tests.gitops.signers import GpgKey, SshKey, end_gpg, gpg_key, sign_with_gpg, sign_with_ssh, ssh_key
+from tests.gitops.signers import GpgKey, SshKey, end_gpg, gpg_key, gpg_subkey, sign_with_gpg, sign_with_ssh, ssh_key
 
 
 @pytest.fixture(scope="module")
@@ -123,6 +123,20 @@ def test_gpg_signature(repo: GitRepo, tmp_path: Path, grace: GpgKey):
     for names in ((), (grace.fingerprint,)):
         found = verified(repo.root / ".git", commit, Signers(gpg_keys_file=keys, names=names))
         assert (found.fingerprint, found.signer) == (grace.fingerprint, "grace <grace@example.org>")
+    assert refusal(repo, commit, Signers(gpg_keys_file=keys, names=("0" * 40,))).fault.code is FaultCode.SIGNATURE_REFUSED
+
+
+def test_gpg_signature_of_a_subkey(repo: GitRepo, tmp_path: Path, grace: GpgKey):
+    """People name the fingerprint of their primary key, and sign with a subkey: the one or the other may be named."""
+    key, subkey = gpg_subkey(grace)
+    sign_with_gpg(repo, key)
+    repo.git("config", "user.signingKey", f"{subkey}!")
+    commit = repo.commit(BASE, "signed by a subkey")
+    keys = tmp_path / "keys.asc"
+    keys.write_bytes(key.public)
+    assert subkey != key.fingerprint
+    for names in ((), (key.fingerprint,), (subkey,)):
+        assert verified(repo.root / ".git", commit, Signers(gpg_keys_file=keys, names=names)).fingerprint == subkey
     assert refusal(repo, commit, Signers(gpg_keys_file=keys, names=("0" * 40,))).fault.code is FaultCode.SIGNATURE_REFUSED
 
 

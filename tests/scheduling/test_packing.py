@@ -3,10 +3,11 @@
 import pytest
 
 from reconciler.cluster.nodes.node import NodeShape, Taint
-from reconciler.cluster.pods.pod import PodShape
+from reconciler.cluster.pods.pod import AffinityTerm, PodShape, SpreadConstraint
 from reconciler.cluster.values.resources import Resources
+from reconciler.cluster.values.selector import LabelSelector, NodeSelectorTerm, Requirement
 from reconciler.cluster.world import World
-from reconciler.scheduling.packing import PackTemplate, pack
+from reconciler.scheduling.packing import PackTemplate, label_keys, pack
 from reconciler.scheduling.state import SchedulingState
 from tests.benchmarks.scheduling.karpenter_mix import mix, packed, templates
 
@@ -72,3 +73,34 @@ def test_the_state_keeps_the_chosen_nodes_only() -> None:
     packing = pack(state, [(0, 40)], [_template(16, 16), _template(4, 4)])
     assert state.node_count == len(packing.nodes)
     assert sum(many for node in range(state.node_count) for _, many in state.bound(node)) == 40
+
+
+def test_a_node_becomes_no_template_with_too_little_ephemeral_storage() -> None:
+    """Opened with 8 cores: the cheaper template has the cores for three pods and lacks the scratch space for one of them."""
+    pod = PodShape(namespace="x", requests=Resources(cpu_milli=1000, ephemeral_bytes=10 << 30, pods=1))
+    state = SchedulingState(World(captured_seconds=0, pod_shapes=(pod,)))
+
+    def template(cost: int, cpu: int, scratch_gib: int) -> PackTemplate:
+        size = Resources(cpu_milli=cpu * 1000, memory_bytes=64 << 30, ephemeral_bytes=scratch_gib << 30, pods=110)
+        return PackTemplate(shape=NodeShape(capacity=size, allocatable=size), cost=cost)
+
+    packing = pack(state, [(0, 3)], [template(1, 4, 29), template(2, 8, 30)])
+    assert [index for index, _ in packing.nodes] == [1]
+    assert not packing.left
+
+
+@pytest.mark.parametrize("rule", ["affinity", "anti_affinity", "spread", "node_selector", "required_terms"])
+def test_labels_that_rules_of_pods_name_tell_templates_apart(rule: str) -> None:
+    """Each kind of rule brings its key; labels that nobody names do not count."""
+    term = AffinityTerm(topology_key="rack", selector=LabelSelector())
+    value = {
+        "affinity": (term,),
+        "anti_affinity": (term,),
+        "spread": (SpreadConstraint(topology_key="rack", max_skew=1, selector=LabelSelector()),),
+        "node_selector": (("rack", "r1"),),
+        "required_terms": (NodeSelectorTerm((Requirement("rack", "Exists"),)),),
+    }[rule]
+    pod = PodShape(namespace="x", **{rule: value})
+    template = NodeShape(labels=(("rack", "r1"), ("row", "7")))
+    assert label_keys((pod,), (template,)) == {"rack"}
+    assert label_keys((PodShape(namespace="x"),), (template,)) == frozenset()

@@ -1,0 +1,166 @@
+"""Guards of writes and bounds, each with the one-line change that a quick test has to notice.
+
+A guard that is moved or rewritten takes its row along; a new one gets a row.
+"""
+
+import msgspec
+
+
+class Guard(msgspec.Struct, frozen=True, kw_only=True):
+    """`before` stands exactly once in `file`; with `after` in its place one of `tests` fails."""
+
+    name: str
+    file: str
+    before: str
+    after: str
+    tests: tuple[str, ...]
+
+
+_WRITES = ("tests/kube/test_write_guards.py",)
+_EDGES = ("tests/decisions/test_edges.py",)
+_PACKING = ("tests/scheduling/test_packing.py",)
+_REMOVALS = ("tests/control/test_several_removals.py",)
+_JUDGED_AGAIN = ("tests/control/test_revalidation.py",)
+
+GUARDS: tuple[Guard, ...] = (
+    Guard(
+        name="an eviction carries the uid",
+        file="reconciler/kube/draining/drain.py",
+        before='{"preconditions": {"uid": pod.uid}}',
+        after="{}",
+        tests=_WRITES,
+    ),
+    Guard(
+        name="a mark is written under the version that was read",
+        file="reconciler/kube/draining/drain.py",
+        before='{"metadata": {"resourceVersion": judged.metadata.resource_version}, "spec"',
+        after='{"metadata": {}, "spec"',
+        tests=_WRITES,
+    ),
+    Guard(
+        name="a renewal that returns counts transitions",
+        file="reconciler/kube/leading/lease.py",
+        before="leading is not None and leading.transitions == self.transitions",
+        after="leading is not None",
+        tests=_WRITES,
+    ),
+    Guard(
+        name="a takeover counts",
+        file="reconciler/kube/leading/lease.py",
+        before="self.transitions += 1",
+        after="self.transitions += 0",
+        tests=_WRITES,
+    ),
+    Guard(
+        name="a part that changed under another reading",
+        file="reconciler/kube/leading/state.py",
+        before="if self._read is not None and there != self._seen.get(part, there):",
+        after="if False:",
+        tests=_WRITES,
+    ),
+    Guard(
+        name="the state is written under the version that was read",
+        file="reconciler/kube/leading/state.py",
+        before='{**self._metadata(self.name), "resourceVersion": read.metadata.resource_version}',
+        after="{**self._metadata(self.name)}",
+        tests=_WRITES,
+    ),
+    Guard(
+        name="a node that is being deleted",
+        file="reconciler/control/turn/revalidation.py",
+        before="if fresh.nodes[now].deleting:",
+        after="if False:",
+        tests=_JUDGED_AGAIN,
+    ),
+    Guard(
+        name="a pod that came",
+        file="reconciler/control/turn/revalidation.py",
+        before='if new else ""',
+        after='if False else ""',
+        tests=_JUDGED_AGAIN,
+    ),
+    Guard(
+        name="failed removals of other nodes",
+        file="reconciler/control/live/departures.py",
+        before="if removal.state is RemovalState.FAILED and removal.node in self._leaving:",
+        after="if removal.state is RemovalState.FAILED:",
+        tests=_REMOVALS,
+    ),
+    Guard(
+        name="the floor of several removals",
+        file="reconciler/control/live/leaving_nodes.py",
+        before="min(replicas, self._floors.get(target, replicas))",
+        after="replicas",
+        tests=_REMOVALS,
+    ),
+    Guard(
+        name="the group's minimum is a floor",
+        file="reconciler/control/live/leaving_nodes.py",
+        before="max(group.min_size, self._floors.get(target, 0))",
+        after="self._floors.get(target, 0)",
+        tests=_REMOVALS,
+    ),
+    Guard(
+        name="pace for removals",
+        file="reconciler/decisions/removal/scale_down.py",
+        before="        self._pace -= 1\n",
+        after="        self._pace -= 0\n",
+        tests=_EDGES,
+    ),
+    Guard(
+        name="minReplicas at its bound",
+        file="reconciler/decisions/removal/drain.py",
+        before="controller.replicas < least",
+        after="controller.replicas <= least",
+        tests=_EDGES,
+    ),
+    Guard(
+        name="a limit that is just met",
+        file="reconciler/decisions/limits.py",
+        before="max(0, (highest - used) // one)",
+        after="max(0, (highest - used - 1) // one)",
+        tests=_EDGES,
+    ),
+    Guard(
+        name="the minimum of a limit",
+        file="reconciler/decisions/limits.py",
+        before="self._used[index][name] - one < lowest",
+        after="self._used[index][name] - one <= lowest",
+        tests=_EDGES,
+    ),
+    Guard(
+        name="anti-affinity tells templates apart",
+        file="reconciler/scheduling/packing.py",
+        before="(*shape.affinity, *shape.anti_affinity)",
+        after="shape.affinity",
+        tests=_PACKING,
+    ),
+    Guard(
+        name="ephemeral storage in packing",
+        file="reconciler/scheduling/packing.py",
+        before="and used.ephemeral_bytes <= offered.ephemeral_bytes",
+        after="",
+        tests=_PACKING,
+    ),
+    Guard(
+        name="pack sizes in the git cache",
+        file="reconciler/gitops/git/cache.py",
+        before="sum(sizes) <= self._bounds.pack_bytes",
+        after="True",
+        tests=("tests/gitops/test_cache.py::test_packs_that_together_are_too_large_are_not_kept",),
+    ),
+    Guard(
+        name="the last good policy is read again after a failed save",
+        file="reconciler/control/policy/policy_in_force.py",
+        before="            self._loaded = False\n",
+        after="            self._loaded = True\n",
+        tests=("tests/control/test_followed.py",),
+    ),
+    Guard(
+        name="a signer's primary key may be named",
+        file="reconciler/gitops/git/signature.py",
+        before="{key, primary, signer} & set(signers.names)",
+        after="{key, signer} & set(signers.names)",
+        tests=("tests/gitops/test_signature.py::test_gpg_signature_of_a_subkey",),
+    ),
+)
