@@ -84,7 +84,8 @@ class PlatformReading(msgspec.Struct, frozen=True, kw_only=True):
 
     `name` is the provider's in policies. `group` is its API group (empty: it has none); `renamed` says that an operator may have
     given it another one. `kinds` are its objects, `rows` makes facts of them. `referred` names group and kind of what a decoded
-    target refers to, where that is to be read as well. `annotations` are prefixes of keys that decisions read, on its objects
+    target refers to, where that is to be read as well. `words` are keys and values of labels and words of states that its facts
+    compare: they stay in a snapshot that leaves the house. `annotations` are prefixes of keys that decisions read, on its objects
     and on nodes.
     """
 
@@ -95,6 +96,7 @@ class PlatformReading(msgspec.Struct, frozen=True, kw_only=True):
     renamed: bool = False
     referred: Callable[[Any], tuple[str, str] | None] = lambda _: None
     annotations: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
 
     def group_here(self, other: str) -> str:
         """Its API group, when an operator says `other` (empty: nothing)."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from reconciler.cli.outputs.failure import InputError
+from reconciler.cluster.platform_reading import readings
 from reconciler.cluster.snapshots.snapshot import SnapshotError, read_snapshot
 from reconciler.cluster.snapshots.snapshot_digest import Digested
 from reconciler.cluster.world import World
@@ -19,8 +20,6 @@ MOST_FILES = 10_000
 MOST_ENTRIES = 200_000
 # A file is read whole; what a capture of 15,000 nodes and 450,000 pods needs stays below this even in one file.
 LARGEST_FILE_BYTES = 4 << 30
-# Without one of these there is nothing to decide about; what else is captured only says how.
-_SOUGHT = frozenset({"Node", "Pod", "MachineDeployment", "MachineSet", "MachinePool", "Machine", "AutoScalingGroup"})
 _NAMES_SHOWN = 5
 _CHUNK_BYTES = 1 << 20
 _GZIPPED = ".gz"
@@ -112,7 +111,9 @@ def _read(path: Path | str, seen_through: Callable[[Mapping[str, bytes]], _Files
     except SnapshotError as error:
         where = root if not error.file or not root.is_dir() else root / error.file
         raise InputError(": ".join(part for part in (str(where), error.item, error.message) if part)) from None
-    if not _SOUGHT.intersection(world.captured):
+    # Without one of these there is nothing to decide about; what else is captured only says how.
+    sought = {"Node", "Pod", *(kind.known_as for reading in readings() for kind in reading.kinds)}
+    if not sought.intersection(world.captured):
         raise InputError(_no_cluster(root, list(files), dict(world.skipped), world.captured))
     return world, files
 

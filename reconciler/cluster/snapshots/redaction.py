@@ -54,7 +54,7 @@ def redacted(listings: Iterable[Listing], pseudonyms: Pseudonyms, capi_group: st
     """The same lists with what decisions read. A kind of which nothing is read is left out. The plan of the result is the plan
     of the original, but for names of pods and of what belongs to them, and for the words of holds."""
     found = list(listings)
-    cleaner = _Cleaner(pseudonyms.add(_identities(found)), found, capi_group)
+    cleaner = _Cleaner(pseudonyms.add((*_identities(found), *_words())), found, capi_group)
     intake = Intake(capi_group)
     result = []
     for listing in found:
@@ -65,6 +65,11 @@ def redacted(listings: Iterable[Listing], pseudonyms: Pseudonyms, capi_group: st
         items = [cleaner.item(listing.kind, read, item) for item in listing.items]
         result.append(msgspec.structs.replace(listing, items=sorted(items, key=name_of)))
     return result
+
+
+def _words() -> Iterable[str]:
+    """What the facts of each platform compare."""
+    return (word for reading in readings() for word in reading.words)
 
 
 def _identities(listings: Iterable[Listing]) -> set[str]:

@@ -9,7 +9,8 @@ from reconciler.platforms.openshift.facts import wire
 from reconciler.platforms.openshift.facts.keeping import failed_beside, updated_beside
 from reconciler.platforms.openshift.facts.machines import machine
 from reconciler.platforms.openshift.facts.machineset import facts, reference
-from reconciler.platforms.openshift.facts.other_writers import ROLE
+from reconciler.platforms.openshift.facts.other_writers import HIVE_LABELS, ROLE
+from reconciler.platforms.openshift.facts.shape import INTERRUPTIBLE
 from reconciler.platforms.openshift.kinds import AUTOSCALING_GROUP, GROUP, MACHINE, MACHINE_AUTOSCALER, MACHINE_SET
 
 
@@ -67,5 +68,12 @@ READING = PlatformReading(
         WireKind(kind=MACHINE_AUTOSCALER, type=wire.MachineAutoscaler, group=AUTOSCALING_GROUP, plural="machineautoscalers"),
     ),
     rows=rows,
+    words=(
+        *HIVE_LABELS,
+        ROLE,
+        INTERRUPTIBLE,
+        *("master", "control-plane", "worker", "infra"),
+        *("MachineAPI", "ClusterAPI", "Migrating", "Synchronized"),
+    ),
     annotations=("machineconfiguration.openshift.io/", "autoscaling.openshift.io/"),
 )
