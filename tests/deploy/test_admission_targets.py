@@ -55,7 +55,7 @@ def topology(cluster_api: ClusterApi) -> Iterator[WorkCluster]:
 def free(cluster: WorkCluster) -> Object:
     """A MachineDeployment whose replicas nobody owns, with a person's hold, an annotation and a finalizer."""
     body = machine_deployment(cluster.namespace, NAME, Group("free", labels={"team": "a"}), "g")
-    body["metadata"]["annotations"] = {"team": "a", "reconciler.dev/hold": "a person's"}
+    body["metadata"]["annotations"] = {"team": "a", "reconciler.dev/hold": "a person's; until 2099-01-01T00:00:00Z"}
     return cluster.api.apply(body, "kubectl")
 
 

@@ -136,7 +136,7 @@ def test_pages_that_are_being_made_are_not_thrown_out():
 
     server = HttpServer(
         ("127.0.0.1", 0), (Route(method="GET", path="/slow", answer=slow),), lambda _: None, pytest.fail,
-        limits=Limits(connections=1),
+        limits=Limits(connections=1, head_seconds=3600, total_seconds=3600),
     )  # fmt: skip
     server.start()
     port = server.port
