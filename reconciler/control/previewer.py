@@ -19,6 +19,7 @@ RESERVE_PERMILLE = 100
 """The part of a host's rate limit that is left for others: below it a round ends, and the next waits for the reset."""
 LONGEST_WAIT_SECONDS = 3600
 SLOW_REFRESHES = 4
+LEAST_COMMIT_DIGITS = 12
 
 
 class Forks(StrEnum):
@@ -221,11 +222,17 @@ class Previewer:
         return [key for key in self._settings.keys if standing(comments, key) is not None]
 
     def _recent(self, head: str, at_seconds: int, request: OpenRequest) -> bool:
-        return head == request.head and self._now_seconds() - at_seconds < self._settings.refresh_seconds
+        # What a comment says of itself may be forged: nothing was told in the future.
+        return head == request.head and 0 <= self._now_seconds() - at_seconds < self._settings.refresh_seconds
 
     def _allowed(self, request: OpenRequest) -> bool:
         forks = self._settings.forks
-        return forks is Forks.ALWAYS or (forks is Forks.LABEL and self._settings.fork_label in request.labels)
+        return forks is Forks.ALWAYS or (forks is Forks.LABEL and any(self._names(label, request) for label in request.labels))
+
+    def _names(self, label: str, request: OpenRequest) -> bool:
+        """`preview@3f2a01c9be77`: the label is for the commit that somebody has looked at, not for what is pushed later."""
+        name, _, commit = label.rpartition("@")
+        return name == self._settings.fork_label and len(commit) >= LEAST_COMMIT_DIGITS and request.head.startswith(commit)
 
 
 class PreviewFailedError(Exception):

@@ -49,11 +49,11 @@ def test_written_once_then_updated(both: tuple[Host, CommentHost]):
 
 
 def test_left_alone_when_nothing_changed(both: tuple[Host, CommentHost]):
-    """The same digest from another commit: not one write."""
+    """The same words from another commit: not one write."""
     host, client = both
     post(client, FIRST)
     written = host.writes()
-    same = Message(key="prod", digest="sha256:1", head="c" * 40, order=12, markdown="## one at another commit\n")
+    same = Message(key="prod", digest="sha256:1", head="c" * 40, order=12, markdown="## one\n")
     assert post(client, same).posted is Posted.UNCHANGED
     assert (host.writes(), texts(host)) == (written, ["## one\n"])
 

@@ -109,14 +109,15 @@ def test_old_branch_point(github: Place, cluster: Path):
     ("forks", "labels", "done"),
     [
         (Forks.LABEL, (), Done.FORK),
-        (Forks.LABEL, ("preview",), Done.CREATED),
-        (Forks.NEVER, ("preview",), Done.FORK),
+        (Forks.LABEL, ("preview@HEAD",), Done.CREATED),
+        (Forks.NEVER, ("preview@HEAD",), Done.FORK),
         (Forks.ALWAYS, (), Done.CREATED),
     ],
 )
 def test_forks(place: Place, cluster: Path, forks: Forks, labels: tuple[str, ...], done: Done):
     """What a preview tells of the cluster is not told to anybody who opens a pull request."""
-    place.push(7, MORE, fork=True, labels=labels)
+    head = place.push(7, MORE, fork=True)
+    place.host.pulls[0]["labels"] = [label.replace("HEAD", head[:12]) for label in labels]
     run = Run(place, cluster, forks=forks)
     assert run.round() == [(7, done)]
     assert run.reads == (done is Done.CREATED)

@@ -9,6 +9,8 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from tests.deploy.rendered import kustomized
+
 ROOT = Path(__file__).resolve().parents[2]
 LOCKS = ROOT / ".ci" / "locks"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -96,3 +98,22 @@ def test_the_release_is_built_by_jobs_with_the_least_rights():
 def _release() -> list[str]:
     jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text())["jobs"]
     return [line for job in jobs.values() for step in job["steps"] for line in step.get("run", "").splitlines()]
+
+
+def test_argo_cd_may_bring_only_what_belongs_to_an_application():
+    """No application in the project `default`; each project names repository, namespace and kinds of its one application."""
+    argocd = ROOT / "examples" / "deploy" / "argocd"
+    projects = {item["metadata"]["name"]: item["spec"] for item in yaml.safe_load_all((argocd / "projects.yaml").read_text())}
+    for item in yaml.safe_load_all((argocd / "application.yaml").read_text()):
+        project = projects[item["spec"]["project"]]
+        assert project["sourceRepos"] == [item["spec"]["source"]["repoURL"]]
+        assert project["destinations"] == [item["spec"]["destination"]]
+        assert "*" not in str(project)
+    brought = yaml.safe_load_all(kustomized("overlays/observe"))
+    cluster_wide = {(group(one), one["kind"]) for one in brought if "namespace" not in one["metadata"]}
+    allowed = {(kind["group"], kind["kind"]) for kind in projects["nodegroup-reconciler"]["clusterResourceWhitelist"]}
+    assert cluster_wide <= allowed
+
+
+def group(item: dict[str, str]) -> str:
+    return item["apiVersion"].rpartition("/")[0]

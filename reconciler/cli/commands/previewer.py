@@ -48,7 +48,13 @@ _FILE = NAMED_PATH
     show_default=True,
     help="Preview pull requests from forks: those with --fork-label, all, none.",
 )
-@click.option("--fork-label", metavar="NAME", default="preview", show_default=True, help="Label that lets one from a fork in.")
+@click.option(
+    "--fork-label",
+    metavar="NAME",
+    default="preview",
+    show_default=True,
+    help="Label that lets one from a fork in, for one commit: NAME@COMMIT, of its id at least 12 digits.",
+)
 @click.option(
     "--git-cache", metavar="DIR", type=_FILE, help="Where fetched objects are kept [default: below ~/.cache/reconciler]."
 )

@@ -11,6 +11,7 @@ from reconciler.cli.outputs.failure import InputError
 from reconciler.cluster.platform_reading import readings
 from reconciler.cluster.snapshots.snapshot import SnapshotError, read_snapshot
 from reconciler.cluster.snapshots.snapshot_digest import Digested
+from reconciler.cluster.snapshots.unpacked_size import most_unpacked
 from reconciler.cluster.world import World
 from reconciler.platforms.clusterapi.facts.view import CAPI_GROUP
 
@@ -151,12 +152,12 @@ def _plain(path: Path) -> bytes:
 
 def _unpacked(path: Path) -> bytes:
     # What a gzipped file unpacks to is known only while it is unpacked.
-    chunks, size = [], 0
+    chunks, size, most = [], 0, most_unpacked(path.stat().st_size, LARGEST_FILE_BYTES)
     with gzip.open(path) as stream:
         while chunk := stream.read(_CHUNK_BYTES):
             size += len(chunk)
-            if size > LARGEST_FILE_BYTES:
-                raise _too_large(path)
+            if size > most:
+                raise InputError(f"{path}: unpacks to more than {most >> 20} MiB; is this a snapshot?")
             chunks.append(chunk)
     return b"".join(chunks)
 

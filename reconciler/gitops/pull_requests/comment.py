@@ -14,8 +14,12 @@ import msgspec
 
 from reconciler.rendering.markdown.length import GITHUB_LIMIT, length
 
-_STAMP = re.compile(r"<!-- reconciler-stamp digest=(\S+) head=(\S*) order=(\d+) -->")
+_STAMP = re.compile(r"<!-- reconciler-stamp digest=(\S+) head=(\S*) order=(\d{1,18}) -->")
+_MOST_FOOT = 1000
 _TOO_LONG = "\n\n<sub>This comment was too long and ends here; the preview in the log of the job is whole.</sub>\n"
+MOST_AHEAD = 10**12
+"""How far beyond ours the order of a comment may be. Another workflow may write under the same login and say anything of
+itself: what claims to come from the far future, 10^9 runs of the host from now, is not believed."""
 STAMP_ROOM = 400
 """Characters that marker and stamp take at most; the text above them has the rest."""
 
@@ -135,18 +139,27 @@ def post(host: CommentHost, message: Message, limit: int = GITHUB_LIMIT) -> Outc
         return Outcome(posted=Posted.CREATED, url=host.create(body(message, limit)).url)
     first, *others = ours
     newest = max((_stamp(comment.body) for comment in ours), key=lambda stamp: stamp[1])
-    if newest[1] > message.order:
+    if message.order < newest[1] <= message.order + MOST_AHEAD:
         return Outcome(posted=Posted.NEWER, url=first.url)
     # Two runs at once may each have found none and written one.
     for comment in others:
         host.delete(comment)
-    if _stamp(first.body)[0] == message.digest:
+    # The digest alone may have been copied onto another text.
+    if _stamp(first.body)[0] == quote(message.digest, safe=":") and _told(first.body) == _told(body(message, limit)):
         return Outcome(posted=Posted.UNCHANGED, url=first.url)
     return Outcome(posted=Posted.UPDATED, url=host.update(first, body(message, limit)).url)
 
 
 def _ours(comments: Iterable[Comment], us: str, mark: str) -> list[Comment]:
     return [comment for comment in comments if comment.author == us and comment.body.partition("\n")[0].strip() == mark]
+
+
+def _told(text: str) -> list[str]:
+    """The lines below marker and stamp, as far as hosts keep them; of a foot, which names commits, only that it is there."""
+    lines = [line.rstrip() for line in text.strip().splitlines() if line.strip()][2:]
+    if lines and lines[-1].startswith("<sub>") and len(lines[-1]) <= _MOST_FOOT:
+        lines[-1] = "<sub>"
+    return lines
 
 
 def _stamp(text: str) -> tuple[str, int]:

@@ -161,7 +161,9 @@ def _client(token: str, api_url: str, most_wait_seconds: float, pause_seconds: f
 
 
 def _comment(comment: IssueComment) -> Comment:
-    return Comment(id=comment.id, author=comment.user.login, body=comment.body or "", url=comment.html_url)
+    # Whose account was deleted has none, whatever the types of the client say.
+    author = getattr(comment.user, "login", "")
+    return Comment(id=comment.id, author=author, body=comment.body or "", url=comment.html_url)
 
 
 def _told(error: github.GithubException) -> HostError:

@@ -86,7 +86,7 @@ class GitLabMergeRequest:
     def _comment(self, note: dict[str, Any]) -> Comment:
         number = int(note["id"])
         url = f"{self._web_url}#note_{number}" if self._web_url else ""
-        return Comment(id=number, author=str(note["author"]["username"]), body=str(note["body"]), url=url)
+        return Comment(id=number, author=str((note.get("author") or {}).get("username", "")), body=str(note["body"]), url=url)
 
 
 class GitLabProject:

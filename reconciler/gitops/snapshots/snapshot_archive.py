@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from reconciler.cluster.snapshots.unpacked_size import most_unpacked
 from reconciler.gitops.whole_file import write_whole
 
 SUFFIXES = (".tar.gz", ".tgz", ".tar")
@@ -48,19 +49,19 @@ def read_archive(path: Path) -> dict[str, bytes]:
     with path.open("rb") as stream:
         try:
             with tarfile.open(fileobj=stream, mode="r|*") as archive:
-                return dict(_documents(archive))
+                return dict(_documents(archive, most_unpacked(path.stat().st_size, MOST_BYTES)))
         except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise ArchiveError(f"damaged or cut-off archive ({error})") from None
 
 
-def _documents(archive: tarfile.TarFile) -> Iterator[tuple[str, bytes]]:
+def _documents(archive: tarfile.TarFile, most_bytes: int) -> Iterator[tuple[str, bytes]]:
     read = seen = 0
     names = set()
     for entry in archive:
         seen += 1
         read += entry.size
-        if seen > MOST_FILES or read > MOST_BYTES:
-            raise ArchiveError(f"more than {MOST_FILES} files or {MOST_BYTES >> 30} GiB: is this a snapshot?")
+        if seen > MOST_FILES or read > most_bytes:
+            raise ArchiveError(f"more than {MOST_FILES} files or {most_bytes >> 20} MiB: is this a snapshot?")
         # Links and devices are entries too; only what is a file is looked at, and nothing is ever written to disk.
         parts = [part for part in entry.name.split("/") if part not in ("", ".")]
         name = "/".join(parts).removesuffix(_GZIPPED)
@@ -70,10 +71,10 @@ def _documents(archive: tarfile.TarFile) -> Iterator[tuple[str, bytes]]:
         data = stream.read() if stream is not None else b""
         if entry.name.endswith(_GZIPPED):
             unpacker = zlib.decompressobj(31)
-            data = unpacker.decompress(data, MOST_BYTES - read)
+            data = unpacker.decompress(data, max(1, most_unpacked(len(data), most_bytes - read)))
             read += len(data)
             if unpacker.unconsumed_tail or not unpacker.eof:
-                raise ArchiveError(f"{entry.name!r} is cut off, or unpacks to more than {MOST_BYTES >> 30} GiB")
+                raise ArchiveError(f"{entry.name!r} is cut off, or unpacks to more than {most_bytes >> 20} MiB")
         if name in names:
             raise ArchiveError(f"{name!r} stands in it twice")
         names.add(name)

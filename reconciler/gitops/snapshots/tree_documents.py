@@ -3,6 +3,7 @@
 import zlib
 from collections.abc import Iterator, Sequence
 
+from reconciler.cluster.snapshots.unpacked_size import most_unpacked
 from reconciler.gitops.git.git_process import GitError, run_git
 from reconciler.gitops.git.repository import Repository, RepositoryError
 from reconciler.gitops.git.tree_listing import Entry, parsed_listing
@@ -53,7 +54,7 @@ def _contents(repository: Repository, entries: list[Entry]) -> Iterator[tuple[st
         packed += len(printed.out)
         data = printed.out
         if entry.path.endswith(_GZIPPED):
-            data = _unpacked(entry.path, data, MOST_BYTES - unpacked)
+            data = _unpacked(entry.path, data, most_unpacked(len(data), MOST_BYTES - unpacked))
         unpacked += len(data)
         yield entry.path.removesuffix(_GZIPPED), data
 
