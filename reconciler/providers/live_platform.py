@@ -22,7 +22,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """What a platform is given to work with. `management` writes while this process leads. `served` are the API groups of the
     platform that its server speaks, `owner` is the policy whose marks are set. `platform_chooses` tells the targets without
     machines that may shrink though the platform picks the instance that goes; `policy` is the one in force (None: there is
-    none yet)."""
+    none yet). `guard` raises where this process may not write now, to be asked before every write to a cloud."""
 
     management: Api
     served: tuple[Served, ...] = ()
@@ -30,6 +30,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     namespaces: tuple[str, ...] = ()
     platform_chooses: Callable[[TargetRef], bool] = lambda _: False
     policy: Callable[[], PolicySet | None] = lambda: None
+    guard: Callable[[], None] = lambda: None
 
 
 class LivePlatform(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +40,7 @@ class LivePlatform(msgspec.Struct, frozen=True, kw_only=True):
     in which version (none: not there), given the environment; it raises `UnreachableError`, and `ApiError` for anything but an
     unknown group. `provider` makes what writes. `polled` makes what is asked of a cloud. `checks` are findings for `doctor`;
     they raise as the connection does, and are asked for where the platform is there. `absent` is what `doctor` says where no
-    platform is there at all.
+    platform is there at all. `configured`: the environment says that this process asks the platform's cloud.
     """
 
     name: str
@@ -49,3 +50,4 @@ class LivePlatform(msgspec.Struct, frozen=True, kw_only=True):
     polled: Callable[[Surroundings], tuple[PolledSource, ...]] = lambda _: ()
     checks: Callable[[Surroundings], Iterable[Check]] = lambda _: ()
     absent: Check | None = None
+    configured: Callable[[Mapping[str, str]], bool] = lambda _: False

@@ -28,6 +28,11 @@ def served_platforms(api: Api, environment: Mapping[str, str]) -> tuple[Served, 
     return tuple(found for platform in live_platforms() for found in platform.served(api, environment))
 
 
+def asks_clouds(environment: Mapping[str, str]) -> bool:
+    """Whether a process of this environment sizes targets that no API server keeps."""
+    return any(platform.configured(environment) for platform in live_platforms())
+
+
 def providers(surroundings: Surroundings) -> dict[str, TargetProvider]:
     """Who writes targets, by their kind. A platform of which the server has nothing has no provider."""
     found: dict[str, TargetProvider] = {}

@@ -3,6 +3,9 @@
 import json
 from typing import Any
 
+from reconciler.cluster.snapshots.assembly import assemble
+from reconciler.cluster.snapshots.intake import Intake
+from reconciler.cluster.snapshots.manifest import Manifest
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.target import TargetFacts
 from reconciler.cluster.world import World
@@ -46,6 +49,11 @@ def world(*groups: Object, **documents: Any) -> World:
     for key, content in documents.items():
         files[f"{key}.json"] = json.dumps({key: content}).encode()
     return read_snapshot(files)
+
+
+def read(intake: Intake) -> World:
+    """The World of what a live view took in."""
+    return assemble(intake, Manifest(captured_seconds=1_800_000_000))
 
 
 def facts(*groups: Object, **documents: Any) -> TargetFacts:

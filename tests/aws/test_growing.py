@@ -7,7 +7,7 @@ from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.providers.contract import WriteCode
 from tests.aws.documents import REGION
 from tests.aws.service.protocol import ServiceError
-from tests.aws.service.server import LOST, Service
+from tests.aws.service.server import GARBLED, LOST, Service
 from tests.aws.writes import MARK, Writer, ref, workers
 
 
@@ -32,6 +32,17 @@ def test_written_twice(service: Service) -> None:
     assert (first.done, first.code) == (False, WriteCode.UNKNOWN)
     assert group.desired == 5
     assert writer.provider.resize(ref(group), 5, bound, MARK).code == WriteCode.STALE
+    assert group.desired == 5
+
+
+def test_an_answer_that_is_none(service: Service) -> None:
+    """A page of something in between tells nobody whether the write was done."""
+    group, writer = service.account.add(workers()), Writer(service)
+    service.account.faults["SetDesiredCapacity"] = [GARBLED]
+    assert writer.provider.resize(ref(group), 5, writer.bound(group)).code == WriteCode.UNKNOWN
+    bound = writer.bound(group)
+    service.account.faults["DescribeAutoScalingGroups"] = [GARBLED]
+    assert writer.provider.resize(ref(group), 6, bound).code == WriteCode.UNAVAILABLE
     assert group.desired == 5
 
 

@@ -6,13 +6,14 @@ import msgspec
 import pytest
 
 from reconciler.cluster.snapshots.snapshot import read_snapshot
+from reconciler.cluster.target import Caution, TargetFacts, TargetRef
 from reconciler.cluster.world import World
 from reconciler.decisions.lints.finding import Finding
 from reconciler.decisions.lints.setup import setup_findings
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
-from reconciler.policy.documents import NodeGroup, TargetSpec
+from reconciler.policy.documents import TargetSpec
 from tests.policies import node_group, policy
 
 CAPI = "cluster.x-k8s.io"
@@ -75,17 +76,15 @@ def test_s121_capacity_on_both_is_told_where_they_differ(of_set: str, codes: lis
     assert [item.code for item in found(deployment, target("MachineSet", "d-x", {CPU: of_set}, owner="d"))] == codes
 
 
-def test_groups_that_are_only_planned_are_named() -> None:
-    """An Auto Scaling group of the policy is told of once, whether or not it is in the snapshot; others are not."""
-    made = node_group("general")
+def test_what_a_platform_does_by_itself_is_told() -> None:
+    """Cautions of a target, under the name of its group."""
+    caution = Caution(code="ZoneRebalance", message="AWS ends instances", advice="suspend it")
+    facts = TargetFacts(ref=TargetRef(kind="AutoScalingGroup", region="r", name="spot"), replicas=1, cautions=(caution,))
     spot = msgspec.structs.replace(
-        node_group("spot"), target=TargetSpec(provider="aws", kind="AutoScalingGroup", name="spot", region="eu-central-1")
+        node_group("spot"), target=TargetSpec(provider="aws", kind="AutoScalingGroup", name="spot", region="r")
     )
-
-    def told(*groups: NodeGroup) -> list[Finding]:
-        return list(setup_findings(View.of(world(), policy(*groups), Memory(), 0, Work(1_000_000))))
-
-    (finding,) = told(made, spot)
-    assert (finding.code, finding.object) == ("PlannedOnly", "NodeGroupPolicy test")
-    assert finding.message == "Auto Scaling groups are planned from snapshots, and not changed by `run`: spot"
-    assert told(made) == []
+    made = msgspec.structs.replace(world(), targets=(facts,))
+    view = View.of(made, policy(node_group("general"), spot), Memory(), 0, Work(1_000_000))
+    assert [(item.code, item.object, item.advice) for item in setup_findings(view)] == [
+        ("ZoneRebalance", "NodeGroup spot", "suspend it")
+    ]

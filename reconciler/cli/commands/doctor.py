@@ -135,6 +135,7 @@ def _checks(live: "LiveInputs", inputs: "PlanInputs", mode: str | None, namespac
             world=inputs.world,
             memory=inputs.memory,
             now_seconds=time.time(),
+            policy=inputs.policy,
         ).checks()
     except (ApiError, UnreachableError) as error:
         raise InputError(f"the checks broke off: {error}") from None

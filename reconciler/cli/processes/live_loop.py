@@ -225,12 +225,13 @@ def _usable(connections: Connections, namespace: str, *, read_only: bool) -> Con
     """The same, after a first look at what the loop cannot do without. Raises `InputError`."""
     from reconciler.kube.connection.access import may
     from reconciler.kube.connection.api import ApiError, UnreachableError
+    from reconciler.providers.live_platforms import asks_clouds
 
     workload, management = connections.workload, connections.management
-    if not connections.served:
+    if not connections.served and not asks_clouds(os.environ):
         raise InputError(
             f"{management.server} has no Cluster API: there is nothing here whose replicas could be changed; "
-            "--management-kubeconfig names the cluster that holds the MachineDeployments"
+            "--management-kubeconfig names the cluster that holds the MachineDeployments, AWS_REGION one with Auto Scaling groups"
         )
     needed = [(workload, "list", "", "nodes", ""), (workload, "list", "", "pods", "")]
     if not read_only:

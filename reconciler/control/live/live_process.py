@@ -148,6 +148,7 @@ class LiveProcess:
             namespaces=settings.target_namespaces,
             platform_chooses=self._platform_chooses,
             policy=lambda: None if self.source.missing() else self.source.current(),
+            guard=guard,
         )
         self.view = LiveWorld(
             workload,

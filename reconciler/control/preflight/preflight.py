@@ -10,7 +10,7 @@ from reconciler.decisions.memory import Memory
 from reconciler.kube.connection.api import Api, ApiError
 from reconciler.kube.watching.collection import Served, cluster_api
 from reconciler.plan.instant import instant_text
-from reconciler.policy.documents import API_VERSION
+from reconciler.policy.documents import API_VERSION, PolicySet
 from reconciler.providers.check import Check, State
 from reconciler.providers.live_platform import Surroundings
 from reconciler.providers.live_platforms import live_platforms, of_platform
@@ -44,6 +44,7 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
     world: World
     memory: Memory
     now_seconds: float
+    policy: PolicySet | None = None
 
     def checks(self) -> tuple[Check, ...]:
         """All of them, in this order. Raises `ApiError` for what no check expects, and `UnreachableError`."""
@@ -76,11 +77,12 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
 
     def _platforms(self) -> tuple[Check, ...]:
         """What each platform that is there has found; where there is none, that."""
-        around = Surroundings(management=self.management, served=self.served, namespaces=self.target_namespaces)
+        around = Surroundings(
+            management=self.management, served=self.served, namespaces=self.target_namespaces, policy=lambda: self.policy
+        )
         there = [(one, own) for one in live_platforms() if (own := of_platform(one, around)) is not None]
-        if not there:
-            return tuple(one.absent for one in live_platforms() if one.absent is not None)
-        return tuple(check for one, own in there for check in one.checks(own))
+        found = tuple(check for one, own in there for check in one.checks(own))
+        return found or tuple(one.absent for one in live_platforms() if one.absent is not None)
 
     def _rights(self) -> Check:
         """SOURCE: row S10, preflight of permissions by SelfSubjectAccessReview."""

@@ -17,6 +17,7 @@ def setup_findings(view: View) -> Iterator[Finding]:
     yield from _one_size_annotation(view.world)
     for rules in platform_rules():
         yield from rules.findings(view)
+    yield from _cautions(view)
 
 
 def _cautions(view: View) -> Iterator[Finding]:

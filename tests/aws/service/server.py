@@ -32,6 +32,8 @@ _HANDLERS: dict[tuple[str, str], Handler] = {
 }
 LOST = "lost"
 """As a fault: the call is done and its answer never comes."""
+GARBLED = "garbled"
+"""As a fault: the call is done, and something in between answers a page of its own."""
 
 
 class Service:
@@ -130,6 +132,8 @@ class Service:
                 raise fault
             lost = fault == LOST
             answer = self._handled(service, region, action, parameters, key_id)
+            if fault == GARBLED:
+                return 502, "text/html", b"<!doctype html><title>Bad Gateway</title>"
             if lost:
                 return 0, "", b""
             return 200, "text/xml", rendered(service, action, answer, request_id)

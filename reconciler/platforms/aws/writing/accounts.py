@@ -25,6 +25,11 @@ class Accounts:
                 self._known[region, role] = Metered(self._made(region, role))
             return self._known[region, role]
 
+    def put(self, region: str, role: str, metered: Metered) -> None:
+        """Ask that region as that role by this one from now on."""
+        with self._lock:
+            self._known[region, role] = metered
+
     def all(self) -> dict[tuple[str, str], Metered]:
         """All that were asked for so far."""
         with self._lock:

@@ -10,6 +10,7 @@ from typing import Any
 from reconciler.platforms.aws.writing.calls import Answer, AwsError
 
 CONNECT_SECONDS, READ_SECONDS = 3, 15
+_LONGEST = 300
 _SESSION_NAME = "nodegroup-reconciler"
 _EXTRA = "the AWS client is not installed: pip install 'nodegroup-reconciler[aws]'"
 
@@ -28,6 +29,7 @@ class BotoAws:
         """One attempt. Raises `AwsError`."""
         try:
             from botocore import exceptions, xform_name  # noqa: PLC0415 - 0.25 s and 391 modules that only this needs
+            from botocore.parsers import ResponseParserError  # noqa: PLC0415 - as above
         except ImportError:
             raise AwsError("NoClient", _EXTRA) from None
         try:
@@ -41,8 +43,9 @@ class BotoAws:
             raise AwsError("NoCredentials", str(error)) from None
         except (exceptions.EndpointConnectionError, exceptions.ConnectTimeoutError) as error:
             raise AwsError("Unreachable", str(error)) from None
-        except exceptions.BotoCoreError as error:
-            raise AwsError("Unreachable", str(error), sent=True) from None
+        except (exceptions.BotoCoreError, ResponseParserError) as error:
+            # Also what something in between has answered instead of AWS.
+            raise AwsError("Unreachable", str(error)[:_LONGEST], sent=True) from None
         headers = body.pop("ResponseMetadata", {}).get("HTTPHeaders", {})
         return Answer(body, _seconds(headers.get("date", "")))
 

@@ -11,7 +11,7 @@ from reconciler.platforms.aws.writing.calls import AUTO_SCALING, Aws
 
 WRITTEN = "reconciler.dev/desired"
 SHIELD = "reconciler.dev/shield"
-_OURS = (*OUR_MARKS, WRITTEN, SHIELD)
+OUR_TAGS = (*OUR_MARKS, WRITTEN, SHIELD)
 _LONGEST = 256
 
 
@@ -31,7 +31,7 @@ def delete_tags(aws: Aws, name: str, keys: tuple[str, ...]) -> None:
 
 def ours(tags: Mapping[str, str]) -> tuple[str, ...]:
     """Which of our tags are there."""
-    return tuple(key for key in _OURS if key in tags)
+    return tuple(key for key in OUR_TAGS if key in tags)
 
 
 def written(desired: int, date_seconds: int) -> str:

@@ -1,0 +1,254 @@
+"""What is known of one account and region, and when each part of it is asked again.
+
+Most groups stand still most of the time: all of them are listed seldom, those that move (not all their instances are in
+service) and those that were written as often as asked to. What stands around groups changes by hand, so that it is asked every
+quarter of an hour; before a write all of it is read anyway. SOURCE of the size of the budget: 10 s between turns would make 360
+calls an hour for every kind of answer, and reports tell of thousands (kubernetes/autoscaler#252, #3877).
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
+from reconciler.platforms.aws.writing.calls import AUTO_SCALING, EC2, Aws, AwsError, Parameters, paged
+from reconciler.platforms.aws.writing.fresh import IN_SERVICE, NOT_COUNTED, node_group
+from reconciler.platforms.aws.writing.wanted import Tags, Wanted
+
+LISTED_SECONDS = 85.0
+BESIDE_SECONDS = 900.0
+TEMPLATES_SECONDS = 1800.0
+NODE_GROUPS_SECONDS = 3600.0
+_NAMES_AT_ONCE = 100
+_FEW_TEMPLATES = 5
+_NODE_GROUPS_AT_ONCE = 20
+_ACTIVITIES_OF = 10
+
+
+class Region:
+    """The last whole answers of one account and region. `ask` brings them up to date; it raises `AwsError`, and what is known
+    stays as it was then."""
+
+    def __init__(self, aws: Aws, wanted: Wanted) -> None:
+        self._aws = aws
+        self.wanted = wanted
+        self._groups: dict[str, Parameters] = {}
+        self._beside: dict[str, list[Parameters]] = {}
+        self._templates: dict[tuple[str, str], Parameters] = {}
+        self._missing: set[tuple[str, str]] = set()
+        self._managed: dict[tuple[str, str], Parameters] = {}
+        self._asked: dict[str, float] = {}
+        self._written: set[str] = set()
+        self.heard: float | None = None
+        """When all groups were last listed."""
+        self.problems: tuple[str, ...] = ()
+        """What could not be read, though the groups could."""
+
+    def wrote(self, name: str) -> None:
+        """What is known of this group is old."""
+        self._written.add(name)
+
+    def ask(self, now: float) -> bool:
+        """Everything that is due. Whether something has changed."""
+        before = (self._groups, dict(self._beside), dict(self._templates), dict(self._managed))
+        if self._due("groups", now, LISTED_SECONDS):
+            self._groups = {item["AutoScalingGroupName"]: item for item in self._listed()}
+            self.heard = self._asked["groups"] = now
+            self._written.clear()
+        elif moving := sorted({name for name, item in self._groups.items() if moves(item)} | self._written):
+            found = self._named(moving)
+            gone = set(moving) - found.keys()
+            self._groups = {name: item for name, item in {**self._groups, **found}.items() if name not in gone}
+            self._written.clear()
+        problems: list[str] = []
+        self._ask_beside(now, problems)
+        self._ask_activities()
+        self._ask_templates(now, problems)
+        self._ask_node_groups(now, problems)
+        self.problems = tuple(problems)
+        return before != (self._groups, self._beside, self._templates, self._managed)
+
+    def items(self) -> dict[str, list[Parameters]]:
+        """Everything that is known, by kind."""
+        return {
+            AUTO_SCALING_GROUP: [item for _, item in sorted(self._groups.items())],
+            "LaunchTemplateVersion": [item for _, item in sorted(self._templates.items())],
+            "ManagedNodeGroup": [item for _, item in sorted(self._managed.items())],
+            **self._beside,
+        }
+
+    def moving(self) -> bool:
+        """Whether some group is not what it is to be, so that it is worth asking soon."""
+        return bool(self._written) or any(moves(item) for item in self._groups.values())
+
+    def _due(self, what: str, now: float, seconds: float) -> bool:
+        return what not in self._asked or now - self._asked[what] >= seconds
+
+    def _listed(self) -> Iterable[Parameters]:
+        found: dict[str, Parameters] = {}
+        for tags in self.wanted.tags:
+            for item in paged(
+                self._aws, AUTO_SCALING, "DescribeAutoScalingGroups", "AutoScalingGroups", 100, Filters=filters(tags)
+            )[0]:
+                found[item["AutoScalingGroupName"]] = item
+        found.update(self._named(sorted(set(self.wanted.names) - found.keys())))
+        return found.values()
+
+    def _named(self, names: list[str]) -> dict[str, Parameters]:
+        found: dict[str, Parameters] = {}
+        for start in range(0, len(names), _NAMES_AT_ONCE):
+            some = names[start : start + _NAMES_AT_ONCE]
+            items, _ = paged(
+                self._aws, AUTO_SCALING, "DescribeAutoScalingGroups", "AutoScalingGroups", 100, AutoScalingGroupNames=some
+            )
+            found.update((item["AutoScalingGroupName"], item) for item in items)
+        return found
+
+    def _ask_beside(self, now: float, problems: list[str]) -> None:
+        """Policies and schedules of all groups at once; who may not ask for them hears so, and writes nothing."""
+        for kind, action, key in (
+            ("ScalingPolicy", "DescribePolicies", "ScalingPolicies"),
+            ("ScheduledAction", "DescribeScheduledActions", "ScheduledUpdateGroupActions"),
+        ):
+            if not self._due(kind, now, BESIDE_SECONDS):
+                continue
+            try:
+                found, _ = paged(self._aws, AUTO_SCALING, action, key, 100)
+            except AwsError as error:
+                if not error.denied:
+                    raise
+                problems.append(f"{action}: {error.message}")
+                self._beside.pop(kind, None)
+            else:
+                self._beside[kind] = [one for one in found if one["AutoScalingGroupName"] in self._groups]
+            self._asked[kind] = now
+
+    def _ask_activities(self) -> None:
+        """Only of groups that miss instances: nobody else's have anything to say."""
+        short = sorted(name for name, item in self._groups.items() if misses(item))
+        if not short:
+            self._beside.pop("ScalingActivity", None)
+            return
+        if len(short) > _ACTIVITIES_OF:
+            answer = self._aws.call(AUTO_SCALING, "DescribeScalingActivities", MaxRecords=100)
+            self._beside["ScalingActivity"] = answer.body.get("Activities") or []
+            return
+        found: list[Parameters] = []
+        for name in short:
+            answer = self._aws.call(AUTO_SCALING, "DescribeScalingActivities", AutoScalingGroupName=name, MaxRecords=20)
+            found.extend(answer.body.get("Activities") or ())
+        self._beside["ScalingActivity"] = found
+
+    def _ask_templates(self, now: float, problems: list[str]) -> None:
+        used = {pick for item in self._groups.values() for pick in picks(item)}
+        again = self._due("templates", now, TEMPLATES_SECONDS)
+        needed = used if again else used - self._templates.keys() - self._missing
+        if not needed:
+            return
+        try:
+            found = self._versions(needed)
+        except AwsError as error:
+            if not error.denied:
+                raise
+            problems.append(f"DescribeLaunchTemplateVersions: {error.message}")
+            found = {}
+        self._templates = {**({} if again else self._templates), **found}
+        self._missing = used - self._templates.keys()
+        if again:
+            self._asked["templates"] = now
+
+    def _versions(self, needed: set[tuple[str, str]]) -> dict[tuple[str, str], Parameters]:
+        """A few by themselves; many all at once, since AWS lists the default and latest versions of all templates."""
+        found: dict[tuple[str, str], Parameters] = {}
+        action, key = "DescribeLaunchTemplateVersions", "LaunchTemplateVersions"
+        named = {"$Default", "$Latest"} & {version for _, version in needed}
+        every = {pick for pick in needed if pick[1] in named}
+        if len({template for template, _ in every}) > _FEW_TEMPLATES:
+            listed, _ = paged(self._aws, EC2, action, key, 200, Versions=sorted(named))
+            latest: dict[str, Parameters] = {}
+            for item in listed:
+                template = item["LaunchTemplateId"]
+                if item.get("DefaultVersion"):
+                    found[template, "$Default"] = item
+                if template not in latest or item["VersionNumber"] > latest[template]["VersionNumber"]:
+                    latest[template] = item
+                found[template, str(item["VersionNumber"])] = item
+            found.update({(template, "$Latest"): item for template, item in latest.items()})
+            found = {pick: item for pick, item in found.items() if pick in needed}
+        left: dict[str, list[str]] = {}
+        for template, version in sorted(needed - found.keys()):
+            left.setdefault(template, []).append(version)
+        if len(left) > _FEW_TEMPLATES and not every:
+            listed, _ = paged(self._aws, EC2, action, key, 200, Versions=["$Default", "$Latest"])
+            for item in listed:
+                pick = item["LaunchTemplateId"], str(item["VersionNumber"])
+                if pick in needed:
+                    found[pick] = item
+            left = {template: [one for one in versions if (template, one) not in found] for template, versions in left.items()}
+        for template, versions in left.items():
+            if not versions:
+                continue
+            try:
+                answer = self._aws.call(EC2, action, LaunchTemplateId=template, Versions=versions)
+            except AwsError as error:
+                if not error.code.startswith("InvalidLaunchTemplate"):
+                    raise
+                continue
+            for item, version in zip(answer.body.get(key) or (), versions, strict=False):
+                found[template, version] = item
+        return found
+
+    def _ask_node_groups(self, now: float, problems: list[str]) -> None:
+        """EKS is asked for groups without instances alone: nodes that are there say themselves what they are."""
+        asked = 0
+        for item in self._groups.values():
+            tags = {tag["Key"]: tag.get("Value", "") for tag in item.get("Tags") or ()}
+            place = tags.get("eks:cluster-name", ""), tags.get("eks:nodegroup-name", "")
+            if not all(place) or item.get("Instances") or asked >= _NODE_GROUPS_AT_ONCE:
+                continue
+            if not self._due(f"node group {place}", now, NODE_GROUPS_SECONDS):
+                continue
+            asked += 1
+            self._asked[f"node group {place}"] = now
+            try:
+                found = node_group(self._aws, tags)
+            except AwsError as error:
+                if not error.denied:
+                    raise
+                problems.append(f"DescribeNodegroup: {error.message}")
+                continue
+            self._managed.pop(place, None)
+            if found is not None:
+                self._managed[place] = found
+
+
+def filters(tags: Tags) -> list[dict[str, Any]]:
+    """Tags as AWS takes them: all must hold."""
+    return [{"Name": f"tag:{key}", "Values": [value]} if value else {"Name": "tag-key", "Values": [key]} for key, value in tags]
+
+
+def picks(item: Parameters) -> set[tuple[str, str]]:
+    """The launch templates, by id and version, that a group makes instances of."""
+    mixed = (item.get("MixedInstancesPolicy") or {}).get("LaunchTemplate") or {}
+    specifications = [
+        item.get("LaunchTemplate"),
+        mixed.get("LaunchTemplateSpecification"),
+        *(one.get("LaunchTemplateSpecification") for one in mixed.get("Overrides") or ()),
+    ]
+    return {
+        (one["LaunchTemplateId"], one.get("Version") or "$Default")
+        for one in specifications
+        if one is not None and one.get("LaunchTemplateId")
+    }
+
+
+def misses(item: Parameters) -> bool:
+    """Whether fewer instances are there than are wanted."""
+    there = sum(1 for one in item.get("Instances") or () if not one["LifecycleState"].startswith(NOT_COUNTED))
+    return bool(item["DesiredCapacity"] > there)
+
+
+def moves(item: Parameters) -> bool:
+    """Whether instances are on their way in or out, or are missing."""
+    states = {one["LifecycleState"] for one in item.get("Instances") or ()}
+    resting = {IN_SERVICE, "Standby", "Warmed:Stopped", "Warmed:Running", "Warmed:Hibernated"}
+    return misses(item) or bool(states - resting)

@@ -1,0 +1,143 @@
+"""Auto Scaling groups as a part of the live view: asked again and again, by what the policy in force names."""
+
+import threading
+import time
+from collections.abc import Callable
+
+import msgspec
+from msgspec import Raw
+
+from reconciler.cluster.snapshots.document import Document
+from reconciler.kube.watching.stream_state import Phase, StreamState
+from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
+from reconciler.platforms.aws.writing.accounts import Accounts
+from reconciler.platforms.aws.writing.asking import Region
+from reconciler.platforms.aws.writing.calls import AwsError
+from reconciler.platforms.aws.writing.wanted import Wanted, wanted
+from reconciler.policy.documents import PolicySet
+
+MOVING_SECONDS, RESTING_SECONDS = 10.0, 30.0
+
+
+class AwsPoll:
+    """A `PolledSource`. Without a policy, or with one that names nothing of AWS, nothing is asked and nothing is waited for."""
+
+    def __init__(
+        self, accounts: Accounts, policy: Callable[[], PolicySet | None], monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._accounts = accounts
+        self._policy = policy
+        self._monotonic = monotonic
+        self._lock = threading.Lock()
+        self._regions: dict[Wanted, Region] = {}
+        self._failures: dict[Wanted, str] = {}
+        self._documents: dict[Wanted, tuple[Document, ...]] = {}
+        self._asks = 0
+        self._wake = threading.Event()
+        self._stopping = False
+        self._changed: Callable[[], None] = lambda: None
+        self._thread = threading.Thread(target=self._run, name="aws", daemon=True)
+        accounts.on_write(self._wrote)
+
+    def start(self, changed: Callable[[], None]) -> None:
+        """Ask from now on; `changed` is called after every answer that says something new."""
+        self._changed = changed
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ask no more."""
+        self._stopping = True
+        self._wake.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def ask(self) -> bool:
+        """One round over all regions; whether something has changed. What fails is told by `states`."""
+        asked = wanted(self._policy())
+        with self._lock:
+            changed = asked != tuple(self._regions)
+            self._regions = {one: self._regions.get(one) or Region(self._accounts.of(one.region, one.role), one) for one in asked}
+            self._documents = {one: documents for one, documents in self._documents.items() if one in self._regions}
+            self._failures = {one: text for one, text in self._failures.items() if one in self._regions}
+            regions = list(self._regions.items())
+        for one, region in regions:
+            try:
+                news = region.ask(self._monotonic())
+                failure = ""
+            except AwsError as error:
+                news, failure = False, str(error)
+            with self._lock:
+                changed = changed or news or failure != self._failures.get(one, "")
+                self._failures[one] = failure
+                if news or one not in self._documents:
+                    self._documents[one] = _documents(one, region) if region.heard is not None else ()
+                self._asks += 1
+        return changed
+
+    def states(self) -> tuple[StreamState, ...]:
+        """One a region: synced while its groups were listed not long ago, also where AWS throttles; what is written is read
+        anew."""
+        asked = wanted(self._policy())
+        with self._lock:
+            return tuple(self._state(one, self._regions.get(one)) for one in asked)
+
+    def documents(self) -> tuple[Document, ...]:
+        """The last whole answers."""
+        with self._lock:
+            return tuple(document for one in sorted(self._documents) for document in self._documents[one])
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What could not be read, though the groups could, by region."""
+        with self._lock:
+            return tuple(f"{one.region}: {text}" for one, region in self._regions.items() for text in region.problems)
+
+    def _state(self, one: Wanted, region: Region | None) -> StreamState:
+        name = f"Auto Scaling groups of {one.region}" + (f" as {one.role}" if one.role else "")
+        failure = self._failures.get(one, "")
+        if region is None or region.heard is None:
+            return StreamState(
+                collection=name,
+                phase=Phase.WAITING,
+                objects=0,
+                heard_seconds=-1,
+                event_seconds=-1,
+                lists=0,
+                list_calls=self._asks,
+                message=failure,
+            )
+        age = self._monotonic() - region.heard
+        count = len(region.items()[AUTO_SCALING_GROUP])
+        return StreamState(
+            collection=name,
+            phase=Phase.SYNCED,
+            objects=count,
+            heard_seconds=age,
+            event_seconds=age,
+            lists=1,
+            list_calls=self._asks,
+        )
+
+    def _wrote(self, region: str, name: str) -> None:
+        with self._lock:
+            for one, known in self._regions.items():
+                if one.region == region:
+                    known.wrote(name)
+        self._wake.set()
+
+    def _run(self) -> None:
+        while not self._stopping:
+            self._wake.clear()
+            if self.ask():
+                self._changed()
+            with self._lock:
+                moving = not self._regions or any(region.moving() for region in self._regions.values())
+            self._wake.wait(MOVING_SECONDS if moving else RESTING_SECONDS)
+
+
+def _documents(one: Wanted, region: Region) -> tuple[Document, ...]:
+    file = f"aws {one.region}"
+    return tuple(
+        Document(file=file, api_version="", kind=kind, items=[Raw(msgspec.json.encode(item)) for item in items], is_list=True)
+        for kind, items in region.items().items()
+    )

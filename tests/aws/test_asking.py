@@ -1,0 +1,325 @@
+"""What is asked of AWS, how often, and what is known while it does not answer."""
+
+import time
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from reconciler.cluster.snapshots.intake import Intake
+from reconciler.kube.watching.stream_state import Phase
+from reconciler.platforms.aws.writing.accounts import Accounts
+from reconciler.platforms.aws.writing.asking import Region, filters
+from reconciler.platforms.aws.writing.bucket import BURST, Metered
+from reconciler.platforms.aws.writing.calls import Answer, AwsError
+from reconciler.platforms.aws.writing.polling import AwsPoll
+from reconciler.platforms.aws.writing.wanted import Wanted, role_of, wanted
+from reconciler.policy.documents import PolicySet
+from tests.aws.documents import REGION, read
+from tests.aws.policies import policy_set
+from tests.aws.service.protocol import ServiceError
+from tests.aws.service.server import Service
+from tests.aws.writes import client, workers
+
+TAG = "k8s.io/cluster-autoscaler/prod"
+POLICY = f"""
+apiVersion: reconciler.dev/v1alpha1
+kind: NodeGroupPolicy
+metadata: {{name: prod}}
+spec:
+  discovery:
+    - {{name: eks, aws: {{region: {REGION}, tags: {{{TAG}: owned}}}}}}
+"""
+NAMED = (
+    POLICY
+    + f"""
+---
+apiVersion: reconciler.dev/v1alpha1
+kind: NodeGroup
+metadata: {{name: special, namespace: r}}
+spec:
+  policyRef: {{name: prod}}
+  target: {{aws: {{autoScalingGroup: special, region: {REGION}, roleARN: "arn:aws:iam::123456789012:role/other"}}}}
+"""
+)
+
+
+class Clock:
+    """Monotonic seconds that pass when a test says so."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+    def sleep(self, seconds: float) -> None:
+        self.seconds += seconds
+
+
+class Polled:
+    """A poll of the service, on a clock that the test moves."""
+
+    def __init__(self, service: Service, policy: PolicySet | None) -> None:
+        self.service = service
+        self.policy = policy
+        self.clock = Clock()
+        self.accounts = Accounts(lambda region, role: client(region, role, service.url))
+        for region, role in ((REGION, ""), (REGION, "arn:aws:iam::123456789012:role/other")):
+            metered = Metered(client(region, role, service.url), monotonic=self.clock, sleep=self.clock.sleep)
+            self.accounts.put(region, role, metered)
+        self.poll = AwsPoll(self.accounts, lambda: self.policy, self.clock)
+
+    def turn(self, seconds: float = 10) -> bool:
+        """One round, after so many seconds for both."""
+        self.clock.seconds += seconds
+        self.service.advance(seconds)
+        return self.poll.ask()
+
+    def world(self) -> Any:
+        intake = Intake()
+        for document in self.poll.documents():
+            intake.read(document, stamps=False)
+        return read(intake)
+
+
+def many(service: Service, groups: int, instances: int) -> None:
+    for number in range(groups):
+        service.account.add(workers(f"g{number:03}", desired=instances, max_size=100, tags={TAG: "owned"}))
+
+
+def test_s78_a_hundred_groups_at_rest(service: Service) -> None:
+    """S78, incident 19: 100 groups, a turn every 10 s, an hour: at most 60 Describe calls, of everything."""
+    many(service, 100, 2)
+    polled = Polled(service, policy_set(POLICY))
+    for _ in range(360):
+        polled.turn()
+    assert service.count("Describe") <= 60
+    assert service.count() == service.count("Describe")
+    assert len(polled.world().targets) == 100
+
+
+def test_five_hundred_groups(service: Service) -> None:
+    """15,000 instances: below 100 calls and 3 s of the asking thread from nothing, below 25 calls afterwards."""
+    many(service, 500, 30)
+    polled = Polled(service, policy_set(POLICY))
+    began = time.thread_time()
+    polled.poll.ask()
+    spent = time.thread_time() - began
+    cold = service.count()
+    world = polled.world()
+    assert (len(world.targets), len(world.machines)) == (500, 15000)
+    assert cold < 100
+    assert spent < 3
+    polled.clock.seconds += 90
+    polled.poll.ask()
+    assert service.count() - cold < 25
+
+
+def test_what_moves_is_asked_often(service: Service) -> None:
+    """A group that misses instances is asked for every turn, alone, and told of when they come."""
+    many(service, 50, 1)
+    polled = Polled(service, policy_set(POLICY))
+    polled.turn()
+    service.account.groups[REGION, "g007"].desired = 2
+    polled.accounts.wrote(REGION, "g007")
+    assert polled.turn()
+    before = len(service.account.calls)
+    polled.turn(5)
+    asked = [
+        parameters.get("AutoScalingGroupNames") for action, parameters in service.account.calls[before:] if "Groups" in action
+    ]
+    assert asked == [["g007"]]
+    for _ in range(4):
+        polled.turn()
+    assert [one.phase for one in polled.world().machines if one.target.name == "g007"] == ["InService", "InService"]
+    assert not polled.turn()
+
+
+def test_stock_out_is_seen(service: Service) -> None:
+    """S85: the activities of a group that misses instances say why."""
+    many(service, 3, 1)
+    polled = Polled(service, policy_set(POLICY))
+    polled.turn()
+    service.account.stock[f"{REGION}a", "m5.large"] = 0
+    service.account.groups[REGION, "g001"].desired = 2
+    polled.accounts.wrote(REGION, "g001")
+    polled.turn()
+    polled.turn()
+    failures = {item.ref.name: item.launch_failure for item in polled.world().targets}
+    assert failures["g001"] is not None
+    assert failures["g001"].kind == "Stock"
+    assert (failures["g000"], failures["g002"]) == (None, None)
+
+
+def test_shapes_live_are_those_of_files(service: Service) -> None:
+    """The same code reads both: a group at zero has the shape of its launch template's type."""
+    service.account.add(workers("zero", desired=0, tags={TAG: "owned"}))
+    polled = Polled(service, policy_set(POLICY))
+    polled.turn()
+    (found,) = polled.world().targets
+    assert found.template.allocatable is not None
+    assert (found.template.allocatable.cpu_milli, found.template.allocatable.memory_bytes >> 20) == (1930, 6903)
+
+
+def test_untagged_groups_stay_out(service: Service) -> None:
+    """S44: of an account only what the policy takes is read."""
+    many(service, 1, 1)
+    service.account.add(workers("foreign"))
+    service.account.add(workers("other-cluster", tags={TAG: "shared"}))
+    polled = Polled(service, policy_set(POLICY))
+    polled.turn()
+    assert [item.ref.name for item in polled.world().targets] == ["g000"]
+
+
+def test_named_groups_as_their_role(service: Service) -> None:
+    """A NodeGroup names its group and the role that asks for it."""
+    service.account.add(workers("special"))
+    policy = policy_set(NAMED)
+    assert role_of(policy, REGION, "special").endswith("role/other")
+    assert [(one.role, one.names) for one in wanted(policy)] == [("", ()), ("arn:aws:iam::123456789012:role/other", ("special",))]
+    polled = Polled(service, policy)
+    polled.turn()
+    assert [item.ref.name for item in polled.world().targets] == ["special"]
+
+
+def test_throttled(service: Service) -> None:
+    """Incident 19: what is known stays, with its age; AWS is left alone for a while, and asked again by itself."""
+    many(service, 3, 1)
+    polled = Polled(service, policy_set(POLICY))
+    polled.turn()
+    documents = polled.poll.documents()
+    service.account.throttle.capacity = 1
+    for _ in range(12):
+        polled.turn()
+    (state,) = polled.poll.states()
+    assert service.account.throttled
+    assert service.account.throttled <= 4, "a throttled account is not asked every turn"
+    assert polled.poll.documents() == documents
+    assert state.heard_seconds >= 30
+    service.account.throttle.capacity = 0
+    for _ in range(10):
+        polled.turn()
+    assert polled.poll.states()[0].heard_seconds < 90
+
+
+def test_throttled_from_the_start(service: Service) -> None:
+    """#252: nothing is decided before a first whole answer, and nothing ends."""
+    many(service, 1, 1)
+    service.account.faults["DescribeAutoScalingGroups"] = [ServiceError("Throttling", "Rate exceeded")]
+    polled = Polled(service, policy_set(POLICY))
+    polled.turn()
+    (state,) = polled.poll.states()
+    assert state.phase is Phase.WAITING
+    assert "Rate exceeded" in state.doubt(120)
+    assert polled.poll.documents() == ()
+    polled.turn()
+    polled.turn()
+    assert polled.poll.states()[0].doubt(120) == ""
+
+
+def test_silent_for_too_long(service: Service) -> None:
+    """An answer of AWS that is minutes old is no view to trust."""
+    many(service, 1, 1)
+    polled = Polled(service, policy_set(POLICY))
+    polled.turn()
+    service.account.faults["DescribeAutoScalingGroups"] = [ServiceError("InternalFailure", "x", 500)] * 99
+    for _ in range(20):
+        polled.turn()
+    assert "silent" in polled.poll.states()[0].doubt(120)
+
+
+def test_no_policy(service: Service) -> None:
+    """Nothing of AWS is asked, and nothing waited for, where no policy names any."""
+    polled = Polled(service, None)
+    polled.turn()
+    assert (polled.poll.states(), polled.poll.documents(), service.count()) == ((), (), 0)
+    polled.policy = policy_set("apiVersion: reconciler.dev/v1alpha1\nkind: NodeGroupPolicy\nmetadata: {name: p}\nspec: {}\n")
+    polled.turn()
+    assert (polled.poll.states(), service.count()) == ((), 0)
+
+
+def test_managed_node_group_at_zero(service: Service) -> None:
+    """#6481: labels and taints of an empty managed node group are asked of EKS, once an hour; one with nodes is not asked for."""
+    tags = {TAG: "owned", "eks:cluster-name": "prod"}
+    service.account.add(workers("zero", desired=0, tags={**tags, "eks:nodegroup-name": "zero"}))
+    service.account.add(workers("full", desired=1, tags={**tags, "eks:nodegroup-name": "full"}))
+    taint = {"key": "dedicated", "value": "x", "effect": "NO_SCHEDULE"}
+    resources = {"autoScalingGroups": [{"name": "zero"}]}
+    service.account.nodegroups["zero"] = {"labels": {"team": "a"}, "taints": [taint], "status": "ACTIVE", "resources": resources}
+    polled = Polled(service, policy_set(POLICY))
+    for _ in range(60):
+        polled.turn()
+    found = next(item for item in polled.world().targets if item.ref.name == "zero")
+    assert dict(found.template.labels)["team"] == "a"
+    assert [(taint.key, taint.effect) for taint in found.template.taints] == [("dedicated", "NoSchedule")]
+    assert service.count("DescribeNodegroup") == 1
+
+
+def test_not_allowed_to_see_who_else_writes(service: Service) -> None:
+    """What is missing is said; the groups are read all the same."""
+    many(service, 1, 1)
+    allowed = {"Effect": "Allow", "Action": ["autoscaling:DescribeAutoScalingGroups", "ec2:Describe*"], "Resource": "*"}
+    service.account.policies["AKIATEST"] = [allowed]
+    polled = Polled(service, policy_set(POLICY))
+    polled.turn()
+    assert len(polled.world().targets) == 1
+    assert "DescribePolicies" in polled.poll.problems[0]
+
+
+def test_filters() -> None:
+    """An empty value takes any."""
+    assert filters((("a", "x"), ("b", ""))) == [{"Name": "tag:a", "Values": ["x"]}, {"Name": "tag-key", "Values": ["b"]}]
+
+
+class Nothing:
+    """An account that answers nothing, and counts."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.error: AwsError | None = None
+
+    def call(self, service: str, action: str, **parameters: Any) -> Answer:
+        self.calls += 1
+        if self.error is not None:
+            raise self.error
+        return Answer({})
+
+
+def test_one_bucket() -> None:
+    """A burst, then five a second: the caller waits, and AWS need not say it."""
+    clock, aws = Clock(), Nothing()
+    metered = Metered(aws, monotonic=clock, sleep=clock.sleep)
+    for _ in range(BURST + 10):
+        metered.call("autoscaling", "DescribePolicies")
+    assert clock.seconds == pytest.approx(2)
+    for _ in range(50):
+        metered.call("ec2", "DescribeLaunchTemplateVersions")
+    assert clock.seconds == pytest.approx(2), "EC2 has buckets of its own"
+
+
+def test_left_alone_after_throttling() -> None:
+    """Twice as long each time, up to a minute; an answer ends that."""
+    clock, aws = Clock(), Nothing()
+    metered = Metered(aws, monotonic=clock, sleep=clock.sleep)
+    aws.error = AwsError("Throttling", "Rate exceeded")
+    sent = []
+    for _ in range(300):
+        before = aws.calls
+        with pytest.raises(AwsError, match="Throttling"):
+            metered.call("autoscaling", "DescribePolicies")
+        if aws.calls > before:
+            sent.append(clock.seconds)
+        clock.seconds += 1
+    assert [round(b - a) for a, b in pairwise(sent)] == [5, 10, 20, 40, 60, 60, 60]
+    aws.error = None
+    clock.seconds += 60
+    metered.call("autoscaling", "DescribePolicies")
+
+
+def test_region_of_nothing(service: Service) -> None:
+    """A group that the policy names and that is not there is no fault of the call."""
+    region = Region(client(REGION, "", service.url), Wanted(region=REGION, names=("gone",)))
+    region.ask(0)
+    assert region.heard == 0
+    assert region.items()["AutoScalingGroup"] == []

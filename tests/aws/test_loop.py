@@ -1,0 +1,211 @@
+"""The loop over Auto Scaling groups on our own service: bought, joined, removed, settled. Nodes and pods are documents of the
+test."""
+
+import json
+from typing import Any
+
+import msgspec
+
+from reconciler.cluster.snapshots.assembly import assemble
+from reconciler.cluster.snapshots.document import documents
+from reconciler.cluster.snapshots.intake import Intake
+from reconciler.cluster.snapshots.manifest import Manifest
+from reconciler.cluster.world import World
+from reconciler.control.live.live_port import LivePort
+from reconciler.control.turn.loop import ControlLoop
+from reconciler.control.turn.memory_store import InMemoryStore
+from reconciler.control.turn.report import LoopReport
+from reconciler.kube.draining.drain import DrainStep
+from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
+from reconciler.policy.documents import PolicySet
+from tests.aws.documents import REGION, TEMPLATE
+from tests.aws.policies import policy_set
+from tests.aws.service.server import Service
+from tests.aws.service.state import Group
+from tests.aws.test_asking import Polled
+from tests.aws.writes import Writer, workers
+from tests.cluster.objects import container, node, pod
+
+POLICY = f"""
+apiVersion: reconciler.dev/v1alpha1
+kind: NodeGroupPolicy
+metadata: {{name: prod}}
+spec:
+  mode: Enforce
+  tiers: [{{name: spot}}, {{name: general}}]
+  budgets: [{{nodes: 10}}]
+  pace: {{delayAfterAdd: 0s, delayAfterFailure: 0s}}
+  defaults: {{scaleDown: {{unneededTime: 0s}}}}
+---
+apiVersion: reconciler.dev/v1alpha1
+kind: NodeGroup
+metadata: {{name: spot, namespace: r}}
+spec: {{policyRef: {{name: prod}}, tier: spot, target: {{aws: {{autoScalingGroup: spot, region: {REGION}}}}}}}
+---
+apiVersion: reconciler.dev/v1alpha1
+kind: NodeGroup
+metadata: {{name: general, namespace: r}}
+spec: {{policyRef: {{name: prod}}, tier: general, target: {{aws: {{autoScalingGroup: general, region: {REGION}}}}}}}
+"""
+_KINDS = (
+    "Node", "Pod", "PodDisruptionBudget", "PriorityClass", "Namespace", "ReplicaSet", "StatefulSet", "Job", "DaemonSet",
+    "PersistentVolume", "PersistentVolumeClaim", "StorageClass", "CSINode",
+)  # fmt: skip
+
+
+class Cluster:
+    """What the loop sees: the poll's documents, a node for every instance in service, pods as asked for. It is the drain too."""
+
+    def __init__(self, service: Service, policy: PolicySet) -> None:
+        self.service = service
+        self.policy = policy
+        self.polled = Polled(service, policy)
+        self.pods: list[dict[str, Any]] = []
+        self.leaving: dict[str, str] = {}
+
+    def current(self) -> PolicySet:
+        return self.policy
+
+    def now(self) -> int:
+        return int(self.service.account.now)
+
+    def observe(self) -> World:
+        whole = Intake()
+        for document in self.polled.poll.documents():
+            whole.read(document, stamps=False)
+        items = [*self._nodes(), *self.pods]
+        for document in documents("all.json", json.dumps({"apiVersion": "v1", "kind": "List", "items": items}).encode()):
+            whole.read(document, stamps=False)
+        return assemble(whole, Manifest(captured_seconds=self.now(), kinds=frozenset(_KINDS)))
+
+    def _nodes(self) -> list[dict[str, Any]]:
+        found = []
+        for group in self.service.account.groups.values():
+            for one in group.instances.values():
+                if one.state != "InService":
+                    continue
+                name = f"n-{one.instance_id}"
+                taints = [{"key": "reconciler.dev/deleting", "value": self.leaving.get(name, ""), "effect": "NoSchedule"}]
+                spec = {"providerID": f"aws:///{one.zone}/{one.instance_id}"} | (
+                    {"taints": taints} if name in self.leaving else {}
+                )
+                found.append(node(name, cpu="2", memory="7Gi", spec=spec, labels={"team": "a"}))
+        return found
+
+    def begin(self, name: str) -> None:
+        self.leaving[name] = f"prod.{self.now()}"
+
+    def step(self, _: str) -> DrainStep:
+        return DrainStep(remaining=0)
+
+    def undo(self, name: str) -> None:
+        self.leaving.pop(name, None)
+
+
+class Loop:
+    def __init__(self, service: Service) -> None:
+        tags = {f"{TEMPLATE}label/team": "a"}
+        self.groups = {
+            name: service.account.add(workers(name, desired=0, max_size=5, tags=dict(tags))) for name in ("spot", "general")
+        }
+        self.cluster = Cluster(service, policy_set(POLICY))
+        self.store = InMemoryStore()
+        self._start()
+
+    def _start(self) -> None:
+        writer = Writer(self.cluster.service)
+        writer.accounts.on_write(self.cluster.polled.poll._wrote)
+        providers = {AUTO_SCALING_GROUP: writer.provider}
+        port = LivePort(self.cluster, self.cluster.now, self.cluster, providers, self.cluster, "prod")
+        self.loop = ControlLoop(port, self.cluster, self.store)
+
+    def restart(self) -> None:
+        """Another process, with the memory that was stored."""
+        self._start()
+
+    def turn(self) -> LoopReport:
+        self.cluster.polled.turn()
+        return self.loop.turn()
+
+    def turns(self, count: int) -> LoopReport:
+        for _ in range(count):
+            report = self.turn()
+        return report
+
+
+def pending(count: int) -> list[dict[str, Any]]:
+    containers = [container("1500m", "1Gi")]
+    return [pod(f"web-{number}", containers=containers, nodeSelector={"team": "a"}) for number in range(count)]
+
+
+def sizes(loop: Loop) -> tuple[int, int]:
+    return loop.groups["spot"].desired, loop.groups["general"].desired
+
+
+def told(report: LoopReport) -> object:
+    return report.unavailable or (
+        report.plan.summary if report.plan else "",
+        [(one.action.kind, one.state, one.code, one.message) for one in report.results],
+        [
+            (line.name, line.owner.state, [reason.message for reason in line.reasons])
+            for line in (report.plan.groups if report.plan else ())
+        ],
+    )
+
+
+def bind(loop: Loop, group: Group) -> None:
+    """The scheduler's work: each pod on a node of the group."""
+    names = [f"n-{one.instance_id}" for one in group.counted]
+    for item, name in zip(loop.cluster.pods, names, strict=True):
+        item["spec"]["nodeName"] = name
+        item["status"] = {"phase": "Running"}
+
+
+def test_bought_joined_removed_settled(service: Service) -> None:
+    """S42: instances of the first tier join by their provider id; when the pods are gone exactly they go, and it settles."""
+    loop = Loop(service)
+    loop.cluster.pods = pending(2)
+    report = loop.turn()
+    assert sizes(loop) == (2, 0), told(report)
+    loop.turns(6)
+    assert sizes(loop) == (2, 0)
+    bought = {one.instance_id for one in loop.groups["spot"].counted}
+    bind(loop, loop.groups["spot"])
+    assert loop.turns(3).results == ()
+    loop.cluster.pods = []
+    report = loop.turns(12)
+    assert sizes(loop) == (0, 0), told(report)
+    assert {name for _, name in service.account.ended} == bought
+    assert loop.turns(3).results == ()
+    assert service.count("TerminateInstance") == 2
+
+
+def test_stock_out_and_the_next_tier(service: Service) -> None:
+    """S85: no stock in the first tier: the second one grows by the next turns, and what was asked for is taken back."""
+    loop = Loop(service)
+    loop.groups["spot"].instance_type = "c5.large"
+    service.account.stock[f"{REGION}a", "c5.large"] = 0
+    loop.cluster.pods = pending(2)
+    loop.turn()
+    assert sizes(loop) == (2, 0)
+    report = loop.turns(2)
+    assert sizes(loop) == (0, 2), told(report)
+    loop.turns(6)
+    assert (sizes(loop), len(loop.groups["general"].counted)) == ((0, 2), 2)
+    assert service.account.ended == []
+
+
+def test_a_process_that_ends_between_write_and_memory(service: Service) -> None:
+    """Killed after the write and before it could remember it: nothing is bought twice, nobody's instance is lost."""
+    loop = Loop(service)
+    loop.cluster.pods = pending(2)
+    before = msgspec.json.encode(loop.store.load())
+    loop.turn()
+    loop.store = InMemoryStore()
+    assert before
+    loop.restart()
+    for _ in range(8):
+        loop.turn()
+        loop.restart()
+    assert (sizes(loop), len(loop.groups["spot"].counted)) == ((2, 0), 2)
+    assert service.account.ended == []

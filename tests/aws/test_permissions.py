@@ -1,0 +1,68 @@
+"""The IAM policies of the example are those of the code, and enough, and no more than that."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from reconciler.platforms.aws.writing.calls import AwsError
+from reconciler.platforms.aws.writing.growth import set_desired
+from reconciler.platforms.aws.writing.marks import set_tags
+from reconciler.platforms.aws.writing.permissions import iam_policy
+from reconciler.providers.contract import RemovalState
+from tests.aws.policies import policy_set
+from tests.aws.service.server import Service
+from tests.aws.test_asking import POLICY, TAG, Polled
+from tests.aws.test_cancelling import short
+from tests.aws.writes import MARK, Writer, client, ref, workers
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "eks"
+OBSERVE, ENFORCE = (iam_policy("prod", TAG, "owned", enforce=enforce) for enforce in (False, True))
+
+
+@pytest.mark.parametrize(("name", "document"), [("iam-observe.json", OBSERVE), ("iam-enforce.json", ENFORCE)])
+def test_s45_the_example_is_generated(name: str, document: object) -> None:
+    """S45: what the example shows is what the code needs."""
+    assert json.loads((EXAMPLE / name).read_text()) == document
+
+
+def test_observe_reads_everything(service: Service) -> None:
+    """S45: mode Observe asks for nothing else, and may write nothing."""
+    service.account.policies["AKIATEST"] = OBSERVE["Statement"]
+    group = short(service, tags={TAG: "owned"})
+    polled = Polled(service, policy_set(POLICY))
+    for _ in range(3):
+        polled.turn()
+    assert polled.poll.problems == ()
+    assert polled.world().targets[0].launch_failure is not None
+    writer = Writer(service)
+    result = writer.provider.resize(ref(group), 8, writer.bound(group), MARK)
+    assert not result.done
+    assert "not authorized" in result.message
+
+
+def test_enforce_does_everything(service: Service) -> None:
+    """S45: growing, removing, cancelling, marking and releasing on a group with the tag."""
+    service.account.policies["AKIATEST"] = ENFORCE["Statement"]
+    group, writer = short(service, tags={TAG: "owned"}), Writer(service)
+    assert writer.provider.resize(ref(group), 8, writer.bound(group), MARK).done
+    assert writer.provider.cancel(ref(group), (), 5, writer.bound(group)).done
+    (removed,) = writer.remove(group, group.counted[0].instance_id)
+    assert removed.state is RemovalState.FINISHED
+    assert writer.provider.release(ref(group), writer.bound(group)).done
+    assert (group.desired, group.tags) == (4, {TAG: "owned"})
+
+
+def test_no_other_group(service: Service) -> None:
+    """S45: a group without the tag can neither be written nor be given it."""
+    service.account.policies["AKIATEST"] = ENFORCE["Statement"]
+    group, writer = service.account.add(workers()), Writer(service)
+    result = writer.provider.resize(ref(group), 3, writer.bound(group))
+    assert "not authorized to perform: autoscaling:SetDesiredCapacity" in result.message
+    with pytest.raises(AwsError, match="CreateOrUpdateTags"):
+        set_tags(client(group.region, "", service.url), group.name, {TAG: "owned"})
+    owned = service.account.add(workers("owned", tags={TAG: "owned"}))
+    with pytest.raises(AwsError, match="CreateOrUpdateTags"):
+        set_tags(client(group.region, "", service.url), owned.name, {"k8s.io/cluster-autoscaler/other": "owned"})
+    assert (group.desired, group.tags) == (2, {})
+    assert set_desired
