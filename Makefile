@@ -19,6 +19,8 @@ TESTBED := etcd kube-apiserver kube-scheduler kube-controller-manager kwok kwok-
 # Number of random clusters compared with the real kube-scheduler plugins, and where the random numbers start.
 N ?= 1000
 SEED ?= 1
+# How many lines `make mutants` changes.
+MUTANTS ?= 300
 # How many random loops `make stress` takes.
 LOOPS ?= 100000
 # How many minutes `make soak` takes, and how many of them nothing happens.
@@ -34,7 +36,7 @@ ifneq ($(shell $(BIN)/python -c '' 2>/dev/null && cat $(STAMP) 2>/dev/null),$(CU
 .PHONY: $(STAMP)
 endif
 
-.PHONY: help setup run demo-preview testbed test check lock format bench bench-check bench-live bench-data differential soak stress clean
+.PHONY: help setup run demo-preview testbed test check lock format bench bench-check bench-live bench-data differential mutants soak stress clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -92,6 +94,9 @@ bench-data: $(STAMP) ## Generate the large inputs
 differential: $(STAMP) ## Compare N random clusters with the real kube-scheduler plugins: make differential N=1000 SEED=7
 	$(TIMED) "components for the tests" $(BIN)/python -m tests.testbed.components oracle
 	$(TIMED) "$(N) clusters from seed $(SEED)" $(BIN)/python -m tests.differential.compare --clusters $(N) --seed $(SEED)
+
+mutants: $(STAMP) ## Change MUTANTS lines at random, one at a time, and see whether quick tests notice: make mutants MUTANTS=300
+	@$(BIN)/python -m tests.mutants.campaign --mutants $(MUTANTS) $(if $(filter command line,$(origin SEED)),--seed $(SEED))
 
 soak: $(STAMP) ## Run the loop for MINUTES on a real control plane, QUIET of them without any work: every turn must decide
 	$(TIMED) "components for the soak" $(BIN)/python -m tests.testbed.components etcd kube-apiserver kube-scheduler kube-controller-manager kwok kwok-stages cluster-api cluster-api-manifests
