@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from reconciler.cluster.pods.pod_table import FINISHED_PHASES, PodTable
-from reconciler.scheduling.kernels import loops
+from reconciler.scheduling.kernels import loops, passes
 from reconciler.scheduling.nodes import NodeTable
 from reconciler.scheduling.shapes import ShapeTable
 
@@ -36,6 +36,7 @@ class Bindings:
         self._count = array("i")
         self._below = array("i")
         self._watchers: dict[int, list[Watcher]] = {}
+        self.watching = 0
 
     def bind_world(self, pods: PodTable, chosen: Iterable[int] | None) -> "array[int]":
         """Bind pods where they are: those chosen, or all on a node that have not finished. Returns their indices."""
@@ -74,6 +75,7 @@ class Bindings:
     def watch(self, shape: int, watcher: Watcher) -> None:
         """Tell the watcher of every change of a shape from now on."""
         self._watchers.setdefault(shape, []).append(watcher)
+        self.watching += 1
 
     def watched(self, shape: int) -> bool:
         """Does anything keep count of the pods of a shape?"""
@@ -139,6 +141,77 @@ class Bindings:
             for node, many in placed:
                 watcher.change(shape, node, many)
         return placed
+
+    def fit_each(
+        self,
+        shapes: "array[int]",
+        counts: "array[int]",
+        first: int,
+        end: int,
+        allowed: bytearray,
+        rows: "array[int]",
+        before: "array[int]",
+        order: "array[int]",
+        cursor: "array[int]",
+        reached: "array[int]",
+    ) -> tuple[int, int]:
+        """See the kernel; shapes that nothing watches. Returns the entry that lacks a place (or `end`), and the nodes seen."""
+        self._reserve(sum(counts[first:end]))
+        looked = array("q", (0, 0, 0))
+        self.size = passes.fit_each(
+            shapes,
+            counts,
+            first,
+            end,
+            self._shapes.requests,
+            self._nodes.free,
+            self._nodes.columns.width,
+            self._nodes.shape,
+            allowed,
+            rows,
+            len(self._nodes.shapes),
+            self._nodes.closed,
+            before,
+            order,
+            cursor,
+            reached,
+            looked,
+            self.head,
+            self._node,
+            self._shape,
+            self._count,
+            self._below,
+            self.size,
+        )
+        return looked[1], looked[0]
+
+    def since(self, size: int) -> tuple["array[int]", "array[int]", "array[int]"]:
+        """Nodes, shapes and counts of the cells from `size` on."""
+        return self._node[size : self.size], self._shape[size : self.size], self._count[size : self.size]
+
+    def push_list(self, nodes: "array[int]", shapes: "array[int]", counts: "array[int]") -> None:
+        """`push` for several entries."""
+        self._reserve(len(nodes))
+        self.size = passes.bind_list(
+            nodes,
+            shapes,
+            counts,
+            0,
+            len(nodes),
+            self._shapes.requests,
+            self._nodes.free,
+            self._nodes.columns.width,
+            self.head,
+            self._node,
+            self._shape,
+            self._count,
+            self._below,
+            self.size,
+        )
+        if self._watchers:
+            for node, shape, count in zip(nodes, shapes, counts, strict=True):
+                for watcher in self._watchers.get(shape, ()):
+                    watcher.change(shape, node, count)
 
     def with_room(
         self, shape: int, allowed: bytearray, blocked: bytearray, order: "array[int] | None", most_each: int

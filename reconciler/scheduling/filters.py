@@ -1,5 +1,6 @@
 """All filter plugins over one state: what each says of a node, and which nodes none of them excludes."""
 
+from array import array
 from collections.abc import Iterable
 
 from reconciler.cluster.world import World
@@ -41,10 +42,18 @@ class Filters:
                     ghosts[place] = ghosts.get(place, 0) + 1
         self._volumes = VolumeFilters(world, nodes, shapes, bindings, self._eligibility)
         self._topology = Topology(nodes, shapes, bindings, self._eligibility, dict(world.namespaces), ghosts)
+        self._matrix = bytearray()
+        self._matrix_width = 0
+        self._matrix_rows: dict[int, int] = {}
+        self._row_of_shape = array("i")
 
     def modelled(self, shape: int) -> str:
         """Empty, or what verdicts of this shape leave out."""
         return "DynamicResources" if self._shapes.shapes[shape].claims else ""
+
+    def hangs_on_devices(self, shape: int) -> bool:
+        """Is the verdict about a node not one about plain amounts, since claims play a part?"""
+        return bool(self._shapes.shapes[shape].claims)
 
     def verdict(self, shape: int, node: int) -> tuple[Rejection, ...]:
         """Every plugin that rejects the pod on the node, sorted by plugin."""
@@ -105,6 +114,23 @@ class Filters:
     def allowed(self, shape: int) -> bytearray:
         """By node shape: 1 where taints, cordon and labels let the pod in."""
         return self._eligibility.allowed(self._demand(shape))
+
+    def allowed_matrix(self, shapes: Iterable[int]) -> tuple[bytearray, "array[int]"]:
+        """`allowed` of at least these shapes, a row of bytes a demand, and the row of each shape (-1: not asked)."""
+        rows, width = self._row_of_shape, len(self._nodes.shapes)
+        if width != self._matrix_width:
+            self._matrix, self._matrix_width, self._matrix_rows = bytearray(), width, {}
+            rows = self._row_of_shape = array("i", [-1]) * len(self._shapes)
+        elif len(rows) < len(self._shapes):
+            rows.extend([-1] * (len(self._shapes) - len(rows)))
+        for shape in shapes:
+            if rows[shape] < 0:
+                demand = self._demand(shape)
+                row = self._matrix_rows.setdefault(demand, len(self._matrix_rows))
+                if row * width == len(self._matrix):
+                    self._matrix += self._eligibility.allowed(demand)[:width]
+                rows[shape] = row
+        return self._matrix, rows
 
     def blocked(self, shape: int) -> bytearray:
         """By node: 1 where the node is closed, or a plugin says no now and will say no until other pods move."""

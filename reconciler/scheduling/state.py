@@ -38,6 +38,13 @@ class SchedulingState:
         self._filters = Filters(world, self._nodes, self._shapes, self._bindings, bound)
         self._closed: list[int] = []
         self._marks: list[tuple[int, int, int]] = []
+        self._local: dict[int, bool] = {}
+        self._local_at = -1
+
+    @property
+    def shape_count(self) -> int:
+        """Number of pod shapes; valid indices are below it."""
+        return len(self._shapes)
 
     @property
     def node_count(self) -> int:
@@ -105,9 +112,18 @@ class SchedulingState:
     def node_local(self, shape: int) -> bool:
         """Does where pods of this shape go concern nothing but the node that they go to: no spread or affinity of their own or
         of any other shape asked about so far, no host name, no host port, no volume?"""
-        value = self._shapes.shapes[shape]
-        bound_to = value.host_ports or value.volumes or value.host_name_bound or self.modelled(shape)
-        return not (bound_to or self._filters.has_rules(shape) or self._bindings.watched(shape))
+        if self._local_at != self._bindings.watching:
+            # A shape that is watched from now on was local so far.
+            self._local.clear()
+            self._local_at = self._bindings.watching
+        found = self._local.get(shape)
+        if found is None:
+            value = self._shapes.shapes[shape]
+            bound_to = value.host_ports or value.volumes or value.host_name_bound or self._filters.hangs_on_devices(shape)
+            found = not (bound_to or self._filters.has_rules(shape) or self._bindings.watched(shape))
+            if self._local_at == self._bindings.watching:
+                self._local[shape] = found
+        return found
 
     def fits(self, shape: int, node: int) -> bool:
         """Would one more pod of this shape run on this node? False on closed nodes and for shapes not modelled."""
@@ -159,6 +175,39 @@ class SchedulingState:
                 return ()
             count -= 1
         return _added(first, self._place_on_many(shape, count, order))
+
+    def fit_each(
+        self,
+        shapes: "array[int]",
+        counts: "array[int]",
+        first: int,
+        end: int,
+        before: "array[int]",
+        order: "array[int]",
+        cursor: "array[int]",
+        reached: "array[int]",
+    ) -> tuple[int, int]:
+        """As `place` for several node-local shapes, entries `first` to `end`, each over `before` and then over `order` from
+        `cursor[shape]` on. Stops at the first shape that lacks a place.
+
+        Returns the entry of that shape (`end`: none) and how many nodes were looked at. `reached[entry]` becomes how many
+        nodes at the front of `order` have no room for the shape left.
+        """
+        allowed, rows = self._filters.allowed_matrix(shapes)
+        return self._bindings.fit_each(shapes, counts, first, end, allowed, rows, before, order, cursor, reached)
+
+    @property
+    def stack_size(self) -> int:
+        """How many entries `bound_since` passes over when it is given this number."""
+        return self._bindings.size
+
+    def bound_since(self, size: int) -> tuple["array[int]", "array[int]", "array[int]"]:
+        """Nodes, shapes and counts of all that was bound since `stack_size` was `size`, in order."""
+        return self._bindings.since(size)
+
+    def bind_list(self, nodes: "array[int]", shapes: "array[int]", counts: "array[int]") -> None:
+        """`bind` for several; counts below zero take off."""
+        self._bindings.push_list(nodes, shapes, counts)
 
     def bind(self, shape: int, node: int, count: int = 1) -> None:
         """Bind without asking."""

@@ -9,9 +9,13 @@ from hypothesis import strategies as st
 
 from reconciler.scheduling import kernels
 from reconciler.scheduling.kernels import loops as interpreted
+from reconciler.scheduling.kernels import passes as interpreted_passes
 
 compiled = pytest.importorskip(
     "reconciler.scheduling.kernels.compiled_loops", reason="no compiler was there at install time: the loops run interpreted"
+)
+compiled_passes = pytest.importorskip(
+    "reconciler.scheduling.kernels.compiled_passes", reason="no compiler was there at install time: the passes run interpreted"
 )
 _MANY = settings(max_examples=200, deadline=None)
 
@@ -121,12 +125,35 @@ def run_all(loops: ModuleType, board: Board) -> object:
             written, list(free), list(head), seated, list(starts), list(order))  # fmt: skip
 
 
+def move_all(passes: ModuleType, board: Board) -> object:
+    """Lift pods off the first node and fit several shapes over the others; everything that was written."""
+    free, head = array("q", board.free), array("i", [-1] * board.nodes)
+    cells = [array("i", bytes(4 * 512)) for _ in range(4)]
+    shapes = array("i", range(board.shapes))
+    counts = array("i", [(board.count + shape) % 7 for shape in shapes])
+    off = array("i", [-count for count in counts])
+    stack = (board.requests, free, board.width)
+    size = passes.bind_list(array("i", (0,)) * board.shapes, shapes, off, 0, board.shapes, *stack, head, *cells, 0)
+    order = board.order or array("i", range(board.nodes))
+    cursor = array("i", [board.seed % (len(order) + 1)] * board.shapes)
+    reached, looked = array("i", bytes(4 * board.shapes)), array("q", (0, 0, 0))
+    rows = array("i", [shape % 2 for shape in shapes])
+    allowed = board.allowed + bytearray((1, 1, 1))
+    before = order[: board.seed]
+    size = passes.fit_each(
+        shapes, counts, 0, board.shapes, *stack, board.node_shape, allowed, rows, 3, board.blocked, before, order,
+        cursor, reached, looked, head, *cells, size,
+    )  # fmt: skip
+    return size, list(free), list(head), [list(cell[:size]) for cell in cells], list(reached), list(looked)
+
+
 @_MANY
 @given(boards)
 def test_both_builds_write_the_same(board: Board) -> None:
     """Every loop writes the same numbers compiled and interpreted."""
     assert run_all(compiled, board) == run_all(interpreted, board)
     assert run_over_pods(compiled, board) == run_over_pods(interpreted, board)
+    assert move_all(compiled_passes, board) == move_all(interpreted_passes, board)
 
 
 @_MANY
@@ -162,3 +189,4 @@ def test_the_compiled_build_is_the_one_that_runs() -> None:
     """Where the extension was built, it is in charge, and says so."""
     assert kernels.active_build() == "compiled"
     assert kernels.loops is compiled
+    assert kernels.passes is compiled_passes

@@ -20,19 +20,10 @@ from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import Blocker, NodeState
 from reconciler.plan.reason import Because
 from reconciler.policy.documents import RemovalReason
+from reconciler.scheduling.relocation import Moved, Places
 
 # Removals that save: they follow demand. The others mend something, whatever was bought.
 _SAVING = (RemovalReason.EMPTY, RemovalReason.UNDERUTILIZED)
-
-
-class _Places:
-    """Nodes that take pods, in the order in which they are tried, and the shapes that were found to fit on none."""
-
-    __slots__ = ("homeless", "order")
-
-    def __init__(self, order: Iterable[int] = ()) -> None:
-        self.order = array("i", order)
-        self.homeless: set[int] = set()
 
 
 _TOLD_AT_MOST = 64
@@ -74,7 +65,7 @@ class Removals:
         self._floor = floor_of(draft)
         self._receivers = set(draft.promised)
         self._told: dict[int, str] = {}
-        self._places = {False: _Places(), True: _Places()}
+        self._places = {False: Places(draft.state), True: Places(draft.state)}
 
     def judge_all(
         self, candidates: tuple[Candidate, ...], waited_for: frozenset[int], under_way: tuple[Takeover, ...] = ()
@@ -88,7 +79,8 @@ class Removals:
         # keeps the number of evictions and of receiving nodes small.
         others = [c.index for c in candidates if c.index not in first]
         every = [*others, *(c.index for c in reversed(order))]
-        self._places = {True: _Places(every), False: _Places(i for i in every if i not in self._bought.nodes)}
+        state = self._draft.state
+        self._places = {True: Places(state, every), False: Places(state, (i for i in every if i not in self._bought.nodes))}
         judged = {c.index: Judged(candidate=c, safe=False, blockers=c.blockers) for c in candidates}
         for one in under_way:
             self._take_over(one, judged, waited_for)
@@ -128,7 +120,7 @@ class Removals:
             judged[index] = Judged(
                 candidate=judged[index].candidate, safe=False, blockers=(Blocker(code="Replaces", message=message),)
             )
-        places = _Places(one.takers)
+        places = Places(self._draft.state, one.takers)
         for index in one.sources:
             candidate = judged[index].candidate
             group = candidate.group
@@ -190,7 +182,7 @@ class Removals:
                 return Blocker(code="Headroom", message=f"its pods could take the room of {name}, which headroom keeps free")
         return None
 
-    def _move_pods(self, candidate: Candidate, reason: RemovalReason, places: _Places | None = None) -> Blocker | None:
+    def _move_pods(self, candidate: Candidate, reason: RemovalReason, places: Places | None = None) -> Blocker | None:
         """Find a place for every pod, all together; the places stay taken when all are found."""
         draft, state, moving = self._draft, self._draft.state, candidate.moving
         places = places or self._places[reason not in _SAVING]
@@ -199,63 +191,59 @@ class Removals:
             budget = self._ledger.budgets[short[0]]
             message = f"PodDisruptionBudget {budget.namespace}/{budget.name} is used up by nodes that leave before it"
             return Blocker(code="NotEnoughPdb", message=message)
-        mark = state.mark()
-        state.close(candidate.index)
-        found: list[tuple[int, int, int]] = []
-        for shape in sorted(moving, key=lambda shape: (-draft.world.pod_shapes[shape].requests.cpu_milli, shape)):
-            count = moving[shape]
-            state.unbind(shape, candidate.index, count)
-            if not draft.work.spend(len(places.order)):
-                state.undo(mark)
-                return Blocker(code="NotExamined", message="the work budget of this plan ran out before it")
-            placed = () if shape in places.homeless else state.place(shape, count, places.order)
-            found.extend((shape, node, many) for node, many in placed)
-            if sum(many for _, many in placed) < count:
-                told = self._rejected(shape, [node for node in places.order if node != candidate.index])
-                state.undo(mark)
-                if not placed and not state.fits(shape, candidate.index):
-                    # Room elsewhere only shrinks during this pass, so the answer stays no for the nodes that follow.
-                    places.homeless.add(shape)
-                others = len(places.order) - (candidate.index in places.order)
-                message = self._no_place(shape, count, reason, others) + told
-                return Blocker(code="NoPlaceToMove", pod=_pod_of(draft.world, candidate, shape), message=message)
-        if len(moving) > 1:
-            crowded_out = self._crowded_out(candidate, found, places, mark)
-            state.undo(mark)
-            if crowded_out is not None:
-                needs = self._needs(crowded_out, moving[crowded_out])
-                message = f"{needs} have a place elsewhere only while no other pod of the node takes it first"
-                return Blocker(code="NoPlaceToMove", pod=_pod_of(draft.world, candidate, crowded_out), message=message)
-            state.close(candidate.index)
-            for shape, count in moving.items():
-                state.unbind(shape, candidate.index, count)
-            for shape, node, many in found:
-                state.bind(shape, node, many)
-        self._ledger.take(candidate.evicted)
-        self._receivers.update(node for _, node, _ in found)
-        return None
+        if draft.work.exhausted:
+            return Blocker(code="NotExamined", message="the work budget of this plan ran out before it")
+        order = sorted(moving, key=lambda shape: (-draft.world.pod_shapes[shape].requests.cpu_milli, shape))
+        mark, looked = state.mark(), places.looked
+        self._lift(candidate, order)
+        found = places.fit(order, [moving[shape] for shape in order])
+        blocker: Blocker | None = None
+        if found.short is not None:
+            blocker = self._short_of(candidate, found, places, reason, mark)
+        elif len(moving) > 1:
+            blocker = self._crowded_out(candidate, found, places, mark)
+            if blocker is None:
+                self._lift(candidate, order)
+                state.bind_list(found.nodes, found.shapes, found.counts)
+        draft.work.spend(places.looked - looked)
+        if blocker is None:
+            places.keep(found)
+            self._ledger.take(candidate.evicted)
+            self._receivers.update(found.nodes)
+        return blocker
 
-    def _crowded_out(self, candidate: Candidate, found: list[tuple[int, int, int]], places: _Places, mark: int) -> int | None:
-        """A shape that lacks a place when the smaller pods are bound before it, where it was to go: kube-scheduler binds evicted
-        pods in the order in which they are made again, wherever they fit."""
-        state = self._draft.state
+    def _lift(self, candidate: Candidate, order: Iterable[int]) -> None:
+        """The node takes no pods any more, and those of these shapes are off it."""
+        self._draft.state.close(candidate.index)
+        off = array("i", order)
+        counts = array("i", [-candidate.moving[shape] for shape in off])
+        self._draft.state.bind_list(array("i", (candidate.index,)) * len(off), off, counts)
+
+    def _short_of(self, candidate: Candidate, found: Moved, places: Places, reason: RemovalReason, mark: int) -> Blocker:
+        """A shape of the node lacks a place; the state goes back to `mark`."""
+        state, shape = self._draft.state, found.short or 0
+        told = self._rejected(shape, [node for node in places.order if node != candidate.index])
         state.undo(mark)
-        state.close(candidate.index)
-        contended = array("i", dict.fromkeys(node for _, node, _ in found))
-        both = contended + places.order
-        for shape in reversed(list(dict.fromkeys(shape for shape, _, _ in found))):
-            count = candidate.moving[shape]
-            state.unbind(shape, candidate.index, count)
-            self._draft.work.spend(len(contended))
-            if state.node_local(shape):
-                # By resources alone a node may be asked twice: the second time it has what the first one left.
-                left = count - sum(many for _, many in state.place(shape, count, both))
-            else:
-                left = count - sum(many for _, many in state.place(shape, count, contended))
-                left -= sum(many for _, many in state.place(shape, left, places.order))
-            if left:
-                return shape
-        return None
+        # Nodes that follow ask again, and most of these places will still be full.
+        places.skip_full(shape)
+        others = len(places.order) - (candidate.index in places.order)
+        message = self._no_place(shape, candidate.moving[shape], reason, others) + told
+        return Blocker(code="NoPlaceToMove", pod=_pod_of(self._draft.world, candidate, shape), message=message)
+
+    def _crowded_out(self, candidate: Candidate, found: Moved, places: Places, mark: int) -> Blocker | None:
+        """A shape that lacks a place when the smaller pods are bound before it, where it was to go: kube-scheduler binds evicted
+        pods in the order in which they are made again, wherever they fit. The state goes back to `mark`."""
+        state, moving = self._draft.state, candidate.moving
+        state.undo(mark)
+        order = list(dict.fromkeys(found.shapes))[::-1]
+        self._lift(candidate, order)
+        again = places.fit(order, [moving[shape] for shape in order], array("i", dict.fromkeys(found.nodes)))
+        state.undo(mark)
+        if again.short is None:
+            return None
+        needs = self._needs(again.short, moving[again.short])
+        message = f"{needs} have a place elsewhere only while no other pod of the node takes it first"
+        return Blocker(code="NoPlaceToMove", pod=_pod_of(self._draft.world, candidate, again.short), message=message)
 
     def _rejected(self, shape: int, nodes: list[int]) -> str:
         """Which rules say no, on how many nodes. Many shapes are told alike and asking costs a look at every node: so often

@@ -3,16 +3,21 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from reconciler.scheduling.kernels import loops
+    from reconciler.scheduling.kernels import loops, passes
 else:
     try:
         from reconciler.scheduling.kernels import compiled_loops as loops
     except ImportError:
         from reconciler.scheduling.kernels import loops
+    try:
+        from reconciler.scheduling.kernels import compiled_passes as passes
+    except ImportError:
+        from reconciler.scheduling.kernels import passes
 
-__all__ = ["active_build", "loops"]
+__all__ = ["active_build", "loops", "passes"]
 
 
 def active_build() -> str:
-    """`compiled` or `interpreted`."""
-    return "compiled" if loops.__name__.endswith("compiled_loops") else "interpreted"
+    """`compiled` or `interpreted`; compiled only when every module of kernels is."""
+    built = [module.__name__.rpartition(".")[2].startswith("compiled_") for module in (loops, passes)]
+    return "compiled" if all(built) else "interpreted"

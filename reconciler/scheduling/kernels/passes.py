@@ -1,0 +1,158 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+"""Whole passes over many pod shapes at once, in the same language and on the same columns as `loops`: compiled where there was a
+compiler, interpreted elsewhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import cython
+
+
+def fit_each(
+    shapes: cython.int[::1],
+    counts: cython.int[::1],
+    first: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+    requests: cython.longlong[::1],
+    free: cython.longlong[::1],
+    width: cython.Py_ssize_t,
+    node_shape: cython.int[::1],
+    allowed: cython.uchar[::1],
+    allowed_row: cython.int[::1],
+    kinds: cython.Py_ssize_t,
+    closed: cython.uchar[::1],
+    before: cython.int[::1],
+    order: cython.int[::1],
+    cursor: cython.int[::1],
+    reached: cython.int[::1],
+    looked: cython.longlong[::1],
+    head: cython.int[::1],
+    cell_node: cython.int[::1],
+    cell_shape: cython.int[::1],
+    cell_count: cython.int[::1],
+    cell_below: cython.int[::1],
+    size: cython.Py_ssize_t,
+) -> int:
+    """Bind the pods of several shapes one shape after the other, entries `first` to `end` of `shapes` and `counts`, each first
+    fit over the nodes of `before` and then those of `order`; returns the new size of the stack.
+
+    `allowed[allowed_row[shape] * kinds + node_shape]` is 1 where the shape may run. Nodes of `order` in front of
+    `cursor[shape]` are known to have no room. `reached[entry]` becomes the place up to which that holds afterwards. Stops
+    after the first shape that lacks a place: `looked[1]` is the number of its entry (`end` when there is none) and
+    `looked[2]` its pods without a place. `looked[0]` grows by the nodes that were looked at.
+    """
+    entry: cython.Py_ssize_t
+    turn: cython.Py_ssize_t
+    node: cython.Py_ssize_t
+    shape: cython.Py_ssize_t
+    row: cython.Py_ssize_t
+    base: cython.Py_ssize_t
+    column: cython.Py_ssize_t
+    start: cython.Py_ssize_t
+    ahead: cython.Py_ssize_t = len(before)
+    stop: cython.Py_ssize_t = len(order)
+    may: cython.Py_ssize_t
+    count: cython.longlong
+    many: cython.longlong
+    amount: cython.longlong
+    room: cython.longlong
+    full: cython.bint
+    steps: cython.longlong = 0
+    looked[1] = end
+    looked[2] = 0
+    for entry in range(first, end):
+        shape = shapes[entry]
+        count = counts[entry]
+        base = shape * width
+        may = allowed_row[shape] * kinds
+        start = cursor[shape]
+        full = True
+        turn = -ahead
+        while count > 0 and turn < stop:
+            if turn < 0:
+                node = before[turn + ahead]
+            else:
+                if turn < start:
+                    turn = start
+                    if turn >= stop:
+                        break
+                node = order[turn]
+            steps += 1
+            many = 0
+            if not closed[node] and allowed[may + node_shape[node]]:
+                row = node * width
+                many = count
+                for column in range(width):
+                    amount = requests[base + column]
+                    if amount > 0:
+                        room = free[row + column]
+                        if room < amount:
+                            many = 0
+                            break
+                        if room < amount * many:
+                            many = room // amount
+            if many > 0:
+                for column in range(width):
+                    free[row + column] -= requests[base + column] * many
+                cell_node[size] = node
+                cell_shape[size] = shape
+                cell_count[size] = many
+                cell_below[size] = head[node]
+                head[node] = size
+                size += 1
+                count -= many
+            if turn >= 0:
+                # A node that took some and not all has no room left; the one that took the last may have.
+                if count > 0:
+                    if full:
+                        start = turn + 1
+                else:
+                    full = False
+            turn += 1
+        reached[entry] = start
+        if count > 0:
+            looked[1] = entry
+            looked[2] = count
+            break
+    looked[0] += steps
+    return size
+
+
+def bind_list(
+    nodes: cython.int[::1],
+    shapes: cython.int[::1],
+    counts: cython.int[::1],
+    first: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+    requests: cython.longlong[::1],
+    free: cython.longlong[::1],
+    width: cython.Py_ssize_t,
+    head: cython.int[::1],
+    cell_node: cython.int[::1],
+    cell_shape: cython.int[::1],
+    cell_count: cython.int[::1],
+    cell_below: cython.int[::1],
+    size: cython.Py_ssize_t,
+) -> int:
+    """Bind entries `first` to `end` of `nodes`, `shapes` and `counts` without asking (counts may be negative); returns the new
+    size of the stack."""
+    entry: cython.Py_ssize_t
+    node: cython.Py_ssize_t
+    shape: cython.Py_ssize_t
+    column: cython.Py_ssize_t
+    many: cython.longlong
+    for entry in range(first, end):
+        node = nodes[entry]
+        shape = shapes[entry]
+        many = counts[entry]
+        for column in range(width):
+            free[node * width + column] -= requests[shape * width + column] * many
+        cell_node[size] = node
+        cell_shape[size] = shape
+        cell_count[size] = many
+        cell_below[size] = head[node]
+        head[node] = size
+        size += 1
+    return size

@@ -1,0 +1,82 @@
+"""Trials of moving all pods of one node elsewhere, many nodes over the same places: first fit with what is known of full ones."""
+
+from array import array
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from reconciler.scheduling.state import SchedulingState
+
+_NOWHERE = array("i")
+
+
+class Moved(msgspec.Struct, frozen=True, gc=False):
+    """What was placed, as columns of equal length in the order of binding; `short` is the first shape that lacks a place, or
+    None. `reached` is what `Places.keep` remembers."""
+
+    nodes: "array[int]"
+    shapes: "array[int]"
+    counts: "array[int]"
+    short: int | None = None
+    reached: "tuple[tuple[array[int], array[int]], ...]" = ()
+
+
+class Places:
+    """Nodes that take pods, in the order in which they are tried.
+
+    Room on them only shrinks between two trials: what a trial took is kept or given back whole, a node that is closed stays
+    closed. So the nodes at the front that have no room for a shape are passed over in every later trial.
+    """
+
+    def __init__(self, state: "SchedulingState", order: Iterable[int] = ()) -> None:
+        self._state = state
+        self.order = array("i", order)
+        self._cursor = array("i", bytes(4 * state.shape_count))
+        self.looked = 0
+
+    def fit(self, shapes: Sequence[int], counts: Sequence[int], before: "array[int]" = _NOWHERE) -> Moved:
+        """Bind the pods of these shapes, one shape after the other, over `before` and then over all places; stops at the first
+        shape that lacks a place. What is bound stays bound until the caller undoes it."""
+        state, size = self._state, self._state.stack_size
+        wanted, many = array("i", shapes), array("i", counts)
+        short: int | None = None
+        known: list[tuple[array[int], array[int]]] = []
+        first, end = 0, len(wanted)
+        while first < end and short is None:
+            if state.node_local(wanted[first]):
+                last = first + 1
+                while last < end and state.node_local(wanted[last]):
+                    last += 1
+                reached = array("i", bytes(4 * end))
+                stopped, looked = state.fit_each(wanted, many, first, last, before, self.order, self._cursor, reached)
+                self.looked += looked
+                known.append((wanted[first:last], reached[first:last]))
+                short = wanted[stopped] if stopped < last else None
+                first = last
+            else:
+                short = self._one_by_one(wanted[first], many[first], before)
+                first += 1
+        return Moved(*state.bound_since(size), short, tuple(known))
+
+    def keep(self, moved: Moved) -> None:
+        """What was fitted stays: remember which places it filled."""
+        for shapes, reached in moved.reached:
+            for shape, place in zip(shapes, reached, strict=True):
+                self._cursor[shape] = max(place, self._cursor[shape])
+
+    def skip_full(self, shape: int) -> None:
+        """Remember which places at the front have no room for a pod of the shape, when a trial that was undone found none."""
+        mark = self._state.mark()
+        found = self.fit((shape,), (1,))
+        self._state.undo(mark)
+        self.keep(found)
+
+    def _one_by_one(self, shape: int, count: int, before: "array[int]") -> int | None:
+        left = count
+        for order in (before, self.order):
+            if len(order) and left:
+                self.looked += len(order)
+                left -= sum(many for _, many in self._state.place(shape, left, order))
+        return shape if left else None

@@ -1,0 +1,65 @@
+"""Plans of random clusters, a line each: `python -m tests.kernels.random_plans [--first SEED] [--count N] [--interpreted]`.
+
+A line is the seed and a digest of the plan and of what is remembered beside it. Two builds of the kernels, or two versions
+of the decisions that mean the same, print the same lines.
+"""
+
+import argparse
+import hashlib
+import random
+import sys
+from collections.abc import Callable, Sequence
+
+COMPILED = tuple(f"reconciler.scheduling.kernels.compiled_{name}" for name in ("loops", "passes"))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Always 0."""
+    parser = argparse.ArgumentParser(prog="random_plans", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--count", type=int, default=100, help="how many plans")
+    parser.add_argument("--interpreted", action="store_true", help="leave the compiled kernels aside")
+    options = parser.parse_args(arguments)
+    if options.interpreted:
+        # An entry of None makes the import fail, as it does where no compiler was there.
+        sys.modules.update(dict.fromkeys(COMPILED))  # type: ignore[arg-type]
+    print(f"# {_build()}")
+    plan_of = _planner()
+    for seed in range(options.first, options.first + options.count):
+        print(seed, plan_of(seed))
+    return 0
+
+
+def _build() -> str:
+    from reconciler.scheduling.kernels import active_build  # after the choice of the build
+
+    return active_build()
+
+
+def _planner() -> Callable[[int], str]:
+    import msgspec  # what imports the kernels comes after the choice of the build
+
+    from reconciler.decisions.decide import decide
+    from tests.benchmarks.mixed.situations import Situation, small
+    from tests.builders import NOW
+    from tests.properties.random_clusters import random_cluster
+
+    def situation(seed: int) -> Situation:
+        from reconciler.decisions.memory import Memory
+
+        if seed % 3:
+            return small(seed)
+        rng = random.Random(seed)
+        found = random_cluster(seed, headroom=rng.random() < 0.5, expendable=rng.random() < 0.5, protected=rng.random() < 0.5)
+        names = [node.name for node in found.world.nodes]
+        return found.world, found.policy, Memory(unneeded_since=dict.fromkeys(names, NOW - 9_999))
+
+    def plan_of(seed: int) -> str:
+        made = decide(*situation(seed), NOW)
+        return hashlib.sha256(b"".join(msgspec.json.encode(part) for part in made)).hexdigest()[:32]
+
+    return plan_of
+
+
+if __name__ == "__main__":
+    sys.exit(main())
