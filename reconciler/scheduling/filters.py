@@ -111,6 +111,20 @@ class Filters:
             return most
         return 1 if rules.allows(node) else 0
 
+    def host_rivals(self, shape: int) -> frozenset[int] | None:
+        """Shapes that share no host with this one; None when more than that and what one node offers concerns it."""
+        value = self._shapes.shapes[shape]
+        if value.volumes or value.host_name_bound or self.hangs_on_devices(shape):
+            return None
+        rivals = self._topology.host_rivals(shape)
+        if rivals is not None and value.host_ports:
+            return rivals.union(self._ports.rivals(shape))
+        return rivals
+
+    def enters(self, shape: int, node: int) -> bool:
+        """Do taints, cordon, features and labels of the node let the pod in?"""
+        return self._eligibility.allows(self._demand(shape), node)
+
     def allowed(self, shape: int) -> bytearray:
         """By node shape: 1 where taints, cordon and labels let the pod in."""
         return self._eligibility.allowed(self._demand(shape))

@@ -21,6 +21,10 @@ class HostPorts:
         """Nodes where a port of the shape is taken."""
         return [node for rival in self._conflicting(shape) for node in self._users[rival].counts]
 
+    def rivals(self, shape: int) -> tuple[int, ...]:
+        """Shapes with a port that conflicts with one of this shape, itself among them."""
+        return self._conflicting(shape)
+
     def fits(self, shape: int, node: int) -> bool:
         """Are all ports of the shape free on the node?"""
         return not any(node in self._users[rival].counts for rival in self._conflicting(shape))

@@ -8,6 +8,7 @@ from reconciler.cluster.pods.pod import PodShape
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.world import World
 from reconciler.scheduling.bindings import Bindings
+from reconciler.scheduling.filled import Filled
 from reconciler.scheduling.filters import Filters
 from reconciler.scheduling.nodes import NodeTable
 from reconciler.scheduling.shapes import ShapeTable
@@ -90,9 +91,13 @@ class SchedulingState:
         added = range(first, first + len(names))
         self._bindings.add_nodes(len(names))
         if pods:
-            for node in added:
+            if len(added) == 1:
                 for pod in pods:
-                    self._bindings.push(pod, node, 1)
+                    self._bindings.push(pod, first, 1)
+            else:
+                here, every = len(pods), array("i", pods) * len(added)
+                nodes = array("i", [node for node in added for _ in range(here)])
+                self._bindings.push_list(nodes, every, array("i", (1,)) * len(every))
         return added
 
     def close(self, node: int) -> None:
@@ -124,6 +129,33 @@ class SchedulingState:
             if self._local_at == self._bindings.watching:
                 self._local[shape] = found
         return found
+
+    def host_rivals(self, shape: int) -> frozenset[int] | None:
+        """Shapes whose pods share no host with those of this one (itself among them: one pod a host), when nothing else about
+        other pods concerns it, nor a volume or a host name; None when something does."""
+        return self._filters.host_rivals(shape)
+
+    def enters(self, shape: int, node: int) -> bool:
+        """Do taints, cordon, features and labels of the node let the pod in?"""
+        return self._filters.enters(shape, node)
+
+    def own_host(self, node: int) -> bool:
+        """Is the node a host of its own, known by its name?"""
+        return self._nodes.hostname(node) == self._nodes.names[node]
+
+    def fill_new(
+        self,
+        node: int,
+        shapes: "array[int]",
+        counts: "array[int]",
+        rivals: Sequence[Sequence[int]],
+        alone: bytearray,
+        most: int,
+    ) -> tuple[Filled, int]:
+        """How pods of several shapes would fill nodes like this one, `most` of them at most, one shape after the other and first
+        fit: what the kernel of this name says, with how many nodes were looked at. `rivals` are entries before each entry.
+        Nothing is bound."""
+        return self._bindings.fill_new(node, shapes, counts, rivals, alone, most)
 
     def fits(self, shape: int, node: int) -> bool:
         """Would one more pod of this shape run on this node? False on closed nodes and for shapes not modelled."""

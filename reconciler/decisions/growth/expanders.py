@@ -9,6 +9,7 @@ from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.reasons.amounts import count_text
 from reconciler.policy.documents import Expander
+from reconciler.scheduling.filled import NOTHING_FILLED, Filled
 
 # What one core and one GiB are worth beside each other, in millionths of a dollar an hour: the default prices that
 # OpenCost uses for nodes without a price (0.031611 a core, 0.004237 a GiB). Only their ratio matters here.
@@ -26,7 +27,7 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
     pods: int
     requested: Resources
     price_micros: int | None
-    bindings: tuple[tuple[int, int, int], ...] = ()
+    bindings: Filled = NOTHING_FILLED
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,20 +4,27 @@ from array import array
 
 import msgspec
 
+from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.growth.expanders import Option
+from reconciler.decisions.growth.filling import Filling, Waiting
+from reconciler.scheduling.filled import Filled
 from reconciler.scheduling.packing import template_class
 
 
-def options_of(draft: Draft, groups: list[GroupDraft], waiting: list[tuple[int, int]], keys: frozenset[str]) -> list[Option]:
+def options_of(
+    draft: Draft, groups: list[GroupDraft], waiting: Waiting, keys: frozenset[str], filling: Filling | None = None
+) -> list[Option]:
     """One option for every group that could serve a pod; `waiting` are (shape, pods) in serving order.
 
     Groups whose new nodes are alike in everything that some pod looks at (`keys` are those labels) would do the same: the
-    work is done once for them, as long as none of them runs out of room in it.
+    work is done once for them, as long as none of them runs out of room in it. `filling` remembers between choices.
     """
     found: list[Option] = []
     known: dict[object, tuple[Option | None, int]] = {}
+    filling = filling or Filling(draft)
+    covered = filling.covers(waiting)
     for group in groups:
         template = group.group.template
         if template is None:
@@ -27,7 +34,11 @@ def options_of(draft: Draft, groups: list[GroupDraft], waiting: list[tuple[int, 
             continue
         alike = (template_class(template, keys), template.allocatable, group.daemons, group.group.whole and room)
         if alike not in known or not _holds_for(*known[alike], room):
-            known[alike] = (_option(draft, group, waiting, room), room)
+            if draft.work.exhausted:
+                break
+            filled = _filled(draft, group, template, alike, waiting, room, filling) if covered else None
+            option = _option(draft, group, waiting, room) if filled is None else _option_of(draft, group, template, filled)
+            known[alike] = (option, room)
         option = known[alike][0]
         if option is not None:
             found.append(
@@ -42,13 +53,23 @@ def options_of(draft: Draft, groups: list[GroupDraft], waiting: list[tuple[int, 
     return found
 
 
+def _filled(
+    draft: Draft, group: GroupDraft, template: NodeShape, alike: object, waiting: Waiting, room: int, filling: Filling
+) -> Filled | None:
+    mark = draft.state.mark()
+    probe = draft.state.add_node(f"{group.group.name}-try", template, group.daemons)
+    filled = filling.fill(alike, probe, waiting, room, group.daemons)
+    draft.state.undo(mark)
+    return filled
+
+
 def _holds_for(option: Option | None, tried_room: int, room: int) -> bool:
     """Whether what was found for a room of `tried_room` nodes is what would be found for `room`: an answer that filled all
     its room might have gone on in a larger one."""
     return room == tried_room or option is None or (option.nodes < tried_room and option.nodes <= room)
 
 
-def _option(draft: Draft, group: GroupDraft, waiting: list[tuple[int, int]], room: int) -> Option | None:
+def _option(draft: Draft, group: GroupDraft, waiting: Waiting, room: int) -> Option | None:
     """What the group would do for the pods that are left: first fit, in serving order, node by node."""
     template = group.group.template
     if template is None:
@@ -85,19 +106,35 @@ def _option(draft: Draft, group: GroupDraft, waiting: list[tuple[int, int]], roo
     state.undo(mark)
     if not nodes:
         return None
+    columns = [array("i", column) for column in zip(*bindings, strict=True)]
+    return _option_of(draft, group, template, Filled(len(nodes), columns[0], columns[1], columns[2]))
+
+
+def _option_of(draft: Draft, group: GroupDraft, template: NodeShape, filled: Filled) -> Option | None:
+    if not filled.opened:
+        return None
     served: dict[int, int] = {}
-    for shape, _, many in bindings:
+    for shape, many in zip(filled.shapes, filled.counts, strict=True):
         served[shape] = served.get(shape, 0) + many
-    requested = Resources()
+    cpu = memory = ephemeral = 0
+    extended: dict[str, int] = {}
     for shape, many in served.items():
-        requested = requested.plus(state.pod_shape(shape).requests, many)
+        requests = draft.state.pod_shape(shape).requests
+        cpu += requests.cpu_milli * many
+        memory += requests.memory_bytes * many
+        ephemeral += requests.ephemeral_bytes * many
+        for name, amount in requests.extended:
+            extended[name] = extended.get(name, 0) + amount * many
+    pods = sum(served.values())
     return Option(
         position=group.position,
         group=group.group.name,
         shape=template,
-        nodes=draft.step(group, template, len(nodes)),
-        pods=sum(served.values()),
-        requested=requested,
+        nodes=draft.step(group, template, filled.opened),
+        pods=pods,
+        requested=Resources(
+            cpu_milli=cpu, memory_bytes=memory, ephemeral_bytes=ephemeral, extended=tuple(sorted(extended.items()))
+        ),
         price_micros=group.group.price_micros,
-        bindings=tuple(bindings),
+        bindings=filled,
     )

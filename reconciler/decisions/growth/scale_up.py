@@ -1,5 +1,6 @@
 """Pods that no node can take -> new nodes: tiers in order, inside a tier the expander's choice, several groups a plan."""
 
+from array import array
 from collections import Counter
 
 import msgspec
@@ -12,6 +13,7 @@ from reconciler.decisions.growth.cost.growth import GrownNode, Growth
 from reconciler.decisions.growth.cost.rearrange import LEAST_COST, Rearranged, rearrange
 from reconciler.decisions.growth.domains import open_domains
 from reconciler.decisions.growth.expanders import Choice, choose, expanders_in_force
+from reconciler.decisions.growth.filling import Filling
 from reconciler.decisions.growth.options import options_of
 from reconciler.decisions.growth.other_groups import others_of
 from reconciler.decisions.growth.shortlist import Shortlist
@@ -126,9 +128,10 @@ def _grow_tier(draft: Draft, queue: Queue, tier: list[GroupDraft], growth: Growt
     running = [msgspec.structs.replace(shape, volumes=()) if shape.volumes else shape for shape in draft.world.pod_shapes]
     keys = label_keys([*pending, *running], [group.group.template for group in tier if group.group.template is not None])
     near = draft.policy.near_tie_percent
+    filling = Filling(draft)
     shortlist = Shortlist(tier, keys, expanders, near)
     while waiting := queue.waiting():
-        options = options_of(draft, shortlist.groups(sum(pods for _, pods in waiting)), waiting, keys)
+        options = options_of(draft, shortlist.groups(sum(pods for _, pods in waiting)), waiting, keys, filling)
         if draft.work.exhausted:
             break
         if not shortlist.learn(options):
@@ -221,7 +224,7 @@ def _commit(draft: Draft, queue: Queue, choice: Choice, others: tuple[str, ...])
             pods=pods, nodes=nodes, expander=choice.expander, compared=choice.compared, others=others, apart=apart
         )
         draft.groups[position].reasons.append(pending.reason())
-    needed = len({ordinal for _, ordinal, _ in option.bindings})
+    needed = option.bindings.opened
     if group.group.whole and needed < option.nodes:
         group.reasons.append(GrownWhole(nodes=option.nodes, needed=needed, max=group.group.max_size).reason())
 
@@ -235,8 +238,9 @@ def _keep(draft: Draft, queue: Queue, choice: Choice) -> dict[int, tuple[int, in
         return {}
     nodes = draft.grow(group, template, option.nodes)
     counts: dict[int, int] = {}
-    for shape, ordinal, many in option.bindings:
-        draft.state.bind(shape, nodes[ordinal], many)
+    filled = option.bindings
+    draft.state.bind_list(array("i", [nodes[number] for number in filled.nodes]), filled.shapes, filled.counts)
+    for shape, many in zip(filled.shapes, filled.counts, strict=True):
         counts[shape] = counts.get(shape, 0) + many
     served = _served_by_new(group, choice.expander)
     for shape, many in counts.items():

@@ -156,3 +156,96 @@ def bind_list(
         head[node] = size
         size += 1
     return size
+
+
+def fill_new(
+    shapes: cython.int[::1],
+    counts: cython.int[::1],
+    requests: cython.longlong[::1],
+    width: cython.Py_ssize_t,
+    empty: cython.longlong[::1],
+    alone: cython.uchar[::1],
+    rival_starts: cython.int[::1],
+    rivals: cython.int[::1],
+    most: cython.Py_ssize_t,
+    free: cython.longlong[::1],
+    shut: cython.uchar[::1],
+    starts: cython.int[::1],
+    entries: cython.int[::1],
+    nodes: cython.int[::1],
+    many_of: cython.int[::1],
+    told: cython.longlong[::1],
+) -> int:
+    """Fill equal new nodes, each with `empty` free, `most` of them at most, with the pods of several shapes: one shape after the
+    other, each first fit over the nodes that are open, then on one more while it takes any. Returns how many were opened.
+
+    No node takes two pods of an entry that is `alone`, nor one beside pods of an entry before it that is among its rivals,
+    `rivals[rival_starts[entry]:rival_starts[entry + 1]]`. What was placed is written as columns `entries`, `nodes` (by number)
+    and `many_of`; those of one entry are at `starts[entry]` to `starts[entry + 1]`. `free` holds `most` rows and `shut` as
+    many zeros, to work on. `told[0]` is how many nodes were looked at.
+    """
+    entry: cython.Py_ssize_t
+    other: cython.Py_ssize_t
+    index: cython.Py_ssize_t
+    node: cython.Py_ssize_t
+    row: cython.Py_ssize_t
+    base: cython.Py_ssize_t
+    column: cython.Py_ssize_t
+    opened: cython.Py_ssize_t = 0
+    size: cython.Py_ssize_t = 0
+    count: cython.longlong
+    many: cython.longlong
+    each: cython.longlong
+    amount: cython.longlong
+    room: cython.longlong
+    steps: cython.longlong = 0
+    for entry in range(len(shapes)):
+        starts[entry] = size
+        count = counts[entry]
+        base = shapes[entry] * width
+        each = 1 if alone[entry] else count
+        for index in range(rival_starts[entry], rival_starts[entry + 1]):
+            other = rivals[index]
+            for row in range(starts[other], starts[other + 1]):
+                shut[nodes[row]] = 1
+        node = 0
+        while count > 0:
+            if node == opened:
+                if opened == most:
+                    break
+                for column in range(width):
+                    free[node * width + column] = empty[column]
+            steps += 1
+            row = node * width
+            many = 0
+            if node == opened or not shut[node]:
+                many = each if each < count else count
+                for column in range(width):
+                    amount = requests[base + column]
+                    if amount > 0:
+                        room = free[row + column]
+                        if room < amount:
+                            many = 0
+                            break
+                        if room < amount * many:
+                            many = room // amount
+            if node == opened:
+                if many <= 0:
+                    break
+                opened += 1
+            if many > 0:
+                for column in range(width):
+                    free[row + column] -= requests[base + column] * many
+                entries[size] = entry
+                nodes[size] = node
+                many_of[size] = many
+                size += 1
+                count -= many
+            node += 1
+        starts[entry + 1] = size
+        for index in range(rival_starts[entry], rival_starts[entry + 1]):
+            other = rivals[index]
+            for row in range(starts[other], starts[other + 1]):
+                shut[nodes[row]] = 0
+    told[0] = steps
+    return opened

@@ -41,3 +41,21 @@ def bind_list(
     cell_below: array[int],
     size: int,
 ) -> int: ...
+def fill_new(
+    shapes: array[int],
+    counts: array[int],
+    requests: array[int],
+    width: int,
+    empty: array[int],
+    alone: bytearray,
+    rival_starts: array[int],
+    rivals: array[int],
+    most: int,
+    free: array[int],
+    shut: bytearray,
+    starts: array[int],
+    entries: array[int],
+    nodes: array[int],
+    many_of: array[int],
+    told: array[int],
+) -> int: ...

@@ -15,8 +15,7 @@ class DomainCounter:
         domains.sync()
         self.domains = domains
         self.total = 0
-        self.counts = [0] * len(domains.values)
-        domains.listen(self)
+        self._counts = [0] * len(domains.values)
         for shape, node, count in bindings.of(shapes):
             self.change(shape, node, count)
         for shape in sorted(shapes):
@@ -31,15 +30,14 @@ class DomainCounter:
         if domain != NO_DOMAIN and domains.counts[node]:
             self._add(domain, count)
 
-    def grown(self) -> None:
-        """See `DomainListener`."""
-        self.counts.append(0)
-
-    def opened(self, domain: int) -> None:
-        """See `DomainListener`."""
-
-    def shut(self, domain: int) -> None:
-        """See `DomainListener`."""
+    @property
+    def counts(self) -> list[int]:
+        """Pods by domain."""
+        # Domains come with every new node; thousands of counters follow only when they are asked.
+        missing = len(self.domains.values) - len(self._counts)
+        if missing > 0:
+            self._counts.extend([0] * missing)
+        return self._counts
 
     def filled(self) -> list[int]:
         """Domains with at least one pod."""
@@ -68,6 +66,7 @@ class LevelCounter(DomainCounter):
                 self._open += 1
         if self._open:
             self._levels[0] = self._open
+        domains.listen(self)
         super().__init__(bindings, domains, shapes)
 
     @property

@@ -12,10 +12,7 @@ _UNKNOWN = -2
 
 
 class DomainListener(Protocol):
-    """Something that holds a number a domain."""
-
-    def grown(self) -> None:
-        """One more domain, the last one."""
+    """Something that minds which domains there are."""
 
     def opened(self, domain: int) -> None:
         """The domain has its first node that counts."""
@@ -109,6 +106,4 @@ class DomainMap:
             self.values.append(value)
             self.members.append([])
             self.counting.append(0)
-            for listener in self._listeners:
-                listener.grown()
         return domain

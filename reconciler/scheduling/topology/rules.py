@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from reconciler.cluster.nodes.node import HOSTNAME_LABEL
 from reconciler.cluster.pods.pod import AffinityTerm, PodShape, SpreadConstraint
 from reconciler.scheduling.bindings import Bindings
 from reconciler.scheduling.eligibility import Eligibility
@@ -76,6 +77,19 @@ class Topology:
         for domains in found.maps:
             domains.sync()
         return found
+
+    def host_rivals(self, shape: int) -> frozenset[int] | None:
+        """Shapes whose pods share no host with those of this one (itself among them: one pod a host), when that is all that
+        concerns it; None when there are other rules."""
+        if self._seen < len(self._shapes.shapes):
+            self._learn()
+        value, repelled = self._shapes.shapes[shape], self._repelled.get(shape, {})
+        if value.spread or value.affinity or any(key != HOSTNAME_LABEL for key in repelled):
+            return None
+        if any(term.topology_key != HOSTNAME_LABEL for term in value.anti_affinity):
+            return None
+        own = [self._selection.by_own_term(term) for term in value.anti_affinity]
+        return frozenset(repelled.get(HOSTNAME_LABEL, ())).union(*own)
 
     def drop_to(self, count: int) -> None:
         """Forget nodes from index `count` on."""

@@ -1,0 +1,73 @@
+"""What new nodes of one template would take of the pods that wait, where one node says nothing about others: whole passes."""
+
+from array import array
+
+import msgspec
+
+from reconciler.decisions.draft import Draft
+from reconciler.scheduling.filled import Filled
+
+Waiting = list[tuple[int, int]]
+
+
+class _Kept(msgspec.Struct, frozen=True, gc=False):
+    waiting: tuple[tuple[int, int], ...]
+    room: int
+    filled: Filled
+
+
+class Filling:
+    """Fillings of one tier, kept while the pods that they are about wait in the same numbers."""
+
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+        self._rivals: dict[int, frozenset[int] | None] = {}
+        self._enters: dict[object, dict[int, bool]] = {}
+        self._kept: dict[object, _Kept] = {}
+
+    def covers(self, waiting: Waiting) -> bool:
+        """Does nothing concern the pods that wait but their node and who else is on it?"""
+        known = self._rivals
+        for shape, _ in waiting:
+            if shape not in known:
+                known[shape] = self._draft.state.host_rivals(shape)
+            if known[shape] is None:
+                return False
+        return True
+
+    def fill(self, alike: object, probe: int, waiting: Waiting, room: int, daemons: tuple[int, ...]) -> Filled | None:
+        """How `room` nodes like `probe` at most, which carries `daemons`, would fill; None where such nodes are no hosts of
+        their own. `alike` stands for everything about the template that matters."""
+        state = self._draft.state
+        if not state.own_host(probe):
+            return None
+        enters = self._enters.setdefault(alike, {})
+        served = []
+        for shape, count in waiting:
+            may = enters.get(shape)
+            if may is None:
+                rivals = self._rivals[shape] or frozenset()
+                may = enters[shape] = rivals.isdisjoint(daemons) and state.enters(shape, probe)
+            if may:
+                served.append((shape, count))
+        kept = self._kept.get(alike)
+        if kept is not None and kept.waiting == tuple(served) and _holds(kept, room):
+            # The last choice took none of these pods.
+            return kept.filled
+        shapes = array("i", [shape for shape, _ in served])
+        place = {shape: entry for entry, shape in enumerate(shapes)}
+        alone, before = bytearray(len(shapes)), []
+        for entry, shape in enumerate(shapes):
+            rivals = self._rivals[shape] or frozenset()
+            alone[entry] = shape in rivals
+            few = rivals if len(rivals) < len(place) else frozenset(place) & rivals
+            before.append(sorted(place[other] for other in few if place.get(other, entry) < entry))
+        filled, looked = state.fill_new(probe, shapes, array("i", [count for _, count in served]), before, alone, room)
+        self._draft.work.spend(looked + 1)
+        self._kept[alike] = _Kept(tuple(served), room, filled)
+        return filled
+
+
+def _holds(kept: _Kept, room: int) -> bool:
+    """Whether what was found for one room is what would be found for another: an answer that filled all of it might go on."""
+    return room == kept.room or (kept.filled.opened < kept.room and kept.filled.opened <= room)

@@ -1,0 +1,24 @@
+"""Which pods would be on which of several new nodes, as columns."""
+
+from array import array
+from collections.abc import Iterator
+
+import msgspec
+
+
+class Filled(msgspec.Struct, frozen=True, gc=False):
+    """Columns of equal length in the order of placement: shape, number of the new node, pods. `opened` counts the nodes."""
+
+    opened: int
+    shapes: "array[int]"
+    nodes: "array[int]"
+    counts: "array[int]"
+
+    def __iter__(self) -> Iterator[tuple[int, int, int]]:
+        return zip(self.shapes, self.nodes, self.counts, strict=True)
+
+    def __len__(self) -> int:
+        return len(self.shapes)
+
+
+NOTHING_FILLED = Filled(0, array("i"), array("i"), array("i"))
