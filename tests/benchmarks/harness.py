@@ -38,8 +38,10 @@ def all_cases() -> Iterator[Case]:
                 yield from importlib.import_module(name).cases()
 
 
-def complaint(figure: Figure, multiple: float, committed: Committed | None) -> str:
-    """What is wrong with a figure, or nothing."""
+def complaint(figure: Figure, multiple: float, committed: Committed | None, bound: float | None = None) -> str:
+    """What is wrong with a figure, or nothing. `bound` is the multiple asked for, if any."""
+    if bound is not None and multiple > bound:
+        return f"{multiple:.3g} times the yardstick, asked {bound:g}"
     if committed is None:
         return "no committed figure: run with --write and commit it"
     if multiple > committed.multiple * TOLERANCE:
@@ -68,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             figure = measure(case)
             multiple = figure.cpu_seconds / unit
             _print(case, figure, multiple)
-            said = complaint(figure, multiple, committed.get(case.name))
+            said = complaint(figure, multiple, committed.get(case.name), case.bound_multiple)
             complaints += [f"{case.name}: {said}"] if said else []
             committed[case.name] = Committed(float(f"{multiple:.3g}"), round(figure.peak_mib, 1) if figure.peak_mib else None)
     if options.write:
@@ -84,7 +86,13 @@ def _print(case: Case, figure: Figure, multiple: float) -> None:
     asked = "" if case.bound_seconds is None else f"   asked {case.bound_seconds:g} s"
     over = "   OVER" if case.bound_seconds is not None and figure.seconds > case.bound_seconds else ""
     times = f"{figure.seconds:9.4f} s {figure.cpu_seconds:9.4f} s {multiple:7.3g} x"
-    print(f"{case.name:44} {times} {memory}   {figure.runs} runs{asked}{over}", flush=True)
+    if case.bound_multiple is not None:
+        asked, over = f"   asked {case.bound_multiple:g} x", "   OVER" if multiple > case.bound_multiple else ""
+    worst = (
+        "" if figure.worst_cpu_seconds is None else f"   worst {figure.worst_cpu_seconds / figure.cpu_seconds * multiple:.3g} x"
+    )
+    seeds = f"   seeds {' '.join(map(str, case.seeds))}" if case.seeds else ""
+    print(f"{case.name:44} {times} {memory}   {figure.runs} runs{worst}{asked}{over}{seeds}", flush=True)
 
 
 if __name__ == "__main__":

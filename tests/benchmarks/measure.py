@@ -1,22 +1,31 @@
 """How long one case takes, and how much memory its process needed."""
 
+import gc
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from typing import cast
 
 import msgspec
 
 Run = Callable[[], object] | Sequence[str]
+Prepare = Callable[[int], Callable[[], object]]
 
 
 class Case(msgspec.Struct, frozen=True):
-    """One figure: its name, what to run (a function, or the arguments of a process), and the seconds asked for, if any."""
+    """One figure: its name, what to run (a function, or the arguments of a process), and the seconds asked for, if any.
+
+    With `seeds` what runs is made anew of each seed by `run`, and the figure is the median over seeds; `bound_multiple` is
+    the multiple of the yardstick asked for.
+    """
 
     name: str
-    run: Run
+    run: Run | Prepare
     bound_seconds: float | None = None
+    bound_multiple: float | None = None
+    seeds: tuple[int, ...] = ()
 
 
 class Figure(msgspec.Struct, frozen=True):
@@ -28,6 +37,7 @@ class Figure(msgspec.Struct, frozen=True):
     cpu_seconds: float
     peak_mib: float | None
     runs: int
+    worst_cpu_seconds: float | None = None
 
 
 # Short cases are repeated until a median means something, long ones are not.
@@ -37,13 +47,16 @@ _MANY, _SHORT_SECONDS = 50, 0.5
 
 def measure(case: Case) -> Figure:
     """Run a case several times. Raises RuntimeError with its stderr when a process fails."""
+    if case.seeds:
+        return _over_seeds(case)
     seconds: list[float] = []
     cpu: list[float] = []
     peaks: list[float] = []
     while _again(seconds):
         if callable(case.run):
+            run = cast("Callable[[], object]", case.run)
             started, busy = time.perf_counter(), time.process_time()
-            case.run()
+            run()
             cpu.append(time.process_time() - busy)
             seconds.append(time.perf_counter() - started)
         else:
@@ -53,6 +66,20 @@ def measure(case: Case) -> Figure:
             peaks.append(peak_mib)
     peak = max(peaks) if peaks else None
     return Figure(case.name, statistics.median(seconds), statistics.median(cpu), peak, len(seconds))
+
+
+def _over_seeds(case: Case) -> Figure:
+    prepare = cast("Prepare", case.run)
+    seconds: list[float] = []
+    cpu: list[float] = []
+    for seed in case.seeds:
+        run = prepare(seed)
+        gc.collect()
+        started, busy = time.perf_counter(), time.process_time()
+        run()
+        cpu.append(time.process_time() - busy)
+        seconds.append(time.perf_counter() - started)
+    return Figure(case.name, statistics.median(seconds), statistics.median(cpu), None, len(cpu), max(cpu))
 
 
 def _again(seconds: list[float]) -> bool:

@@ -38,3 +38,20 @@ def test_a_failing_process_is_no_figure() -> None:
     """A case whose process fails raises with what the process said."""
     with pytest.raises(RuntimeError, match="it broke"):
         measure(Case("broken", [sys.executable, "-c", "raise SystemExit('it broke')"]))
+
+
+def test_a_bound_in_multiples_is_kept_whatever_was_committed() -> None:
+    """1.25 times the yardstick is asked for: 1.3 is reported though more was committed."""
+    figure = Figure("mixed", seconds=1.0, cpu_seconds=1.0, peak_mib=None, runs=9)
+    assert complaint(figure, 1.3, Committed(2.0), 1.25) == "1.3 times the yardstick, asked 1.25"
+    assert complaint(figure, 1.2, Committed(2.0), 1.25) == ""
+
+
+def test_seeds_are_measured_one_by_one() -> None:
+    """Three seeds: each is prepared once and run once, and the figure knows the worst."""
+    asked: list[int] = []
+    figure = measure(Case("seeded", lambda seed: lambda: asked.append(seed), seeds=(5, 6, 7)))
+    assert asked == [5, 6, 7]
+    assert figure.runs == 3
+    assert figure.worst_cpu_seconds is not None
+    assert figure.worst_cpu_seconds >= figure.cpu_seconds

@@ -147,12 +147,28 @@ def move_all(passes: ModuleType, board: Board) -> object:
     return size, list(free), list(head), [list(cell[:size]) for cell in cells], list(reached), list(looked)
 
 
+def fill_all(passes: ModuleType, board: Board) -> object:
+    """Fill new nodes with several shapes, some alone on a node, some rivals of the first; everything that was written."""
+    most, many = 1 + board.seed, board.shapes
+    shapes, counts = array("i", range(many)), array("i", [(board.count + shape) % 7 for shape in range(many)])
+    alone = bytearray((board.seed + shape) % 2 for shape in range(many))
+    rivals = array("i", [0] * (many - 1))
+    columns = [array("i", bytes(4 * 64)) for _ in range(4)]
+    free, told = array("q", bytes(8 * most * board.width)), array("q", (0,))
+    opened = passes.fill_new(
+        shapes, counts, board.requests, board.width, board.free[: board.width], alone, array("i", [0, *range(many)]),
+        rivals, most, free, bytearray(most), *columns, told,
+    )  # fmt: skip
+    return opened, list(free), [list(column) for column in columns], told[0]
+
+
 @_MANY
 @given(boards)
 def test_both_builds_write_the_same(board: Board) -> None:
     """Every loop writes the same numbers compiled and interpreted."""
     assert run_all(compiled, board) == run_all(interpreted, board)
     assert run_over_pods(compiled, board) == run_over_pods(interpreted, board)
+    assert fill_all(compiled_passes, board) == fill_all(interpreted_passes, board)
     assert move_all(compiled_passes, board) == move_all(interpreted_passes, board)
 
 

@@ -1,0 +1,46 @@
+"""Whole decisions on clusters drawn anew at every run, under the default budgets, expanders and work budget. Each has its twin of
+equal pods and machines in `tests.benchmarks.decisions.decide`. Bounds are multiples of the yardstick."""
+
+import secrets
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from reconciler.decisions.decide import decide
+from tests.benchmarks.measure import Case
+from tests.benchmarks.mixed.apps import USUAL
+from tests.benchmarks.mixed.situations import Situation, half_empty, large, one_a_node, replica_sets, unique_anti_affinity
+from tests.builders import NOW
+
+SEEDS = 9
+_VAST = {"nodes": 15_000, "groups": 100, "low": 1_000}
+
+
+def cases() -> Iterator[Case]:
+    """Each name says what is there; the seeds are printed with the figures."""
+    yield _case("mixed: 50 apps x 1,000, 20 groups", replica_sets, 1.25)
+    yield _case("mixed: 100 apps x 500, 20 groups", partial(replica_sets, apps=100, each=500), 1.6)
+    yield _case("mixed: host anti-affinity, 1,000, 20 groups", one_a_node, 0.4)
+    yield _case("mixed: 2,000 nodes x 40 pods of 50 apps", half_empty, 0.75)
+    yield _case("mixed: 5,000 nodes, 5,000 pending", large, 1.5)
+    yield _case("mixed: 5,000 nodes, 300 apps with rules", partial(large, rules=USUAL, low=300), None)
+    yield _case("mixed: 15,000 nodes, 1,000 candidates", partial(large, **_VAST), 5.0, seeds=3)
+    for pods, bound in ((1_000, 5.0), (2_000, 11.0), (4_000, 25.0)):
+        yield _case(f"unique anti-affinity, {pods:,} pods", partial(unique_anti_affinity, pods=pods), bound, seeds=3)
+
+
+def _case(name: str, make: Callable[[int], Situation], bound: float | None, *, seeds: int = SEEDS) -> Case:
+    drawn = tuple(secrets.randbelow(1 << 31) for _ in range(seeds))
+    return Case(name, partial(_prepared, make), seeds=drawn, bound_multiple=bound)
+
+
+def _prepared(make: Callable[[int], Situation], seed: int) -> Callable[[], object]:
+    situation = make(seed)
+
+    def run() -> str:
+        plan, _ = decide(*situation, NOW)
+        cut = [problem.code for problem in plan.problems if "Budget" in problem.code]
+        if cut or any(blocker.code == "NotExamined" for line in plan.nodes for blocker in line.blockers):
+            raise RuntimeError(f"seed {seed}: the work budget ran out")
+        return plan.summary
+
+    return run
