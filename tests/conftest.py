@@ -8,6 +8,7 @@ from tests.scheduler import OneWorkerEach
 from tests.testbed.fixtures import cluster_api, control_plane, machine_api, new_cluster
 from tests.workers import CONTROL_PLANES, group_of
 
+os.environ.pop("COLUMNS", None)  # pytest's workers have 80: what is printed would hang on how the tests are run
 __all__ = ["cluster_api", "control_plane", "machine_api", "new_cluster"]
 
 

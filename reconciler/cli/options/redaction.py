@@ -3,10 +3,9 @@
 import secrets
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
-import msgspec
 
 from reconciler.cli.options.named_path import NAMED_PATH
 from reconciler.cli.outputs.failure import InputError
@@ -18,8 +17,8 @@ LEAST_SALT_BYTES = 16
 _Command = TypeVar("_Command", bound=Callable[..., object])
 
 
-class RedactionChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """The options as given; names are those of the options."""
+class RedactionChoice(NamedTuple):
+    """The options as given; names are those of the options. No struct: it is made before anything heavy is loaded."""
 
     salt_file: Path | None = None
     readable_policy: Path | None = None
@@ -50,8 +49,8 @@ def redaction_options(command: _Command) -> _Command:
 
 def redaction_choice(given: Mapping[str, Any]) -> tuple[RedactionChoice, dict[str, Any]]:
     """Of the values that click hands over, those of `redaction_options`, and the others."""
-    others = {name: value for name, value in given.items() if name not in RedactionChoice.__struct_fields__}
-    return RedactionChoice(**{name: given[name] for name in RedactionChoice.__struct_fields__}), others
+    others = {name: value for name, value in given.items() if name not in RedactionChoice._fields}
+    return RedactionChoice(**{name: given[name] for name in RedactionChoice._fields}), others
 
 
 def pseudonyms(choice: RedactionChoice) -> "Pseudonyms":
