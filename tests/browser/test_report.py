@@ -5,7 +5,10 @@ from typing import Any
 
 import pytest
 
+from reconciler.plan.picture import Picture, Pictures
+from reconciler.rendering.html.plan import plan_html
 from tests.browser.conftest import Open
+from tests.rendering.test_any_size import plans
 
 DISRUPTIVE = ("serious", "critical")
 VISIBLE_ROWS = "#groups tbody tr:not(.gone)"
@@ -254,3 +257,16 @@ def test_names_of_others_are_text(open_page: Open, plan_page: str, hostile_page:
     ours = set(open_page(plan_page).page.evaluate("[...document.querySelectorAll('*')].map((e) => e.tagName)"))
     theirs = set(opened.page.evaluate("[...document.querySelectorAll('*')].map((e) => e.tagName)"))
     assert theirs <= ours
+
+
+def test_a_large_plan_is_short_on_a_phone(open_page: Open):
+    """1,500 nodes of 75 groups, 1,160 of which leave: at most six screens of 400 x 800, and what is folded is a click or a search
+    away."""
+    now = plans(1_500)[1]
+    page = open_page(plan_html(now, Pictures(now=Picture())), viewport={"width": 400, "height": 800}).page
+    assert page.evaluate("document.documentElement.scrollHeight") <= 6 * 800
+    node = now.actions[0].nodes[0]
+    line = page.locator("#actions li li", has_text=node).first
+    assert not line.is_visible()
+    page.get_by_role("searchbox").fill(node)
+    line.wait_for(state="visible")

@@ -162,7 +162,7 @@ def test_a_large_cluster_is_bounded(mixed_plan: Plan):
         "19,600 nodes left out",
         "700 groups left out",
         "29,750 pods left out",
-        "600 actions left out",
+        "101 actions left out",
         "19,760 nodes more",
     ):
         assert words in html

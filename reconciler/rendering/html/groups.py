@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 
 from reconciler.plan.plan import Action, ActionKind, GroupLine, Plan
 from reconciler.rendering.html.element import DASH, NOTHING, Content, Html, joined, tag
-from reconciler.rendering.html.page import CLASSES, Section, counted, mark, scrolling, slots
+from reconciler.rendering.html.page import CLASSES, Section, counted, fold, mark, scrolling, slots
 from reconciler.rendering.plain import listed
 from reconciler.rendering.wording import SAME, group_mark, groups_with_other_actions, held_words, owner_words
 
 MOST_GROUPS = 300
 _MOST_REASONS = 6
+_FEW, _SHOWN = 12, 3
 _NAMES_SHOWN = 3
 _WIDTH, _PAD = 108, 7
 
@@ -36,14 +37,34 @@ def group_section(plan: Plan) -> Section:
     heads += [tag("th", "Tier", scope="col")] if tiers else []
     heads += [tag("th", "Owner", scope="col"), tag("th", f"{currency}/h", scope="col", class_="r")]
     heads.append(tag("th", "Why", scope="col"))
-    rows = joined(
-        _row(group, actions.get(group.name, ()), others, known, currency, settled=settled, tiers=tiers) for group in shown
-    )
-    table = tag("table", tag("thead", tag("tr", joined(heads))), tag("tbody", rows), class_="stack")
+
+    def table(label: str, groups: Sequence[GroupLine]) -> Html:
+        rows = (
+            _row(group, actions.get(group.name, ()), others, known, currency, settled=settled, tiers=tiers) for group in groups
+        )
+        body = tag("tbody", joined(rows))
+        return scrolling(label, tag("table", tag("thead", tag("tr", joined(heads))), body, class_="stack"))
+
+    first = _first(shown, others)
+    rest = tuple(group for group in shown if group not in first)
+    tables = [table("Table of node groups", first)] if first else []
+    if rest:
+        change = sum(_moves(group, others) for group in rest)
+        told = f"{counted(len(rest), 'more group')}, of which {change:,} change or are held"
+        tables.append(fold(told, table("Table of further node groups", rest)))
     left = len(plan.groups) - len(shown)
     note = tag("p", f"{counted(left, 'group')} left out that do not change; -o json has all.", class_="soft") if left else NOTHING
-    body = joined((scrolling("Table of node groups", table), note)) if shown else tag("p", "There are none.")
+    body = joined((*tables, note)) if shown else tag("p", "There are none.")
     return Section("groups", "Node groups", body, f"{len(plan.groups):,}")
+
+
+def _first(groups: Sequence[GroupLine], others: frozenset[str]) -> tuple[GroupLine, ...]:
+    """All of few groups; of many those that change most, in the order of the plan."""
+    if len(groups) <= _FEW:
+        return tuple(groups)
+    ranked = sorted(groups, key=lambda group: (-abs(group.desired - group.current), not _moves(group, others)))
+    chosen = {group.name for group in ranked[:_SHOWN]}
+    return tuple(group for group in groups if group.name in chosen)
 
 
 def _moves(group: GroupLine, others: frozenset[str]) -> bool:

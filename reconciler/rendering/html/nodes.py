@@ -1,17 +1,20 @@
 """The table of nodes: what is on them, and what keeps each of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from reconciler.decisions.reasons.amounts import permille_text
 from reconciler.plan.picture import Picture
 from reconciler.plan.plan import NodeLine, Plan
-from reconciler.rendering.alike import alike_blockers, owner_label
+from reconciler.rendering.alike import alike_blockers, alike_nodes, owner_label
+from reconciler.rendering.alike_states import over_groups
 from reconciler.rendering.html.element import DASH, NOTHING, Html, joined, tag
-from reconciler.rendering.html.page import Section, counted, mark, scrolling
+from reconciler.rendering.html.page import Section, counted, fold, mark, scrolling
 from reconciler.rendering.plain import listed
 from reconciler.rendering.wording import SHRINKS, blockers_words, state_words
 
 MOST_NODES = 400
+FEW_NODES = 24
+"""So many are all shown at once."""
 _MOST_BLOCKERS = 2
 _MOST_LABELS = 6
 
@@ -44,8 +47,20 @@ def node_section(
     note = NOTHING
     if left:
         note = tag("p", f"{counted(left, 'node')} left out that this plan does not touch; -o json has all.", class_="soft")
-    inner = joined((scrolling("Table of nodes", table), note)) if lines else tag("p", "There are none.")
+    whole = joined((scrolling("Table of nodes", table), note))
+    if len(lines) > FEW_NODES:
+        whole = joined((tag("ul", joined(_told(plan, leaving)), class_="list sheet"), fold("One by one", whole)))
+    inner = whole if lines else tag("p", "There are none.")
     return Section("nodes", "Nodes", inner, f"{len(plan.nodes):,}")
+
+
+def _told(plan: Plan, leaving: frozenset[str]) -> Iterator[Html]:
+    """A line for those that leave, and one for each state and what keeps the others."""
+    lines = [*over_groups(alike_nodes([line for line in plan.nodes if line.node not in leaving]))]
+    if leaving:
+        yield tag("li", tag("span", mark(SHRINKS)), tag("span", f"{counted(len(leaving), 'node')} leave"), class_="down")
+    for line in lines:
+        yield tag("li", tag("span", "·", class_="m", aria_hidden="true"), tag("span", line))
 
 
 def _row(

@@ -83,6 +83,11 @@ def scrolling(label: str, inner: Html) -> Html:
     return tag("div", inner, class_="sheet scroll", tabindex="0", role="region", aria_label=label)
 
 
+def fold(summary: Content, inner: Html) -> Html:
+    """What is there on a click; the search opens it where it finds something in it."""
+    return tag("details", tag("summary", summary), tag("div", inner), class_="more", data_fold=True)
+
+
 def _header(head: Head) -> Html:
     facts = (tag("div", tag("dt", name), tag("dd", value)) for name, value in head.facts)
     figures = (

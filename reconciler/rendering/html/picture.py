@@ -7,7 +7,8 @@ import msgspec
 from reconciler.decisions.reasons.amounts import permille_text
 from reconciler.plan.picture import Picture, PictureNode, Pictures
 from reconciler.rendering.html.element import NOTHING, Content, Html, joined, tag
-from reconciler.rendering.html.page import Section, counted
+from reconciler.rendering.html.nodes import FEW_NODES
+from reconciler.rendering.html.page import Section, counted, fold
 from reconciler.rendering.html.treemap import blocks
 
 MOST_TILES = 240
@@ -91,6 +92,8 @@ def _picture(side: _Side, rows: Mapping[str, str], groups: Mapping[str, str]) ->
     waiting = f"{counted(side.picture.waiting, 'pod')} without a node" if side.picture.waiting else "no pod without a node"
     head = tag("h3", side.heading, tag("span", f"{counted(len(nodes), 'node')}, {waiting}", class_="n"))
     body = joined(_group(name, by_group[name], chosen, side, rows, groups) for name in order)
+    if len(nodes) > FEW_NODES:
+        body = fold(f"{counted(len(chosen), 'node')} drawn, by group", body)
     return tag("article", head, body, class_="picture sheet", aria_label=side.heading)
 
 

@@ -7,17 +7,15 @@ from reconciler import __version__
 from reconciler.plan.money import money_text
 from reconciler.plan.picture import Pictures
 from reconciler.plan.plan import ActionKind, Cost, Plan
-from reconciler.rendering.fold import Fold
-from reconciler.rendering.group_notes import folded_notes, group_notes
+from reconciler.rendering.html.actions import action_section
 from reconciler.rendering.html.element import DASH, Content, Html, joined, tag
 from reconciler.rendering.html.groups import group_section
 from reconciler.rendering.html.nodes import anchors, listed_nodes, node_section
-from reconciler.rendering.html.page import CLASSES, Head, Section, counted, document, mark, slots
+from reconciler.rendering.html.page import Head, Section, counted, document, mark, slots
 from reconciler.rendering.html.picture import picture_section
 from reconciler.rendering.html.pods import pod_section
-from reconciler.rendering.wording import STAY_PENDING, action_mark, action_words, cost_rows, count, header_words
+from reconciler.rendering.wording import STAY_PENDING, cost_rows, count, header_words
 
-MOST_ACTIONS = 400
 _MOST_LINES = 200
 _DIRECTIONS = {1: "up", -1: "down"}
 
@@ -102,34 +100,6 @@ def foot(digest: str, loops: int | None) -> Sequence[str]:
     """What the file is made from, so that two can be told apart."""
     rest = "" if loops is None else f" · settled after {counted(loops, 'loop')}"
     return (f"{digest}{rest}", f"reconciler {__version__}")
-
-
-def action_section(plan: Plan) -> Section | None:
-    """What is done, in order, with the reason of each; notes about groups below."""
-    known = slots([group.name for group in plan.groups])
-    items = [
-        tag(
-            "li",
-            tag("span", mark(action_mark(action))),
-            tag("span", tag("b", action_words(action)), ": ", action.reason.message),
-            class_=CLASSES.get(action_mark(action)), data_item=True, data_counted=True, data_moves=True,
-            data_groups=known.get(action.group),
-        )
-        for action in plan.actions[:MOST_ACTIONS]
-    ]  # fmt: skip
-    left = len(plan.actions) - len(items)
-    notes = list(folded_notes(group_notes(plan), Fold()))
-    parts: list[Content] = [tag("ol", joined(items), class_="list sheet")] if items else []
-    if left:
-        parts.append(tag("p", f"{counted(left, 'action')} left out; -o json has all.", class_="soft"))
-    if notes:
-        told = joined(
-            tag("li", tag("span", "·", class_="m", aria_hidden="true"), tag("span", note)) for note in notes[:_MOST_LINES]
-        )
-        parts += [tag("h3", "About groups"), tag("ul", told, class_="list sheet")]
-    if not parts:
-        return None
-    return Section("actions", "What is done", joined(parts), f"{counted(len(plan.actions), 'action')}, in this order")
 
 
 def _cost(cost: Cost) -> Html | None:

@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from reconciler.plan.plan import Plan
 from reconciler.rendering.alike import AlikePods, alike_pods
-from reconciler.rendering.html.element import Html, joined, tag
-from reconciler.rendering.html.page import CLASSES, Section, counted, mark
+from reconciler.rendering.fold import Fold
+from reconciler.rendering.html.element import NOTHING, Html, joined, tag
+from reconciler.rendering.html.page import CLASSES, Section, counted, fold, mark
 from reconciler.rendering.plain import listed
+from reconciler.rendering.pod_reasons import folded_reasons
 from reconciler.rendering.wording import GROWS, HELD, STAY_PENDING, outcome_words
 
 MOST_LOTS = 250
@@ -20,14 +22,23 @@ def pod_section(plan: Plan, groups: Mapping[str, str]) -> Section:
         return Section("pods", "Pending pods", tag("p", "No pod is pending."), "0")
     lots = sorted(alike_pods(plan.pods), key=lambda lot: lot.outcome not in STAY_PENDING)
     staying = sum(pod.outcome in STAY_PENDING for pod in plan.pods)
-    folds = joined(_lot(lot, groups) for lot in lots[:MOST_LOTS])
+    shown = Fold().shown(len(lots), Fold().lots)
+    folds = joined(_lot(lot, groups, opened=number < Fold().reasoned) for number, lot in enumerate(lots[:shown]))
+    more = NOTHING
+    if rest := lots[shown:MOST_LOTS]:
+        told = f"{counted(sum(len(lot.pods) for lot in rest), 'pod')} more, of {counted(len(rest), 'further kind')}"
+        more = fold(told, joined(_lot(lot, groups, opened=False) for lot in rest))
     left = sum(len(lot.pods) for lot in lots[MOST_LOTS:])
     note = tag("p", f"{counted(left, 'pod')} left out; -o json has all.", class_="soft") if left else None
     count = f"{len(plan.pods):,}, of which {staying:,} stay pending" if staying else f"{len(plan.pods):,}, all get a place"
-    return Section("pods", "Pending pods", joined((tag("div", folds, class_="sheet"), note)), count)
+    return Section("pods", "Pending pods", joined((tag("div", folds, more, class_="sheet"), note)), count)
 
 
-def _lot(lot: AlikePods, groups: Mapping[str, str]) -> Html:
+def _sentences(told: Sequence[str]) -> Html:
+    return tag("ul", joined(tag("li", reason) for reason in told))
+
+
+def _lot(lot: AlikePods, groups: Mapping[str, str], *, opened: bool) -> Html:
     stays = lot.outcome in STAY_PENDING
     sign = HELD if stays else GROWS
     told = outcome_words(lot.outcome) + (f" ({lot.group})" if lot.group else "")
@@ -41,14 +52,17 @@ def _lot(lot: AlikePods, groups: Mapping[str, str]) -> Html:
     )
     inner = []
     if lot.reasons:
-        reasons = _bounded(tuple(reason.message for reason in lot.reasons), _MOST_REASONS)
-        inner.append(tag("ul", joined(tag("li", reason) for reason in reasons)))
+        folded = tuple(folded_reasons(lot.reasons, Fold()))
+        inner.append(_sentences(folded))
+        if len(folded) < len(lot.reasons):
+            every = _bounded(tuple(reason.message for reason in lot.reasons), _MOST_REASONS)
+            inner.append(fold(f"All {len(lot.reasons)} reasons", _sentences(every)))
     if len(lot.pods) > 1:
         inner.append(tag("div", listed(lot.pods, _MOST_NAMES), class_="names"))
     if not inner:
         inner.append(tag("p", told))
     return tag(
-        "details", head, tag("div", joined(inner)), class_=CLASSES[sign], open=stays and len(lot.reasons) > 0,
+        "details", head, tag("div", joined(inner)), class_=CLASSES[sign], open=opened and stays and len(lot.reasons) > 0,
         data_item=True, data_counted=True, data_moves=not stays, data_groups=groups.get(lot.group or ""),
     )  # fmt: skip
 

@@ -11,9 +11,10 @@ from reconciler.rendering.consequences import consequences
 from reconciler.rendering.differences import Section as Differences
 from reconciler.rendering.differences import difference_sections, with_further
 from reconciler.rendering.fold import Fold
+from reconciler.rendering.html.actions import action_section
 from reconciler.rendering.html.element import Content, Html, joined, tag
 from reconciler.rendering.html.page import CLASSES, Head, Section, counted, document, mark
-from reconciler.rendering.html.plan import action_section, cautions, change, foot, plan_figures, plan_sections
+from reconciler.rendering.html.plan import cautions, change, foot, plan_figures, plan_sections
 from reconciler.rendering.html.replay import replay_section
 from reconciler.rendering.preview_words import (
     NOT_COMPARED,

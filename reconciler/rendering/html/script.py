@@ -18,6 +18,9 @@ SCRIPT = """\
   const blocks = [...document.querySelectorAll('[data-block]')].map((element) => ({
     element, items: items.filter((item) => element.contains(item.element)),
   }));
+  const folds = [...document.querySelectorAll('[data-fold]')].map((element) => ({
+    element, items: items.filter((item) => element.contains(item.element)),
+  }));
   let timer = 0;
   const apply = () => {
     const words = search.value.trim().toLowerCase().split(/\\s+/).filter(Boolean);
@@ -32,6 +35,7 @@ SCRIPT = """\
       if (fits && item.counted) shown += 1;
     }
     for (const block of blocks) block.element.classList.toggle('gone', wanted && !block.items.some((item) => item.fits));
+    for (const fold of folds) fold.element.open = wanted && fold.items.some((item) => item.fits);
     clearTimeout(timer);
     timer = setTimeout(() => {
       found.textContent = !wanted ? '' : shown === 0 ? 'Nothing found' : shown === 1 ? '1 entry' : shown + ' entries';

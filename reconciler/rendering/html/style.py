@@ -90,6 +90,9 @@ summary:hover{background:var(--fill)}
 summary .end{margin-left:auto;color:var(--soft)}
 details>div{padding:.1rem .95rem .85rem 2.15rem;font-size:.9rem}
 details ul{margin:.2rem 0 .5rem;padding-left:1.1rem}
+.more{border-top:0}.list .more>summary{padding:0;display:block}
+.more>summary{flex-wrap:nowrap}.list .more>summary::before{display:inline-block;margin-right:.6rem}
+.more .list,.more .sheet{border:0}
 .names{color:var(--soft);font-size:.84rem}
 .pictures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,22rem),1fr));gap:1rem}
 .picture{padding:1rem 1.1rem 1.15rem}
