@@ -7,7 +7,9 @@ from reconciler.cluster.nodes.node import Node, NodeShape
 from reconciler.cluster.pods.pod import PodShape, PodTraits
 from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.target import Machine, TargetFacts
+from reconciler.cluster.values.kubernetes_version import KubernetesVersion
 from reconciler.cluster.volumes.volume import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
+from reconciler.cluster.workloads.device_class import DeviceClass
 from reconciler.cluster.workloads.workload import Controller, DisruptionBudget
 
 
@@ -47,6 +49,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     and traits in order of first use by that order, targets by ref, the rest by their natural order. `captured` names
     the kinds that were captured (an empty kind counts), `not_captured` those that a decision would need and are not
     there. `rivals` are sentences of evidence that another autoscaler is at work on this cluster (a live view looks for one).
+    `scheduler_version` is what is known of kube-scheduler's version: the API server's, else that of the newest kubelet.
     `ended_policies` are names of policies that stand in marks on targets and that nobody runs any more (a live view looks).
     """
 
@@ -64,6 +67,8 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     daemon_pods: tuple[DaemonPods, ...] = ()
     namespaces: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
     storage: Storage = Storage()
+    device_classes: tuple[DeviceClass, ...] = ()
+    scheduler_version: KubernetesVersion | None = None
     captured: tuple[str, ...] = ()
     not_captured: tuple[str, ...] = ()
     skipped: tuple[tuple[str, int], ...] = ()

@@ -15,6 +15,7 @@ from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.wire.meta import api_group
 from reconciler.cluster.world import World
 from reconciler.kube.connection.api import Api, ApiError
+from reconciler.kube.connection.server_version import server_version
 from reconciler.kube.watching.collection import WORKLOAD, Collection, Served, located, platform_collections, renamed_group
 from reconciler.kube.watching.watch_event import ListPage
 from reconciler.plan.instant import instant_text
@@ -35,7 +36,8 @@ class Unread(msgspec.Struct, frozen=True, kw_only=True):
 
 class Capture(msgspec.Struct, frozen=True, kw_only=True):
     """What was read at `captured_seconds` (Unix time). `kinds` were captured even where nothing is there; `unread` are kinds
-    that the server has and that we may not list. `templates` are group and plural of the infrastructure templates in use."""
+    that the server has and that we may not list. `templates` are group and plural of the infrastructure templates in use,
+    `version` is what the API server of the workload says (`v1.36.3`)."""
 
     cluster: str
     captured_seconds: int
@@ -44,6 +46,7 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
     kinds: tuple[str, ...]
     unread: tuple[Unread, ...] = ()
     templates: tuple[tuple[str, str], ...] = ()
+    version: str = ""
 
     def files(self) -> dict[str, bytes]:
         """The files of a snapshot by relative name: `snapshot.yaml` and one list a kind. The same objects give the same bytes,
@@ -63,6 +66,7 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
             f'formatVersion: "{FORMAT_VERSION}"',
             f'capturedAt: "{instant_text(self.captured_seconds)}"',
             f"cluster: {msgspec.json.encode(self.cluster).decode()}",
+            *([f"kubernetesVersion: {msgspec.json.encode(self.version).decode()}"] if self.version else []),
             "kinds:",
             *(f"  - {kind}" for kind in self.kinds),
         ]
@@ -122,6 +126,7 @@ def capture(clusters: Clusters, cluster: str, now_seconds: int, *, targets_only:
         kinds=tuple(sorted({reader.known_as(item) for item in reader.listings})),
         unread=tuple(reader.unread),
         templates=tuple(sorted(reader.templates)),
+        version="" if targets_only else server_version(clusters.workload),
     )
 
 

@@ -1,20 +1,24 @@
 """Which resource stands in which column of the rows of numbers that the kernels work on."""
 
 from array import array
+from collections.abc import Callable, Iterable, Sequence
 
 from reconciler.cluster.values.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Resources
 
-# Sums of amounts stay far below 64 bits when no single one is larger than this (4 PiB; no node has that of anything).
-_LARGEST = 1 << 52
+# Sums of amounts stay far below 64 bits when no single one is larger than this (4 PiB), however many there are.
+SAFE_AMOUNT = 1 << 52
+# With sums that are known to stay below it, single amounts may be as large as this (1 EiB).
+SAFE_SUM = 1 << 60
 
 
 class ResourceColumns:
     """Resource names in the order of their columns; the first four are fixed, extended ones come as they appear. `width` is
-    how many there are: the numbers in a row."""
+    how many there are: the numbers in a row. Amounts above `largest` count as that."""
 
-    __slots__ = ("_index", "_zeros", "names", "width")
+    __slots__ = ("_index", "_largest", "_zeros", "names", "width")
 
-    def __init__(self) -> None:
+    def __init__(self, largest: int = SAFE_AMOUNT) -> None:
+        self._largest = largest
         self.names: list[str] = [PODS, CPU, MEMORY, EPHEMERAL_STORAGE]
         self._index: dict[str, int] = {name: index for index, name in enumerate(self.names)}
         self._zeros: tuple[int, ...] = ()
@@ -34,17 +38,34 @@ class ResourceColumns:
     def row(self, resources: Resources) -> "array[int]":
         """The amounts of known resources as a row."""
         fixed = (resources.pods, resources.cpu_milli, resources.memory_bytes, resources.ephemeral_bytes)
-        if max(fixed) > _LARGEST:
-            fixed = (min(fixed[0], _LARGEST), min(fixed[1], _LARGEST), min(fixed[2], _LARGEST), min(fixed[3], _LARGEST))
+        largest = self._largest
+        if max(fixed) > largest:
+            fixed = (min(fixed[0], largest), min(fixed[1], largest), min(fixed[2], largest), min(fixed[3], largest))
         row = array("q", (*fixed, *self._zeros))
         for name, amount in resources.extended:
-            row[self._index[name]] = min(amount, _LARGEST)
+            row[self._index[name]] = min(amount, largest)
         return row
 
     def resources(self, row: "array[int]") -> Resources:
         """A row as a vector."""
         extended = tuple(sorted((name, row[index]) for index, name in enumerate(self.names) if index >= 4 and row[index]))
         return Resources(pods=row[0], cpu_milli=row[1], memory_bytes=row[2], ephemeral_bytes=row[3], extended=extended)
+
+
+def largest_amount(shapes: Sequence[Resources], counts: Callable[[], Iterable[tuple[int, int]]]) -> int:
+    """Up to which amount rows can be exact: `shapes` are what is requested, `counts` says how often each is (index, pods).
+
+    Pods of more than 4 PiB are so rare that they are counted only when there are some.
+    """
+    if all(_top(resources) <= SAFE_AMOUNT for resources in shapes):
+        return SAFE_SUM
+    total = sum(_top(shapes[index]) * many for index, many in counts())
+    return SAFE_SUM if total <= SAFE_SUM else SAFE_AMOUNT
+
+
+def _top(resources: Resources) -> int:
+    fixed = max(resources.cpu_milli, resources.memory_bytes, resources.ephemeral_bytes)
+    return max(fixed, max((amount for _, amount in resources.extended), default=0))
 
 
 def widened(rows: "array[int]", old: int, new: int) -> "array[int]":

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from reconciler.cluster.world import World
 from reconciler.scheduling.bindings import Bindings
+from reconciler.scheduling.device_resources import DeviceResources
 from reconciler.scheduling.eligibility import Eligibility
 from reconciler.scheduling.host_ports import HostPorts
 from reconciler.scheduling.node_mask import marked, union
@@ -12,10 +13,12 @@ from reconciler.scheduling.nodes import NodeTable
 from reconciler.scheduling.predicates.inter_pod_affinity import AffinityRules
 from reconciler.scheduling.predicates.node_resources_fit import resources_rejection
 from reconciler.scheduling.predicates.pod_topology_spread import spread_rejection
+from reconciler.scheduling.release import Release
 from reconciler.scheduling.shapes import ShapeTable
 from reconciler.scheduling.topology.counter import DomainCounter
 from reconciler.scheduling.topology.limits import DomainLimit, OnlyOne
 from reconciler.scheduling.topology.rules import Topology, TopologyRules
+from reconciler.scheduling.topology.selection import ShapeSelection
 from reconciler.scheduling.verdict import Rejection
 from reconciler.scheduling.volumes.filter import VolumeFilters
 
@@ -26,7 +29,15 @@ _NO_BOUND = 1 << 31
 class Filters:
     """Everything but resources is answered here by shape; resources are the kernels' part."""
 
-    def __init__(self, world: World, nodes: NodeTable, shapes: ShapeTable, bindings: Bindings, bound: Iterable[int]) -> None:
+    def __init__(
+        self,
+        world: World,
+        release: Release,
+        nodes: NodeTable,
+        shapes: ShapeTable,
+        bindings: Bindings,
+        bound: Iterable[int],
+    ) -> None:
         """`bound` are the pods of the world that were bound, by index."""
         self._nodes = nodes
         self._shapes = shapes
@@ -41,7 +52,9 @@ class Filters:
                     place = (pods.shape[pod], pods.node[pod])
                     ghosts[place] = ghosts.get(place, 0) + 1
         self._volumes = VolumeFilters(world, nodes, shapes, bindings, self._eligibility)
-        self._topology = Topology(nodes, shapes, bindings, self._eligibility, dict(world.namespaces), ghosts)
+        selection = ShapeSelection(shapes, dict(world.namespaces), negation_selects_all=release.negation_selects_all)
+        self._topology = Topology(nodes, shapes, bindings, self._eligibility, selection, ghosts)
+        self._devices = DeviceResources(world, release, nodes, shapes)
         self._matrix = bytearray()
         self._matrix_width = 0
         self._matrix_rows: dict[int, int] = {}
@@ -49,17 +62,25 @@ class Filters:
 
     def modelled(self, shape: int) -> str:
         """Empty, or what verdicts of this shape leave out."""
-        return "DynamicResources" if self._shapes.shapes[shape].claims else ""
+        left_out = self._shapes.shapes[shape].claims or self._devices.unknown_everywhere(shape)
+        return "DynamicResources" if left_out else ""
+
+    def not_modelled_on(self, shape: int, node: int) -> str:
+        """Empty, or what keeps a verdict of this shape on this node from being known."""
+        if self._shapes.shapes[shape].claims:
+            return "resource claims"
+        name = self._devices.unknown_on(shape, node) if self._devices.touch(shape) else ""
+        return f"a device class may serve {name} here" if name else ""
 
     def hangs_on_devices(self, shape: int) -> bool:
         """Is the verdict about a node not one about plain amounts, since claims play a part?"""
-        return bool(self._shapes.shapes[shape].claims)
+        return bool(self._shapes.shapes[shape].claims) or self._devices.touch(shape)
 
     def verdict(self, shape: int, node: int) -> tuple[Rejection, ...]:
         """Every plugin that rejects the pod on the node, sorted by plugin."""
-        missing = self.modelled(shape)
+        missing = self.not_modelled_on(shape, node)
         if missing:
-            return (Rejection(NOT_MODELLED, f"resource claims ({missing})"),)
+            return (Rejection(NOT_MODELLED, f"{missing} (DynamicResources)"),)
         said: list[Rejection | None] = list(self._eligibility.rejections(self._demand(shape), node))
         if self._shapes.shapes[shape].host_ports:
             said.append(self._ports.rejection(shape, node))
@@ -78,7 +99,8 @@ class Filters:
     def plugins(self, shape: int) -> list[tuple[str, ...]]:
         """The names in `verdict`, by node."""
         value, nodes = self._shapes.shapes[shape], self._nodes
-        if value.host_ports or value.volumes or self.modelled(shape) or self.has_rules(shape):
+        special = value.host_ports or value.volumes or value.claims or self._devices.touch(shape)
+        if special or self.has_rules(shape):
             return [tuple(said.plugin for said in self.verdict(shape, node)) for node in range(len(nodes))]
         short = self._bindings.short(shape)
         return self._eligibility.plugins(self._demand(shape), short, "NodeResourcesFit")

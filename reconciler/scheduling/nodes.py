@@ -15,8 +15,8 @@ class NodeTable:
 
     __slots__ = ("_by_value", "_hosts", "_last", "closed", "columns", "free", "names", "room", "shape", "shapes")
 
-    def __init__(self, shapes: Sequence[NodeShape], nodes: Sequence[Node]) -> None:
-        self.columns = ResourceColumns()
+    def __init__(self, shapes: Sequence[NodeShape], nodes: Sequence[Node], columns: ResourceColumns) -> None:
+        self.columns = columns
         self.shapes: list[NodeShape] = list(shapes)
         for shape in self.shapes:
             self.columns.learn(shape.allocatable)

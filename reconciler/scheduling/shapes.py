@@ -44,11 +44,12 @@ class ShapeTable:
     """Pod shapes by index, those of the World first. `requests` holds `columns.width` numbers a shape, `demand` an index of
     `demands`."""
 
-    __slots__ = ("_by_value", "_needs", "columns", "demand", "demands", "requests", "shapes")
+    __slots__ = ("_by_value", "_features", "_needs", "columns", "demand", "demands", "requests", "shapes")
 
-    def __init__(self, shapes: Sequence[PodShape], columns: ResourceColumns) -> None:
-        """Every extended resource must already have its column."""
+    def __init__(self, shapes: Sequence[PodShape], columns: ResourceColumns, *, declared_features: bool = True) -> None:
+        """Every extended resource must already have its column. `declared_features`: nodes must declare what pods need."""
         self.columns = columns
+        self._features = declared_features
         self.shapes: list[PodShape] = list(shapes)
         self.requests = array("q", b"".join([self._row(shape).tobytes() for shape in self.shapes]))
         self._needs: list[Need | None] = [None] * len(self.shapes)
@@ -100,4 +101,5 @@ class ShapeTable:
         return row
 
     def _demand_index(self, shape: PodShape) -> int:
-        return self.demands.index(Demand(shape.tolerations, shape.node_selector, shape.required_terms, shape.required_features))
+        features = shape.required_features if self._features else ()
+        return self.demands.index(Demand(shape.tolerations, shape.node_selector, shape.required_terms, features))

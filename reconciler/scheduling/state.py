@@ -1,6 +1,7 @@
 """A working copy of "which pods are on which nodes", for what-ifs: bind, place, ask, undo."""
 
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from reconciler.cluster.nodes.node import NodeShape
@@ -8,9 +9,11 @@ from reconciler.cluster.pods.pod import PodShape
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.world import World
 from reconciler.scheduling.bindings import Bindings
+from reconciler.scheduling.columns import ResourceColumns, largest_amount
 from reconciler.scheduling.filled import Filled
 from reconciler.scheduling.filters import Filters
 from reconciler.scheduling.nodes import NodeTable
+from reconciler.scheduling.release import release_of
 from reconciler.scheduling.shapes import ShapeTable
 from reconciler.scheduling.topology.rationing import ration
 from reconciler.scheduling.verdict import Rejection
@@ -27,16 +30,18 @@ class SchedulingState:
     def __init__(self, world: World, *, pods: Iterable[int] | None = None) -> None:
         """Bind the pods of `world` given by index; None means all that are on a node of the view and not finished
         (terminating ones included, as kube-scheduler counts them)."""
-        self._nodes = NodeTable(world.node_shapes, world.nodes)
+        release = release_of(world.scheduler_version)
+        largest = largest_amount([shape.requests for shape in world.pod_shapes], lambda: Counter(world.pods.shape).items())
+        self._nodes = NodeTable(world.node_shapes, world.nodes, ResourceColumns(largest))
         width = self._nodes.columns.width
         for shape in world.pod_shapes:
             self._nodes.columns.learn(shape.requests)
         if self._nodes.columns.width > width:
             self._nodes.widen(width)
-        self._shapes = ShapeTable(world.pod_shapes, self._nodes.columns)
+        self._shapes = ShapeTable(world.pod_shapes, self._nodes.columns, declared_features=release.declared_features)
         self._bindings = Bindings(self._nodes, self._shapes)
         bound = self._bindings.bind_world(world.pods, pods)
-        self._filters = Filters(world, self._nodes, self._shapes, self._bindings, bound)
+        self._filters = Filters(world, release, self._nodes, self._shapes, self._bindings, bound)
         self._closed: list[int] = []
         self._marks: list[tuple[int, int, int]] = []
         self._local: dict[int, bool] = {}
@@ -172,7 +177,7 @@ class SchedulingState:
     def verdict_with(self, shape: int, node: int, promised: Sequence[int]) -> tuple[Rejection, ...]:
         """The verdict were pods of these shapes on the node as well, as kube-scheduler takes pods that are nominated to it:
         plugins that had nothing to look at before do not look now."""
-        if self.modelled(shape):
+        if self._filters.not_modelled_on(shape, node):
             return self.verdict(shape, node)
         skipped = self._filters.skipped(shape)
         crowded = self._filters.crowded_by(shape, node, promised)

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from reconciler.cluster.snapshots.snapshot import SnapshotError, read_snapshot
+from reconciler.cluster.values.kubernetes_version import kubernetes_version
 from reconciler.cluster.world import World
 from tests.cluster.objects import node
 
@@ -83,3 +84,17 @@ def test_a_deeper_file_of_that_name_is_no_manifest() -> None:
     """Only the snapshot's own folders have one."""
     with pytest.raises(SnapshotError, match=r"x/snapshot\.yaml"):
         read("formatVersion: '1.0'", "x/snapshot.yaml")
+
+
+def test_the_version_of_the_control_plane() -> None:
+    """It says which rules kube-scheduler follows; without it the newest kubelet tells, and other texts are no version."""
+    told = node() | {"status": node()["status"] | {"nodeInfo": {"kubeletVersion": "v1.35.4-eks-3c60543"}}}
+    newer = node("n2") | {"status": node()["status"] | {"nodeInfo": {"kubeletVersion": "v1.36.0+k3s1"}}}
+    files = {"node.json": json.dumps(told).encode(), "other.json": json.dumps(newer).encode()}
+    assert read("formatVersion: '1.0'\nkubernetesVersion: v1.36.5\n").scheduler_version == (1, 36, 5)
+    assert read("formatVersion: '1.0'\n").scheduler_version is None
+    assert read_snapshot(files).scheduler_version == (1, 36, 0)
+    assert kubernetes_version("1.30") == (1, 30, 0)
+    assert kubernetes_version("unknown") is kubernetes_version("") is kubernetes_version("v1.2.3.4") is None
+    with pytest.raises(SnapshotError, match=r"kubernetesVersion 'latest' is no version such as v1\.36\.3"):
+        read("formatVersion: '1.0'\nkubernetesVersion: latest\n")

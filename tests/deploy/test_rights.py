@@ -29,6 +29,7 @@ WORKLOAD = {
     "policy": ("poddisruptionbudgets",),
     "scheduling.k8s.io": ("priorityclasses",),
     "storage.k8s.io": ("storageclasses", "csinodes", "csidrivers", "csistoragecapacities", "volumeattachments"),
+    "resource.k8s.io": ("deviceclasses",),
     "reconciler.dev": ("nodegrouppolicies", "nodegroups"),
 }
 TARGETS = ("machinedeployments", "machinesets", "machinepools", "machines", "clusters")

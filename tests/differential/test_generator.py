@@ -25,8 +25,13 @@ PLUGIN = {
     "spread": "PodTopologySpread",
     "interPodAffinity": "InterPodAffinity",
     "unfoldedKeys": "InterPodAffinity",
+    "negativeSelectors": "InterPodAffinity",
+    "promises": "NodeResourcesFit",
     "phases": "NodeResourcesFit",
     "declaredFeatures": "NodeDeclaredFeatures",
+    "releases": "NodeResourcesFit",
+    "devices": "NotModelled",
+    "hugeAmounts": "NodeResourcesFit",
     "bare": "NodeResourcesFit",
 }
 

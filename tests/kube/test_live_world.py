@@ -9,6 +9,7 @@ from reconciler.cluster.nodes.node import Node
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.world import World
 from reconciler.kube.connection.api import Api, ApiError, ContentType
+from reconciler.kube.connection.server_version import server_version
 from reconciler.kube.connection.transport import KubernetesApi, connect
 from reconciler.kube.watching.collection import WORKLOAD, Collection, cluster_api, located, platform_collections
 from reconciler.kube.watching.live_world import IncompleteViewError, LiveWorld
@@ -98,6 +99,7 @@ def captured(api: Api) -> World:
     collections = [located(item, api) for item in (*WORKLOAD, *platform_collections((cluster_api(objects.GROUP),)), templates)]
     files = {f"{item.kind}.json": api.get(item.path) for item in collections}
     manifest = {"formatVersion": "1.0", "capturedAt": "2027-01-15T08:00:00Z", "cluster": "live"}
+    manifest["kubernetesVersion"] = server_version(api)
     return read_snapshot({"snapshot.json": json.dumps(manifest).encode(), **files}, objects.GROUP)
 
 

@@ -185,7 +185,7 @@ def test_namespaces_that_nobody_knows() -> None:
         term = AffinityTerm(topology_key=ZONE, selector=selector(app="b"), namespace_selector=without_team)
         cluster.pods("b", 1, on="n0" if here == "shop" else None, namespace="data")
         cluster.pods("a", 1, on="n0" if here == "data" else None, shape={"anti_affinity": (term,)})
-        state = SchedulingState(cluster.world(namespaces=()))
+        state = SchedulingState(cluster.world(namespaces=(), scheduler_version=(1, 37, 1)))
         asked = next(index for index in (0, 1) if state.pod_shape(index).labels == (("app", "a" if here == "shop" else "b"),))
 
         assert bool(state.verdict(asked, 0)) is rejected, there

@@ -220,6 +220,23 @@ def test_disks_shared_on_a_node(kind: str, read_only: bool, clash: bool) -> None
     assert (state.place(0, 5) == ((0, 1), (1, 1), (2, 1))) is clash
 
 
+def test_portworx_disks_count_for_the_driver_that_took_them_over() -> None:
+    """Named by the pod or behind a claim, bound or still to be made: each fills one place of `pxd.portworx.com`."""
+    nodes = tuple(
+        CsiNode(name=f"n{number}", drivers=(CsiDriverLimit(driver="pxd.portworx.com", count=number),)) for number in range(3)
+    )
+    portworx = StorageClass(name="px", provisioner="kubernetes.io/portworx-volume", binding_mode="WaitForFirstConsumer")
+    storage = Storage(
+        volumes=(_volume("pv", driver="PortworxVolume", handle="px-1"),),
+        claims=(_bound("data", "pv"), _claim("later", storage_class="px")),
+        classes=(portworx,),
+        csi_nodes=nodes,
+    )
+    inline = {"volumes": (VolumeUse(kind="PortworxVolume", identity="px-2"),)}
+    for shape in (inline, _uses("data"), _uses("later")):
+        assert _says(_state(storage, ("web", shape, None))) == [["NodeVolumeLimits"], [], []]
+
+
 def test_volume_zones() -> None:
     """Labels of a volume name its zones, several with two underscores; the old label is met by the new one."""
     volume = _volume("pv", labels=(("failure-domain.beta.kubernetes.io/zone", "b__c"),))

@@ -7,6 +7,7 @@ from reconciler.cluster.nodes.node import HOSTNAME_LABEL, Node, NodeShape, Taint
 from reconciler.cluster.snapshots.unreadable import UnreadableError
 from reconciler.cluster.values import quantity
 from reconciler.cluster.values.instant import unix_seconds
+from reconciler.cluster.values.kubernetes_version import KubernetesVersion, kubernetes_version
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.wire import node as wire
 from reconciler.cluster.wire.pod import Amounts
@@ -21,11 +22,12 @@ _READ_ANNOTATIONS = (
 
 
 class NodeRead(msgspec.Struct, frozen=True, order=True):
-    """A node whose shape has no number yet, and sentences about amounts that were cut to 64 bits."""
+    """A node whose shape has no number yet, sentences about amounts that were cut to 64 bits, its kubelet's version."""
 
     node: Node
     shape: NodeShape
     problems: tuple[str, ...] = ()
+    kubelet: KubernetesVersion | None = None
 
 
 def read_node(item: wire.Node, annotations: tuple[str, ...]) -> NodeRead:
@@ -63,7 +65,8 @@ def read_node(item: wire.Node, annotations: tuple[str, ...]) -> NodeRead:
         annotations=tuple(sorted(pair for pair in (meta.annotations or {}).items() if pair[0].startswith(prefixes))),
         attachable_limits=attachable,
     )
-    return NodeRead(node, shape, tuple(dict.fromkeys((*problems, *more))))
+    kubelet = kubernetes_version(status.node_info.kubelet_version) if status.node_info else None
+    return NodeRead(node, shape, tuple(dict.fromkeys((*problems, *more))), kubelet)
 
 
 def taint_set(taints: list[wire.NodeTaint] | None) -> tuple[Taint, ...]:

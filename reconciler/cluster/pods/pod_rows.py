@@ -253,7 +253,7 @@ def _volumes(volumes: Sequence[wire.Volume]) -> list[wire.Volume]:
 
 def _other(volume: wire.Volume) -> bool:
     return any((volume.gce_persistent_disk, volume.aws_elastic_block_store, volume.azure_disk, volume.cinder)) or any(
-        (volume.vsphere_volume, volume.iscsi, volume.rbd)
+        (volume.vsphere_volume, volume.iscsi, volume.rbd, volume.portworx_volume)
     )
 
 

@@ -115,6 +115,7 @@ def _in_tree(volume: wire.Volume) -> Iterable[VolumeUse]:
         ("AWSElasticBlockStore", volume.aws_elastic_block_store, "volume_id"),
         ("AzureDisk", volume.azure_disk, "disk_name"),
         ("Cinder", volume.cinder, "volume_id"),
+        ("PortworxVolume", volume.portworx_volume, "volume_id"),
         ("VsphereVolume", volume.vsphere_volume, "volume_path"),
         ("ISCSI", volume.iscsi, "iqn"),
     ):

@@ -71,6 +71,9 @@ def assemble(intake: Intake, manifest: Manifest) -> World:
             capacities=tuple(intake.capacities.values()),
             attachments=tuple(intake.attachments.values()),
         ),
+        device_classes=tuple(intake.device_classes.values()),
+        # A kubelet is never newer than its API server, and kube-scheduler is mostly of the API server's version.
+        scheduler_version=manifest.version or max((item.kubelet for item in intake.nodes.values() if item.kubelet), default=None),
         captured=tuple(sorted(captured)),
         not_captured=_not_captured(captured, pods),
         skipped=tuple(sorted(intake.skipped.items())),

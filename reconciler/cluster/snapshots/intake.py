@@ -27,6 +27,8 @@ from reconciler.cluster.values.selection import label_pairs
 from reconciler.cluster.volumes.volume import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from reconciler.cluster.volumes.volume_rows import claim, csi_node, persistent_volume, storage_class
 from reconciler.cluster.wire import attachment, meta, node, pod, volume, workload
+from reconciler.cluster.wire import device_class as device_wire
+from reconciler.cluster.workloads.device_class import DeviceClass, device_class
 from reconciler.cluster.workloads.workload import Controller, DisruptionBudget
 from reconciler.cluster.workloads.workload_rows import controller, disruption_budget
 
@@ -58,6 +60,7 @@ class Intake:
         self.csi_nodes = Kept[CsiNode]()
         self.csi_drivers = Kept[CsiDriver]()
         self.capacities = Kept[StorageCapacity]()
+        self.device_classes = Kept[DeviceClass]()
         self.attachments = Kept[VolumeAttachment]()
         self.of_platforms: dict[tuple[str, str, str], Kept[Any]] = {}
         """By the platform's name, a group where any kind of an ending is read, and kind."""
@@ -165,6 +168,7 @@ class Intake:
                 _decoder(attachment.VolumeAttachment),
                 _keep(self.attachments, volume_attachment),
             ),
+            ("resource.k8s.io", "DeviceClass"): (_decoder(device_wire.DeviceClass), _keep(self.device_classes, device_class)),
         }
         for key in _REPLICATED:
             readers[key] = (_decoder(workload.Replicated), self._replicated)

@@ -5,6 +5,7 @@ import msgspec
 from reconciler.cluster.snapshots import yaml_text
 from reconciler.cluster.snapshots.unreadable import SnapshotError, UnreadableError
 from reconciler.cluster.values.instant import unix_seconds
+from reconciler.cluster.values.kubernetes_version import KubernetesVersion, kubernetes_version
 from reconciler.cluster.values.raw_part import DECODING_ERRORS, finding
 
 FORMAT_MAJOR = 1
@@ -12,11 +13,13 @@ FILE_NAMES = ("snapshot.yaml", "snapshot.yml", "snapshot.json")
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """What `snapshot.yaml` says. `captured_seconds` None: not said; `kinds` were captured even where nothing is there."""
+    """What `snapshot.yaml` says. `captured_seconds` None: not said; `kinds` were captured even where nothing is there;
+    `version` is the API server's."""
 
     captured_seconds: int | None = None
     cluster: str = ""
     kinds: frozenset[str] = frozenset()
+    version: KubernetesVersion | None = None
 
 
 class _Written(msgspec.Struct, rename="camel"):
@@ -24,6 +27,7 @@ class _Written(msgspec.Struct, rename="camel"):
     captured_at: str | None = None
     cluster: str = ""
     kinds: list[str] | None = None
+    kubernetes_version: str = ""
 
 
 def read_manifest(file: str, body: bytes) -> Manifest:
@@ -48,7 +52,10 @@ def read_manifest(file: str, body: bytes) -> Manifest:
         captured = unix_seconds(written.captured_at) if written.captured_at is not None else None
     except UnreadableError as error:
         raise SnapshotError(file, "", f"capturedAt: {error}") from None
-    return Manifest(captured_seconds=captured, cluster=written.cluster, kinds=frozenset(written.kinds or ()))
+    version = kubernetes_version(written.kubernetes_version)
+    if written.kubernetes_version and version is None:
+        raise SnapshotError(file, "", f"kubernetesVersion {written.kubernetes_version!r} is no version such as v1.36.3")
+    return Manifest(captured_seconds=captured, cluster=written.cluster, kinds=frozenset(written.kinds or ()), version=version)
 
 
 def merged(manifests: list[Manifest]) -> Manifest:
@@ -57,4 +64,5 @@ def merged(manifests: list[Manifest]) -> Manifest:
         captured_seconds=next((item.captured_seconds for item in manifests if item.captured_seconds is not None), None),
         cluster=next((item.cluster for item in manifests if item.cluster), ""),
         kinds=frozenset().union(*(item.kinds for item in manifests)),
+        version=next((item.version for item in manifests if item.version), None),
     )

@@ -115,6 +115,7 @@ def _source(spec: wire.PersistentVolumeSpec) -> tuple[str, str]:
         ("AWSElasticBlockStore", spec.aws_elastic_block_store, "volume_id"),
         ("AzureDisk", spec.azure_disk, "disk_name"),
         ("Cinder", spec.cinder, "volume_id"),
+        ("PortworxVolume", spec.portworx_volume, "volume_id"),
         ("VsphereVolume", spec.vsphere_volume, "volume_path"),
         ("ISCSI", spec.iscsi, "iqn"),
         ("RBD", spec.rbd, "image"),

@@ -22,6 +22,12 @@ class NodeSpec(msgspec.Struct, rename="camel"):
     taints: list[NodeTaint] | None = None
 
 
+class NodeInfo(msgspec.Struct, rename="camel", gc=False):
+    """`status.nodeInfo` of a node."""
+
+    kubelet_version: str = ""
+
+
 class NodeStatus(msgspec.Struct, rename="camel"):
     """`status` of a node."""
 
@@ -29,6 +35,7 @@ class NodeStatus(msgspec.Struct, rename="camel"):
     allocatable: Amounts | None = None
     conditions: list[Condition] | None = None
     declared_features: list[str] | None = None
+    node_info: NodeInfo | None = None
 
 
 class Node(msgspec.Struct, rename="camel"):

@@ -112,6 +112,7 @@ class Volume(msgspec.Struct, rename="camel", omit_defaults=True, gc=False):
     vsphere_volume: InTreeDisk | None = None
     iscsi: InTreeDisk | None = None
     rbd: InTreeDisk | None = None
+    portworx_volume: InTreeDisk | None = None
 
 
 class SchedulingGate(msgspec.Struct, gc=False):

@@ -45,6 +45,7 @@ class PersistentVolumeSpec(msgspec.Struct, rename="camel"):
     vsphere_volume: InTreeDisk | None = None
     iscsi: InTreeDisk | None = None
     rbd: InTreeDisk | None = None
+    portworx_volume: InTreeDisk | None = None
     local: Present | None = None
     host_path: Present | None = None
     nfs: Present | None = None

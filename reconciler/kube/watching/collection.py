@@ -53,6 +53,7 @@ WORKLOAD = tuple(
         ("storage.k8s.io", "CSIDriver", "csidrivers"),
         ("storage.k8s.io", "CSIStorageCapacity", "csistoragecapacities"),
         ("storage.k8s.io", "VolumeAttachment", "volumeattachments"),
+        ("resource.k8s.io", "DeviceClass", "deviceclasses"),
     )
 )
 """What is read of the cluster whose pods are to be placed."""

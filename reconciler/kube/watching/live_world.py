@@ -11,8 +11,10 @@ from reconciler.cluster.snapshots.intake import Intake
 from reconciler.cluster.snapshots.kept import Key
 from reconciler.cluster.snapshots.manifest import Manifest
 from reconciler.cluster.snapshots.unreadable import SnapshotError
+from reconciler.cluster.values.kubernetes_version import kubernetes_version
 from reconciler.cluster.world import World
 from reconciler.kube.connection.api import Api
+from reconciler.kube.connection.server_version import server_version
 from reconciler.kube.watching.collection import WORKLOAD, Collection, Served, cluster_api, platform_collections
 from reconciler.kube.watching.live_pods import LivePods
 from reconciler.kube.watching.object_store import ObjectStore
@@ -22,6 +24,8 @@ from reconciler.kube.watching.reflector import SILENCE_SECONDS, Reflector
 from reconciler.kube.watching.stream_state import Phase, StreamState
 
 LONGEST_SILENCE_SECONDS = 120.0
+# A control plane is upgraded rarely, and a scheduler of the next release answers mostly the same.
+_VERSION_SECONDS = 600.0
 
 
 class IncompleteViewError(Exception):
@@ -57,6 +61,8 @@ class LiveWorld:
         longest_silence_seconds: float = LONGEST_SILENCE_SECONDS,
         silence_seconds: float = SILENCE_SECONDS,
     ) -> None:
+        self._workload = workload
+        self._version, self._version_due = "", float("-inf")
         self._management = management or workload
         self._now_seconds = now_seconds
         self._name = name
@@ -160,6 +166,10 @@ class LiveWorld:
             return self._world
 
     def _assembled(self, now_seconds: int) -> World:
+        if self._own_pace.monotonic() >= self._version_due:
+            self._version_due = self._own_pace.monotonic() + _VERSION_SECONDS
+            self._version = server_version(self._workload) or self._version
+        version = kubernetes_version(self._version)
         whole = Intake(self._capi_group)
         with self._lock:
             stores = [item.store for item in self._reflectors if isinstance(item.store, ObjectStore)]
@@ -174,7 +184,7 @@ class LiveWorld:
                     whole.read(document, stamps=False)
             with pods.with_templates(drafts.values()) as numbers:
                 whole.daemon_drafts = dict(zip(drafts, numbers, strict=True))
-                return assemble(whole, Manifest(captured_seconds=now_seconds, cluster=self._name))
+                return assemble(whole, Manifest(captured_seconds=now_seconds, cluster=self._name, version=version))
 
     def _reflector(self, api: Api, collection: Collection) -> Reflector:
         return Reflector(

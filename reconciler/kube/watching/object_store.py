@@ -23,6 +23,7 @@ _PLAIN = (
     "csi_nodes",
     "csi_drivers",
     "capacities",
+    "device_classes",
     "attachments",
     "daemons",
 )

@@ -14,7 +14,7 @@ from reconciler.scheduling.predicates.pod_topology_spread import SpreadRule
 from reconciler.scheduling.shapes import Demand, ShapeTable
 from reconciler.scheduling.topology.counter import DomainCounter, Ghosts, LevelCounter
 from reconciler.scheduling.topology.domains import DomainMap
-from reconciler.scheduling.topology.selection import NamespaceLabels, ShapeSelection
+from reconciler.scheduling.topology.selection import ShapeSelection
 
 # A topology key, all keys that a node must have, the index of the demand that it must meet, whether taints belong to it.
 _MapKey = tuple[str, tuple[str, ...], int, bool]
@@ -50,7 +50,7 @@ class Topology:
         shapes: ShapeTable,
         bindings: Bindings,
         eligibility: Eligibility,
-        namespaces: NamespaceLabels,
+        selection: ShapeSelection,
         ghosts: Ghosts,
     ) -> None:
         """`ghosts` are the terminating pods by (shape, node): spread does not count them."""
@@ -59,7 +59,7 @@ class Topology:
         self._bindings = bindings
         self._eligibility = eligibility
         self._ghosts = ghosts
-        self._selection = ShapeSelection(shapes, namespaces)
+        self._selection = selection
         self._seen = 0
         self._maps: dict[_MapKey, DomainMap] = {}
         self._counters: dict[tuple[_MapKey, frozenset[int]], DomainCounter] = {}

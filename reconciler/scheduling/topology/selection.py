@@ -13,8 +13,9 @@ NamespaceLabels = Mapping[str, tuple[tuple[str, str], ...]]
 class ShapeSelection:
     """Selections over a shape table, remembered until shapes are added."""
 
-    def __init__(self, shapes: ShapeTable, namespaces: NamespaceLabels) -> None:
-        """`namespaces` are the Namespace objects with their labels."""
+    def __init__(self, shapes: ShapeTable, namespaces: NamespaceLabels, *, negation_selects_all: bool = False) -> None:
+        """`namespaces` are the Namespace objects with their labels. `negation_selects_all`: see `Release`."""
+        self._negation_selects_all = negation_selects_all
         self._shapes = shapes
         self._namespaces = namespaces
         self._seen = 0
@@ -31,8 +32,13 @@ class ShapeSelection:
         """Shapes that a term of the pod to be placed selects.
 
         Source: plugin InterPodAffinity, PreFilter: a namespace selector stands for the Namespace objects that match it,
-        an empty one for every namespace, none for no further one.
+        an empty one for every namespace, none for no further one. Releases that lose the result of that (see `Release`)
+        then hold the selector against no labels at all, whatever the namespace.
         """
+        chosen = term.namespace_selector
+        if self._negation_selects_all and chosen is not None and selects(chosen, ()):
+            self._refresh()
+            return self._select(term.selector, frozenset(self._by_namespace))
         return self._select(term.selector, self._namespaces_of(term, known_only=True))
 
     def by_term_of_others(self, term: AffinityTerm) -> frozenset[int]:

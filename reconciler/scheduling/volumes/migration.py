@@ -1,8 +1,7 @@
 """In-tree disks that a CSI driver has taken over on a node (CSI migration, csi-translation-lib 1.36).
 
-Of the plugins that can be translated, the scheduler knows five as migrated; Portworx, the fifth, is no volume type that
-is captured. VolumeBinding goes by what the node's CSINode says, NodeVolumeLimits takes all five as taken over on every
-node that has a CSINode.
+Of the plugins that can be translated, the scheduler knows five as migrated. VolumeBinding goes by what the node's CSINode
+says, NodeVolumeLimits takes all five as taken over on every node that has a CSINode.
 """
 
 import msgspec
@@ -30,11 +29,12 @@ MIGRATIONS: dict[str, Migration] = {
     "GCEPersistentDisk": Migration("kubernetes.io/gce-pd", "pd.csi.storage.gke.io", "topology.gke.io/zone"),
     "AzureDisk": Migration("kubernetes.io/azure-disk", "disk.csi.azure.com", ""),
     "Cinder": Migration("kubernetes.io/cinder", "cinder.csi.openstack.org", "topology.cinder.csi.openstack.org/zone"),
+    "PortworxVolume": Migration("kubernetes.io/portworx-volume", "pxd.portworx.com", ""),
 }
 # Volume types that are no CSI driver and that no driver takes over; vSphere's migration is not counted by the scheduler.
 NOT_ATTACHED_BY_CSI = frozenset({"", "VsphereVolume", "ISCSI", "RBD", "Local", "HostPath", "NFS"})
 _BY_PLUGIN = {item.plugin: item for item in MIGRATIONS.values()}
-_TRANSLATED_BUT_OFF = frozenset({"kubernetes.io/vsphere-volume", "kubernetes.io/azure-file", "kubernetes.io/portworx-volume"})
+_TRANSLATED_BUT_OFF = frozenset({"kubernetes.io/vsphere-volume", "kubernetes.io/azure-file"})
 
 
 def is_migrated(kind: str, node: CsiNode | None) -> bool:

@@ -9,13 +9,18 @@ from tests.differential.generator import (
     capacities,
     claims,
     declared_features,
+    devices,
     disks,
     host_labels,
+    huge_amounts,
     inter_pod_affinity,
     migrated_disks,
+    negative_selectors,
     node_affinity,
     phases,
     ports,
+    promises,
+    releases,
     requests,
     resizes,
     spread,
@@ -28,6 +33,7 @@ from tests.differential.generator.draft import APPS, HOSTNAME, NAMESPACES, REGIO
 
 # In this order, whatever the order asked for: later ones read what earlier ones made.
 FEATURES = {
+    "releases": releases.add,
     "requests": requests.add,
     "resizes": resizes.add,
     "taints": taints.add,
@@ -44,8 +50,12 @@ FEATURES = {
     "spread": spread.add,
     "interPodAffinity": inter_pod_affinity.add,
     "unfoldedKeys": unfolded_keys.add,
+    "negativeSelectors": negative_selectors.add,
+    "promises": promises.add,
     "phases": phases.add,
     "declaredFeatures": declared_features.add,
+    "devices": devices.add,
+    "hugeAmounts": huge_amounts.add,
     "bare": bare.add,
 }
 

@@ -22,6 +22,8 @@ class Draft:
         self.pods: list[Object] = []
         self.namespaces: list[Object] = []
         self.storage: list[Object] = []
+        self.devices: list[Object] = []
+        self.minor = 36  # of Kubernetes 1.x
 
     def chance(self, percent: int) -> bool:
         """True in so many cases out of a hundred."""
@@ -54,7 +56,7 @@ class Draft:
 
     def items(self) -> Iterable[Object]:
         """All objects."""
-        return [*self.nodes, *self.namespaces, *self.storage, *self.pods]
+        return [*self.nodes, *self.namespaces, *self.storage, *self.devices, *self.pods]
 
     def snapshot(self) -> Object:
         """All objects as one List, in an order that says nothing."""

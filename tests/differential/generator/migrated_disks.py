@@ -3,8 +3,16 @@
 from tests.differential.generator.draft import NAMESPACES, ZONE, Draft, Object, add_volume, labels_of
 from tests.differential.generator.volume import bind, claim, in_values, storage_class, use, volume
 
-_PLUGINS = {"kubernetes.io/aws-ebs": "ebs.csi.aws.com", "kubernetes.io/gce-pd": "pd.csi.storage.gke.io"}
-_TOPOLOGY = {"kubernetes.io/aws-ebs": "topology.ebs.csi.aws.com/zone", "kubernetes.io/gce-pd": "topology.gke.io/zone"}
+_PLUGINS = {
+    "kubernetes.io/aws-ebs": "ebs.csi.aws.com",
+    "kubernetes.io/gce-pd": "pd.csi.storage.gke.io",
+    "kubernetes.io/portworx-volume": "pxd.portworx.com",
+}
+_TOPOLOGY = {
+    "kubernetes.io/aws-ebs": "topology.ebs.csi.aws.com/zone",
+    "kubernetes.io/gce-pd": "topology.gke.io/zone",
+    "kubernetes.io/portworx-volume": "topology.portworx.com/zone",
+}
 _MIGRATED = "storage.alpha.kubernetes.io/migrated-plugins"
 
 
@@ -27,7 +35,7 @@ def add(draft: Draft) -> None:
                 add_volume(pod, use(name))
     for pod in draft.some(draft.pods, 25):
         number = draft.random.randrange(40)
-        add_volume(pod, draft.random.choice((_amazon(number), _google(number))))
+        add_volume(pod, draft.random.choice((_amazon(number), _google(number), _portworx(number))))
 
 
 def _csi_node(draft: Draft, node: Object) -> Object:
@@ -50,7 +58,8 @@ def _csi_node(draft: Draft, node: Object) -> Object:
 
 def _claimed(draft: Draft, namespace: str, index: int) -> str:
     name = f"old-{index}"
-    plugin, source = draft.random.choice((("aws-ebs", _amazon(index)), ("gce-pd", _google(index))))
+    sources = (("aws-ebs", _amazon(index)), ("gce-pd", _google(index)), ("portworx-volume", _portworx(index)))
+    plugin, source = draft.random.choice(sources)
     item = claim(draft, namespace, name, plugin, 5)
     if draft.chance(80):
         zone = draft.random.choice(("a", "b", "c"))
@@ -64,6 +73,10 @@ def _claimed(draft: Draft, namespace: str, index: int) -> str:
 
 def _amazon(number: int) -> Object:
     return {"awsElasticBlockStore": {"volumeID": f"vol-{number:04d}", "fsType": "ext4"}}
+
+
+def _portworx(number: int) -> Object:
+    return {"portworxVolume": {"volumeID": f"px-{number}", "fsType": "ext4"}}
 
 
 def _google(number: int) -> Object:

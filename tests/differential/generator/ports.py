@@ -19,7 +19,7 @@ def add(draft: Draft) -> None:
             if draft.chance(60):
                 container["restartPolicy"] = "Always"
             pod["spec"].setdefault("initContainers", []).append(container)
-        if draft.chance(10):
+        if draft.chance(10) or pod["spec"].get("hostNetwork"):
             _host_network(pod)
 
 

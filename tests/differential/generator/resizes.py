@@ -21,7 +21,8 @@ def _resize(draft: Draft, pod: Object) -> None:
     status["containerStatuses"] = [_status(draft, container["name"]) for container in pod["spec"]["containers"]]
     if "initContainers" in pod["spec"]:
         status["initContainerStatuses"] = [_status(draft, container["name"]) for container in pod["spec"]["initContainers"]]
-    if "resources" in pod["spec"] and draft.chance(60):
+    # Whole pods are resized, and have such a status, from 1.36 on.
+    if "resources" in pod["spec"] and draft.chance(60) and draft.minor >= 36:
         status["resources"] = {"requests": _amounts(draft)}
         status["allocatedResources"] = _amounts(draft)
     condition = draft.random.choice((None, "Infeasible", "Deferred", "InProgress"))

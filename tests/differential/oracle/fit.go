@@ -10,7 +10,11 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-const notModelled = "NotModelled"
+const (
+	notModelled = "NotModelled"
+	// What must never be among the reasons: plugins alone and the whole profile contradict each other.
+	onlyWhole, onlyAlone = "(only the whole profile says no)", "(only single plugins say no)"
+)
 
 type answer struct {
 	FormatVersion string      `json:"formatVersion"`
@@ -30,7 +34,7 @@ type nodeAnswer struct {
 }
 
 // fit asks every filter plugin about every waiting pod and every node, each pod alone against the cluster as it stands.
-func fit(ctx context.Context, cluster *snapshot, messages bool) (*answer, error) {
+func fit(ctx context.Context, cluster *snapshot, messages, modelsDevices bool) (*answer, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	built, err := newScheduler(ctx, cluster)
@@ -38,6 +42,7 @@ func fit(ctx context.Context, cluster *snapshot, messages bool) (*answer, error)
 		return nil, err
 	}
 	defer built.queue.Close()
+	built.modelsDevices = modelsDevices
 	slices.SortFunc(built.nodes, func(a, b fwk.NodeInfo) int { return cmp.Compare(a.Node().Name, b.Node().Name) })
 	result := &answer{FormatVersion: "1.0", Pods: []podAnswer{}}
 	for _, pod := range cluster.pods {
@@ -54,13 +59,19 @@ func (s *scheduler) ask(ctx context.Context, pod *v1.Pod, messages bool) []nodeA
 	for index := range said {
 		said[index] = map[string]string{}
 	}
-	if len(pod.Spec.ResourceClaims) > 0 {
+	if len(pod.Spec.ResourceClaims) > 0 && !s.modelsDevices {
 		for index := range said {
 			said[index][notModelled] = "resource claims"
 		}
 	} else {
 		for _, one := range s.filters {
 			s.askPlugin(ctx, one, pod, said)
+		}
+		s.askWhole(ctx, pod, said)
+		for index, info := range s.nodes {
+			if why := s.devices.leavesOut(pod, info); why != "" && !s.modelsDevices {
+				said[index] = map[string]string{notModelled: why}
+			}
 		}
 	}
 	nodes := make([]nodeAnswer, len(s.nodes))
@@ -84,15 +95,41 @@ func (s *scheduler) askPlugin(ctx context.Context, one filter, pod *v1.Pod, said
 	state := framework.NewCycleState()
 	chosen, status, _ := one.framework.RunPreFilterPlugins(ctx, state, pod)
 	for index, info := range s.nodes {
-		switch {
-		case !status.IsSuccess():
-			said[index][one.name] = status.Message()
-		case !chosen.AllNodes() && !chosen.NodeNames.Has(info.Node().Name):
-			said[index][one.name] = "excluded by PreFilter"
-		default:
-			if verdict := one.framework.RunFilterPluginsWithNominatedPods(ctx, state, pod, info); !verdict.IsSuccess() {
-				said[index][one.name] = verdict.Message()
-			}
+		if objection := verdict(ctx, one.framework, state, status, chosen, pod, info); objection != "" {
+			said[index][one.name] = objection
 		}
 	}
+}
+
+// askWhole asks the framework of the default profile, which stops at the first no, and notes where it and the single
+// plugins disagree.
+func (s *scheduler) askWhole(ctx context.Context, pod *v1.Pod, said []map[string]string) {
+	state := framework.NewCycleState()
+	chosen, status, _ := s.whole.RunPreFilterPlugins(ctx, state, pod)
+	for index, info := range s.nodes {
+		objection := verdict(ctx, s.whole, state, status, chosen, pod, info)
+		switch {
+		case objection != "" && len(said[index]) == 0:
+			said[index][onlyWhole] = objection
+		case objection == "" && len(said[index]) > 0:
+			said[index][onlyAlone] = ""
+		}
+	}
+}
+
+// verdict is empty where a framework lets the pod on the node, else why not.
+func verdict(
+	ctx context.Context, asked framework.Framework, state fwk.CycleState, status *fwk.Status, chosen *fwk.PreFilterResult,
+	pod *v1.Pod, info fwk.NodeInfo,
+) string {
+	if !status.IsSuccess() {
+		return "PreFilter: " + status.Message()
+	}
+	if !chosen.AllNodes() && !chosen.NodeNames.Has(info.Node().Name) {
+		return "excluded by PreFilter"
+	}
+	if said := asked.RunFilterPluginsWithNominatedPods(ctx, state, pod, info); !said.IsSuccess() {
+		return "Filter: " + said.Message()
+	}
+	return ""
 }

@@ -1,8 +1,8 @@
 // Command oracle answers, with kube-scheduler's own filter plugins, what `reconciler fit -o json` answers.
 //
 // Every line of standard input is one snapshot: a JSON List of Nodes, Pods, Namespaces, PersistentVolumes,
-// PersistentVolumeClaims, StorageClasses, CSINodes, CSIDrivers, CSIStorageCapacities and VolumeAttachments (other kinds
-// are ignored). Every line of standard output answers one. With -validate a line says instead what a real API server
+// PersistentVolumeClaims, StorageClasses, CSINodes, CSIDrivers, CSIStorageCapacities, VolumeAttachments, DeviceClasses,
+// ResourceSlices and ResourceClaims (other kinds are ignored). Every line of standard output answers one. With -validate a line says instead what a real API server
 // would refuse in that snapshot.
 package main
 
@@ -23,6 +23,7 @@ import (
 func main() {
 	messages := flag.Bool("messages", false, "add each plugin's own message to every rejection")
 	validate := flag.Bool("validate", false, "list what an API server would refuse instead of scheduling")
+	devices := flag.Bool("devices", false, "give kube-scheduler's answer where reconciler says NotModelled, too")
 	plugins := flag.Bool("plugins", false, "print the names of the filter plugins of the default profile and stop")
 	flag.Parse()
 	klog.LogToStderr(false)
@@ -44,7 +45,7 @@ func main() {
 		if *validate {
 			return refusals(cluster), nil
 		}
-		return fit(context.Background(), cluster, *messages)
+		return fit(context.Background(), cluster, *messages, *devices)
 	}))
 }
 

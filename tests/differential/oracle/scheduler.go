@@ -23,12 +23,16 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 )
 
-// scheduler is what kube-scheduler holds of one cluster, with one framework a filter plugin, so that no plugin's
-// rejection hides another's.
+// scheduler is what kube-scheduler holds of one cluster: the framework of the default profile, whose word counts, and one
+// framework a filter plugin, so that no plugin's rejection hides another's.
 type scheduler struct {
+	whole   framework.Framework
 	filters []filter
 	nodes   []fwk.NodeInfo
 	queue   *queue.PriorityQueue
+	devices *deviceManager
+	// Whether answers about devices are given, or left out as reconciler leaves them out.
+	modelsDevices bool
 }
 
 type filter struct {
@@ -63,6 +67,9 @@ func alone(profile config.KubeSchedulerProfile, plugin string) *config.KubeSched
 }
 
 func newScheduler(ctx context.Context, cluster *snapshot) (*scheduler, error) {
+	if err := followRelease(cluster); err != nil {
+		return nil, err
+	}
 	profile, err := defaultProfile()
 	if err != nil {
 		return nil, err
@@ -75,21 +82,23 @@ func newScheduler(ctx context.Context, cluster *snapshot) (*scheduler, error) {
 	}
 	nodes := schedulercache.NewEmptySnapshot()
 	podCache := schedulercache.New(ctx, nil, false)
+	devices := newDeviceManager(ctx, cluster)
 	options := []runtime.Option{
 		runtime.WithClientSet(client),
 		runtime.WithInformerFactory(factory),
 		runtime.WithSnapshotSharedLister(nodes),
 		runtime.WithSharedCSIManager(nodevolumelimits.NewCSIManager(factory.Storage().V1().CSINodes().Lister())),
+		runtime.WithSharedDRAManager(devices),
 		runtime.WithPodGroupManager(podCache),
 		runtime.WithPodNominator(nil),
 	}
 	registry := plugins.NewInTreeRegistry()
-	result := &scheduler{}
+	result := &scheduler{devices: devices}
 	var gates []fwk.PreEnqueuePlugin
 	var less fwk.LessFunc
 	for _, plugin := range profile.Plugins.MultiPoint.Enabled {
-		if plugin.Name == names.DynamicResources || plugin.Name == names.DefaultPreemption {
-			continue
+		if plugin.Name == names.DefaultPreemption {
+			continue // no filter, and not to be had without those whose rejections it works on
 		}
 		single, err := runtime.NewFramework(ctx, registry, alone(profile, plugin.Name), options...)
 		if err != nil {
@@ -101,7 +110,11 @@ func newScheduler(ctx context.Context, cluster *snapshot) (*scheduler, error) {
 			result.filters = append(result.filters, filter{plugin.Name, single})
 		}
 	}
+	if result.whole, err = runtime.NewFramework(ctx, registry, &profile, options...); err != nil {
+		return nil, fmt.Errorf("default profile: %w", err)
+	}
 	result.queue = newQueue(factory, less, profile.SchedulerName, gates)
+	result.whole.SetPodNominator(result.queue)
 	for _, one := range result.filters {
 		one.framework.SetPodNominator(result.queue)
 	}

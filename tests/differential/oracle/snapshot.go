@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -22,6 +23,10 @@ type snapshot struct {
 	csiDrivers  []*storagev1.CSIDriver
 	capacities  []*storagev1.CSIStorageCapacity
 	attachments []*storagev1.VolumeAttachment
+
+	deviceClasses  []*resourceapi.DeviceClass
+	slices         []*resourceapi.ResourceSlice
+	resourceClaims []*resourceapi.ResourceClaim
 }
 
 func decode(line []byte) (*snapshot, error) {
@@ -77,6 +82,12 @@ func (s *snapshot) add(kind string, raw json.RawMessage) error {
 		return appendObject(&s.capacities, raw)
 	case "VolumeAttachment":
 		return appendObject(&s.attachments, raw)
+	case "DeviceClass":
+		return appendObject(&s.deviceClasses, raw)
+	case "ResourceSlice":
+		return appendObject(&s.slices, raw)
+	case "ResourceClaim":
+		return appendObject(&s.resourceClaims, raw)
 	}
 	return nil
 }
