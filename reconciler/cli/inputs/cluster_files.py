@@ -156,6 +156,8 @@ def _unpacked(path: Path) -> bytes:
     with gzip.open(path) as stream:
         while chunk := stream.read(_CHUNK_BYTES):
             size += len(chunk)
+            if size > LARGEST_FILE_BYTES:
+                raise _too_large(path)
             if size > most:
                 raise InputError(f"{path}: unpacks to more than {most >> 20} MiB; is this a snapshot?")
             chunks.append(chunk)
