@@ -9,37 +9,54 @@ from collections.abc import Sequence
 
 import msgspec
 
+from reconciler.plan.instant import instant_text
 from reconciler.plan.reason import Because
+from reconciler.policy.values.instant import InstantError, parse_instant
 
 TRAILER = "Reconciler-Approve"
-EXAMPLE = f"{TRAILER}: sha256:<policy digest> nodes<=5 evictions<=20"
+EXAMPLE = f"{TRAILER}: policy=sha256:… plan=sha256:… cluster=prod until=2026-12-01T00:00:00Z nodes<=5 evictions<=20"
 _MOST_BYTES = 64 << 10
 _LINE = re.compile(r"(?P<key>[A-Za-z0-9-]+)\s*:\s*(?P<value>.*)")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
-_CEILING = re.compile(r"(?P<name>nodes|evictions)<=(?P<most>[0-9]{1,6})")
+_CEILING = re.compile(r"(?P<name>nodes|evictions)<=(?P<value>[0-9]{1,6})")
+_NAMED = re.compile(r"(?P<name>policy|plan|cluster|until)=(?P<value>\S*)")
+_PARTS = ("policy=", "plan=", "cluster=", "until=", "nodes<=N", "evictions<=N")
+_DAY_SECONDS = 86_400
+
+
+class Occasion(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """What is allowed, or about to be done: one saved plan of one policy for one cluster, named by digests and name."""
+
+    policy_digest: str
+    plan_digest: str
+    cluster: str
 
 
 class Approval(msgspec.Struct, frozen=True, order=True, kw_only=True):
-    """Somebody allows a policy to remove at most `nodes` nodes and evict at most `evictions` pods in one go."""
+    """Somebody allows a plan to remove at most `nodes` nodes and evict at most `evictions` pods in one go, until an instant
+    (Unix seconds). It counts once: what a plan was bound to has moved when it has been carried out, and it is refused then."""
 
-    policy_digest: str
+    occasion: Occasion
+    until_seconds: int
     nodes: int
     evictions: int
 
 
 class NotApproved(Because, frozen=True, kw_only=True):
-    """More nodes would go than may without an approval, and there is none for this policy."""
+    """More nodes would go than may without an approval, and there is none for this plan. `others` says what those that there
+    are, are for (empty: there are none)."""
 
     code = "NotApproved"
     nodes: int
     limit: int
     trailer: str
+    others: str = ""
 
     def sentence(self) -> str:
         """How many, and what to write."""
         return (
-            f"{_count(self.nodes, 'node')} would go, more than {self.limit} need an approval of this policy; "
-            f"as a trailer of the commit: {self.trailer}"
+            f"{_count(self.nodes, 'node')} would go, more than {self.limit} need an approval of this plan; "
+            f"{f'what is approved {self.others}; ' if self.others else ''}as a trailer of the commit: {self.trailer}"
         )
 
 
@@ -92,24 +109,45 @@ def read_approvals(message: str) -> tuple[tuple[Approval, ...], tuple[str, ...]]
 
 
 def judge_removals(
-    nodes: int, evictions: int, *, limit: int, policy_digest: str, approvals: Sequence[Approval], not_signed: str = ""
+    nodes: int,
+    evictions: int,
+    *,
+    limit: int,
+    occasion: Occasion,
+    now_seconds: int,
+    approvals: Sequence[Approval],
+    not_signed: str = "",
 ) -> Because | None:
-    """What stands against removing so many nodes at once; None when nothing does. Of several approvals of one policy the
+    """What stands against removing so many nodes at once; None when nothing does. Of several approvals of one plan the
     strictest counts, figure by figure. `not_signed` says what is wrong with the signature of the commit that holds them
     (empty: nothing, or nobody asks for one); then none counts."""
     if nodes <= limit:
         return None
     if not_signed:
         return ApprovalNotSigned(nodes=nodes, limit=limit, why=not_signed)
-    matching = [approval for approval in approvals if approval.policy_digest == policy_digest]
+    matching = [approval for approval in approvals if _why_not(approval, occasion, now_seconds) == ""]
     if not matching:
-        trailer = f"{TRAILER}: {policy_digest} nodes<={nodes} evictions<={evictions}"
-        return NotApproved(nodes=nodes, limit=limit, trailer=trailer)
+        others = sorted({_why_not(approval, occasion, now_seconds) for approval in approvals})
+        until = instant_text(now_seconds + _DAY_SECONDS)
+        about = f"policy={occasion.policy_digest} plan={occasion.plan_digest} cluster={occasion.cluster} until={until}"
+        trailer = f"{TRAILER}: {about} nodes<={nodes} evictions<={evictions}"
+        return NotApproved(nodes=nodes, limit=limit, trailer=trailer, others=" or ".join(others))
     most_nodes = min(approval.nodes for approval in matching)
     most_evictions = min(approval.evictions for approval in matching)
     if nodes <= most_nodes and evictions <= most_evictions:
         return None
     return AboveApproval(nodes=nodes, evictions=evictions, approved_nodes=most_nodes, approved_evictions=most_evictions)
+
+
+def _why_not(approval: Approval, occasion: Occasion, now_seconds: int) -> str:
+    """Why an approval is not for this; empty when it is."""
+    if approval.occasion.cluster != occasion.cluster:
+        return "is for another cluster"
+    if approval.occasion.policy_digest != occasion.policy_digest:
+        return "is for another policy"
+    if approval.occasion.plan_digest != occasion.plan_digest:
+        return "is for another plan"
+    return "has run out" if approval.until_seconds <= now_seconds else ""
 
 
 def _trailers(message: str) -> list[str]:
@@ -131,23 +169,34 @@ def _trailers(message: str) -> list[str]:
 
 
 def _approval(value: str) -> Approval | str:
-    words = value.split()
-    digests = [word for word in words if _DIGEST.fullmatch(word)]
-    if len(digests) != 1:
-        return "one sha256: digest of the policy is needed, with 64 digits"
-    most: dict[str, int] = {}
-    for word in words:
-        if word in digests:
-            continue
-        match = _CEILING.fullmatch(word)
+    given: dict[str, str] = {}
+    for word in value.split():
+        match = _CEILING.fullmatch(word) or _NAMED.fullmatch(word)
         if match is None:
-            return f"{word[:40]!r} is neither nodes<=N nor evictions<=N"
-        if match["name"] in most:
+            return f"{word[:40]!r} is none of {', '.join(_PARTS)}"
+        if match["name"] in given:
             return f"{match['name']} is there twice"
-        most[match["name"]] = int(match["most"])
-    if len(most) != len(("nodes", "evictions")):
-        return "both nodes<=N and evictions<=N are needed"
-    return Approval(policy_digest=digests[0], nodes=most["nodes"], evictions=most["evictions"])
+        given[match["name"]] = match["value"]
+    missing = [part for part in _PARTS if _name(part) not in given]
+    if missing:
+        return f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
+    for name in ("policy", "plan"):
+        if not _DIGEST.fullmatch(given[name]):
+            return f"{name}={given[name][:80]} is no sha256: digest with 64 digits"
+    try:
+        until = parse_instant(given["until"])
+    except InstantError as error:
+        return f"until: {error}"
+    return Approval(
+        occasion=Occasion(policy_digest=given["policy"], plan_digest=given["plan"], cluster=given["cluster"]),
+        until_seconds=until,
+        nodes=int(given["nodes"]),
+        evictions=int(given["evictions"]),
+    )
+
+
+def _name(part: str) -> str:
+    return part.rstrip("N=<")
 
 
 def _count(number: int, noun: str) -> str:

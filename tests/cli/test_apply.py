@@ -4,7 +4,7 @@ import json
 import re
 import shutil
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from click.testing import CliRunner, Result
@@ -160,7 +160,8 @@ class Removal(NamedTuple):
     cluster: Path
     plan: Path
     repo: GitRepo
-    digest: str
+    about: str
+    """What an approval says beside its ceilings."""
 
     def apply(self, *arguments: object) -> Result:
         return apply(self.plan, "--repo", self.repo.root, *arguments, policy=self.policies, cluster=self.cluster)
@@ -177,9 +178,15 @@ def removal(tmp_path_factory: pytest.TempPathFactory) -> Removal:
         (directory / name).write_text(changed)
     cluster = write_cluster(directory / "cluster")
     run("plan", "--policy", policies, "--cluster", cluster, "--no-settled", "--out", plan)
-    actions = json.loads(plan.read_text())["actions"]
-    assert [(action["kind"], action["nodes"]) for action in actions] == [("RemoveNode", ["general-1"])]
-    return Removal(policies, cluster, plan, GitRepo(directory / "repo"), actions[0]["bound"]["policyDigest"])
+    saved = json.loads(plan.read_text())
+    assert [(action["kind"], action["nodes"]) for action in saved["actions"]] == [("RemoveNode", ["general-1"])]
+    return Removal(policies, cluster, plan, GitRepo(directory / "repo"), about(saved))
+
+
+def about(saved: dict[str, Any]) -> str:
+    """The plan as an approval names it, for a day from its instant."""
+    digest = saved["actions"][0]["bound"]["policyDigest"]
+    return f"policy={digest} plan={saved['digest']} cluster={saved['cluster']} until=2026-11-22T18:00:00Z"
 
 
 def test_a_removal(removal: Removal):
@@ -198,7 +205,7 @@ def test_removals_need_an_approval(removal: Removal):
     refused = removal.apply("--require-plan", 0)
     assert refused.return_value == 1
     assert "[NotApproved]" in refused.stdout
-    trailer = f"Reconciler-Approve: {removal.digest} nodes<=1 evictions<=2"
+    trailer = f"Reconciler-Approve: {removal.about} nodes<=1 evictions<=2"
     assert trailer in " ".join(refused.stdout.split())
     removal.repo.commit({}, f"Fewer nodes\n\n{trailer}\n")
     assert removal.apply("--require-plan", 0, "--approved-by", "HEAD").return_value == 0
@@ -206,7 +213,7 @@ def test_removals_need_an_approval(removal: Removal):
 
 def test_a_ceiling_of_evictions(removal: Removal):
     """Two pods would be evicted, one is approved: nothing is."""
-    removal.repo.commit({}, f"Fewer nodes\n\nReconciler-Approve: {removal.digest} nodes<=1 evictions<=1\n")
+    removal.repo.commit({}, f"Fewer nodes\n\nReconciler-Approve: {removal.about} nodes<=1 evictions<=1\n")
     result = removal.apply("--require-plan", 0, "--approved-by", "HEAD")
     assert result.return_value == 1
     told = " ".join(result.stdout.split())
@@ -216,7 +223,7 @@ def test_a_ceiling_of_evictions(removal: Removal):
 
 def test_a_trailer_that_cannot_be_read(removal: Removal):
     """It is told on stderr and approves nothing."""
-    removal.repo.commit({}, f"Fewer nodes\n\nReconciler-Approve: {removal.digest} nodes=5\n")
+    removal.repo.commit({}, f"Fewer nodes\n\nReconciler-Approve: {removal.about} nodes=5\n")
     result = removal.apply("--require-plan", 0, "--approved-by", "HEAD")
     assert "warning: Reconciler-Approve: " in result.stderr
     assert "[NotApproved]" in result.stdout

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from reconciler.cli.main import cli
+from tests.cli.test_apply import about
 from tests.gitops.repositories import BASE, GitRepo, write_cluster
 from tests.gitops.signers import GpgKey, SshKey, end_gpg, gpg_key, sign_with_gpg, sign_with_ssh, ssh_key
 
@@ -52,12 +53,12 @@ def removal(tmp_path_factory: pytest.TempPathFactory) -> Removal:
         (directory / name).write_text(changed)
     cluster = write_cluster(directory / "cluster")
     run("plan", "--policy", policies, "--cluster", cluster, "--no-settled", "--out", directory / "plan.json")
-    actions = json.loads((directory / "plan.json").read_text())["actions"]
-    assert [(action["kind"], action["nodes"]) for action in actions] == [("RemoveNode", ["general-1"])]
+    saved = json.loads((directory / "plan.json").read_text())
+    assert [(action["kind"], action["nodes"]) for action in saved["actions"]] == [("RemoveNode", ["general-1"])]
     ada, mallory = ssh_key(directory, "ada"), ssh_key(directory, "mallory")
     allowed = directory / "approvers"
     allowed.write_text(f"ada@example.org {ada.public}\n")
-    trailer = f"Reconciler-Approve: {actions[0]['bound']['policyDigest']} nodes<=1 evictions<=2"
+    trailer = f"Reconciler-Approve: {about(saved)} nodes<=1 evictions<=2"
     return Removal(directory, trailer, ada, mallory, allowed)
 
 

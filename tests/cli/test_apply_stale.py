@@ -11,7 +11,7 @@ from reconciler.control.turn.memory_store import InMemoryStore, StoreUnavailable
 from reconciler.control.turn.report import ResultState
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
-from reconciler.plan.approval import Approval
+from reconciler.plan.approval import Approval, Occasion
 from reconciler.plan.plan import Plan
 from reconciler.policy.documents import Mode, PolicySet, ScaleDown, Size
 from reconciler.providers.simulated import SimulatedPort
@@ -189,15 +189,22 @@ def test_removals_without_an_approval():
     assert (len(applied.refusals), applied.results) == (4, ())
 
 
-@pytest.mark.parametrize(("approval", "gone"), [
-    (Approval(policy_digest=DIGEST, nodes=4, evictions=0), 4), (Approval(policy_digest=DIGEST, nodes=3, evictions=9), 0),
-    (Approval(policy_digest=OTHER, nodes=9, evictions=9), 0),
+@pytest.mark.parametrize(("nodes", "evictions", "changed", "gone"), [
+    (4, 0, {}, 4), (3, 9, {}, 0), (9, 9, {"policy_digest": OTHER}, 0), (9, 9, {"plan_digest": OTHER}, 0),
+    (9, 9, {"cluster": "staging"}, 0),
 ])  # fmt: skip
-def test_removals_with_an_approval(approval: Approval, gone: int):
-    """Within its ceilings and for this policy."""
+def test_removals_with_an_approval(nodes: int, evictions: int, changed: dict[str, str], gone: int):
+    """Within its ceilings, for this policy, this plan and this cluster; a second time there is nothing left that it allows."""
     bench = shrinking()
-    applied = bench.apply(RemovalTerms(limit=3, approvals=(approval,)))
+    occasion = Occasion(policy_digest=DIGEST, plan_digest=bench.saved.digest, cluster=bench.saved.cluster)
+    occasion = msgspec.structs.replace(occasion, **changed)
+    terms = RemovalTerms(
+        limit=3, approvals=(Approval(occasion=occasion, until_seconds=NOW + 60, nodes=nodes, evictions=evictions),)
+    )
+    applied = bench.apply(terms)
     assert sum(result.state is ResultState.DONE for result in applied.results) == gone
+    again = bench.apply(terms)
+    assert not any(result.state is ResultState.DONE for result in again.results)
 
 
 def test_a_limit_does_not_stop_growth():

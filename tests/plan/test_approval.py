@@ -3,18 +3,28 @@
 import subprocess
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from reconciler.plan.approval import Approval, judge_removals, read_approvals
+from reconciler.plan.approval import Approval, Occasion, judge_removals, read_approvals
 
-DIGEST, OTHER = "sha256:" + "a" * 64, "sha256:" + "b" * 64
-FIVE = Approval(policy_digest=DIGEST, nodes=5, evictions=20)
+DIGEST, OTHER, PLAN = "sha256:" + "a" * 64, "sha256:" + "b" * 64, "sha256:" + "c" * 64
+THIS = Occasion(policy_digest=DIGEST, plan_digest=PLAN, cluster="prod")
+ABOUT = f"policy={DIGEST} plan={PLAN} cluster=prod until=2027-01-15T08:00:00Z"
+UNTIL = 1_800_000_000
+NOW = UNTIL - 1
+FIVE = Approval(occasion=THIS, until_seconds=UNTIL, nodes=5, evictions=20)
+
+
+def approval(nodes: int, evictions: int, until: int = UNTIL, **occasion: str) -> Approval:
+    """For `THIS`, unless told."""
+    return Approval(occasion=msgspec.structs.replace(THIS, **occasion), until_seconds=until, nodes=nodes, evictions=evictions)
 
 
 @pytest.mark.parametrize("message", [
-    f"Smaller\n\nReconciler-Approve: {DIGEST} nodes<=5 evictions<=20\n",
-    f"Smaller\n\nWhy.\n\nSigned-off-by: Ada <a@b.c>\nreconciler-approve:{DIGEST} evictions<=20 nodes<=5\n\n",
-    f"Smaller\r\n\r\nReconciler-Approve: {DIGEST}\r\n  nodes<=5\r\n  evictions<=20\r\n",
+    f"Smaller\n\nReconciler-Approve: {ABOUT} nodes<=5 evictions<=20\n",
+    f"Smaller\n\nWhy.\n\nSigned-off-by: Ada <a@b.c>\nreconciler-approve:{ABOUT} evictions<=20 nodes<=5\n\n",
+    f"Smaller\r\n\r\nReconciler-Approve: {ABOUT}\r\n  nodes<=5\r\n  evictions<=20\r\n",
 ])  # fmt: skip
 def test_read(message: str):
     """Key without regard to case, ceilings in any order, lines that go on."""
@@ -22,9 +32,9 @@ def test_read(message: str):
 
 
 @pytest.mark.parametrize("message", [
-    "", "Smaller", f"Reconciler-Approve: {DIGEST} nodes<=5 evictions<=20",
-    f"Smaller\n\nReconciler-Approve: {DIGEST} nodes<=5 evictions<=20\n\nThe end.\n",
-    f"Smaller\n\nsay Reconciler-Approve: {DIGEST} nodes<=5 evictions<=20\n",
+    "", "Smaller", f"Reconciler-Approve: {ABOUT} nodes<=5 evictions<=20",
+    f"Smaller\n\nReconciler-Approve: {ABOUT} nodes<=5 evictions<=20\n\nThe end.\n",
+    f"Smaller\n\nsay Reconciler-Approve: {ABOUT} nodes<=5 evictions<=20\n",
 ])  # fmt: skip
 def test_no_trailer(message: str):
     """The subject, a paragraph that is not the last, and a line that begins otherwise approve nothing."""
@@ -32,10 +42,12 @@ def test_no_trailer(message: str):
 
 
 @pytest.mark.parametrize(("value", "why"), [
-    ("nodes<=5 evictions<=20", "one sha256: digest"), (f"{DIGEST} nodes<=5", "both nodes<=N and evictions<=N"),
-    (f"{DIGEST} {OTHER} nodes<=5 evictions<=2", "one sha256: digest"), (f"{DIGEST} nodes<=5 nodes<=6 evictions<=2", "twice"),
-    (f"{DIGEST} nodes<5 evictions<=2", "'nodes<5' is neither"), (f"{DIGEST[:-1]} nodes<=5 evictions<=2", "one sha256: digest"),
-    (f"{DIGEST} nodes<=-1 evictions<=2", "neither"),
+    ("nodes<=5 evictions<=20", "policy= and plan= and cluster= and until= are missing"),
+    (f"{ABOUT} nodes<=5", "evictions<=N is missing"), (f"{ABOUT} policy={OTHER} nodes<=5 evictions<=2", "policy is there twice"),
+    (f"{ABOUT} nodes<=5 nodes<=6 evictions<=2", "twice"), (f"{ABOUT} nodes<5 evictions<=2", "'nodes<5' is none of"),
+    (f"{ABOUT.replace('a' * 64, 'a' * 63)} nodes<=5 evictions<=2", "is no sha256: digest"),
+    (f"{ABOUT} nodes<=-1 evictions<=2", "none of"), (f"{DIGEST} nodes<=5 evictions<=20", "none of"),
+    (f"{ABOUT.replace('2027-01-15T08:00:00Z', 'tomorrow')} nodes<=5 evictions<=2", "until: 'tomorrow' is no RFC 3339 instant"),
 ])  # fmt: skip
 def test_what_cannot_be_read_approves_nothing(value: str, why: str):
     """And is told."""
@@ -48,40 +60,53 @@ def test_what_cannot_be_read_approves_nothing(value: str, why: str):
 def test_git_reads_the_same(tmp_path: Path):
     """What git itself takes for trailers of this name is what is read."""
     message = (
-        f"Smaller\n\nWhy: not a trailer block\n\nReconciler-Approve: {DIGEST}\n nodes<=5 evictions<=20\nCo-authored-by: B <b@c>\n"
+        f"Smaller\n\nWhy: not a trailer block\n\nReconciler-Approve: {ABOUT}\n nodes<=5 evictions<=20\nCo-authored-by: B <b@c>\n"
     )
     done = subprocess.run(
         ["git", "interpret-trailers", "--parse", "--unfold"], input=message, capture_output=True, text=True, check=True,
         cwd=tmp_path, timeout=20,
     )  # fmt: skip
     line = next(line for line in done.stdout.splitlines() if line.startswith("Reconciler-Approve: "))
-    assert line == f"Reconciler-Approve: {DIGEST} nodes<=5 evictions<=20"
+    assert line == f"Reconciler-Approve: {ABOUT} nodes<=5 evictions<=20"
     assert read_approvals(message)[0] == (FIVE,)
 
 
 @pytest.mark.parametrize(("nodes", "evictions", "approvals", "code"), [
-    (3, 99, (), None), (4, 0, (), "NotApproved"), (4, 0, (Approval(policy_digest=OTHER, nodes=9, evictions=9),), "NotApproved"),
-    (5, 20, (FIVE,), None), (6, 20, (FIVE,), "AboveApproval"), (5, 21, (FIVE,), "AboveApproval"),
-    (5, 20, (FIVE, Approval(policy_digest=DIGEST, nodes=4, evictions=99)), "AboveApproval"),
-        (5, 20, (FIVE, Approval(policy_digest=DIGEST, nodes=9, evictions=19)), "AboveApproval"),
+    (3, 99, (), None), (4, 0, (), "NotApproved"), (5, 20, (FIVE,), None), (6, 20, (FIVE,), "AboveApproval"),
+    (5, 21, (FIVE,), "AboveApproval"), (5, 20, (FIVE, approval(4, 99)), "AboveApproval"),
+    (5, 20, (FIVE, approval(9, 19)), "AboveApproval"),
 ])  # fmt: skip
 def test_judge(nodes: int, evictions: int, approvals: tuple[Approval, ...], code: str | None):
-    """Three nodes are free; above it both ceilings of an approval of this policy hold, the strictest of several."""
-    found = judge_removals(nodes, evictions, limit=3, policy_digest=DIGEST, approvals=approvals)
+    """Three nodes are free; above it both ceilings of an approval of this plan hold, the strictest of several."""
+    found = judge_removals(nodes, evictions, limit=3, occasion=THIS, now_seconds=NOW, approvals=approvals)
     assert (found.code if found else None) == code
+
+
+@pytest.mark.parametrize(("other", "why"), [
+    (approval(9, 9, policy_digest=OTHER), "is for another policy"), (approval(9, 9, plan_digest=OTHER), "is for another plan"),
+    (approval(9, 9, cluster="staging"), "is for another cluster"), (approval(9, 9, until=NOW), "has run out"),
+])  # fmt: skip
+def test_an_approval_of_something_else(other: Approval, why: str):
+    """It allows nothing here, and the refusal says what it is for, beside the line that would allow this."""
+    found = judge_removals(4, 0, limit=3, occasion=THIS, now_seconds=NOW, approvals=(other,))
+    assert found is not None
+    assert (found.code, f"what is approved {why};" in found.sentence()) == ("NotApproved", True)
+    assert f"policy={DIGEST} plan={PLAN} cluster=prod until=2027-01-16T07:59:59Z nodes<=4" in found.sentence()
 
 
 @pytest.mark.parametrize(("nodes", "code"), [(3, None), (4, "ApprovalNotSigned")])
 def test_an_approval_that_nobody_signed(nodes: int, code: str | None):
     """It counts for nothing, however much it allows; what needs no approval goes."""
-    found = judge_removals(nodes, 0, limit=3, policy_digest=DIGEST, approvals=(FIVE,), not_signed="commit 0123 is not signed")
+    found = judge_removals(
+        nodes, 0, limit=3, occasion=THIS, now_seconds=NOW, approvals=(FIVE,), not_signed="commit 0123 is not signed"
+    )
     assert (found.code if found else None) == code
     assert found is None or found.sentence().endswith("and it does not count: commit 0123 is not signed")
 
 
 def test_the_refusal_says_what_to_write():
     """The trailer can be copied into a commit, and then approves."""
-    found = judge_removals(4, 7, limit=3, policy_digest=DIGEST, approvals=())
+    found = judge_removals(4, 7, limit=3, occasion=THIS, now_seconds=NOW, approvals=())
     assert found is not None
     trailer = found.sentence().partition("commit: ")[2]
-    assert read_approvals(f"x\n\n{trailer}\n")[0] == (Approval(policy_digest=DIGEST, nodes=4, evictions=7),)
+    assert read_approvals(f"x\n\n{trailer}\n")[0] == (approval(4, 7, until=NOW + 86_400),)

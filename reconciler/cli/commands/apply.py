@@ -55,10 +55,11 @@ def command(
     An action is refused, and the refusal says what has moved: the policy, the owner of the replicas, the bounds of the group,
     the replicas. A scale-up is done by the smaller of both counts. Exit code 0: all of it was done; 1: something was not.
 
-    An approval is a trailer of a commit message (the digest of the policy is in the plan, under actions[].bound):
+    An approval is a trailer of a commit message, for one saved plan, one cluster and one policy, until an instant; a refusal
+    prints the whole line. It counts once: a plan that was carried out finds nothing any more that it was bound to.
 
     \b
-      Reconciler-Approve: sha256:… nodes<=5 evictions<=20
+      Reconciler-Approve: policy=sha256:… plan=sha256:… cluster=prod until=2026-12-01T00:00:00Z nodes<=5 evictions<=20
 
     Whoever can write a commit can write that trailer: with --allowed-signers or --gpg-keys it counts only from a commit that
     one of these keys signed.

@@ -10,10 +10,11 @@ from reconciler.control.turn.memory_store import MemoryStore
 from reconciler.control.turn.report import ActionResult, ResultState
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
 from reconciler.decisions.ownership.owner import OUR_MANAGER
-from reconciler.plan.approval import Approval, judge_removals
+from reconciler.plan.approval import Approval, Occasion, judge_removals
 from reconciler.plan.impact import evicted_now
 from reconciler.plan.intersection import Intersection, Refusal, action_key, intersection
 from reconciler.plan.plan import Action, ActionKind, GroupLine, OwnerState, Plan
+from reconciler.policy.values.instant import parse_instant
 from reconciler.providers.contract import ClusterPort
 
 MAX_ROUNDS = 4
@@ -123,7 +124,8 @@ class PlanApplication:
             nodes,
             evictions,
             limit=self._terms.limit,
-            policy_digest=policy_digest,
+            occasion=Occasion(policy_digest=policy_digest, plan_digest=self._saved.digest, cluster=fresh.cluster),
+            now_seconds=parse_instant(fresh.now),
             approvals=self._terms.approvals,
             not_signed=self._terms.not_signed,
         )
