@@ -112,7 +112,7 @@ def test_unknown_kinds_are_skipped_and_counted() -> None:
     others = [
         obj("ConfigMap", "v1", "a", "x"),
         obj("ConfigMap", "v1", "b", "x"),
-        obj("Machine", "machine.openshift.io/v1", "m", "x"),
+        obj("Machine", "machine.example.org/v1", "m", "x"),
     ]
     assert world_of(node(), *others).skipped == (("ConfigMap", 2), ("Machine", 1))
 

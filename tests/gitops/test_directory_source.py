@@ -102,7 +102,10 @@ def test_sizes_and_names(tmp_path: Path):
     with (directory / "big.yaml").open("wb") as file:
         file.truncate(100 << 20)
     (directory / "x\n::error::owned.yaml").write_text(POLICY)
-    assert codes(DirectorySource(directory)) == [("big.yaml:1:1", "FileTooLarge"), ("x ::error::owned.yaml:1:1", "UnsafePath")]
+    assert codes(DirectorySource(directory)) == [
+        ("big.yaml:1:1", "FileTooLarge"),
+        ("x \\x3a:error::owned.yaml:1:1", "UnsafePath"),
+    ]
 
 
 @pytest.mark.parametrize(("path", "code"), [("", FaultCode.UNREACHABLE), ("policies", FaultCode.UNREACHABLE)])

@@ -127,7 +127,7 @@ def test_hostile_trees_are_data(github: Place, cluster: Path):
     """A link out, a template, a bomb of aliases: a comment that says what is wrong, and the next one is previewed."""
     link = github.repo.tree(("120000", b"policy.yaml", github.repo.blob(b"/etc/passwd")))
     commit = github.repo.commit_tree(github.repo.tree(("40000", b"policies", link)))
-    github.show(4, commit, fork=True, labels=("preview",))
+    github.show(4, commit, fork=True, labels=(f"preview@{commit[:12]}",))
     text = POLICY + "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n# {{ env `HOME` }} @everyone <img src=x onerror=1>\n"
     github.push(5, {"policies/prod.yaml": text})
     github.push(7, MORE)

@@ -18,6 +18,7 @@ from reconciler.control.log import Log
 from reconciler.kube.connection.api import ContentType
 from reconciler.kube.connection.transport import connect
 from reconciler.kube.leading.lease import Timing
+from reconciler.kube.watching.collection import cluster_api
 from reconciler.policy.documents import PolicySet
 
 _DIE_WITH_PARENT = 1
@@ -178,6 +179,7 @@ def _live(run: Run) -> None:
     api = _Deadly(connect(run.kubeconfig), run.fault, sent)
     settings = Settings(
         name=run.policy.policy.name, namespace=run.namespace, identity=run.identity, target_namespaces=(run.namespace,),
+        served=(cluster_api(version="v1beta2"),),
         period_seconds=0.2, idle_seconds=0.02, most_seconds=0.2, drain_timeout_seconds=run.drain_timeout_seconds, lease=run.lease,
     )  # fmt: skip
     with run.log.open("a") as output:

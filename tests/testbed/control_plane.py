@@ -151,10 +151,12 @@ class ControlPlane:
 
     def _start_controllers(self) -> None:
         manager = self.kubeconfig_of("system:kube-controller-manager")
-        # One user has not the rights of all controllers, so that each gets an account of its own, as kubeadm has it.
+        # One user has not the rights of all controllers, so that each gets an account of its own, as kubeadm has it. All run but
+        # one: pods of a replication controller stay as a test makes them, by name and number (`tests/benchmarks/live`).
         self.run(
             "kube-controller-manager", *_component(manager), "--use-service-account-credentials=true",
             f"--service-account-private-key-file={self._service_account_keys[1]}", f"--node-monitor-grace-period={_NEVER}",
+            "--controllers=*,-replicationcontroller-controller",
         )  # fmt: skip
         self.run("kube-scheduler", *_component(self.kubeconfig_of("system:kube-scheduler")))
         # Which nodes are its own, no leases (see `_NEVER`), and where it listens; the rest is as kwok has it.

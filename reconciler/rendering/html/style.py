@@ -28,7 +28,7 @@ h1{margin:0;font-size:.85rem;font-weight:600;letter-spacing:.02em;color:var(--so
 .facts{display:flex;flex-wrap:wrap;gap:.1rem 1.4rem;margin:0;color:var(--soft);font-size:.87rem}
 .facts div{display:flex;gap:.4rem}
 .facts dt::after{content:""}
-.facts dd{margin:0;color:var(--ink)}
+.facts dd{margin:0;min-width:0;overflow-wrap:anywhere;color:var(--ink)}
 .warn{margin:1.2rem 0 0;padding:.55rem .85rem;border-left:3px solid var(--holds);background:var(--holds-fill);font-size:.9rem}
 .figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(10.5rem,1fr));margin:1.6rem 0 0;border:1px solid var(--line);
 border-radius:8px;background:var(--sheet);gap:1px;overflow:hidden}
