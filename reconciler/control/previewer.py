@@ -187,9 +187,7 @@ class Previewer:
         if restarted:
             found = ((key, standing(comments, key)) for key in self._settings.keys)
             there = {key: stand for key, stand in found if stand is not None}
-            if len(there) == len(self._settings.keys) and all(
-                self._recent(stand.head, stand.order, request) for stand in there.values()
-            ):
+            if len(there) == len(self._settings.keys) and all(self._stands(stand, request) for stand in there.values()):
                 self._seen[request.number] = _Seen(request.head, min(stand.order for stand in there.values()))
                 return [Line(number=request.number, done=Done.RECENT)]
         now = self._now_seconds()
@@ -222,8 +220,12 @@ class Previewer:
         return [key for key in self._settings.keys if standing(comments, key) is not None]
 
     def _recent(self, head: str, at_seconds: int, request: OpenRequest) -> bool:
-        # What a comment says of itself may be forged: nothing was told in the future.
-        return head == request.head and 0 <= self._now_seconds() - at_seconds < self._settings.refresh_seconds
+        """Of a slow one `at_seconds` lies ahead, so that it is tried again more seldom."""
+        return head == request.head and self._now_seconds() - at_seconds < self._settings.refresh_seconds
+
+    def _stands(self, stand: Standing, request: OpenRequest) -> bool:
+        """Whether a comment is recent. What it says of itself may be forged: nothing was told in the future."""
+        return stand.order <= self._now_seconds() and self._recent(stand.head, stand.order, request)
 
     def _allowed(self, request: OpenRequest) -> bool:
         forks = self._settings.forks
