@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from reconciler.plan.plan import Plan
+from reconciler.plan.plan import OwnerState, Plan
 from reconciler.plan.preview import Preview
 from reconciler.policy.comparison import PolicyChange
 from reconciler.rendering.fold import NAMES_SHOWN
@@ -56,7 +56,7 @@ def _takes_over(changes: Sequence[PolicyChange], plan: Plan) -> Iterator[str]:
     given = [change for change in changes if _first(change.path) == "adoptFrom" and change.after is not None]
     if not given:
         return
-    adopted = tuple(group.name for group in plan.groups if not group.held and group.owner.state.value == "Adoptable")
+    adopted = tuple(group.name for group in plan.groups if not group.held and group.owner.state is OwnerState.ADOPTABLE)
     who = ", ".join(dict.fromkeys(change.after or "" for change in given))
     yield (
         f"This takes over replicas that others declare (adoptFrom {who}): "

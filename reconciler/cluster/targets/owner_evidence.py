@@ -3,17 +3,42 @@
 import msgspec
 
 from reconciler.cluster.snapshots.unreadable import UnreadableError
-from reconciler.cluster.target import FieldOwner
+from reconciler.cluster.target import FieldOwner, OwnerEvidence
 from reconciler.cluster.values.instant import unix_seconds
 from reconciler.cluster.values.raw_part import DECODING_ERRORS, RawPart
 from reconciler.cluster.wire import replicas as wire
-from reconciler.cluster.wire.meta import ManagedField, OwnerReference
+from reconciler.cluster.wire.meta import ManagedField, OwnerReference, TargetMeta
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 HOLD = "reconciler.dev/hold"
 _REPLICAS = b'"f:replicas"'
 _fields = RawPart(wire.FieldSet, "metadata.managedFields[].fieldsV1")
 _last_applied = msgspec.json.Decoder(wire.LastApplied)
+
+
+def evidence(meta: TargetMeta) -> OwnerEvidence:
+    """What the metadata of any object with `spec.replicas` say. `unreadable` says what could not be read, and is a problem of the
+    target too; never raises."""
+    annotations, labels = meta.annotations or {}, meta.labels or {}
+    unreadable: list[str] = []
+    owners: tuple[FieldOwner, ...] = ()
+    last_applied: int | None = None
+    try:
+        owners = replicas_owners(meta.managed_fields)
+        last_applied = last_applied_replicas(annotations)
+    except UnreadableError as error:
+        unreadable.append(f"who owns spec.replicas cannot be told: {error}")
+    return OwnerEvidence(
+        # Evidence that cannot be read is no evidence: nobody may conclude from it that the field is free.
+        managed_fields_present=bool(meta.managed_fields) and not unreadable,
+        owners=owners,
+        last_applied_replicas=last_applied,
+        tracking=tracking(labels, annotations),
+        controller=controller(meta.owner_references, meta.namespace),
+        deleting=meta.deletion_timestamp is not None,
+        hold=annotations.get(HOLD, ""),
+        unreadable=tuple(unreadable),
+    )
 
 
 def replicas_owners(entries: list[ManagedField] | None) -> tuple[FieldOwner, ...]:

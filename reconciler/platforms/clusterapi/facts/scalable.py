@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 
+import msgspec
+
 from reconciler.cluster.nodes.node import ZONE_LABEL
 from reconciler.cluster.nodes.node_rows import taint_set
-from reconciler.cluster.snapshots.unreadable import UnreadableError
-from reconciler.cluster.target import FieldOwner, OwnerEvidence, TargetFacts, TargetRef, TargetTemplate
+from reconciler.cluster.target import OwnerEvidence, TargetFacts, TargetRef, TargetTemplate
 from reconciler.cluster.targets import capacity, owner_evidence
 from reconciler.cluster.targets.autoscaling_options import OPTIONS, read_options
 from reconciler.cluster.targets.near_miss import near_misses
@@ -36,13 +37,13 @@ def facts(
     bounds = scaling_bounds(annotations, view.group)
     options, option_problems = read_options(annotations.items(), f"{view.group}/{_OPTION_PREFIX}")
     template, template_problems = _template(item, view, zone)
-    owner, owner_problems = _evidence(item, kind, view)
+    owner = _evidence(item, kind, view)
     problems = [
         *(("spec.replicas is missing: nobody can tell how many nodes were asked for",) if item.spec.replicas is None else ()),
         *bounds.problems,
         *option_problems,
         *template_problems,
-        *owner_problems,
+        *owner.unreadable,
         *near_misses(_without_options(annotations, view.group), _known_keys(view.group)),
     ]
     return TargetFacts(
@@ -105,41 +106,26 @@ def _managed(labels: dict[str, str] | None) -> Iterable[tuple[str, str]]:
             yield key, value
 
 
-def _evidence(item: wire.Scalable, kind: str, view: ClusterApiView) -> tuple[OwnerEvidence, tuple[str, ...]]:
-    meta = item.metadata
-    annotations, labels = meta.annotations or {}, meta.labels or {}
-    problems: list[str] = []
-    owners: tuple[FieldOwner, ...] = ()
-    last_applied: int | None = None
-    try:
-        owners = owner_evidence.replicas_owners(meta.managed_fields)
-        last_applied = owner_evidence.last_applied_replicas(annotations)
-    except UnreadableError as error:
-        problems.append(f"who owns spec.replicas cannot be told: {error}")
+def _evidence(item: wire.Scalable, kind: str, view: ClusterApiView) -> OwnerEvidence:
+    """What any object says, and beside it the topology, a pool's own controller, and what pauses it."""
+    found = owner_evidence.evidence(item.metadata)
+    annotations, labels = item.metadata.annotations or {}, item.metadata.labels or {}
     owned = OWNED_LABEL in labels
     name = labels.get(_TOPOLOGY + ("pool-name" if kind == MACHINE_POOL else "deployment-name"), "")
     read, replicas = _topology(item, kind, view, name) if owned else (True, None)
-    controller = owner_evidence.controller(meta.owner_references, meta.namespace)
     external = annotations.get(f"{view.group}/replicas-managed-by", "")
+    controller = found.controller
     if not controller and kind == MACHINE_POOL and external:
         controller = f"annotation {view.group}/replicas-managed-by: {external}"
-    evidence = OwnerEvidence(
-        # Evidence that cannot be read is no evidence: nobody may conclude from it that the field is free.
-        managed_fields_present=bool(meta.managed_fields) and not problems,
-        owners=owners,
+    return msgspec.structs.replace(
+        found,
         topology_owned=owned,
         topology_deployment=name,
         topology_read=read,
         topology_replicas=replicas,
-        last_applied_replicas=last_applied,
-        tracking=owner_evidence.tracking(labels, annotations),
         controller=controller,
         paused=_paused(item, kind, view),
-        deleting=meta.deletion_timestamp is not None,
-        hold=annotations.get(owner_evidence.HOLD, ""),
-        unreadable=tuple(problems),
     )
-    return evidence, tuple(problems)
 
 
 def _topology(item: wire.Scalable, kind: str, view: ClusterApiView, name: str) -> tuple[bool, int | None]:

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from reconciler.cluster.snapshots.unreadable import UnreadableError
-from reconciler.cluster.target import FieldOwner, OwnerEvidence, TargetFacts, TargetRef
+from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.cluster.targets import capacity, owner_evidence
 from reconciler.cluster.targets.autoscaling_options import OPTIONS, read_options
 from reconciler.cluster.targets.near_miss import near_misses
@@ -31,7 +30,7 @@ def facts(item: wire.MachineSet, autoscaler: wire.MachineAutoscaler | None = Non
     bounds = _bounds(annotations, autoscaler)
     options, option_problems = read_options(annotations.items(), _OPTION_PREFIX)
     offer, offer_problems = template(item)
-    owner, owner_problems = _evidence(item)
+    owner = owner_evidence.evidence(meta)
     missing = "spec.replicas is missing: nobody can tell how many nodes were asked for"
     return TargetFacts(
         ref=reference(meta.namespace, meta.name),
@@ -55,7 +54,7 @@ def facts(item: wire.MachineSet, autoscaler: wire.MachineAutoscaler | None = Non
             *bounds.problems,
             *option_problems,
             *offer_problems,
-            *owner_problems,
+            *owner.unreadable,
             *near_misses(_without_options(annotations), _KNOWN_KEYS),
         ),
         api_group=GROUP,
@@ -67,30 +66,6 @@ def _bounds(annotations: dict[str, str], autoscaler: wire.MachineAutoscaler | No
         return scaling_bounds(annotations, GROUP)
     origin = f"MachineAutoscaler {autoscaler.metadata.namespace}/{autoscaler.metadata.name}"
     return Bounds(autoscaler.spec.min_replicas, autoscaler.spec.max_replicas, origin)
-
-
-def _evidence(item: wire.MachineSet) -> tuple[OwnerEvidence, tuple[str, ...]]:
-    meta = item.metadata
-    annotations, labels = meta.annotations or {}, meta.labels or {}
-    problems: list[str] = []
-    owners: tuple[FieldOwner, ...] = ()
-    last_applied: int | None = None
-    try:
-        owners = owner_evidence.replicas_owners(meta.managed_fields)
-        last_applied = owner_evidence.last_applied_replicas(annotations)
-    except UnreadableError as error:
-        problems.append(f"who owns spec.replicas cannot be told: {error}")
-    evidence = OwnerEvidence(
-        managed_fields_present=bool(meta.managed_fields) and not problems,
-        owners=owners,
-        last_applied_replicas=last_applied,
-        tracking=owner_evidence.tracking(labels, annotations),
-        controller=owner_evidence.controller(meta.owner_references, meta.namespace),
-        deleting=meta.deletion_timestamp is not None,
-        hold=annotations.get(owner_evidence.HOLD, ""),
-        unreadable=tuple(problems),
-    )
-    return evidence, tuple(problems)
 
 
 _KNOWN_KEYS = (
