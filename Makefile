@@ -36,7 +36,7 @@ ifneq ($(shell $(BIN)/python -c '' 2>/dev/null && cat $(STAMP) 2>/dev/null),$(CU
 .PHONY: $(STAMP)
 endif
 
-.PHONY: help setup run demo-preview testbed test check lock format bench bench-check bench-live bench-data differential mutants soak stress clean
+.PHONY: help setup run demo-preview testbed test check docs lock format bench bench-check bench-live bench-data differential mutants soak stress clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -69,6 +69,9 @@ test: $(STAMP) ## Run all tests, those against the real Kubernetes components in
 
 check: $(STAMP) ## Formatting, lint, types, layers, dependencies, generated files
 	@.ci/check $(BIN)
+
+docs: $(STAMP) ## Build the documentation as a static site: build/docs/index.html
+	@.ci/timed "documentation in build/docs" $(BIN)/python -m docs.site build/docs
 
 lock: $(STAMP) ## Write .ci/locks anew: what the image, the action and the release install, by hashes
 	@.ci/lock $(BIN)

@@ -1,4 +1,4 @@
-"""Run the sessions shown in the README again and write what the commands print now: `python -m tests.docs.refresh`.
+"""Run the sessions in the README and below docs/ again and write what they print now: `python -m tests.docs.refresh`.
 
 A line `…` in a session stands for lines left out. What is shown between two of them is found again by how its first and its
 last line begin; read the difference before you keep it.
@@ -17,10 +17,10 @@ _SESSION = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
 
 
 def main() -> None:
-    """Rewrite README.md."""
-    path = ROOT / "README.md"
-    text = path.read_text(encoding="utf-8")
-    path.write_text(_SESSION.sub(lambda found: f"```console\n{_again(found[1])}```", text), encoding="utf-8")
+    """Rewrite README.md and the pages of docs/."""
+    for path in (ROOT / "README.md", *ROOT.glob("docs/**/*.md")):
+        text = path.read_text(encoding="utf-8")
+        path.write_text(_SESSION.sub(lambda found: f"```console\n{_again(found[1])}```", text), encoding="utf-8")
 
 
 def _again(session: str) -> str:

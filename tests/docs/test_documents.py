@@ -13,7 +13,7 @@ import pytest
 from reconciler.policy.tree import read_tree
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENTS = sorted((*ROOT.glob("*.md"), *ROOT.glob("examples/**/*.md")))
+DOCUMENTS = sorted((*ROOT.glob("*.md"), *ROOT.glob("examples/**/*.md"), *ROOT.glob("docs/**/*.md")))
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
 _LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(#[^)\s]*)?\)")
 _ELLIPSIS = "…"

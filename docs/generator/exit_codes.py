@@ -1,0 +1,37 @@
+"""What commands end with."""
+
+import re
+
+import click
+
+from docs.generator.commands import commands
+from docs.generator.table import code, table
+from reconciler.cli.outputs.failure import EXIT_CHANGES, EXIT_ERROR, EXIT_OK
+
+_MEANING = {
+    EXIT_OK: "Done. Also when the reader of a pipe went away.",
+    EXIT_ERROR: "An error or wrong usage; the verdicts below as well. Data that was asked for may be on stdout all the same.",
+    EXIT_CHANGES: "Only with `--detailed-exitcode`: done, and there are changes.",
+}
+_SENTENCE = re.compile(r"[^.]*\bexit code\b.*?(?:\.|$)(?=\s|$)", re.I | re.S)
+
+
+def exit_codes_page() -> str:
+    """The three codes, and every command that says more about them."""
+    text = "# Exit codes\n\n" + table(["code", "meaning"], ([code(str(number)), words] for number, words in _MEANING.items()))
+    text += "\nNo command ends with another code, unless a signal ended it.\n\n## What commands say of it\n\n"
+    return text + table(["command", "exit code"], _said())
+
+
+def _said() -> list[tuple[str, str]]:
+    rows = []
+    for name, command in commands().items():
+        told = [" ".join(found.split()) for found in _SENTENCE.findall((command.help or "").split("\b")[0])]
+        told += [
+            f"`{option.opts[0]}`: {option.help}"
+            for option in command.params
+            if isinstance(option, click.Option) and "exitcode" in option.opts[0]
+        ]
+        if told:
+            rows.append((code(name), " ".join(told)))
+    return rows

@@ -1,0 +1,79 @@
+"""The codes of log lines and Events: from enumerations where there is one, else from the calls that write them."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from docs.generator.table import code, table
+from reconciler.control.turn.report import ResultState
+from reconciler.gitops.sources.fault import GETTING, FaultCode
+from reconciler.plan.plan import ActionKind
+from reconciler.providers.contract import RemovalState
+
+_SOURCES = Path(__file__).resolve().parents[2] / "reconciler"
+_LEVELS = ("info", "warning", "error")
+_QUIETLY = ("_say",)
+
+
+def log_codes_page() -> str:
+    """Lines of the log, what policy sources say, Events."""
+    lines = sorted({(name, level, told) for name, level, told in _lines()})
+    refused = [(code(str(one)), "Nothing newer is known" if one in GETTING else "It is known and refused") for one in FaultCode]
+    return (
+        "# Log lines and Events\n\nThe loop logs one JSON object a line on stderr: `time`, `level`, `code`, `message`, "
+        "and fields of "
+        "the event. Codes are stable, sentences are not.\n\n## Lines\n\n"
+        + table(["code", "level", "example of its message"], ((code(name), level, told) for name, level, told in lines))
+        + "\n## Actions and removals\n\nA line an action has the action as its code: "
+        + ", ".join(code(str(kind)) for kind in ActionKind)
+        + "; `result` is one of "
+        + ", ".join(code(str(state)) for state in ResultState)
+        + ", and `resultCode` says why. The end of a drain is "
+        + " or ".join(code(f"Removal{state}") for state in RemovalState if state is not RemovalState.DRAINING)
+        + ".\n\n## A policy source\n\n"
+        "The policy in force stays; what is wrong is in the log, in `status`, in conditions and Events.\n\n"
+        + table(["code", "meaning"], [*refused, *((code(name), "Said by the source") for name in sorted(_events("SourceEvent")))])
+        + "\n## Events\n\nOn targets, nodes and pods, with these reasons: "
+        + ", ".join(code(name) for name in sorted(_events("Happening")))
+        + "; actions that are refused or fail have the action and the result in one word, as `ResizeRefused`.\n"
+    )
+
+
+def _lines() -> Iterator[tuple[str, str, str]]:
+    for call in _calls():
+        name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+        if name not in _LEVELS + _QUIETLY or len(call.args) < 2:
+            continue
+        for one in _constants(call.args[0]):
+            yield one, "warning" if name in _QUIETLY else name, _words(call.args[1])
+
+
+def _events(kind: str) -> set[str]:
+    found = set()
+    for call in _calls():
+        if isinstance(call.func, ast.Name) and call.func.id == kind:
+            for keyword in call.keywords:
+                if keyword.arg == "reason":
+                    found |= set(_constants(keyword.value))
+    return found
+
+
+def _calls() -> Iterator[ast.Call]:
+    for path in sorted(_SOURCES.rglob("*.py")):
+        yield from (node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call))
+
+
+def _constants(node: ast.expr) -> list[str]:
+    """The words that an expression may be: one, or either of two."""
+    if isinstance(node, ast.IfExp):
+        return [*_constants(node.body), *_constants(node.orelse)]
+    if isinstance(node, ast.BoolOp):
+        return [one for part in node.values for one in _constants(part)]
+    return [node.value] if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value[:1].isupper() else []
+
+
+def _words(node: ast.expr) -> str:
+    """A message with `…` where something is put in."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(part.value if isinstance(part, ast.Constant) else "…" for part in node.values)
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else "…"

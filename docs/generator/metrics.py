@@ -1,0 +1,67 @@
+"""Every metric that the loop exposes, read from an exposition."""
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import cast
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from docs.generator.table import code, table
+from reconciler.control.pages.metrics import exposition
+from reconciler.control.turn.figures import Figures, Seen
+from reconciler.plan.plan import Plan
+from reconciler.plan.saved import read_saved
+
+_TOP = Path(__file__).resolve().parents[2]
+_UPSTREAM = "cluster_autoscaler_"
+
+
+class _Shown:
+    """Figures with something of every kind in them."""
+
+    def seen(self) -> Seen:
+        return Seen(
+            plan=_plan(), turns=(("decided", 1),), actions=(("Resize", "Done", 1),), failed_pages=(("/", 1),),
+            policy_revision="r", turn_seconds=((1.0, 1),),
+        )  # fmt: skip
+
+
+def metrics_page() -> str:
+    """Our own names, then those of the Cluster Autoscaler."""
+    families = list(text_string_to_metric_families(exposition(cast(Figures, _Shown()), cluster_autoscaler_names=True).decode()))
+    rows = [
+        (
+            code(family.name + ("_total" if family.type == "counter" else "")),
+            family.type,
+            ", ".join(_labels(family)),
+            family.documentation,
+        )
+        for family in families
+    ]
+    head = ["metric", "type", "labels", "meaning"]
+    return (
+        "# Metrics\n\n`/metrics` of the loop, in Prometheus' text form. Only the leader counts turns and shows groups; series of "
+        "groups that are gone vanish with them.\n\n"
+        + table(head, (row for row in rows if _UPSTREAM not in row[0]))
+        + "\n## Under the Cluster Autoscaler's names\n\nWith `run --cluster-autoscaler-metrics`, as far as they mean the same: "
+        "dashboards and alerts go on working.\n\n" + table(head, (row for row in rows if _UPSTREAM in row[0]))
+    )
+
+
+def _labels(family: object) -> list[str]:
+    samples = getattr(family, "samples", [])
+    return sorted({name for sample in samples for name in sample.labels} - {"le"})
+
+
+def _plan() -> Plan:
+    """A plan with groups, pods, nodes, prices and problems: that of the example."""
+    with tempfile.TemporaryDirectory() as directory:
+        out = Path(directory) / "plan.json"
+        words = ["plan", "--policy", "policies", "--cluster", "examples/quickstart", "--no-settled", "--out", str(out)]
+        subprocess.run([sys.executable, "-m", "reconciler", *words], cwd=_TOP, check=True, capture_output=True)
+        plan = read_saved(out.read_bytes())
+        assert json.loads(out.read_bytes())["groups"]
+        return plan

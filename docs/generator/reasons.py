@@ -1,0 +1,64 @@
+"""Every reason that a plan can carry, from its type."""
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Iterator
+
+import msgspec
+
+import reconciler
+from docs.generator.table import code, table
+from reconciler.plan.plan import ActionKind, NodeState, OwnerState, PodOutcome
+from reconciler.plan.reason import Because
+
+_PACKAGES = ("decisions", "plan", "control.saved_plans", "platforms")
+_WORDS = {
+    ActionKind: "What an action does",
+    PodOutcome: "What becomes of a pending pod",
+    NodeState: "How a node stands",
+    OwnerState: "Whose the replicas are",
+}
+
+
+def reasons() -> list[type[Because]]:
+    """All reason types, by code; a code that groups and nodes share has a type for each."""
+    for package in _PACKAGES:
+        found = importlib.import_module(f"{reconciler.__name__}.{package}")
+        for module in pkgutil.walk_packages(found.__path__, f"{found.__name__}."):
+            importlib.import_module(module.name)
+    return sorted((one for one in _below(Because) if one.code), key=lambda one: (one.code, one.__module__))
+
+
+def reasons_page() -> str:
+    """A line a code, then the words that plans use beside them."""
+    text = (
+        "# Reasons\n\nEverything in a plan has a reason: a stable code, a sentence and the numbers in it "
+        "(`reasons[].data` of `-o json`). Codes "
+        " of mistakes in policies are in the [reference of policies](policy.md).\n\n"
+    )
+    text += table(
+        ["code", "when", "numbers"], ((code(one.code), _when(one), ", ".join(map(code, _numbers(one)))) for one in reasons())
+    )
+    for kind, title in _WORDS.items():
+        text += f"\n## {title}\n\n" + ", ".join(code(str(member)) for member in kind) + "\n"
+    return text
+
+
+def _below(one: type[Because]) -> Iterator[type[Because]]:
+    for child in one.__subclasses__():
+        yield child
+        yield from _below(child)
+
+
+def _when(one: type[Because]) -> str:
+    return inspect.cleandoc(one.__doc__ or "").split("\n\n")[0]
+
+
+def _numbers(one: type[Because]) -> list[str]:
+    return [_camel(field.name) for field in msgspec.structs.fields(one)]
+
+
+def _camel(name: str) -> str:
+    head, *rest = name.split("_")
+    return head + "".join(word.capitalize() for word in rest)
