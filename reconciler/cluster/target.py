@@ -46,6 +46,15 @@ class Caution(msgspec.Struct, frozen=True, order=True, kw_only=True):
     advice: str
 
 
+class SharedRoom(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """How many more machines the platform can give beyond those that were asked for: `left`, shared by all targets with a room
+    of this `name`. `why` is the sentence that counts what there is."""
+
+    name: str
+    left: int
+    why: str
+
+
 class LaunchFailure(msgspec.Struct, frozen=True, kw_only=True):
     """The platform has said that it cannot make the machines that are missing. `id` tells one such answer from the next, `kind`
     is Stock, Quota or Configuration (which needs a person), `message` is what the platform said."""
@@ -115,11 +124,11 @@ class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):
     `min_size`/`max_size` come from both size annotations (only together), `size_origin` names them. `rolling_out` is
     true while an older revision still has machines. `on_demand_base` is how many machines of a mixed group are not spot.
     `price_per_hour` is what the platform's own list asks for one node, `price_origin` which list. `launch_failure` is why the
-    machines that are missing will not come, `writers` are those who size it by other means than a field. `problems` are
-    sentences about values that could not be read. `api_group` is Cluster API's, the prefix of its annotations too; empty for
-    targets of other platforms. `unrecorded_owner` is why a target of which nobody is known to own the size is
-    ours, where the platform records no owner (empty: managed fields do). `keeps_nodes` is why no node may be removed now, since
-    another machine than the chosen one might go (empty: any may).
+    machines that are missing will not come, `rooms` bound how many more can be had, `writers` are those who size it by other
+    means than a field. `problems` are sentences about values that could not be read. `api_group` is Cluster API's, the prefix of
+    its annotations too; empty for targets of other platforms. `unrecorded_owner` is why a target of which nobody is known to own
+    the size is ours, where the platform records no owner (empty: managed fields do). `keeps_nodes` is why no node may be removed
+    now, since another machine than the chosen one might go (empty: any may).
     """
 
     ref: TargetRef
@@ -142,6 +151,7 @@ class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):
     price_per_hour: str = ""
     price_origin: str = ""
     launch_failure: LaunchFailure | None = None
+    rooms: tuple[SharedRoom, ...] = ()
     writers: tuple[OtherWriter, ...] = ()
     cautions: tuple[Caution, ...] = ()
     problems: tuple[str, ...] = ()

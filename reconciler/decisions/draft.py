@@ -119,6 +119,7 @@ class Draft:
             for number in range(situation.upcoming + len(situation.starting)):
                 name = f"{draft.group.name}-upcoming-{number + 1}"
                 draft.upcoming_nodes.append(self.state.add_node(name, template, draft.daemons))
+        self.limits.begin()
 
     def _daemons(self, template: NodeShape | None) -> tuple[int, ...]:
         """Shapes of the DaemonSet pods that a new node of this shape would get."""

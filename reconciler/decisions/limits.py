@@ -4,11 +4,14 @@ All nodes count, unmanaged ones and the control plane included, by capacity (Ope
 example: at most 64 cores, 30 there, machines of 8 cores -> 4 more and the fifth is refused).
 """
 
+from collections import Counter
+
 from reconciler.cluster.nodes.node import NodeShape
+from reconciler.cluster.target import SharedRoom
 from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.labels import selector_matches
-from reconciler.decisions.reasons.sizes import LimitReached
+from reconciler.decisions.reasons.sizes import LimitReached, RoomTaken
 from reconciler.policy.documents import Limit
 
 NODES = "nodes"
@@ -23,6 +26,12 @@ class LimitLedger:
         self._known: dict[tuple[str, int], tuple[NodeShape, list[int]]] = {}
         self._unmanaged: list[dict[str, int]] = [{name: 0 for name, _ in (*limit.max, *limit.min)} for limit in limits]
         self._used: list[dict[str, int]] = [{name: 0 for name, _ in (*limit.max, *limit.min)} for limit in limits]
+        self._new: Counter[str] | None = None
+        """Nodes by the platform's room that they take, since `begin`."""
+
+    def begin(self) -> None:
+        """What is there, or on its way, has been counted: what is counted from now on takes the room that platforms have left."""
+        self._new = Counter()
 
     def count(self, group: EffectiveGroup | None, shape: NodeShape, nodes: int = 1) -> None:
         """Add `nodes` nodes of a shape (negative: take away); `group` None for a node that nobody manages."""
@@ -32,10 +41,13 @@ class LimitLedger:
                 used[name] += nodes * _amount(shape.capacity, name)
                 if group is None:
                     self._unmanaged[index][name] += nodes * _amount(shape.capacity, name)
+        if self._new is not None:
+            for room in _rooms(group):
+                self._new[room.name] += nodes
 
-    def room(self, group: EffectiveGroup, shape: NodeShape, most: int) -> tuple[int, LimitReached | None]:
-        """How many nodes (at most `most`) may be added, and the limit that refuses the next one."""
-        refusal: LimitReached | None = None
+    def room(self, group: EffectiveGroup, shape: NodeShape, most: int) -> tuple[int, LimitReached | RoomTaken | None]:
+        """How many nodes (at most `most`) may be added, and the limit, or the platform's room, that refuses the next one."""
+        refusal: LimitReached | RoomTaken | None = None
         for index in self._over(group, shape):
             limit = self._limits[index]
             for name, highest in limit.max:
@@ -55,16 +67,23 @@ class LimitLedger:
                         node=one,
                         max=highest,
                     )
+        for found in _rooms(group):
+            allowed = max(0, found.left - self._taken(found))
+            if allowed < most:
+                most = allowed
+                refusal = RoomTaken(group=group.name, room=found.name, why=found.why, new=self._taken(found))
         return most, refusal
 
     def left(self, group: EffectiveGroup, shape: NodeShape) -> dict[tuple[int, str], tuple[int, int]]:
-        """By limit (its index) and resource: what the limit leaves now, and what one more node of the group takes of it."""
-        return {
+        """By limit (its index) and resource: what the limit leaves now, and what one more node of the group takes of it. Rooms of
+        platforms stand beside them, by name, with index -1."""
+        limits = {
             (index, name): (highest - self._used[index][name], one)
             for index in self._over(group, shape)
             for name, highest in self._limits[index].max
             if (one := _amount(shape.capacity, name)) > 0
         }
+        return limits | {(-1, room.name): (room.left - self._taken(room), 1) for room in _rooms(group)}
 
     def below_min(self, group: EffectiveGroup, shape: NodeShape) -> tuple[Limit, str] | None:
         """The limit (with the resource) whose minimum the removal of one such node would pass, or None."""
@@ -74,6 +93,9 @@ class LimitLedger:
                 if one > 0 and self._used[index][name] - one < lowest:
                     return self._limits[index], name
         return None
+
+    def _taken(self, room: SharedRoom) -> int:
+        return self._new[room.name] if self._new is not None else 0
 
     def _over(self, group: EffectiveGroup | None, shape: NodeShape) -> list[int]:
         """The limits that count such a node. Remembered by group and shape object, since one plan asks a node at a time."""
@@ -93,6 +115,10 @@ class LimitLedger:
             if (limit.groups is None or (group is not None and selector_matches(limit.groups, dict(group.labels))))
             and (limit.nodes is None or selector_matches(limit.nodes, dict(shape.labels)))
         ]
+
+
+def _rooms(group: EffectiveGroup | None) -> tuple[SharedRoom, ...]:
+    return group.facts.rooms if group is not None and group.facts is not None else ()
 
 
 def _amount(capacity: Resources, name: str) -> int:

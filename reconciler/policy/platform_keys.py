@@ -14,11 +14,11 @@ from reconciler.policy.field import Field
 class PolicyKeys(msgspec.Struct, frozen=True, kw_only=True):
     """`target` and `discovery` are objects under `spec.target` and in `spec.discovery[]`, whose key is the provider's name and
     whose constants name the provider, and the kind of target where there is one alone. `discovery` None: its targets are named
-    one by one. `unread` says what nobody reads or changes yet (empty: they are)."""
+    one by one. `experimental` says how far they were proven where that is not on the real platform (empty: it is)."""
 
     target: Field
     discovery: Field | None = None
-    unread: str = ""
+    experimental: str = ""
 
     @property
     def provider(self) -> str:

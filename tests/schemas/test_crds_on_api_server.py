@@ -87,6 +87,7 @@ def policy(**spec: Any) -> dict[str, Any]:
     return {"apiVersion": "reconciler.dev/v1alpha1", "kind": "NodeGroupPolicy", "metadata": {"name": "a"}, "spec": spec}
 
 
+MACHINE_SET = {"namespace": "a", "machineSet": "b"}
 WINDOW = {"schedule": "0 7 * * *", "duration": "1h"}
 
 
@@ -96,7 +97,7 @@ WINDOW = {"schedule": "0 7 * * *", "duration": "1h"}
         (group(size={"min": 3, "max": 2}), "min is above max"),
         (group(windows=[WINDOW | {"size": {"min": 3, "max": 2}}]), "min is above max"),
         (group(target={}), "exactly one of clusterAPI, aws, openshift, crusoe"),
-        (group(target={"openshift": {"namespace": "a", "machineSet": "b"}, "crusoe": {"nodePool": "c"}}), "exactly one of"),
+        (group(target={"openshift": MACHINE_SET, "crusoe": {"nodePool": "c", "location": "l"}}), "exactly one of"),
         (group(headroom={"nodes": 1, "nodesPerZone": 1}), "at most one of nodes, nodesPerZone, pods"),
         (group(size={"min": -1}), "should be greater than or equal to 0"),
         (group(size={"mni": 1}), 'unknown field "spec.size.mni"'),

@@ -12,6 +12,7 @@ from reconciler.decisions.labels import selector_matches
 from reconciler.decisions.limits import NODES
 from reconciler.decisions.lints.finding import Finding
 from reconciler.decisions.reasons.amounts import amount_text, count_text
+from reconciler.decisions.reasons.sizes import RoomTaken
 from reconciler.decisions.view import View
 from reconciler.plan.plan import NodeState
 from reconciler.policy.documents import Limit
@@ -38,12 +39,13 @@ def _reserved_slot(view: View) -> Iterator[Finding]:
         if not down:
             continue
         _, full = draft.limits.room(group.group, view.world.node_shapes[view.world.nodes[down[0]].shape], 1)
-        if full is not None and full.used >= full.max:
+        if full is not None and (isinstance(full, RoomTaken) or full.used >= full.max):
+            what = full.room if isinstance(full, RoomTaken) else f"limit {full.limit}"
             names = ", ".join(view.world.nodes[index].name for index in down)
             yield Finding(
                 code="ReservedSlotAtRisk",
                 object=f"NodeGroup {group.group.name}",
-                message=f"{names} not ready, and limit {full.limit} is used up: a replacement would take that place for good",
+                message=f"{names} not ready, and {what} is used up: a replacement would take that place for good",
                 advice="hold the group and stop what keeps its desired count, before the machine is started again",
             )
 

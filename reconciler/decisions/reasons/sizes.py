@@ -111,6 +111,21 @@ class LimitReached(Because, frozen=True, kw_only=True):
         return f"{there}, one more node of {self.group} adds {node}"
 
 
+class RoomTaken(Because, frozen=True, kw_only=True):
+    """The group cannot grow: the platform has no more machines for it. `new` are those that this plan asks for already."""
+
+    code = "RoomTaken"
+    group: str
+    room: str
+    why: str
+    new: int
+
+    def sentence(self) -> str:
+        """What the room is, what there is of it, how much of it this plan takes."""
+        taken = f", {count_text(self.new, 'node')} more in this plan" if self.new else ""
+        return f"{self.room} has no room for one more node of {self.group}: {self.why}{taken}"
+
+
 class OnlyWhole(Because, frozen=True, kw_only=True):
     """The group grows to its maximum at once, or not at all, and something forbids a part of it."""
 

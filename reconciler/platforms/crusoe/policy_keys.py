@@ -1,4 +1,4 @@
-"""What policies say about node pools of Crusoe Managed Kubernetes."""
+"""What policies say about node pools of Crusoe Managed Kubernetes (experimental)."""
 
 from reconciler.policy.field import Field, Kind
 from reconciler.policy.platform_keys import PolicyKeys
@@ -8,12 +8,28 @@ KEYS = PolicyKeys(
     target=Field(
         yaml_key="crusoe",
         kind=Kind.OBJECT,
-        description="A node pool of Crusoe Managed Kubernetes.",
+        description="A node pool of Crusoe Managed Kubernetes (experimental: tried on a server of our own only).",
         constants=(("provider", "crusoe"), ("kind", "NodePool")),
         children=(
             text_field("nodePool", Kind.STRING, "Its name.", "h100", "name"),
-            text_field("location", Kind.STRING, "Its location.", "us-east1-a", "region", required=False),
+            text_field("location", Kind.STRING, "The location of its cluster.", "us-east1-a", "region"),
         ),
     ),
-    unread="node pool of Crusoe",
+    discovery=Field(
+        yaml_key="crusoe",
+        kind=Kind.OBJECT,
+        description="Node pools of the Crusoe cluster that the process asks (experimental).",
+        constants=(("provider", "crusoe"),),
+        children=(
+            text_field("location", Kind.STRING, "In this location.", "us-east1-a", "region"),
+            Field(
+                yaml_key="nodeLabels",
+                kind=Kind.STRING_MAP,
+                description='Whose nodes get these labels; an empty value ("") matches any.',
+                examples=("team: training",),
+                attribute="tags",
+            ),
+        ),
+    ),
+    experimental="node pools of Crusoe are sized by calls that were tried on a server of our own only",
 )

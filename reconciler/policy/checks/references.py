@@ -59,14 +59,11 @@ def _one_group_a_target(groups: tuple[Draft[NodeGroup], ...], findings: Findings
 
 
 def _target(group: Draft[NodeGroup], findings: Findings) -> None:
-    """A warning for a kind of target that a document may name and that neither the loop nor a plan reads."""
-    what = next((keys.unread for keys in platform_keys() if keys.provider == group.document.target.provider), "")
-    if what and group.sound("spec.target"):
-        message = (
-            f"no {what} is read or changed yet: the plan takes the target of this group to be missing, and nothing is written"
-        )
-        hint = f"targets of {', '.join(keys.provider for keys in platform_keys() if not keys.unread)} are read"
-        group.warn(findings, "UnreadTarget", f"spec.target.{group.document.target.provider}", message, hint)
+    """A warning for a kind of target whose platform this program was not tried on."""
+    why = next((keys.experimental for keys in platform_keys() if keys.provider == group.document.target.provider), "")
+    if why and group.sound("spec.target"):
+        where = f"spec.target.{group.document.target.provider}"
+        group.warn(findings, "ExperimentalTarget", where, f"experimental: {why}", "stay in mode Observe until you have tried it")
 
 
 def _group(group: Draft[NodeGroup], policies: dict[str, Draft[NodeGroupPolicy]], findings: Findings) -> None:

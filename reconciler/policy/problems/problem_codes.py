@@ -29,6 +29,7 @@ _TEXT_CODES: Mapping[str, str] = {
     "EmptySelector": "A selector has a requirement: an empty one would select everything.",
     "EmptyValue": "A value that is written is not empty.",
     "EmptyWindow": "A window sets a bound.",
+    "ExperimentalTarget": "A target of an experimental platform is sized at its owner's risk.",
     "ExpiredHold": "A hold that is over is removed.",
     "FileTooLarge": "A policy file is small.",
     "FloatValue": "Amounts are integers, quantities or decimal strings, never floats.",
@@ -75,7 +76,6 @@ _TEXT_CODES: Mapping[str, str] = {
     "UnknownTier": "A tier that is named is there.",
     "UnknownTimeZone": "A time zone is an IANA name.",
     "UnknownValue": "A value is one of those that the field takes.",
-    "UnreadTarget": "A target is of a kind that plans and the loop read.",
     "UnsupportedTag": "A policy is plain data: no tags.",
     "WrongType": "A value has the type of its field.",
 }

@@ -1,0 +1,120 @@
+"""Who else sizes a node pool: nobody signs a count, so that everything that could write it is looked for."""
+
+from collections.abc import Iterator
+
+from reconciler.cluster.target import Caution, OtherWriter, OwnerEvidence
+from reconciler.platforms.crusoe.facts import wire
+from reconciler.platforms.crusoe.facts.states import ROTATING, RUNNING, STOPPED, bare
+from reconciler.platforms.crusoe.facts.view import KEEPS, TRIMS, CrusoeView
+
+BESIDE = ("CrusoeInstance", "CrusoeClusterOperation")
+"""What is read beside the pools, so that nobody who sizes them is overlooked."""
+_UNDER_WAY = "IN_PROGRESS"
+_CHECKLIST = "see the checklist of examples/crusoe"
+
+
+def owner(pool: wire.NodePool) -> OwnerEvidence:
+    """A state that nobody may write in holds the pool; one that is not known here as well."""
+    state = bare(pool.state)
+    paused = (
+        ""
+        if state in (RUNNING, ROTATING, "DELETING")
+        else f"its state is {state or 'unknown'}, and only RUNNING pools are written"
+    )
+    return OwnerEvidence(paused=paused, deleting=state == "DELETING")
+
+
+def writers(pool: wire.NodePool, view: CrusoeView) -> tuple[OtherWriter, ...]:
+    """All who decide its count, or its machines."""
+    return tuple(sorted(_writers(pool, view)))
+
+
+def _writers(pool: wire.NodePool, view: CrusoeView) -> Iterator[OtherWriter]:
+    if bare(pool.state) == ROTATING:
+        yield OtherWriter(by="rotation", evidence="its state is ROTATING: Crusoe replaces its machines by itself")
+    config = pool.autoscaling_config
+    if config is not None and config.enabled:
+        said = f"autoscaling_config: the platform's autoscaler sizes it, {config.min_node_size} to {config.max_node_size}"
+        yield OtherWriter(by="Crusoe's autoscaler", evidence=said)
+    for operation in view.remediations:
+        if operation.state == _UNDER_WAY and _concerns(operation, pool, view):
+            said = f"AutoClusters operation {operation.operation_id} is under way: it replaces machines by itself"
+            yield OtherWriter(by="AutoClusters", evidence=said)
+
+
+def _concerns(operation: wire.ClusterOperation, pool: wire.NodePool, view: CrusoeView) -> bool:
+    """Whether it names the pool or one of its machines. One that names nothing of any pool may concern all."""
+    text = bytes(operation.metadata).decode(errors="replace")
+
+    def named(one: wire.NodePool) -> bool:
+        return any(name in text for name in (one.id, *(one.instance_ids or ())))
+
+    return named(pool) or not any(named(one) for one in view.pools)
+
+
+def keeps_nodes(pool: wire.NodePool, view: CrusoeView) -> str:
+    """Why no node of the pool may be removed now; empty when one may."""
+    passed = view.behaviour.passed_over.get(pool.id, "")
+    if passed:
+        return f"lowering its count took a machine that nobody had drained: {passed}"
+    if view.behaviour.lowering == KEEPS:
+        return ""
+    if view.behaviour.lowering == TRIMS:
+        return "lowering a count deletes a machine of the platform's choice here, so that none can be chosen"
+    return f"nobody has said whether lowering a count deletes a machine ({_CHECKLIST}, CRUSOE_LOWERING)"
+
+
+def cautions(pool: wire.NodePool, view: CrusoeView) -> tuple[Caution, ...]:
+    """What its people should know though nothing holds it for that."""
+    return tuple(sorted(_cautions(pool, view)))
+
+
+def _cautions(pool: wire.NodePool, view: CrusoeView) -> Iterator[Caution]:
+    cluster = view.clusters.get(pool.cluster_id)
+    addons = [name for name in (cluster.add_ons if cluster is not None else None) or () if "autoscaler" in name.lower()]
+    if addons:
+        yield Caution(
+            code="AutoscalerAddOn",
+            message=f"its cluster has the add-on {addons[0]}: every pool of the cluster is a group of that autoscaler",
+            advice="run one autoscaler: hold these groups with a reason and an end, or remove the add-on",
+        )
+    missing = [kind for kind in BESIDE if kind not in view.captured]
+    if missing:
+        yield Caution(
+            code="WritersNotCaptured",
+            message=f"{' and '.join(missing)} were not captured: nobody can tell which machines run and who replaces them",
+            advice="put them into the snapshot: examples/crusoe says how",
+        )
+    yield Caution(
+        code="Experimental",
+        message="node pools of Crusoe are written by calls that were tried on a server of our own only",
+        advice=f"{_CHECKLIST} before mode Enforce",
+    )
+
+
+def stops(pool: wire.NodePool, view: CrusoeView) -> tuple[str, ...]:
+    """Sentences about machines that are stopped, or about to be: the count asks for others in their place.
+
+    SOURCE: the story that this platform's part began with: one of two reserved machines was stopped for repair, its replacement
+    took its place in the reservation, and the start of the stopped one met an empty stock.
+    """
+    found = []
+    for name in sorted(pool.instance_ids or ()):
+        node, state = view.nodes.get(name), bare(view.state(name))
+        if state in STOPPED:
+            found.append(
+                f"machine {name} is {state} and takes no place: count {pool.count} asks for its replacement{_taken(pool, view)}"
+            )
+        elif node is not None and not node.ready and not node.deleting:
+            found.append(
+                f"node {node.name} is not ready; if its machine is stopped, count {pool.count} asks for the replacement"
+                f"{_taken(pool, view)}; lower it first"
+            )
+    return tuple(found)
+
+
+def _taken(pool: wire.NodePool, view: CrusoeView) -> str:
+    reservation = view.reservations.get(pool.reservation_id or "")
+    if reservation is None:
+        return ""
+    return f", which takes its place in reservation {reservation.id} ({reservation.quantity} machines)"

@@ -1,0 +1,71 @@
+"""Node pools of Crusoe Managed Kubernetes as targets, and their machines."""
+
+from reconciler.cluster.snapshots.unreadable import UnreadableError
+from reconciler.cluster.target import Machine, TargetFacts, TargetRef
+from reconciler.cluster.values.instant import unix_seconds
+from reconciler.cluster.values.selection import label_pairs
+from reconciler.platforms.crusoe.facts import wire
+from reconciler.platforms.crusoe.facts.failures import launch_failure
+from reconciler.platforms.crusoe.facts.ownership import cautions, keeps_nodes, owner, stops, writers
+from reconciler.platforms.crusoe.facts.rooms import rooms
+from reconciler.platforms.crusoe.facts.states import GOING, LACKING, STOPPED, bare
+from reconciler.platforms.crusoe.facts.template import template
+from reconciler.platforms.crusoe.facts.view import CrusoeView
+from reconciler.platforms.crusoe.kinds import NODE_POOL
+
+PROVIDER_ID = "crusoe://"
+
+
+def reference(pool: wire.NodePool, view: CrusoeView) -> TargetRef:
+    """The pool by location and name."""
+    return TargetRef(kind=NODE_POOL, region=view.location(pool), name=pool.name)
+
+
+def facts(pool: wire.NodePool, view: CrusoeView) -> TargetFacts:
+    """The facts of one pool. The labels of its nodes stand in `labels`, since discovery selects by them."""
+    place = reference(pool, view)
+    nowhere = () if place.region else ("where it is cannot be told: no machine of it and no cluster was captured",)
+    return TargetFacts(
+        ref=place,
+        uid=pool.id,
+        replicas=pool.count,
+        labels=label_pairs(pool.node_labels or {}),
+        template=template(pool, view),
+        owner=owner(pool),
+        writers=writers(pool, view),
+        launch_failure=launch_failure(pool, view),
+        cautions=cautions(pool, view),
+        rooms=rooms(pool, view),
+        unrecorded_owner="a node pool of Crusoe records nobody as the owner of its count",
+        keeps_nodes=keeps_nodes(pool, view),
+        problems=(*nowhere, *stops(pool, view)),
+    )
+
+
+def machines(pool: wire.NodePool, view: CrusoeView) -> list[Machine]:
+    """One row a machine. One that is stopped is none that the count speaks of, as one that is being deleted is not."""
+    target = reference(pool, view)
+    return [_machine(name, view, target) for name in pool.instance_ids or ()]
+
+
+def _machine(name: str, view: CrusoeView, target: TargetRef) -> Machine:
+    found, node = view.instances.get(name), view.nodes.get(name)
+    state = bare(found.state) if found is not None else ""
+    return Machine(
+        namespace=target.region,
+        name=name,
+        target=target,
+        node=node.name if node is not None else "",
+        provider_id=f"{PROVIDER_ID}{name}",
+        created_seconds=_seconds(found.created_at) if found is not None else 0,
+        deleting=state in GOING or state in STOPPED,
+        failed="its machine lacks resources (BLOCKED)" if state == LACKING else "",
+        phase=state,
+    )
+
+
+def _seconds(text: str) -> int:
+    try:
+        return unix_seconds(text) if text else 0
+    except UnreadableError:
+        return 0

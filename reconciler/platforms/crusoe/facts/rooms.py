@@ -1,0 +1,42 @@
+"""How many more machines a pool can get: of its reservation, which several pools may share, or of what a location has left.
+
+SOURCE: Crusoe's documentation of reservations: only running machines take room in one; a stopped one frees it, and comes back to
+the same reservation if there is room then.
+"""
+
+from collections.abc import Iterable
+
+from reconciler.cluster.target import SharedRoom
+from reconciler.platforms.crusoe.facts import wire
+from reconciler.platforms.crusoe.facts.view import CrusoeView
+
+
+def rooms(pool: wire.NodePool, view: CrusoeView) -> tuple[SharedRoom, ...]:
+    """What bounds its growth; empty where nothing is known of it."""
+    if pool.reservation_id:
+        reservation = view.reservations.get(pool.reservation_id)
+        return (reserved(reservation, view),) if reservation is not None else ()
+    location = view.location(pool)
+    left = view.stock.get((pool.type, location))
+    if left is None:
+        return ()
+    alike = (one for one in view.pools if not one.reservation_id and (one.type, view.location(one)) == (pool.type, location))
+    owed = _asked(alike, view)
+    name = f"stock of {pool.type} in {location}"
+    return (SharedRoom(name=name, left=max(0, left - owed), why=f"{left} left, {owed} of them asked for already"),)
+
+
+def reserved(reservation: wire.Reservation, view: CrusoeView) -> SharedRoom:
+    """The room of a reservation. What other projects run in it is in its own number of those used."""
+    mine = [pool for pool in view.pools if pool.reservation_id == reservation.id]
+    running = sum(len(view.counted(pool)) for pool in mine)
+    used, owed = max(reservation.used_quantity, running), _asked(mine, view)
+    return SharedRoom(
+        name=f"reservation {reservation.id}",
+        left=max(0, reservation.quantity - used - owed),
+        why=f"{used} of {reservation.quantity} machines run, {owed} more are asked for",
+    )
+
+
+def _asked(pools: Iterable[wire.NodePool], view: CrusoeView) -> int:
+    return sum(view.asked(pool) for pool in pools)

@@ -1,0 +1,53 @@
+"""What is known beside the pools: what the facts of one pool are read against."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from reconciler.cluster.nodes.node import Node
+from reconciler.platforms.crusoe.facts import wire
+from reconciler.platforms.crusoe.facts.states import counts
+
+KEEPS, TRIMS = "Keeps", "Trims"
+
+
+class CrusoeView(msgspec.Struct, frozen=True, kw_only=True):
+    """`pools` are all that were read, `instances`, `clusters`, `reservations` and `types` by their ids, `stock` by type and
+    location, `operations` and `remediations` as listed. `captured` says which kinds were read at all, `nodes` are those of the
+    cluster by the id of their machine."""
+
+    pools: tuple[wire.NodePool, ...] = ()
+    instances: Mapping[str, wire.Instance] = {}
+    clusters: Mapping[str, wire.Cluster] = {}
+    reservations: Mapping[str, wire.Reservation] = {}
+    stock: Mapping[tuple[str, str], int] = {}
+    types: Mapping[str, wire.MachineType] = {}
+    operations: tuple[wire.PoolOperation, ...] = ()
+    remediations: tuple[wire.ClusterOperation, ...] = ()
+    behaviour: wire.Behaviour = wire.Behaviour()
+    captured: frozenset[str] = frozenset()
+    nodes: Mapping[str, Node] = {}
+
+    def location(self, pool: wire.NodePool) -> str:
+        """Where a pool is: its cluster says it, else its machines, else those of another pool of its cluster."""
+        cluster = self.clusters.get(pool.cluster_id)
+        if cluster is not None and cluster.location:
+            return cluster.location
+        beside = (one for one in self.pools if one.cluster_id == pool.cluster_id and one.id != pool.id)
+        places = (
+            self.instances[name].location for one in (pool, *beside) for name in one.instance_ids or () if name in self.instances
+        )
+        return next((place for place in places if place), "")
+
+    def state(self, machine: str) -> str:
+        """The state of a machine; empty where it was not read."""
+        found = self.instances.get(machine)
+        return found.state if found is not None else ""
+
+    def counted(self, pool: wire.NodePool) -> tuple[str, ...]:
+        """The machines that the count of a pool speaks of."""
+        return tuple(name for name in pool.instance_ids or () if counts(self.state(name)))
+
+    def asked(self, pool: wire.NodePool) -> int:
+        """How many machines the pool is yet to get."""
+        return max(0, pool.count - len(self.counted(pool)))

@@ -1,0 +1,158 @@
+"""What Crusoe's API answers, pruned. Fields of later releases are let pass.
+
+SOURCE: the published models of Crusoe Cloud API Gateway v1 (crusoecloud/client-go): names, optional fields, states and codes.
+"""
+
+import msgspec
+from msgspec import Raw
+
+
+class NodeTaint(msgspec.Struct):
+    """A taint that new nodes of a pool get."""
+
+    key: str
+    effect: str
+    value: str = ""
+
+
+class HealthIssue(msgspec.Struct):
+    """What the platform says is wrong. `INSUFFICIENT_CAPACITY` stays until no node is missing; `since` is RFC 3339."""
+
+    code: str
+    message: str = ""
+    since: str = ""
+    affected_count: int = 0
+
+
+class Health(msgspec.Struct):
+    """The issues of a pool."""
+
+    issues: list[HealthIssue] | None = None
+
+
+class AutoscalingConfig(msgspec.Struct):
+    """Whether the platform's own autoscaler sizes the pool."""
+
+    enabled: bool = False
+    min_node_size: int = 0
+    max_node_size: int = 0
+
+
+class NodePool(msgspec.Struct):
+    """One pool. `count` is how many nodes it is to have; `instance_ids` are all its machines, stopped ones among them."""
+
+    id: str
+    name: str
+    count: int
+    cluster_id: str = ""
+    instance_ids: list[str] | None = None
+    type: str = ""
+    state: str = ""
+    node_labels: dict[str, str] | None = None
+    node_taints: list[NodeTaint] | None = None
+    reservation_id: str | None = None
+    updated_at: str = ""
+    health: Health | None = None
+    autoscaling_config: AutoscalingConfig | None = None
+    kind: str = ""
+
+
+class Instance(msgspec.Struct):
+    """One machine."""
+
+    id: str
+    name: str = ""
+    state: str = ""
+    type: str = ""
+    location: str = ""
+    created_at: str = ""
+    reservation_id: str | None = None
+    kind: str = ""
+
+
+class Cluster(msgspec.Struct):
+    """The cluster that pools belong to; `location` is theirs too."""
+
+    id: str
+    name: str = ""
+    location: str = ""
+    add_ons: list[str] | None = None
+    kind: str = ""
+
+
+class Capacity(msgspec.Struct):
+    """How many machines of a type a location has left."""
+
+    quantity: int
+    location: str = ""
+    type: str = ""
+    kind: str = ""
+
+
+class Reservation(msgspec.Struct):
+    """Machines that are paid for, and how many of them run."""
+
+    id: str
+    quantity: int
+    used_quantity: int = 0
+    vm_ids: list[str] | None = None
+    kind: str = ""
+
+
+class MachineType(msgspec.Struct):
+    """What one machine of a type has."""
+
+    product_name: str
+    cpu_cores: int = 0
+    memory_gb: int = 0
+    num_gpu: int = 0
+    gpu_type: str = ""
+    disk_gb: int = 0
+    kind: str = ""
+
+
+class OperationDetails(msgspec.Struct):
+    """How far an operation came: `error` where it is not all that was asked for."""
+
+    error: str = ""
+
+
+class OperationPool(msgspec.Struct):
+    """The pool of an operation, as it was before."""
+
+    id: str = ""
+
+
+class OperationResult(msgspec.Struct):
+    """What became of it."""
+
+    node_pool: OperationPool | None = None
+    details: OperationDetails | None = None
+
+
+class PoolOperation(msgspec.Struct):
+    """One operation on a pool. SUCCEEDED with `result.details.error` has done a part."""
+
+    operation_id: str
+    state: str = ""
+    completed_at: str = ""
+    result: OperationResult | None = None
+    kind: str = ""
+
+
+class ClusterOperation(msgspec.Struct):
+    """One operation of AutoClusters, which replaces faulty machines by itself. What `metadata` holds is not published."""
+
+    operation_id: str
+    state: str = ""
+    metadata: Raw = Raw(b"null")
+    kind: str = ""
+
+
+class Behaviour(msgspec.Struct, frozen=True):
+    """What is known of the platform that its API does not say. `lowering`: `Keeps` where lowering a count deletes no machine,
+    `Trims` where it does, empty where nobody has said. `passed_over`: by id of a pool, how that proved wrong."""
+
+    lowering: str = ""
+    passed_over: dict[str, str] = {}
+    kind: str = ""

@@ -1,0 +1,3 @@
+"""The kind of target on Crusoe."""
+
+NODE_POOL = "NodePool"

@@ -1,0 +1,69 @@
+"""How node pools are read, with what stands around them, from the answers of Crusoe's API.
+
+Its lists are all called `items`: a snapshot holds each below a key of its own, which says what they are.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from reconciler.cluster.nodes.machine_rows import normalized_provider_id
+from reconciler.cluster.platform_reading import Envelope, Key, Objects, PlatformReading, Rows, WireKind
+from reconciler.platforms.crusoe.facts import pool, wire
+from reconciler.platforms.crusoe.facts.states import bare
+from reconciler.platforms.crusoe.facts.view import CrusoeView
+from reconciler.platforms.crusoe.kinds import NODE_POOL
+
+INSTANCE, CLUSTER, CAPACITY, RESERVATION = "CrusoeInstance", "CrusoeCluster", "CrusoeCapacity", "CrusoeReservation"
+MACHINE_TYPE, OPERATION, REMEDIATION = "CrusoeMachineType", "CrusoePoolOperation", "CrusoeClusterOperation"
+BEHAVIOUR = "CrusoeBehaviour"
+
+
+def rows(objects: Objects) -> Rows:
+    """Pools and their machines; a pool that is gone is listed for a while."""
+    seen = view(objects)
+    return Rows(
+        targets=[pool.facts(item, seen) for item in seen.pools],
+        machines=[row for item in seen.pools for row in pool.machines(item, seen)],
+    )
+
+
+def view(objects: Objects) -> CrusoeView:
+    """Everything that was read, by what it is looked up by. Ids of machines are compared in lower case: some hosts tell theirs
+    in capitals."""
+    nodes = ((normalized_provider_id(node.provider_id).lower(), node) for node in objects.nodes)
+    return CrusoeView(
+        pools=tuple(item for item in objects.of(NODE_POOL).values() if bare(item.state) != "DELETED"),
+        instances={item.id: item for item in objects.of(INSTANCE).values()},
+        clusters={item.id: item for item in objects.of(CLUSTER).values()},
+        reservations={item.id: item for item in objects.of(RESERVATION).values()},
+        stock={(item.type, item.location): item.quantity for item in objects.of(CAPACITY).values()},
+        types={item.product_name: item for item in objects.of(MACHINE_TYPE).values()},
+        operations=tuple(objects.of(OPERATION).values()),
+        remediations=tuple(objects.of(REMEDIATION).values()),
+        behaviour=next(iter(objects.of(BEHAVIOUR).values()), wire.Behaviour()),
+        captured=objects.captured - {NODE_POOL},
+        nodes={name: node for name, node in nodes if name},
+    )
+
+
+def _kind(kind: str, list_key: str, read: type[msgspec.Struct], key: Callable[[Any], Key], *, target: bool = False) -> WireKind:
+    return WireKind(kind=kind, type=read, envelope=Envelope(list_key=list_key), key=key, target=target)
+
+
+READING = PlatformReading(
+    name="crusoe",
+    kinds=(
+        _kind(NODE_POOL, "nodePools", wire.NodePool, lambda item: ("", item.id), target=True),
+        _kind(INSTANCE, "nodePoolInstances", wire.Instance, lambda item: ("", item.id)),
+        _kind(CLUSTER, "crusoeClusters", wire.Cluster, lambda item: ("", item.id)),
+        _kind(CAPACITY, "crusoeCapacities", wire.Capacity, lambda item: (item.location, item.type)),
+        _kind(RESERVATION, "crusoeReservations", wire.Reservation, lambda item: ("", item.id)),
+        _kind(MACHINE_TYPE, "crusoeMachineTypes", wire.MachineType, lambda item: ("", item.product_name)),
+        _kind(OPERATION, "nodePoolOperations", wire.PoolOperation, lambda item: ("", item.operation_id)),
+        _kind(REMEDIATION, "autoClusterOperations", wire.ClusterOperation, lambda item: ("", item.operation_id)),
+        _kind(BEHAVIOUR, "crusoeBehaviour", wire.Behaviour, lambda _: ("", "")),
+    ),
+    rows=rows,
+)

@@ -1,0 +1,183 @@
+"""What is read of node pools."""
+
+import pytest
+
+from reconciler.cluster.nodes.node import Taint
+from reconciler.cluster.target import LaunchFailure, TargetRef
+from reconciler.decisions.ownership.owner import Terms, judge
+from reconciler.plan.plan import OwnerState
+from reconciler.platforms.crusoe.kinds import NODE_POOL
+from tests.cluster.objects import node
+from tests.crusoe.documents import CLUSTER, LOCATION, TYPE, Object, facts, instance, machine_id, pool, world
+
+A, B, C = machine_id(1), machine_id(2), machine_id(3)
+TERMS = Terms(now_seconds=1_900_000_000, first_seen_seconds=0)
+
+
+def crusoe_node(name: str, machine: str, *, ready: bool = True) -> Object:
+    conditions = [{"type": "Ready", "status": str(ready), "lastTransitionTime": "2026-11-21T00:16:25Z"}]
+    return node(name, spec={"providerID": f"crusoe://{machine}"}, status={"conditions": conditions})
+
+
+def test_a_pool_with_its_machines() -> None:
+    """Size, place and machines; a machine is the node with its id, in capitals too."""
+    found = world(pool(count=2, machines=(A, B)), objects=(crusoe_node("n1", A), crusoe_node("n2", B.upper())))
+    (target,) = found.targets
+    assert target.ref == TargetRef(kind=NODE_POOL, region=LOCATION, name="h100")
+    assert target.replicas == 2
+    assert [(one.name, one.node, one.phase, one.deleting) for one in found.machines] == [
+        (A, "n1", "RUNNING", False),
+        (B, "n2", "RUNNING", False),
+    ]
+    assert not target.problems
+
+
+def test_a_pool_that_is_gone() -> None:
+    """It is listed for a while."""
+    assert not world(pool(state="STATE_DELETED")).targets
+
+
+def test_where_it_is() -> None:
+    """Without its cluster the machines say it, those of another pool as well; without both nobody does."""
+    assert facts(pool(machines=(A,)), crusoeClusters=[]).ref.region == LOCATION
+    assert facts(pool("empty"), pool("full", machines=(A,)), crusoeClusters=[]).ref.region == LOCATION
+    lost = facts(pool(), crusoeClusters=[])
+    assert (lost.ref.region, len(lost.problems)) == ("", 1)
+
+
+@pytest.mark.parametrize(
+    ("more", "by", "word"),
+    [
+        ({"state": "STATE_ROTATING"}, "rotation", "ROTATING"),
+        ({"state": "STATE_UPGRADING"}, "pause", "UPGRADING"),
+        ({"state": "STATE_NEVER_HEARD_OF"}, "pause", "NEVER_HEARD_OF"),
+        ({"state": ""}, "pause", "unknown"),
+        ({"state": "STATE_DELETING"}, "deletion", "deletion"),
+        ({"autoscaling_config": {"enabled": True, "min_node_size": 1, "max_node_size": 4}}, "Crusoe's autoscaler", "1 to 4"),
+    ],
+)
+def test_what_holds_it(more: Object, by: str, word: str) -> None:
+    """Each with its evidence."""
+    owner = judge(facts(pool(**more)), TERMS).ownership
+    assert (owner.state, owner.by) == (OwnerState.HELD, by)
+    assert word in " ".join(owner.evidence)
+
+
+def test_whose_it_is() -> None:
+    """Running, and nobody else is known of."""
+    owner = judge(facts(pool(autoscaling_config={"enabled": False})), TERMS).ownership
+    assert (owner.state, owner.evidence) == (OwnerState.OURS, ("a node pool of Crusoe records nobody as the owner of its count",))
+
+
+@pytest.mark.parametrize(
+    ("metadata", "held"),
+    [({"nodepool": "pool-h100"}, True), ({"vm": A}, True), ({"nodepool": "pool-other"}, False), ({}, True)],
+)
+def test_auto_clusters_at_work(metadata: Object, *, held: bool) -> None:
+    """A replacement under way holds the pool that it names; one that names none of them holds all."""
+    under_way = {"operation_id": "o1", "state": "IN_PROGRESS", "metadata": metadata}
+    pools = (pool(count=1, machines=(A,)), pool("other"))
+    found = facts(*pools, autoClusterOperations=[under_way, {**under_way, "operation_id": "o2", "state": "SUCCEEDED"}])
+    assert bool(found.writers) is held
+    if held:
+        assert "o1" in found.writers[0].evidence
+
+
+def test_a_stopped_machine_takes_no_place() -> None:
+    """It is none that the count speaks of, and its replacement is the count's doing."""
+    found = world(
+        pool(count=2, machines=(A, B), reservation_id="r1"),
+        nodePoolInstances=[instance(A), instance(B, "STATE_SHUTOFF")],
+        crusoeReservations=[{"id": "r1", "quantity": 2, "used_quantity": 1}],
+    )
+    assert [machine.deleting for machine in found.machines] == [False, True]
+    assert found.targets[0].problems == (
+        f"machine {B} is SHUTOFF and takes no place: count 2 asks for its replacement, which takes its place in reservation r1 "
+        "(2 machines)",
+    )
+
+
+def test_before_it_is_stopped() -> None:
+    """A node that is not ready: what stopping its machine would do is said before."""
+    found = facts(pool(count=2, machines=(A, B)), objects=(crusoe_node("n1", A), crusoe_node("n2", B, ready=False)))
+    assert found.problems == (
+        "node n2 is not ready; if its machine is stopped, count 2 asks for the replacement; lower it first",
+    )
+
+
+def test_a_reservation_that_pools_share() -> None:
+    """Room is what neither runs nor was asked for by any of them, and what others run counts by its own number."""
+    both = (pool("a", count=2, machines=(A,), reservation_id="r1"), pool("b", count=1, machines=(B,), reservation_id="r1"))
+    for used, left in ((0, 2), (2, 2), (4, 0), (9, 0)):
+        reservation = {"id": "r1", "quantity": 5, "used_quantity": used}
+        found = world(*both, crusoeReservations=[reservation]).targets
+        assert {(room.name, room.left) for one in found for room in one.rooms} == {("reservation r1", left)}
+
+
+def test_what_a_location_has_left() -> None:
+    """For pools without a reservation, less what was asked for; nothing is known of a type that is not listed."""
+    stock = [{"type": TYPE, "location": LOCATION, "quantity": 3}]
+    found = world(pool("a", count=2, machines=(A,)), pool("b", type="a40.1x"), crusoeCapacities=stock).targets
+    assert [[room.left for room in one.rooms] for one in found] == [[2], []]
+
+
+def test_why_machines_do_not_come() -> None:
+    """By the health of the pool, else by its newest operation; not while nothing is missing."""
+    issue = {"code": "INSUFFICIENT_CAPACITY", "message": "out of stock", "since": "2026-11-21T10:00:00Z"}
+    short = pool(count=2, machines=(A,), health={"issues": [{"code": "NODE_NOT_READY"}, issue]})
+    assert facts(short).launch_failure == LaunchFailure(
+        id="INSUFFICIENT_CAPACITY 2026-11-21T10:00:00Z", at_seconds=1795255200, kind="Stock", message="out of stock"
+    )
+    assert facts({**short, "count": 1}).launch_failure is None
+    operations = [operation("o1", "2026-11-21T10:00:00Z", "quota exceeded"), operation("o2", "2026-11-21T11:00:00Z", "")]
+    missing = pool(count=2, machines=(A,))
+    assert facts(missing, nodePoolOperations=operations).launch_failure is None
+    failed = facts(missing, nodePoolOperations=operations[:1]).launch_failure
+    assert failed is not None
+    assert (failed.id, failed.kind, failed.message) == ("o1", "Quota", "quota exceeded")
+    framed = operation("o3", "2026-11-21T12:00:00Z", "rpc error: code = ResourceExhausted desc = out of stock")
+    failed = facts(missing, nodePoolOperations=[*operations, framed]).launch_failure
+    assert failed is not None
+    assert (failed.kind, failed.message) == ("Stock", "out of stock")
+
+
+def operation(name: str, completed: str, error: str) -> Object:
+    result = {"node_pool": pool(), "details": {"error": error, "num_vms_created": 0}}
+    return {"operation_id": name, "state": "SUCCEEDED", "started_at": completed, "completed_at": completed, "result": result}
+
+
+def test_the_shape_of_a_new_node() -> None:
+    """By the machine type while no node is ready, with the labels and taints of the pool."""
+    types = [{"product_name": TYPE, "cpu_cores": 176, "memory_gb": 960, "num_gpu": 8, "gpu_type": "h100-80gb-sxm", "disk_gb": 0}]
+    item = pool(machines=(A,), node_labels={"team": "a"}, node_taints=[{"key": "gpu", "value": "y", "effect": "NoSchedule"}])
+    found = facts(item, crusoeMachineTypes=types).template
+    assert found.capacity is not None
+    assert dict(found.capacity.items()) == {"cpu": 176_000, "memory": 960 * 10**9, "pods": 110, "nvidia.com/gpu": 8}
+    assert dict(found.labels)["team"] == "a"
+    assert found.taints == (Taint("gpu", "y", "NoSchedule"),)
+    assert facts(item, crusoeMachineTypes=types, objects=(crusoe_node("n1", A),)).template.capacity is None
+    amd = [{**types[0], "gpu_type": "MI355X"}]
+    assert "amd.com/gpu" in dict(facts(item, crusoeMachineTypes=amd).template.capacity.items())  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "word"),
+    [
+        ({"lowering": "Keeps"}, ""),
+        ({"lowering": "Trims"}, "platform's choice"),
+        (None, "nobody has said"),
+        ({"lowering": "Keeps", "passed_over": {"pool-h100": "machine X went"}}, "machine X went"),
+        ({"lowering": "Keeps", "passed_over": {"pool-other": "machine X went"}}, ""),
+    ],
+)
+def test_when_a_node_may_be_removed(behaviour: Object | None, word: str) -> None:
+    """Only where it is known that lowering a count deletes nothing, and that has not proved wrong."""
+    found = facts(pool(), behaviour=behaviour).keeps_nodes
+    assert (word in found) if word else not found
+
+
+def test_cautions() -> None:
+    """An add-on that sizes pools, what was not captured, and that all of it is experimental."""
+    addons = [{"id": CLUSTER, "location": LOCATION, "add_ons": ["nvidia_gpu_operator", "cluster_autoscaler"]}]
+    assert [one.code for one in facts(pool(), crusoeClusters=addons).cautions] == ["AutoscalerAddOn", "Experimental"]
+    assert [one.code for one in facts(pool()).cautions] == ["Experimental"]
