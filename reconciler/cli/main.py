@@ -23,6 +23,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "doctor": ("doctor", "Which build runs, and what is worth mending in a cluster."),
     "snapshot": ("snapshot", "Capture a live cluster as files that the other commands read."),
     "hold": ("hold", "Leave groups alone for a while, with a reason; or end that."),
+    "handover": ("handover", "How a target comes from another autoscaler, or goes back: steps, and which are done."),
     "status": ("status", "What the loop of a policy last did, who leads, what is held and what drains."),
     "run": ("run", "The loop; with --simulate on the embedded cluster."),
     "simulate": ("simulate", "Demand of the past under one policy or two: how long pods wait, what nodes cost."),

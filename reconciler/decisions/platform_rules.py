@@ -22,7 +22,7 @@ class PlatformRules(msgspec.Struct, frozen=True, kw_only=True):
     a target of one of these kinds. `policy_value` is what a NodeGroup writes below `spec.target` for a target. `findings` are
     what `doctor` finds in a view besides what holds for all platforms. `declared_in_manifests`: its targets are objects that
     somebody may declare in git, so that a release says how replicas go back there. `size_origin` says whose bounds a target
-    carries.
+    carries. `doubles` are targets, of whatever platform, whose machines another one sizes: they are not discovered.
     """
 
     provider: str
@@ -32,6 +32,7 @@ class PlatformRules(msgspec.Struct, frozen=True, kw_only=True):
     findings: Callable[["View"], Iterator[Finding]] = lambda _: iter(())
     declared_in_manifests: bool = False
     size_origin: str = "its annotations"
+    doubles: Callable[[tuple[TargetFacts, ...]], frozenset[TargetRef]] = lambda _: frozenset()
 
 
 @cache
@@ -44,6 +45,11 @@ def platform_rules() -> tuple[PlatformRules, ...]:
 def rules_of(kind: str) -> PlatformRules | None:
     """The rules for targets of a kind; None for a kind that no platform has."""
     return next((rules for rules in platform_rules() if kind in rules.kinds), None)
+
+
+def doubles(targets: tuple[TargetFacts, ...]) -> frozenset[TargetRef]:
+    """Targets whose machines another target sizes."""
+    return frozenset[TargetRef]().union(*(rules.doubles(targets) for rules in platform_rules()))
 
 
 def kind_of(provider: str, kind: str) -> str:

@@ -1,6 +1,6 @@
 """All platforms, live."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 
 import msgspec
@@ -47,6 +47,12 @@ def polled(surroundings: Surroundings) -> tuple[PolledSource, ...]:
     """What is asked of clouds."""
     there = ((platform, of_platform(platform, surroundings)) for platform in live_platforms())
     return tuple(source for platform, own in there if own is not None for source in platform.polled(own))
+
+
+def autoscaler_homes(served: Iterable[Served]) -> tuple[str, ...]:
+    """The namespaces where platforms that are served keep autoscalers of their own."""
+    there = {item.platform for item in served}
+    return tuple(home for platform in live_platforms() if platform.name in there for home in platform.homes)
 
 
 def of_platform(platform: LivePlatform, surroundings: Surroundings) -> Surroundings | None:

@@ -8,7 +8,7 @@ from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.world import World
 from reconciler.decisions.ownership.handover import to_us
 from reconciler.decisions.ownership.owner import OUR_MANAGER, Terms, judge
-from reconciler.decisions.platform_rules import rules_of
+from reconciler.decisions.platform_rules import doubles, rules_of
 from reconciler.decisions.reasons.amounts import amount_text
 from reconciler.plan.plan import OwnerState
 from reconciler.policy.documents import API_VERSION
@@ -25,8 +25,10 @@ def policy_name(text: str) -> str:
 
 
 def first_policy(world: World, name: str) -> dict[str, str]:
-    """File name -> YAML. Targets that another object controls are left out: they are not sized by themselves."""
-    targets = [facts for facts in world.targets if not facts.owner.controller]
+    """File name -> YAML. Targets that another object controls are left out, and those whose machines another one sizes: they are
+    not sized by themselves."""
+    twice = doubles(world.targets)
+    targets = [facts for facts in world.targets if not facts.owner.controller and facts.ref not in twice]
     owners = {facts.ref: judge(facts, Terms(now_seconds=world.captured_seconds, first_seen_seconds=0)) for facts in targets}
     foreign = sorted(
         {

@@ -58,6 +58,13 @@ OWN = {
     *(((verb, "events.k8s.io", "events", "")) for verb in ("create", "patch")),
     *((("patch", "reconciler.dev", f"{item}/status", "")) for item in WORKLOAD["reconciler.dev"]),
 }
+MAPI, AUTOSCALING = "machine.openshift.io", "autoscaling.openshift.io"
+MACHINE_API: set[Right] = {
+    *((verb, MAPI, resource, "") for verb, resource in product(READ, ("machinesets", "machines"))),
+    *((verb, AUTOSCALING, "machineautoscalers", "") for verb in READ),
+    *(("patch", MAPI, resource, "") for resource in ("machinesets", "machines")),
+    ("delete", MAPI, "machines", ""),
+}
 WRITE_WORKLOAD: set[Right] = {("patch", "", "nodes", ""), ("create", "", "pods/eviction", "")}
 
 GRANTED: dict[str, set[Right]] = {
@@ -65,8 +72,9 @@ GRANTED: dict[str, set[Right]] = {
     "observe": READ_WORKLOAD | REVIEWS | read_targets("") | OWN,
     "enforce": READ_WORKLOAD | REVIEWS | read_targets("") | OWN | write_targets("") | WRITE_WORKLOAD,
     "namespaced": READ_WORKLOAD | REVIEWS | read_targets(CLUSTERS) | OWN | write_targets(CLUSTERS) | WRITE_WORKLOAD,
+    "openshift": READ_WORKLOAD | REVIEWS | read_targets("") | OWN | write_targets("") | WRITE_WORKLOAD | MACHINE_API,
 }
-EVERYTHING = GRANTED["enforce"] | GRANTED["namespaced"]
+EVERYTHING = GRANTED["openshift"] | GRANTED["namespaced"]
 WRITES = ("create", "update", "patch", "delete", "deletecollection")
 # Granted to nobody.
 NEVER: set[Right] = {
@@ -74,6 +82,13 @@ NEVER: set[Right] = {
     *((verb, CAPI, f"{resource}/status", "") for verb, resource in product(("update", "patch"), TARGETS)),
     *((verb, CAPI, resource, "") for verb, resource in product(("create", "update", "delete", "deletecollection"), SIZED)),
     *((verb, CAPI, "machines", "") for verb in ("create", "update", "deletecollection")),
+    *((verb, MAPI, "machinesets/scale", "") for verb in ("get", "update", "patch")),
+    *(
+        (verb, MAPI, resource, "")
+        for verb, resource in product(("create", "update", "deletecollection"), ("machinesets", "machines"))
+    ),
+    ("delete", MAPI, "machinesets", ""),
+    *((verb, AUTOSCALING, resource, "") for verb, resource in product(WRITES, ("machineautoscalers", "clusterautoscalers"))),
     *((verb, CAPI, "clusters", "") for verb in WRITES),
     *((verb, "infrastructure.cluster.x-k8s.io", "awsmachinetemplates", "") for verb in WRITES),
     *((verb, "", "nodes", "") for verb in ("create", "update", "delete", "deletecollection")),

@@ -18,7 +18,7 @@ from reconciler.control.log import Log
 from reconciler.kube.connection.api import ContentType
 from reconciler.kube.connection.transport import connect
 from reconciler.kube.leading.lease import Timing
-from reconciler.kube.watching.collection import cluster_api
+from reconciler.kube.watching.collection import Served, cluster_api
 from reconciler.policy.documents import PolicySet
 
 _DIE_WITH_PARENT = 1
@@ -52,6 +52,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     drain_timeout_seconds: int = 600
     identity: str = "killed"
     lease: Timing = Timing()
+    served: tuple[Served, ...] = (cluster_api(version="v1beta2"),)
 
 
 def killed(run: Run) -> None:
@@ -163,7 +164,7 @@ def kind_of(method: str, path: str, body: Any, content_type: ContentType) -> str
         return "taint" if "reconciler.dev/deleting" in keys else "untaint"
     if "machines" in parts:
         return "unmark" if None in (metadata.get("annotations") or {}).values() else "mark"
-    if "machinedeployments" in parts:
+    if {"machinedeployments", "machinesets"} & set(parts):
         return "apply" if content_type is ContentType.APPLY else "claim" if "managedFields" in metadata else "annotate"
     return "event" if "events" in parts else parts[-1]
 
@@ -179,7 +180,7 @@ def _live(run: Run) -> None:
     api = _Deadly(connect(run.kubeconfig), run.fault, sent)
     settings = Settings(
         name=run.policy.policy.name, namespace=run.namespace, identity=run.identity, target_namespaces=(run.namespace,),
-        served=(cluster_api(version="v1beta2"),),
+        served=run.served,
         period_seconds=0.2, idle_seconds=0.02, most_seconds=0.2, drain_timeout_seconds=run.drain_timeout_seconds, lease=run.lease,
     )  # fmt: skip
     with run.log.open("a") as output:

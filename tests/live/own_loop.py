@@ -19,7 +19,7 @@ from reconciler.decisions.ownership.owner import POLICY_MARK
 from reconciler.kube.connection.transport import connect
 from reconciler.kube.draining.drain import NodeDrain
 from reconciler.kube.leading.ended_policies import EndedPolicies
-from reconciler.kube.watching.collection import cluster_api
+from reconciler.kube.watching.collection import Served, cluster_api
 from reconciler.kube.watching.live_world import LiveWorld
 from reconciler.plan.plan import GroupLine
 from reconciler.policy.documents import Budget, Mode, NodeGroup, NodeGroupPolicy, Pace, PolicySet
@@ -29,6 +29,7 @@ from tests.policies import node_group, policy
 from tests.testbed.control_plane import ControlPlane
 
 OWNER = "test"
+CLUSTER_API = (cluster_api(version="v1beta2"),)
 AT_ONCE = Pace(delay_after_add_seconds=0, delay_after_failure_seconds=0)
 _PATIENCE_SECONDS = 300
 _numbers = itertools.count(1)
@@ -47,7 +48,8 @@ class Hands:
 class OwnLoop:
     """A loop over the groups of one namespace. `ahead_seconds` is how far its clock is before the real one. `server` is the
     URL of a proxy to go through. `longest_silence_seconds` and `silence_seconds` are the view's. `marking`: the policy has
-    this name, and its targets are marked with it. `silent`: a policy whose Lease lies here has ended at the first look."""
+    this name, and its targets are marked with it. `silent`: a policy whose Lease lies here has ended at the first look. `served`
+    are the platforms that it looks after, `beside` more namespaces with targets of theirs."""
 
     def __init__(
         self,
@@ -61,6 +63,8 @@ class OwnLoop:
         silence_seconds: float = 90,
         marking: str = "",
         silent: bool = False,
+        served: tuple[Served, ...] = CLUSTER_API,
+        beside: tuple[str, ...] = (),
         **fields: object,
     ) -> None:
         grant(plane)
@@ -76,16 +80,15 @@ class OwnLoop:
         self.view = LiveWorld(
             api,
             now_seconds=self.now,
-            namespaces=(namespace,),
+            served=served,
+            namespaces=(namespace, *beside),
             on_change=self.changed.set,
             longest_silence_seconds=longest_silence_seconds,
             silence_seconds=silence_seconds,
         )
         self.store = InMemoryStore()
         owner = marking or OWNER
-        providers = LiveProviders(
-            api, Surroundings(management=api, served=(cluster_api(version="v1beta2"),), platform_chooses=self._platform_chooses)
-        )
+        providers = LiveProviders(api, Surroundings(management=api, served=served, platform_chooses=self._platform_chooses))
         rules = lambda: self.hands.value.policy.drain  # noqa: E731
         drain = NodeDrain(api, owner, self.now, timeout_seconds=drain_timeout_seconds, rules=rules)
         ended = EndedPolicies(api, namespace, time.monotonic, silence_seconds=0)

@@ -11,6 +11,8 @@ _RULES: list[Object] = [
     {"apiGroups": [""], "resources": ["pods/eviction"], "verbs": ["create"]},
     {"apiGroups": ["cluster.x-k8s.io"], "resources": ["machinedeployments", "machinesets", "machinepools"], "verbs": ["patch"]},
     {"apiGroups": ["cluster.x-k8s.io"], "resources": ["machines"], "verbs": ["patch", "delete"]},
+    {"apiGroups": ["machine.openshift.io"], "resources": ["machinesets"], "verbs": ["patch"]},
+    {"apiGroups": ["machine.openshift.io"], "resources": ["machines"], "verbs": ["patch", "delete"]},
     {"apiGroups": ["reconciler.dev"], "resources": ["nodegrouppolicies/status", "nodegroups/status"], "verbs": ["patch"]},
     {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["create", "update"]},
     {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["create", "update", "patch", "delete"]},

@@ -10,7 +10,7 @@ from tests.testbed.machine_api import MachineApi
 
 
 class NewSet(Protocol):
-    def __call__(self, replicas: int, **value: object) -> MachineSetBench: ...
+    def __call__(self, replicas: int, **fields: object) -> MachineSetBench: ...
 
 
 @pytest.fixture
@@ -18,8 +18,8 @@ def new_set(machine_api: MachineApi) -> Iterator[NewSet]:
     """Makes a MachineSet; it is gone after the test."""
     made: list[MachineSetBench] = []
 
-    def make(replicas: int, **value: object) -> MachineSetBench:
-        made.append(MachineSetBench(machine_api, replicas, **value))
+    def make(replicas: int, **fields: object) -> MachineSetBench:
+        made.append(MachineSetBench(machine_api, replicas, **fields))
         return made[-1]
 
     yield make

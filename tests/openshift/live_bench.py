@@ -14,10 +14,11 @@ from reconciler.control.live.live_providers import LiveProviders
 from reconciler.kube.connection.api import Api
 from reconciler.kube.connection.transport import connect
 from reconciler.kube.draining.drain import NodeDrain
+from reconciler.kube.draining.drain_mark import DELETING_TAINT
 from reconciler.kube.watching.collection import Served
 from reconciler.plan.plan import Bound
 from reconciler.platforms.openshift.kinds import MACHINE_SET
-from reconciler.policy.documents import PolicySet, TargetSpec
+from reconciler.policy.documents import NodeGroup, PolicySet, TargetSpec
 from reconciler.providers.contract import RemovalProgress, RemovalState
 from reconciler.providers.live_platform import Surroundings
 from reconciler.providers.ownership_guard import judged_now
@@ -31,6 +32,7 @@ OWNER = "test"
 SERVED = tuple(Served(platform="openshift", group=group, version="v1beta1") for group in (GROUP, "autoscaling.openshift.io"))
 MARKS = (f"{GROUP}/delete-machine", f"{GROUP}/cluster-api-delete-machine")
 _KINDS = (("machinesets", GROUP), ("machines", GROUP), ("machineautoscalers", "autoscaling.openshift.io"))
+CAPACITY = {f"{GROUP}/vCPU": "4", f"{GROUP}/memoryMb": "16384"}
 _PATIENCE_SECONDS = 240
 _numbers = itertools.count(1)
 
@@ -38,8 +40,20 @@ _numbers = itertools.count(1)
 class MachineSetBench:
     """One MachineSet on a live cluster, and the port that writes to it."""
 
-    def __init__(self, machine_api: MachineApi, replicas: int, namespace: str = "openshift-machine-api", **value: object) -> None:
-        """`value` is the providerSpec's."""
+    def __init__(
+        self,
+        machine_api: MachineApi,
+        replicas: int,
+        namespace: str = "openshift-machine-api",
+        *,
+        adopted: bool = True,
+        annotations: dict[str, str] | None = None,
+        marks: dict[str, str] | None = None,
+        role: str = "",
+        **value: object,
+    ) -> None:
+        """`marks` are the set's own labels, `value` is the providerSpec's, `role` that of its machines. Not `adopted`: replicas
+        stay their creator's."""
         self.plane, self.testbed = machine_api.plane, machine_api.api
         self.namespace = namespace
         self.name = f"set-{next(_numbers)}"
@@ -50,18 +64,18 @@ class MachineSetBench:
                 raise
         self.api = connect(self.plane.kubeconfig_of("reconciler", MASTERS))
         self.target = TargetRef(kind=MACHINE_SET, namespace=namespace, name=self.name)
-        self.object = self._document(replicas, dict(value))
+        self.object = self._document(replicas, role, dict(value))
+        self.object["metadata"] |= {"annotations": CAPACITY | (annotations or {}), "labels": marks or {}}
         self.testbed.create(self.object)
-        document = node_group(self.name, namespace=namespace)
-        spec = TargetSpec(provider="openshift", kind=MACHINE_SET, namespace=namespace, name=self.name)
-        self.policy: PolicySet = policy(_with_target(document, spec))
+        self.policy: PolicySet = policy(self.group())
         self.port = self.port_over(self.api)
         # Ours from the beginning; the rest of the object stays its creator's.
-        adopted = self.port.adopt(self.target, replicas, self.bound())
-        assert adopted.done, adopted
+        done = self.port.adopt(self.target, replicas, self.bound()) if adopted else None
+        assert done is None or done.done, done
 
-    def _document(self, replicas: int, value: Object) -> Object:
-        labels = {"set": self.name, f"{GROUP}/cluster-api-cluster": "c", f"{GROUP}/cluster-api-machine-role": self.name}
+    def _document(self, replicas: int, role: str, value: Object) -> Object:
+        named = {f"{GROUP}/cluster-api-cluster": "c", f"{GROUP}/cluster-api-machine-role": role or self.name}
+        labels = {"set": self.name, **named}
         return {
             "apiVersion": API_VERSION,
             "kind": "MachineSet",
@@ -78,6 +92,21 @@ class MachineSetBench:
                 },
             },
         }
+
+    def group(self, *, least: int = 0, most: int = 50, **fields: object) -> NodeGroup:
+        """A NodeGroup on the set, of its name."""
+        spec = TargetSpec(provider="openshift", kind=MACHINE_SET, namespace=self.namespace, name=self.name)
+        return node_group(self.name, min=least, max=most, namespace=self.namespace, target=spec, **fields)
+
+    def pods(self, count: int, cpu: str = "3", **metadata: object) -> list[str]:
+        """So many pods for nodes of this set alone, of 4 CPUs each; their names."""
+        container = {"name": "c", "image": "none", "resources": {"requests": {"cpu": cpu}}}
+        spec = {"nodeSelector": {"set": self.name}, "containers": [container], "terminationGracePeriodSeconds": 0}
+        names = [f"{self.name}-{next(_numbers)}" for _ in range(count)]
+        for name in names:
+            made = {"name": name, "namespace": self.namespace, **metadata}
+            self.testbed.create({"apiVersion": "v1", "kind": "Pod", "metadata": made, "spec": spec})
+        return names
 
     def port_over(self, api: Api) -> LivePort:
         clock = lambda: int(time.time())  # noqa: E731
@@ -164,8 +193,25 @@ class MachineSetBench:
             ended += [one for one in (port or self.port).continue_removals() if one.state is not RemovalState.DRAINING]
         return ended
 
+    def marks(self) -> list[str]:
+        """The delete marks of its Machines that are not going, in either spelling."""
+        living = [
+            item["metadata"].get("annotations") or {} for item in self.machines() if "deletionTimestamp" not in item["metadata"]
+        ]
+        return [found[key] for found in living for key in MARKS if key in found]
+
+    def tainted(self) -> list[str]:
+        """Its nodes that carry our taint."""
+        mine = set(self.nodes())
+        return sorted(
+            node["metadata"]["name"]
+            for node in self.testbed.items("/api/v1/nodes")
+            if node["metadata"]["name"] in mine and any(one["key"] == DELETING_TAINT for one in node["spec"].get("taints") or ())
+        )
+
     def gone(self) -> None:
-        """Take it all away."""
+        """Take it all away, pods first: nobody asks for a node of it any more."""
+        self.testbed.call("DELETE", f"/api/v1/namespaces/{self.namespace}/pods", {"gracePeriodSeconds": 0})
         self.testbed.delete(self.object)
 
 
@@ -177,9 +223,3 @@ def node_of(machine: Object) -> str:
 def phase(machine: Object) -> str:
     """Its phase."""
     return str(machine.get("status", {}).get("phase", ""))
-
-
-def _with_target(document: Any, spec: TargetSpec) -> Any:
-    import msgspec
-
-    return msgspec.structs.replace(document, target=spec)

@@ -2,12 +2,16 @@
 
 import json
 
+import pytest
+
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.control.preflight.rights import RunMode, needed
 from reconciler.decisions.decide import decide
+from reconciler.decisions.groups.effective import claimed_targets
 from reconciler.decisions.memory import Memory
 from reconciler.kube.watching.collection import Served, cluster_api
 from reconciler.policy.documents import Discovery, Limit, Tier
+from reconciler.rendering.first_policy import first_policy
 from tests.openshift.objects import GROUP, Object, machine_set
 from tests.policies import policy
 
@@ -79,3 +83,31 @@ def test_rights_are_asked_for_what_is_served_alone() -> None:
     written = {(right.resource, verb) for right in alone if right.group == GROUP for verb in right.verbs}
     assert {("machinesets", "patch"), ("machines", "patch"), ("machines", "delete")} <= written
     assert not {resource for resource, _ in written} - {"machinesets", "machines"}
+
+
+@pytest.mark.parametrize(
+    ("decides", "discovered"),
+    [
+        ("MachineAPI", "MachineSet.machine.openshift.io openshift-machine-api/w"),
+        ("ClusterAPI", "MachineSet openshift-cluster-api/w"),
+    ],
+)
+def test_a_pair_in_two_apis_is_one_group(decides: str, discovered: str) -> None:
+    """The one that decides; a set of Cluster API elsewhere is nobody's twin."""
+    there = {"authoritativeAPI": decides}
+    pair = machine_set("w", 2, annotations=size(GROUP), spec=there, status={**there, "synchronizedGeneration": 3})
+    twins = [
+        {
+            "apiVersion": "cluster.x-k8s.io/v1beta2",
+            "kind": "MachineSet",
+            "metadata": {"name": "w", "namespace": namespace, "annotations": size("cluster.x-k8s.io")},
+            "spec": {"clusterName": "c", "replicas": 2},
+        }
+        for namespace in ("openshift-cluster-api", "elsewhere")
+    ]
+    world = read_snapshot({"all.json": json.dumps({"apiVersion": "v1", "kind": "List", "items": [pair, *twins]}).encode()})
+    discovery = (Discovery(name="sets", provider="openshift"), Discovery(name="capi", provider="clusterAPI"))
+    found = [str(ref) for ref, _, _ in claimed_targets(policy(discovery=discovery), world)]
+    assert sorted(found) == sorted([discovered, "MachineSet elsewhere/w"])
+    assert "elsewhere" in first_policy(world, "p")["groups.yaml"]
+    assert first_policy(world, "p")["groups.yaml"].count("kind: NodeGroup") == 2

@@ -80,6 +80,30 @@ def test_a_provider_spec_that_says_its_size(value: Object, cpu_milli: int, memor
     assert template.origins == ("providerSpec",)
 
 
+def test_an_instance_type_of_the_table() -> None:
+    """AWS's m5.xlarge has 4 CPUs and 16 GiB, g5.2xlarge 8, 32 and a card, m6g.large is arm64; the table is named. What is
+    written in annotations counts first, and a type that is not listed says nothing."""
+    for kind, cpu_milli, gib, cards, arch in (
+        ("m5.xlarge", 4000, 16, 0, "amd64"),
+        ("g5.2xlarge", 8000, 32, 1, "amd64"),
+        ("m6g.large", 2000, 8, 0, "arm64"),
+    ):
+        template = only(machine_set("a", value={"instanceType": kind})).template
+        assert template.capacity is not None
+        assert (template.capacity.cpu_milli, template.capacity.memory_bytes) == (cpu_milli, gib * GIB)
+        assert (template.capacity.get("nvidia.com/gpu"), template.architecture) == (cards, arch)
+        assert template.origins[0].startswith("the instance table of ")
+    written = only(
+        machine_set("a", annotations={f"{GROUP}/vCPU": "2", f"{GROUP}/memoryMb": "4096"}, value={"instanceType": "m5.xlarge"})
+    )
+    assert (written.template.capacity and written.template.capacity.cpu_milli, written.template.origins) == (
+        2000,
+        ("capacity annotations",),
+    )
+    assert only(machine_set("a", value={"instanceType": "no.such"})).template.capacity is None
+    assert only(machine_set("a", value={"vmSize": "m5.xlarge"})).template.capacity is None
+
+
 def test_what_a_node_will_carry() -> None:
     """Labels and taints of the template's spec go to the Node; those of its metadata are the Machine's."""
     item = machine_set(

@@ -1,5 +1,8 @@
 """MachineSets on OpenShift's own controllers: what goes is what was chosen, and nothing else is written."""
 
+import itertools
+import os
+
 import pytest
 
 from reconciler.providers.contract import RemovalState, WriteCode
@@ -7,6 +10,12 @@ from tests.openshift.conftest import NewSet
 from tests.openshift.live_bench import MARKS, MachineSetBench, node_of, phase
 from tests.openshift.objects import machine_autoscaler
 from tests.testbed.api import Object
+
+# Sizes from 3 to 20 with 0 to 3 Failed Machines beside: some of them always, all with RECONCILER_MACHINE_SETS=all. Above 12 the
+# platform sorts in another way.
+SETS = [(3, 0), (3, 1), (4, 3), (12, 2), (20, 0), (20, 3)]
+if os.environ.get("RECONCILER_MACHINE_SETS") == "all":
+    SETS = list(itertools.product(range(3, 21), range(4)))
 
 
 def fail(bench: MachineSetBench, count: int) -> list[str]:
@@ -40,12 +49,16 @@ def test_up_from_zero(new_set: NewSet) -> None:
     assert (owner.manager, owner.operation, owner.subresource) == ("nodegroup-reconciler", "Apply", "")
 
 
-@pytest.mark.parametrize("size", [3, 8, 20])
-def test_exactly_the_chosen_machines_go(new_set: NewSet, size: int) -> None:
-    """Drained by us, marked with both keys, replicas lowered by as many; two of `size`."""
+@pytest.mark.parametrize(("size", "failed"), SETS)
+def test_exactly_the_chosen_machines_go(new_set: NewSet, size: int, failed: int) -> None:
+    """Two of `size`, drained by us, marked with both keys, replicas lowered by as many. Not while Failed Machines are beside
+    them: these are cancelled first, together and without harm to a running one."""
     bench = new_set(size)
     nodes = bench.until_nodes(size)
     chosen = [nodes[0], nodes[size // 2]]
+    if failed:
+        _cancelled(bench, fail(bench, failed), chosen[0])
+        assert bench.until_nodes(size) == nodes
     bench.port.observe()
     for number, node in enumerate(chosen, 1):
         assert bench.port.remove_node(bench.target, node, size - number, bench.bound()).done
@@ -53,6 +66,20 @@ def test_exactly_the_chosen_machines_go(new_set: NewSet, size: int) -> None:
     assert {(one.node, one.state) for one in ended} == {(node, RemovalState.FINISHED) for node in chosen}
     assert bench.until_nodes(size - 2) == sorted(set(nodes) - set(chosen))
     assert bench.replicas() == size - 2
+
+
+def _cancelled(bench: MachineSetBench, names: list[str], node: str) -> None:
+    assert bench.facts().keeps_nodes
+    bench.port.observe()
+    refused = bench.port.remove_node(bench.target, node, bench.replicas() - 1, bench.bound())
+    assert (refused.done, refused.code) == (False, WriteCode.REFUSED)
+    assert "failed" in refused.message
+    if len(names) > 1:
+        # One of several alone might leave another one to go.
+        partly = bench.port.cancel(bench.target, (names[0],), bench.replicas() - 1, bench.bound())
+        assert (partly.done, partly.code) == (False, WriteCode.STALE)
+    done = bench.port.cancel(bench.target, tuple(names), bench.replicas() - len(names), bench.bound())
+    assert (done.done, done.code) == (True, "")
 
 
 def test_both_marks_are_written(new_set: NewSet) -> None:
@@ -76,31 +103,6 @@ def test_both_marks_are_written(new_set: NewSet) -> None:
     assert bench.replicas() == 1
     bench.testbed.merge(chosen, {"spec": {"lifecycleHooks": None}})
     assert bench.until_nodes(1) == [nodes[1]]
-
-
-@pytest.mark.parametrize("failed", [1, 2, 3])
-def test_nothing_shrinks_while_a_failed_machine_would_tie(new_set: NewSet, failed: int) -> None:
-    """Not one node goes with Failed Machines beside; they are cancelled first, without harm; then the chosen one goes."""
-    bench = new_set(3)
-    nodes = bench.until_nodes(3)
-    names = fail(bench, failed)
-    assert bench.facts().keeps_nodes
-    bench.port.observe()
-    refused = bench.port.remove_node(bench.target, nodes[1], 2, bench.bound())
-    assert (refused.done, refused.code) == (False, WriteCode.REFUSED)
-    assert "failed" in refused.message
-    if failed > 1:
-        # One of several alone might leave another one to go.
-        partly = bench.port.cancel(bench.target, (names[0],), bench.replicas() - 1, bench.bound())
-        assert (partly.done, partly.code) == (False, WriteCode.STALE)
-    done = bench.port.cancel(bench.target, tuple(names), bench.replicas() - failed, bench.bound())
-    assert (done.done, done.code) == (True, "")
-    assert bench.until_nodes(3) == nodes
-    bench.port.observe()
-    assert bench.port.remove_node(bench.target, nodes[1], 2, bench.bound()).done
-    (ended,) = bench.removed()
-    assert ended.state is RemovalState.FINISHED
-    assert bench.until_nodes(2) == [nodes[0], nodes[2]]
 
 
 def test_a_machine_that_fails_during_the_drain_ends_the_removal(new_set: NewSet) -> None:

@@ -1,8 +1,9 @@
-"""What every port must do, on the simulated cluster and on a real API server with Cluster API."""
+"""What every port must do, on the simulated cluster and on a real API server with each platform's own controllers."""
 
 from collections.abc import Iterator
 from typing import Protocol
 
+import msgspec
 import pytest
 
 from reconciler.cluster.target import TargetRef
@@ -13,8 +14,9 @@ from reconciler.providers.simulated import SimulatedPort
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.field_owner import Via
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
+from tests.openshift.live_bench import MachineSetBench
 from tests.providers.conftest import NewBench
-from tests.values import machine_deployment as absent
+from tests.testbed.machine_api import MachineApi
 
 
 class Bench(Protocol):
@@ -81,14 +83,30 @@ class SimulatedBench:
         self.cluster.advance_to(self._now)
 
 
+def absent(target: TargetRef) -> TargetRef:
+    return msgspec.structs.replace(target, name="nowhere")
+
+
 class AnyBench(Protocol):
     def __call__(self, replicas: int) -> Bench: ...
 
 
-@pytest.fixture(params=["simulated", "live"])
+@pytest.fixture(params=["simulated", "clusterapi", "openshift"])
 def any_bench(request: pytest.FixtureRequest) -> Iterator[AnyBench]:
     if request.param == "simulated":
         yield SimulatedBench
+        return
+    if request.param == "openshift":
+        machine_api: MachineApi = request.getfixturevalue("machine_api")
+        made: list[MachineSetBench] = []
+
+        def make(replicas: int) -> Bench:
+            made.append(MachineSetBench(machine_api, replicas))
+            return made[-1]
+
+        yield make
+        for bench in made:
+            bench.gone()
         return
     new_bench: NewBench = request.getfixturevalue("new_bench")
     yield new_bench
@@ -135,8 +153,8 @@ def test_what_is_not_there_is_not_made(any_bench: AnyBench) -> None:
     """No write makes a target."""
     bench = any_bench(0)
     for write in (bench.port.resize, bench.port.adopt):
-        assert write(absent("nowhere", bench.target.namespace), 1, bench.bound()).code == WriteCode.NOT_FOUND
-    assert bench.port.release(absent("nowhere", bench.target.namespace), bench.bound()).code == WriteCode.NOT_FOUND
+        assert write(absent(bench.target), 1, bench.bound()).code == WriteCode.NOT_FOUND
+    assert bench.port.release(absent(bench.target), bench.bound()).code == WriteCode.NOT_FOUND
 
 
 def test_adoption_keeps_the_value_and_opens_the_field(any_bench: AnyBench) -> None:

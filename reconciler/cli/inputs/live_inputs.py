@@ -50,6 +50,7 @@ class LiveInputs:
 
         from reconciler.cluster.snapshots.unreadable import SnapshotError
         from reconciler.kube.leading.rival import RivalWatch
+        from reconciler.providers.live_platforms import autoscaler_homes
 
         try:
             world = self.capture(targets_only=targets_only).world()
@@ -58,7 +59,8 @@ class LiveInputs:
         if targets_only:
             return world
         apis = dict.fromkeys((self.connections.workload, self.connections.management))
-        rivals = RivalWatch(apis, self.namespaces, monotonic=time.monotonic, wall_seconds=time.time).evidence(world)
+        namespaces = (*self.namespaces, *autoscaler_homes(self.connections.served))
+        rivals = RivalWatch(apis, namespaces, monotonic=time.monotonic, wall_seconds=time.time).evidence(world)
         return msgspec.structs.replace(world, rivals=rivals)
 
     def memory(self, policy: str, namespace: str | None) -> Memory:

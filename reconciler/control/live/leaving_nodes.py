@@ -8,6 +8,7 @@ import msgspec
 from reconciler.cluster.target import Machine, TargetFacts, TargetRef
 from reconciler.cluster.world import World
 from reconciler.decisions.groups.group import EffectiveGroup
+from reconciler.decisions.ownership.owner import rivals_over
 from reconciler.kube.connection.api import ApiError, UnreachableError
 from reconciler.kube.draining.drain import DrainStep
 from reconciler.policy.documents import Mode
@@ -147,7 +148,7 @@ class LeavingNodes:
                 self.reopen(target, node, "NotFound", f"node {node} has no machine of a target any more", found)
             return None
         group = groups.get(target)
-        held = _stopped(group, rivals)
+        held = _stopped(group, rivals_over(facts[target], rivals))
         may_go = group is not None and not held and not called_off
         pending = node in self._pending.get(target, ())
         return _Empty(

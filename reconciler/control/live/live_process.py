@@ -36,7 +36,7 @@ from reconciler.kube.watching.pace import RealPace
 from reconciler.plan.plan import Action, ActionKind, Plan
 from reconciler.policy.documents import DrainRules, PolicySet
 from reconciler.providers.live_platform import Surroundings
-from reconciler.providers.live_platforms import polled
+from reconciler.providers.live_platforms import autoscaler_homes, polled
 
 
 class Connection(Api, Protocol):
@@ -276,7 +276,8 @@ class LiveProcess:
 
     def _rivals(self, workload: Api, management: Api, wall_seconds: Callable[[], float]) -> RivalWatch:
         apis = (workload,) if workload is management else (workload, management)
-        namespaces = (self.settings.namespace, *self.settings.target_namespaces)
+        homes = autoscaler_homes(self.settings.served)
+        namespaces = (self.settings.namespace, *self.settings.target_namespaces, *homes)
         return RivalWatch(apis, namespaces, monotonic=self._pace.monotonic, wall_seconds=wall_seconds)
 
     def _began(self) -> None:

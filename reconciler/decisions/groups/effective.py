@@ -9,6 +9,7 @@ from reconciler.decisions.groups.discovery import discovered, target_ref, tier_o
 from reconciler.decisions.groups.effective_group import Claim, effective_group
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.groups.membership import Membership, membership
+from reconciler.decisions.platform_rules import doubles
 from reconciler.policy.documents import Discovery, NodeGroup, PolicySet
 
 
@@ -16,8 +17,9 @@ def claimed_targets(policy: PolicySet, world: World) -> tuple[tuple[TargetRef, N
     """Which targets the policy sizes: those of its documents, then discovered ones; an explicit NodeGroup wins."""
     explicit = {target_ref(group.target): group for group in policy.groups}
     found: list[tuple[TargetRef, NodeGroup | None, Discovery | None]] = [(ref, group, None) for ref, group in explicit.items()]
+    left_out = doubles(world.targets)
     for facts in world.targets:
-        if facts.ref in explicit:
+        if facts.ref in explicit or facts.ref in left_out:
             continue
         item = discovered(policy.policy, facts)
         if item is not None:

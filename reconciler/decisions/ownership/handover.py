@@ -18,7 +18,8 @@ from reconciler.policy.manifests.unset_replicas import defaulted
 
 class ReplicasUnset(Because, frozen=True, kw_only=True):
     """What dropping replicas does: `manager` declares `before` now, and `after` is what comes of it. `kept_by` names who owns
-    the field besides, so that it stays; `annotated` says whether both size annotations are there."""
+    the field besides, so that it stays; `annotated` says whether both size annotations are there, `keeping` whether they would
+    keep the size."""
 
     code = "ReplicasUnset"
     manager: str
@@ -26,6 +27,7 @@ class ReplicasUnset(Because, frozen=True, kw_only=True):
     after: int
     annotated: bool
     kept_by: str = ""
+    keeping: bool = True
 
     def sentence(self) -> str:
         """The outcome and what makes it."""
@@ -34,18 +36,21 @@ class ReplicasUnset(Because, frozen=True, kw_only=True):
         elif self.annotated:
             stay = "stay" if self.before == self.after else "become"
             why = f"{stay} {self.after}: with both size annotations the old value is brought into the range"
+        elif not self.keeping:
+            why = f"become {self.after}, the default of its definition, whatever runs"
         else:
             why = f"become {self.after}: without both size annotations that is Cluster API's default, whatever runs"
         return f"when {self.manager} leaves replicas out, they {why}"
 
 
-def when_unset(facts: TargetFacts, manager: str) -> ReplicasUnset:
-    """What happens to the target when `manager` leaves replicas out from now on."""
+def when_unset(facts: TargetFacts, manager: str, *, keeping: bool = True) -> ReplicasUnset:
+    """What happens to the target when `manager` leaves replicas out from now on; `keeping`: both annotations keep them."""
     before = facts.replicas or 0
     kept = next((owner.manager for owner in facts.owner.owners if owner.manager != manager), "")
-    annotated = facts.min_size is not None and facts.max_size is not None
-    after = before if kept else defaulted(facts.replicas, facts.min_size, facts.max_size)
-    return ReplicasUnset(manager=manager, before=before, after=after, annotated=annotated, kept_by=kept)
+    annotated = keeping and facts.min_size is not None and facts.max_size is not None
+    bounds = (facts.min_size, facts.max_size) if keeping else (None, None)
+    after = before if kept else defaulted(facts.replicas, *bounds)
+    return ReplicasUnset(manager=manager, before=before, after=after, annotated=annotated, kept_by=kept, keeping=keeping)
 
 
 class HandOver(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,7 +6,6 @@ from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.cluster.world import World
 from reconciler.decisions.ownership.handover import when_unset
 from reconciler.decisions.ownership.owner import OUR_MANAGER, TOPOLOGY_MANAGER
-from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT, MACHINE_SET
 from reconciler.policy.manifests.manifest_change import DroppedSize
 from reconciler.policy.problems.problem import Problem, Severity
 
@@ -19,15 +18,19 @@ def drop_warnings(dropped: tuple[DroppedSize, ...], world: World) -> tuple[Probl
 def _warning(entry: DroppedSize, facts: TargetFacts | None) -> Problem:
     low, high = entry.bounds
     known = facts or TargetFacts(ref=_ref(entry), replicas=entry.before)
-    found = when_unset(msgspec.structs.replace(known, min_size=low, max_size=high), _manager(entry, facts))
+    found = when_unset(
+        msgspec.structs.replace(known, min_size=low, max_size=high), _manager(entry, facts), keeping=bool(entry.keys)
+    )
     where = f"{entry.namespace}/{entry.name}" if entry.namespace else entry.name
     what = f"the topology of Cluster {where} for {entry.entry}" if entry.entry else f"{entry.kind} {where}"
-    hint = "" if found.annotated else f"write {' and '.join(entry.keys)} in the same change: they keep the size"
+    hint = f"write {' and '.join(entry.keys)} in the same change: they keep the size"
+    if not entry.keys:
+        hint = "let the loop own them first (adoptFrom names who applies this): a field stays that has another owner"
     return Problem(
         place=entry.place,
         code="ReplicasDropped",
         message=f"this change takes replicas {entry.before} out of {what}: {found.sentence()}",
-        hint=hint if found.after != found.before else "",
+        hint=hint if found.after != found.before and not found.annotated else "",
         severity=Severity.WARNING,
     )
 
@@ -41,8 +44,7 @@ def _manager(entry: DroppedSize, facts: TargetFacts | None) -> str:
 
 
 def _ref(entry: DroppedSize) -> TargetRef:
-    kind = MACHINE_SET if entry.kind == "MachineSet" else MACHINE_DEPLOYMENT
-    return TargetRef(kind=kind, namespace=entry.namespace, name=entry.name)
+    return TargetRef(kind=entry.target_kind, namespace=entry.namespace, name=entry.name)
 
 
 def _facts(entry: DroppedSize, world: World) -> TargetFacts | None:
@@ -54,6 +56,6 @@ def _facts(entry: DroppedSize, world: World) -> TargetFacts | None:
 
 def _is(entry: DroppedSize, facts: TargetFacts) -> bool:
     if entry.entry:
-        deployment = facts.ref.kind == MACHINE_DEPLOYMENT and facts.owner.topology_owned
-        return deployment and (facts.cluster_name, facts.owner.topology_deployment) == (entry.name, entry.entry)
-    return (facts.ref.kind, facts.ref.name) == (_ref(entry).kind, entry.name)
+        worker = facts.ref.kind == entry.target_kind and facts.owner.topology_owned
+        return worker and (facts.cluster_name, facts.owner.topology_deployment) == (entry.name, entry.entry)
+    return (facts.ref.kind, facts.ref.name) == (entry.target_kind, entry.name)

@@ -95,9 +95,15 @@ def judge(facts: TargetFacts | None, terms: Terms, conflict: str = "") -> Judgem
         state, owner, sentences = OwnerState.HELD, f"policy {mark}", _of_another_policy(mark)
     if conflict and state in (OwnerState.OURS, OwnerState.ADOPTABLE):
         state, owner, sentences = OwnerState.HELD, "a second writer", (conflict,)
-    if terms.rivals and state in (OwnerState.OURS, OwnerState.ADOPTABLE):
-        state, owner, sentences = OwnerState.HELD, RIVAL, terms.rivals
+    rivals = rivals_over(facts, terms.rivals)
+    if rivals and state in (OwnerState.OURS, OwnerState.ADOPTABLE):
+        state, owner, sentences = OwnerState.HELD, RIVAL, rivals
     return _judged(state, owner, sentences, evidence, mark)
+
+
+def rivals_over(facts: TargetFacts, rivals: tuple[str, ...]) -> tuple[str, ...]:
+    """What of another autoscaler's evidence holds this target: none of it where that one passes the target over."""
+    return () if facts.beyond_autoscaler else rivals
 
 
 def policy_mark(facts: TargetFacts) -> str:

@@ -4,8 +4,11 @@ from collections.abc import Mapping
 
 from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.decisions.platform_rules import PlatformRules
+from reconciler.platforms.openshift.facts.other_writers import TWIN
 from reconciler.platforms.openshift.kinds import MACHINE_SET
 from reconciler.policy.documents import Discovery
+
+_TWINS = "openshift-cluster-api"
 
 
 def takes(item: Discovery, facts: TargetFacts) -> bool:
@@ -19,11 +22,30 @@ def takes(item: Discovery, facts: TargetFacts) -> bool:
     )
 
 
+def doubles(targets: tuple[TargetFacts, ...]) -> frozenset[TargetRef]:
+    """Where two APIs hold the same machines, a set has a twin of its name in the other one: the one that does not decide.
+
+    SOURCE: openshift/cluster-capi-operator: the twin in `openshift-cluster-api` is a MachineSet of Cluster API.
+    """
+    others = {facts.ref.name: facts.ref for facts in targets if (facts.ref.kind, facts.ref.namespace) == ("MachineSet", _TWINS)}
+    pairs = [(facts, others[facts.ref.name]) for facts in targets if facts.ref.kind == MACHINE_SET and facts.ref.name in others]
+    return frozenset(facts.ref if _decided_by_twin(facts) else other for facts, other in pairs)
+
+
+def _decided_by_twin(facts: TargetFacts) -> bool:
+    return any(writer.by == TWIN for writer in facts.writers)
+
+
 def policy_value(ref: TargetRef) -> Mapping[str, Mapping[str, str]]:
     """`spec.target` of a NodeGroup."""
     return {"openshift": {"namespace": ref.namespace, "machineSet": ref.name}}
 
 
 RULES = PlatformRules(
-    provider="openshift", kinds=(MACHINE_SET,), takes=takes, policy_value=policy_value, declared_in_manifests=True
+    provider="openshift",
+    kinds=(MACHINE_SET,),
+    takes=takes,
+    policy_value=policy_value,
+    declared_in_manifests=True,
+    doubles=doubles,
 )

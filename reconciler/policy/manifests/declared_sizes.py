@@ -25,6 +25,7 @@ from reconciler.policy.manifests.manifest_object import (
     texts_of,
 )
 from reconciler.policy.manifests.unset_replicas import unset_words
+from reconciler.policy.platform_manifests import manifests_by_group
 from reconciler.policy.problems.findings import Findings
 from reconciler.policy.problems.problem import Problem, Severity
 from reconciler.policy.text.nodes import Node, Sequence, spot_of_entry
@@ -38,7 +39,6 @@ MANIFEST_CODES: Mapping[str, str] = {
     "ReplicasInTopology": "A topology leaves the replicas of a MachineDeployment out that a node group sizes.",
     "ReplicasUnset": "Who leaves replicas out writes both size annotations, which keep the size that is there.",
 }
-_DEFAULTED = ("MachineDeployment", "MachineSet")
 
 
 class _Claim(msgspec.Struct, frozen=True):
@@ -58,6 +58,7 @@ def manifest_problems(files: Mapping[str, bytes], sets: tuple[PolicySet, ...], g
     """
     findings = Findings()
     unread: list[Problem] = []
+    platforms = manifests_by_group(group)
     for path in sorted(files):
         reading = Findings()
         decoded = read_source(path, files[path], reading)
@@ -69,7 +70,7 @@ def manifest_problems(files: Mapping[str, bytes], sets: tuple[PolicySet, ...], g
             continue
         findings.open(decoded[0])
         for document in documents:
-            for found in manifest_objects(document, decoded[0], group):
+            for found in manifest_objects(document, decoded[0], platforms):
                 _judge(found, sets, findings)
     return tuple(sorted((*findings.sorted(), *unread)))
 
@@ -81,7 +82,7 @@ def _unreadable(fault: Problem) -> Problem:
 
 def _judge(found: ManifestObject, sets: tuple[PolicySet, ...], findings: Findings) -> None:
     spec = entry_of(found.node, "spec")
-    if found.kind == "Cluster":
+    if found.topology:
         workers = entry_of(entry_of(entry_of(spec, "topology"), "workers"), "machineDeployments")
         for entry in workers.items if isinstance(workers, Sequence) else ():
             _judge_topology(found, entry, sets, findings)
@@ -91,7 +92,7 @@ def _judge(found: ManifestObject, sets: tuple[PolicySet, ...], findings: Finding
         return
     declared = pair_of(spec, "replicas")
     if declared is None:
-        if found.kind in _DEFAULTED:
+        if found.kept:
             _judge_unset(
                 f"{found.kind} {found.title}", entry_of(found.node, "metadata"), found, found.annotations, claim, findings
             )
@@ -111,7 +112,9 @@ def _judge(found: ManifestObject, sets: tuple[PolicySet, ...], findings: Finding
 
 
 def _deletion(value: Node, found: ManifestObject, claim: _Claim) -> str:
-    """How to delete the line, and what the webhook then makes of its value."""
+    """How to delete the line, and what the server then makes of its value."""
+    if found.platform.unset:
+        return f"{found.platform.unset}; then delete this line"
     missing = [name for name in found.sizes if name not in found.annotations]
     before = integer(value)
     if missing:
@@ -207,7 +210,7 @@ def _claim_on_topology(
     for entry in sets:
         for group in entry.groups:
             called = group.target.name == stem or group.target.name.startswith(f"{stem}-")
-            if called and group.target.kind in ("", "MachineDeployment") and _same_namespace(group, found):
+            if called and group.target.kind in ("", found.platform.worker) and _same_namespace(group, found):
                 return _claim_of(group)
         for item in entry.policy.discovery:
             if not item.labels and _discovers(item, found, annotations, {}, found.name):
@@ -220,11 +223,12 @@ def _claim_of(group: NodeGroup) -> _Claim:
 
 
 def _targets(group: NodeGroup, found: ManifestObject) -> bool:
-    return (group.target.kind or "MachineDeployment") == found.kind and _same_namespace(group, found)
+    kind = group.target.kind or found.platform.sized[0]
+    return kind == found.platform.target_kind(found.kind) and _same_namespace(group, found)
 
 
 def _same_namespace(group: NodeGroup, found: ManifestObject) -> bool:
-    return group.target.provider == "clusterAPI" and found.namespace in ("", group.target.namespace)
+    return group.target.provider == found.platform.provider and found.namespace in ("", group.target.namespace)
 
 
 def _discovers(
@@ -232,7 +236,7 @@ def _discovers(
 ) -> bool:
     """Only targets with both size annotations are discovered."""
     return (
-        item.provider == "clusterAPI"
+        item.provider == found.platform.provider
         and all(key in annotations for key in found.sizes)
         and (not item.namespaces or not found.namespace or found.namespace in item.namespaces)
         and item.cluster_name in ("", cluster)

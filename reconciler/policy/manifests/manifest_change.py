@@ -13,24 +13,25 @@ from reconciler.policy.manifests.manifest_object import (
     integer,
     manifest_objects,
     pair_of,
-    size_annotations,
     text_of,
     texts_of,
 )
+from reconciler.policy.platform_manifests import manifests_by_group
 from reconciler.policy.problems.findings import Findings
 from reconciler.policy.text.nodes import Node, Sequence, spot_of, spot_of_entry
 from reconciler.policy.text.place import Place
 from reconciler.policy.text.yaml_text import compose_documents, read_source
 
-_DEFAULTED = ("MachineDeployment", "MachineSet")
 _Key = tuple[str, str, str, str]
 
 
 class DroppedSize(msgspec.Struct, frozen=True, kw_only=True):
     """An object that declared `before` replicas and declares none now. `entry` is the name in a Cluster's topology (empty: the
-    object itself), `bounds` both size annotations of now, or neither; `keys` are those annotations."""
+    object itself), `bounds` both size annotations of now, or neither; `keys` are those annotations, none where nothing keeps the
+    size. `target_kind` is the kind of the target that is sized."""
 
     kind: str
+    target_kind: str
     namespace: str
     name: str
     entry: str
@@ -41,6 +42,8 @@ class DroppedSize(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Sized(msgspec.Struct, frozen=True):
+    target_kind: str
+    keys: tuple[str, ...]
     replicas: int | None
     declared: bool
     bounds: Bounds
@@ -57,8 +60,8 @@ def dropped_sizes(base: Mapping[str, bytes], head: Mapping[str, bytes], group: s
     later = _sizes(head, group) if any(size.declared for size in earlier.values()) else {}
     return tuple(
         DroppedSize(
-            kind=key[0], namespace=key[1], name=key[2], entry=key[3],
-            before=size.replicas, bounds=later[key].bounds, keys=size_annotations(group), place=later[key].place,
+            kind=key[0], target_kind=later[key].target_kind, namespace=key[1], name=key[2], entry=key[3],
+            before=size.replicas, bounds=later[key].bounds, keys=later[key].keys, place=later[key].place,
         )
         for key, size in sorted(earlier.items(), key=lambda item: item[0])
         if size.replicas is not None and key in later and not later[key].declared
@@ -67,25 +70,26 @@ def dropped_sizes(base: Mapping[str, bytes], head: Mapping[str, bytes], group: s
 
 def _sizes(files: Mapping[str, bytes], group: str) -> dict[_Key, _Sized]:
     found: dict[_Key, _Sized] = {}
+    platforms = manifests_by_group(group)
     for path in sorted(files):
-        if group.encode() not in files[path]:
+        if not any(name.encode() in files[path] for name in platforms):
             continue
         findings = Findings()
         decoded = read_source(path, files[path], findings)
         if decoded is None:
             continue
         for document in compose_documents(*decoded, findings):
-            for item in manifest_objects(document, decoded[0], group):
+            for item in manifest_objects(document, decoded[0], platforms):
                 found.update(_of(item))
     return found
 
 
 def _of(item: ManifestObject) -> Iterator[tuple[_Key, _Sized]]:
     spec = entry_of(item.node, "spec")
-    if item.kind in _DEFAULTED:
+    if item.kept or item.platform.unset:
         named = entry_of(item.node, "metadata")
         yield (item.kind, item.namespace, item.name, ""), _sized(item, spec, named, item.annotations)
-    if item.kind != "Cluster":
+    if not item.topology:
         return
     workers = entry_of(entry_of(entry_of(spec, "topology"), "workers"), "machineDeployments")
     for entry in workers.items if isinstance(workers, Sequence) else ():
@@ -97,4 +101,7 @@ def _sized(item: ManifestObject, spec: Node | None, named: Node | None, annotati
     declared, pair = pair_of(spec, "replicas"), pair_of(named, "name")
     spot = spot_of(item.node) if pair is None else spot_of_entry(*pair)
     replicas = None if declared is None else integer(declared[1])
-    return _Sized(replicas, declared is not None, bounds_of(annotations, item.sizes), item.source.place(spot))
+    kind = item.platform.target_kind(item.platform.worker if item.topology else item.kind)
+    keys = item.sizes if item.topology or item.kept else ()
+    bounds = bounds_of(annotations, item.sizes) if keys else (None, None)
+    return _Sized(kind, keys, replicas, declared is not None, bounds, item.source.place(spot))

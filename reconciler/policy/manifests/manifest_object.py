@@ -1,23 +1,24 @@
-"""Objects of Cluster API in manifests, as far as their size goes: data, of which nothing is resolved, rendered or fetched."""
+"""Objects of platforms in manifests, as far as their size goes: data, of which nothing is resolved, rendered or fetched."""
 
 from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from reconciler.policy.platform_manifests import PlatformManifests
 from reconciler.policy.problems.findings import Source
 from reconciler.policy.text.nodes import Mapping as MappingNode
 from reconciler.policy.text.nodes import Node, Scalar, Sequence
 
 CLUSTER_API = "cluster.x-k8s.io"
 Bounds = tuple[int | None, int | None]
-_SIZED = ("MachineDeployment", "MachineSet", "MachinePool")
 _MOST_DIGITS = 10
 
 
 class ManifestObject(msgspec.Struct, frozen=True):
-    """One object of a manifest; `namespace` is empty where the manifest leaves it to whoever applies it. `group` is the API group
-    of Cluster API, which is the prefix of its annotations too."""
+    """One object of a manifest; `namespace` is empty where the manifest leaves it to whoever applies it. `group` is its API
+    group, which is the prefix of its platform's annotations too."""
 
+    platform: PlatformManifests
     group: str
     kind: str
     namespace: str
@@ -38,24 +39,38 @@ class ManifestObject(msgspec.Struct, frozen=True):
         """Namespace, where it is there, and name."""
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
+    @property
+    def topology(self) -> bool:
+        """Whether its workers declare sizes, and not it itself."""
+        return self.kind == self.platform.topology
+
+    @property
+    def kept(self) -> bool:
+        """Whether both size annotations keep a size that is left out."""
+        return self.kind in self.platform.kept
+
 
 def size_annotations(group: str) -> tuple[str, ...]:
-    """The keys of the minimum and the maximum, with an API group of Cluster API in front."""
+    """The keys of the minimum and the maximum, with an API group in front."""
     return tuple(f"{group}/cluster-api-autoscaler-node-group-{bound}-size" for bound in ("min", "max"))
 
 
-def manifest_objects(node: Node, source: Source, group: str) -> Iterator[ManifestObject]:
-    """The Cluster API objects of a document, those of lists included; `group` is the API group that they are in."""
+def manifest_objects(node: Node, source: Source, platforms: Mapping[str, PlatformManifests]) -> Iterator[ManifestObject]:
+    """The objects of platforms in a document, those of lists included; `platforms` by their API groups."""
     if not isinstance(node, MappingNode):
         return
     kind, version = text_of(node, "kind"), text_of(node, "apiVersion")
     items = entry_of(node, "items")
     if kind.endswith("List") and isinstance(items, Sequence):
         for item in items.items:
-            yield from manifest_objects(item, source, group)
-    elif version.partition("/")[0] == group and kind in (*_SIZED, "Cluster"):
+            yield from manifest_objects(item, source, platforms)
+        return
+    group = version.partition("/")[0]
+    platform = platforms.get(group)
+    if platform is not None and kind in (*platform.sized, platform.topology):
         metadata, spec = entry_of(node, "metadata"), entry_of(node, "spec")
         yield ManifestObject(
+            platform=platform,
             group=group,
             kind=kind,
             namespace=text_of(metadata, "namespace"),

@@ -49,6 +49,7 @@ def facts(item: wire.MachineSet, autoscaler: wire.MachineAutoscaler | None = Non
         owner=owner,
         writers=writers(item, autoscaler),
         keeps_nodes=keeps_nodes,
+        beyond_autoscaler=autoscaler is None and not any(f"{GROUP}/{key}" in annotations for key in (MIN_SIZE, MAX_SIZE)),
         problems=(
             *((missing,) if item.spec.replicas is None else ()),
             *bounds.problems,

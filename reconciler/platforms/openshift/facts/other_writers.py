@@ -9,6 +9,7 @@ from reconciler.platforms.openshift.kinds import GROUP
 AUTOSCALER_MARK = "autoscaling.openshift.io/machineautoscaler"
 HIVE_LABELS = ("hive.openshift.io/machine-pool", "hive.openshift.io/managed")
 ROLE = f"{GROUP}/cluster-api-machine-role"
+TWIN = "its twin in Cluster API"
 _OURS, _MIGRATION = "MachineAPI", "a migration between two APIs"
 
 
@@ -54,7 +55,7 @@ def _other_api(item: wire.MachineSet) -> OtherWriter | None:
     if wanted != there or there == "Migrating":
         return OtherWriter(by=_MIGRATION, evidence=told)
     if there != _OURS:
-        return OtherWriter(by="its twin in Cluster API", evidence=told)
+        return OtherWriter(by=TWIN, evidence=told)
     condition = next((one for one in status.conditions or () if one.type == "Synchronized"), None)
     if condition is not None and condition.status != "True":
         why = f"condition Synchronized is {condition.status}: {condition.message}"

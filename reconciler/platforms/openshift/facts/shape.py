@@ -1,4 +1,5 @@
-"""What a MachineSet says about one new node: annotations in both spellings, then the size in its providerSpec, then its type."""
+"""What a MachineSet says about one new node: annotations in both spellings, then the size in its providerSpec, then its type of
+instance where AWS's table has it."""
 
 from collections.abc import Mapping
 
@@ -9,6 +10,8 @@ from reconciler.cluster.target import TargetTemplate
 from reconciler.cluster.targets import capacity
 from reconciler.cluster.values.resources import CPU, MEMORY
 from reconciler.cluster.values.selection import label_pairs
+from reconciler.platforms.aws.facts.instance_table import KnownType, known_types
+from reconciler.platforms.aws.facts.node_sizing import Machine
 from reconciler.platforms.openshift.facts import wire
 from reconciler.platforms.openshift.kinds import GROUP
 
@@ -33,8 +36,10 @@ def template(item: wire.MachineSet) -> tuple[TargetTemplate, tuple[str, ...]]:
     value = spec.provider_spec.value or wire.ProviderValue()
     written = capacity.annotated(_one_spelling(annotations))
     sized, size_problems = _sized(value)
-    amounts = written.amounts or sized
-    origin = "capacity annotations" if written.amounts else "providerSpec"
+    listed = _listed(value) if not (written.amounts or sized) else None
+    amounts, origin = written.amounts or sized, "capacity annotations" if written.amounts else "providerSpec"
+    if listed is not None:
+        amounts, origin = _amounts(listed.machine), listed.origin
     resources, incomplete = capacity.complete(amounts, origin)
     labels, label_problems = capacity.label_list(annotations.get(capacity.LABELS_KEY, ""), capacity.LABELS_KEY)
     taints, taint_problems = capacity.taint_list(annotations.get(capacity.TAINTS_KEY, ""), capacity.TAINTS_KEY)
@@ -43,6 +48,7 @@ def template(item: wire.MachineSet) -> tuple[TargetTemplate, tuple[str, ...]]:
         **({_INSTANCE_TYPE: kind} if kind else {}),
         **({ZONE_LABEL: zone} if zone else {}),
         **({INTERRUPTIBLE: ""} if _interruptible(value) else {}),
+        **({_ARCH: listed.machine.architecture} if listed is not None else {}),
         **((spec.metadata.labels if spec.metadata else None) or {}),
         **labels,
     }
@@ -92,6 +98,15 @@ def _sized(value: wire.ProviderValue) -> tuple[dict[str, int], tuple[str, ...]]:
         except UnreadableError as error:
             return {}, (f"providerSpec.value.memorySize: {error}",)
     return {}, ()
+
+
+def _listed(value: wire.ProviderValue) -> KnownType | None:
+    """The type in AWS's table, whose annotations its own controller would write: all of its memory, as that has it."""
+    return known_types().get(value.instance_type) if isinstance(value.instance_type, str) else None
+
+
+def _amounts(machine: Machine) -> dict[str, int]:
+    return {CPU: machine.vcpus * 1000, MEMORY: machine.memory_mib * _MIB, **dict(machine.devices)}
 
 
 def _zone(value: wire.ProviderValue) -> str:

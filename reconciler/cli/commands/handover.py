@@ -1,0 +1,93 @@
+"""`reconciler handover`: how a target comes to us from another autoscaler, or goes back, and how far that is."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reconciler.cli.options.named_path import NAMED_PATH
+from reconciler.cli.options.plan import live_options
+
+if TYPE_CHECKING:
+    from reconciler.cluster.target import TargetFacts
+    from reconciler.cluster.world import World
+
+
+@click.command("handover")
+@click.argument("platform")
+@click.argument("target", metavar="[NAMESPACE/]NAME")
+@click.option("--back", is_flag=True, help="From us to the platform's autoscaler instead.")
+@click.option(
+    "--policy",
+    "policy_path",
+    metavar="PATH",
+    type=NAMED_PATH,
+    help="Policy that is to size the target [default: policies/ if it is there, else none].",
+)
+@click.option("--name", metavar="NAME", help="Which NodeGroupPolicy, where the files hold several.")
+@click.option(
+    "--cluster",
+    "cluster_path",
+    metavar="PATH",
+    type=NAMED_PATH,
+    help="Snapshot instead of a live cluster: a file or directory of `kubectl get -o json|yaml` output, also .gz.",
+)
+@click.option("--now", metavar="RFC3339", help="The instant of the decision [default: that of the snapshot, now].")
+@click.option("--detailed-exitcode", is_flag=True, help="Exit code 2 while steps are left.")
+@live_options
+def command(
+    platform: str,
+    target: str,
+    *,
+    back: bool,
+    policy_path: Path | None,
+    name: str | None,
+    cluster_path: Path | None,
+    now: str | None,
+    detailed_exitcode: bool,
+    namespace: str | None,
+    **connection: object,
+) -> int:
+    """Say step by step how the size of a target changes hands, and which steps are done. Nothing is written.
+
+    PLATFORM is the key of the platform in policies, such as openshift. Do the next step, ask again, go on: each step says what
+    was found. Replicas stay as they are all the way.
+
+    \b
+    Examples:
+      reconciler handover openshift worker-a --policy policies/ --context prod
+      reconciler handover openshift worker-a --back --context prod
+      reconciler handover openshift worker-a --cluster examples/openshift/cluster
+    """
+    from reconciler.cli.inputs.plan_inputs import read_inputs
+    from reconciler.cli.options.connections import connection_choice
+    from reconciler.cli.outputs.failure import EXIT_CHANGES, EXIT_OK, InputError
+    from reconciler.decisions.platform_handover import HandoverCase, handovers
+    from reconciler.rendering.handover import handover_text
+
+    known = {one.provider: one for one in handovers()}
+    if platform not in known:
+        raise InputError(f"no handover on {platform!r}; there is one on: {', '.join(known)}")
+    inputs = read_inputs(policy_path, name, cluster_path, now, connection_choice(connection), namespace)
+    facts = _target(inputs.world, known[platform].kinds, target)
+    case = HandoverCase(facts=facts, world=inputs.world, policy=inputs.policy, now_seconds=inputs.now_seconds)
+    found = known[platform].back(case) if back else known[platform].to_us(case)
+    click.echo(handover_text(f"{facts.ref} at {facts.replicas} replicas", found), nl=False)
+    return EXIT_CHANGES if detailed_exitcode and found.next < len(found.steps) else EXIT_OK
+
+
+def _target(world: "World", kinds: tuple[str, ...], asked: str) -> "TargetFacts":
+    """The only target of this name. Raises `InputError`."""
+    import difflib
+
+    from reconciler.cli.outputs.failure import InputError
+
+    there = {f"{facts.ref.namespace}/{facts.ref.name}": facts for facts in world.targets if facts.ref.kind in kinds}
+    found = [name for name in there if asked in (name, name.partition("/")[2])]
+    if len(found) == 1:
+        return there[found[0]]
+    if found:
+        raise InputError(f"{asked!r} is the name of several: {', '.join(found)}")
+    near = difflib.get_close_matches(asked, [*there, *(name.partition("/")[2] for name in there)], n=1)
+    listed = ", ".join(list(there)[:10]) or "none"
+    raise InputError(f"no target {asked!r}." + (f" Did you mean {near[0]!r}?" if near else f" There are: {listed}."))

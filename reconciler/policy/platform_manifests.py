@@ -1,0 +1,43 @@
+"""How a platform's targets stand in manifests, and what comes of a size that is left out there; where all platforms meet."""
+
+from functools import cache
+
+import msgspec
+
+from reconciler.platforms import registered
+
+
+class PlatformManifests(msgspec.Struct, frozen=True, kw_only=True):
+    """The manifests of one platform.
+
+    `provider` is its key in policies, `group` the API group of its objects; `renamed`: an operator may have given the group
+    another name. `sized` are kinds with `spec.replicas`, `kept` those of which a webhook keeps the size between both size
+    annotations where a write leaves it out. `topology` is a kind whose workers declare sizes of objects of kind `worker`.
+    `kind_suffix` is what stands behind a kind in the name of a target's kind. `unset` is what to do before a declared size goes,
+    where no annotation keeps it.
+    """
+
+    provider: str
+    group: str
+    renamed: bool = False
+    sized: tuple[str, ...]
+    kept: tuple[str, ...] = ()
+    topology: str = ""
+    worker: str = ""
+    kind_suffix: str = ""
+    unset: str = ""
+
+    def target_kind(self, kind: str) -> str:
+        """The kind of target that a kind of object is."""
+        return f"{kind}{self.kind_suffix}"
+
+
+@cache
+def platform_manifests() -> tuple[PlatformManifests, ...]:
+    """Those of all platforms that keep targets as objects of an API server."""
+    return registered.parts("manifests", "MANIFESTS")
+
+
+def manifests_by_group(renamed: str) -> dict[str, PlatformManifests]:
+    """By API group, which is `renamed` for the platform of which an operator may say so."""
+    return {(renamed if one.renamed else one.group): one for one in platform_manifests()}
