@@ -10,7 +10,6 @@ from reconciler.rendering.html.plan import plan_html
 from tests.browser.conftest import Open
 from tests.rendering.test_any_size import plans
 
-DISRUPTIVE = ("serious", "critical")
 VISIBLE_ROWS = "#groups tbody tr:not(.gone)"
 BEYOND = "[...document.querySelectorAll('.scroll')].map(e => e.scrollWidth - e.clientWidth).filter(n => n > 0)"
 
@@ -24,12 +23,12 @@ def report(request: pytest.FixtureRequest) -> str:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 768, 390])
 def test_accessible(open_page: Open, axe: str, report: str, scheme: str, width: int):
-    """axe-core finds nothing serious or critical, contrast included, with every fold open."""
+    """axe-core finds nothing at all, with every fold open."""
     page = open_page(report, color_scheme=scheme, viewport={"width": width, "height": 900}).page
     page.evaluate("document.querySelectorAll('details').forEach((fold) => fold.open = true)")
     page.evaluate(axe)
     found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    bad = [(entry["id"], entry["nodes"][0]["html"]) for entry in found["violations"] if entry["impact"] in DISRUPTIVE]
+    bad = [(entry["id"], entry["nodes"][0]["html"]) for entry in found["violations"]]
     assert bad == []
     assert len(found["passes"]) > 20
 
@@ -40,7 +39,7 @@ def test_axe_sees_a_fault(open_page: Open, axe: str, plan_page: str):
     page = open_page(broken).page
     page.evaluate(axe)
     found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    assert [entry["id"] for entry in found["violations"] if entry["impact"] in DISRUPTIVE] != []
+    assert [entry["id"] for entry in found["violations"]] != []
 
 
 def test_nothing_is_loaded_and_nothing_is_refused(open_page: Open, report: str):

@@ -21,7 +21,7 @@ class Pages:
         self.now = 1000
         self.view_problem = ""
         made = routes(
-            self.figures, lambda: self.now, lambda plan: plan.summary, started_seconds=1000,
+            self.figures, lambda: self.now, started_seconds=1000,
             period_seconds=period_seconds, view_problem=lambda: self.view_problem,
         )  # fmt: skip
         self._routes = {route.path: route for route in made}
@@ -38,7 +38,7 @@ def pages() -> Pages:
 
 def test_only_probes_and_metrics_are_open(pages: Pages):
     """The others show objects of the cluster."""
-    assert pages.details == {"/", "/plan"}
+    assert pages.details == {"/plan"}
 
 
 def test_a_leader_that_does_not_turn_is_unhealthy(pages: Pages):
@@ -87,4 +87,3 @@ def test_the_plan_is_the_last_that_was_decided(pages: Pages):
     pages.figures.turned(LoopReport(at_seconds=1000, plan=PLAN), 0.1, 0)
     pages.figures.turned(LoopReport(at_seconds=1010, unavailable="gone"), 0.1, 0)
     assert json.loads(pages.get("/plan").body)["summary"] == "No changes."
-    assert pages.get("/").body == b"No changes."

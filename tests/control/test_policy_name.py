@@ -108,7 +108,7 @@ def test_a_loop_without_a_policy_is_alive_and_says_why() -> None:
     """The port is open before there is a policy: the probe of life holds, that of readiness says what is waited for."""
     answers = {
         route.path: route.answer(Request(method="GET", path=route.path, headers={}, body=b"", peer="127.0.0.1"))
-        for route in waiting_routes(lambda: "prod.yaml:5:9: no such mode")
+        for route in waiting_routes(lambda: "prod.yaml:5:9: no such mode", lambda: 0)
     }
     assert answers["/healthz"].status == 200
     assert (answers["/readyz"].status, answers["/readyz"].body) == (503, b"nothing is decided: prod.yaml:5:9: no such mode\n")

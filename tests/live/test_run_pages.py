@@ -23,7 +23,7 @@ from tests.testbed.control_plane import ControlPlane
 from tests.testbed.work_cluster import WorkCluster
 
 RBAC = "rbac.authorization.k8s.io"
-DETAILS = ["/plan", "/", "/snapshot", "/explain/group/general"]
+DETAILS = ["/plan", "/", "/report", "/snapshot", "/explain/group/general"]
 PATIENCE_SECONDS = 120
 OPEN = ["/healthz", "/readyz", "/metrics"]
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from reconciler.control.pages.http_server import HttpServer
     from reconciler.control.pages.route import Admission, Broken, Route
     from reconciler.kube.connection.transport import KubernetesApi
-    from reconciler.plan.plan import Plan
 
 
 class Listening(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +45,7 @@ def listening(choice: Listening, journal: "Log", reader: "KubernetesApi", why: "
     from reconciler.control.pages.waiting_pages import waiting_routes
     from reconciler.kube.connection.token_judge import TokenJudge
 
-    broken, pages = PageFaults(journal), waiting_routes(why)
+    broken, pages = PageFaults(journal), waiting_routes(why, lambda: int(time.time()))
     certificate = _certificate(choice.tls_certificate, journal)
     judge = TokenJudge(reader, time.monotonic)
     found = [served("--listen", choice.listen, pages, admission(judge), broken, certificate)]
@@ -59,6 +58,7 @@ def show(servers: "tuple[HttpServer, ...]", choice: Listening, process: "LivePro
     """From now on the pages of the loop."""
     from reconciler.control.pages.admission import admission
     from reconciler.control.pages.explain_page import explain_route
+    from reconciler.control.pages.live_page import LivePage
     from reconciler.control.pages.page_faults import PageFaults
     from reconciler.control.pages.pages import routes
     from reconciler.control.pages.snapshot_page import snapshot_route
@@ -69,10 +69,14 @@ def show(servers: "tuple[HttpServer, ...]", choice: Listening, process: "LivePro
     salt = secrets.token_bytes(32)
     pages = (
         *routes(
-            process.figures, lambda: int(time.time()), lambda plan: _html(process, plan), started_seconds=now,
+            process.figures, lambda: int(time.time()), started_seconds=now,
             period_seconds=process.settings.period_seconds, cluster_autoscaler_names=cluster_autoscaler_names,
             view_problem=process.view_problem,
         ),
+        *LivePage(
+            process.figures, lambda: process.last, lambda: int(time.time()), leader=process.leader,
+            view_problem=process.view_problem, period_seconds=process.settings.period_seconds,
+        ).routes(),
         explain_route(lambda: process.last),
         snapshot_route(lambda: _files(process, salt)),
     )  # fmt: skip
@@ -154,13 +158,3 @@ def _files(process: "LiveProcess", salt: bytes) -> "Mapping[str, bytes]":
     last = process.last
     words = words_in(msgspec.json.encode(last[1].policy, enc_hook=str).decode()) if last is not None else set[str]()
     return capture(clusters, settings.cluster, int(time.time())).redacted(Pseudonyms(salt, words, words)).files()
-
-
-def _html(process: "LiveProcess", plan: "Plan") -> str:
-    from reconciler.plan.picture import Picture, Pictures, picture
-    from reconciler.rendering.html.plan import plan_html
-
-    last = process.last
-    if last is None or last[0] is not plan:
-        return plan_html(plan, Pictures(now=Picture()))
-    return plan_html(plan, Pictures(now=picture(last[1].world, plan.groups, plan.nodes)))

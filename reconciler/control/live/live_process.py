@@ -257,6 +257,12 @@ class LiveProcess:
         """The number of the time that this process decides, from 1; 0: it does not. Nothing known in one is used in another."""
         return 1 if self.settings.read_only else self.lease.term()
 
+    def leader(self) -> str:
+        """Who decides, in a sentence."""
+        if self.settings.read_only:
+            return "this instance only reads"
+        return f"this instance leads ({self.settings.identity})" if self.leads() else self._leader()
+
     def view_problem(self) -> str:
         """Why there is no view to trust now, or no telling who leads; empty when all is well."""
         doubts = self.view.doubts()

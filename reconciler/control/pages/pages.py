@@ -1,12 +1,11 @@
-"""The pages of the live loop: probes and metrics for anybody, the plan for those who may read it."""
+"""The pages of the live loop for programs: probes and metrics for anybody, the plan for those who may read it."""
 
 from collections.abc import Callable
 
 from reconciler.control.pages.metrics import CONTENT_TYPE, exposition
-from reconciler.control.pages.route import HTML, JSON, Answer, Request, Route
+from reconciler.control.pages.route import JSON, Answer, Request, Route
 from reconciler.control.turn.figures import Figures, Seen
 from reconciler.plan.instant import instant_text
-from reconciler.plan.plan import Plan
 from reconciler.rendering.plan_json import plan_json
 
 PROBES = ("/healthz", "/readyz")
@@ -18,14 +17,13 @@ time-outs."""
 def routes(
     figures: Figures,
     now_seconds: Callable[[], int],
-    html: Callable[[Plan], str],
     *,
     started_seconds: int,
     period_seconds: float = 10,
     cluster_autoscaler_names: bool = False,
     view_problem: Callable[[], str] = lambda: "",
 ) -> tuple[Route, ...]:
-    """Probes, metrics and plan. `period_seconds` is how long the loop waits when nothing happens. `html` shows a plan,
+    """Probes, metrics and plan. `period_seconds` is how long the loop waits when nothing happens.
     `view_problem` says at this moment why the view cannot be trusted (empty: it can)."""
 
     def healthz(_: Request) -> Answer:
@@ -55,16 +53,11 @@ def routes(
         seen = figures.seen()
         return _no_plan(seen) if seen.plan is None else Answer(content_type=JSON, body=plan_json(seen.plan).encode())
 
-    def page(_: Request) -> Answer:
-        seen = figures.seen()
-        return _no_plan(seen) if seen.plan is None else Answer(content_type=HTML, body=html(seen.plan).encode())
-
     return (
         Route(method="GET", path="/healthz", answer=healthz),
         Route(method="GET", path="/readyz", answer=readyz),
         Route(method="GET", path="/metrics", answer=metrics),
         Route(method="GET", path="/plan", answer=plan, details=True),
-        Route(method="GET", path="/", answer=page, details=True),
     )
 
 

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 
+from reconciler.control.pages.live_page import waiting_route
 from reconciler.control.pages.metrics import CONTENT_TYPE, exposition
 from reconciler.control.pages.route import Answer, Request, Route
 from reconciler.control.turn.figures import Figures
 
 
-def waiting_routes(why: Callable[[], str]) -> tuple[Route, ...]:
-    """The paths that probes and scrapers ask for. `why` says what is waited for, in a sentence."""
+def waiting_routes(why: Callable[[], str], now_seconds: Callable[[], int]) -> tuple[Route, ...]:
+    """The paths that probes, scrapers and people ask for. `why` says what is waited for, in a sentence."""
 
     def healthz(_: Request) -> Answer:
         return Answer(body=b"ok: waiting for a policy\n")
@@ -26,5 +27,5 @@ def waiting_routes(why: Callable[[], str]) -> tuple[Route, ...]:
         Route(method="GET", path="/readyz", answer=not_ready),
         Route(method="GET", path="/metrics", answer=metrics),
         Route(method="GET", path="/plan", answer=not_ready, details=True),
-        Route(method="GET", path="/", answer=not_ready, details=True),
+        waiting_route(why, now_seconds),
     )

@@ -5,14 +5,17 @@ from collections import Counter
 
 import msgspec
 
+from reconciler.control.turn.history import History
 from reconciler.control.turn.report import LoopReport, ResultState
+from reconciler.plan.decided import Decision
 from reconciler.plan.plan import ActionKind, Plan
 from reconciler.providers.contract import RemovalState
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
     """The state after the last turn. Times are Unix seconds, 0: never. `plan` is the last one that was decided, whenever
-    that was; `unavailable` says why the last turn decided nothing."""
+    that was; `unavailable` says why the last turn decided nothing. `decisions` are the last ones of this process,
+    oldest first."""
 
     plan: Plan | None = None
     plan_seconds: int = 0
@@ -30,6 +33,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     failed_pages: tuple[tuple[str, int], ...] = ()
     turn_seconds_sum: float = 0.0
     turn_seconds: tuple[tuple[float, int], ...] = ()
+    decisions: tuple[Decision, ...] = ()
 
 
 BUCKETS_SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -45,6 +49,7 @@ class Figures:
         self._actions: Counter[tuple[str, str]] = Counter()
         self._durations: Counter[float] = Counter()
         self._failed_pages: Counter[str] = Counter()
+        self._history = History()
 
     def seen(self) -> Seen:
         """The state now: one value, never half of a turn."""
@@ -80,6 +85,7 @@ class Figures:
                 self._actions[str(result.action.kind), word] += 1
                 if result.state is ResultState.DONE and result.action.kind is ActionKind.RESIZE:
                     added += max(0, result.action.to - result.action.from_)
+            self._history.turned(report)
             ended = Counter(removal.state for removal in report.removals)
             self._seen = msgspec.structs.replace(
                 before,
@@ -95,4 +101,5 @@ class Figures:
                 failed_removals=before.failed_removals + ended[RemovalState.FAILED],
                 turn_seconds_sum=before.turn_seconds_sum + took_seconds,
                 turn_seconds=tuple((bound, self._durations[bound]) for bound in BUCKETS_SECONDS),
+                decisions=self._history.entries(),
             )

@@ -72,7 +72,8 @@ class RequestCancelled(Because, frozen=True, kw_only=True):
         parts = [f"machine {', '.join(self.machines)}"] if self.machines else []
         if self.without_machine:
             parts.append(f"{count_text(self.without_machine, 'request')} without a machine")
-        return f"{' and '.join(parts)} never became a node ({self.why}): taken back, all {self.nodes} nodes stay"
+        stay = "the 1 node stays" if self.nodes == 1 else f"all {self.nodes} nodes stay"
+        return f"{' and '.join(parts)} never became a node ({self.why}): taken back, {stay}"
 
 
 class AskedAnew(Because, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from reconciler.rendering.html.element import NOTHING, Content, Html, joined, tag
+from reconciler.rendering.html.following import SCRIPT as FOLLOWING
 from reconciler.rendering.html.script import SCRIPT
 from reconciler.rendering.html.style import STYLE
 from reconciler.rendering.wording import GROWS, HELD, OTHER, SHRINKS
@@ -14,6 +15,7 @@ from reconciler.rendering.wording import GROWS, HELD, OTHER, SHRINKS
 CLASSES = {GROWS: "up", SHRINKS: "down", HELD: "held", OTHER: "held"}
 SPOKEN = {GROWS: "more: ", SHRINKS: "less: ", HELD: "note: ", OTHER: "other: "}
 _MOST_GROUPS = 300
+_LEAST_RELOAD_SECONDS = 60
 
 
 class Section(msgspec.Struct, frozen=True):
@@ -35,9 +37,22 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
     warning: Content = None
 
 
-def document(head: Head, sections: Sequence[Section], groups: Sequence[str], foot: Sequence[str]) -> str:
-    """The whole file; ends with a newline. It loads nothing, runs only the script whose hash it names, and opens no form."""
-    policy = f"default-src 'none'; style-src '{_hash(STYLE)}'; script-src '{_hash(SCRIPT)}'; base-uri 'none'; form-action 'none'"
+class Following(msgspec.Struct, frozen=True, kw_only=True):
+    """A page that stays open and is asked for again every `period_seconds`. `shown_at` is the instant that it shows."""
+
+    period_seconds: int
+    shown_at: str
+
+
+def document(
+    head: Head, sections: Sequence[Section], groups: Sequence[str], foot: Sequence[str], following: Following | None = None
+) -> str:
+    """The whole file; ends with a newline. It runs only the scripts whose hashes it names, opens no form, and loads nothing, but
+    for itself where it is `following`."""
+    scripts = (SCRIPT, FOLLOWING) if following is not None else (SCRIPT,)
+    sources = " ".join(f"'{_hash(script)}'" for script in scripts)
+    itself = "connect-src 'self'; " if following is not None else ""
+    policy = f"default-src 'none'; style-src '{_hash(STYLE)}'; script-src {sources}; {itself}base-uri 'none'; form-action 'none'"
     top = tag(
         "head",
         tag("meta", charset="utf-8"),
@@ -45,17 +60,18 @@ def document(head: Head, sections: Sequence[Section], groups: Sequence[str], foo
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
         tag("meta", name="referrer", content="no-referrer"),
+        _reload(following),
         tag("title", f"{head.title}: {head.lead}"),
         tag("style", Html(STYLE)),
     )
     body = tag(
         "body",
         tag("a", "Skip to the content", class_="skip", href="#content"),
-        _header(head),
+        _header(head, following),
         _tools(sections, groups),
         tag("main", joined(_section(section) for section in sections), id="content", tabindex="-1"),
         tag("footer", joined(tag("p", line) for line in foot)),
-        tag("script", Html(SCRIPT)),
+        joined(tag("script", Html(script)) for script in scripts),
     )
     return f"<!doctype html>\n{tag('html', top, body, lang='en').markup}\n"
 
@@ -88,7 +104,27 @@ def fold(summary: Content, inner: Html) -> Html:
     return tag("details", tag("summary", summary), tag("div", inner), class_="more", data_fold=True)
 
 
-def _header(head: Head) -> Html:
+def _reload(following: Following | None) -> Html | None:
+    """Where nothing runs scripts the browser loads the page anew, more seldom: it takes the reader back to its top."""
+    if following is None:
+        return None
+    return tag("noscript", tag("meta", http_equiv="refresh", content=max(_LEAST_RELOAD_SECONDS, following.period_seconds)))
+
+
+def _following(following: Following) -> Html:
+    keep = {"data_keep": True}
+    return tag(
+        "div",
+        tag("span", f"As of {following.shown_at}"),
+        tag("button", "Pause updates", type="button", id="pause", hidden=True, aria_pressed="false", **keep),
+        tag("span", id="trouble", role="status", class_="hold", **keep),
+        tag("span", id="news", role="status", class_="sr", **keep),
+        id="live",
+        data_period=following.period_seconds,
+    )
+
+
+def _header(head: Head, following: Following | None) -> Html:
     facts = (tag("div", tag("dt", name), tag("dd", value)) for name, value in head.facts)
     figures = (
         tag("div", tag("dt", name), tag("dd", value), tag("dd", note, class_="note") if note else None)
@@ -98,7 +134,8 @@ def _header(head: Head) -> Html:
         "header",
         tag("h1", head.title),
         tag("p", head.lead, class_="lead"),
-        tag("dl", joined(facts), class_="facts"),
+        tag("dl", joined(facts), class_="facts") if head.facts else None,
+        _following(following) if following is not None else None,
         tag("p", head.warning, class_="warn") if head.warning is not None else None,
         tag("dl", joined(figures), class_="figures") if head.figures else None,
     )

@@ -37,9 +37,7 @@ def plan_html(plan: Plan, pictures: Pictures) -> str:
 def plan_sections(plan: Plan, pictures: Pictures, policies: tuple[str, str] | None) -> list[Section]:
     """Groups, picture, pods, nodes, notes, cost, problems: what a plan and a preview have in common."""
     known = slots([group.name for group in plan.groups])
-    leaving = frozenset(
-        node for action in plan.actions if action.kind in (ActionKind.REMOVE_NODE, ActionKind.REPLACE) for node in action.nodes
-    )
+    leaving = leaving_nodes(plan)
     lines = listed_nodes(plan, leaving)
     found = [
         group_section(plan),
@@ -49,9 +47,15 @@ def plan_sections(plan: Plan, pictures: Pictures, policies: tuple[str, str] | No
     ]
     if cost := _cost(plan.cost):
         found.append(Section("cost", "Cost", cost))
-    if problems := _problems(plan):
-        found.append(Section("problems", "Problems", problems, f"{len(plan.problems) + len(plan.not_captured):,}"))
+    if problems := problem_section(plan):
+        found.append(problems)
     return found
+
+
+def leaving_nodes(plan: Plan) -> frozenset[str]:
+    """Nodes that its actions drain and remove."""
+    leaves = (ActionKind.REMOVE_NODE, ActionKind.REPLACE)
+    return frozenset(node for action in plan.actions if action.kind in leaves for node in action.nodes)
 
 
 def plan_figures(plan: Plan) -> Sequence[tuple[str, Content, str]]:
@@ -107,7 +111,8 @@ def _cost(cost: Cost) -> Html | None:
     if not rows:
         return None
     heads = (
-        tag("th", name, scope="col", class_="r" if name else None) for name in ("", "Per hour", "Per month (730 h)", "Change")
+        tag("th", name, scope="col", class_=None if name == "When" else "r")
+        for name in ("When", "Per hour", "Per month (730 h)", "Change")
     )
     body = joined(
         tag("tr", tag("th", name, scope="row"), joined(tag("td", amount or DASH, class_="r") for amount in amounts))
@@ -117,10 +122,11 @@ def _cost(cost: Cost) -> Html | None:
     note = None
     if cost.unpriced_groups:
         note = tag("p", f"{counted(len(cost.unpriced_groups), 'group')} without a price not counted.", class_="soft small")
-    return joined((tag("div", table, class_="sheet scroll", tabindex="0", role="region", aria_label="Cost"), note))
+    return joined((tag("div", table, class_="sheet scroll", tabindex="0", role="region", aria_label="Table of cost"), note))
 
 
-def _problems(plan: Plan) -> Html | None:
+def problem_section(plan: Plan) -> Section | None:
+    """What could not be read, was not examined or contradicts; None without any."""
     told = [f"{kind} was not captured, so it is not taken into account" for kind in plan.not_captured]
     told += [f"{entry.code}: {f'{entry.object}: ' if entry.object else ''}{entry.message}" for entry in plan.problems]
     if not told:
@@ -128,4 +134,4 @@ def _problems(plan: Plan) -> Html | None:
     left = len(told) - _MOST_LINES
     items = [tag("li", tag("span", mark("!")), tag("span", line), class_="held") for line in told[:_MOST_LINES]]
     note = tag("p", f"{counted(left, 'problem')} left out; -o json has all.", class_="soft") if left > 0 else None
-    return joined((tag("ul", joined(items), class_="list sheet"), note))
+    return Section("problems", "Problems", joined((tag("ul", joined(items), class_="list sheet"), note)), f"{len(told):,}")

@@ -63,6 +63,7 @@ def _lot(lot: AlikePods, groups: Mapping[str, str], *, opened: bool) -> Html:
         inner.append(tag("p", told))
     return tag(
         "details", head, tag("div", joined(inner)), class_=CLASSES[sign], open=opened and stays and len(lot.reasons) > 0,
+        data_key=lot.label,
         data_item=True, data_counted=True, data_moves=not stays, data_groups=groups.get(lot.group or ""),
     )  # fmt: skip
 

@@ -6,25 +6,26 @@ SCRIPT = """\
   if (!form) return;
   const search = document.getElementById('search'), group = document.getElementById('group');
   const moves = document.getElementById('moves'), found = document.getElementById('found');
-  const items = [...document.querySelectorAll('[data-item]')].map((element) => ({
-    element,
-    text: [element.textContent, ...[...element.querySelectorAll('[aria-label]')].map((one) => one.ariaLabel)]
-      .join(' ').toLowerCase(),
-    groups: 'groups' in element.dataset ? element.dataset.groups.split(' ') : null,
-    moves: 'moves' in element.dataset,
-    counted: 'counted' in element.dataset,
-    open: element.open,
-  }));
-  const blocks = [...document.querySelectorAll('[data-block]')].map((element) => ({
-    element, items: items.filter((item) => element.contains(item.element)),
-  }));
-  const folds = [...document.querySelectorAll('[data-fold]')].map((element) => ({
-    element, items: items.filter((item) => element.contains(item.element)),
-  }));
+  let items = [], blocks = [], folds = [];
+  const gather = () => {
+    items = [...document.querySelectorAll('[data-item]')].map((element) => ({
+      element,
+      text: [element.textContent, ...[...element.querySelectorAll('[aria-label]')].map((one) => one.ariaLabel)]
+        .join(' ').toLowerCase(),
+      groups: 'groups' in element.dataset ? element.dataset.groups.split(' ') : null,
+      moves: 'moves' in element.dataset,
+      counted: 'counted' in element.dataset,
+      open: element.open,
+    }));
+    const holding = (element) => ({element, items: items.filter((item) => element.contains(item.element))});
+    blocks = [...document.querySelectorAll('[data-block]')].map(holding);
+    folds = [...document.querySelectorAll('[data-fold]')].map(holding);
+  };
+  const filtered = () => search.value.trim() !== '' || group.value !== '' || moves.checked;
   let timer = 0;
   const apply = () => {
     const words = search.value.trim().toLowerCase().split(/\\s+/).filter(Boolean);
-    const wanted = words.length > 0 || group.value !== '' || moves.checked;
+    const wanted = filtered();
     let shown = 0;
     for (const item of items) {
       const fits = words.every((word) => item.text.includes(word)) &&
@@ -54,6 +55,11 @@ SCRIPT = """\
       apply();
     }
   });
+  document.addEventListener('patched', () => {
+    gather();
+    if (filtered()) apply();
+  });
+  gather();
   apply();
 })();
 """

@@ -29,7 +29,13 @@ h1{margin:0;font-size:.85rem;font-weight:600;letter-spacing:.02em;color:var(--so
 .facts div{display:flex;gap:.4rem}
 .facts dt::after{content:""}
 .facts dd{margin:0;min-width:0;overflow-wrap:anywhere;color:var(--ink)}
+#live{display:flex;flex-wrap:wrap;gap:.3rem 1rem;align-items:center;margin:.7rem 0 0;font-size:.87rem;color:var(--soft)}
+button{font:inherit;color:var(--ink);background:var(--sheet);border:1px solid #868d96;border-radius:6px;padding:.28rem .7rem;
+cursor:pointer}
+button[hidden]{display:none}
+button[aria-pressed=true]{background:var(--holds-fill);border-color:var(--holds)}
 .warn{margin:1.2rem 0 0;padding:.55rem .85rem;border-left:3px solid var(--holds);background:var(--holds-fill);font-size:.9rem}
+.line{display:block}
 .figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(10.5rem,1fr));margin:1.6rem 0 0;border:1px solid var(--line);
 border-radius:8px;background:var(--sheet);gap:1px;overflow:hidden}
 .figures div{box-shadow:0 0 0 1px var(--line);padding:.8rem 1rem;display:flex;flex-direction:column}
@@ -49,7 +55,8 @@ input[type=search]{width:13rem;max-width:100%}
 form label{display:inline-flex;gap:.35rem;align-items:center}
 #found{min-width:5.5rem;color:var(--soft)}
 section{margin:2.6rem 0 0}
-h2{display:flex;align-items:baseline;gap:.6rem;margin:0 0 .7rem;font-size:1.12rem;font-weight:640;letter-spacing:-.008em}
+h2{display:flex;flex-wrap:wrap;
+align-items:baseline;gap:.6rem;margin:0 0 .7rem;font-size:1.12rem;font-weight:640;letter-spacing:-.008em}
 h2 .n{font-size:.85rem;font-weight:400;color:var(--soft)}
 h3{margin:1.3rem 0 .45rem;font-size:.92rem;font-weight:620}
 h3 .n{font-weight:400;color:var(--soft)}
@@ -63,11 +70,11 @@ th,td{padding:.5rem .75rem;text-align:left;vertical-align:top;border-top:1px sol
 thead th{border-top:0;font-size:.78rem;font-weight:500;color:var(--soft);white-space:nowrap;vertical-align:bottom}
 tbody th{font-weight:600}
 .few thead th{white-space:normal;overflow-wrap:anywhere;min-width:5rem}
-.r{text-align:right;white-space:nowrap}
+.r{text-align:right;white-space:nowrap}.at{white-space:nowrap}
 .name{min-width:11rem;overflow-wrap:anywhere}
 th .small{font-weight:400}
 .pods{min-width:13rem}
-.why{min-width:17rem;overflow-wrap:anywhere}
+.why{min-width:17rem;overflow-wrap:anywhere}.fate{min-width:12rem;overflow-wrap:anywhere}
 td ul{margin:0;padding:0;list-style:none}
 td li+li{margin-top:.2rem}
 .m{display:inline-block;width:1em;font-weight:700;text-align:center}
@@ -128,7 +135,7 @@ footer p{margin:.2rem 0}
 .stack td::before{content:attr(data-as);content:attr(data-as) / "";display:block;font-size:.78rem;line-height:1.4;
 color:var(--soft)}}
 @media (max-width:40rem){header,main,footer,.tools>div{padding-left:1rem;padding-right:1rem}header{padding-top:1.5rem}
-.lead{font-size:1.25rem}
+.lead{font-size:1.25rem}.figures{grid-template-columns:repeat(2,minmax(0,1fr))}
 .tools{position:static}html{scroll-padding-top:0}th,td{padding:.45rem .55rem}
 .few,.few thead,.few tbody{display:block}
 .few tr{display:grid;grid-template-columns:repeat(3,minmax(0,1fr));gap:.1rem .8rem;padding:.45rem .55rem}

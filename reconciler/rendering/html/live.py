@@ -1,0 +1,122 @@
+"""The page of a running loop: the parts of a report, and what only the loop knows."""
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+
+import msgspec
+
+from reconciler import __version__
+from reconciler.decisions.reasons.amounts import duration_text
+from reconciler.decisions.upcoming import UpcomingNode
+from reconciler.plan.decided import Decision
+from reconciler.plan.instant import instant_text
+from reconciler.plan.picture import Picture
+from reconciler.plan.plan import Plan
+from reconciler.rendering.html.decided import decided_section
+from reconciler.rendering.html.element import Content, Html, joined, tag
+from reconciler.rendering.html.groups import group_section
+from reconciler.rendering.html.nodes import listed_nodes, node_section
+from reconciler.rendering.html.page import Following, Head, Section, document, slots
+from reconciler.rendering.html.plan import cautions, leaving_nodes, plan_figures, problem_section
+from reconciler.rendering.html.pods import pod_section
+from reconciler.rendering.html.upcoming import upcoming_section
+from reconciler.rendering.wording import header_words
+
+TITLE = "Node groups, live"
+_LINKS = (
+    ("metrics", "Metrics", "what Prometheus reads"),
+    ("plan", "The last plan as JSON", "as plan -o json prints it"),
+    ("report", "The last plan as a report", "with a picture of the nodes; it stands still"),
+    ("readyz", "Readiness", "why nothing is decided, where nothing is"),
+)
+
+
+class Rest(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a plan of `at_seconds` comes to rest: replicas by target, and the price per hour (None: nothing has one)."""
+
+    at_seconds: int
+    sizes: Mapping[str, int]
+    per_hour: str | None = None
+
+
+class LiveState(msgspec.Struct, frozen=True, kw_only=True):
+    """What a running loop says of itself at `now_seconds`. `leader` is who leads, in a sentence. `plan` is the last one, decided
+    at `plan_seconds`, and `picture` what lies on its nodes; None before the first. `doubts` are sentences about why nothing is
+    decided now, or not by the newest policy. `rest` None: not worked out yet."""
+
+    now_seconds: int
+    period_seconds: int
+    leader: str
+    plan: Plan | None = None
+    plan_seconds: int = 0
+    doubts: tuple[str, ...] = ()
+    picture: Picture = Picture()
+    upcoming: tuple[UpcomingNode, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    rest: Rest | None = None
+
+
+def live_html(state: LiveState) -> str:
+    """The whole page. It updates itself, with scripts and without."""
+    following = Following(period_seconds=state.period_seconds, shown_at=instant_text(state.now_seconds))
+    plan = state.plan
+    foot = (f"reconciler {__version__}",)
+    if plan is None:
+        lead = state.doubts[0] if state.doubts else state.leader
+        head = Head(title=TITLE, lead=lead, facts=(("leader", state.leader),), figures=(), warning=_warning(state.doubts[1:]))
+        return document(head, (_links(),), (), foot, following)
+    shown = plan if state.rest is None else _at_rest(plan, state.rest)
+    head = Head(
+        title=TITLE,
+        lead=plan.summary,
+        facts=(*header_words(plan)[:-1], ("leader", state.leader), ("decided", instant_text(state.plan_seconds))),
+        figures=(*plan_figures(shown), *_figures(state.upcoming, state.now_seconds)),
+        warning=_warning((*state.doubts, *filter(None, (cautions(plan),)))),
+    )
+    known = slots([group.name for group in plan.groups])
+    leaving = leaving_nodes(plan)
+    sections = [
+        group_section(shown),
+        upcoming_section(state.upcoming, state.now_seconds, known),
+        pod_section(plan, known),
+        decided_section(state.decisions, state.now_seconds, known),
+        node_section(plan, listed_nodes(plan, leaving), state.picture, leaving, known),
+    ]
+    if problems := problem_section(plan):
+        sections.append(problems)
+    digest = plan.digest if state.rest is None else f"{plan.digest} · at rest as of {instant_text(state.rest.at_seconds)}"
+    return document(head, (*sections, _links()), [group.name for group in plan.groups], (digest, *foot), following)
+
+
+def _at_rest(plan: Plan, rest: Rest) -> Plan:
+    groups = tuple(msgspec.structs.replace(group, settled=rest.sizes.get(group.target)) for group in plan.groups)
+    return msgspec.structs.replace(
+        plan, groups=groups, cost=msgspec.structs.replace(plan.cost, settled_per_hour=_price(plan, rest))
+    )
+
+
+def _price(plan: Plan, rest: Rest) -> str | None:
+    return None if plan.cost.current_per_hour is None else rest.per_hour and str(Decimal(rest.per_hour))
+
+
+def _figures(upcoming: Sequence[UpcomingNode], now_seconds: int) -> Sequence[tuple[str, Content, str]]:
+    expected = [node for node in upcoming if not node.failed]
+    failed = len(upcoming) - len(expected)
+    notes = []
+    if expected:
+        notes.append(f"longest for {duration_text(now_seconds - min(node.since_seconds for node in expected))}")
+    if failed:
+        notes.append(f"{failed:,} failed")
+    return (("Upcoming nodes", f"{len(expected):,}", ", ".join(notes)),)
+
+
+def _warning(sentences: Sequence[str]) -> Html | None:
+    return joined(tag("span", sentence, class_="line") for sentence in sentences) if sentences else None
+
+
+def _links() -> Section:
+    lines = (
+        tag("li", tag("span", "·", class_="m", aria_hidden="true"), tag("span", tag("a", name, href=path), f": {what}"))
+        for path, name, what in _LINKS
+    )
+    return Section("more", "More of this loop", tag("ul", joined(lines), class_="list sheet"))

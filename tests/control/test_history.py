@@ -1,0 +1,115 @@
+"""The last decisions of a loop: each is told once, with what became of it."""
+
+from reconciler.control.turn.history import MOST, History
+from reconciler.control.turn.report import ActionResult, LoopReport, ResultState
+from reconciler.plan.decided import Fate
+from reconciler.plan.plan import Action, ActionKind, Bound, GroupLine, NodeLine, NodeState, Ownership, OwnerState, Plan
+from reconciler.plan.reason import Reason
+from reconciler.providers.contract import RemovalProgress, RemovalState
+from tests.builders import machine_deployment
+
+TARGET = machine_deployment("a")
+BOUND = Bound(resource_version="1", replicas=2, owner_digest="", policy_digest="")
+
+
+def plan(replicas: int, nodes: int) -> Plan:
+    """One group of so many replicas, of which so many are nodes."""
+    line = GroupLine(
+        name="a", target=str(TARGET), tier="", current=replicas, desired=replicas, min=0, max=9,
+        owner=Ownership(state=OwnerState.OURS),
+    )  # fmt: skip
+    there = tuple(
+        NodeLine(node=f"n{at}", group="a", state=NodeState.IN_USE, utilization_permille=0, removable=False) for at in range(nodes)
+    )
+    return Plan(now="", mode="Enforce", summary="", groups=(line,), nodes=there)
+
+
+def resize(before: int, after: int, state: ResultState, code: str = "", message: str = "") -> ActionResult:
+    action = Action(
+        kind=ActionKind.RESIZE,
+        group="a",
+        target=str(TARGET),
+        from_=before,
+        to=after,
+        bound=BOUND,
+        reason=Reason("Why", "why", {}),
+    )
+    return ActionResult(action=action, state=state, code=code, message=message)
+
+
+def removal(node: str) -> ActionResult:
+    action = Action(
+        kind=ActionKind.REMOVE_NODE, group="a", target=str(TARGET), from_=3, to=2, nodes=(node,), bound=BOUND,
+        reason=Reason("Empty", "empty", {}),
+    )  # fmt: skip
+    return ActionResult(action=action, state=ResultState.DONE)
+
+
+def test_growth_is_under_way_until_its_nodes_are_there():
+    """Three more: two of them have joined, then all."""
+    history = History()
+    history.turned(LoopReport(at_seconds=100, plan=plan(2, 2), results=(resize(2, 5, ResultState.DONE),)))
+    assert [(entry.fate, entry.words) for entry in history.entries()] == [(Fate.UNDER_WAY, "3 of them still to join")]
+    history.turned(LoopReport(at_seconds=160, plan=plan(5, 4)))
+    assert [(entry.fate, entry.words) for entry in history.entries()] == [(Fate.UNDER_WAY, "1 of them still to join")]
+    history.turned(LoopReport(at_seconds=200, plan=plan(5, 5)))
+    (entry,) = history.entries()
+    assert (entry.fate, entry.words, entry.at_seconds, entry.fate_seconds) == (Fate.DONE, "all of them have joined", 100, 200)
+
+
+def test_growth_that_was_taken_back():
+    """The target asks for fewer by now; a view that does not show the write yet says nothing."""
+    history = History()
+    history.turned(LoopReport(at_seconds=100, plan=plan(2, 2), results=(resize(2, 5, ResultState.DONE),)))
+    history.turned(LoopReport(at_seconds=110, plan=plan(2, 2)))
+    assert history.entries()[0].fate is Fate.UNDER_WAY
+    history.turned(LoopReport(at_seconds=900, plan=plan(3, 2)))
+    (entry,) = history.entries()
+    assert (entry.fate, entry.words) == (Fate.FAILED, "3 replicas are asked for now, 2 are nodes")
+
+
+def test_the_same_refusal_is_counted():
+    """In mode Observe every turn decides the same; once something else comes between, it is another decision."""
+    history = History()
+    skipped = resize(2, 5, ResultState.SKIPPED, "Observe", "mode is Observe: nothing is written")
+    for at in (100, 110, 120):
+        history.turned(LoopReport(at_seconds=at, plan=plan(2, 2), results=(skipped,)))
+    (entry,) = history.entries()
+    assert (entry.times, entry.at_seconds, entry.last_seconds) == (3, 100, 120)
+    history.turned(LoopReport(at_seconds=130, plan=plan(2, 2)))
+    history.turned(LoopReport(at_seconds=140, plan=plan(2, 2), results=(skipped,)))
+    assert [entry.times for entry in history.entries()] == [3, 1]
+
+
+def test_removals_end_one_by_one():
+    """One node goes, the other stays and says why."""
+    history = History()
+    history.turned(LoopReport(at_seconds=100, plan=plan(3, 3), results=(removal("n1"), removal("n2"))))
+    waits = RemovalProgress(target=TARGET, node="n1", state=RemovalState.DRAINING, message="a budget of pods is used up")
+    stays = RemovalProgress(target=TARGET, node="n2", state=RemovalState.FAILED, code="Blocked", message="a pod came")
+    history.turned(LoopReport(at_seconds=110, plan=plan(3, 3), removals=(waits, stays)))
+    assert [(entry.nodes, entry.fate, entry.words) for entry in history.entries()] == [
+        (("n1",), Fate.UNDER_WAY, "a budget of pods is used up"),
+        (("n2",), Fate.FAILED, "stays: a pod came"),
+    ]
+    gone = RemovalProgress(target=TARGET, node="n1", state=RemovalState.FINISHED, replicas=2)
+    history.turned(LoopReport(at_seconds=120, plan=plan(2, 2), removals=(gone,)))
+    assert (history.entries()[0].fate, history.entries()[0].fate_seconds) == (Fate.DONE, 120)
+
+
+def test_a_removal_that_an_earlier_leader_began():
+    """It ends here, and is told here."""
+    history = History()
+    gone = RemovalProgress(target=TARGET, node="n1", state=RemovalState.FINISHED, replicas=2)
+    history.turned(LoopReport(at_seconds=120, plan=plan(2, 2), removals=(gone,)))
+    (entry,) = history.entries()
+    assert (entry.nodes, entry.from_, entry.to, entry.reason) == (("n1",), 3, 2, "begun by an earlier leader")
+
+
+def test_history_is_bounded():
+    """However much is decided."""
+    history = History()
+    for at in range(MOST + 100):
+        history.turned(LoopReport(at_seconds=at, plan=plan(2, 2), results=(resize(2, at, ResultState.REFUSED, "Stale"),)))
+    assert len(history.entries()) == MOST
+    assert history.entries()[-1].to == MOST + 99

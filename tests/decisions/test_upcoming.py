@@ -1,0 +1,47 @@
+"""Nodes that were asked for: since when, and which will not come."""
+
+from reconciler.decisions.decide import decide
+from reconciler.decisions.memory import Memory
+from reconciler.decisions.upcoming import UpcomingNode, upcoming_nodes
+from reconciler.decisions.view import View
+from reconciler.decisions.work import Work
+from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
+
+A = machine_deployment("a")
+NOTHING = Memory()
+PATIENCE = 900  # scaleUp.maxNodeProvisionTime is 15 minutes unless told otherwise
+
+
+def upcoming(cluster: ClusterBuilder, memory: Memory = NOTHING, now: int = NOW) -> tuple[UpcomingNode, ...]:
+    return upcoming_nodes(View.of(cluster.world(), policy(node_group("a", max=9)), memory, now, Work(0)))
+
+
+def test_machines_without_a_node():
+    """The one that was made first comes first; the one that failed says why, the one that is late says so."""
+    cluster = ClusterBuilder()
+    cluster.group("a", nodes=1, replicas=4)
+    cluster.machine("a-new", A, created=NOW - 60)
+    cluster.machine("a-late", A, created=NOW - 1000)
+    cluster.machine("a-bad", A, created=NOW - 30, failed="InvalidConfiguration: no such image")
+    assert [(node.machine, node.since_seconds, node.until_seconds, node.failed) for node in upcoming(cluster)] == [
+        ("a-late", NOW - 1000, NOW - 1000 + PATIENCE, "no node within 15m"),
+        ("a-new", NOW - 60, NOW - 60 + PATIENCE, ""),
+        ("a-bad", NOW - 30, NOW - 30 + PATIENCE, "InvalidConfiguration: no such image"),
+    ]
+
+
+def test_requests_without_a_machine():
+    """They count from when the loop first saw them, which its memory says."""
+    cluster = ClusterBuilder()
+    cluster.group("a", nodes=1, replicas=3)
+    _, memory = decide(cluster.world(), policy(node_group("a", max=9)), Memory(), NOW)
+    later = NOW + 120
+    assert upcoming(cluster, memory, later) == 2 * (UpcomingNode(group="a", since_seconds=NOW, until_seconds=NOW + PATIENCE),)
+    assert {node.failed for node in upcoming(cluster, memory, NOW + PATIENCE)} == {"no machine within 15m"}
+
+
+def test_nothing_is_on_its_way():
+    """Nodes that have registered are no upcoming ones."""
+    cluster = ClusterBuilder()
+    cluster.group("a", nodes=2)
+    assert upcoming(cluster) == ()
