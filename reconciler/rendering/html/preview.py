@@ -147,7 +147,9 @@ def _problems(heading: str, problems: Sequence[Problem]) -> Section:
     text = joined(tag("pre", tag("code", _lines(problem)), data_item=True, data_counted=True) for problem in shown)
     left = len(problems) - len(shown)
     note = tag("p", f"{counted(left, 'problem')} left out.", class_="soft") if left else None
-    body = tag("div", text, note, class_="sheet scroll code", tabindex="0", role="region", aria_label=f"Text of {heading.lower()}")
+    body = tag(
+        "div", text, note, class_="sheet scroll code", tabindex="0", role="region", aria_label=f"Text of {heading.lower()}"
+    )
     return Section("policy-problems", heading, body, f"{len(problems):,}")
 
 
