@@ -29,11 +29,12 @@ class PodFit(msgspec.Struct, frozen=True):
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """Which pods and nodes are asked about. Empty: all of them. Patterns as a shell has them; a pod is named with its namespace
-    or without."""
+    or without. `groups` are names of targets: no policy is read here."""
 
     pods: tuple[str, ...] = ()
     namespaces: tuple[str, ...] = ()
     nodes: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
 
     def about_pod(self, key: str) -> bool:
         """Whether the pod `namespace/name` is asked about."""
@@ -41,9 +42,14 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
         wanted = any(fnmatchcase(key if "/" in pattern else name, pattern) for pattern in self.pods)
         return (wanted or not self.pods) and (not self.namespaces or _any_match(namespace, self.namespaces))
 
-    def about_node(self, name: str) -> bool:
-        """Whether the node is asked about."""
-        return not self.nodes or _any_match(name, self.nodes)
+    def about_node(self, name: str, target: str = "") -> bool:
+        """Whether the node of this target is asked about."""
+        return (not self.nodes or _any_match(name, self.nodes)) and (not self.groups or _any_match(target, self.groups))
+
+
+def targets_of_nodes(world: World) -> dict[str, str]:
+    """Node -> the name of the target that its machine belongs to; nodes without one are left out."""
+    return {machine.node: machine.target.name for machine in world.machines if machine.node and machine.target is not None}
 
 
 def _any_match(name: str, patterns: tuple[str, ...]) -> bool:
@@ -76,7 +82,9 @@ class _Question:
         self._world = world
         self._messages = messages
         self._state = SchedulingState(world)
-        self._chosen = [node for node in range(self._state.node_count) if asked.about_node(self._state.name(node))]
+        targets = targets_of_nodes(world) if asked.groups else {}
+        names = [self._state.name(node) for node in range(self._state.node_count)]
+        self._chosen = [node for node, name in enumerate(names) if asked.about_node(name, targets.get(name, ""))]
         self._nominated = _nominated(world)
         self._promised = {pod for pods in self._nominated.values() for pod in pods}
         self._answers: dict[tuple[int, int], tuple[NodeFit, ...]] = {}

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from reconciler.cli.options.chosen import chosen_options
 from reconciler.cli.options.named_path import NAMED_PATH
 from reconciler.cli.options.plan import input_options, live_options
 
@@ -13,7 +14,8 @@ from reconciler.cli.options.plan import input_options, live_options
 @click.argument("subject", metavar="NAME")
 @input_options
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Format.")
-@click.option("--wide", is_flag=True, help="Do not break lines.")
+@click.option("--wide", is_flag=True, help="Do not break lines, tell everything one by one.")
+@chosen_options
 @click.option("--live", "live_url", metavar="URL", help="Ask the running loop at this address about its last plan.")
 @click.option(
     "--token-file",
@@ -35,19 +37,23 @@ def command(
     wide: bool,
     live_url: str | None,
     token_file: Path | None,
+    groups: tuple[str, ...],
+    nodes: tuple[str, ...],
+    pod_namespaces: tuple[str, ...],
     namespace: str | None,
     **connection: object,
 ) -> None:
     """Show everything that led to one outcome: a pod, a node, a group, or a value of a group.
 
     NAME may be the beginning of a name when only one begins so, or, for pods, when all that do are alike. A pod is named with
-    its namespace or without; a value by group and field: general-a/scaleDown.unneededTime.
+    its namespace or without; a value by group and field: general-a/scaleDown.unneededTime. `--group`, `--node` and
+    `--pod-namespace` say among which the name is looked for, and of which groups and nodes it is told.
 
     \b
     Examples:
       reconciler explain pod batch/giant-0 --context prod
       kubectl -n reconciler port-forward deploy/reconciler 8080 & reconciler explain group general-a --live http://localhost:8080
-      reconciler explain pod batch/giant-0 --cluster snapshot/
+      reconciler explain pod batch/giant-0 --cluster snapshot/ --group 'gpu-*'
       reconciler explain node general-a-x7k2p --cluster snapshot/
       reconciler explain group general-a --policy policies/ --cluster snapshot/
       reconciler explain value general-a/scaleDown.unneededTime --cluster snapshot/
@@ -56,6 +62,7 @@ def command(
     import sys
 
     from reconciler.cli.inputs.plan_inputs import read_inputs
+    from reconciler.cli.options.chosen import check_chosen, chosen_of
     from reconciler.cli.options.connections import connection_choice
     from reconciler.cli.outputs.failure import InputError
     from reconciler.cli.outputs.terminal import text_width
@@ -69,6 +76,8 @@ def command(
     if live_url is not None:
         from reconciler.cli.inputs.running_loop import ask
 
+        if groups or nodes or pod_namespaces:
+            raise InputError("--live answers of everything: leave --group, --node and --pod-namespace out")
         if cluster_path is not None or any(connection.values()):
             raise InputError(
                 "--live asks the running loop, which knows its cluster: leave --cluster, --context and their like out"
@@ -79,7 +88,9 @@ def command(
     inputs = read_inputs(policy_path, name, cluster_path, now, connection_choice(connection), namespace)
     budget = DEFAULT_WORK_BUDGET if work_budget is None else work_budget
     plan, memory = decide(inputs.world, inputs.policy, inputs.memory, inputs.now_seconds, budget)
-    case = Case.of(inputs.world, inputs.policy, plan, inputs.now_seconds, memory)
+    chosen = chosen_of({"groups": groups, "nodes": nodes, "pod_namespaces": pod_namespaces})
+    check_chosen(chosen, plan, inputs.world)
+    case = Case.of(inputs.world, inputs.policy, plan, inputs.now_seconds, memory, chosen)
     try:
         if output == "json":
             click.echo(document_json(explained(case, what, subject)), nl=False)

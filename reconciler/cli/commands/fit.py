@@ -18,7 +18,17 @@ from reconciler.cli.options.named_path import NAMED_PATH
     type=NAMED_PATH,
     help="Snapshot file or directory (what `kubectl get … -o json` prints, or `reconciler snapshot` writes) [default: live].",
 )
-@click.option("--namespace", "namespaces", metavar="NAME", multiple=True, help="Only pods of this namespace; repeatable.")
+@click.option(
+    "--namespace",
+    "--pod-namespace",
+    "namespaces",
+    metavar="NAME",
+    multiple=True,
+    help="Only pods of this namespace; repeatable.",
+)
+@click.option(
+    "--group", "groups", metavar="NAME", multiple=True, help="Only what nodes of the target of this name say; repeatable."
+)
 @click.option("--node", "nodes", metavar="NAME", multiple=True, help="Only what this node says; repeatable.")
 @click.option("--wide", is_flag=True, help="Text: every pod by itself, every node by name.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Format.")
@@ -27,6 +37,7 @@ def command(
     pods: tuple[str, ...],
     cluster_path: Path | None,
     namespaces: tuple[str, ...],
+    groups: tuple[str, ...],
     nodes: tuple[str, ...],
     output: str,
     *,
@@ -36,8 +47,8 @@ def command(
     """For each pending pod and node, on its own: does it fit, and every scheduler plugin that says no.
 
     Pods without a node that are neither terminating nor finished, those held back by scheduling gates included. Verdicts
-    are those of the filter plugins of kube-scheduler 1.36 in its default configuration. POD, `--namespace` and `--node` may hold
-    `*` and `?`; a pod is named with its namespace or without.
+    are those of the filter plugins of kube-scheduler 1.36 in its default configuration. POD, `--namespace`, `--group` and
+    `--node` may hold `*` and `?`; a pod is named with its namespace or without.
 
     \b
     Examples:
@@ -53,13 +64,15 @@ def command(
     from reconciler.rendering.fit import fit_json, fit_text
     from reconciler.rendering.fold import EVERYTHING, Fold
     from reconciler.rendering.json_text import inert_json
-    from reconciler.scheduling.fit import Asked, fit
+    from reconciler.scheduling.fit import Asked, fit, targets_of_nodes
 
     with progress("reading cluster"):
         world = read_cluster(cluster_path, connection_choice(connection))
-    asked = Asked(pods=pods, namespaces=namespaces, nodes=nodes)
-    if nodes and not any(asked.about_node(node.name) for node in world.nodes):
-        raise InputError(f"no node of the cluster is called {' or '.join(nodes)}")
+    asked = Asked(pods=pods, namespaces=namespaces, nodes=nodes, groups=groups)
+    targets = targets_of_nodes(world)
+    if (nodes or groups) and not any(asked.about_node(node.name, targets.get(node.name, "")) for node in world.nodes):
+        of = f" of {' or '.join(groups)}" if groups else ""
+        raise InputError(f"no node{of} of the cluster is called {' or '.join(nodes)}" if nodes else f"there is no node{of}")
     if output == "json":
         stream = sys.stdout.buffer
         for piece in fit_json(fit(world, messages=False, asked=asked)):

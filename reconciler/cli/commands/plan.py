@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.cli.options.chosen import chosen_options
 from reconciler.cli.options.named_path import NAMED_PATH
 from reconciler.cli.options.plan import input_options, live_options
 
 if TYPE_CHECKING:
     from reconciler.cluster.world import World
+    from reconciler.plan.narrowed import Chosen
     from reconciler.plan.plan import Plan
 
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 @click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 when there are changes, 0 when there are none.")
 @click.option("--no-settled", is_flag=True, help="Leave out the column of sizes at which the loop would come to rest; faster.")
 @click.option("--wide", is_flag=True, help="Text: shorten nothing, list every name.")
+@chosen_options
 @click.option("--stats", is_flag=True, help="Print one line of JSON on stderr: seconds by stage, peak memory, counts.")
 @live_options
 def command(
@@ -37,13 +40,17 @@ def command(
     no_settled: bool,
     wide: bool,
     stats: bool,
+    groups: tuple[str, ...],
+    nodes: tuple[str, ...],
+    pod_namespaces: tuple[str, ...],
     namespace: str | None,
     **connection: object,
 ) -> int:
     """Show what would be done, and why, for one policy and one cluster: a snapshot, or the live one of the current context.
     Nothing is written to any cluster.
 
-    Two columns: what this decision does (desired), and where sizes come to rest with unchanged demand (settled).
+    Two columns: what this decision does (desired), and where sizes come to rest with unchanged demand (settled). `--group`,
+    `--node` and `--pod-namespace` show a part; what is saved with `--out` is the whole.
 
     \b
     Examples:
@@ -51,17 +58,20 @@ def command(
       reconciler plan --policy policies/ --context prod
       reconciler plan --cluster snapshot/
       reconciler plan --policy policies/ --cluster snapshot.json.gz --now 2026-11-21T18:00:00Z
+      reconciler plan --cluster snapshot/ --group 'gpu-*' --pod-namespace batch
       reconciler plan --cluster snapshot/ -o markdown > comment.md
       reconciler plan --cluster snapshot/ -o html > plan.html
       reconciler plan --cluster snapshot/ -o json | jq '.groups[] | select(.held)'
       reconciler plan --cluster snapshot/ --out plan.json --detailed-exitcode
     """
     from reconciler.cli.inputs.plan_inputs import read_inputs
+    from reconciler.cli.options.chosen import check_chosen, chosen_of
     from reconciler.cli.options.connections import connection_choice
     from reconciler.cli.outputs.failure import EXIT_CHANGES, EXIT_OK
     from reconciler.cli.outputs.stats import Stats
     from reconciler.cli.outputs.terminal import progress
     from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide
+    from reconciler.plan.narrowed import narrowed
 
     measured = Stats()
     with measured.stage("load"), progress("reading policy and cluster"):
@@ -69,6 +79,8 @@ def command(
     budget = DEFAULT_WORK_BUDGET if work_budget is None else work_budget
     with measured.stage("decide"), progress("deciding"):
         plan, memory = decide(inputs.world, inputs.policy, inputs.memory, inputs.now_seconds, budget)
+    chosen = chosen_of({"groups": groups, "nodes": nodes, "pod_namespaces": pod_namespaces})
+    check_chosen(chosen, plan, inputs.world)
     at_rest = None
     if not no_settled:
         from reconciler.simulation.settled import come_to_rest
@@ -77,7 +89,8 @@ def command(
             rest = come_to_rest(inputs.world, inputs.policy, memory, inputs.now_seconds, plan, budget)
             plan, at_rest = rest.plan, rest.world
     with measured.stage("render"):
-        text = _page(plan, inputs.world, at_rest) if output == "html" else _rendered(plan, output, wide=wide)
+        shown = narrowed(plan, chosen)
+        text = _page(shown, inputs.world, at_rest, chosen) if output == "html" else _rendered(shown, output, wide=wide)
         if out_path is not None:
             _save(plan, out_path)
     click.echo(text.encode() if output == "html" else text, nl=False)
@@ -104,12 +117,16 @@ def _rendered(plan: "Plan", output: str, *, wide: bool) -> str:
     return plan_text(plan, colour=wants_colour(sys.stdout), wide=wide, width=text_width(sys.stdout))
 
 
-def _page(plan: "Plan", now: "World", at_rest: "World | None") -> str:
-    from reconciler.plan.picture import Pictures, picture
+def _page(plan: "Plan", now: "World", at_rest: "World | None", chosen: "Chosen") -> str:
+    from reconciler.plan.picture import Picture, Pictures, picture
     from reconciler.rendering.html.plan import plan_html
 
-    rest = None if at_rest is None else picture(at_rest, plan.groups, plan.nodes)
-    return plan_html(plan, Pictures(now=picture(now, plan.groups, plan.nodes), rest=rest))
+    def drawn(world: "World") -> Picture:
+        found = picture(world, plan.groups, plan.nodes)
+        nodes = tuple(node for node in found.nodes if chosen.about_group(node.group) and chosen.about_node(node.node))
+        return Picture(nodes=nodes, waiting=found.waiting)
+
+    return plan_html(plan, Pictures(now=drawn(now), rest=None if at_rest is None else drawn(at_rest)))
 
 
 def _save(plan: "Plan", path: Path) -> None:

@@ -11,13 +11,15 @@ from reconciler.decisions.limits import LimitLedger
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
+from reconciler.plan.narrowed import EVERYTHING, Chosen
 from reconciler.plan.plan import GroupLine, NodeLine, Plan
 from reconciler.policy.documents import PolicySet
 from reconciler.scheduling.state import SchedulingState
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
-    """World, policy and plan of one instant, with the effective groups (by tier and name) and who belongs to them."""
+    """World, policy and plan of one instant, with the effective groups (by tier and name) and who belongs to them. `chosen` is
+    what is asked about: of other groups and nodes nothing is told."""
 
     world: World
     policy: PolicySet
@@ -26,12 +28,16 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     members: Membership
     memory: Memory
     now_seconds: int
+    chosen: Chosen = EVERYTHING
 
     @staticmethod
-    def of(world: World, policy: PolicySet, plan: Plan, now_seconds: int, memory: Memory) -> "Case":
+    def of(world: World, policy: PolicySet, plan: Plan, now_seconds: int, memory: Memory, chosen: Chosen = EVERYTHING) -> "Case":
         """The case of a plan that was decided for exactly these; `memory` is what `decide` returned beside it."""
         groups, members = effective_view(world, policy, now_seconds)
-        return Case(world=world, policy=policy, plan=plan, groups=groups, members=members, memory=memory, now_seconds=now_seconds)
+        return Case(
+            world=world, policy=policy, plan=plan, groups=groups, members=members, memory=memory, now_seconds=now_seconds,
+            chosen=chosen,
+        )  # fmt: skip
 
     def group(self, name: str) -> EffectiveGroup:
         """A group that exists, with its effective values."""
@@ -41,6 +47,21 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
         """What counts against the limits before this plan does anything."""
         view = View.of(self.world, self.policy, self.memory, self.now_seconds, Work(DEFAULT_WORK_BUDGET))
         return view.draft().limits
+
+    def asked_groups(self) -> tuple[EffectiveGroup, ...]:
+        """The groups that are asked about."""
+        return tuple(group for group in self.groups if self.chosen.about_group(group.name))
+
+    def asked_nodes(self) -> tuple[int, ...]:
+        """Positions in the World of the nodes that are asked about."""
+        if not (self.chosen.groups or self.chosen.nodes):
+            return tuple(range(len(self.world.nodes)))
+        group_of = {line.node: line.group for line in self.plan.nodes}
+        return tuple(
+            index
+            for index, node in enumerate(self.world.nodes)
+            if self.chosen.about_node(node.name) and self.chosen.about_group(group_of.get(node.name))
+        )
 
     def group_line(self, name: str) -> GroupLine:
         """The line of a group that exists."""

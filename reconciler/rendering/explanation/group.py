@@ -110,6 +110,6 @@ def _nodes(case: Case, name: str, width: int) -> list[str]:
         used = utilization_words(lot.nodes)
         told = f"{count(len(lot.nodes), 'node')} {state_words(lot.state)}" + (f", {used}" if used else "")
         lines += paragraph(f"{told}: {names}", width, 2)
-        for sentence in blockers_words(lot.blockers, 0):
+        for sentence in blockers_words(lot.blockers, _NAMES_SHOWN if width else 0):
             lines += paragraph(sentence, width, 4, "- ")
     return lines

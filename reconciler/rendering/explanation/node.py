@@ -2,11 +2,16 @@
 
 from reconciler.decisions.reasons.amounts import amount_text, permille_text
 from reconciler.decisions.removal.utilization import GPU_RESOURCES
+from reconciler.plan.plan import NodeLine
+from reconciler.rendering.alike import alike_blockers
 from reconciler.rendering.explanation.case import Case
 from reconciler.rendering.explanation.document import NodeExplanation
 from reconciler.rendering.explanation.node_findings import node_findings
+from reconciler.rendering.fold import NAMES_SHOWN
 from reconciler.rendering.text.paragraph import paragraph
-from reconciler.rendering.wording import action_words, count, state_words
+from reconciler.rendering.wording import action_words, blockers_words, count, state_words
+
+_FEW_BLOCKERS = 6
 
 
 def explain_node(case: Case, name: str, width: int) -> list[str]:
@@ -22,9 +27,7 @@ def explain_node(case: Case, name: str, width: int) -> list[str]:
     if line.blockers:
         keeps = "it may go, but not now" if line.removable else "it stays"
         lines += paragraph(f"{keeps}, for {count(len(line.blockers), 'reason')}:", width, 0)
-        for blocker in line.blockers:
-            about = f"pod {blocker.pod}: " if blocker.pod else ""
-            lines += paragraph(f"{about}{blocker.message} [{blocker.code}]", width, 2, "- ")
+        lines += _blockers(line, width)
     elif not found.actions:
         lines += paragraph("nothing keeps it", width, 0)
     if line.unneeded_since:
@@ -33,6 +36,19 @@ def explain_node(case: Case, name: str, width: int) -> list[str]:
         after = found.unneeded_time
         told = f", {after.value} after it was first unneeded ({after.chain[0].source})" if after and line.unneeded_since else ""
         lines += paragraph(f"may go at {line.removable_at}{told}", width, 0)
+    return lines
+
+
+def _blockers(line: NodeLine, width: int) -> list[str]:
+    """One by one; of many those with equal words together."""
+    lines: list[str] = []
+    if not width or len(line.blockers) <= _FEW_BLOCKERS:
+        for blocker in line.blockers:
+            about = f"pod {blocker.pod}: " if blocker.pod else ""
+            lines += paragraph(f"{about}{blocker.message} [{blocker.code}]", width, 2, "- ")
+        return lines
+    for sentence in blockers_words(alike_blockers(line.blockers), NAMES_SHOWN):
+        lines += paragraph(sentence, width, 2, "- ")
     return lines
 
 

@@ -11,11 +11,24 @@ from reconciler.decisions.reasons.amounts import amount_text
 from reconciler.plan.plan import PodLine
 from reconciler.rendering.explanation.case import Case
 from reconciler.rendering.explanation.pod_findings import new_node_verdict
+from reconciler.rendering.fold import NAMES_SHOWN
+from reconciler.rendering.one_sentence import one_sentence
 from reconciler.rendering.plain import listed
 from reconciler.rendering.text.paragraph import paragraph
 from reconciler.rendering.wording import count, outcome_words
 from reconciler.scheduling.state import SchedulingState
 from reconciler.scheduling.verdict import Rejection
+
+_RUNS = "would run it"
+_FEW_GROUPS = 12
+
+
+class _NewNode(msgspec.Struct, frozen=True):
+    """What a new node of a group says. Answers of one `kind` differ in figures at most: the same plugins say no."""
+
+    group: str
+    kind: tuple[str, ...]
+    said: str
 
 
 def alike(case: Case, indices: Sequence[int]) -> bool:
@@ -85,24 +98,44 @@ def _placing(case: Case, shape: int, width: int) -> list[str]:
     feature = state.modelled(shape)
     if feature:
         return ["", *paragraph(f"it uses {feature}, which is not modelled: nothing is said about nodes", width, 0)]
-    lines = ["", "A new node of each group:"]
-    for group in case.groups:
-        told = _on_new_node(case, state, group, shape)
-        line = case.group_line(group.name)
-        size = f"size {line.current}, after this plan {line.desired}, at most {line.max}" + (", held" if line.held else "")
-        lines += paragraph(f"{group.name}: {told} ({size})", width, 2, "- ")
-    return [*lines, "", *_on_nodes(case, state, shape, width)]
+    return ["", *_on_new_nodes(case, state, shape, width), "", *_on_nodes(case, state, shape, width)]
 
 
-def _on_new_node(case: Case, state: SchedulingState, group: EffectiveGroup, shape: int) -> str:
+def _on_new_nodes(case: Case, state: SchedulingState, shape: int, width: int) -> list[str]:
+    """A line a group; of many groups those that say the same are told together, those that would run it first."""
+    groups = case.asked_groups()
+    told = [_on_new_node(case, state, group, shape) for group in groups]
+    lines = ["A new node of each group:"]
+    if not width or len(groups) <= _FEW_GROUPS:
+        for entry in told:
+            lines += paragraph(f"{entry.group}: {entry.said} ({_size(case, entry.group)})", width, 2, "- ")
+        return lines
+    lots: dict[tuple[str, ...], list[_NewNode]] = {}
+    for entry in told:
+        lots.setdefault(entry.kind, []).append(entry)
+    for those in sorted(lots.values(), key=lambda those: (those[0].said != _RUNS, -len(those))):
+        names = tuple(entry.group for entry in those)
+        said = one_sentence([entry.said for entry in those], names) or f"for example {those[0].said}"
+        who = names[0] if len(names) == 1 else f"{count(len(names), 'group')} ({listed(names, NAMES_SHOWN)})"
+        size = f" ({_size(case, names[0])})" if len(names) == 1 else ""
+        lines += paragraph(f"{who}: {said}{size}", width, 2, "- ")
+    return lines
+
+
+def _size(case: Case, name: str) -> str:
+    line = case.group_line(name)
+    return f"size {line.current}, after this plan {line.desired}, at most {line.max}" + (", held" if line.held else "")
+
+
+def _on_new_node(case: Case, state: SchedulingState, group: EffectiveGroup, shape: int) -> _NewNode:
     if group.template is None:
-        return f"unknown: {group.template_problem}"
+        return _NewNode(group.name, ("unknown",), f"unknown: {group.template_problem}")
     verdict = new_node_verdict(case, state, group, shape)
-    return _said(verdict) if verdict else "would run it"
+    return _NewNode(group.name, tuple(said.plugin for said in verdict), _said(verdict) if verdict else _RUNS)
 
 
 def _on_nodes(case: Case, state: SchedulingState, shape: int, width: int) -> list[str]:
-    verdicts = [(state.verdict(shape, node), case.world.nodes[node].name) for node in range(len(case.world.nodes))]
+    verdicts = [(state.verdict(shape, node), case.world.nodes[node].name) for node in case.asked_nodes()]
     if not verdicts:
         return ["There are no nodes."]
     free = [name for verdict, name in verdicts if not verdict]

@@ -31,8 +31,8 @@ def pod_findings(case: Case, indices: Sequence[int]) -> PodExplanation:
         node=node,
         blocks=tuple(blocker for blocker in blocks if blocker.pod == pod.key),
         not_modelled=unknown,
-        new_nodes=tuple(_new_node(case, state, group, pod.shape) for group in case.groups) if asked else (),
-        nodes=tuple(_there(case, state, index, pod.shape) for index in range(len(case.world.nodes))) if asked else (),
+        new_nodes=tuple(_new_node(case, state, group, pod.shape) for group in case.asked_groups()) if asked else (),
+        nodes=tuple(_there(case, state, index, pod.shape) for index in case.asked_nodes()) if asked else (),
     )
 
 

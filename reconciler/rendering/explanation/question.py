@@ -52,26 +52,28 @@ def explained(case: Case, what: str, subject: str) -> ExplanationDocument:
 
 
 def _node(case: Case, subject: str) -> str:
-    return _chosen("node", subject, [node.name for node in case.world.nodes])
+    return _chosen("node", subject, [case.world.nodes[index].name for index in case.asked_nodes()])
 
 
 def _group(case: Case, subject: str) -> str:
-    return _chosen("group", subject, [group.name for group in case.groups])
+    return _chosen("group", subject, [group.name for group in case.asked_groups()])
 
 
 def _pods(case: Case, subject: str) -> list[int]:
     """The pod that is meant; several when all that are meant are alike."""
     pods = case.world.pods
-    keys = [pods.key(index) for index in range(len(pods))]
-    bare = "/" not in subject
-    names = [key.partition("/")[2] for key in keys] if bare else keys
-    found = [index for index, name in enumerate(names) if name == subject]
-    found = found or [index for index, name in enumerate(names) if name.startswith(subject)]
+    keys = {key: index for index in range(len(pods)) if case.chosen.about_pod(key := pods.key(index))}
+    named = [(key if "/" in subject else key.partition("/")[2], index) for key, index in keys.items()]
+    found = [index for name, index in named if name == subject]
+    found = found or [index for name, index in named if name.startswith(subject)]
     if len(found) > 1 and alike(case, found):
         return found
     if len(found) > 1:
-        raise _several("pod", subject, [keys[index] for index in found])
-    return found or [names.index(_chosen("pod", subject, names))]
+        raise _several("pod", subject, [pods.key(index) for index in found])
+    if found:
+        return found
+    chosen = _chosen("pod", subject, [name for name, _ in named])
+    return [next(index for name, index in named if name == chosen)]
 
 
 def _chosen(what: str, subject: str, names: Sequence[str]) -> str:

@@ -136,7 +136,8 @@ class Page:
         settled = "" if loops is None else f" · settled after {count(loops, 'loop')}"
         lines = [line for line in paragraph(rest_words(self._plan), self._width, 0) if line]
         lines += self._painted(paragraph(self._plan.summary, self._width, 0), Tone.HEADING)
-        return [*lines, self._style.paint(plain(self._plan.digest) + settled, Tone.FAINT)]
+        foot = plain(self._plan.digest) + settled
+        return [*lines, self._style.paint(foot, Tone.FAINT)] if self._plan.digest else lines
 
     def _more(self, number: int, noun: str) -> list[str]:
         return (

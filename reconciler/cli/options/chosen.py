@@ -1,0 +1,59 @@
+"""The options that say which part of a plan is shown."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from reconciler.cluster.world import World
+    from reconciler.plan.narrowed import Chosen
+    from reconciler.plan.plan import Plan
+
+Command = TypeVar("Command", bound=Callable[..., object])
+
+
+def chosen_options(command: Command) -> Command:
+    """Add `--group`, `--node` and `--pod-namespace`; the command takes them as `groups`, `nodes` and `pod_namespaces`."""
+    options = (
+        click.option("--group", "groups", metavar="NAME", multiple=True, help="Only this group; may hold * and ?; repeatable."),
+        click.option("--node", "nodes", metavar="NAME", multiple=True, help="Only this node; may hold * and ?; repeatable."),
+        click.option(
+            "--pod-namespace",
+            "pod_namespaces",
+            metavar="NAME",
+            multiple=True,
+            help="Only pods of this namespace, what is bought for them and the nodes that they keep; repeatable.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def chosen_of(options: "Mapping[str, tuple[str, ...]]") -> "Chosen":
+    """The value of the three options, by the keywords that the command takes."""
+    from reconciler.plan.narrowed import Chosen
+
+    return Chosen(groups=options["groups"], nodes=options["nodes"], namespaces=options["pod_namespaces"])
+
+
+def check_chosen(chosen: "Chosen", plan: "Plan", world: "World") -> None:
+    """Raises `InputError` for a pattern that nothing matches: an empty answer would be taken for good news."""
+    import difflib
+
+    from reconciler.cli.outputs.failure import InputError
+    from reconciler.plan.narrowed import unmatched
+
+    namespaces = {shape.namespace for shape in world.pod_shapes}
+    for what, pattern in unmatched(chosen, plan, namespaces):
+        names = {
+            "group": [line.name for line in plan.groups],
+            "node": [line.node for line in plan.nodes],
+            "namespace": sorted(namespaces),
+        }[what]
+        near = difflib.get_close_matches(pattern, names, n=3)
+        meant = f": did you mean {' or '.join(near)}?" if near else f"; there are {len(names)}"
+        raise InputError(f"no {what} is called {pattern}{meant}")
