@@ -125,6 +125,14 @@ def read_annotations(capi_group: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*(f"{group}/" for group in groups if group), *own)))
 
 
+def known_kind(group: str, kind: str) -> str:
+    """What a kind of an API group is called; as it is, where no platform of that group has it."""
+    found = (
+        item.known_as for reading in readings() for item in reading.kinds if (reading.group_of(item), item.kind) == (group, kind)
+    )
+    return next(found, kind)
+
+
 def is_target(group: str, kind: str, capi_group: str = "") -> bool:
     """Whether objects of this kind are targets of some platform."""
     return any(

@@ -98,10 +98,13 @@ class MachineSetBench:
         spec = TargetSpec(provider="openshift", kind=MACHINE_SET, namespace=self.namespace, name=self.name)
         return node_group(self.name, min=least, max=most, namespace=self.namespace, target=spec, **fields)
 
-    def pods(self, count: int, cpu: str = "3", **metadata: object) -> list[str]:
+    def pods(self, count: int, cpu: str = "3", *, priority_class: str = "", **metadata: object) -> list[str]:
         """So many pods for nodes of this set alone, of 4 CPUs each; their names."""
         container = {"name": "c", "image": "none", "resources": {"requests": {"cpu": cpu}}}
         spec = {"nodeSelector": {"set": self.name}, "containers": [container], "terminationGracePeriodSeconds": 0}
+        spec |= {"priorityClassName": priority_class} if priority_class else {}
+        accounts = f"/api/v1/namespaces/{self.namespace}/serviceaccounts"
+        self.testbed.wait(accounts, bool, "the account that pods run as")
         names = [f"{self.name}-{next(_numbers)}" for _ in range(count)]
         for name in names:
             made = {"name": name, "namespace": self.namespace, **metadata}

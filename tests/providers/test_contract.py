@@ -16,6 +16,8 @@ from reconciler.simulation.embedded.field_owner import Via
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
 from tests.openshift.live_bench import MachineSetBench
 from tests.providers.conftest import NewBench
+from tests.providers.example_platform.live import URL
+from tests.providers.orchard_bench import OrchardBench, Service
 from tests.testbed.machine_api import MachineApi
 
 
@@ -91,7 +93,7 @@ class AnyBench(Protocol):
     def __call__(self, replicas: int) -> Bench: ...
 
 
-@pytest.fixture(params=["simulated", "clusterapi", "openshift"])
+@pytest.fixture(params=["simulated", "clusterapi", "openshift", "made-up"])
 def any_bench(request: pytest.FixtureRequest) -> Iterator[AnyBench]:
     if request.param == "simulated":
         yield SimulatedBench
@@ -107,6 +109,12 @@ def any_bench(request: pytest.FixtureRequest) -> Iterator[AnyBench]:
         yield make
         for bench in made:
             bench.gone()
+        return
+    if request.param == "made-up":
+        service = Service()
+        request.getfixturevalue("monkeypatch").setenv(URL, service.url)
+        yield lambda replicas: OrchardBench(service, replicas)
+        service.close()
         return
     new_bench: NewBench = request.getfixturevalue("new_bench")
     yield new_bench

@@ -78,38 +78,31 @@ KEYS = frozenset(
 """Labels of nodes that say where and what a node is."""
 
 _WORDS = """
-Node Pod Namespace ReplicaSet ReplicationController StatefulSet DaemonSet Deployment Job PodDisruptionBudget PriorityClass
-PersistentVolume PersistentVolumeClaim StorageClass CSINode CSIDriver CSIStorageCapacity VolumeAttachment MachineDeployment
-MachineSet MachinePool Machine Cluster AutoScalingGroup KubeadmControlPlane DockerMachineTemplate v1 v1alpha1 v1beta1 v1beta2
-apps/v1 batch/v1 policy/v1 apps batch policy cluster.x-k8s.io cluster.x-k8s.io/v1beta1 cluster.x-k8s.io/v1beta2
-infrastructure.cluster.x-k8s.io infrastructure.cluster.x-k8s.io/v1beta1 infrastructure.cluster.x-k8s.io/v1beta2
-controlplane.cluster.x-k8s.io/v1beta1 controlplane.cluster.x-k8s.io/v1beta2 Ready True False Unknown MemoryPressure
+Node Pod Namespace ReplicaSet ReplicationController StatefulSet DaemonSet Deployment Job PodDisruptionBudget
+PriorityClass PersistentVolume PersistentVolumeClaim StorageClass CSINode CSIDriver CSIStorageCapacity VolumeAttachment
+v1 v1alpha1 v1beta1 v1beta2 apps/v1 batch/v1 policy/v1 apps batch policy Ready True False Unknown MemoryPressure
 DiskPressure PIDPressure NetworkUnavailable PodScheduled Unschedulable SchedulingGated Initialized ContainersReady
-DisruptionTarget PodResizePending PodResizeInProgress Deferred Infeasible InfrastructureReady BootstrapReady NodeHealthy
-NodeReady Deleting Available UpToDate HealthCheckSucceeded Pending Running Succeeded Failed Provisioning Provisioned Deleted
-Bound Released Terminating Always OnFailure Never Restart RestartAllContainers NoSchedule PreferNoSchedule NoExecute Exists
-Equal In NotIn DoesNotExist Gt Lt DoNotSchedule ScheduleAnyway Honor Ignore ReadWriteOnce ReadOnlyMany ReadWriteMany
-ReadWriteOncePod Filesystem Block Immediate WaitForFirstConsumer Memory HugePages TCP UDP SCTP IfHealthyBudget AlwaysAllow
-Apply Update scale status cpu memory ephemeral-storage pods storage hugepages-1Gi hugepages-2Mi nvidia.com/gpu amd.com/gpu
-gpu.intel.com/i915 attachable-volumes-aws-ebs attachable-volumes-gce-pd attachable-volumes-azure-disk
-attachable-volumes-cinder linux windows amd64 arm64 ppc64le s390x default-scheduler kubernetes.io/hostname
-kubernetes.io/metadata.name metadata.name node-role.kubernetes.io/control-plane node-role.kubernetes.io/master
-node-role.kubernetes.io/infra statefulset.kubernetes.io/pod-name pod-template-hash controller-revision-hash
-pod-template-generation job-name batch.kubernetes.io/job-name cluster-api/accelerator cloud.google.com/gke-accelerator
+DisruptionTarget PodResizePending PodResizeInProgress Deferred Infeasible Available Pending Running Succeeded Failed
+Deleted Bound Released Terminating Always OnFailure Never Restart RestartAllContainers NoSchedule PreferNoSchedule
+NoExecute Exists Equal In NotIn DoesNotExist Gt Lt DoNotSchedule ScheduleAnyway Honor Ignore ReadWriteOnce ReadOnlyMany
+ReadWriteMany ReadWriteOncePod Filesystem Block Immediate WaitForFirstConsumer Memory HugePages TCP UDP SCTP
+IfHealthyBudget AlwaysAllow Apply Update scale status cpu memory ephemeral-storage pods storage hugepages-1Gi
+hugepages-2Mi nvidia.com/gpu amd.com/gpu gpu.intel.com/i915 attachable-volumes-aws-ebs attachable-volumes-gce-pd
+attachable-volumes-azure-disk attachable-volumes-cinder linux windows amd64 arm64 ppc64le s390x default-scheduler
+kubernetes.io/hostname kubernetes.io/metadata.name metadata.name node-role.kubernetes.io/control-plane
+node-role.kubernetes.io/master node-role.kubernetes.io/infra statefulset.kubernetes.io/pod-name pod-template-hash
+controller-revision-hash pod-template-generation job-name batch.kubernetes.io/job-name cloud.google.com/gke-accelerator
 node.kubernetes.io/exclude-from-external-load-balancers node.kubernetes.io/not-ready node.kubernetes.io/unreachable
 node.kubernetes.io/unschedulable node.kubernetes.io/memory-pressure node.kubernetes.io/disk-pressure
 node.kubernetes.io/pid-pressure node.kubernetes.io/network-unavailable node.cloudprovider.kubernetes.io/uninitialized
-node.cluster.x-k8s.io/uninitialized cluster.x-k8s.io/cluster-name cluster.x-k8s.io/deployment-name cluster.x-k8s.io/set-name
-cluster.x-k8s.io/pool-name topology.cluster.x-k8s.io/owned topology.cluster.x-k8s.io/deployment-name
-topology.cluster.x-k8s.io/pool-name cluster.x-k8s.io/control-plane reconciler.dev/deleting ToBeDeletedByClusterAutoscaler
-DeletionCandidateOfClusterAutoscaler system-cluster-critical system-node-critical kubernetes.io/no-provisioner
-kubernetes.io/aws-ebs kubernetes.io/gce-pd kubernetes.io/azure-disk kubernetes.io/cinder kubernetes.io/vsphere-volume
-kubernetes.io/portworx-volume ebs.csi.aws.com pd.csi.storage.gke.io disk.csi.azure.com cinder.csi.openstack.org
-csi.vsphere.vmware.com virtualMachineScaleSets nodegroup-reconciler cluster-autoscaler kubectl kubectl-edit kubectl-scale
-kubectl-patch kubectl-client-side-apply kubectl-last-applied helm Helm argocd-controller argocd-application-controller
-kustomize-controller helm-controller flux-client-side-apply terraform Terraform HashiCorp pulumi-kubernetes capi-topology
-capi-machinedeployment capi-machineset capi-machinepool clusterctl manager before-first-apply ancient-changes
-kube-controller-manager kube-scheduler external
+reconciler.dev/deleting ToBeDeletedByClusterAutoscaler DeletionCandidateOfClusterAutoscaler system-cluster-critical
+system-node-critical kubernetes.io/no-provisioner kubernetes.io/aws-ebs kubernetes.io/gce-pd kubernetes.io/azure-disk
+kubernetes.io/cinder kubernetes.io/vsphere-volume kubernetes.io/portworx-volume ebs.csi.aws.com pd.csi.storage.gke.io
+disk.csi.azure.com cinder.csi.openstack.org csi.vsphere.vmware.com virtualMachineScaleSets nodegroup-reconciler
+cluster-autoscaler kubectl kubectl-edit kubectl-scale kubectl-patch kubectl-client-side-apply kubectl-last-applied helm
+Helm argocd-controller argocd-application-controller kustomize-controller helm-controller flux-client-side-apply
+terraform Terraform HashiCorp pulumi-kubernetes manager before-first-apply ancient-changes kube-controller-manager
+kube-scheduler external
 """
 WORDS = frozenset(_WORDS.split())
-"""What Kubernetes, Cluster API and the tools around them write, as far as decisions compare it with anything."""
+"""What Kubernetes and the tools around it write, as far as decisions compare it; platforms have words of their own."""

@@ -7,7 +7,7 @@ a person wrote go. A pod's name becomes a number and a pseudonym: the number kee
 broken by name and the plan must come out the same.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import UnionType
 from typing import Any, get_args, get_origin
 
@@ -67,9 +67,10 @@ def redacted(listings: Iterable[Listing], pseudonyms: Pseudonyms, capi_group: st
     return result
 
 
-def _words() -> Iterable[str]:
-    """What the facts of each platform compare."""
-    return (word for reading in readings() for word in reading.words)
+def _words() -> Iterator[str]:
+    """The kinds of each platform, its group, and what its facts compare."""
+    for reading in readings():
+        yield from (*reading.words, reading.group, *(kind.kind for kind in reading.kinds))
 
 
 def _identities(listings: Iterable[Listing]) -> set[str]:

@@ -73,6 +73,7 @@ READING = PlatformReading(
         ROLE,
         INTERRUPTIBLE,
         *("master", "control-plane", "worker", "infra"),
+        *("Provisioning", "Provisioned", "Deleting"),
         *("MachineAPI", "ClusterAPI", "Migrating", "Synchronized"),
     ),
     annotations=("machineconfiguration.openshift.io/", "autoscaling.openshift.io/"),

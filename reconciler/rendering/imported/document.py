@@ -2,6 +2,9 @@
 
 from collections.abc import Iterable
 
+from reconciler.cluster.platform_reading import known_kind
+from reconciler.cluster.target import TargetRef
+from reconciler.decisions.platform_rules import rules_of
 from reconciler.policy.documents import API_VERSION
 from reconciler.rendering.first_policy import policy_name
 from reconciler.rendering.imported.conversion import Conversion, Note
@@ -72,11 +75,9 @@ def _below(path: str, key: str) -> bool:
 
 
 def _sized(one: Sized, policy: str) -> list[str]:
-    target: Value
-    if one.api_group == "machine.openshift.io":
-        target = {"openshift": {"namespace": one.namespace, "machineSet": one.name}}
-    else:
-        target = {"clusterAPI": {"kind": one.kind, "namespace": one.namespace, "name": one.name}}
+    ref = TargetRef(kind=known_kind(one.api_group, one.kind), namespace=one.namespace, name=one.name)
+    rules = rules_of(ref.kind)
+    target: Value = dict(rules.policy_value(ref)) if rules is not None else {}
     origin = f"from MachineAutoscaler for {one.kind} {one.namespace}/{one.name} ({one.file})"
     return _group(origin, one.name, one.namespace, policy, target, one.min_size, one.max_size)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from reconciler.cluster.platform_reading import readings
 from reconciler.cluster.snapshots import yaml_text
 from reconciler.cluster.values.raw_part import DECODING_ERRORS, finding
 from reconciler.rendering.imported.helm_values import read_values, values_in
@@ -14,7 +15,7 @@ from reconciler.rendering.imported.helm_values import read_values, values_in
 PRIORITIES = "cluster-autoscaler-priority-expander"
 _FLAG = re.compile(r"--?([a-z0-9][a-z0-9-]*)(?:[= ](.*))?")
 _WORD = re.compile(r"""(?<![\w-])--?[a-z0-9][a-z0-9-]*(?:=(?:"[^"]*"|'[^']*'|\S*))?""")
-_SIZED = ("MachineDeployment", "MachineSet", "MachinePool")
+_SIZED = frozenset(kind.kind for reading in readings() for kind in reading.kinds if kind.target and kind.plural)
 Object = dict[str, Any]
 
 

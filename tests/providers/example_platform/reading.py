@@ -4,7 +4,7 @@ import msgspec
 
 from reconciler.cluster.nodes.node import Node
 from reconciler.cluster.platform_reading import Envelope, Key, Objects, PlatformReading, Rows, WireKind
-from reconciler.cluster.target import Machine, TargetFacts, TargetRef, TargetTemplate
+from reconciler.cluster.target import FieldOwner, Machine, OwnerEvidence, TargetFacts, TargetRef, TargetTemplate
 from reconciler.cluster.values.resources import Resources
 
 KIND = "TreeRow"
@@ -18,8 +18,15 @@ class Tree(msgspec.Struct):
     felled: bool = False
 
 
+class Written(msgspec.Struct):
+    """Who has set `wanted`; `keeps`: who sets it again whatever comes."""
+
+    by: str
+    keeps: bool = False
+
+
 class TreeRow(msgspec.Struct):
-    """One row; `wanted` is how many trees it is to have."""
+    """One row; `wanted` is how many trees it is to have. `version` moves with every write."""
 
     row: str
     field: str
@@ -28,6 +35,8 @@ class TreeRow(msgspec.Struct):
     most: int
     trees: list[Tree] = []
     kind: str = ""
+    version: int = 0
+    written: list[Written] = []
 
 
 def ref(item: TreeRow) -> TargetRef:
@@ -55,6 +64,11 @@ def facts(item: TreeRow) -> TargetFacts:
         template=TargetTemplate(
             capacity=Resources.of({"cpu": _TREE_CPU_MILLI, "memory": _TREE_MEMORY_BYTES, "pods": 110}), origins=("every tree",)
         ),
+        owner=OwnerEvidence(
+            owners=tuple(FieldOwner(manager=one.by, operation="Apply" if one.keeps else "Update") for one in item.written)
+        ),
+        generation=item.version,
+        resource_version=str(item.version),
         unrecorded_owner="an orchard records nobody as the owner of a row",
     )
 
