@@ -10,6 +10,7 @@ from reconciler.decisions.demand.gangs import gangs, given_up, second_chances, w
 from reconciler.decisions.demand.nominated import place_nominated
 from reconciler.decisions.demand.pending import pending_demand
 from reconciler.decisions.demand.purchase import Demand
+from reconciler.decisions.demand.shares import Shares
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.growth.headroom import keep_headroom
 from reconciler.decisions.growth.requests import cancel_requests
@@ -79,7 +80,7 @@ def decide_counted(world: World, policy: PolicySet, memory: Memory, now_seconds:
         policy,
     )
     done = actions(draft, judged, policy.digest, gone, replaced.starts)
-    problems = plan_problems(draft, halted, view.memory)
+    problems = plan_problems(draft, halted, view.memory, policy.refused)
     lines, pods, bill = group_lines(draft, wanted), pod_lines(draft, grown.served), cost(draft)
     plan = Plan(
         now=instant_text(now_seconds),
@@ -161,6 +162,7 @@ def _grow(draft: Draft, view: View, refused: Mapping[int, Served]) -> _Grown:
     """Heal minimums, place pending pods but those of `refused` gangs, grow for the rest, keep headroom."""
     demand = pending_demand(view.world, draft.state, view.policy.policy.pods, view.now_seconds)
     waiting, nominated = place_nominated(draft, without(demand.demands, refused))
+    draft.shares = Shares(draft.work, (draft.namespace(one.shape) for one in waiting))
     queue = Queue(waiting)
     queue.served.update(nominated)
     queue.served.update({index: Served(outcome=outcome, reasons=(reason,)) for index, outcome, reason in demand.apart})

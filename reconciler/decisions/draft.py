@@ -6,6 +6,7 @@ from itertools import compress
 
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.world import World
+from reconciler.decisions.demand.shares import Shares
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.groups.membership import Membership
 from reconciler.decisions.growth.cancellation import Cancellation
@@ -81,6 +82,7 @@ class Draft:
         self.memory = memory
         self.now_seconds = now_seconds
         self.work = work
+        self.shares = Shares(work)
         self.groups = groups
         self.members = members
         self.states = states
@@ -130,6 +132,10 @@ class Draft:
         found = tuple(daemon.shape for daemon in self.world.daemon_pods if self.state.place(daemon.shape, 1, [node]))
         self.state.undo(mark)
         return found
+
+    def namespace(self, shape: int) -> str:
+        """Of all pods of a shape."""
+        return self.state.pod_shape(shape).namespace
 
     def replace_leaving(self) -> None:
         """Pods of leaving nodes take their places elsewhere first: they run now and will ask again in a moment. Not so those

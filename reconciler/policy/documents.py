@@ -10,6 +10,8 @@ from enum import StrEnum
 
 import msgspec
 
+from reconciler.policy.group_namespaces import GroupNamespace, RefusedGroup
+from reconciler.policy.pace import Pace
 from reconciler.policy.text.place import Place
 from reconciler.policy.values.label_selector import Selector
 
@@ -304,16 +306,6 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
     duration_seconds: int | None = None
 
 
-class Pace(msgspec.Struct, frozen=True, kw_only=True):
-    """Cool-downs, and the largest step of one plan."""
-
-    delay_after_add_seconds: int = 600
-    delay_after_delete_seconds: int = 0
-    delay_after_failure_seconds: int = 180
-    max_added_nodes: int = 1000
-    max_removed_percent: int = 100
-
-
 class NodeGroupPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """One `kind: NodeGroupPolicy` document. `places` maps a field path (`spec.limits[0].max`) to where it was written."""
 
@@ -334,6 +326,7 @@ class NodeGroupPolicy(msgspec.Struct, frozen=True, kw_only=True):
     drain: DrainRules = DrainRules()
     budgets: tuple[Budget, ...] = ()
     pace: Pace = Pace()
+    group_namespaces: tuple[GroupNamespace, ...] = ()
     defaults: GroupFields = GroupFields()
     balancing_ignore_labels: tuple[str, ...] = ()
     balancing_presets: tuple[str, ...] = ()
@@ -342,9 +335,11 @@ class NodeGroupPolicy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PolicySet(msgspec.Struct, frozen=True, kw_only=True):
-    """One policy with its groups, sorted by name: what `decide` takes. `digest` covers the values, not the places."""
+    """One policy with its groups, sorted by name: what `decide` takes. `digest` covers the values, not the places;
+    `refused` are custom resources that are there and do not count, which it does not cover."""
 
     policy: NodeGroupPolicy
     groups: tuple[NodeGroup, ...]
     digest: str
     revision: str | None = None
+    refused: tuple[RefusedGroup, ...] = ()

@@ -81,9 +81,9 @@ class Eligibility:
                 judged.rejections[index] = found
         return found
 
-    def plugins(self, demand: int, flags: bytearray, flag: str) -> list[tuple[str, ...]]:
-        """By node, the plugins of `rejections`, and `flag` where `flags` has 1; sorted."""
-        shapes = self._nodes.shape
+    def plugins(self, demand: int, flags: memoryview, flag: str) -> list[tuple[str, ...]]:
+        """By node, the plugins of `rejections`, and `flag` where `flags` has 1; sorted. As many nodes as there are flags."""
+        shapes = self._nodes.shape[: len(flags)]
         if self._of(demand).names_host:
             said = [tuple(item.plugin for item in self.rejections(demand, node)) for node in range(len(shapes))]
             return [tuple(sorted((*names, flag))) if flagged else names for names, flagged in zip(said, flags, strict=True)]

@@ -96,14 +96,18 @@ class Filters:
         said.append(resources_rejection(nodes.columns.names, columns, amounts, nodes.free_row(node), room))
         return tuple(sorted(rejection for rejection in said if rejection is not None))
 
-    def plugins(self, shape: int) -> list[tuple[str, ...]]:
-        """The names in `verdict`, by node."""
-        value, nodes = self._shapes.shapes[shape], self._nodes
-        special = value.host_ports or value.volumes or value.claims or self._devices.touch(shape)
-        if special or self.has_rules(shape):
-            return [tuple(said.plugin for said in self.verdict(shape, node)) for node in range(len(nodes))]
-        short = self._bindings.short(shape)
-        return self._eligibility.plugins(self._demand(shape), short, "NodeResourcesFit")
+    def plugins(self, shape: int, most: int | None = None) -> list[tuple[str, ...]]:
+        """The names in `verdict`, by node: of all nodes, or of the first `most`."""
+        value, nodes = self._shapes.shapes[shape], len(self._nodes) if most is None else most
+        if value.host_ports or value.volumes or value.claims or self._devices.touch(shape):
+            return [tuple(said.plugin for said in self.verdict(shape, node)) for node in range(nodes)]
+        short = memoryview(self._bindings.short(shape))[:nodes]
+        said = self._eligibility.plugins(self._demand(shape), short, "NodeResourcesFit")
+        rules = self._topology.of(shape)
+        if rules.empty:
+            return said
+        # Without the sentences: thousands of shapes with rules of their own are asked about thousands of nodes.
+        return [names if rules.allows(node) else _with_rules(names, rules, node) for node, names in enumerate(said)]
 
     def room(self, shape: int, node: int, most: int) -> int:
         """How many more pods of the shape the node takes at once, `most` at most, as far as no limit moves meanwhile."""
@@ -253,6 +257,16 @@ class Filters:
 
     def _demand(self, shape: int) -> int:
         return self._shapes.demand[shape]
+
+
+def _with_rules(names: tuple[str, ...], rules: TopologyRules, node: int) -> tuple[str, ...]:
+    """The names and those of the topology plugins that say no."""
+    found = [*names]
+    if spread_rejection(rules.spread, node) is not None:
+        found.append("PodTopologySpread")
+    if not rules.affinity.allows(node):
+        found.append("InterPodAffinity")
+    return tuple(sorted(found))
 
 
 def _topology_blocked(blocked: bytearray, rules: TopologyRules) -> bytearray:

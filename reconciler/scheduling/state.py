@@ -170,9 +170,9 @@ class SchedulingState:
         """Every filter plugin that rejects the pod on the node, sorted by plugin; empty: fits. `closed` does not count."""
         return self._filters.verdict(shape, node)
 
-    def rejecting_plugins(self, shape: int) -> list[tuple[str, ...]]:
-        """By node, the plugins that `verdict` would name: for all nodes at once, without the numbers."""
-        return self._filters.plugins(shape)
+    def rejecting_plugins(self, shape: int, most: int | None = None) -> list[tuple[str, ...]]:
+        """By node, the plugins that `verdict` would name: for all nodes (or the first `most`) at once, without the numbers."""
+        return self._filters.plugins(shape, most)
 
     def verdict_with(self, shape: int, node: int, promised: Sequence[int]) -> tuple[Rejection, ...]:
         """The verdict were pods of these shapes on the node as well, as kube-scheduler takes pods that are nominated to it:

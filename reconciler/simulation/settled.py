@@ -14,7 +14,8 @@ from reconciler.decisions.work import Work
 from reconciler.plan.digest import with_digest
 from reconciler.plan.impact import Impact, evicted_now
 from reconciler.plan.plan import ActionKind, GroupLine, Plan, PlanProblem, PodOutcome
-from reconciler.policy.documents import Budget, NodeGroupPolicy, Pace, PolicySet
+from reconciler.policy.documents import Budget, NodeGroupPolicy, PolicySet
+from reconciler.policy.pace import Pace
 from reconciler.simulation.embedded.behaviour import AT_ONCE, NO_DELAY
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.journal import Happened

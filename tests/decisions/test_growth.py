@@ -5,7 +5,8 @@ from reconciler.decisions.decide import decide
 from reconciler.decisions.growth.backoff import BackoffRule
 from reconciler.decisions.memory import BackoffState, Memory
 from reconciler.plan.plan import ActionKind, PodOutcome
-from reconciler.policy.documents import Expander, Hold, Limit, Pace, PodRules, Template, Tier
+from reconciler.policy.documents import Expander, Hold, Limit, PodRules, Template, Tier
+from reconciler.policy.pace import Pace
 from reconciler.policy.values.label_selector import Selector
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 from tests.decisions.deciding import codes, group, of_kind, plan_of, pod

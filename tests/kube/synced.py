@@ -47,7 +47,9 @@ class Synced:
 
     def start(self) -> CustomResourcePolicy:
         """As after a restart."""
-        self.policy = CustomResourcePolicy(self.objects, self.store, lambda: self.now, name=self.name, tell=self.events.append)
+        self.policy = CustomResourcePolicy(
+            self.objects, self.store, lambda: self.now, name=self.name, own_namespace=self.namespace, tell=self.events.append
+        )
         return self.policy
 
     def policy_item(self, **fields: object) -> Object:

@@ -20,7 +20,7 @@ NOW = 1_800_000_000
 
 def judged(*items: CustomObject, before: Judged | None = None) -> Judged:
     texts = tuple(CustomText.of(item) for item in items)
-    return judge(texts, "prod", NOW, before.in_force if before is not None else None, CustomReader())
+    return judge(texts, "prod", NOW, before.in_force if before is not None else None, CustomReader(), "infra")
 
 
 def decided(found: Judged) -> PolicySet:
@@ -224,7 +224,8 @@ def test_change_does_not_take_a_target_away_from_a_group_in_force():
 
 def test_equal_names_in_two_namespaces():
     """The second is called by its namespace too, and held."""
-    found = judged(policy(), group("a"), group("a", namespace="other", target="b"))
+    both = [{"name": name, "targets": {"namespaces": ["prod"]}} for name in ("infra", "other")]
+    found = judged(policy(groupNamespaces=both), group("a"), group("a", namespace="other", target="b"))
     assert sorted(groups(found)) == ["a", "other/a"]
     assert (groups(found)["a"].hold, groups(found)["other/a"].target.name) == (None, "b")
     assert told(found)[0][:2] == ("NodeGroup other/a", "DuplicateName")

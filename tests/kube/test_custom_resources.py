@@ -303,7 +303,9 @@ def test_release_of_all_groups_on_purpose(synced: Synced) -> None:
     """With the option they go."""
     synced.apply(synced.policy_item(), synced.group_item("a"))
     synced.look()
-    synced.policy = CustomResourcePolicy(synced.objects, synced.store, lambda: synced.now, name=synced.name, allow_no_groups=True)
+    synced.policy = CustomResourcePolicy(
+        synced.objects, synced.store, lambda: synced.now, name=synced.name, own_namespace=synced.namespace, allow_no_groups=True
+    )
     synced.delete(synced.group_item("a"))
     assert (synced.look(), synced.groups()) == (None, [])
 
@@ -354,7 +356,7 @@ def test_server_without_our_definitions(control_plane: ControlPlane) -> None:
     reflector.collection = reflector._located = msgspec.structs.replace(POLICIES, group="nobody.reconciler.dev")
     objects.start()
     assert objects.wait(180)
-    policy = CustomResourcePolicy(objects, MemoryLastGoodStore(), lambda: START, name="x")
+    policy = CustomResourcePolicy(objects, MemoryLastGoodStore(), lambda: START, name="x", own_namespace="infra")
     policy.poll()
     assert not policy.ready
     assert policy.standing.fault is not None

@@ -6,7 +6,8 @@ import pytest
 
 from reconciler.decisions.decide import decide, settle
 from reconciler.decisions.memory import Memory, Purchase
-from reconciler.policy.documents import Budget, Expander, Pace, PolicySet, ScaleDown
+from reconciler.policy.documents import Budget, Expander, PolicySet, ScaleDown
+from reconciler.policy.pace import Pace
 from reconciler.simulation.embedded.behaviour import AT_ONCE, NO_DELAY
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.rules import RuleBook

@@ -27,14 +27,17 @@ class ClusterSource:
         namespaces: tuple[str, ...],
         choice: SourceChoice,
         *,
+        own_namespace: str,
         keep: bool,
         tell: "Callable[[SourceEvent], None]",
     ) -> None:
-        """`keep`: the last good policy outlasts this process; `tell` is given what happens."""
+        """`own_namespace` is where the reconciler runs; `keep`: the last good policy outlasts this process; `tell` is
+        given what happens."""
         from reconciler.kube.custom.custom_object import CustomObjects
 
         self.waits_for = "the custom resources were not read yet"
         self._choice = choice
+        self._own_namespace = own_namespace
         self._keep = keep
         self._tell = tell
         self._objects = CustomObjects(api, namespaces)
@@ -97,7 +100,8 @@ class ClusterSource:
 
         def policy() -> CustomResourcePolicy:
             return CustomResourcePolicy(
-                self._objects, store, lambda: int(time.time()), name=name, allow_no_groups=self._choice.allow_no_groups,
+                self._objects, store, lambda: int(time.time()), name=name,
+                own_namespace=self._own_namespace, allow_no_groups=self._choice.allow_no_groups,
                 tell=self._tell,
             )  # fmt: skip
 

@@ -119,10 +119,10 @@ def _in_cluster(
     keep, api = not loop.read_only, connections.management
     if repository.flux_source is not None:
         return LiveSource(None, repository, keep=keep, tell=lambda event: _say(journal, event), api=api)
-    namespaces = connection.target_namespaces
+    namespaces, own = connection.target_namespaces, own_namespace(loop.namespace)
     if namespaces:
-        namespaces = tuple(sorted({own_namespace(loop.namespace), *namespaces}))
-    return ClusterSource(api, namespaces, repository, keep=keep, tell=lambda event: _say(journal, event))
+        namespaces = tuple(sorted({own, *namespaces}))
+    return ClusterSource(api, namespaces, repository, own_namespace=own, keep=keep, tell=lambda event: _say(journal, event))
 
 
 class _Ending:

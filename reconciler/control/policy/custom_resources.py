@@ -28,6 +28,9 @@ QUIET_SECONDS, LONGEST_PRUNE_SECONDS = 2.0, 30.0
 """Groups that go are judged once none has gone for so long: pruned together they are deleted one by one, and all but the last
 would be released before it is seen that none is left."""
 
+MOST_REFUSED_TOLD = 20
+"""So many NodeGroups that the policy does not take are named in a plan; each of them says it of itself."""
+
 
 class Objects(Protocol):
     """What is followed."""
@@ -65,13 +68,16 @@ class CustomResourcePolicy(PolicyInForce):
         clock: Callable[[], int],
         *,
         name: str,
+        own_namespace: str,
         allow_no_groups: bool = False,
         tell: Callable[[SourceEvent], None] | None = None,
     ) -> None:
-        """`name` is the policy's, `clock` gives Unix time in whole seconds, `tell` is given what happens."""
+        """`name` is the policy's, `own_namespace` that in which this runs: whose NodeGroups are taken when the policy names none.
+        `clock` gives Unix time in whole seconds, `tell` is given what happens."""
         super().__init__(SOURCE, store, clock, tell)
         self._objects = objects
         self.name = name
+        self._own_namespace = own_namespace
         self._allow_no_groups = allow_no_groups
         self._reader = CustomReader()
         self._texts: dict[str, tuple[tuple[object, ...], CustomText]] = {}
@@ -122,12 +128,15 @@ class CustomResourcePolicy(PolicyInForce):
             for item in objects
         }
         texts = tuple(text for _, text in self._texts.values())
-        judged = judge(texts, self.name, now_seconds, self._in_force, self._reader)
+        judged = judge(texts, self.name, now_seconds, self._in_force, self._reader, self._own_namespace)
         fault = self._refusal(judged)
         found = judged.in_force
         if found is not None and (fault is None or fault.code is not FaultCode.NO_GROUPS) and found != self._in_force:
             self._bring(found, now_seconds)
         self.reading = Reading(objects=objects, judged=judged, revision=self.revision, refused=fault)
+        told = judged.refused[:MOST_REFUSED_TOLD]
+        if self._policy is not None and self._policy.refused != told:
+            self._policy = msgspec.structs.replace(self._policy, refused=told)
 
     def _bring(self, found: InForce, now_seconds: int) -> None:
         policy = found.policy_set(self._reader)
@@ -159,8 +168,11 @@ class CustomResourcePolicy(PolicyInForce):
 
 
 def _of_groups(reading: Reading) -> Fault | None:
-    """The groups that are held because they are invalid; the others are in force as they stand."""
-    wrong = {title: problems for title, problems in reading.judged.problems.items() if title.startswith("NodeGroup ")}
+    """The groups that are held because they are invalid; the others are in force as they stand. Those that the policy does not
+    take are no fault of it: else everybody who may write one somewhere could make it look broken."""
+    refused = {entry.title for entry in reading.judged.refused}
+    problems_of = reading.judged.problems.items()
+    wrong = {title: found for title, found in problems_of if title.startswith("NodeGroup ") and title not in refused}
     if not wrong:
         return None
     message = f"{count(len(wrong), 'NodeGroup')} with errors"

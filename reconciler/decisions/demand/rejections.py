@@ -1,17 +1,17 @@
 """How often each plugin says no: why pods of one shape have no place, over many nodes at once."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from reconciler.decisions.draft import Draft
 
 CLOSED, ROOM = "leaving or not usable", "room for one"
 
 
-def rejections(draft: Draft, shape: int, nodes: Iterable[int]) -> tuple[str, ...]:
+def rejections(draft: Draft, shape: int, nodes: Sequence[int]) -> tuple[str, ...]:
     """`8 NodeResourcesFit`, by falling number then name. A node that several plugins reject counts for each of them; one that
     takes no pods counts as such, whatever the plugins would say; `room for one` are nodes that would take another such pod."""
-    plugins = draft.state.rejecting_plugins(shape)
+    plugins = draft.state.rejecting_plugins(shape, max(nodes, default=-1) + 1)
     counts = Counter[str]()
     for node in nodes:
         if draft.state.closed(node):

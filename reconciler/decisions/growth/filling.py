@@ -1,6 +1,7 @@
 """What new nodes of one template would take of the pods that wait, where one node says nothing about others: whole passes."""
 
 from array import array
+from collections import Counter
 
 import msgspec
 
@@ -50,6 +51,7 @@ class Filling:
                 may = enters[shape] = rivals.isdisjoint(daemons) and state.enters(shape, probe)
             if may:
                 served.append((shape, count))
+        served = self._within_shares(served, room)
         kept = self._kept.get(alike)
         if kept is not None and kept.waiting == tuple(served) and _holds(kept, room):
             # The last choice took none of these pods.
@@ -63,9 +65,26 @@ class Filling:
             few = rivals if len(rivals) < len(place) else frozenset(place) & rivals
             before.append(sorted(place[other] for other in few if place.get(other, entry) < entry))
         filled, looked = state.fill_new(probe, shapes, array("i", [count for _, count in served]), before, alone, room)
-        self._draft.work.spend(looked + 1)
+        self._draft.shares.spend_together(Counter(map(self._draft.namespace, shapes)), looked + 1 + sum(map(len, before)))
         self._kept[alike] = _Kept(tuple(served), room, filled)
         return filled
+
+    def _within_shares(self, served: Waiting, room: int) -> Waiting:
+        """Without shapes of a namespace that one pass may take far beyond its share: they have their turn when it is known what
+        the others took."""
+        nodes = min(room, sum(count for _, count in served))
+        shares = self._draft.shares
+        if len(served) * nodes <= shares.common:
+            return served
+        namespaces = [self._draft.namespace(shape) for shape, _ in served]
+        several = len(set(namespaces))
+        most = {name: max(1, shares.part(name, several) // max(1, nodes)) for name in namespaces}
+        found = []
+        for entry, name in zip(served, namespaces, strict=True):
+            if most[name]:
+                most[name] -= 1
+                found.append(entry)
+        return found
 
 
 def _holds(kept: _Kept, room: int) -> bool:

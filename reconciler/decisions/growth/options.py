@@ -78,8 +78,8 @@ def _option(draft: Draft, group: GroupDraft, waiting: Waiting, room: int) -> Opt
     nodes: dict[int, int] = {}
     bindings: list[tuple[int, int, int]] = []
     for shape, count in waiting:
-        if not draft.work.spend(len(nodes) + 1):
-            break
+        if not draft.shares.spend(shape, draft.namespace(shape), len(nodes) + 1):
+            continue
         left = count
         for node, many in state.place(shape, count, list(nodes)) if nodes else ():
             bindings.append((shape, nodes[node], many))

@@ -25,6 +25,7 @@ from reconciler.decisions.reasons.pods import (
     NotExamined,
     RoomOnNode,
     RoomOnUpcoming,
+    ShareUsed,
 )
 from reconciler.decisions.reasons.sizes import BelowMin as BelowMinReason
 from reconciler.decisions.reasons.sizes import GrownWhole, MinNotReached, PendingPods
@@ -91,8 +92,8 @@ def fill_existing(draft: Draft, queue: Queue) -> None:
     """Pods that a node which is there, or on its way, or was just decided has room for."""
     owner = {node: group for group in draft.groups for node in (*group.upcoming_nodes, *group.new_nodes)}
     for shape, count in queue.waiting():
-        if not draft.work.spend(draft.state.node_count):
-            return
+        if not draft.shares.spend_first(shape, draft.namespace(shape), draft.state.node_count):
+            continue
         for node, placed in draft.state.place(shape, count):
             name = draft.state.name(node)
             group = owner.get(node)
@@ -130,7 +131,7 @@ def _grow_tier(draft: Draft, queue: Queue, tier: list[GroupDraft], growth: Growt
     near = draft.policy.near_tie_percent
     filling = Filling(draft)
     shortlist = Shortlist(tier, keys, expanders, near)
-    while waiting := queue.waiting():
+    while waiting := [(shape, many) for shape, many in queue.waiting() if draft.shares.open(shape, draft.namespace(shape))]:
         options = options_of(draft, shortlist.groups(sum(pods for _, pods in waiting)), waiting, keys, filling)
         if draft.work.exhausted:
             break
@@ -199,7 +200,7 @@ def _fill_freed(draft: Draft, queue: Queue, growth: Growth) -> None:
     owner: dict[int, GroupDraft] = {}
     for shape, count in queue.waiting():
         pod = draft.state.pod_shape(shape)
-        if not (pod.spread or pod.affinity) or not draft.work.spend(draft.state.node_count):
+        if not (pod.spread or pod.affinity) or not draft.shares.spend(shape, pod.namespace, draft.state.node_count):
             continue
         for node, placed in draft.state.place(shape, count):
             growth.note(shape, node, placed)
@@ -293,9 +294,15 @@ def explain_rest(draft: Draft, queue: Queue) -> None:
             reason = NotExamined(spent=draft.work.budget).reason()
             queue.take(shape, count, Served(outcome=PodOutcome.UNPLACEABLE, reasons=(reason,)))
             continue
+        namespace = draft.namespace(shape)
+        if not draft.shares.open(shape, namespace):
+            draft.shares.delay(namespace, count)
+            reason = ShareUsed(namespace=namespace, share=draft.shares.each).reason()
+            queue.take(shape, count, Served(outcome=PodOutcome.UNPLACEABLE, reasons=(reason,)))
+            continue
         able, details = _why_no_group(draft, shape)
         there = len(draft.world.nodes)
-        told = rejections(draft, shape, range(there)) if draft.work.spend(there) else ()
+        told = rejections(draft, shape, range(there)) if draft.shares.spend(shape, namespace, there) else ()
         if able:
             first = GroupsExhausted(groups=able, nodes=there, rejections=told).reason()
         else:

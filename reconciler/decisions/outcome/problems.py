@@ -5,11 +5,15 @@ from collections.abc import Iterator
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.groups.accelerators import accelerator_label
 from reconciler.decisions.memory import Memory
+from reconciler.decisions.reasons.amounts import count_text
 from reconciler.decisions.removal.utilization import has_gpu
 from reconciler.plan.plan import PlanProblem
+from reconciler.policy.group_namespaces import RefusedGroup
 
 
-def plan_problems(draft: Draft, halted: tuple[str, ...], memory: Memory) -> tuple[PlanProblem, ...]:
+def plan_problems(
+    draft: Draft, halted: tuple[str, ...], memory: Memory, refused: tuple[RefusedGroup, ...]
+) -> tuple[PlanProblem, ...]:
     """Sorted; empty when all is well."""
     found = [PlanProblem(code="RemovalsHalted", message=sentence) for sentence in halted]
     found.extend(
@@ -23,6 +27,7 @@ def plan_problems(draft: Draft, halted: tuple[str, ...], memory: Memory) -> tupl
     found.extend(
         PlanProblem(code="NodeClaimedTwice", object=f"Node {node}", message=why) for node, why in draft.members.conflicts
     )
+    found.extend(PlanProblem(code=entry.code, object=entry.title, message=entry.message) for entry in refused)
     found.extend(_unknown_accelerators(draft))
     if memory.known_groups and not draft.groups:
         message = f"the policy has no groups any more, where it had {len(memory.known_groups)}: nothing is released"
@@ -30,7 +35,18 @@ def plan_problems(draft: Draft, halted: tuple[str, ...], memory: Memory) -> tupl
     if draft.work.exhausted:
         message = f"the work budget of {draft.work.budget} steps ran out; what was not examined says so"
         found.append(PlanProblem(code="WorkBudgetExhausted", message=message))
+    found.extend(
+        PlanProblem(code="NamespaceDelayed", object=f"Namespace {namespace}", message=_delayed(pods, draft.shares.each))
+        for namespace, pods in draft.shares.delayed.items()
+    )
     return tuple(sorted(set(found)))
+
+
+def _delayed(pods: int, share: int) -> str:
+    return (
+        f"its pods take more than its share of the work of a plan ({share} steps, and what nobody else is kept): "
+        f"{count_text(pods, 'pod')} of it were not examined, those of other namespaces were"
+    )
 
 
 def _unknown_accelerators(draft: Draft) -> Iterator[PlanProblem]:

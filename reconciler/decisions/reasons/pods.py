@@ -147,6 +147,19 @@ class NotExamined(Because, frozen=True, kw_only=True):
     template = "the work budget of this plan ran out after {spent} steps, before this pod"
 
 
+class ShareUsed(Because, frozen=True, kw_only=True):
+    """The pods of this namespace took so much work that those of others would not have been looked at."""
+
+    code = "ShareUsed"
+    namespace: str
+    share: int
+
+    template = (
+        "namespace {namespace} has used its share of the work of this plan ({share} steps, and what nobody else is kept): the "
+        "rest of its pods waits for the next plans"
+    )
+
+
 class GangIncomplete(Because, frozen=True, kw_only=True):
     """Some pods of a gang have no place, so that no node is bought for the others."""
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from reconciler.policy.documents import Mode, NodeGroup, NodeGroupPolicy
+from reconciler.policy.group_namespaces import group_refusal
 from reconciler.policy.platform_keys import platform_keys
 from reconciler.policy.problems.findings import Findings
 from reconciler.policy.problems.suggestion import choose
@@ -79,6 +80,7 @@ def _group(group: Draft[NodeGroup], policies: dict[str, Draft[NodeGroupPolicy]],
         message = f"there is no NodeGroupPolicy {shown(document.policy_ref)} in this tree"
         group.report(findings, "UnknownPolicy", "spec.policyRef.name", message, hint)
         return
+    _allowed(group, policy, findings)
     _tier(group, "spec.tier", document.tier, policy, findings)
     if document.mode is Mode.ENFORCE and policy.document.mode is Mode.OBSERVE and policy.sound("spec.mode"):
         place = policy.place("spec.mode")
@@ -86,6 +88,17 @@ def _group(group: Draft[NodeGroup], policies: dict[str, Draft[NodeGroupPolicy]],
         message = f"mode Enforce is looser than the policy, which {said}"
         hint = "a group may only be stricter: set the policy to Enforce and other groups to Observe"
         group.report(findings, "LooserMode", "spec.mode", message, hint, related=((place, "the policy"),))
+
+
+def _allowed(group: Draft[NodeGroup], policy: Draft[NodeGroupPolicy], findings: Findings) -> None:
+    """Where the policy names the namespaces: custom resources are judged by the same rule when nothing is named."""
+    document, target = group.document, group.document.target
+    if not (group.sound("metadata.namespace") and group.sound("spec.target") and policy.sound("spec.groupNamespaces")):
+        return
+    found = group_refusal(policy.document.group_namespaces, "", document.namespace, target.namespace, target.name)
+    if found is not None:
+        related = ((policy.place("spec.groupNamespaces"), "what the policy allows"),)
+        group.report(findings, found.code, found.path, found.message, found.hint, related=related)
 
 
 def _policy(policy: Draft[NodeGroupPolicy], findings: Findings) -> None:

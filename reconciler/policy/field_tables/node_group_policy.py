@@ -4,6 +4,7 @@ from reconciler.policy.balancing import PRESETS
 from reconciler.policy.documents import Expander, Mode, TargetAnnotations
 from reconciler.policy.field import Equivalents, Field, Kind
 from reconciler.policy.field_tables.group_fields import GROUP_FIELDS
+from reconciler.policy.field_tables.group_namespaces import GROUP_NAMESPACES
 from reconciler.policy.field_tables.membership import DISCOVERY, LIMITS
 from reconciler.policy.field_tables.metadata import document, metadata
 from reconciler.policy.field_tables.removal import BUDGETS, DRAIN, HEALTH, PACE, PODS
@@ -167,6 +168,7 @@ NODE_GROUP_POLICY = document(
             ),
             LIMITS,
             DISCOVERY,
+            GROUP_NAMESPACES,
             PODS,
             HEALTH,
             DRAIN,

@@ -62,6 +62,11 @@ def matches(pattern: str, text: str) -> bool:
     return _compiled(pattern).search(text) is not None
 
 
+def matches_whole(pattern: str, text: str) -> bool:
+    """Whether a checked pattern matches all of `text`."""
+    return _compiled(pattern).fullmatch(text) is not None
+
+
 @lru_cache(maxsize=_KEPT)
 def _compiled(pattern: str) -> Any:  # noqa: ANN401 - RE2 ships no types
     return re2.compile(pattern, _OPTIONS)

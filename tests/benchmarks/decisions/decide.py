@@ -8,7 +8,8 @@ from reconciler.cluster.pods.pod import AffinityTerm, SpreadConstraint
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
-from reconciler.policy.documents import Budget, Pace, PolicySet
+from reconciler.policy.documents import Budget, PolicySet
+from reconciler.policy.pace import Pace
 from tests.benchmarks.measure import Case
 from tests.builders import NOW, ClusterBuilder, node_group, policy, selector
 

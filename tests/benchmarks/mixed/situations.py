@@ -4,13 +4,15 @@ import random
 
 from msgspec.structs import replace
 
+from reconciler.cluster.pods.pod import AffinityTerm
 from reconciler.cluster.world import World
 from reconciler.decisions.memory import Memory
-from reconciler.policy.documents import Budget, Expander, Pace, PolicySet
-from tests.benchmarks.mixed.apps import PLAIN, Rules, apart, replica_counts
+from reconciler.policy.documents import Budget, Expander, PolicySet
+from reconciler.policy.pace import Pace
+from tests.benchmarks.mixed.apps import HOST, PLAIN, Rules, apart, replica_counts
 from tests.benchmarks.mixed.clusters import MixedCluster
 from tests.benchmarks.mixed.machines import MACHINES
-from tests.builders import NOW, policy
+from tests.builders import NOW, policy, selector
 
 Situation = tuple[World, PolicySet, Memory]
 # Growth beyond the default step of one plan is what most cases are about; budgets and expanders are the default ones.
@@ -46,6 +48,19 @@ def unique_anti_affinity(seed: int, *, pods: int) -> Situation:
         cluster.change(app, anti_affinity=(apart(value.name, value.shape.namespace),))
         cluster.wait(app, 1)
     return cluster.world(), policy(*cluster.groups, pace=_STEP), Memory()
+
+
+def all_apart(seed: int, *, pods: int) -> Situation:
+    """Pods of apps of their own that all keep away from each other, more than may be bought for: each has to be explained."""
+    cluster = MixedCluster(seed)
+    cluster.add_groups(MACHINES, [0] * len(MACHINES))
+    apps = cluster.add_apps(pods)
+    namespaces = tuple(sorted({cluster.app(app).shape.namespace for app in apps}))
+    term = AffinityTerm(topology_key=HOST, selector=selector(crowd="all"), namespaces=namespaces)
+    for app in apps:
+        cluster.change(app, labels=(*cluster.app(app).shape.labels, ("crowd", "all")), anti_affinity=(term,))
+        cluster.wait(app, 1)
+    return cluster.world(), policy(*cluster.groups), Memory()
 
 
 def half_empty(seed: int, *, nodes: int = 2_000, apps: int = 50) -> Situation:

@@ -10,7 +10,8 @@ from reconciler.decisions.decide import decide
 from reconciler.decisions.growth.cost import rearrange
 from reconciler.decisions.memory import BackoffState, Memory
 from reconciler.plan.plan import Plan, PodOutcome
-from reconciler.policy.documents import Expander, Limit, Pace, PolicySet, Tier
+from reconciler.policy.documents import Expander, Limit, PolicySet, Tier
+from reconciler.policy.pace import Pace
 from tests.builders import NOW, ClusterBuilder, node_group, policy, selector
 from tests.decisions.cost.worlds import LEAST_COST, random_demand
 from tests.decisions.deciding import codes, group, plan_of, pod

@@ -3,7 +3,8 @@
 import random
 
 from reconciler.cluster.world import World
-from reconciler.policy.documents import Expander, Pace, PolicySet
+from reconciler.policy.documents import Expander, PolicySet
+from reconciler.policy.pace import Pace
 from tests.builders import ClusterBuilder, node_group, policy
 
 LEAST_COST = (Expander.LEAST_COST, Expander.LEAST_WASTE)

@@ -69,7 +69,7 @@ def rearrange(draft: Draft, tier: Sequence[GroupDraft], growth: Growth) -> Rearr
 def _answer(draft: Draft, posed: Posed) -> Answer | None:
     """None when the plan's work budget does not reach for it."""
     steps = work(posed.problem)
-    if draft.work.spent + steps > draft.work.budget:
+    if steps > draft.shares.common:
         return None
     draft.work.spend(steps)
     return least_cost(posed.problem, posed.given, solver)

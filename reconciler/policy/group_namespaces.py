@@ -1,0 +1,88 @@
+"""Which namespaces may have NodeGroups of a policy, and at which targets these may aim.
+
+A NodeGroup in git is there because somebody merged it. One that is a custom resource may be anybody's who may write in some
+namespace, and every policy of the cluster can be named in it: so that the policy says whose it takes.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from reconciler.policy.values.pattern import matches_whole
+
+
+class TargetScope(msgspec.Struct, frozen=True, kw_only=True):
+    """Targets in one of these namespaces (none: in that of the NodeGroup) whose name one of these patterns matches as a whole
+    (none: any name). A target without a namespace is in scope only by a pattern."""
+
+    namespaces: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+
+class GroupNamespace(msgspec.Struct, frozen=True, kw_only=True):
+    """A namespace whose NodeGroups count."""
+
+    name: str
+    targets: TargetScope = TargetScope()
+
+
+class GroupRefusal(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a NodeGroup does not count: a stable code, the field of it that says so, a sentence and what to do."""
+
+    code: str
+    path: str
+    message: str
+    hint: str
+
+
+class RefusedGroup(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """A NodeGroup that is there and does not count; `title` is what people call it."""
+
+    title: str
+    code: str
+    message: str
+
+
+def group_refusal(
+    allowed: Sequence[GroupNamespace], own_namespace: str, namespace: str, target_namespace: str, target: str
+) -> GroupRefusal | None:
+    """Why a NodeGroup in `namespace` may not size that target; None when it may.
+
+    `allowed` is what the policy says. When it says nothing, a loop that takes custom resources takes those of `own_namespace`,
+    where it runs, with any target; empty, the groups come from a tree that somebody merged, and all count.
+    """
+    if not allowed:
+        if not own_namespace or namespace == own_namespace:
+            return None
+        return _of_namespace(namespace, f"its own, {own_namespace}")
+    entry = next((entry for entry in allowed if entry.name == namespace), None)
+    if entry is None:
+        return _of_namespace(namespace, ", ".join(sorted(entry.name for entry in allowed)))
+    scope = entry.targets
+    namespaces = scope.namespaces or (entry.name,)
+    if target_namespace and target_namespace not in namespaces:
+        return _of_target(entry.name, f"targets in {', '.join(namespaces)}, not in {target_namespace}")
+    if scope.names and not any(matches_whole(pattern, target) for pattern in scope.names):
+        return _of_target(entry.name, f"targets called like {', '.join(scope.names)}, not {target}")
+    if not target_namespace and not scope.names:
+        return _of_target(entry.name, f"targets that are in no namespace only by a name that the policy lists, not {target}")
+    return None
+
+
+def _of_namespace(namespace: str, taken: str) -> GroupRefusal:
+    where = f"namespace {namespace}" if namespace else "no namespace"
+    return GroupRefusal(
+        code="NamespaceNotAllowed",
+        path="metadata.namespace",
+        message=f"it is in {where}, and the policy takes NodeGroups of {taken}",
+        hint="who may change the policy can allow the namespace with spec.groupNamespaces",
+    )
+
+
+def _of_target(namespace: str, why: str) -> GroupRefusal:
+    return GroupRefusal(
+        code="TargetNotAllowed",
+        path="spec.target",
+        message=f"NodeGroups of namespace {namespace} may size {why}",
+        hint="who may change the policy can allow the target with spec.groupNamespaces[].targets",
+    )
