@@ -6,6 +6,7 @@ functions that need them: this part is looked up in every live process.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol
 
 import msgspec
 
@@ -18,11 +19,23 @@ from reconciler.providers.check import Check
 from reconciler.providers.contract import TargetProvider
 
 
+class Notes(Protocol):
+    """What a platform must remember over the end of a process and has no object to leave it on: bytes by name, beside the memory
+    of the loop. Both raise `StateUnavailableError`, and where this process may not write `NotLeaderError`."""
+
+    def load(self, part: str) -> bytes | None:
+        """As last saved; None when it never was."""
+
+    def save(self, part: str, content: bytes) -> bool:
+        """Replace it; false when it was that already."""
+
+
 class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """What a platform is given to work with. `management` writes while this process leads. `served` are the API groups of the
     platform that its server speaks, `owner` is the policy whose marks are set. `platform_chooses` tells the targets without
     machines that may shrink though the platform picks the instance that goes; `policy` is the one in force (None: there is
-    none yet). `guard` raises where this process may not write now, to be asked before every write to a cloud."""
+    none yet). `guard` raises where this process may not write now, to be asked before every write to a cloud; `notes` keep what
+    removals must remember (None: nothing is written)."""
 
     management: Api
     served: tuple[Served, ...] = ()
@@ -31,6 +44,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     platform_chooses: Callable[[TargetRef], bool] = lambda _: False
     policy: Callable[[], PolicySet | None] = lambda: None
     guard: Callable[[], None] = lambda: None
+    notes: Notes | None = None
 
 
 class LivePlatform(msgspec.Struct, frozen=True, kw_only=True):

@@ -142,6 +142,7 @@ class LiveProcess:
         guard = _refuse if settings.read_only else self.lease.guard
         self.management = management.with_guard(guard)
         self.workload = workload.with_guard(guard)
+        self.state = LockedState(StateObject(self.management, settings.namespace, settings.name))
         around = Surroundings(
             management=self.management,
             served=settings.served,
@@ -149,6 +150,7 @@ class LiveProcess:
             platform_chooses=self._platform_chooses,
             policy=lambda: None if self.source.missing() else self.source.current(),
             guard=guard,
+            notes=self.state,
         )
         self.view = LiveWorld(
             workload,
@@ -163,7 +165,6 @@ class LiveProcess:
             pace=self._pace,
             longest_silence_seconds=settings.longest_silence_seconds,
         )
-        self.state = LockedState(StateObject(self.management, settings.namespace, settings.name))
         self.source = source(self.state, self.term)
         providers = LiveProviders(self.workload, around)
         policies = ObservingPolicy(self.source) if settings.read_only else self.source

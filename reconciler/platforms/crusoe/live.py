@@ -1,0 +1,29 @@
+"""Node pools of Crusoe in a live process (experimental)."""
+
+from collections.abc import Iterator
+
+from reconciler.platforms.crusoe.kinds import NODE_POOL
+from reconciler.platforms.crusoe.writing.account import account
+from reconciler.platforms.crusoe.writing.checking import checks
+from reconciler.platforms.crusoe.writing.credentials import configured
+from reconciler.platforms.crusoe.writing.notes import InMemoryKeeper
+from reconciler.platforms.crusoe.writing.polling import CrusoePoll
+from reconciler.platforms.crusoe.writing.provider import CrusoeProvider
+from reconciler.providers.check import Check
+from reconciler.providers.contract import TargetProvider
+from reconciler.providers.live_platform import LivePlatform, Surroundings
+
+
+def _provider(around: Surroundings) -> TargetProvider:
+    return CrusoeProvider(account(), around.notes or InMemoryKeeper(), around.guard)
+
+
+def _polled(around: Surroundings) -> tuple[CrusoePoll, ...]:
+    return (CrusoePoll(account(), around.notes or InMemoryKeeper(), around.policy),)
+
+
+def _checks(around: Surroundings) -> Iterator[Check]:
+    return checks(account(), around.policy())
+
+
+LIVE = LivePlatform(name="crusoe", kinds=(NODE_POOL,), provider=_provider, polled=_polled, checks=_checks, configured=configured)

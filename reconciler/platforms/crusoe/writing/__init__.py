@@ -1,0 +1,1 @@
+"""What asks Crusoe and writes to it (experimental: tried on a server of our own only)."""

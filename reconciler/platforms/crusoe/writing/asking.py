@@ -1,0 +1,106 @@
+"""What is known of one cluster's pools, and when each part of it is asked again.
+
+Rates of the API are not published, so that little is asked: pools, their machines and what replaces those often, what is left in
+stock and reservations every minute, what hardly changes every half hour. What a user may not read is told, and the rest goes on.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from reconciler.platforms.crusoe.facts import wire
+from reconciler.platforms.crusoe.facts.states import CHANGING, bare, counts
+from reconciler.platforms.crusoe.kinds import NODE_POOL
+from reconciler.platforms.crusoe.reading import (
+    BEHAVIOUR,
+    CAPACITY,
+    CLUSTER,
+    INSTANCE,
+    MACHINE_TYPE,
+    OPERATION,
+    REMEDIATION,
+    RESERVATION,
+)
+from reconciler.platforms.crusoe.writing.account import Account
+from reconciler.platforms.crusoe.writing.calls import CrusoeError, Object
+from reconciler.platforms.crusoe.writing.notes import Notes
+
+STOCK_SECONDS, SETTLED_SECONDS = 60.0, 1800.0
+
+
+class Known:
+    """The last whole answers. `ask` brings them up to date; it raises `CrusoeError` where pools, their machines or what replaces
+    those cannot be read, and `UnnotedError`; what is known stays as it was then."""
+
+    def __init__(self, account: Account, notes: Notes) -> None:
+        self._account = account
+        self._notes = notes
+        self._items: dict[str, list[Object]] = {}
+        self._asked: dict[str, float] = {}
+        self._behaviour: wire.Behaviour | None = None
+        self.heard: float | None = None
+        """When all pools were last listed."""
+        self.problems: tuple[str, ...] = ()
+        """What could not be read, though the pools could."""
+
+    def wrote(self) -> None:
+        """What is known of stock and of what proved wrong is old."""
+        self._behaviour = None
+        for kind in (CAPACITY, RESERVATION):
+            self._asked.pop(kind, None)
+
+    def ask(self, now: float) -> bool:
+        """Everything that is due. Whether something has changed."""
+        before = dict(self._items)
+        pools = self._account.pools()
+        found = {
+            NODE_POOL: pools,
+            INSTANCE: [machine for pool in pools for machine in self._account.machines(pool["id"])],
+            REMEDIATION: self._account.remediations(),
+        }
+        if self._behaviour is None:
+            passed = self._notes.read().passed_over
+            self._behaviour = wire.Behaviour(lowering=self._account.lowering, passed_over=passed)
+        found[BEHAVIOUR] = [{"lowering": self._behaviour.lowering, "passed_over": self._behaviour.passed_over}]
+        self._items = {**self._items, **found}
+        self.heard = now
+        problems: list[str] = []
+        types = sorted({str(pool.get("type") or "") for pool in pools} - {""})
+        self._beside(CAPACITY, now, STOCK_SECONDS, lambda: self._account.capacities(types) if types else [], problems)
+        self._beside(RESERVATION, now, STOCK_SECONDS, self._account.reservations, problems)
+        self._beside(CLUSTER, now, SETTLED_SECONDS, lambda: [self._account.cluster()], problems)
+        self._beside(MACHINE_TYPE, now, SETTLED_SECONDS, self._account.machine_types, problems)
+        # Only a pool that misses machines has an operation that says anything.
+        self._beside(OPERATION, now, 0.0 if self.moving() else SETTLED_SECONDS, self._account.operations, problems)
+        self.problems = tuple(problems)
+        return before != self._items
+
+    def items(self) -> dict[str, list[Object]]:
+        """Everything that is known, by kind."""
+        return dict(self._items)
+
+    def moving(self) -> bool:
+        """Whether some pool is not what it is to be, so that it is worth asking soon."""
+        states = {one["id"]: str(one.get("state") or "") for one in self._items.get(INSTANCE, ())}
+        return any(_moves(pool, states) for pool in self._items.get(NODE_POOL, ()))
+
+    def _beside(
+        self, kind: str, now: float, seconds: float, ask: Callable[[], Sequence[Object] | None], problems: list[str]
+    ) -> None:
+        if kind in self._asked and now - self._asked[kind] < seconds:
+            return
+        try:
+            found = ask()
+        except CrusoeError as error:
+            # Stock that nobody can tell bounds nothing: the platform refuses by itself then.
+            problems.append(f"{kind}: {error}")
+            self._items.pop(kind, None)
+        else:
+            if found is not None:
+                self._items[kind] = list(found)
+        self._asked[kind] = now
+
+
+def _moves(pool: dict[str, Any], states: dict[str, str]) -> bool:
+    there = [name for name in pool.get("instance_ids") or () if counts(states.get(name, ""))]
+    resting = all(bare(states.get(name, "")) == "RUNNING" for name in there)
+    return pool.get("count") != len(there) or not resting or bare(str(pool.get("state") or "")) in CHANGING

@@ -1,0 +1,105 @@
+"""What `doctor` finds about Crusoe: the credentials, the pools, the rights to read, what nobody has tried yet."""
+
+from collections.abc import Callable, Iterator
+
+from reconciler.platforms.crusoe.facts.view import KEEPS, TRIMS
+from reconciler.platforms.crusoe.kinds import NODE_POOL
+from reconciler.platforms.crusoe.writing.account import Account
+from reconciler.platforms.crusoe.writing.calls import CrusoeError
+from reconciler.platforms.crusoe.writing.credentials import LOWERING, ORGANIZATION
+from reconciler.platforms.crusoe.writing.polling import named
+from reconciler.policy.documents import PolicySet
+from reconciler.providers.check import Check, State
+
+_CODE = "Crusoe"
+
+
+def checks(account: Account, policy: PolicySet | None) -> Iterator[Check]:
+    """One round of the reads that the loop makes; nothing is written, so that whether a write is allowed is told by the first."""
+    if policy is None or not named(policy):
+        return
+    try:
+        pools = account.pools()
+        lowering = account.lowering
+    except CrusoeError as error:
+        yield Check(code=_CODE, state=State.FAIL, message=f"node pools: {error}", advice=_advice(error))
+        return
+    yield Check(code=_CODE, state=State.PASS, message=f"{len(pools)} {NODE_POOL}s are read")
+    there = {str(pool.get("name")) for pool in pools}
+    for name in sorted({group.target.name for group in policy.groups if group.target.provider == "crusoe"} - there):
+        yield Check(
+            code=_CODE,
+            state=State.FAIL,
+            message=f"there is no node pool {name}",
+            advice="see spec.target.crusoe of its NodeGroup",
+        )
+    types = sorted({str(pool.get("type")) for pool in pools if pool.get("type")})
+    for what, ask in (
+        ("quotas", account.quotas),
+        ("capacities", lambda: account.capacities(types)),
+        ("operations on node pools", account.operations),
+        ("operations of AutoClusters", account.remediations),
+        ("machine types", account.machine_types),
+    ):
+        yield from _right(what, ask)
+    yield from _reservations(account)
+    yield from _lowering(lowering)
+    yield Check(
+        code=_CODE,
+        state=State.WARN,
+        message="experimental: node pools of Crusoe are sized by calls that were tried on a server of our own only",
+        advice="go through the checklist of examples/crusoe before mode Enforce",
+    )
+
+
+def _right(what: str, ask: Callable[[], object]) -> Iterator[Check]:
+    try:
+        ask()
+    except CrusoeError as error:
+        yield Check(code=_CODE, state=State.WARN, message=f"{what} cannot be read: {error}", advice=_advice(error))
+
+
+def operation_text(account: Account, operation: str) -> str:
+    """Why an operation cannot be read, where it cannot: the platform has one code for a right that is missing and for one that it
+    does not know (any more). Raises `CrusoeError` where not even that can be told."""
+    if account.operation(operation) is not None:
+        return ""
+    try:
+        account.operations()
+    except CrusoeError as error:
+        if error.denied:
+            return "this user may not read operations"
+        raise
+    return f"there is no operation {operation} any more, or another user has started it"
+
+
+def _reservations(account: Account) -> Iterator[Check]:
+    try:
+        found = account.reservations()
+    except CrusoeError as error:
+        yield Check(code=_CODE, state=State.WARN, message=f"reservations cannot be read: {error}", advice=_advice(error))
+        return
+    if found is None:
+        yield Check(
+            code=_CODE,
+            state=State.WARN,
+            message=f"{ORGANIZATION} is not set: what reservations have left is not known, and no ceiling is kept for them",
+            advice="set it, or write a limit with max nodes over the groups of a reservation",
+        )
+
+
+def _lowering(lowering: str) -> Iterator[Check]:
+    if lowering == KEEPS:
+        return
+    message = (
+        "lowering a count deletes machines here, so that no node is removed"
+        if lowering == TRIMS
+        else f"{LOWERING} says neither {KEEPS} nor {TRIMS}: no node is removed"
+    )
+    yield Check(code=_CODE, state=State.WARN, message=message, advice="first line of the checklist of examples/crusoe")
+
+
+def _advice(error: CrusoeError) -> str:
+    if error.code == "NoCredentials":
+        return "set the variables, or mount them as files"
+    return "allow this user to read it" if error.denied else "see the network and the state of Crusoe"

@@ -1,0 +1,129 @@
+"""Node pools of Crusoe as targets that are written.
+
+A pool has no version, no marks and no owner: nobody can be asked to refuse a write because it has changed since it was read. So
+every write follows a read of its own, in the same moment, compares the count, and sends the count alone. The window that is left
+is the time between the two calls.
+"""
+
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from reconciler.cluster.target import TargetRef
+from reconciler.plan.plan import Bound
+from reconciler.platforms.crusoe.facts.failures import failure_kind, plain
+from reconciler.platforms.crusoe.writing.account import Account
+from reconciler.platforms.crusoe.writing.answer import failed, unread
+from reconciler.platforms.crusoe.writing.calls import CrusoeError
+from reconciler.platforms.crusoe.writing.cancellation import Cancellations
+from reconciler.platforms.crusoe.writing.fresh import Reading, read
+from reconciler.platforms.crusoe.writing.notes import Keeper, Notes, UnnotedError
+from reconciler.platforms.crusoe.writing.removal import Removals
+from reconciler.providers.contract import LeavingMachine, TargetRemoval, WriteCode, WriteResult
+from reconciler.providers.ownership_guard import objection
+
+
+class CrusoeProvider:
+    """A `TargetProvider`. `keeper` is where removals leave word, `guard` raises where this process may not write."""
+
+    def __init__(self, account: Account, keeper: Keeper, guard: Callable[[], None] = lambda: None) -> None:
+        self._account = account
+        self._notes = Notes(keeper)
+        self._guard = guard
+        self._removals = Removals(account, self._notes, self._read, guard)
+
+    def resize(self, target: TargetRef, replicas: int, bound: Bound, annotations: Mapping[str, str] | None = None) -> WriteResult:
+        """Upwards only; what is to go is named machine by machine. Nothing on a pool can explain the write."""
+
+        def write(reading: Reading) -> WriteResult:
+            if (wrong := objection(reading.facts, bound)) is not None:
+                return wrong
+            if replicas < reading.item.count:
+                message = f"{target}: nobody knows which machines would go at count {replicas}"
+                return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+            if replicas == reading.item.count:
+                return WriteResult(done=True)
+            self._guard()
+            return self._outcome(target, self._account.set_count(reading.item.id, replicas))
+
+        return self._judged(target, write)
+
+    def adopt(self, target: TargetRef, replicas: int, bound: Bound, annotations: Mapping[str, str] | None = None) -> WriteResult:
+        """Nothing on a pool says whose its count is, so that there is nothing to take over."""
+        message = f"{target}: a node pool has no owner that could be taken over from"
+        return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+
+    def release(self, target: TargetRef, bound: Bound) -> WriteResult:
+        """A pool bears no marks of ours; its count stays."""
+        return self._judged(target, lambda _: WriteResult(done=True))
+
+    def cancel(self, target: TargetRef, machines: tuple[str, ...], replicas: int, bound: Bound) -> WriteResult:
+        """What never came is taken back, and no running machine ends for it."""
+
+        def write(reading: Reading) -> WriteResult:
+            cancellations = Cancellations(self._account, self._notes, self._read, self._guard)
+            return objection(reading.facts, bound) or cancellations.cancel(reading, machines, replicas)
+
+        return self._judged(target, write)
+
+    def may_begin(self, target: TargetRef, machine: str, node: str, bound: Bound) -> WriteResult:
+        """Whether the machine behind the node may be removed."""
+        return self._removals.may_begin(target, machine, bound)
+
+    def step(self, target: TargetRef, leaving: tuple[LeavingMachine, ...], floor: int) -> tuple[TargetRemoval, ...]:
+        """Exactly these machines go, one after the other, and the count falls with each."""
+        try:
+            return self._removals.step(target, leaving, floor)
+        finally:
+            self._account.wrote()
+
+    def abandon(self, target: TargetRef, machine: str) -> WriteResult:
+        """A count that was lowered for a machine which stays is raised again."""
+        try:
+            return self._removals.abandon(target, machine)
+        except CrusoeError as error:
+            return failed(error, str(target))
+        except UnnotedError as error:
+            return error.result()
+
+    def marked_by(self, target: TargetRef, machine: str) -> str:
+        """Nobody: machines bear no marks of ours."""
+        return ""
+
+    def _read(self, target: TargetRef) -> Reading | None:
+        return read(self._account, target, self._notes.read())
+
+    def _judged(self, target: TargetRef, write: Callable[[Reading], WriteResult]) -> WriteResult:
+        try:
+            reading = self._read(target)
+        except CrusoeError as error:
+            return unread(error, str(target))
+        except UnnotedError as error:
+            return error.result()
+        except msgspec.ValidationError as error:
+            return WriteResult(done=False, code=WriteCode.REFUSED, message=f"{target} cannot be understood: {error}")
+        if reading is None:
+            return WriteResult(done=False, code=WriteCode.NOT_FOUND, message=f"{target} is not there")
+        try:
+            return write(reading)
+        except CrusoeError as error:
+            return failed(error, str(target))
+        except UnnotedError as error:
+            return error.result()
+        finally:
+            self._account.wrote()
+
+    def _outcome(self, target: TargetRef, operation: str) -> WriteResult:
+        """The write stands; what the platform says of it at once is told. Machines are followed by reading the pool: an operation
+        that succeeded may have done a part, and may not be readable at all."""
+        try:
+            found = self._account.operation(operation) if operation else None
+        except CrusoeError:
+            found = None
+        details = ((found or {}).get("result") or {}).get("details") or {}
+        message = plain(str(details.get("error") or ""))
+        if found is None or not message:
+            return WriteResult(done=True)
+        if found.get("state") == "FAILED":
+            return WriteResult(done=False, code=WriteCode.FAILED, message=f"{target}: {failure_kind(message)}: {message}")
+        return WriteResult(done=True, message=f"not all of it came: {message}")

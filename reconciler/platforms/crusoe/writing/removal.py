@@ -1,0 +1,253 @@
+"""Removing the machines of nodes that are empty: exactly they, though the platform has no call that does it in one step.
+
+The count is lowered first, since a machine that is deleted while the count still asks for it is replaced at once. Between the two
+steps nothing may go wrong unseen, so that each looks before it acts:
+
+| machine | noted | count and machines                  | then                                                                |
+|---------|-------|-------------------------------------|---------------------------------------------------------------------|
+| runs    | no    | none is too many                    | noted; count lowered by one; looked at again                        |
+| runs    | yes   | count as noted                      | the process ended before the write: lowered now                     |
+| runs    | any   | lowered, one is too many            | operation over: exactly this machine is deleted; looked at again    |
+| runs    | yes   | lowered, none too many, others left | the platform took another one: stopped, told, the pool keeps nodes  |
+| runs    | yes   | lowered, none too many, all there   | another one was stopped: given up, node reopened                    |
+| stopped | any   |                                     | a person has stopped it: given up, left to them                     |
+| going   | any   |                                     | finished                                                            |
+
+`One is too many`: more machines run than the count says, beside those that other removals have lowered it for. That is a legal
+state of a pool whose platform deletes nothing when its count is lowered.
+"""
+
+from collections.abc import Callable
+
+import msgspec
+
+from reconciler.cluster.target import TargetRef
+from reconciler.plan.plan import Bound
+from reconciler.platforms.crusoe.facts.states import STOPPED, bare
+from reconciler.platforms.crusoe.writing.account import IN_PROGRESS, Account
+from reconciler.platforms.crusoe.writing.answer import failed, unread
+from reconciler.platforms.crusoe.writing.calls import CrusoeError
+from reconciler.platforms.crusoe.writing.fresh import Reading
+from reconciler.platforms.crusoe.writing.notes import Intent, Notes, UnnotedError
+from reconciler.providers.contract import LeavingMachine, RemovalState, TargetRemoval, WriteCode, WriteResult
+from reconciler.providers.ownership_guard import not_ours, objection
+
+_TRANSIENT = (WriteCode.UNAVAILABLE, WriteCode.UNKNOWN)
+
+
+class Removals:
+    """Of one policy. `read` gives the pool as it is at this moment, raising `CrusoeError`, `UnnotedError` and
+    `msgspec.ValidationError`; `guard` raises where this process may not write."""
+
+    def __init__(
+        self, account: Account, notes: Notes, read: Callable[[TargetRef], Reading | None], guard: Callable[[], None]
+    ) -> None:
+        self._account = account
+        self._notes = notes
+        self._read = read
+        self._guard = guard
+
+    def may_begin(self, target: TargetRef, machine: str, bound: Bound) -> WriteResult:
+        """Whether the machine may be removed, as far as can be told before its node is empty."""
+        reading = self._reading(target)
+        if isinstance(reading, WriteResult):
+            return reading
+        wrong = objection(reading.facts, bound)
+        if wrong is None and reading.facts.keeps_nodes:
+            wrong = _refused(f"{target}: {reading.facts.keeps_nodes}")
+        if wrong is None and machine not in reading.counted:
+            message = f"{target} has no machine {machine} that runs"
+            wrong = WriteResult(done=False, code=WriteCode.NOT_FOUND, message=message)
+        return wrong or WriteResult(done=True)
+
+    def step(self, target: TargetRef, leaving: tuple[LeavingMachine, ...], floor: int) -> tuple[TargetRemoval, ...]:
+        """One after the other, each on a reading of its own; what is not certain lets those behind it wait."""
+        found: list[TargetRemoval] = []
+        for one in leaving:
+            if found and found[-1].state is RemovalState.DRAINING:
+                found.append(
+                    _waiting(
+                        WriteResult(done=False, code=WriteCode.UNAVAILABLE, message="waits for the one before it"), untouched=True
+                    )
+                )
+                continue
+            reading = self._reading(target)
+            if isinstance(reading, WriteResult):
+                found.append(_unreadable(reading))
+                continue
+            try:
+                found.append(self._remove(reading, one.machine, floor))
+            except CrusoeError as error:
+                found.append(_waiting(unread(error, str(target))))
+            except UnnotedError as error:
+                found.append(_waiting(error.result()))
+        return tuple(found)
+
+    def abandon(self, target: TargetRef, machine: str) -> WriteResult:
+        """A count that was lowered for a machine which stays is raised again. Raises `CrusoeError` and `UnnotedError`."""
+        reading = self._reading(target)
+        if isinstance(reading, WriteResult):
+            return reading
+        return WriteResult(done=True, message=self._restored(reading, machine))
+
+    def _reading(self, target: TargetRef) -> Reading | WriteResult:
+        try:
+            reading = self._read(target)
+        except CrusoeError as error:
+            return unread(error, str(target))
+        except UnnotedError as error:
+            return error.result()
+        except msgspec.ValidationError as error:
+            return _refused(f"{target} cannot be understood: {error}")
+        return reading or WriteResult(done=False, code=WriteCode.NOT_FOUND, message=f"{target} is gone")
+
+    def _remove(self, reading: Reading, machine: str, floor: int) -> TargetRemoval:
+        intent = reading.noted.intents.get(machine)
+        if machine not in reading.there:
+            self._notes.drop(machine)
+            return TargetRemoval(state=RemovalState.FINISHED, replicas=reading.item.count)
+        if bare(reading.view.state(machine)) in STOPPED:
+            self._notes.drop(machine)
+            return _failed(_refused(f"machine {machine} is stopped: it is left to whoever did that"))
+        lowered = intent is not None and reading.item.count < intent.count
+        if reading.item.count - (0 if lowered else 1) < floor:
+            told = self._restored(reading, machine)
+            message = f"{reading.facts.ref} asks for {reading.item.count} and must keep {floor}{told and '; '}{told}"
+            return _failed(_refused(message))
+        if (wrong := not_ours(reading.facts)) is not None:
+            # A pool is no longer RUNNING for a moment after its own count was written.
+            return _waiting(wrong, untouched=intent is None) if reading.changing else _failed(wrong)
+        if reading.facts.keeps_nodes:
+            return _failed(_refused(f"{reading.facts.ref}: {reading.facts.keeps_nodes}"))
+        if lowered or _free_surplus(reading, machine) > 0:
+            return self._delete(reading, machine, intent or _as_if_noted(reading, machine))
+        if intent is not None and reading.item.count > intent.count:
+            self._notes.drop(machine)
+            message = f"{reading.facts.ref} was raised to {reading.item.count} by somebody else meanwhile"
+            return _failed(WriteResult(done=False, code=WriteCode.STALE, message=message))
+        return self._lower(reading, machine)
+
+    def _lower(self, reading: Reading, machine: str) -> TargetRemoval:
+        target, count = reading.facts.ref, reading.item.count
+        intent = Intent(pool=reading.item.id, count=count, beside=tuple(sorted(reading.counted - {machine})))
+        self._notes.put(machine, intent)
+        self._guard()
+        try:
+            operation = self._account.set_count(reading.item.id, count - 1)
+        except CrusoeError as error:
+            result = failed(error, str(target))
+            if result.code not in _TRANSIENT:
+                self._notes.drop(machine)
+            return _waiting(result) if result.code in _TRANSIENT else _failed(result)
+        if operation:
+            intent = msgspec.structs.replace(intent, operation=operation)
+            self._notes.put(machine, intent)
+        after = self._reading(target)
+        if isinstance(after, WriteResult):
+            return _waiting(after)
+        if after.item.count != count - 1:
+            return _waiting(_unseen(f"{target} was lowered to {count - 1} and is at {after.item.count}"))
+        return self._delete(after, machine, intent)
+
+    def _delete(self, reading: Reading, machine: str, intent: Intent) -> TargetRemoval:
+        target = reading.facts.ref
+        if _free_surplus(reading, machine) < 1:
+            return self._not_too_many(reading, machine, intent)
+        if self._under_way(intent):
+            return _waiting(_unseen(f"the operation that lowered {target} is under way"))
+        self._guard()
+        try:
+            self._account.delete_machine(machine)
+        except CrusoeError as error:
+            result = failed(error, f"{target}, machine {machine}")
+            if result.code in _TRANSIENT:
+                return _waiting(result)
+            if result.code != WriteCode.NOT_FOUND:
+                return _failed(msgspec.structs.replace(result, message=f"{result.message}; {self._restored(reading, machine)}"))
+        # What was done stands where this fails; the next step looks.
+        after = self._reading(target)
+        if isinstance(after, WriteResult) or machine in after.there:
+            return _waiting(_unseen(f"machine {machine} was deleted and is not seen going yet"))
+        lost = sorted(set(intent.beside) - after.there - set(after.noted.intents))
+        if lost and len(after.counted) < after.item.count:
+            self._notes.pass_over(after.item.id, machine, f"{', '.join(lost)} left as well when machine {machine} was deleted")
+        self._notes.drop(machine)
+        return TargetRemoval(state=RemovalState.FINISHED, replicas=after.item.count)
+
+    def _not_too_many(self, reading: Reading, machine: str, intent: Intent) -> TargetRemoval:
+        """The count was lowered, and yet no machine is one too many: nothing may be deleted."""
+        lost = sorted(set(intent.beside) - reading.there)
+        if lost:
+            sentence = f"{', '.join(lost)} left when the count was lowered for {machine}"
+            self._notes.pass_over(reading.item.id, machine, sentence)
+            return _failed(WriteResult(done=False, code=WriteCode.PASSED_OVER, message=f"{reading.facts.ref}: {sentence}"))
+        told = self._restored(reading, machine)
+        message = f"another machine of {reading.facts.ref} has stopped, so that none is too many{told and '; '}{told}"
+        return _failed(WriteResult(done=False, code=WriteCode.STALE, message=message))
+
+    def _under_way(self, intent: Intent) -> bool:
+        """Whether the platform may yet act on the lower count. One that cannot be read any more is over."""
+        found = self._account.operation(intent.operation) if intent.operation else None
+        return found is not None and found.get("state") == IN_PROGRESS
+
+    def _restored(self, reading: Reading, machine: str) -> str:
+        """Ask for as many again as before, where the count was lowered for a machine that stays and nobody wrote since; what was
+        done, or empty. Raises `CrusoeError` and `UnnotedError`."""
+        intent = reading.noted.intents.get(machine)
+        if intent is None:
+            return ""
+        told = ""
+        others = _others_lowered(reading, machine)
+        if reading.item.count == intent.count - 1 - others and machine in reading.counted and not_ours(reading.facts) is None:
+            self._guard()
+            self._account.set_count(reading.item.id, reading.item.count + 1)
+            told = f"its count is {reading.item.count + 1} again"
+        self._notes.drop(machine)
+        return told
+
+
+def _others_lowered(reading: Reading, machine: str) -> int:
+    """How many other machines that still run the count was lowered for after it was for this one."""
+    mine = reading.noted.intents.get(machine)
+    counts = (
+        intent.count
+        for name, intent in reading.noted.intents.items()
+        if name != machine and intent.pool == reading.item.id and name in reading.counted
+    )
+    return sum(1 for count in counts if mine is not None and reading.item.count < count < mine.count)
+
+
+def _free_surplus(reading: Reading, machine: str) -> int:
+    """How many machines are too many, beside those that the count was lowered for in other removals."""
+    others = sum(
+        1
+        for name, intent in reading.noted.intents.items()
+        if name != machine and intent.pool == reading.item.id and name in reading.counted and reading.item.count < intent.count
+    )
+    return len(reading.counted) - reading.item.count - others
+
+
+def _as_if_noted(reading: Reading, machine: str) -> Intent:
+    """A count that is low already, without a word of ours: this machine is the one too many."""
+    beside = tuple(sorted(reading.counted - {machine}))
+    return Intent(pool=reading.item.id, count=reading.item.count + 1, beside=beside)
+
+
+def _refused(message: str) -> WriteResult:
+    return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+
+
+def _unseen(message: str) -> WriteResult:
+    return WriteResult(done=False, code=WriteCode.UNAVAILABLE, message=message)
+
+
+def _unreadable(why: WriteResult) -> TargetRemoval:
+    return _failed(why, reopen=False) if why.code == WriteCode.NOT_FOUND else _waiting(why)
+
+
+def _waiting(why: WriteResult, *, untouched: bool = False) -> TargetRemoval:
+    return TargetRemoval(state=RemovalState.DRAINING, code=why.code, message=why.message, untouched=untouched)
+
+
+def _failed(why: WriteResult, *, reopen: bool = True) -> TargetRemoval:
+    return TargetRemoval(state=RemovalState.FAILED, code=why.code, message=why.message, reopen=reopen)
