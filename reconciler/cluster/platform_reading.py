@@ -86,7 +86,7 @@ class PlatformReading(msgspec.Struct, frozen=True, kw_only=True):
     given it another one. `kinds` are its objects, `rows` makes facts of them. `referred` names group and kind of what a decoded
     target refers to, where that is to be read as well. `words` are keys and values of labels and words of states that its facts
     compare: they stay in a snapshot that leaves the house. `annotations` are prefixes of keys that decisions read, on its objects
-    and on nodes.
+    and on nodes. `autoscaler_namespaces`: where the platform itself runs an autoscaler that would size these targets.
     """
 
     name: str
@@ -97,6 +97,7 @@ class PlatformReading(msgspec.Struct, frozen=True, kw_only=True):
     referred: Callable[[Any], tuple[str, str] | None] = lambda _: None
     annotations: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
+    autoscaler_namespaces: tuple[str, ...] = ()
 
     def group_here(self, other: str) -> str:
         """Its API group, when an operator says `other` (empty: nothing)."""

@@ -10,7 +10,7 @@ from reconciler.decisions.groups.membership import Membership
 from reconciler.decisions.growth.backoff import forget, note_failures
 from reconciler.decisions.growth.requests import note_waiting
 from reconciler.decisions.memory import Memory
-from reconciler.decisions.ownership.conflict import conflict_sentence, note_conflicts, undone_write
+from reconciler.decisions.ownership.conflict import conflict_sentence, note_conflicts, other_autoscalers, undone_write
 from reconciler.decisions.ownership.owner import NO_OWNER, Judgement, Terms, judge
 from reconciler.decisions.situation import GroupSituation, group_situations, node_states
 from reconciler.decisions.work import Work
@@ -43,7 +43,8 @@ class View(msgspec.Struct, frozen=True):
         states = node_states(world, groups, members, memory, now_seconds)
         memory = note_waiting(memory, groups, members.machines, now_seconds)
         situations = group_situations(world, groups, members, states, memory, now_seconds)
-        memory = note_conflicts(note_failures(memory, groups, situations, now_seconds), groups, situations, now_seconds)
+        memory = note_failures(memory, groups, situations, now_seconds)
+        memory = note_conflicts(memory, groups, situations, now_seconds, other_autoscalers(world))
         judgements = tuple(_judge(group, world, policy, memory, now_seconds) for group in groups)
         held = tuple(_held_why(group, judgement) for group, judgement in zip(groups, judgements, strict=True))
         return View(world, policy, memory, now_seconds, work, groups, members, states, situations, judgements, held)

@@ -98,7 +98,7 @@ def test_errors(service: Service) -> None:
 
 def test_nobody_there() -> None:
     """A connection that is refused has done nothing."""
-    environment = {name: "YWJj" for name in ("CRUSOE_ACCESS_KEY", "CRUSOE_SECRET_KEY", "CRUSOE_PROJECT_ID", "CRUSOE_CLUSTER_ID")}
+    environment = dict.fromkeys(("CRUSOE_ACCESS_KEY", "CRUSOE_SECRET_KEY", "CRUSOE_PROJECT_ID", "CRUSOE_CLUSTER_ID"), "YWJj")
     client = HttpCrusoe(lambda: Credentials({**environment, "CRUSOE_API_ENDPOINT": "http://127.0.0.1:9"}))
     with pytest.raises(CrusoeError) as raised:
         Account(client, client.credentials).pools()
@@ -124,7 +124,7 @@ def test_throttled(service: Service) -> None:
 
 
 def test_operations(service: Service) -> None:
-    """One's own can be read while it is kept; another user's and one that has expired cannot, and a missing right is told apart."""
+    """One's own can be read while it is kept; another user's and an old one cannot, and a missing right is told apart."""
     service.keys["other"] = SECRET
     pool = service.account.add(count=1)
     mine, theirs = account(service), account(service, "other")
@@ -163,7 +163,7 @@ def test_what_is_needed() -> None:
     """What is missing is named; other endpoints than https are refused; without a key nothing is asked of Crusoe at all."""
     with pytest.raises(CredentialsError, match="CRUSOE_PROJECT_ID, CRUSOE_CLUSTER_ID"):
         Credentials({"CRUSOE_ACCESS_KEY": "a", "CRUSOE_SECRET_KEY": "YWJj"})
-    whole = {name: "YWJj" for name in ("CRUSOE_ACCESS_KEY", "CRUSOE_SECRET_KEY", "CRUSOE_PROJECT_ID", "CRUSOE_CLUSTER_ID")}
+    whole = dict.fromkeys(("CRUSOE_ACCESS_KEY", "CRUSOE_SECRET_KEY", "CRUSOE_PROJECT_ID", "CRUSOE_CLUSTER_ID"), "YWJj")
     assert Credentials(whole).endpoint == "https://api.cloud.crusoe.ai/v1"
     with pytest.raises(CredentialsError, match="https"):
         Credentials({**whole, "CRUSOE_API_ENDPOINT": "http://crusoe.example/v1"})

@@ -1,4 +1,4 @@
-"""Removing exactly the machines of drained nodes, on platforms that delete nothing when a count is lowered, and on one that does."""
+"""Removing exactly the machines of drained nodes, where nothing goes when a count is lowered, and where something does."""
 
 import pytest
 
@@ -171,7 +171,7 @@ def test_stopped_by_a_person(service: Service) -> None:
 
 
 def test_another_one_stops_meanwhile(service: Service) -> None:
-    """The count was lowered, and a crash made another machine missing: none is too many, none is deleted, the count is as before."""
+    """The count was lowered, and a crash made another machine missing: none is too many, the count is as before."""
     pool, writer = service.account.add(count=3), Writer(service)
     service.account.replaces_after = 600
     victim, other, _ = service.account.counted(pool)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from reconciler.cluster.world import World
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.growth.scale_up import Served
@@ -22,13 +23,19 @@ UNDONE_TIMES = 3
 SAID_FROM = 2
 """One write that is undone may be somebody's last word before ours is heard; the second one is a conflict, and is said."""
 _NAMED_PODS = 3
+_AUTOSCALER = "cluster-autoscaler"
 
 
 def note_conflicts(
-    memory: Memory, groups: Sequence[EffectiveGroup], situations: Sequence[GroupSituation], now_seconds: int
+    memory: Memory,
+    groups: Sequence[EffectiveGroup],
+    situations: Sequence[GroupSituation],
+    now_seconds: int,
+    autoscalers: Sequence[str] = (),
 ) -> Memory:
     """Count writes of ours that were undone since. While nodes of a group are leaving its replicas move by our own doing,
-    so nothing is counted then; an undone write is counted once. Counts are forgotten after the group's back-off reset."""
+    so nothing is counted then; an undone write is counted once. Counts are forgotten after the group's back-off reset.
+    `autoscalers` are others that run in the cluster: one of them it was where nobody has signed."""
     conflicts = dict(memory.conflicts)
     writes = dict(memory.last_writes)
     for group, situation in zip(groups, situations, strict=True):
@@ -44,7 +51,7 @@ def note_conflicts(
             conflicts[target] = ConflictState(
                 count=before.count + 1 if before is not None else 1,
                 last_seconds=now_seconds,
-                writer=_writer(group),
+                writer=_writer(group, autoscalers),
                 ours=write.replicas,
                 theirs=facts.replicas,
             )
@@ -60,10 +67,22 @@ def undone_write(memory: Memory, group: EffectiveGroup) -> UndoneWrite | None:
     return UndoneWrite(ours=state.ours, theirs=state.theirs, seen_seconds=state.last_seconds)
 
 
-def _writer(group: EffectiveGroup) -> str:
+def other_autoscalers(world: World) -> tuple[str, ...]:
+    """Deployments that run another autoscaler, in whatever namespace."""
+    return tuple(
+        f"Deployment {item.namespace}/{item.name}"
+        for item in world.controllers
+        if item.kind == "Deployment" and _AUTOSCALER in item.name and item.replicas
+    )
+
+
+def _writer(group: EffectiveGroup, autoscalers: Sequence[str]) -> str:
     owners = group.facts.owner.owners if group.facts is not None else ()
     names = sorted({owner.manager for owner in owners if owner.manager != OUR_MANAGER})
-    return ", ".join(names) or "a writer that leaves no trace in managedFields"
+    if names:
+        return ", ".join(names)
+    unsigned = "a writer that leaves no trace in managedFields"
+    return f"{' or '.join(autoscalers)}, which signs nothing," if autoscalers else unsigned
 
 
 def conflict_reasons(draft: Draft, served: Mapping[int, Served]) -> None:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from reconciler.cluster.platform_reading import readings
 from reconciler.cluster.world import World
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
 
@@ -57,6 +58,8 @@ class RivalWatch:
     ) -> None:
         self._apis = tuple(apis)
         self._namespaces = tuple(dict.fromkeys((HOME, *namespaces)))
+        # A platform brings its own autoscaler in a namespace of its own.
+        self._homes = frozenset(self._namespaces).union(*(reading.autoscaler_namespaces for reading in readings()))
         self._monotonic = monotonic
         self._wall_seconds = wall_seconds
         self._looked: float | None = None
@@ -82,7 +85,7 @@ class RivalWatch:
         return tuple(
             f"Deployment {item.namespace}/{item.name} has {item.replicas} replicas"
             for item in world.controllers
-            if item.kind == "Deployment" and item.namespace in self._namespaces and NAME in item.name and item.replicas
+            if item.kind == "Deployment" and item.namespace in self._homes and NAME in item.name and item.replicas
         )
 
     def _in(self, number: int, api: Api, namespace: str, now: float) -> tuple[str, ...]:

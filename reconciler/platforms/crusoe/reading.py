@@ -66,4 +66,5 @@ READING = PlatformReading(
         _kind(BEHAVIOUR, "crusoeBehaviour", wire.Behaviour, lambda _: ("", "")),
     ),
     rows=rows,
+    autoscaler_namespaces=("crusoe-system",),
 )

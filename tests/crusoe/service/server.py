@@ -1,4 +1,4 @@
-"""The server over HTTP: it checks who asks by the signature, what is asked by path, method and fields, and answers as published."""
+"""The server over HTTP: it checks who asks by the signature, what is asked by path and fields, and answers as published."""
 
 import base64
 import hashlib
@@ -39,7 +39,11 @@ class Service:
             def do_GET(self) -> None:
                 service._serve(self)
 
-            do_PATCH = do_DELETE = do_POST = do_GET
+            def do_PATCH(self) -> None:
+                service._serve(self)
+
+            def do_DELETE(self) -> None:
+                service._serve(self)
 
             def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name in the base class
                 pass

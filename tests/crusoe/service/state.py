@@ -64,10 +64,10 @@ class Operation:
 class Account:
     """Everything of one project.
 
-    Switches: `trims` (lowering a count deletes machines, of the platform's choice), `trims_after` (seconds later), `replaces_after`
-    and `creates_after` (seconds), `reservations` (size by id), `used_by_others` (by id), `stock` (by type; without an entry,
-    endless), `operation_seconds` and `operation_life`, `partial` (an error beside a success), `health` (whether pools tell issues).
-    `before` and `after` are called with method and path around everything that the server acts on.
+    Switches: `trims` (lowering a count deletes machines, of the platform's choice), `trims_after` (seconds later),
+    `replaces_after` and `creates_after` (seconds), `reservations` (size by id), `used_by_others` (by id), `stock` (by type;
+    without an entry, endless), `operation_seconds` and `operation_life`, `partial` (an error beside a success), `health` (whether
+    pools tell issues). `before` and `after` are called with method and path around everything that the server acts on.
     """
 
     now: float = 1_800_000_000

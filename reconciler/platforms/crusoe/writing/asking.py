@@ -39,8 +39,12 @@ class Known:
         self._behaviour: wire.Behaviour | None = None
         self.heard: float | None = None
         """When all pools were last listed."""
-        self.problems: tuple[str, ...] = ()
-        """What could not be read, though the pools could."""
+        self._problems: dict[str, str] = {}
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What could not be read when it was last asked for, though the pools could."""
+        return tuple(self._problems.values())
 
     def wrote(self) -> None:
         """What is known of stock and of what proved wrong is old."""
@@ -63,15 +67,13 @@ class Known:
         found[BEHAVIOUR] = [{"lowering": self._behaviour.lowering, "passed_over": self._behaviour.passed_over}]
         self._items = {**self._items, **found}
         self.heard = now
-        problems: list[str] = []
         types = sorted({str(pool.get("type") or "") for pool in pools} - {""})
-        self._beside(CAPACITY, now, STOCK_SECONDS, lambda: self._account.capacities(types) if types else [], problems)
-        self._beside(RESERVATION, now, STOCK_SECONDS, self._account.reservations, problems)
-        self._beside(CLUSTER, now, SETTLED_SECONDS, lambda: [self._account.cluster()], problems)
-        self._beside(MACHINE_TYPE, now, SETTLED_SECONDS, self._account.machine_types, problems)
+        self._beside(CAPACITY, now, STOCK_SECONDS, lambda: self._account.capacities(types) if types else [])
+        self._beside(RESERVATION, now, STOCK_SECONDS, self._account.reservations)
+        self._beside(CLUSTER, now, SETTLED_SECONDS, lambda: [self._account.cluster()])
+        self._beside(MACHINE_TYPE, now, SETTLED_SECONDS, self._account.machine_types)
         # Only a pool that misses machines has an operation that says anything.
-        self._beside(OPERATION, now, 0.0 if self.moving() else SETTLED_SECONDS, self._account.operations, problems)
-        self.problems = tuple(problems)
+        self._beside(OPERATION, now, 0.0 if self.moving() else SETTLED_SECONDS, self._account.operations)
         return before != self._items
 
     def items(self) -> dict[str, list[Object]]:
@@ -83,18 +85,17 @@ class Known:
         states = {one["id"]: str(one.get("state") or "") for one in self._items.get(INSTANCE, ())}
         return any(_moves(pool, states) for pool in self._items.get(NODE_POOL, ()))
 
-    def _beside(
-        self, kind: str, now: float, seconds: float, ask: Callable[[], Sequence[Object] | None], problems: list[str]
-    ) -> None:
+    def _beside(self, kind: str, now: float, seconds: float, ask: Callable[[], Sequence[Object] | None]) -> None:
         if kind in self._asked and now - self._asked[kind] < seconds:
             return
         try:
             found = ask()
         except CrusoeError as error:
             # Stock that nobody can tell bounds nothing: the platform refuses by itself then.
-            problems.append(f"{kind}: {error}")
+            self._problems[kind] = f"{kind}: {error}"
             self._items.pop(kind, None)
         else:
+            self._problems.pop(kind, None)
             if found is not None:
                 self._items[kind] = list(found)
         self._asked[kind] = now
