@@ -20,7 +20,8 @@ def log_codes_page() -> str:
     lines = sorted({(name, level, told) for name, level, told in _lines()})
     refused = [(code(str(one)), "Nothing newer is known" if one in GETTING else "It is known and refused") for one in FaultCode]
     return (
-        "# Log lines and Events\n\nThe loop logs one JSON object a line on stderr: `time`, `level`, `code`, `message`, "
+        "# Log lines and Events\n\nThe loop logs one JSON object a line on stderr, on a terminal a line of text "
+        "(`--log-format`): `time`, `level`, `code`, `message`, "
         "and fields of "
         "the event. Codes are stable, sentences are not.\n\n## Lines\n\n"
         + table(["code", "level", "example of its message"], ((code(name), level, told) for name, level, told in lines))

@@ -1,41 +1,101 @@
-"""The log of the live loop: one JSON object a line, on stderr."""
+"""The log of a long-running command: one line an event, on stderr; JSON for machines, text for people."""
 
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from enum import StrEnum
 from typing import TextIO
 
 from reconciler.plan.instant import instant_text
+from reconciler.rendering.fold import NAMES_SHOWN
 from reconciler.rendering.json_text import inert_json
+from reconciler.rendering.plain import listed, plain
 
 Field = str | int | float | bool | None | tuple[str, ...]
 
 
-class Log:
-    """Writes lines with the fields that every one carries (`time`, `level`, `message`, `code`), then those of the event.
+class LogForm(StrEnum):
+    """How lines are written."""
 
-    Values are data: JSON escapes what could end a line or steer a terminal.
+    JSON = "json"
+    TEXT = "text"
+
+
+class LogLevel(StrEnum):
+    """Info: something that was done or has changed. Warning: a person should know, and the loop gets over it by itself. Error: it
+    needs a person."""
+
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+_ORDER = tuple(LogLevel)
+_SAID_ALREADY = ("resultCode", "reason", "target")
+"""Fields that repeat in other words what a line of text says; JSON has them."""
+
+
+class Log:
+    """Writes lines with the fields that every one carries (`time`, `level`, `message`, `code`), then those of the event. Lines
+    below `least` are left out.
+
+    Values are data: JSON escapes what could end a line or steer a terminal, text makes it visible and tells of many names three.
     """
 
-    def __init__(self, stream: TextIO, now_seconds: Callable[[], int]) -> None:
+    def __init__(
+        self, stream: TextIO, now_seconds: Callable[[], int], form: LogForm = LogForm.JSON, least: LogLevel = LogLevel.INFO
+    ) -> None:
         self._stream = stream
         self._now = now_seconds
+        self._form = form
+        self._least = _ORDER.index(least)
         self._lock = threading.Lock()
 
     def info(self, code: str, message: str, **fields: Field) -> None:
         """Something that was done or has changed."""
-        self._write("info", code, message, fields)
+        self._write(LogLevel.INFO, code, message, fields)
 
     def warning(self, code: str, message: str, **fields: Field) -> None:
         """Something that a person should know and the loop gets over by itself."""
-        self._write("warning", code, message, fields)
+        self._write(LogLevel.WARNING, code, message, fields)
 
     def error(self, code: str, message: str, **fields: Field) -> None:
         """Something that needs a person."""
-        self._write("error", code, message, fields)
+        self._write(LogLevel.ERROR, code, message, fields)
 
-    def _write(self, level: str, code: str, message: str, fields: dict[str, Field]) -> None:
-        line = {"time": instant_text(self._now()), "level": level, "code": code, "message": message} | fields
+    def line(self, level: LogLevel, code: str, message: str, fields: dict[str, Field]) -> None:
+        """A line that was made elsewhere."""
+        self._write(level, code, message, fields)
+
+    def _write(self, level: LogLevel, code: str, message: str, fields: dict[str, Field]) -> None:
+        if _ORDER.index(level) < self._least:
+            return
+        at = instant_text(self._now())
+        if self._form is LogForm.TEXT:
+            line = _text(at, level, code, message, fields)
+        else:
+            told: dict[str, Field] = {"time": at, "level": str(level), "code": code, "message": message, **fields}
+            line = inert_json(json.dumps(told, ensure_ascii=True))
         with self._lock:
-            self._stream.write(inert_json(json.dumps(line, ensure_ascii=True)) + "\n")
+            self._stream.write(line + "\n")
             self._stream.flush()
+
+
+def _text(at: str, level: LogLevel, code: str, message: str, fields: Mapping[str, Field]) -> str:
+    """`2026-11-21T18:00:00Z warning RemovalFailed: a pod came (nodes n1, n2, n3 and 4 more)`."""
+    told = ", ".join(_fields(fields))
+    return plain(f"{at} {level:<7} {code}: {message}" + (f" ({told})" if told else ""))
+
+
+def _fields(fields: Mapping[str, Field]) -> Iterator[str]:
+    before, after = fields.get("fromReplicas"), fields.get("toReplicas")
+    for name, value in fields.items():
+        if value in (None, "", ()) or name in _SAID_ALREADY or name == "fromReplicas":
+            continue
+        if name == "toReplicas":
+            if before != after:
+                yield f"{before} -> {after}"
+        elif isinstance(value, tuple):
+            yield f"{name} {listed(value, NAMES_SHOWN)}"
+        else:
+            yield f"{name} {value}"

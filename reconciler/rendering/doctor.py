@@ -1,13 +1,16 @@
 """What `doctor` found, as JSON and as lines for people."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from reconciler.decisions.lints.finding import Finding
+from reconciler.rendering.fold import EVERYTHING, Fold
 from reconciler.rendering.json_text import json_text
-from reconciler.rendering.plain import plain
+from reconciler.rendering.one_sentence import one_sentence
+from reconciler.rendering.plain import listed, plain
 from reconciler.rendering.text.paragraph import paragraph
+from reconciler.rendering.wording import count
 
 FORMAT_VERSION = "1.0"
 _WIDTH = 100
@@ -43,8 +46,10 @@ def doctor_json(document: DoctorDocument) -> str:
     return json_text(document, None)
 
 
-def doctor_text(document: DoctorDocument) -> str:
-    """The installation, the checks, the findings."""
+def doctor_text(document: DoctorDocument, *, wide: bool = False) -> str:
+    """The installation, the checks, the findings: those that differ in names and figures only are told once, one by one if
+    `wide`."""
+    fold = EVERYTHING if wide else Fold()
     lines = [f"{key:<11} {value}" for key, value in document.installation.items()]
     if document.checks:
         lines += ["", f"cluster {plain(document.cluster)}"]
@@ -53,10 +58,30 @@ def doctor_text(document: DoctorDocument) -> str:
             if check.advice:
                 lines += paragraph(f"advice: {check.advice}", _WIDTH, 7)
     if document.cluster:
-        count = len(document.findings)
-        lines += ["", f"{count} findings" if count else "nothing to mend"]
-    for finding in document.findings:
-        lines += ["", f"{finding.code}, {plain(finding.object)}"]
-        lines += paragraph(finding.message, _WIDTH, 2)
-        lines += paragraph(f"advice: {finding.advice}", _WIDTH, 2)
+        lots = _lots(document.findings, fold)
+        together = "" if len(lots) == len(document.findings) else ", alike ones together"
+        told = f"{count(len(document.findings), 'finding')}{together}"
+        lines += ["", told if document.findings else "nothing to mend"]
+        for lot in lots:
+            lines += ["", *_lot(lot, fold)]
     return "\n".join(lines) + "\n"
+
+
+def _lots(findings: Sequence[Finding], fold: Fold) -> list[list[Finding]]:
+    lots: dict[tuple[str, ...], list[Finding]] = {}
+    for number, finding in enumerate(findings):
+        key = (finding.code, finding.advice) if fold.lots else (str(number),)
+        lots.setdefault(key, []).append(finding)
+    return list(lots.values())
+
+
+def _lot(lot: Sequence[Finding], fold: Fold) -> list[str]:
+    first = lot[0]
+    objects = tuple(dict.fromkeys(finding.object for finding in lot))
+    nodes = tuple(node for finding in lot for node in finding.nodes)
+    message = one_sentence([finding.message for finding in lot]) or f"for example {first.message}"
+    about = objects[0] if len(objects) == 1 else f"{count(len(objects), 'object')}: {listed(objects, fold.names)}"
+    lines = paragraph(f"{first.code}, {about}", _WIDTH, 0)
+    lines += paragraph(message, _WIDTH, 2)
+    lines += paragraph(f"nodes: {listed(nodes, fold.names)}", _WIDTH, 2) if nodes else []
+    return lines + paragraph(f"advice: {first.advice}", _WIDTH, 2)

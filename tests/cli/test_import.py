@@ -243,7 +243,7 @@ def test_values_of_the_helm_chart(tmp_path: Path) -> None:
     assert spec["defaults"]["scaleDown"] == {"unneededTime": "7m"}
     taints = spec["defaults"]["template"]["startupTaints"]
     assert taints == [{"key": "node.cilium.io/agent-not-ready", "effect": "NoSchedule"}]
-    assert "--v=4: logs have one level" in said
+    assert "--v=4: run --log-level" in said
 
 
 def test_values_of_a_chart_that_depends_on_it(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from reconciler.decisions.lints.finding import Finding
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
-from reconciler.policy.documents import NodeGroup
+from reconciler.policy.documents import NodeGroup, Template
+from reconciler.rendering.doctor import DoctorDocument, doctor_text
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 ZONE = "topology.kubernetes.io/zone"
@@ -37,7 +38,7 @@ def test_s30_a_node_of_another_shape_is_listed() -> None:
     cluster.node("odd", "8", labels={"pool": "general"})
     cluster.machine("odd", cluster.world().targets[0].ref, node="odd")
     found = _findings(cluster)["NodesDiffer"]
-    assert found.message == "odd differ from the other nodes of the group: cpu 4 and 8"
+    assert (found.message, found.nodes) == ("1 node differs from the other nodes of the group: cpu 4 and 8", ("odd",))
 
 
 def test_s53_a_taint_of_the_moment_is_no_difference() -> None:
@@ -120,3 +121,39 @@ def test_s132_replicas_in_the_topology() -> None:
     cluster.group("general", nodes=1, evidence=evidence)
     found = _findings(cluster)["TopologyReplicas"]
     assert found.message == "the Cluster's topology declares replicas 4 for it"
+
+
+def test_nodes_that_say_more_than_a_written_capacity_are_no_larger() -> None:
+    """A policy that writes cpu and memory alone: what else a node offers is known from the nodes there, as `explain` tells it."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=3, gpu=1)
+    written = Template(capacity=(("cpu", 4000), ("memory", 16 << 30)))
+    assert not {"LargerThanTemplate", "SmallerThanTemplate"} & _findings(cluster, node_group("general", template=written)).keys()
+
+
+def test_many_nodes_are_one_finding() -> None:
+    """Thirty nodes of another size than the template says, each with labels of its own: one finding, with their names."""
+    cluster = ClusterBuilder()
+    ref = cluster.target("general", 30)
+    for number in range(30):
+        cluster.node(f"n{number}", "8", labels={"kubernetes.io/hostname": f"n{number}"})
+        cluster.machine(f"n{number}", ref, node=f"n{number}")
+    rules = policy(node_group("general", template=Template(capacity=(("cpu", 4000), ("memory", 16 << 30)))))
+    found = [one for one in findings(View.of(cluster.world(), rules, Memory(), NOW, Work(10_000))) if one.nodes]
+    assert [(one.code, len(one.nodes)) for one in found] == [("LargerThanTemplate", 30)]
+    assert found[0].message.startswith("30 nodes have another size than a new one is taken to have: cpu 4 and 8")
+
+
+def test_findings_are_folded_for_people() -> None:
+    """Forty workloads without a budget are one paragraph with three names; --wide tells each, JSON has all."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=2)
+    for number in range(40):
+        cluster.pods(f"app{number}", 2 + number % 3, cpu="10m", on="general-1")
+    found = findings(View.of(cluster.world(), policy(node_group("general")), Memory(), NOW, Work(10_000)))
+    document = DoctorDocument(installation={}, cluster="test", findings=found)
+    folded, wide = doctor_text(document), doctor_text(document, wide=True)
+    assert "NoDisruptionBudget, 40 objects: ReplicaSet shop/app0, ReplicaSet shop/app1, ReplicaSet" in folded
+    assert "no PodDisruptionBudget covers its 2..4 running pods" in folded
+    assert len(folded.splitlines()) < 20
+    assert all(f"ReplicaSet shop/app{number}\n" in wide for number in range(40))

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     help="Check the rights of this way of running [default: the policy's mode].",
 )
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Format.")
+@click.option("--wide", is_flag=True, help="Text: every finding by itself, every node by name.")
 @live_options
 def command(
     policy_path: Path | None,
@@ -33,6 +34,8 @@ def command(
     work_budget: int | None,
     mode: str | None,
     output: str,
+    *,
+    wide: bool,
     namespace: str | None,
     **connection: object,
 ) -> int:
@@ -85,7 +88,7 @@ def command(
             checks = _checks(live, inputs, mode, namespace)
     lines = (CheckLine(code=check.code, state=str(check.state), message=check.message, advice=check.advice) for check in checks)
     document = DoctorDocument(installation=installation, cluster=cluster, checks=tuple(lines), findings=found)
-    click.echo(doctor_json(document) if output == "json" else doctor_text(document), nl=False)
+    click.echo(doctor_json(document) if output == "json" else doctor_text(document, wide=wide), nl=False)
     return EXIT_ERROR if document.failed else EXIT_OK
 
 

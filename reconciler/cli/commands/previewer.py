@@ -3,6 +3,7 @@
 import click
 
 from reconciler.cli.options.connection import connection_options
+from reconciler.cli.options.log_lines import LogChoice, log_options
 from reconciler.cli.options.named_path import NAMED_PATH
 from reconciler.cli.options.source import access_options
 
@@ -62,6 +63,7 @@ _FILE = NAMED_PATH
     "--listen", metavar="ADDRESS", help="Answer the probes /healthz and /readyz at HOST:PORT, or :PORT [default: nowhere]."
 )
 @click.option("--once", is_flag=True, help="One round, then print what became of each pull request and end.")
+@log_options
 @access_options
 @connection_options
 def command(**given: object) -> int:
@@ -84,5 +86,6 @@ def command(**given: object) -> int:
     from reconciler.cli.processes.previewer_run import PreviewerChoice, run_previewer
 
     access, rest = remote_access(given)
+    rest["log"] = LogChoice(form=rest.pop("log_format"), level=rest.pop("log_level"))
     options = {name: rest.pop(name) for name in PreviewerChoice.__struct_fields__}
     return run_previewer(PreviewerChoice(**options), access, rest)

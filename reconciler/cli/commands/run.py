@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from reconciler.cli.options.connection import connection_options
+from reconciler.cli.options.log_lines import LogChoice, log_options
 from reconciler.cli.options.named_path import NAMED_PATH
 from reconciler.cli.options.source import source_options
 
@@ -90,6 +91,7 @@ DEMO = "demo"
     type=NAMED_PATH,
     help="Take push notifications at /webhook that this secret signs.",
 )
+@log_options
 @connection_options
 @source_options
 def command(
@@ -112,6 +114,8 @@ def command(
     beside_autoscaler: bool,
     cluster_autoscaler_metrics: bool,
     webhook_secret_file: Path | None,
+    log_format: str,
+    log_level: str,
     context: str | None,
     kubeconfig: str | None,
     management_kubeconfig: str | None,
@@ -155,6 +159,7 @@ def command(
         policy=policy_path, namespace=namespace, read_only=read_only, once=once, period_seconds=period_seconds,
         cluster_name=cluster_name, cluster_autoscaler_metrics=cluster_autoscaler_metrics,
         beside_autoscaler=beside_autoscaler, lease_seconds=lease_seconds, drain_timeout_seconds=drain_timeout_seconds,
+        log=LogChoice(form=log_format, level=log_level),
         listening=Listening(
             listen=listen, probes=probes, tls_certificate=tls_certificate, webhook_secret=webhook_secret_file,
         ),

@@ -5,13 +5,14 @@ kubeconfig of the management cluster; in the management cluster with one of the 
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
 from reconciler.cli.outputs.failure import InputError
+from reconciler.cli.outputs.telling import tell as tell_lines
 
 if TYPE_CHECKING:
     from reconciler.kube.connection.transport import KubernetesApi
@@ -45,8 +46,15 @@ class Connections:
         self.served = served
 
 
-def connected(choice: ConnectionChoice, environment: Mapping[str, str] = os.environ) -> Connections:
-    """Both connections, tried once. Raises `InputError` with what was looked at, or what the server said."""
+def _warn(words: str) -> None:
+    tell_lines(f"warning: {words}")
+
+
+def connected(
+    choice: ConnectionChoice, environment: Mapping[str, str] = os.environ, tell: Callable[[str], None] = _warn
+) -> Connections:
+    """Both connections, tried once. `tell` is given a sentence for each server whose certificate is not checked. Raises
+    `InputError` with what was looked at, or what the server said."""
     from reconciler.kube.connection.api import ApiError, UnreachableError
     from reconciler.providers.live_platforms import served_platforms
 
@@ -54,6 +62,12 @@ def connected(choice: ConnectionChoice, environment: Mapping[str, str] = os.envi
     management = workload
     if choice.management_kubeconfig is not None or choice.management_context is not None:
         management = _one(choice.management_kubeconfig or choice.kubeconfig, choice.management_context, environment)
+    for api in dict.fromkeys((workload, management)):
+        if not api.checks_certificate:
+            tell(
+                f"the certificate of {api.server} is not checked (insecure-skip-tls-verify in the kubeconfig): whoever answers "
+                "at that address is believed; certificate-authority-data names its authority"
+            )
     try:
         for api in (workload, management):
             api.get("/version")

@@ -3,7 +3,6 @@
 import os
 import signal
 import socket
-import sys
 import threading
 import time
 from pathlib import Path
@@ -13,6 +12,7 @@ import click
 import msgspec
 
 from reconciler.cli.options.connections import ConnectionChoice, Connections, connected, own_namespace
+from reconciler.cli.options.log_lines import LogChoice
 from reconciler.cli.options.source_choice import SourceChoice
 from reconciler.cli.outputs.failure import EXIT_OK, InputError
 from reconciler.cli.processes.cluster_source import ClusterSource
@@ -47,20 +47,21 @@ class LoopChoice(msgspec.Struct, frozen=True, kw_only=True):
     beside_autoscaler: bool
     drain_timeout_seconds: int
     lease_seconds: int
+    log: LogChoice
 
 
 def run_live(loop: LoopChoice, connection: ConnectionChoice, repository: SourceChoice) -> int:
     """Run until SIGTERM or SIGINT; a second one ends at once. Raises `InputError`."""
     from reconciler.cli.processes.live_pages import listening, show
-    from reconciler.control.log import Log
 
     loop.listening.check()
-    journal = Log(sys.stderr, lambda: int(time.time()))
+    journal = loop.log.opened()
     source: LiveSource | ClusterSource | None = None
     if not repository.in_cluster:
         source = LiveSource(loop.policy, repository, keep=not loop.read_only, tell=lambda event: _say(journal, event))
     ending = _Ending()
-    connections = _usable(connected(connection), own_namespace(loop.namespace), read_only=loop.read_only)
+    reached = connected(connection, tell=lambda words: journal.warning("CertificateNotChecked", words))
+    connections = _usable(reached, own_namespace(loop.namespace), read_only=loop.read_only)
     source = source or _in_cluster(loop, connection, repository, connections, journal)
     kept = _kept(loop, connections, journal)
     if loop.once:

@@ -2,7 +2,6 @@
 
 import random
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -15,6 +14,7 @@ import msgspec
 from reconciler.cli.inputs.plan_inputs import one_cluster
 from reconciler.cli.inputs.running_loop import in_the_clear
 from reconciler.cli.options.connections import connection_choice
+from reconciler.cli.options.log_lines import LogChoice
 from reconciler.cli.options.remote_access import RemoteAccess, reached
 from reconciler.cli.options.source_choice import cache_directory
 from reconciler.cli.outputs.failure import EXIT_ERROR, EXIT_OK, InputError
@@ -58,12 +58,13 @@ class PreviewerChoice(msgspec.Struct, frozen=True, kw_only=True):
     git_cache: Path | None
     listen: str | None
     once: bool
+    log: LogChoice = LogChoice()
 
 
 def run_previewer(choice: PreviewerChoice, access: RemoteAccess, connection: Mapping[str, Any]) -> int:
     """Round after round until SIGTERM or SIGINT; with `once` one of them, whose exit code says whether it went well. Raises
     `InputError`."""
-    journal = Log(sys.stderr, lambda: int(time.time()))
+    journal = choice.log.opened()
     pulse = Pulse(time.monotonic)
     if choice.listen is not None:
         address("--listen", choice.listen)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
+from reconciler.control.live.told_results import result_lines
 from reconciler.control.live.wake import Wake, WakeReason
 from reconciler.control.log import Log
 from reconciler.control.turn.figures import Figures
@@ -13,7 +14,6 @@ from reconciler.control.turn.report import LoopReport, ResultState
 from reconciler.decisions.reasons.pods import Arriving
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.plan.plan import ActionKind, Plan
-from reconciler.providers.contract import RemovalState
 from reconciler.simulation.timers import next_timer_seconds
 
 _BURST_SECONDS = 0.5
@@ -158,7 +158,7 @@ class LiveRun:
         return report
 
     def _tell(self, report: LoopReport) -> None:
-        """One line for everything that was done, refused or has changed; none for a turn like the one before."""
+        """One line a group for everything that was done, refused or has changed; none for a turn like the one before."""
         if report.unavailable:
             self._say("Unavailable", f"nothing is decided: {report.unavailable}")
         elif self._said:
@@ -167,30 +167,8 @@ class LiveRun:
         if report.plan is not None and _essence(report.plan) != self._told_plan:
             self._told_plan = _essence(report.plan)
             self._log.info("Plan", report.plan.summary, digest=report.plan.digest, mode=report.plan.mode)
-        for result in report.results:
-            action = result.action
-            if result.state is ResultState.SKIPPED and result.code in ("Observe", "Held", "Deferred", Arriving.code):
-                continue
-            write = self._log.info if result.state in (ResultState.DONE, ResultState.SKIPPED) else self._log.warning
-            write(
-                str(action.kind),
-                result.message or action.reason.message,
-                group=action.group,
-                target=action.target,
-                result=str(result.state),
-                resultCode=result.code,
-                reason=action.reason.code,
-                fromReplicas=action.from_,
-                toReplicas=action.to,
-                nodes=action.nodes,
-            )
-        for removal in report.removals:
-            if removal.state is not RemovalState.DRAINING:
-                write = self._log.info if removal.state is RemovalState.FINISHED else self._log.warning
-                write(
-                    f"Removal{removal.state}", removal.message or f"{removal.node} is gone from {removal.target}",
-                    target=str(removal.target), nodes=(removal.node,), resultCode=removal.code,
-                )  # fmt: skip
+        for line in result_lines(report):
+            self._log.line(line.level, line.code, line.message, line.fields)
 
     def _say(self, code: str, message: str) -> None:
         """Once, until something else is said."""

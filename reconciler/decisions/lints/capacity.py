@@ -41,12 +41,14 @@ def _reserved_slot(view: View) -> Iterator[Finding]:
         _, full = draft.limits.room(group.group, view.world.node_shapes[view.world.nodes[down[0]].shape], 1)
         if full is not None and (isinstance(full, RoomTaken) or full.used >= full.max):
             what = full.room if isinstance(full, RoomTaken) else f"limit {full.limit}"
-            names = ", ".join(view.world.nodes[index].name for index in down)
+            names = tuple(view.world.nodes[index].name for index in down)
             yield Finding(
                 code="ReservedSlotAtRisk",
                 object=f"NodeGroup {group.group.name}",
-                message=f"{names} not ready, and {what} is used up: a replacement would take that place for good",
+                message=f"{count_text(len(names), 'node')} not ready, and {what} is used up: "
+                "a replacement would take that place for good",
                 advice="hold the group and stop what keeps its desired count, before the machine is started again",
+                nodes=names,
             )
 
 
@@ -102,20 +104,30 @@ def _other_size_than_template(view: View) -> Iterator[Finding]:
     for position, group in enumerate(view.groups):
         if group.template is None:
             continue
-        offered = group.template.capacity
-        for shape in _member_shapes(view, position):
-            broken = size_difference(offered, shape.capacity)
-            if not broken:
-                continue
-            small = _less(shape.capacity, offered)
+        offered = _taken_to_have(group.template)
+        differ: dict[tuple[str, bool], list[str]] = defaultdict(list)
+        for index in view.members.members[position]:
+            node = view.world.nodes[index]
+            size = view.world.node_shapes[node.shape].capacity
+            if node.ready and (broken := size_difference(offered, size)):
+                differ[broken, _less(size, offered)].append(node.name)
+        for (broken, small), names in sorted(differ.items()):
+            have = "has" if len(names) == 1 else "have"
             yield Finding(
                 code="SmallerThanTemplate" if small else "LargerThanTemplate",
                 object=f"NodeGroup {group.name}",
-                message=f"a node has another size than a new one is taken to have: {broken}",
+                message=f"{count_text(len(names), 'node')} {have} another size than a new one is taken to have: {broken}",
                 advice="pods may not fit the nodes that come: state the least of all machine types in template.capacity"
                 if small
                 else "what is larger is paid and not counted on: use machine types of one size",
+                nodes=tuple(names),
             )
+
+
+def _taken_to_have(template: NodeShape) -> Resources:
+    """The capacity of a new node; what it leaves out is known from the nodes that are there, as `explain group` tells it."""
+    known = {name: amount for name, amount in template.capacity.items() if amount}
+    return Resources.of({**dict(template.allocatable.items()), **known})
 
 
 def _less(one: Resources, other: Resources) -> bool:

@@ -18,6 +18,7 @@ from reconciler.decisions.lints.capacity import capacity_findings
 from reconciler.decisions.lints.finding import Finding
 from reconciler.decisions.lints.setup import setup_findings
 from reconciler.decisions.ownership.handover import to_us
+from reconciler.decisions.reasons.amounts import count_text
 from reconciler.decisions.removal.disruption import DisruptionLedger
 from reconciler.decisions.removal.utilization import GPU_RESOURCES, has_gpu
 from reconciler.decisions.view import View
@@ -60,15 +61,23 @@ def _nodes_differ(view: View) -> Iterator[Finding]:
         if len(shapes) < 2:
             continue
         usual = view.world.node_shapes[shapes[0][0]]
+        differ: dict[str, list[str]] = defaultdict(list)
         for shape, names in shapes[1:]:
             broken = difference(usual, _settled(view.world.node_shapes[shape], usual), ignored)
             if broken:
-                yield Finding(
-                    code="NodesDiffer",
-                    object=f"NodeGroup {group.name}",
-                    message=f"{', '.join(names)} differ from the other nodes of the group: {broken}",
-                    advice="change the template of the group and let it roll out, not single nodes",
-                )
+                differ[broken] += names
+        for broken, names in differ.items():
+            yield Finding(
+                code="NodesDiffer",
+                object=f"NodeGroup {group.name}",
+                message=f"{_differ(len(names))} from the other nodes of the group: {broken}",
+                advice="change the template of the group and let it roll out, not single nodes",
+                nodes=tuple(sorted(names)),
+            )
+
+
+def _differ(number: int) -> str:
+    return f"{count_text(number, 'node')} {'differs' if number == 1 else 'differ'}"
 
 
 def _settled(shape: NodeShape, usual: NodeShape) -> NodeShape:

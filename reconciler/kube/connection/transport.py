@@ -63,6 +63,11 @@ class Session:
         """The address of the API server, as configured."""
         return str(self._configuration.host).rstrip("/")
 
+    @property
+    def checks_certificate(self) -> bool:
+        """Whether the server must show a certificate of an authority that is known."""
+        return bool(self._configuration.verify_ssl) or not self.server.startswith("https:")
+
     def pools(self) -> "PoolManager":
         """The connections to use now."""
         return self._pools
@@ -108,6 +113,11 @@ class KubernetesApi:
     def server(self) -> str:
         """The address of the API server, for messages."""
         return self._session.server
+
+    @property
+    def checks_certificate(self) -> bool:
+        """Whether the server must show a certificate of an authority that is known."""
+        return self._session.checks_certificate
 
     @property
     def context(self) -> str:
@@ -267,6 +277,8 @@ def _opened(choice: Choice) -> "tuple[Configuration, PoolManager]":
     from kubernetes.client import Configuration  # noqa: PLC0415
     from kubernetes.client.rest import RESTClientObject  # noqa: PLC0415
     from kubernetes.config import ConfigException, load_incluster_config, load_kube_config  # noqa: PLC0415
+    from urllib3 import disable_warnings  # noqa: PLC0415
+    from urllib3.exceptions import InsecureRequestWarning  # noqa: PLC0415
 
     # The library annotates neither.
     load_files: Callable[..., None] = load_kube_config
@@ -284,6 +296,9 @@ def _opened(choice: Choice) -> "tuple[Configuration, PoolManager]":
         why = f": {said[-1]}" if said else ""
         raise ConnectionConfigError(f"{_place(choice)}: the program that should say who we are gave no credentials{why}")
     configuration.connection_pool_maxsize = _IDLE_CONNECTIONS
+    if not configuration.verify_ssl:
+        # Said once, by whoever connects; the library would say it for every request.
+        disable_warnings(InsecureRequestWarning)
     try:
         pools = RESTClientObject(configuration).pool_manager
     except (OSError, ValueError) as error:

@@ -33,7 +33,7 @@ _OF_RUN = {
     "spec.maxPodGracePeriod": "pods get their own grace period in full",
     "cordon-node-before-terminating": "a leaving node is tainted before its pods go",
     "spec.scaleDown.cordonNodeBeforeTerminating": "a leaving node is tainted before its pods go",
-    "v": "logs have one level", "spec.logVerbosity": "logs have one level", "stderrthreshold": "logs go to stderr",
+    "v": "run --log-level", "spec.logVerbosity": "run --log-level", "stderrthreshold": "logs go to stderr",
     "logtostderr": "logs go to stderr",
 }  # fmt: skip
 

@@ -1,0 +1,77 @@
+"""What a turn did, as lines of the log: what is alike in one group is one line, with all names."""
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import TypeVar
+
+import msgspec
+
+from reconciler.control.log import Field, LogLevel
+from reconciler.control.turn.report import ActionResult, LoopReport, ResultState
+from reconciler.decisions.reasons.amounts import count_text
+from reconciler.decisions.reasons.pods import Arriving
+from reconciler.providers.contract import RemovalProgress, RemovalState
+from reconciler.rendering.one_sentence import one_sentence
+
+_SAID_BY_THE_PLAN = ("Observe", "Held", "Deferred", Arriving.code)
+_T = TypeVar("_T")
+
+
+class LogLine(msgspec.Struct, frozen=True, kw_only=True):
+    """One line, but for its time."""
+
+    level: LogLevel
+    code: str
+    message: str
+    fields: dict[str, Field]
+
+
+def result_lines(report: LoopReport) -> Iterator[LogLine]:
+    """Actions that were tried, then removals that ended. What was not tried because the plan says so is told by the plan."""
+    tried = [r for r in report.results if not (r.state is ResultState.SKIPPED and r.code in _SAID_BY_THE_PLAN)]
+    for results in _lots(tried, lambda one: (one.action.kind, one.action.target, one.state, one.code, one.action.reason.code)):
+        yield _action(results)
+    ended = [progress for progress in report.removals if progress.state is not RemovalState.DRAINING]
+    for removals in _lots(ended, lambda one: (one.target, one.state, one.code)):
+        yield _removal(removals)
+
+
+def _lots(entries: Iterable[_T], key: Callable[[_T], Hashable]) -> Iterable[Sequence[_T]]:
+    lots: dict[Hashable, list[_T]] = {}
+    for entry in entries:
+        lots.setdefault(key(entry), []).append(entry)
+    return lots.values()
+
+
+def _action(results: Sequence[ActionResult]) -> LogLine:
+    first = results[0]
+    action = first.action
+    nodes = tuple(name for one in results for name in one.action.nodes)
+    level = LogLevel.INFO if first.state in (ResultState.DONE, ResultState.SKIPPED) else LogLevel.WARNING
+    fields: dict[str, Field] = {
+        "group": action.group,
+        "target": action.target,
+        "result": str(first.state),
+        "resultCode": first.code,
+        "reason": action.reason.code,
+        "fromReplicas": max(one.action.from_ for one in results) if nodes else action.from_,
+        "toReplicas": min(one.action.to for one in results) if nodes else action.to,
+        "nodes": nodes,
+    }
+    message = _one([one.message or one.action.reason.message for one in results], nodes)
+    return LogLine(level=level, code=str(action.kind), message=message, fields=fields)
+
+
+def _removal(removals: Sequence[RemovalProgress]) -> LogLine:
+    first = removals[0]
+    nodes = tuple(one.node for one in removals)
+    level = LogLevel.INFO if first.state is RemovalState.FINISHED else LogLevel.WARNING
+    fields: dict[str, Field] = {"target": str(first.target), "nodes": nodes, "resultCode": first.code}
+    message = _one([one.message or f"{one.node} is gone from {one.target}" for one in removals], nodes)
+    return LogLine(level=level, code=f"Removal{first.state}", message=message, fields=fields)
+
+
+def _one(messages: Sequence[str], nodes: Sequence[str]) -> str:
+    if len(messages) == 1:
+        return messages[0]
+    told = one_sentence(messages, nodes if len(nodes) == len(messages) else ()) or f"for example {messages[0]}"
+    return f"{count_text(len(messages), 'node')}: {told}"

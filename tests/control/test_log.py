@@ -1,0 +1,73 @@
+"""The log: JSON for machines, text for people, folded in both."""
+
+import io
+import json
+
+from reconciler.control.live.told_results import result_lines
+from reconciler.control.log import Log, LogForm, LogLevel
+from reconciler.control.turn.report import ActionResult, LoopReport, ResultState
+from reconciler.plan.plan import Action, ActionKind, Bound
+from reconciler.plan.reason import Reason
+from reconciler.providers.contract import RemovalProgress, RemovalState
+from tests.builders import machine_deployment
+
+BOUND = Bound(resource_version="1", replicas=9, owner_digest="", policy_digest="")
+AT = 1795262400  # 2026-11-21T12:00:00Z
+
+
+def removal(group: str, number: int, total: int) -> ActionResult:
+    action = Action(
+        kind=ActionKind.REMOVE_NODE, group=group, target=f"MachineDeployment prod/{group}", from_=total - number,
+        to=total - number - 1, nodes=(f"{group}-{number}",), bound=BOUND,
+        reason=Reason("Empty", f"{group}-{number} runs nothing that has to move", {}),
+    )  # fmt: skip
+    return ActionResult(action=action, state=ResultState.DONE)
+
+
+def logged(report: LoopReport, form: LogForm = LogForm.JSON, least: LogLevel = LogLevel.INFO) -> list[str]:
+    stream = io.StringIO()
+    log = Log(stream, lambda: AT, form, least)
+    for line in result_lines(report):
+        log.line(line.level, line.code, line.message, line.fields)
+    return stream.getvalue().splitlines()
+
+
+def test_removals_of_one_group_and_reason_are_one_line():
+    """436 of them in two groups: two lines, with every name in JSON and three of them in text."""
+    results = [*(removal("a", number, 400) for number in range(400)), *(removal("b", number, 36) for number in range(36))]
+    report = LoopReport(at_seconds=AT, results=tuple(results))
+    first, second = (json.loads(line) for line in logged(report))
+    assert (len(first["nodes"]), len(second["nodes"])) == (400, 36)
+    assert (first["fromReplicas"], first["toReplicas"]) == (400, 0)
+    text, _ = logged(report, LogForm.TEXT)
+    assert text == (
+        "2026-11-21T12:00:00Z info    RemoveNode: 400 nodes: each runs nothing that has to move "
+        "(group a, result Done, 400 -> 0, nodes a-0, a-1, a-2 and 397 more)"
+    )
+
+
+def test_removals_that_ended_are_folded_too():
+    """By group and by what became of them; one alone says its own sentence."""
+    target = machine_deployment("a")
+    gone = tuple(RemovalProgress(target=target, node=f"a-{number}", state=RemovalState.FINISHED) for number in range(40))
+    stays = RemovalProgress(target=target, node="a-99", state=RemovalState.FAILED, code="Blocked", message="a pod came")
+    lines = [json.loads(line) for line in logged(LoopReport(at_seconds=AT, removals=(*gone, stays)))]
+    assert [(line["code"], line["level"], len(line["nodes"])) for line in lines] == [
+        ("RemovalFinished", "info", 40),
+        ("RemovalFailed", "warning", 1),
+    ]
+    assert lines[1]["message"] == "a pod came"
+
+
+def test_lines_of_less_weight_are_left_out():
+    """Info goes with `warning`, warnings go with `error`."""
+    stays = RemovalProgress(target=machine_deployment("a"), node="n", state=RemovalState.FAILED, message="a pod came")
+    report = LoopReport(at_seconds=AT, results=(removal("a", 0, 2),), removals=(stays,))
+    assert [len(logged(report, least=least)) for least in LogLevel] == [2, 1, 0]
+
+
+def test_text_of_others_steers_no_terminal():
+    """An escape sequence in a message is written out, and a line end does not end the line."""
+    stream = io.StringIO()
+    Log(stream, lambda: AT, LogForm.TEXT).warning("Code", "one\ntwo \x1b[31m", path="::stop::", nodes=())
+    assert stream.getvalue() == "2026-11-21T12:00:00Z warning Code: one two \\x1b[31m (path \\x3a:stop::)\n"
