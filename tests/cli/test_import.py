@@ -1,11 +1,13 @@
 """`import` and `init`: policies made from what other software was told, and from what is there."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from click.testing import CliRunner, Result
+from jsonschema import Draft202012Validator
 
 from reconciler.cli.main import cli
 
@@ -175,7 +177,7 @@ def test_a_first_policy_changes_nothing(tmp_path: Path) -> None:
     out = tmp_path / "policies"
     assert run("init", "--cluster", QUICKSTART, "--out", out).exception is None
     assert run("validate", out).return_value in (None, 0)
-    documents = [item for path in out.iterdir() for item in yaml.safe_load_all(path.read_text())]
+    documents = [item for path in out.glob("*.yaml") for item in yaml.safe_load_all(path.read_text())]
     sizes = {item["metadata"]["name"]: item["spec"]["size"] for item in documents if item["kind"] == "NodeGroup"}
     # The annotations of the example, and four replicas of a target without any.
     assert sizes == {
@@ -186,6 +188,26 @@ def test_a_first_policy_changes_nothing(tmp_path: Path) -> None:
     }
     result = run("plan", "--policy", out, "--cluster", QUICKSTART, "--no-settled", "-o", "json")
     assert '"mode": "Observe"' in result.stdout
+
+
+def test_editors_are_told_the_schema(tmp_path: Path) -> None:
+    """Files of both commands begin with the line that editors read; the schema beside them holds their documents, and no reader
+    of policies takes it for one."""
+    flags = tmp_path / "flags.txt"
+    flags.write_text("--scale-down-unneeded-time=5m --nodes=1:5:MachineDeployment/prod/a\n")
+    for number, command in enumerate((("init", "--cluster", QUICKSTART), ("import", flags))):
+        out = tmp_path / f"out{number}"
+        assert run(*command, "--out", out).exception is None
+        schema = json.loads((out / ".policy.schema.json").read_text())
+        files = sorted(out.glob("*.yaml"))
+        assert len(files) == 2
+        for file in files:
+            text = file.read_text()
+            assert text.startswith("# yaml-language-server: $schema=.policy.schema.json\n")
+            for document in yaml.safe_load_all(text):
+                Draft202012Validator(schema).validate(document)
+        assert run("validate", out).return_value in (None, 0)
+        assert run(*command, "--out", out, "--force").exception is None
 
 
 def test_a_first_policy_is_not_written_over_another(tmp_path: Path) -> None:

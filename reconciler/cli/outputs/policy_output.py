@@ -8,10 +8,17 @@ from reconciler.cli.outputs.failure import InputError
 from reconciler.gitops.whole_file import write_whole
 from reconciler.policy.tree import read_tree
 from reconciler.rendering.problems.text import render_text
+from reconciler.rendering.schemas.generated import schema_text
+from reconciler.rendering.schemas.policy_schema import policy_schema
+
+SCHEMA_FILE = ".policy.schema.json"
+"""Hidden, so that no reader of policies takes it for one."""
+MODELINE = f"# yaml-language-server: $schema={SCHEMA_FILE}\n"
 
 
 def write_policies(directory: Path, files: Mapping[str, str], now_seconds: int, *, force: bool) -> None:
-    """Write the files into `directory`, all or none. Raises `InputError` when one is there already and `force` is not given, and
+    """Write the files into `directory`, all or none, each with a line that tells editors the schema of its documents; the schema
+    of this release lies beside them. Raises `InputError` when one is there already and `force` is not given, and
     when they do not hold as a policy."""
     there = [str(directory / name) for name in files if (directory / name).exists()]
     if there and not force:
@@ -20,8 +27,9 @@ def write_policies(directory: Path, files: Mapping[str, str], now_seconds: int, 
     _refuse_second_policy(directory, files, now_seconds)
     try:
         directory.mkdir(parents=True, exist_ok=True)
+        write_whole(directory / SCHEMA_FILE, schema_text(policy_schema()).encode())
         for name, text in files.items():
-            write_whole(directory / name, text.encode())
+            write_whole(directory / name, (MODELINE + text).encode())
     except OSError as error:
         raise InputError(f"{directory}: {error.strerror or error}") from None
 
