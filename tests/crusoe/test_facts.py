@@ -92,8 +92,8 @@ def test_a_stopped_machine_takes_no_place() -> None:
     )
     assert [machine.deleting for machine in found.machines] == [False, True]
     assert found.targets[0].problems == (
-        f"machine {B} is SHUTOFF and takes no place: count 2 asks for its replacement, which takes its place in reservation r1 "
-        "(2 machines)",
+        f"machine {B} is SHUTOFF and takes no place: count 2 asks for its replacement; reservation r1 has no room to start it "
+        "again: 1 of 2 machines run, 1 more is asked for",
     )
 
 

@@ -14,6 +14,8 @@ from reconciler.providers.simulated import SimulatedPort
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.field_owner import Via
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
+from tests.crusoe.bench import CrusoeBench
+from tests.crusoe.service.server import Service as CrusoeService
 from tests.openshift.live_bench import MachineSetBench
 from tests.providers.conftest import NewBench
 from tests.providers.example_platform.live import URL
@@ -93,8 +95,22 @@ class AnyBench(Protocol):
     def __call__(self, replicas: int) -> Bench: ...
 
 
-@pytest.fixture(params=["simulated", "clusterapi", "openshift", "made-up"])
+RECORDED = ("simulated", "clusterapi", "openshift", "made-up")
+"""Those whose targets record who owns their size, with a generation; `UNRECORDED` are clouds whose targets record neither."""
+UNRECORDED = ("crusoe",)
+
+
+@pytest.fixture(params=[*RECORDED, *UNRECORDED])
 def any_bench(request: pytest.FixtureRequest) -> Iterator[AnyBench]:
+    yield from _benches(request)
+
+
+@pytest.fixture(params=RECORDED)
+def owned_bench(request: pytest.FixtureRequest) -> Iterator[AnyBench]:
+    yield from _benches(request)
+
+
+def _benches(request: pytest.FixtureRequest) -> Iterator[AnyBench]:
     if request.param == "simulated":
         yield SimulatedBench
         return
@@ -116,17 +132,27 @@ def any_bench(request: pytest.FixtureRequest) -> Iterator[AnyBench]:
         yield lambda replicas: OrchardBench(service, replicas)
         service.close()
         return
+    if request.param == "crusoe":
+        server = CrusoeService()
+        yield lambda replicas: CrusoeBench(server, replicas)
+        server.stop()
+        return
     new_bench: NewBench = request.getfixturevalue("new_bench")
     yield new_bench
 
 
 def test_resize_sets_replicas(any_bench: AnyBench) -> None:
-    """Up, and the machines follow; the generation of the write is told."""
+    """Up, and the machines follow."""
     bench = any_bench(1)
     result = bench.port.resize(bench.target, 3, bench.bound())
     assert (result.done, result.code, bench.replicas()) == (True, "", 3)
-    assert result.generation > 0
     assert len(bench.until_nodes(3)) == 3
+
+
+def test_the_generation_of_a_write_is_told(owned_bench: AnyBench) -> None:
+    """What a later change is told from."""
+    bench = owned_bench(1)
+    assert bench.port.resize(bench.target, 2, bench.bound()).generation > 0
 
 
 def test_repeating_a_write_that_was_done_changes_nothing(any_bench: AnyBench) -> None:
@@ -148,9 +174,9 @@ def test_replicas_that_moved_make_a_write_stale(any_bench: AnyBench) -> None:
     assert (result.done, result.code, bench.replicas()) == (False, WriteCode.STALE, 2)
 
 
-def test_another_owner_is_a_conflict_that_names_it(any_bench: AnyBench) -> None:
+def test_another_owner_is_a_conflict_that_names_it(owned_bench: AnyBench) -> None:
     """Nothing is forced."""
-    bench = any_bench(1)
+    bench = owned_bench(1)
     bench.applied_by("argocd-controller", 1)
     result = bench.port.resize(bench.target, 2, bench.bound())
     assert (result.code, bench.replicas()) == (WriteCode.CONFLICT, 1)
@@ -165,9 +191,9 @@ def test_what_is_not_there_is_not_made(any_bench: AnyBench) -> None:
     assert bench.port.release(absent(bench.target), bench.bound()).code == WriteCode.NOT_FOUND
 
 
-def test_adoption_keeps_the_value_and_opens_the_field(any_bench: AnyBench) -> None:
+def test_adoption_keeps_the_value_and_opens_the_field(owned_bench: AnyBench) -> None:
     """After it a resize meets nobody."""
-    bench = any_bench(1)
+    bench = owned_bench(1)
     bench.edited_by("kubectl-edit", 2)
     assert bench.port.adopt(bench.target, 2, bench.bound()).done
     assert bench.replicas() == 2
@@ -240,9 +266,9 @@ def test_a_node_that_is_not_there_is_not_removed(any_bench: AnyBench) -> None:
     assert bench.replicas() == 1
 
 
-def test_an_owner_that_comes_during_the_drain_ends_the_removal(any_bench: AnyBench) -> None:
+def test_an_owner_that_comes_during_the_drain_ends_the_removal(owned_bench: AnyBench) -> None:
     """The node is open again, nothing is lowered, and the owner is named."""
-    bench = any_bench(2)
+    bench = owned_bench(2)
     nodes = bench.until_nodes(2)
     bench.port.observe()
     assert bench.port.remove_node(bench.target, nodes[0], 1, bench.bound()).done

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from reconciler.cluster.target import Caution, OtherWriter, OwnerEvidence
 from reconciler.platforms.crusoe.facts import wire
+from reconciler.platforms.crusoe.facts.rooms import reserved
 from reconciler.platforms.crusoe.facts.states import ROTATING, RUNNING, STOPPED, bare
 from reconciler.platforms.crusoe.facts.view import KEEPS, TRIMS, CrusoeView
 
@@ -101,16 +102,32 @@ def stops(pool: wire.NodePool, view: CrusoeView) -> tuple[str, ...]:
     found = []
     for name in sorted(pool.instance_ids or ()):
         node, state = view.nodes.get(name), bare(view.state(name))
+        called = f"the machine of node {node.name}" if node is not None else f"machine {name}"
         if state in STOPPED:
-            found.append(
-                f"machine {name} is {state} and takes no place: count {pool.count} asks for its replacement{_taken(pool, view)}"
+            others = len(view.counted(pool))
+            brings = (
+                "asks for its replacement" if others < pool.count else f"keeps {others} other{'' if others == 1 else 's'} running"
             )
+            found.append(f"{called} is {state} and takes no place: count {pool.count} {brings}{_room(pool, view)}")
         elif node is not None and not node.ready and not node.deleting:
             found.append(
                 f"node {node.name} is not ready; if its machine is stopped, count {pool.count} asks for the replacement"
-                f"{_taken(pool, view)}; lower it first"
+                f"{_taken(pool, view)}; lower it first{_unknown(view)}"
             )
     return tuple(found)
+
+
+def _room(pool: wire.NodePool, view: CrusoeView) -> str:
+    """Whether a stopped machine could be started again."""
+    reservation = view.reservations.get(pool.reservation_id or "")
+    if reservation is None:
+        return ""
+    room = reserved(reservation, view)
+    return f"; reservation {reservation.id} has {'room' if room.left else 'no room'} to start it again: {room.why}"
+
+
+def _unknown(view: CrusoeView) -> str:
+    return "" if view.behaviour.lowering == KEEPS else f", where that deletes no machine ({_CHECKLIST}, CRUSOE_LOWERING)"
 
 
 def _taken(pool: wire.NodePool, view: CrusoeView) -> str:

@@ -23,7 +23,7 @@ def rooms(pool: wire.NodePool, view: CrusoeView) -> tuple[SharedRoom, ...]:
     alike = (one for one in view.pools if not one.reservation_id and (one.type, view.location(one)) == (pool.type, location))
     owed = _asked(alike, view)
     name = f"stock of {pool.type} in {location}"
-    return (SharedRoom(name=name, left=max(0, left - owed), why=f"{left} left, {owed} of them asked for already"),)
+    return (SharedRoom(name=name, left=max(0, left - owed), why=f"{left} left{_owed(owed)}"),)
 
 
 def reserved(reservation: wire.Reservation, view: CrusoeView) -> SharedRoom:
@@ -34,8 +34,12 @@ def reserved(reservation: wire.Reservation, view: CrusoeView) -> SharedRoom:
     return SharedRoom(
         name=f"reservation {reservation.id}",
         left=max(0, reservation.quantity - used - owed),
-        why=f"{used} of {reservation.quantity} machines run, {owed} more are asked for",
+        why=f"{used} of {reservation.quantity} machines run{_owed(owed)}",
     )
+
+
+def _owed(number: int) -> str:
+    return f", {number} more {'is' if number == 1 else 'are'} asked for" if number else ""
 
 
 def _asked(pools: Iterable[wire.NodePool], view: CrusoeView) -> int:

@@ -51,7 +51,7 @@ class CrusoeProvider:
     def adopt(self, target: TargetRef, replicas: int, bound: Bound, annotations: Mapping[str, str] | None = None) -> WriteResult:
         """Nothing on a pool says whose its count is, so that there is nothing to take over."""
         message = f"{target}: a node pool has no owner that could be taken over from"
-        return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+        return self._judged(target, lambda _: WriteResult(done=False, code=WriteCode.REFUSED, message=message))
 
     def release(self, target: TargetRef, bound: Bound) -> WriteResult:
         """A pool bears no marks of ours; its count stays."""
