@@ -5,13 +5,14 @@ from pathlib import Path
 import click
 
 from reconciler.cli.options.chosen import chosen_options
+from reconciler.cli.options.completing import complete_subject
 from reconciler.cli.options.named_path import NAMED_PATH
 from reconciler.cli.options.plan import input_options, live_options
 
 
 @click.command("explain")
 @click.argument("what", type=click.Choice(["pod", "node", "group", "value"]))
-@click.argument("subject", metavar="NAME")
+@click.argument("subject", metavar="NAME", shell_complete=complete_subject)
 @input_options
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Format.")
 @click.option("--wide", is_flag=True, help="Do not break lines, tell everything one by one.")

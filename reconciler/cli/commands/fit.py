@@ -5,12 +5,13 @@ from pathlib import Path
 
 import click
 
+from reconciler.cli.options.completing import complete
 from reconciler.cli.options.connection import connection_options
 from reconciler.cli.options.named_path import NAMED_PATH
 
 
 @click.command("fit")
-@click.argument("pods", metavar="[POD]...", nargs=-1)
+@click.argument("pods", metavar="[POD]...", nargs=-1, shell_complete=complete("pod", pending=True))
 @click.option(
     "--cluster",
     "cluster_path",
@@ -24,12 +25,25 @@ from reconciler.cli.options.named_path import NAMED_PATH
     "namespaces",
     metavar="NAME",
     multiple=True,
+    shell_complete=complete("namespace"),
     help="Only pods of this namespace; repeatable.",
 )
 @click.option(
-    "--group", "groups", metavar="NAME", multiple=True, help="Only what nodes of the target of this name say; repeatable."
+    "--group",
+    "groups",
+    metavar="NAME",
+    multiple=True,
+    shell_complete=complete("group"),
+    help="Only what nodes of the target of this name say; repeatable.",
 )
-@click.option("--node", "nodes", metavar="NAME", multiple=True, help="Only what this node says; repeatable.")
+@click.option(
+    "--node",
+    "nodes",
+    metavar="NAME",
+    multiple=True,
+    shell_complete=complete("node"),
+    help="Only what this node says; repeatable.",
+)
 @click.option("--wide", is_flag=True, help="Text: every pod by itself, every node by name.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Format.")
 @connection_options

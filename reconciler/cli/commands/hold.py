@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.cli.options.completing import complete
 from reconciler.cli.options.connection import connection_options
 from reconciler.cli.options.named_path import NAMED_PATH
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command("hold")
-@click.argument("groups", metavar="[GROUP]...", nargs=-1)
+@click.argument("groups", metavar="[GROUP]...", nargs=-1, shell_complete=complete("group"))
 @click.option("--all", "everything", is_flag=True, help="Every group of the policy.")
 @click.option("--reason", metavar="TEXT", help="Why; plans, events and status show it.")
 @click.option("--until", metavar="WHEN", help="When it ends by itself: 2h, or an instant in RFC 3339 [default: at --release].")

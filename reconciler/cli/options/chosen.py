@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from reconciler.cli.options.completing import complete
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -18,13 +20,28 @@ Command = TypeVar("Command", bound=Callable[..., object])
 def chosen_options(command: Command) -> Command:
     """Add `--group`, `--node` and `--pod-namespace`; the command takes them as `groups`, `nodes` and `pod_namespaces`."""
     options = (
-        click.option("--group", "groups", metavar="NAME", multiple=True, help="Only this group; may hold * and ?; repeatable."),
-        click.option("--node", "nodes", metavar="NAME", multiple=True, help="Only this node; may hold * and ?; repeatable."),
+        click.option(
+            "--group",
+            "groups",
+            metavar="NAME",
+            multiple=True,
+            shell_complete=complete("group"),
+            help="Only this group; may hold * and ?; repeatable.",
+        ),
+        click.option(
+            "--node",
+            "nodes",
+            metavar="NAME",
+            multiple=True,
+            shell_complete=complete("node"),
+            help="Only this node; may hold * and ?; repeatable.",
+        ),
         click.option(
             "--pod-namespace",
             "pod_namespaces",
             metavar="NAME",
             multiple=True,
+            shell_complete=complete("namespace"),
             help="Only pods of this namespace, what is bought for them and the nodes that they keep; repeatable.",
         ),
     )
