@@ -54,8 +54,7 @@ class LivePlatform(msgspec.Struct, frozen=True, kw_only=True):
     in which version (none: not there), given the environment; it raises `UnreachableError`, and `ApiError` for anything but an
     unknown group. `provider` makes what writes. `polled` makes what is asked of a cloud. `checks` are findings for `doctor`;
     they raise as the connection does, and are asked for where the platform is there. `absent` is what `doctor` says where no
-    platform is there at all. `configured`: the environment says that this process asks the platform's cloud. `homes` are
-    namespaces where the platform keeps an autoscaler of its own.
+    platform is there at all. `configured`: the environment says that this process asks the platform's cloud.
     """
 
     name: str
@@ -66,4 +65,3 @@ class LivePlatform(msgspec.Struct, frozen=True, kw_only=True):
     checks: Callable[[Surroundings], Iterable[Check]] = lambda _: ()
     absent: Check | None = None
     configured: Callable[[Mapping[str, str]], bool] = lambda _: False
-    homes: tuple[str, ...] = ()

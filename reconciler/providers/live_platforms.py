@@ -52,7 +52,7 @@ def polled(surroundings: Surroundings) -> tuple[PolledSource, ...]:
 def autoscaler_homes(served: Iterable[Served]) -> tuple[str, ...]:
     """The namespaces where platforms that are served keep autoscalers of their own."""
     there = {item.platform for item in served}
-    return tuple(home for platform in live_platforms() if platform.name in there for home in platform.homes)
+    return tuple(home for reading in readings() if reading.name in there for home in reading.autoscaler_namespaces)
 
 
 def of_platform(platform: LivePlatform, surroundings: Surroundings) -> Surroundings | None:

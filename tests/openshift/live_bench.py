@@ -24,7 +24,7 @@ from reconciler.providers.live_platform import Surroundings
 from reconciler.providers.ownership_guard import judged_now
 from tests.policies import node_group, policy
 from tests.providers.live_bench import PatientPort
-from tests.testbed.api import ApiError, Object
+from tests.testbed.api import ApiError, Object, collection
 from tests.testbed.control_plane import MASTERS
 from tests.testbed.machine_api import API_VERSION, GROUP, MachineApi
 
@@ -47,13 +47,14 @@ class MachineSetBench:
         namespace: str = "openshift-machine-api",
         *,
         adopted: bool = True,
+        creator: str = "testbed",
         annotations: dict[str, str] | None = None,
         marks: dict[str, str] | None = None,
         role: str = "",
         **value: object,
     ) -> None:
         """`marks` are the set's own labels, `value` is the providerSpec's, `role` that of its machines. Not `adopted`: replicas
-        stay their creator's."""
+        stay those of the manager `creator`."""
         self.plane, self.testbed = machine_api.plane, machine_api.api
         self.namespace = namespace
         self.name = f"set-{next(_numbers)}"
@@ -66,7 +67,7 @@ class MachineSetBench:
         self.target = TargetRef(kind=MACHINE_SET, namespace=namespace, name=self.name)
         self.object = self._document(replicas, role, dict(value))
         self.object["metadata"] |= {"annotations": CAPACITY | (annotations or {}), "labels": marks or {}}
-        self.testbed.create(self.object)
+        self.testbed.call("POST", f"{collection(self.object)}?fieldManager={creator}", self.object)
         self.policy: PolicySet = policy(self.group())
         self.port = self.port_over(self.api)
         # Ours from the beginning; the rest of the object stays its creator's.
@@ -98,11 +99,12 @@ class MachineSetBench:
         spec = TargetSpec(provider="openshift", kind=MACHINE_SET, namespace=self.namespace, name=self.name)
         return node_group(self.name, min=least, max=most, namespace=self.namespace, target=spec, **fields)
 
-    def pods(self, count: int, cpu: str = "3", *, priority_class: str = "", **metadata: object) -> list[str]:
+    def pods(self, count: int, cpu: str = "3", *, priority_class: str = "", node: str = "", **metadata: object) -> list[str]:
         """So many pods for nodes of this set alone, of 4 CPUs each; their names."""
         container = {"name": "c", "image": "none", "resources": {"requests": {"cpu": cpu}}}
         spec = {"nodeSelector": {"set": self.name}, "containers": [container], "terminationGracePeriodSeconds": 0}
         spec |= {"priorityClassName": priority_class} if priority_class else {}
+        spec |= {"nodeName": node} if node else {}
         accounts = f"/api/v1/namespaces/{self.namespace}/serviceaccounts"
         self.testbed.wait(accounts, bool, "the account that pods run as")
         names = [f"{self.name}-{next(_numbers)}" for _ in range(count)]

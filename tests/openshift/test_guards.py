@@ -33,11 +33,14 @@ class Server:
         self.set: Any = copy.deepcopy(item)
         self.machines: dict[str, Any] = {str(one["metadata"]["name"]): one for one in machines}  # type: ignore[index]
         self.autoscalers = list(autoscalers)
+        self.nodes = {"n0", "n1", "n2"}
         self.writes: list[tuple[str, str, Any]] = []
 
     def get(self, path: str, _: Mapping[str, str] | None = None) -> bytes:
         name = path.rpartition("/")[2]
         found: Any = {SETS: self.set, MACHINES: {"items": list(self.machines.values())}, AUTOSCALERS: {"items": self.autoscalers}}
+        if path.startswith("/api/v1/nodes/") and name in self.nodes:
+            return b"{}"
         answer = found.get(path) or self.machines.get(name)
         if answer is None:
             raise ApiError(404, "NotFound", path)
@@ -118,6 +121,24 @@ def test_nothing_is_lowered_beside_a_failed_machine(told: dict[str, str]) -> Non
     (ended,) = provider(server).step(TARGET, (LeavingMachine(machine="a-n1", node="n1", marked=True),), 0)
     assert (ended.state, ended.code, server.set["spec"]["replicas"]) == (RemovalState.FAILED, WriteCode.REFUSED, 3)
     assert server.machines["a-n1"]["metadata"]["annotations"] == {}
+
+
+def test_the_only_failed_machine_may_go_with_its_node() -> None:
+    """Not one of two, and not another one beside it."""
+    server = three(machine("a-0", "a", error="quota", node="n0"))
+    assert provider(server).may_begin(TARGET, "a-0", "n0", bound(server, 3)).done
+    assert not provider(server).may_begin(TARGET, "a-n1", "n1", bound(server, 3)).done
+    server.machines["a-9"] = machine("a-9", "a", error="quota")
+    assert not provider(server).may_begin(TARGET, "a-0", "n0", bound(server, 3)).done
+
+
+def test_a_failed_machine_whose_node_is_gone_is_cancelled() -> None:
+    """While its Node is there it is not: pods may run there."""
+    server = three(machine("a-0", "a", error="quota", node="n0"))
+    server.nodes = {"n0"}
+    assert provider(server).cancel(TARGET, ("a-0",), 2, bound(server, 3)).code == WriteCode.STALE
+    server.nodes = set()
+    assert provider(server).cancel(TARGET, ("a-0",), 2, bound(server, 3)).done
 
 
 def test_a_failed_machine_that_is_going_is_in_nobodys_way() -> None:

@@ -133,6 +133,32 @@ def test_there_and_back(replay: Replay, control_plane: ControlPlane) -> None:
     bench.testbed.delete(replay.autoscaler)
 
 
+def test_an_autoscaler_at_work_holds_what_it_would_size(new_set: NewSet, control_plane: ControlPlane, tmp_path: Path) -> None:
+    """A set with size annotations and no MachineAutoscaler: its Deployment is named while it has replicas, and not one request of
+    ours changes anything; scaled to 0, the set is ours."""
+    bench = new_set(1, adopted=False, annotations=dict(zip(SIZES, ("0", "5"), strict=True)))
+    bench.until_nodes(1)
+    operator = AutoscalerOperator(bench.testbed)
+    operator.reconcile()
+    bench.testbed.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": HOME}}, "testbed")
+    file = tmp_path / "policy.yaml"
+    file.write_text(POLICY + GROUP.format(name=bench.name, namespace=NAMESPACE))
+    bench.pods(2)
+    try:
+        with Reconciler(user(control_plane, "beside-autoscaler"), file, f"--namespace={HOME}", "--period=1") as process:
+            plan = process.plan(lambda plan: plan["groups"][0]["owner"]["state"] == "Held")
+            assert plan["groups"][0]["owner"]["by"] == "cluster-autoscaler"
+            assert plan["groups"][0]["owner"]["evidence"] == [f"Deployment {NAMESPACE}/cluster-autoscaler-default has 1 replicas"]
+            turns = process.turns()
+            process.until_page("/metrics", lambda *_: process.turns() > turns + 1)
+            assert writes_of(control_plane, "beside-autoscaler") == []
+            operator.set_replicas(0)
+            process.said("Resize")
+    finally:
+        operator.gone()
+    assert bench.replicas() == 2
+
+
 def test_leftovers_of_a_drain_are_a_step(replay: Replay) -> None:
     """The autoscaler was in the middle of one: its mark and its taint are named until they are gone."""
     bench = replay.bench

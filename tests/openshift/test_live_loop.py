@@ -5,13 +5,17 @@ from collections.abc import Callable
 
 import pytest
 
+from reconciler.cluster.snapshots.pseudonyms import Pseudonyms
+from reconciler.control.capture import Clusters, capture
 from reconciler.control.turn.report import LoopReport
 from reconciler.kube.connection.api import Api, ContentType
 from reconciler.kube.connection.transport import connect
+from reconciler.kube.watching.live_world import LiveWorld
 from reconciler.plan.plan import OwnerState, PodLine, PodOutcome
 from reconciler.policy.documents import Discovery, GroupFields, Limit, ScaleDown, Tier
 from reconciler.policy.values.label_selector import Selector
 from reconciler.providers.contract import RemovalState
+from reconciler.providers.live_platforms import served_platforms
 from tests.live.demand import own_nodes
 from tests.live.own_loop import CLUSTER_API, OwnLoop, done
 from tests.live.run_cluster import pods
@@ -162,3 +166,47 @@ def unplaced(report: LoopReport) -> list[PodLine]:
 def bound(cluster: WorkCluster) -> int:
     """How many pods of a namespace have a node."""
     return sum(bool(one["spec"].get("nodeName")) for one in cluster.api.items(f"/api/v1/namespaces/{cluster.namespace}/pods"))
+
+
+def test_no_second_node_beside_one_that_the_machine_config_operator_updates(new_set: NewSet, control_plane: ControlPlane) -> None:
+    """Two of three empty nodes may go, and none does while one of them is being updated; afterwards they do."""
+    bench = new_set(3, namespace="updated-sets")
+    nodes = bench.until_nodes(3)
+    keys = [f"machineconfiguration.openshift.io/{name}" for name in ("currentConfig", "desiredConfig", "state")]
+
+    def updating(*values: str) -> None:
+        item = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": nodes[2]}}
+        bench.testbed.merge(item, {"metadata": {"annotations": dict(zip(keys, values, strict=True))}})
+
+    updating("rendered-1", "rendered-2", "Working")
+    with OwnLoop(control_plane, bench.namespace, bench.group(least=1), served=SERVED, defaults=AT_ONCE) as loop:
+        for _ in range(20):
+            report = loop.loop.turn()
+            assert report.plan is not None, report.unavailable
+        kept = [line for line in report.plan.nodes if line.group == bench.name]
+        assert {blocker.code for line in kept for blocker in line.blockers} == {"TargetKeepsNodes"}
+        assert all(f"node {nodes[2]}" in blocker.message for line in kept for blocker in line.blockers)
+        assert loop.writes() == []
+        updating("rendered-2", "rendered-2", "Done")
+        loop.until(lambda one: bench.replicas() == 1 and not one.plan.actions, "the removals")
+    assert len(bench.until_nodes(1)) == 1
+
+
+def test_a_live_view_and_a_capture_say_the_same(new_set: NewSet) -> None:
+    """What a server has of the platform is asked of it, and both read the same facts."""
+    bench = new_set(1, namespace="seen-sets")
+    bench.until_nodes(1)
+    served = tuple(item for item in served_platforms(bench.api, {}) if item.platform == "openshift")
+    assert served == SERVED
+    view = LiveWorld(bench.api, now_seconds=lambda: 1_800_000_000, served=served)
+    view.start()
+    try:
+        assert view.wait(180), view.doubts()
+        seen = next(facts for facts in view.observe().targets if facts.ref == bench.target)
+    finally:
+        assert view.stop()
+    captured = capture(Clusters(workload=bench.api, management=bench.api, served=served), "live", 1_800_000_000)
+    read = next(facts for facts in captured.world().targets if facts.ref == bench.target)
+    assert (read, read.replicas) == (seen, 1)
+    (machine,) = [item for item in captured.redacted(Pseudonyms(b"s" * 32)).world().machines if item.target == bench.target]
+    assert machine.node == bench.nodes()[0]

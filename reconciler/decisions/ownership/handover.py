@@ -5,6 +5,9 @@ where a write leaves `spec.replicas` out. With both size annotations: the minimu
 into the range. With fewer: 1, whatever ran before. Who applies a value and then drops it makes the API server remove the
 field unless another manager owns it too, and the webhook fills it again; the topology controller does so within a second
 after the Cluster's topology drops it.
+
+It stands with the ownership and not in its platform's folder, since a topology is a kind of owner (`OwnerEvidence`) that plans,
+lints and the first policy speak of. How a target comes from another autoscaler is each platform's own (`platform_handover`).
 """
 
 import msgspec

@@ -54,11 +54,4 @@ def _checks(around: Surroundings) -> Iterator[Check]:
     yield Check(code="MachineAPI", state=State.PASS, message=f"{groups} is spoken")
 
 
-LIVE = LivePlatform(
-    name=READING.name,
-    kinds=(MACHINE_SET,),
-    served=_served,
-    provider=_provider,
-    checks=_checks,
-    homes=("openshift-machine-api",),
-)
+LIVE = LivePlatform(name=READING.name, kinds=(MACHINE_SET,), served=_served, provider=_provider, checks=_checks)

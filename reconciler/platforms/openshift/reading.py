@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+import msgspec
+
 from reconciler.cluster.nodes.node import Node
 from reconciler.cluster.platform_reading import Objects, PlatformReading, Rows, WireKind
 from reconciler.cluster.target import Machine
@@ -16,23 +18,33 @@ from reconciler.platforms.openshift.kinds import AUTOSCALING_GROUP, GROUP, MACHI
 
 def rows(objects: Objects) -> Rows:
     """Sets and their Machines. A set is named by at most one MachineAutoscaler that counts: the operator refuses a second."""
-    read = [(item, machine(item)) for item in objects.of(MACHINE).values()]
+    there = {node.name for node in objects.nodes}
+    read = [(item, _without_node(machine(item), there)) for item in objects.of(MACHINE).values()]
     autoscalers = autoscaler_of(objects.of(MACHINE_AUTOSCALER).values())
     return Rows(
         targets=[
-            facts(item, autoscalers.get(key), _keeps(item, read, objects.nodes)) for key, item in objects.of(MACHINE_SET).items()
+            facts(item, autoscalers.get(key), *_keeps(item, read, objects.nodes)) for key, item in objects.of(MACHINE_SET).items()
         ],
         machines=[known for _, known in read],
     )
 
 
-def _keeps(item: wire.MachineSet, read: list[tuple[wire.Machine, Machine]], nodes: tuple[Node, ...]) -> str:
+def _without_node(known: Machine, there: set[str]) -> Machine:
+    """One that failed keeps the name of a node that has gone with its instance: it is a request like one that never came."""
+    gone = known.failed and known.node and there and known.node not in there
+    return msgspec.structs.replace(known, node="") if gone else known
+
+
+def _keeps(item: wire.MachineSet, read: list[tuple[wire.Machine, Machine]], nodes: tuple[Node, ...]) -> tuple[str, str]:
+    """Why no node may go, and which one may all the same: that of the only Machine that failed, which is the one that goes."""
     own = reference(item.metadata.namespace, item.metadata.name)
-    failed = failed_beside(known.name for _, known in read if known.target == own and known.failed and not known.deleting)
+    failed = [known for _, known in read if known.target == own and known.failed and not known.deleting]
     template = item.spec.template.metadata
     role = ((template.labels if template else None) or {}).get(ROLE, "")
     alike = {known.node for found, known in read if (found.metadata.labels or {}).get(ROLE, "") == role}
-    return failed or updated_beside(node for node in nodes if node.name in alike)
+    updated = updated_beside(node for node in nodes if node.name in alike)
+    but = failed[0].node if len(failed) == 1 and not updated else ""
+    return failed_beside(known.name for known in failed) or updated, but
 
 
 def autoscaler_of(items: Iterable[wire.MachineAutoscaler]) -> dict[tuple[str, str], wire.MachineAutoscaler]:
@@ -77,4 +89,5 @@ READING = PlatformReading(
         *("MachineAPI", "ClusterAPI", "Migrating", "Synchronized"),
     ),
     annotations=("machineconfiguration.openshift.io/", "autoscaling.openshift.io/"),
+    autoscaler_namespaces=("openshift-machine-api",),
 )

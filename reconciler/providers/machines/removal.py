@@ -61,7 +61,7 @@ class MachineRemovals:
         except (ApiError, UnreachableError) as error:
             return unread(error, f"{target}, Machine {machine}")
         wrong = _unfit(found, machine, node) or self.marked_by_others(found) or _marked_before(found)
-        wrong = wrong or objection(reading.facts, bound) or kept(reading)
+        wrong = wrong or objection(reading.facts, bound) or kept(reading, machine)
         return wrong or WriteResult(done=True, generation=reading.facts.generation)
 
     def step(self, target: TargetRef, leaving: tuple[LeavingMachine, ...], floor: int) -> tuple[TargetRemoval, ...]:
@@ -199,7 +199,7 @@ class MachineRemovals:
         foreign = self.marked_by_others(found)
         if foreign is not None:
             return _failed(foreign)
-        wrong = not_ours(facts) or kept(reading) or _below(reading, floor, before)
+        wrong = not_ours(facts) or kept(reading, one.machine) or _below(reading, floor, before)
         if mark is not None and not mark.not_lowered(facts.generation):
             message = f"{facts.ref} was written by somebody else after {one.machine} was marked: whether it shrank cannot be told"
             wrong = WriteResult(done=False, code=WriteCode.STALE, message=message)
@@ -290,9 +290,9 @@ def rolling_out(reading: Reading) -> WriteResult | None:
     return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
 
 
-def kept(reading: Reading) -> WriteResult | None:
-    """Why no chosen machine may be removed now."""
-    if not reading.facts.keeps_nodes:
+def kept(reading: Reading, machine: str) -> WriteResult | None:
+    """Why the chosen machine may not be removed now. Where it is the only one that failed, it is the one that goes."""
+    if not reading.facts.keeps_nodes or reading.failed == {machine}:
         return rolling_out(reading)
     return WriteResult(done=False, code=WriteCode.REFUSED, message=f"{reading.facts.ref}: {reading.facts.keeps_nodes}")
 

@@ -1,4 +1,5 @@
-"""The World that an inline start describes."""
+"""The World that an inline start describes: of MachineDeployments, since a scenario has to name some kind of target and no
+line of it depends on which. Snapshots bring those of any platform into a simulation."""
 
 from reconciler.cluster.nodes.node import Node, NodeShape, Taint
 from reconciler.cluster.pods.pod import Owner, Pod, PodShape, PodTraits, Toleration

@@ -22,9 +22,11 @@ def reference(namespace: str, name: str) -> TargetRef:
     return TargetRef(kind=MACHINE_SET, namespace=namespace, name=name)
 
 
-def facts(item: wire.MachineSet, autoscaler: wire.MachineAutoscaler | None = None, keeps_nodes: str = "") -> TargetFacts:
+def facts(
+    item: wire.MachineSet, autoscaler: wire.MachineAutoscaler | None = None, keeps_nodes: str = "", but: str = ""
+) -> TargetFacts:
     """The facts of one MachineSet; `autoscaler` is the MachineAutoscaler that names it, `keeps_nodes` why none of its nodes may
-    be removed now. Never raises: what cannot be read becomes a problem sentence."""
+    be removed now, except `but`. Never raises: what cannot be read becomes a problem sentence."""
     meta = item.metadata
     annotations, labels = meta.annotations or {}, meta.labels or {}
     bounds = _bounds(annotations, autoscaler)
@@ -49,6 +51,7 @@ def facts(item: wire.MachineSet, autoscaler: wire.MachineAutoscaler | None = Non
         owner=owner,
         writers=writers(item, autoscaler),
         keeps_nodes=keeps_nodes,
+        keeps_nodes_but=but,
         beyond_autoscaler=autoscaler is None and not any(f"{GROUP}/{key}" in annotations for key in (MIN_SIZE, MAX_SIZE)),
         problems=(
             *((missing,) if item.spec.replicas is None else ()),

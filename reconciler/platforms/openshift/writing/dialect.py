@@ -76,7 +76,7 @@ class MachineApiDialect:
             resource_version=item.metadata.resource_version,
             deleting=item.metadata.deletion_timestamp is not None,
             mark=_mark(item),
-            node=item.status.node_ref.name if item.status and item.status.node_ref else "",
+            node=_node(api, item),
         )
 
     def living_machines(self, api: Api, facts: TargetFacts) -> frozenset[str]:
@@ -92,6 +92,20 @@ class MachineApiDialect:
             return None
         path = f"/apis/{self._autoscaling.api_version}/namespaces/{ref.namespace}/machineautoscalers"
         return autoscaler_of(_autoscalers.decode(api.get(path)).items).get((ref.namespace, ref.name))
+
+
+def _node(api: Api, item: wire.Machine) -> str:
+    """The name of its node; none for one that failed and whose node has gone with its instance."""
+    name = item.status.node_ref.name if item.status and item.status.node_ref else ""
+    if not name or not failure(item):
+        return name
+    try:
+        api.get(f"/api/v1/nodes/{name}")
+    except ApiError as error:
+        if error.status == _NOT_FOUND:
+            return ""
+        raise
+    return name
 
 
 def _mark(item: wire.Machine) -> str | None:
