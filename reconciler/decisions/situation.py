@@ -168,7 +168,9 @@ def _situation(
     return GroupSituation(
         nodes=nodes,
         current=current,
-        size=current - (len(leaving) - gone) - (len(cancellable) + unmade),
+        # Between the write and the controller that follows it a node has left spec.replicas, and its machine is not being
+        # deleted yet: there are more nodes than are asked for, and those that leave are not to be taken off twice.
+        size=min(current, max(current, registered) - (len(leaving) - gone)) - (len(cancellable) + unmade),
         upcoming=max(0, asked - len(failed)),
         starting=tuple(index for index in nodes if states[index] is NodeState.NOT_STARTED),
         leaving=leaving,

@@ -36,6 +36,14 @@ def test_what_nothing_speaks_against_goes_on() -> None:
     assert _called_off(cluster.world()) == []
 
 
+def test_a_removal_that_is_written_is_not_called_off_for_the_minimum() -> None:
+    """Replicas are at the minimum of two because of it; its machine is not being deleted yet."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=3, replicas=2)
+    cluster.node("general-1", labels={"pool": "general"}, taints=LEAVING)
+    assert _called_off(cluster.world(), node_group("general", min=2)) == []
+
+
 def test_a_hold_ends_it() -> None:
     """Set in git while the node was drained."""
     assert _called_off(_cluster().world(), node_group("general", hold=Hold(reason="repair"))) == [("general-1", "GroupHeld")]

@@ -53,6 +53,27 @@ def test_minimum_keeps_nodes() -> None:
     assert group(plan, "general").desired == 2
 
 
+@pytest.mark.parametrize(("least", "gone"), [(0, ("general-2", "general-3")), (1, ("general-2",)), (2, ())])
+def test_a_node_that_has_left_the_replicas_already_is_not_taken_off_twice(least: int, gone: tuple[str, ...]) -> None:
+    """Three empty nodes, replicas 2: the write for the first is done, and the controller has not deleted its machine yet."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=3, replicas=2)
+    memory = msgspec.structs.replace(LONG_AGO, leaving={"general-1": NOW - 1})
+    (*removals,) = of_kind(plan_of(cluster.world(), _rules(min=least), memory), ActionKind.REMOVE_NODE)
+    assert tuple(name for action in removals for name in action.nodes) == gone
+
+
+@pytest.mark.parametrize(("replicas", "gone"), [(3, ("general-2",)), (2, ())])
+def test_a_node_that_is_drained_counts_as_gone(replicas: int, gone: tuple[str, ...]) -> None:
+    """Three empty nodes, minimum one: one is drained before its write; of replicas 2 another one went by somebody else's."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=3, replicas=replicas)
+    leaving = {"general-1": NOW - 1} if replicas == 3 else {"general-1": NOW - 1, "general-3": NOW - 1}
+    memory = msgspec.structs.replace(LONG_AGO, leaving=leaving)
+    (*removals,) = of_kind(plan_of(cluster.world(), _rules(min=1), memory), ActionKind.REMOVE_NODE)
+    assert tuple(name for action in removals for name in action.nodes) == gone
+
+
 def test_a_threshold_passes_at_it() -> None:
     """2 of 4 cores is 50 %: at the threshold the node may go, above it stays."""
     for cpu, expected in (("2", 1), ("2001m", 0)):

@@ -41,6 +41,7 @@ class Sizes(msgspec.Struct, frozen=True, kw_only=True):
     burst_pods: int = 50
     empty_nodes: int = 100
     drained_nodes: int = 50
+    log: str = ""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -49,6 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     defaults = Sizes()
     for name in ("part", "bursts", "burst-pods", "empty-nodes", "drained-nodes"):
         parser.add_argument(f"--{name}", type=int, default=getattr(defaults, name.replace("-", "_")))
+    parser.add_argument("--log", default="", help="file that the loop's log is written to at the end")
     sizes = Sizes(**vars(parser.parse_args(arguments)))
     progress.write_to(sys.stderr)
     try:
@@ -75,11 +77,15 @@ def compared(plane: ControlPlane, running: ClusterApi, sizes: Sizes) -> list[Fig
         policy = work.policy(Path(directory, "policy.yaml"), UNNEEDED_SECONDS)
         with Reconciler(user(plane, USER), policy, f"--namespace={work.cluster.namespace}") as process:
             process.said("Leading")
-            figures = _told(_at_once(plane, work, process, sizes.part))
-            figures += _told(_bursts(work, sizes))
-            figures += _told(_empty(work, sizes.empty_nodes))
-            figures += _told(_drained(work, sizes.drained_nodes))
-            return figures + _told(_requests(plane, process))
+            try:
+                figures = _told(_at_once(plane, work, process, sizes.part))
+                figures += _told(_bursts(work, sizes)) if sizes.bursts else []
+                figures += _told(_empty(work, sizes.empty_nodes)) if sizes.empty_nodes else []
+                figures += _told(_drained(work, sizes.drained_nodes)) if sizes.drained_nodes else []
+                return figures + _told(_requests(plane, process))
+            finally:
+                if sizes.log:
+                    Path(sizes.log).write_text("".join(f"{msgspec.json.encode(line).decode()}\n" for line in process.lines))
 
 
 def _told(figures: list[Figure]) -> list[Figure]:
