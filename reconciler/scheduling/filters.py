@@ -3,6 +3,7 @@
 from array import array
 from collections.abc import Iterable
 
+from reconciler.cluster.nodes.node import HOSTNAME_LABEL
 from reconciler.cluster.world import World
 from reconciler.scheduling.bindings import Bindings
 from reconciler.scheduling.device_resources import DeviceResources
@@ -146,6 +147,14 @@ class Filters:
         if rivals is not None and value.host_ports:
             return rivals.union(self._ports.rivals(shape))
         return rivals
+
+    def domain_keys(self, shape: int) -> frozenset[str] | None:
+        """Topology keys of the rules that concern the shape; None where the host or what else is on the node does."""
+        value = self._shapes.shapes[shape]
+        if value.host_ports or value.volumes or value.host_name_bound or self.hangs_on_devices(shape):
+            return None
+        keys = self._topology.keys_about(shape)
+        return None if HOSTNAME_LABEL in keys else keys
 
     def enters(self, shape: int, node: int) -> bool:
         """Do taints, cordon, features and labels of the node let the pod in?"""

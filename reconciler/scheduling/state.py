@@ -140,6 +140,12 @@ class SchedulingState:
         other pods concerns it, nor a volume or a host name; None when something does."""
         return self._filters.host_rivals(shape)
 
+    def domain_keys(self, shape: int) -> frozenset[str] | None:
+        """Labels of which a pod of this shape may care in which of their values it runs, besides what its node offers: as long as
+        of every shape as many pods are in each of these domains, nothing changes for it. None where more than that concerns
+        it: the host, a volume, a port."""
+        return self._filters.domain_keys(shape)
+
     def enters(self, shape: int, node: int) -> bool:
         """Do taints, cordon, features and labels of the node let the pod in?"""
         return self._filters.enters(shape, node)

@@ -10,7 +10,7 @@ import random
 import sys
 from collections.abc import Callable, Sequence
 
-COMPILED = tuple(f"reconciler.scheduling.kernels.compiled_{name}" for name in ("loops", "passes"))
+COMPILED = tuple(f"reconciler.scheduling.kernels.compiled_{name}" for name in ("fillings", "loops", "passes"))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,6 +1,7 @@
 """The compiled and the interpreted build of the hot loops are one source: they must answer alike."""
 
 from array import array
+from operator import mul
 from types import ModuleType
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reconciler.scheduling import kernels
+from reconciler.scheduling.kernels import fillings as interpreted_fillings
 from reconciler.scheduling.kernels import loops as interpreted
 from reconciler.scheduling.kernels import passes as interpreted_passes
 
@@ -16,6 +18,9 @@ compiled = pytest.importorskip(
 )
 compiled_passes = pytest.importorskip(
     "reconciler.scheduling.kernels.compiled_passes", reason="no compiler was there at install time: the passes run interpreted"
+)
+compiled_fillings = pytest.importorskip(
+    "reconciler.scheduling.kernels.compiled_fillings", reason="no compiler was there at install time: fillings run interpreted"
 )
 _MANY = settings(max_examples=200, deadline=None)
 
@@ -162,6 +167,60 @@ def fill_all(passes: ModuleType, board: Board) -> object:
     return opened, list(free), [list(column) for column in columns], told[0]
 
 
+@st.composite
+def pricings(draw: st.DrawFn) -> tuple[int, int, "array[int]", "array[int]", "array[int]", "array[int]", bytearray]:
+    """Items and resources of one node: (items, width, values, counts, needs, free, may)."""
+    items, width = draw(st.integers(1, 7)), draw(st.integers(1, 4))
+    free = array("q", [draw(st.integers(10, 1 << 36)) for _ in range(width)])
+    needs = array(
+        "q", [draw(st.integers(0, amount)) // draw(st.sampled_from((1, 3, 9))) for _ in range(items) for amount in free]
+    )
+    for item in range(items):
+        # As with pods, of which every one takes a place.
+        needs[item * width] = max(1, needs[item * width])
+    values = array("q", [draw(st.integers(0, 1 << 30)) for _ in range(items)])
+    counts = array("q", [draw(st.integers(0, 20)) for _ in range(items)])
+    return items, width, values, counts, needs, free, bytearray(draw(st.lists(st.integers(0, 1), min_size=items, max_size=items)))
+
+
+def fill_a_node(
+    fillings: ModuleType, drawn: tuple[int, int, "array[int]", "array[int]", "array[int]", "array[int]", bytearray]
+) -> tuple[object, list["array[int]"]]:
+    """Everything that the loops over fillings write, one after the other, and the loads that they end with."""
+    items, width, values, counts, needs, free, may = drawn
+    turns, steps = 5, 3_000
+    weights, keys = array("d", [1.0]) * width, array("d", bytes(8 * items))
+    order, left, base = array("i", bytes(4 * items)), array("q", bytes(8 * width)), array("q", bytes(8 * width))
+    loads, worths = array("q", bytes(8 * items * turns)), array("q", bytes(8 * turns))
+    best, trial, least = array("q", bytes(8 * items)), array("q", bytes(8 * items)), array("q", bytes(8 * items * width))
+    size = fillings.fill_by_value(values, counts, needs, width, free, may, 0, turns, weights, keys, order, left, loads, worths)
+    order = order[:size]
+    best[:] = loads[:items]
+    some = fillings.exchange(values, counts, needs, width, free, 0, order, least, left, base, trial, best, steps)
+    after = best[:]
+    rest = fillings.search(values, counts, needs, width, free, 0, order, keys, weights, left, trial, best, steps)
+    first = array("q", bytes(8 * items))
+    fillings.fill_in_order(order, counts, needs, width, free, may, 0, left, first)
+    return (size, order, weights, keys, loads, worths, some, rest, left), [after, best, first]
+
+
+@_MANY
+@given(pricings())
+def test_both_builds_fill_a_node_alike(
+    drawn: tuple[int, int, "array[int]", "array[int]", "array[int]", "array[int]", bytearray],
+) -> None:
+    """The same loads, and fractions equal to the last bit; and every load is one that the node takes and that there is."""
+    items, width, values, counts, needs, free, may = drawn
+    made = fill_a_node(compiled_fillings, drawn)
+    assert made == fill_a_node(interpreted_fillings, drawn)
+    after, best, _ = made[1]
+    for load in made[1]:
+        assert all(pods <= count and (may[item] or not pods) for item, (pods, count) in enumerate(zip(load, counts, strict=True)))
+        for kind in range(width):
+            assert sum(needs[item * width + kind] * load[item] for item in range(items)) <= free[kind]
+    assert sum(map(mul, values, best)) >= sum(map(mul, values, after))
+
+
 @_MANY
 @given(boards)
 def test_both_builds_write_the_same(board: Board) -> None:
@@ -206,3 +265,4 @@ def test_the_compiled_build_is_the_one_that_runs() -> None:
     assert kernels.active_build() == "compiled"
     assert kernels.loops is compiled
     assert kernels.passes is compiled_passes
+    assert kernels.fillings is compiled_fillings

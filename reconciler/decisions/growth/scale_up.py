@@ -2,6 +2,7 @@
 
 from array import array
 from collections import Counter
+from itertools import islice
 
 import msgspec
 
@@ -155,11 +156,12 @@ def _serve_again(draft: Draft, queue: Queue, found: Rearranged, served_before: i
         staying.update({(shape, names[node.position]): many for shape, many in node.load})
     moving: dict[int, list[int]] = {}
     left: set[str | None] = set()
-    for pod in list(queue.served)[served_before:]:
-        entry, shape = queue.served[pod], draft.world.pods.shape[pod]
+    shape_of = draft.world.pods.shape
+    for pod, entry in islice(queue.served.items(), served_before, None):
         if entry.outcome is not PodOutcome.TRIGGERS_SCALE_UP:
             continue
-        if staying[shape, entry.group] > 0:
+        shape = shape_of[pod]
+        if staying and staying[shape, entry.group] > 0:
             staying[shape, entry.group] -= 1
         else:
             moving.setdefault(shape, []).append(pod)
@@ -172,10 +174,13 @@ def _serve_again(draft: Draft, queue: Queue, found: Rearranged, served_before: i
         group = draft.groups[position]
         mine = [node for node in found.bought if node.position == position]
         served = _served_by_new(group, LEAST_COST)
+        load = Counter[int]()
         for node in mine:
             for shape, many in node.load:
-                queue.served.update(dict.fromkeys(moving[shape][:many], served))
-                del moving[shape][:many]
+                load[shape] += many
+        for shape, many in load.items():
+            queue.served.update(dict.fromkeys(moving[shape][:many], served))
+            del moving[shape][:many]
         _tell_growth(group, mine, LEAST_COST, found.compared)
         group.reasons.append(found.because.reason())
 

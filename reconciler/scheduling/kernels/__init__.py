@@ -3,21 +3,25 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from reconciler.scheduling.kernels import loops, passes
+    from reconciler.scheduling.kernels import fillings, loops, passes
 else:
     try:
         from reconciler.scheduling.kernels import compiled_loops as loops
     except ImportError:
         from reconciler.scheduling.kernels import loops
     try:
+        from reconciler.scheduling.kernels import compiled_fillings as fillings
+    except ImportError:
+        from reconciler.scheduling.kernels import fillings
+    try:
         from reconciler.scheduling.kernels import compiled_passes as passes
     except ImportError:
         from reconciler.scheduling.kernels import passes
 
-__all__ = ["active_build", "loops", "passes"]
+__all__ = ["active_build", "fillings", "loops", "passes"]
 
 
 def active_build() -> str:
     """`compiled` or `interpreted`; compiled only when every module of kernels is."""
-    built = [module.__name__.rpartition(".")[2].startswith("compiled_") for module in (loops, passes)]
+    built = [module.__name__.rpartition(".")[2].startswith("compiled_") for module in (fillings, loops, passes)]
     return "compiled" if all(built) else "interpreted"

@@ -91,6 +91,18 @@ class Topology:
         own = [self._selection.by_own_term(term) for term in value.anti_affinity]
         return frozenset(repelled.get(HOSTNAME_LABEL, ())).union(*own)
 
+    def keys_about(self, shape: int) -> frozenset[str]:
+        """Topology keys of all rules that concern the shape: its own, those that keep it away, and those of other shapes asked
+        about so far that count it."""
+        rules_of = self.of(shape)
+        value = self._shapes.shapes[shape]
+        own = {rule.topology_key for rule in value.spread}
+        own.update(term.topology_key for term in (*value.affinity, *value.anti_affinity))
+        if rules_of.empty and not self._bindings.watched(shape):
+            return frozenset(own)
+        counting = {key for (key, *_), shapes in (*self._counters, *self._levels) if shape in shapes}
+        return frozenset(own | counting | set(self._repelled.get(shape, ())))
+
     def drop_to(self, count: int) -> None:
         """Forget nodes from index `count` on."""
         for domains in self._maps.values():

@@ -1,28 +1,76 @@
-"""Filling one node: item by item in an order that is given, or whatever matches best what is still free."""
+"""Filling one node: in an order that is given, by what pods are worth, or with whatever matches best what is still free."""
 
+from array import array
 from collections.abc import Sequence
 
+import msgspec
+
 from reconciler.decisions.growth.cost.problem import Load, Problem
+from reconciler.scheduling.kernels import fillings
+
+_TURNS = 6
+"""How often a node is filled by value with other weights of the resources."""
 
 
-def fill(problem: Problem, offer: int, order: Sequence[int], left: Sequence[int]) -> Load:
-    """First fit in the given order of items, as many of each as there are left."""
-    free = list(problem.offers[offer].free)
-    load = [0] * len(left)
-    for index in order:
-        item = problem.items[index]
-        many = left[index]
-        if not many or not item.offers[offer]:
-            continue
-        for have, need in zip(free, item.need, strict=True):
-            if need and have < need * many:
-                many = have // need
-                if not many:
-                    break
-        if many:
-            load[index] = many
-            free = [have - need * many for have, need in zip(free, item.need, strict=True)]
-    return tuple(load)
+class Valued(msgspec.Struct, frozen=True):
+    """A load and what its pods are worth together."""
+
+    worth: int
+    load: Load
+
+
+class NodeFilling:
+    """Ways to fill one node of each offer of a problem."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._width = len(problem.offers[0].free)
+        self._items = items = len(problem.items)
+        self._counts = array("q", [item.count for item in problem.items])
+        self._needs = array("q", [need for item in problem.items for need in item.need])
+        self._free = array("q", [amount for offer in problem.offers for amount in offer.free])
+        self._may = bytearray(item.offers[offer] for offer in range(len(problem.offers)) for item in problem.items)
+        self._left = array("q", bytes(8 * self._width))
+        self._base = array("q", bytes(8 * self._width))
+        self._least = array("q", bytes(8 * self._width * items))
+        self._load = array("q", bytes(8 * items))
+        self._rows = array("q", bytes(8 * items * _TURNS))
+        self._worths = array("q", bytes(8 * _TURNS))
+        self._keys = array("d", bytes(8 * items))
+        self._order = array("i", bytes(4 * items))
+
+    def in_order(self, offer: int, order: "array[int]", left: "array[int]") -> Load:
+        """First fit in the given order of items, as many of each as there are left."""
+        fillings.fill_in_order(order, left, self._needs, self._width, self._free, self._may, offer, self._left, self._load)
+        return tuple(self._load)
+
+    def by_value(self, offer: int, values: "array[int]") -> list[Valued]:
+        """Loads in order of value for what a pod takes, weighing each resource by how scarce it is; those worth most first."""
+        self._fill(offer, values)
+        items = self._items
+        found = {worth: tuple(self._rows[turn * items : (turn + 1) * items]) for turn, worth in enumerate(self._worths)}
+        return [Valued(worth, found[worth]) for worth in sorted(found, reverse=True)]
+
+    def improved(self, offer: int, values: "array[int]", steps: int) -> tuple[Valued, int]:
+        """The best of `by_value` made worth more: by exchanging pods, then by a search in order of value, each while `steps`
+        last, which are looks at one item; and how many steps were taken."""
+        weights, size = self._fill(offer, values)
+        items = self._items
+        turn = max(range(_TURNS), key=lambda one: (self._worths[one], -one))
+        best, trial = self._rows[turn * items : (turn + 1) * items], array("q", bytes(8 * items))
+        order = self._order[:size]
+        columns = self._counts, self._needs, self._width, self._free
+        left = fillings.exchange(values, *columns, offer, order, self._least, self._left, self._base, trial, best, steps)
+        rest = fillings.search(values, *columns, offer, order, self._keys, weights, self._left, trial, best, steps)
+        load = tuple(best)
+        return Valued(sum(map(int.__mul__, values, load)), load), 2 * steps - max(0, left) - rest
+
+    def _fill(self, offer: int, values: "array[int]") -> "tuple[array[float], int]":
+        weights = array("d", [1.0]) * self._width
+        size = fillings.fill_by_value(
+            values, self._counts, self._needs, self._width, self._free, self._may, offer, _TURNS, weights, self._keys,
+            self._order, self._left, self._rows, self._worths,
+        )  # fmt: skip
+        return weights, size
 
 
 def match(problem: Problem, offer: int, left: Sequence[int]) -> Load:

@@ -1,21 +1,24 @@
 """The least hourly cost over mixes: start without a solver, columns while they pay, whole numbers within counted work."""
 
+from array import array
 from collections.abc import Callable, Sequence
 from types import ModuleType
 
 import msgspec
 
+from reconciler.decisions.growth.cost.filling import NodeFilling
 from reconciler.decisions.growth.cost.master import Master, Prices
+from reconciler.decisions.growth.cost.parts import parts
 from reconciler.decisions.growth.cost.polish import polish
 from reconciler.decisions.growth.cost.pricing import Pricing
 from reconciler.decisions.growth.cost.problem import Filling, Mix, Problem
 from reconciler.decisions.growth.cost.start import fillers, greedy, worths
 
 _LARGE = 200  # items times offers above which only quick steps are taken
-_QUICK_PRICINGS = 10_000  # items times offers times rounds, at most
 _FEW_WAYS = 2  # ways to fill a node that large problems try
-_ROUNDS = 60
-_SEARCH_STEPS = 4_000
+_MANY_NODES = 100
+_ROUNDS = 300
+_CLOSE_STEPS, _CLOSER, _CLOSEST_STEPS, _ALL_STEPS = 10_000, 4, 1_000_000, 8_000_000
 _CLOSE_PERMILLE = 2
 _BRANCH_NODES = 5
 _NEAR_STEPS, _NEAR_FILLINGS = 4_000, 60
@@ -39,13 +42,28 @@ def work(problem: Problem) -> int:
 
 
 def least_cost(problem: Problem, given: Mix, solver: Callable[[], ModuleType | None]) -> Answer:
-    """At most as dear as `given`, which places everything. `solver` is called where a mix may still be cheaper.
-
-    Method: column generation for the cutting-stock form of the problem (Gilmore, Gomory 1961) with one knapsack an offer;
-    the columns found are then chosen in whole numbers.
-    """
+    """At most as dear as `given`, which places everything. `solver` is called where a mix may still be cheaper."""
     if not problem.proper(given):
         return Answer(given, problem.cost(given), problem.cost(given))
+    apart = parts(problem)
+    found = [_least_cost(part.problem, part.of(given), solver) for part in apart]
+    if len(apart) == 1:
+        return found[0]
+    width = len(problem.items)
+    mix = [pair for part, answer in zip(apart, found, strict=True) for pair in part.whole(answer.mix, width)]
+    return Answer(
+        tuple(sorted(mix)),
+        sum(answer.cost_micros for answer in found),
+        sum(answer.greedy_micros for answer in found),
+        sum(answer.bound_micros or answer.cost_micros for answer in found),
+        any(answer.solver_missing for answer in found),
+    )
+
+
+def _least_cost(problem: Problem, given: Mix, solver: Callable[[], ModuleType | None]) -> Answer:
+    """Method: column generation for the cutting-stock form of the problem (Gilmore, Gomory 1961) with one knapsack an offer;
+    the columns found are then chosen in whole numbers.
+    """
     start, starts = greedy_mix(problem, given)
     cost = problem.cost(start)
     if cost <= at_least(problem, start):
@@ -97,44 +115,69 @@ def _large(problem: Problem) -> bool:
 
 
 def _generate(problem: Problem, master: Master) -> Prices | None:
-    """Add fillings that the linear program would use, until none is left or the work is done."""
-    pricing = Pricing(problem)
-    size = len(problem.items) * len(problem.offers)
+    """Add fillings that the linear program would use, until none is found or the work is done: those that a node filled by
+    value gives while there are any, then what a closer look gives, ever closer.
+
+    Values are the mean of the last ones and those before: they swing much from one program to the next (P. Wentges: Weighted
+    Dantzig-Wolfe decomposition, 1997).
+    """
+    pricing = _Priced(problem)
     prices = master.relaxed()
-    for _ in range(min(_ROUNDS, _QUICK_PRICINGS // size)):
-        if prices is None:
+    steps, total = _CLOSE_STEPS, _ALL_STEPS
+    smooth = None if prices is None else prices.values
+    for _ in range(_ROUNDS):
+        if prices is None or smooth is None:
             return None
-        if not master.add(_quick(problem, pricing, prices)) and (
-            _large(problem) or not master.add(_exact(problem, pricing, prices))
-        ):
-            break
+        smooth = [(one + other) // 2 for one, other in zip(smooth, prices.values, strict=True)]
+        if not master.add(pricing.quick(prices, smooth)) and not master.add(pricing.quick(prices, prices.values)):
+            found = 0
+            while not found and total > 0 and steps <= _CLOSEST_STEPS:
+                fillings, taken = pricing.close(prices, steps)
+                found = master.add(fillings)
+                total -= taken
+                steps *= 1 if found else _CLOSER
+            if not found:
+                break
+            smooth = prices.values
         prices = master.relaxed()
     return prices
 
 
-def _quick(problem: Problem, pricing: Pricing, prices: Prices) -> list[Filling]:
-    return [
-        Filling(offer, load)
-        for offer in range(len(problem.offers))
-        for load in pricing.quick(offer, prices.values)
-        if sum(map(int.__mul__, prices.values, load)) > prices.prices[offer] + _ROUNDING
-    ]
+class _Priced:
+    """Fillings that are worth more than their node costs."""
 
+    def __init__(self, problem: Problem) -> None:
+        self._offers = range(len(problem.offers))
+        self._node = NodeFilling(problem)
 
-def _exact(problem: Problem, pricing: Pricing, prices: Prices) -> list[Filling]:
-    found = []
-    for offer in range(len(problem.offers)):
-        load, _ = pricing.exact(offer, prices.values, prices.prices[offer] + _ROUNDING, _SEARCH_STEPS)
-        if load is not None:
-            found.append(Filling(offer, load))
-    return found
+    def quick(self, prices: Prices, values: Sequence[int]) -> list[Filling]:
+        """Nodes filled by the given values."""
+        guess = array("q", values)
+        return [
+            Filling(offer, one.load)
+            for offer in self._offers
+            for one in self._node.by_value(offer, guess)
+            if sum(map(int.__mul__, prices.values, one.load)) > prices.prices[offer] + _ROUNDING
+        ]
+
+    def close(self, prices: Prices, steps: int) -> tuple[list[Filling], int]:
+        """The best of so many steps an offer, and how many steps were taken."""
+        values, found, spent = array("q", prices.values), [], 0
+        for offer in self._offers:
+            one, taken = self._node.improved(offer, values, steps)
+            spent += taken
+            if one.worth > prices.prices[offer] + _ROUNDING:
+                found.append(Filling(offer, one.load))
+        return found, spent
 
 
 def _whole(problem: Problem, master: Master, prices: Prices, start: Mix) -> list[Mix]:
     """Mixes in whole numbers: rounded down with a greedy rest, and for problems that are not large the solver's own."""
     rounded = _rounded(problem, master.fillings, prices)
     found = [start] if rounded is None else [start, rounded]
-    if _large(problem):
+    large = _large(problem)
+    if large and sum(prices.amounts) > _MANY_NODES:
+        # What is lost by rounding is the less the more nodes there are.
         return found
     best = _cheapest(problem, found)
     master.add(filling for filling, _ in best)
@@ -145,7 +188,8 @@ def _whole(problem: Problem, master: Master, prices: Prices, start: Mix) -> list
     # A mix cheaper than the best holds no filling whose reduced cost is above what is still to be gained; where all others
     # can be listed, what the solver then chooses is the optimum.
     slack = problem.cost(best) - round(prices.bound)
-    if slack > problem.cost(best) * _CLOSE_PERMILLE // 1000 and master.add(_near(problem, prices, slack)):
+    close = slack <= problem.cost(best) * _CLOSE_PERMILLE // 1000
+    if not large and not close and master.add(_near(problem, prices, slack)):
         chosen, _ = master.whole(best, prices, _BRANCH_NODES)
         if chosen is not None:
             found.append(chosen)

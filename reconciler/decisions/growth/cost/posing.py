@@ -1,7 +1,11 @@
-"""From a draft to a problem in numbers, and back."""
+"""From a draft to a problem in numbers, and back.
+
+Pods under rules about zones (or other domains) take part, too: of every shape as many go to each domain as before, so that
+whatever counts them there counts the same.
+"""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -10,9 +14,13 @@ from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.growth.cost.growth import GrownNode
 from reconciler.decisions.growth.cost.problem import Cap, Filling, Item, Mix, Offer, Problem
 
+Domain = tuple[str | None, ...]
+"""Values of the topology keys that concern a shape, in order of the keys."""
+
 
 class Posed(msgspec.Struct, frozen=True):
-    """A problem with what its numbers stand for: `shapes` by item, group `positions` by offer; `given` is what was grown."""
+    """A problem with what its numbers stand for: `shapes` by item (a shape is several items where its pods are in several
+    domains), group `positions` by offer; `given` is what was grown."""
 
     problem: Problem
     shapes: tuple[int, ...]
@@ -28,19 +36,25 @@ class Posed(msgspec.Struct, frozen=True):
         return found
 
 
-def pose(draft: Draft, tier: Sequence[GroupDraft], nodes: Sequence[GrownNode]) -> Posed | None:
-    """The pods of `nodes` over the groups of a tier, asked at the point before those nodes. None when a group that may grow
-    has no price."""
+def pose(
+    draft: Draft, tier: Sequence[GroupDraft], nodes: Sequence[GrownNode], keys: Mapping[int, frozenset[str]]
+) -> Posed | None:
+    """The pods of `nodes` over the groups of a tier, asked at the point before those nodes; `keys` are topology keys by shape.
+    None when a group that may grow has no price."""
     groups = [group for group in tier if group.group.template is not None and draft.room(group, group.group.template)[0] > 0]
     if any(group.group.price_micros is None for group in groups):
         return None
+    by_position = {group.position: index for index, group in enumerate(groups)}
     alike = Counter(nodes)
-    sums: Counter[int] = Counter()
+    if any(node.position not in by_position for node in alike):
+        return None
+    sums: Counter[tuple[int, Domain]] = Counter()
     for node, times in alike.items():
         for shape, pods in node.load:
-            sums[shape] += pods * times
-    shapes = tuple(sorted(sums))
-    names = sorted({name for shape in shapes for name, _ in draft.state.pod_shape(shape).requests.items()})
+            sums[shape, _domain(draft.groups[node.position], keys[shape])] += pods * times
+    asked = tuple(sorted(sums, key=lambda one: (one[0], [value or "" for value in one[1]])))
+    names = sorted({name for shape, _ in asked for name, _ in draft.state.pod_shape(shape).requests.items()})
+    needs = {shape: _row(draft.state.pod_shape(shape).requests, names) for shape, _ in asked}
     offers, lets_in, left = [], [], []
     for group in groups:
         template, price = group.group.template, group.group.price_micros
@@ -48,31 +62,37 @@ def pose(draft: Draft, tier: Sequence[GroupDraft], nodes: Sequence[GrownNode]) -
             continue
         mark = draft.state.mark()
         trial = draft.state.add_node(f"{group.group.name}-try", template, group.daemons)
-        free = template.allocatable.plus(draft.state.used(trial), -1)
-        lets_in.append([draft.state.fits(shape, trial) for shape in shapes])
+        free = _row(template.allocatable.plus(draft.state.used(trial), -1), names)
+        lets_in.append(
+            [
+                (draft.state.enters(shape, trial) and all(map(int.__le__, needs[shape], free)))
+                if keys[shape]
+                else draft.state.fits(shape, trial)
+                for shape, _ in asked
+            ]
+        )
         draft.state.undo(mark)
-        most = draft.room(group, template)[0]
-        offers.append(Offer(price_micros=price, free=_row(free, names), most=most))
+        for index, (shape, domain) in enumerate(asked):
+            if domain != _domain(group, keys[shape]):
+                lets_in[-1][index] = False
+        offers.append(Offer(price_micros=price, free=free, most=draft.room(group, template)[0]))
         left.append(draft.limits.left(group.group, template))
     items = tuple(
-        Item(
-            count=sums[shape],
-            need=_row(draft.state.pod_shape(shape).requests, names),
-            offers=tuple(row[index] for row in lets_in),
-        )
-        for index, shape in enumerate(shapes)
+        Item(count=sums[one], need=needs[one[0]], offers=tuple(row[index] for row in lets_in)) for index, one in enumerate(asked)
     )
     pace = draft.policy.pace.max_added_nodes - draft.added
     problem = Problem(items=items, offers=tuple(offers), caps=_caps(left, pace, sum(sums.values())))
-    positions = tuple(group.position for group in groups)
-    by_position = {position: index for index, position in enumerate(positions)}
-    if any(node.position not in by_position for node in alike):
-        return None
     given: Counter[Filling] = Counter()
     for node, times in alike.items():
-        load = dict(node.load)
-        given[Filling(by_position[node.position], tuple(load.get(shape, 0) for shape in shapes))] += times
-    return Posed(problem, shapes, positions, tuple(sorted(given.items())))
+        load = {(shape, _domain(draft.groups[node.position], keys[shape])): pods for shape, pods in node.load}
+        given[Filling(by_position[node.position], tuple(load.get(one, 0) for one in asked))] += times
+    positions = tuple(group.position for group in groups)
+    return Posed(problem, tuple(shape for shape, _ in asked), positions, tuple(sorted(given.items())))
+
+
+def _domain(group: GroupDraft, keys: frozenset[str]) -> Domain:
+    template = group.group.template
+    return tuple(template.label(key) for key in sorted(keys)) if template is not None else ()
 
 
 def _row(amounts: Resources, names: Sequence[str]) -> tuple[int, ...]:

@@ -58,15 +58,11 @@ class Problem(msgspec.Struct, frozen=True):
 
     def holds(self, offer: int, load: Load) -> bool:
         """Does one node of the offer take the load?"""
-        left = list(self.offers[offer].free)
-        for item, pods in zip(self.items, load, strict=True):
-            if not pods:
-                continue
-            if not item.offers[offer]:
-                return False
-            for resource, need in enumerate(item.need):
-                left[resource] -= need * pods
-        return min(left) >= 0
+        on = [(self.items[index], pods) for index, pods in enumerate(load) if pods]
+        if not all(item.offers[offer] for item, _ in on):
+            return False
+        free = self.offers[offer].free
+        return all(sum([item.need[kind] * pods for item, pods in on]) <= have for kind, have in enumerate(free))
 
     def proper(self, mix: Mix) -> bool:
         """Are all pods placed, every node within what it offers, every bound kept?"""
@@ -88,11 +84,17 @@ class Problem(msgspec.Struct, frozen=True):
         left = [item.count for item in self.items]
         kept: Counter[Filling] = Counter()
         for filling, times in sorted(mix, key=itemgetter(0)):
-            for _ in range(times):
+            wanted = times
+            while wanted > 0:
                 load = tuple(map(min, filling.load, left))
-                if any(load):
-                    kept[Filling(filling.offer, load)] += 1
-                    left = [have - pods for have, pods in zip(left, load, strict=True)]
+                if not any(load):
+                    break
+                # As often as all of it is asked for; what is cut off is cut off once.
+                whole = min(have // pods for have, pods in zip(left, load, strict=True) if pods)
+                many = min(wanted, whole) if load == filling.load else 1
+                kept[Filling(filling.offer, load)] += many
+                left = [have - pods * many for have, pods in zip(left, load, strict=True)]
+                wanted -= many
         return tuple(sorted(kept.items()))
 
 

@@ -1,12 +1,12 @@
 """LeastCost over mixes: what a tier has grown by, one choice after the other, is bought again for less where that is possible.
 
-Only nodes whose pods are all under rules of their own node (no spread, no inter-pod affinity, no volumes) take part; the
-others stay as they are. The same pods are placed, so nothing that the greedy choices serve is lost, and what they cost is
-the most that a mix may cost.
+Only nodes take part whose pods are all under rules of their own node, or under rules about domains of several nodes (spread or
+affinity over zones); those with rules about the host, ports or volumes stay as they are. The same pods are placed, so nothing
+that the greedy choices serve is lost, and what they cost is the most that a mix may cost.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 import msgspec
@@ -43,19 +43,19 @@ class Rearranged(msgspec.Struct, frozen=True):
 def rearrange(draft: Draft, tier: Sequence[GroupDraft], growth: Growth) -> Rearranged | None:
     """Buy the growth of a tier again for less; None (and the draft as it was) when there is nothing cheaper to tell of."""
     grown = growth.nodes()
-    local = {shape: draft.state.node_local(shape) for node in grown for shape, _ in node.load}
+    keys = _keys(draft, grown)
     free = {group.position for group in tier if not group.group.whole}
-    moving = [n for n in grown if n.load and n.position in free and all(local[shape] for shape, _ in n.load)]
+    moving = [n for n in grown if n.load and n.position in free and all(shape in keys for shape, _ in n.load)]
     if not moving:
         return None
     taken = frozenset(moving)
     stay = [node for node in grown if node not in taken]
     growth.take_back()
     growth.give(stay)
-    posed = pose(draft, [group for group in tier if group.position in free], moving)
+    posed = pose(draft, [group for group in tier if group.position in free], moving, keys)
     answer = None if posed is None else _answer(draft, posed)
     if posed is not None and answer is not None and answer.cost_micros < posed.problem.cost(posed.given):
-        bought = _buy(draft, growth, posed.nodes(answer.mix))
+        bought = _buy(draft, growth, posed.nodes(answer.mix), keys)
         # Siblings that share the growth may have other prices.
         if bought is not None and _cost(draft, bought) < _cost(draft, moving):
             return Rearranged(stay, bought, _because(draft, moving, bought, answer))
@@ -64,6 +64,16 @@ def rearrange(draft: Draft, tier: Sequence[GroupDraft], growth: Growth) -> Rearr
     if answer is not None and answer.solver_missing:
         return Rearranged(grown, None, SolverMissing(cost_per_hour=price_text(_cost(draft, grown))))
     return None
+
+
+def _keys(draft: Draft, nodes: Sequence[GrownNode]) -> dict[int, frozenset[str]]:
+    """By shape that may be bought other nodes for: the labels whose values its pods keep."""
+    found: dict[int, frozenset[str]] = {}
+    for shape in sorted({shape for node in nodes for shape, _ in node.load}):
+        keys = frozenset[str]() if draft.state.node_local(shape) else draft.state.domain_keys(shape)
+        if keys is not None:
+            found[shape] = keys
+    return found
 
 
 def _answer(draft: Draft, posed: Posed) -> Answer | None:
@@ -75,21 +85,21 @@ def _answer(draft: Draft, posed: Posed) -> Answer | None:
     return least_cost(posed.problem, posed.given, solver)
 
 
-def _buy(draft: Draft, growth: Growth, nodes: Sequence[GrownNode]) -> list[GrownNode] | None:
-    """Grow by these nodes, shared with siblings where the policy balances; None where a node does not take its load after
-    all or a bound refuses it."""
+def _buy(draft: Draft, growth: Growth, nodes: Sequence[GrownNode], keys: Mapping[int, frozenset[str]]) -> list[GrownNode] | None:
+    """Grow by these nodes, shared with siblings where the policy balances and no pod keeps to a domain; None where a node does
+    not take its load after all or a bound refuses it."""
     together = {position: siblings(draft, draft.groups[position])[0] for position in {node.position for node in nodes}}
     takes: dict[GrownNode, bool] = {}
 
     def add(node: GrownNode, times: int) -> bool:
         if node not in takes:
-            takes[node] = _takes(draft, draft.groups[node.position], node.load)
+            takes[node] = _takes(draft, draft.groups[node.position], node.load, keys)
         return takes[node] and growth.add(node, times)
 
     bought: list[GrownNode] = []
     for node, alike in groupby(nodes):
         times = sum(1 for _ in alike)
-        if len(together[node.position]) == 1:
+        if len(together[node.position]) == 1 or any(keys[shape] for shape, _ in node.load):
             if not add(node, times):
                 return None
             bought += [node] * times
@@ -105,15 +115,22 @@ def _buy(draft: Draft, growth: Growth, nodes: Sequence[GrownNode]) -> list[Grown
     return bought
 
 
-def _takes(draft: Draft, group: GroupDraft, load: tuple[tuple[int, int], ...]) -> bool:
+def _takes(draft: Draft, group: GroupDraft, load: tuple[tuple[int, int], ...], keys: Mapping[int, frozenset[str]]) -> bool:
     template = group.group.template
     if template is None:
         return False
-    mark = draft.state.mark()
-    trial = draft.state.add_node(f"{group.group.name}-try", template, group.daemons)
-    fits = all(sum(many for _, many in draft.state.place(shape, pods, [trial])) == pods for shape, pods in load)
-    draft.state.undo(mark)
-    return fits
+    state, mark = draft.state, draft.state.mark()
+    trial = state.add_node(f"{group.group.name}-try", template, group.daemons)
+    fits = True
+    for shape, pods in load:
+        if keys[shape]:
+            fits = fits and state.enters(shape, trial)
+            state.bind(shape, trial, pods)
+        else:
+            fits = fits and sum(many for _, many in state.place(shape, pods, [trial])) == pods
+    left = template.allocatable.plus(state.used(trial), -1)
+    state.undo(mark)
+    return fits and all(amount >= 0 for _, amount in left.items())
 
 
 def _cost(draft: Draft, nodes: Sequence[GrownNode]) -> int:

@@ -1,31 +1,36 @@
 """A first mix without any solver: the filling that costs least for what its pods are worth, again and again."""
 
+from array import array
 from collections.abc import Callable, Sequence
-from itertools import chain
 
-from reconciler.decisions.growth.cost.filling import fill, match
+from reconciler.decisions.growth.cost.filling import NodeFilling, match
 from reconciler.decisions.growth.cost.problem import Filling, Load, Mix, Problem, Room
 
 _SCALE = 1 << 40
 
-Filler = Callable[[int, Sequence[int]], Load]
+Filler = Callable[[int, "array[int]"], Load]
 
 
 def greedy(problem: Problem, worth: Sequence[int], fillers: Sequence[Filler]) -> Mix | None:
     """Cheapest price for worth (by item) over all offers and fillers, repeated while the pods for it last; None when the
     bounds do not let all pods in."""
-    left = [item.count for item in problem.items]
+    left = array("q", [item.count for item in problem.items])
     room = Room(problem)
     mix: list[tuple[Filling, int]] = []
+    known: dict[tuple[int, int], tuple[Load, int]] = {}
     while any(left):
         best: Filling | None = None
         best_price, best_worth = 1, 0
         for offer, terms in enumerate(problem.offers):
             if room.of(offer) <= 0:
                 continue
-            for filler in fillers:
-                load = filler(offer, left)
-                gain = sum(map(int.__mul__, worth, load))
+            for way, filler in enumerate(fillers):
+                load, gain = known.get((offer, way), ((), 0))
+                # A filling hangs on how many pods are left only where they are too few for it.
+                if not load or not all(map(int.__le__, load, left)):
+                    load = filler(offer, left)
+                    gain = sum(map(int.__mul__, worth, load))
+                    known[offer, way] = load, gain
                 if gain and (best is None or terms.price_micros * best_worth < best_price * gain):
                     best, best_price, best_worth = Filling(offer, load), terms.price_micros, gain
         if best is None:
@@ -33,7 +38,7 @@ def greedy(problem: Problem, worth: Sequence[int], fillers: Sequence[Filler]) ->
         times = min(have // pods for have, pods in zip(left, best.load, strict=True) if pods)
         times = min(times, room.of(best.offer))
         room.take(best.offer, times)
-        left = [have - pods * times for have, pods in zip(left, best.load, strict=True)]
+        left = array("q", [have - pods * times for have, pods in zip(left, best.load, strict=True)])
         mix.append((best, times))
     return problem.trimmed(mix)
 
@@ -67,8 +72,9 @@ def orders(problem: Problem) -> list[list[int]]:
 
 def fillers(problem: Problem) -> list[Filler]:
     """All ways to fill a node that the start tries."""
+    filling = NodeFilling(problem)
 
-    def in_order(order: list[int]) -> Filler:
-        return lambda offer, left: fill(problem, offer, order, left)
+    def in_order(order: "array[int]") -> Filler:
+        return lambda offer, left: filling.in_order(offer, order, left)
 
-    return list(chain((in_order(order) for order in orders(problem)), (lambda offer, left: match(problem, offer, left),)))
+    return [*(in_order(array("i", order)) for order in orders(problem)), lambda offer, left: match(problem, offer, left)]
