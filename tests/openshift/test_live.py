@@ -166,6 +166,36 @@ def test_what_never_came_is_cancelled(new_set: NewSet) -> None:
     assert bench.until_nodes(1) == nodes
 
 
+def test_a_budget_holds_where_the_platform_would_skip_its_drain(new_set: NewSet) -> None:
+    """The Machine says `exclude-node-draining`, so that its own controller would not ask a disruption budget. Ours does: while
+    nothing may be evicted, nothing is marked and nothing lowered."""
+    bench = new_set(2)
+    nodes = bench.until_nodes(2)
+    chosen = next(item for item in bench.machines() if node_of(item) == nodes[0])
+    bench.testbed.merge(chosen, {"metadata": {"annotations": {"machine.openshift.io/exclude-node-draining": ""}}})
+    (name,) = bench.pods(1, labels={"guarded": bench.name}, node=nodes[0])
+    guard = {"minAvailable": 1, "selector": {"matchLabels": {"guarded": bench.name}}}
+    metadata = {"name": bench.name, "namespace": bench.namespace}
+    (budget,) = bench.testbed.create(
+        {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata, "spec": guard}
+    )
+    budgets = f"/apis/policy/v1/namespaces/{bench.namespace}/poddisruptionbudgets"
+    bench.testbed.wait(budgets, lambda found: all(one.get("status", {}).get("expectedPods") for one in found), "the budget")
+    bench.port.observe()
+    assert bench.port.remove_node(bench.target, nodes[0], 1, bench.bound()).done
+    for _ in range(5):
+        bench.port.observe()
+        (progress,) = bench.port.continue_removals()
+        assert (progress.state, progress.remaining) == (RemovalState.DRAINING, 1)
+    assert (bench.replicas(), bench.marks(), bench.tainted()) == (2, [], [nodes[0]])
+    bench.testbed.delete(budget)
+    (ended,) = bench.removed()
+    assert ended.state is RemovalState.FINISHED
+    assert bench.until_nodes(1) == [nodes[1]]
+    pods = f"/api/v1/namespaces/{bench.namespace}/pods"
+    assert name not in {one["metadata"]["name"] for one in bench.testbed.items(pods)}
+
+
 def test_a_machine_autoscaler_holds(new_set: NewSet) -> None:
     """It is named, and not one request changes anything."""
     bench = new_set(1)

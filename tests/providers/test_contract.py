@@ -13,6 +13,8 @@ from reconciler.providers.ownership_guard import judged_now
 from reconciler.providers.simulated import SimulatedPort
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.field_owner import Via
+from tests.aws.bench import AwsBench
+from tests.aws.service.server import Service as AutoScaling
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
 from tests.crusoe.bench import CrusoeBench
 from tests.crusoe.service.server import Service as CrusoeService
@@ -87,6 +89,9 @@ class SimulatedBench:
         self.cluster.advance_to(self._now)
 
 
+CREDENTIALS = {"AWS_ACCESS_KEY_ID": "AKIATEST", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_EC2_METADATA_DISABLED": "true"}
+
+
 def absent(target: TargetRef) -> TargetRef:
     return msgspec.structs.replace(target, name="nowhere")
 
@@ -97,7 +102,7 @@ class AnyBench(Protocol):
 
 RECORDED = ("simulated", "clusterapi", "openshift", "made-up")
 """Those whose targets record who owns their size, with a generation; `UNRECORDED` are clouds whose targets record neither."""
-UNRECORDED = ("crusoe",)
+UNRECORDED = ("aws", "crusoe")
 
 
 @pytest.fixture(params=[*RECORDED, *UNRECORDED])
@@ -131,6 +136,13 @@ def _benches(request: pytest.FixtureRequest) -> Iterator[AnyBench]:
         request.getfixturevalue("monkeypatch").setenv(URL, service.url)
         yield lambda replicas: OrchardBench(service, replicas)
         service.close()
+        return
+    if request.param == "aws":
+        for name, value in CREDENTIALS.items():
+            request.getfixturevalue("monkeypatch").setenv(name, value)
+        running = AutoScaling()
+        yield lambda replicas: AwsBench(running, replicas)
+        running.stop()
         return
     if request.param == "crusoe":
         server = CrusoeService()

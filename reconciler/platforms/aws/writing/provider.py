@@ -79,6 +79,12 @@ class AwsProvider:
 
     def adopt(self, target: TargetRef, replicas: int, bound: Bound, annotations: Mapping[str, str] | None = None) -> WriteResult:
         """Nothing on an Auto Scaling group says whose its desired capacity is, so that there is nothing to take over."""
+        try:
+            there = read(self._aws(target), target) is not None
+        except AwsError as error:
+            return unread(error, str(target))
+        if not there:
+            return WriteResult(done=False, code=WriteCode.NOT_FOUND, message=f"{target} is not there")
         message = f"{target}: an Auto Scaling group has no owner that could be taken over from"
         return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
 
