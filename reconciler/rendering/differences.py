@@ -7,7 +7,7 @@ import msgspec
 
 from reconciler.plan.comparison import Pair, PlanComparison
 from reconciler.plan.money import HOURS_PER_MONTH, money_text
-from reconciler.plan.plan import Action, GroupLine, NodeLine, PlanProblem, PodLine
+from reconciler.plan.plan import Action, ActionKind, GroupLine, NodeLine, PlanProblem, PodLine
 from reconciler.policy.comparison import PolicyChange
 from reconciler.rendering.alike import owner_label
 from reconciler.rendering.alike_actions import alike_actions, lot_words, single_actions
@@ -26,6 +26,7 @@ from reconciler.rendering.wording import (
 )
 
 _FIRST = ("Policy", "Groups", "Cost")
+_REASONS_SHOWN = 2
 _MARKS = {GROWS: GROWS, SHRINKS: SHRINKS}
 
 
@@ -47,7 +48,7 @@ def difference_sections(changes: Sequence[PolicyChange], comparison: PlanCompari
     """Sections that are not empty: the policy first, then what it changes. `fold` says how much is told one by one."""
     found = (
         Section("Policy", tuple(_policy(change) for change in changes)),
-        Section("Groups", _groups(comparison.groups, fold)),
+        Section("Groups", _groups(comparison.groups, comparison.actions, fold)),
         Section("Cost", _cost(comparison)),
         Section("Actions", tuple(_actions(comparison.actions, fold))),
         Section("Pending pods", _pods(comparison.pods, fold)),
@@ -117,14 +118,46 @@ def _cost(comparison: PlanComparison) -> tuple[Difference, ...]:
     return tuple(found)
 
 
-def _groups(pairs: Sequence[Pair[GroupLine]], fold: Fold) -> tuple[Difference, ...]:
+def _groups(pairs: Sequence[Pair[GroupLine]], actions: Sequence[Pair[Action]], fold: Fold) -> tuple[Difference, ...]:
+    """Each with the reason of what is done now, and the bound that it meets."""
+    done: dict[str, list[Pair[Action]]] = {}
+    for entry in actions:
+        done.setdefault(entry.either.group, []).append(entry)
     shown = fold.shown(len(pairs), fold.rows)
     order = sorted(range(len(pairs)), key=lambda at: -_moved(pairs[at]))
     chosen = set(order[:shown])
-    found = [_group(pair) for at, pair in enumerate(pairs) if at in chosen]
+    found = []
+    for at, pair in enumerate(pairs):
+        if at in chosen:
+            line = _group(pair)
+            why = _why(pair, done.get(pair.either.name, ()))
+            found.append(msgspec.structs.replace(line, sentence=f"{line.sentence}{why}"))
     if shown < len(pairs):
         found.append(Difference(HELD, f"and {count(len(pairs) - shown, 'group')} more"))
     return tuple(found)
+
+
+def _why(pair: Pair[GroupLine], changed: Sequence[Pair[Action]]) -> str:
+    """`: 3 pending pods on 3 new nodes; general-a is at its maximum size 6`: why something is done, then what is said of the
+    group that was not said before. Empty where the size is what it was."""
+    old, new = pair.before, pair.after
+    if new is None or (old is not None and _ends(old) == _ends(new)):
+        return ""
+    actions = [entry.after for entry in changed if entry.after is not None]
+    removals = [action for action in actions if action.kind is ActionKind.REMOVE_NODE]
+    told = [action.reason.message for action in actions if action.kind is not ActionKind.REMOVE_NODE]
+    if removals:
+        told.append(alike_actions(removals)[0].sentence)
+    known = {reason.message for reason in old.reasons} if old is not None else set()
+    told += [reason.message for reason in new.reasons if reason.message not in known]
+    if not told and (ended := [entry.before for entry in changed if entry.before is not None]):
+        told = [f"without what was done before ({alike_actions(ended)[0].sentence})"]
+    parts = list(dict.fromkeys(told))[:_REASONS_SHOWN]
+    return f": {'; '.join(parts)}" if parts else ""
+
+
+def _ends(line: GroupLine) -> tuple[int, int | None, int | None]:
+    return line.desired, line.settled, line.wanted
 
 
 def _moved(pair: Pair[GroupLine]) -> int:

@@ -4,11 +4,13 @@ import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
+from reconciler.decisions.ownership.owner import declared_by
 from reconciler.decisions.reasons.amounts import permille_text
 from reconciler.plan.money import HOURS_PER_MONTH, difference, money_text
 from reconciler.plan.plan import Action, ActionKind, Cost, GroupLine, NodeLine, NodeState, OwnerState, Plan, PodOutcome
 from reconciler.rendering.alike import AlikeBlockers, AlikePods
 from reconciler.rendering.fold import Fold
+from reconciler.rendering.next_step import next_step
 from reconciler.rendering.plain import listed
 
 GROWS, SHRINKS, HELD, OTHER, SAME = "+", "-", "!", "~", " "
@@ -184,6 +186,9 @@ def held_words(group: GroupLine) -> list[str]:
         repeats = reason.code == _HELD_CODE and evidence and all(sentence in reason.message for sentence in evidence)
         if not repeats:
             found.append(reason.message)
+    step = next_step(group) if declared_by(group.owner) else ""
+    if step and all(step != reason.message for reason in group.reasons):
+        found.append(step)
     if group.wanted is None or group.wanted == group.current:
         return [*found, f"it would stay at {group.current}"]
     return [*found, f"it would go {group.current} -> {group.wanted}"]

@@ -53,8 +53,10 @@ Policy: 3
   - NodeGroup gone: removed, its target keeps its size (was gone.yaml:1:1)
 
 Groups: 4
-  + general-a: desired 7 -> 10, settled 6 -> 9, range 2..40 -> 2..60
-  + spot-b: desired 2 -> 3, settled 2 -> unknown
+  + general-a: desired 7 -> 10, settled 6 -> 9, range 2..40 -> 2..60: 9 pending pods on 3 new nodes;
+    LeastWaste over general-b
+  + spot-b: desired 2 -> 3, settled 2 -> unknown: without what was done before (spot-b-x2 runs
+    nothing that has to move, unneeded since 2026-11-21T17:50:00Z)
   + fresh: a group now, 0 -> 0
   - quiet: no group of this policy any more
 

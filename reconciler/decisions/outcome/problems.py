@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.groups.accelerators import accelerator_label
 from reconciler.decisions.memory import Memory
+from reconciler.decisions.outcome.without_targets import without_targets
 from reconciler.decisions.reasons.amounts import count_text
 from reconciler.decisions.removal.utilization import has_gpu
 from reconciler.plan.plan import PlanProblem
@@ -29,6 +30,7 @@ def plan_problems(
     )
     found.extend(PlanProblem(code=entry.code, object=entry.title, message=entry.message) for entry in refused)
     found.extend(_unknown_accelerators(draft))
+    found.extend(without_targets(draft.world, draft.policy, [group.group for group in draft.groups]))
     if memory.known_groups and not draft.groups:
         message = f"the policy has no groups any more, where it had {len(memory.known_groups)}: nothing is released"
         found.append(PlanProblem(code="AllGroupsGone", message=message))

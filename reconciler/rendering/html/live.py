@@ -12,6 +12,7 @@ from reconciler.plan.decided import Decision
 from reconciler.plan.instant import instant_text
 from reconciler.plan.picture import Picture
 from reconciler.plan.plan import Plan
+from reconciler.rendering.consequences import rest_words
 from reconciler.rendering.html.decided import decided_section
 from reconciler.rendering.html.element import Content, Html, joined, tag
 from reconciler.rendering.html.groups import group_section
@@ -68,7 +69,7 @@ def live_html(state: LiveState) -> str:
     shown = plan if state.rest is None else _at_rest(plan, state.rest)
     head = Head(
         title=TITLE,
-        lead=plan.summary,
+        lead=" ".join(filter(None, (plan.summary, rest_words(shown)))),
         facts=(*header_words(plan)[:-1], ("leader", state.leader), ("decided", instant_text(state.plan_seconds))),
         figures=(*plan_figures(shown), *_figures(state.upcoming, state.now_seconds)),
         warning=_warning((*state.doubts, *filter(None, (cautions(plan),)))),

@@ -7,6 +7,7 @@ from reconciler import __version__
 from reconciler.plan.money import money_text
 from reconciler.plan.picture import Pictures
 from reconciler.plan.plan import ActionKind, Cost, Plan
+from reconciler.rendering.consequences import rest_words
 from reconciler.rendering.html.actions import action_section
 from reconciler.rendering.html.element import DASH, Content, Html, joined, tag
 from reconciler.rendering.html.groups import group_section
@@ -24,7 +25,7 @@ def plan_html(plan: Plan, pictures: Pictures) -> str:
     """One self-contained file. Bounded: of very large clusters it says how much was left out, and `-o json` has everything."""
     head = Head(
         title="Node group plan",
-        lead=plan.summary,
+        lead=" ".join(filter(None, (plan.summary, rest_words(plan)))),
         facts=header_words(plan),
         figures=plan_figures(plan),
         warning=cautions(plan),

@@ -30,7 +30,11 @@ def change_lines(plan: Plan) -> list[str]:
         mark = group_mark(group, others)
         if mark == SAME and group.settled in (None, group.desired):
             continue
-        why = _held(group) if mark == HELD else _reasons(actions.get(group.name, ()))
+        why = (
+            _held(group)
+            if mark == HELD
+            else _reasons(actions.get(group.name, ()), group if group.name in actions or mark == SAME else None)
+        )
         rank = 1 if mark == HELD else 2 if mark == SAME else 0
         rows.append((rank, _IN_COLUMN_0.get(mark, mark), plain(group.name), _sizes(group), why))
     # A released group is in no list of groups any more.
@@ -53,10 +57,12 @@ def _held(group: GroupLine) -> str:
     return owner_words(group) + would
 
 
-def _reasons(actions: Sequence[Action]) -> str:
+def _reasons(actions: Sequence[Action], group: GroupLine | None = None) -> str:
+    """Why it is done; then the first thing that is said of the group besides, such as the bound that it meets."""
     parts = []
     leaving = [node for action in actions if action.kind is ActionKind.REMOVE_NODE for node in action.nodes]
     if leaving:
         parts.append(f"{count(len(leaving), 'node')} drained and removed: {listed(tuple(leaving), _NAMES_SHOWN)}")
     parts += [action.reason.message for action in actions if action.kind is not ActionKind.REMOVE_NODE]
+    parts += [reason.message for reason in group.reasons if reason.message not in parts][:1] if group is not None else []
     return "; ".join(parts)

@@ -6,6 +6,7 @@ import msgspec
 
 from reconciler.plan.money import HOURS_PER_MONTH
 from reconciler.plan.plan import Plan
+from reconciler.rendering.consequences import rest_words
 from reconciler.rendering.fold import Fold
 from reconciler.rendering.markdown.changes import change_lines
 from reconciler.rendering.markdown.code import code, fenced, folded, table
@@ -96,6 +97,8 @@ def _cost_table(plan: Plan) -> list[str]:
 def _assembled(plan: Plan, parts: Sequence[_Part], missing: Sequence[str], changes: Sequence[str]) -> str:
     words = " · ".join(f"{name} {code(value)}" for name, value in header_words(plan))
     blocks = [["## Node group plan"], [words], [f"**{code(plan.summary)}**"]]
+    if rest := rest_words(plan):
+        blocks.append([rest])
     if changes:
         blocks.append(fenced(changes, "diff"))
     if _warnings(plan):

@@ -1,0 +1,58 @@
+"""What a policy names and nobody has read has its sentence."""
+
+from reconciler.cluster.target import FieldOwner
+from reconciler.decisions.decide import decide
+from reconciler.decisions.memory import Memory
+from reconciler.plan.plan import PlanProblem
+from reconciler.policy.documents import Discovery, PolicySet, TargetSpec
+from reconciler.rendering.text.plan import plan_text
+from tests.builders import NOW, ClusterBuilder, node_group, policy
+
+AWS = TargetSpec(provider="aws", region="eu-central-1", name="workers")
+
+
+def problems(rules: PolicySet, cluster: ClusterBuilder) -> list[PlanProblem]:
+    plan, _ = decide(cluster.world(), rules, Memory(), NOW)
+    return [problem for problem in plan.problems if problem.code in ("DiscoveryMatchesNothing", "TargetsNotRead")]
+
+
+def cluster() -> ClusterBuilder:
+    """One target with a range of its own, one without."""
+    made = ClusterBuilder()
+    made.target("general", 2, min_size=1, max_size=4)
+    made.target("bare", 1)
+    return made
+
+
+def test_discovery_that_matches_nothing():
+    """What was asked for, and what there is: a namespace that nobody has is a slip of the pen."""
+    rules = policy(discovery=(Discovery(name="capi", provider="clusterAPI", namespaces=("pord",)),))
+    (found,) = problems(rules, cluster())
+    assert found.object == "discovery capi"
+    assert found.message == (
+        "it takes no target of clusterAPI (namespaces pord): 2 targets were read, 2 in prod; 1 of them without a range of its "
+        "own, which no discovery takes"
+    )
+
+
+def test_discovery_that_matches_is_no_news():
+    """Also where every target that it takes has a document of its own."""
+    rules = policy(node_group("general"), discovery=(Discovery(name="capi", provider="clusterAPI"),))
+    assert problems(rules, cluster()) == []
+
+
+def test_groups_whose_targets_nobody_reads():
+    """Of a platform of which nothing was read; one missing target among others is told at its group."""
+    rules = policy(node_group("w", target=AWS), node_group("general"), node_group("gone"))
+    (found,) = problems(rules, cluster())
+    assert (found.code, found.object) == ("TargetsNotRead", "aws")
+    assert found.message.startswith("1 group (w) name targets of which none was read")
+
+
+def test_a_group_that_waits_for_adopt_from():
+    """Who declares its replicas, and the two ways out."""
+    made = ClusterBuilder()
+    made.group("general", nodes=1, owners=(FieldOwner(manager="argocd-controller", operation="Apply", time_seconds=NOW - 9999),))
+    plan, _ = decide(made.world(), policy(node_group("general")), Memory(), NOW)
+    told = " ".join(plan_text(plan, width=200).split())
+    assert "whoever runs argocd-controller leaves spec.replicas out, or the policy takes it over: spec.adoptFrom: " in told
