@@ -48,9 +48,10 @@ class RemovalState(StrEnum):
 class RemovalProgress(msgspec.Struct, frozen=True, kw_only=True):
     """One removal that had begun. Finished: the node's machine is being deleted and replicas are lowered, `replicas`
     and `generation` say to what. Failed: it was given up and the node is open again, `code` and `message` say why.
-    Draining: `remaining` pods have not left yet, `message` is the last eviction that was refused."""
+    Draining: `remaining` pods have not left yet, `message` is the last eviction that was refused. `target` None: the view has no
+    machine of a target on the node any more."""
 
-    target: TargetRef
+    target: TargetRef | None
     node: str
     state: RemovalState
     replicas: int = 0

@@ -235,10 +235,12 @@ def test_calling_off_is_for_one_step() -> None:
 
 
 def test_a_taint_on_a_node_without_machine_is_taken_off() -> None:
-    """Its machine is gone and the node stayed: nobody else would open it."""
+    """Its machine is gone and the node stayed: nobody else would open it. Told, though of no target: what is remembered of the
+    node ends with it."""
     platform = _Platform()
     world = msgspec.structs.replace(_world("test.1"), machines=())
-    assert _port(platform, world).continue_removals() == ()
+    told = [(one.target, one.node, one.state) for one in _port(platform, world).continue_removals()]
+    assert told == [(None, "general-1", RemovalState.FAILED), (None, "general-2", RemovalState.FAILED)]
     assert platform.asked == [("undo", "general-1"), ("undo", "general-2")]
 
 

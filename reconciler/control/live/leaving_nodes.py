@@ -119,15 +119,13 @@ class LeavingNodes:
             self._hand_over([one for one in together if not (one.held or one.called_off)], found)
 
     def reopen(self, target: TargetRef | None, node: str, code: str, why: str, found: list[RemovalProgress]) -> None:
-        """Our taint goes; not told where no target is left to tell it of. One node that cannot be reached stops no other."""
+        """Our taint goes. One node that cannot be reached stops no other."""
         try:
             self._drain.undo(node)
         except (ApiError, UnreachableError) as error:
-            if target is not None:
-                found.append(_draining(target, node, 0, str(error)))
+            found.append(_draining(target, node, 0, str(error)))
             return
-        if target is not None:
-            found.append(_gave_up(target, node, code, why))
+        found.append(_gave_up(target, node, code, why))
 
     def _prepared(
         self,
@@ -265,9 +263,9 @@ def _stopped(group: EffectiveGroup | None, rivals: tuple[str, ...]) -> str:
     return f"{group.name} is in mode Observe" if group.mode is Mode.OBSERVE else ""
 
 
-def _draining(target: TargetRef, node: str, remaining: int, message: str) -> RemovalProgress:
+def _draining(target: TargetRef | None, node: str, remaining: int, message: str) -> RemovalProgress:
     return RemovalProgress(target=target, node=node, state=RemovalState.DRAINING, remaining=remaining, message=message)
 
 
-def _gave_up(target: TargetRef, node: str, code: str, why: str) -> RemovalProgress:
+def _gave_up(target: TargetRef | None, node: str, code: str, why: str) -> RemovalProgress:
     return RemovalProgress(target=target, node=node, state=RemovalState.FAILED, code=code, message=why)

@@ -295,7 +295,10 @@ class LiveProcess:
         try:
             for progress in self.port.abandon_removals():
                 self.journal.info(
-                    f"Removal{progress.state}", progress.message, target=str(progress.target), nodes=(progress.node,)
+                    f"Removal{progress.state}",
+                    progress.message,
+                    nodes=(progress.node,),
+                    target="" if progress.target is None else str(progress.target),
                 )
         except Exception as error:
             # The next leader finds the taints and goes on; ending must not fail for it.

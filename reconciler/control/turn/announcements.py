@@ -42,7 +42,7 @@ def announcements(
         if subject is not None and result.state is not ResultState.SKIPPED:
             told.append(_of_result(result, subject))
     for removal in report.removals:
-        subject = objects.get(str(removal.target)) or _subject(removal.target, served)
+        subject = objects.get(str(removal.target)) or (_subject(removal.target, served) if removal.target is not None else None)
         if subject is not None and removal.state is not RemovalState.DRAINING:
             told.append(_of_removal(removal, subject))
     if report.plan is not None:

@@ -209,8 +209,8 @@ def _ended_removals(removals: tuple[RemovalProgress, ...], memory: Memory, now_s
     return tuple(
         Outcome(
             kind=ActionKind.REMOVE_NODE,
-            group=memory.known_groups.get(str(progress.target), ""),
-            target=str(progress.target),
+            group=memory.known_groups.get(_name(progress.target), ""),
+            target=_name(progress.target),
             to=progress.replicas,
             nodes=(progress.node,) if progress.state is RemovalState.FAILED else (),
             done=progress.state is RemovalState.FINISHED,
@@ -222,3 +222,7 @@ def _ended_removals(removals: tuple[RemovalProgress, ...], memory: Memory, now_s
         for progress in removals
         if progress.state is not RemovalState.DRAINING
     )
+
+
+def _name(target: TargetRef | None) -> str:
+    return "" if target is None else str(target)
