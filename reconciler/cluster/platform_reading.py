@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from reconciler.cluster.nodes.node import Node
+from reconciler.cluster.nodes.node import Node, NodeShape
 from reconciler.cluster.target import Machine, TargetFacts
 from reconciler.platforms import registered
 
@@ -31,7 +31,8 @@ class WireKind(msgspec.Struct, frozen=True, kw_only=True):
     `needed`: a decision on targets of this platform needs it. `any_kind_ending_so`: every kind with this ending, of whatever
     group, followed once a target refers to one. `envelope`: it comes in a cloud's own list. `key` where that is not the
     namespace and name in `metadata`. `verbs` are those needed besides reading in mode Enforce, `optional` says what for where a
-    loop can do without.
+    loop can do without. `shown` is what stays of an item in a snapshot that leaves the house, given what makes pseudonyms, where
+    that is not decided word by word; `words_of` are words of an item by which other objects name it: they stay.
     """
 
     kind: str
@@ -46,6 +47,8 @@ class WireKind(msgspec.Struct, frozen=True, kw_only=True):
     key: Callable[[Any], Key] | None = None
     verbs: tuple[str, ...] = ()
     optional: str = ""
+    shown: Callable[[dict[str, Any], Any], dict[str, Any]] | None = None
+    words_of: Callable[[dict[str, Any]], Iterable[str]] = lambda _: ()
 
     @property
     def known_as(self) -> str:
@@ -54,13 +57,14 @@ class WireKind(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Objects(msgspec.Struct, frozen=True, kw_only=True):
-    """What was read of one platform. `group` is its API group here, `nodes` are those of the cluster. `captured` names its kinds
-    that were read at all."""
+    """What was read of one platform. `group` is its API group here, `nodes` are those of the cluster, with their `shapes`.
+    `captured` names its kinds that were read at all."""
 
     group: str
     captured: frozenset[str]
     kept: Mapping[tuple[str, str], Mapping[Key, Any]]
     nodes: tuple[Node, ...]
+    shapes: tuple[NodeShape, ...] = ()
 
     def of(self, kind: str) -> Mapping[Key, Any]:
         """The objects of one kind of the platform by their keys, in order; a kind is named as in `WireKind.known_as`."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 from msgspec import Raw
 
-from reconciler.cluster.platform_reading import is_target, readings
+from reconciler.cluster.platform_reading import envelopes, is_target, readings
 from reconciler.cluster.snapshots.document import Document
 from reconciler.cluster.snapshots.intake import Intake
 from reconciler.cluster.snapshots.listing import Listing, Object, name_of
@@ -19,6 +19,9 @@ from reconciler.kube.connection.server_version import server_version
 from reconciler.kube.watching.collection import WORKLOAD, Collection, Served, located, platform_collections, renamed_group
 from reconciler.kube.watching.watch_event import ListPage
 from reconciler.plan.instant import instant_text
+from reconciler.policy.documents import PolicySet
+from reconciler.providers.cloud_answer import CloudQuestion
+from reconciler.providers.live_platforms import ask_clouds
 
 FORMAT_VERSION = "1.0"
 PAGE = 500
@@ -100,10 +103,24 @@ class Clusters(msgspec.Struct, frozen=True, kw_only=True):
     namespaces: tuple[str, ...] = ()
 
 
-def capture(clusters: Clusters, cluster: str, now_seconds: int, *, targets_only: bool = False) -> Capture:
+class Clouds(msgspec.Struct, frozen=True, kw_only=True):
+    """What is read beside the clusters: targets that `policies` name or discover in a cloud, `own` those that belong to the
+    cluster by its nodes, `environment` says who asks."""
+
+    policies: tuple[PolicySet, ...] = ()
+    own: bool = False
+    environment: Mapping[str, str] = {}
+
+
+NO_CLOUDS = Clouds()
+
+
+def capture(
+    clusters: Clusters, cluster: str, now_seconds: int, *, targets_only: bool = False, clouds: Clouds = NO_CLOUDS
+) -> Capture:
     """Read everything that a decision reads, or only the targets with what belongs to them.
 
-    Raises `UnreachableError`, and `ApiError` for anything but a kind that is not served or that we may not list.
+    Raises `UnreachableError`, `CloudError`, and `ApiError` for anything but a kind that is not served or that we may not list.
     """
     two = clusters.management is not clusters.workload
     reader = _Reader(renamed_group(clusters.served))
@@ -118,6 +135,7 @@ def capture(clusters: Clusters, cluster: str, now_seconds: int, *, targets_only:
         namespaces = clusters.namespaces or ("",)
         wanted = tuple(Collection(group=group, kind=kind, namespace=namespace) for namespace in namespaces)
         reader.read(clusters.management, folder, wanted)
+    reader.ask(clouds, folder)
     return Capture(
         cluster=cluster,
         captured_seconds=now_seconds,
@@ -163,6 +181,22 @@ class _Reader:
             listing = msgspec.structs.replace(listing, file=f"{listing.file}.{found.group}")
         items.sort(key=name_of)
         self.listings.append(listing)
+
+    def ask(self, clouds: Clouds, folder: str) -> None:
+        """What clouds say, one list a kind."""
+        nodes = (item for listing in self.listings if listing.kind == "Node" for item in listing.items)
+        provider_ids = tuple(str((node.get("spec") or {}).get("providerID") or "") for node in nodes)
+        answer = ask_clouds(
+            CloudQuestion(policies=clouds.policies, own=clouds.own, provider_ids=provider_ids), clouds.environment
+        )
+        keys = {kind: envelope.list_key for envelope, kind in envelopes()}
+        for document in answer.documents:
+            items = [_object.decode(item) for item in document.items]
+            key = keys[document.kind]
+            self.listings.append(
+                Listing(file=f"{folder}{key.lower()}", api_version="", kind=document.kind, items=items, list_key=key)
+            )
+        self.unread += [Unread(kind="targets of a cloud", why=text) for text in answer.unread]
 
     def known_as(self, listing: Listing) -> str:
         """What the kind of a list is called among those of all platforms."""

@@ -16,6 +16,7 @@ from reconciler.kube.watching.collection import Served
 from reconciler.kube.watching.polled_source import PolledSource
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.check import Check
+from reconciler.providers.cloud_answer import CloudAnswer, CloudQuestion
 from reconciler.providers.contract import TargetProvider
 
 
@@ -54,7 +55,8 @@ class LivePlatform(msgspec.Struct, frozen=True, kw_only=True):
     in which version (none: not there), given the environment; it raises `UnreachableError`, and `ApiError` for anything but an
     unknown group. `provider` makes what writes. `polled` makes what is asked of a cloud. `checks` are findings for `doctor`;
     they raise as the connection does, and are asked for where the platform is there. `absent` is what `doctor` says where no
-    platform is there at all. `configured`: the environment says that this process asks the platform's cloud.
+    platform is there at all. `configured`: the environment says that this process asks the platform's cloud. `asked` asks the
+    cloud once, given the environment; it raises `CloudError`.
     """
 
     name: str
@@ -65,3 +67,4 @@ class LivePlatform(msgspec.Struct, frozen=True, kw_only=True):
     checks: Callable[[Surroundings], Iterable[Check]] = lambda _: ()
     absent: Check | None = None
     configured: Callable[[Mapping[str, str]], bool] = lambda _: False
+    asked: Callable[[CloudQuestion, Mapping[str, str]], CloudAnswer] = lambda _question, _environment: CloudAnswer()

@@ -10,6 +10,8 @@ from reconciler.kube.connection.api import Api
 from reconciler.kube.watching.collection import Served
 from reconciler.kube.watching.polled_source import PolledSource
 from reconciler.platforms import registered
+from reconciler.policy.documents import PolicySet
+from reconciler.providers.cloud_answer import CloudAnswer, CloudQuestion, together
 from reconciler.providers.contract import TargetProvider
 from reconciler.providers.live_platform import LivePlatform, Surroundings
 
@@ -31,6 +33,19 @@ def served_platforms(api: Api, environment: Mapping[str, str]) -> tuple[Served, 
 def asks_clouds(environment: Mapping[str, str]) -> bool:
     """Whether a process of this environment sizes targets that no API server keeps."""
     return any(platform.configured(environment) for platform in live_platforms())
+
+
+def names_clouds(policy: PolicySet) -> bool:
+    """Whether a policy names or discovers targets that no API server keeps, and that a process can write."""
+    on_server = {reading.name for reading in readings() if reading.group}
+    clouds = {platform.name for platform in live_platforms() if platform.provider is not None} - on_server
+    named = {group.target.provider for group in policy.groups} | {item.provider for item in policy.policy.discovery}
+    return bool(clouds & named)
+
+
+def ask_clouds(question: CloudQuestion, environment: Mapping[str, str]) -> CloudAnswer:
+    """What the clouds of all platforms say, once. Raises `CloudError`."""
+    return together(platform.asked(question, environment) for platform in live_platforms())
 
 
 def providers(surroundings: Surroundings) -> dict[str, TargetProvider]:

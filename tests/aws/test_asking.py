@@ -20,7 +20,9 @@ from tests.aws.policies import policy_set
 from tests.aws.service.protocol import ServiceError
 from tests.aws.service.server import Service
 from tests.aws.writes import client, workers
+from tests.benchmarks.yardstick import yardstick_seconds
 
+_YARDSTICK_SECONDS = 0.42
 TAG = "k8s.io/cluster-autoscaler/prod"
 POLICY = f"""
 apiVersion: reconciler.dev/v1alpha1
@@ -100,7 +102,9 @@ def test_s78_a_hundred_groups_at_rest(service: Service) -> None:
 
 
 def test_five_hundred_groups(service: Service) -> None:
-    """15,000 instances: below 100 calls and 3 s of the asking thread from nothing, below 25 calls afterwards."""
+    """15,000 instances: below 100 calls and 3 s of the asking thread from nothing, below 25 calls afterwards.
+
+    The 3 s are of a machine that does the yardstick's work in 0.42 s of processor time."""
     many(service, 500, 30)
     polled = Polled(service, policy_set(POLICY))
     began = time.thread_time()
@@ -110,7 +114,7 @@ def test_five_hundred_groups(service: Service) -> None:
     world = polled.world()
     assert (len(world.targets), len(world.machines)) == (500, 15000)
     assert cold < 100
-    assert spent < 3
+    assert spent < 3 / _YARDSTICK_SECONDS * yardstick_seconds()
     polled.clock.seconds += 90
     polled.poll.ask()
     assert service.count() - cold < 25
@@ -162,7 +166,7 @@ def test_shapes_live_are_those_of_files(service: Service) -> None:
     assert (found.template.allocatable.cpu_milli, found.template.allocatable.memory_bytes >> 20) == (1930, 6903)
 
 
-def test_untagged_groups_stay_out(service: Service) -> None:
+def test_s44_untagged_groups_stay_out(service: Service) -> None:
     """S44: of an account only what the policy takes is read."""
     many(service, 1, 1)
     service.account.add(workers("foreign"))
@@ -227,6 +231,23 @@ def test_silent_for_too_long(service: Service) -> None:
     for _ in range(20):
         polled.turn()
     assert "silent" in polled.poll.states()[0].doubt(120)
+
+
+def test_half_an_answer_is_no_view(service: Service) -> None:
+    """While the first round is under way its groups are not yet in the view, and nothing is decided without them."""
+    many(service, 1, 1)
+    polled = Polled(service, policy_set(POLICY))
+    seen: list[tuple[str, Phase, int]] = []
+
+    def look(action: str, _: dict[str, Any]) -> None:
+        (state,) = polled.poll.states()
+        seen.append((action, state.phase, len(polled.poll.documents())))
+
+    service.account.before.append(look)
+    polled.turn()
+    assert "DescribePolicies" in {action for action, _, _ in seen}
+    assert {(phase, documents) for _, phase, documents in seen} == {(Phase.WAITING, 0)}
+    assert [state.phase for state in polled.poll.states()] == [Phase.SYNCED]
 
 
 def test_no_policy(service: Service) -> None:

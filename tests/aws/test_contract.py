@@ -11,7 +11,7 @@ import pytest
 from reconciler.cluster.snapshots.intake import Intake
 from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
-from reconciler.decisions.ownership.owner import POLICY_MARK, Terms, judge
+from reconciler.decisions.ownership.owner import POLICY_MARK
 from reconciler.plan.plan import Bound
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
 from reconciler.platforms.aws.writing.accounts import Accounts
@@ -24,7 +24,7 @@ from reconciler.providers.contract import LeavingMachine, RemovalState, WriteCod
 from tests.aws.benches import Bench, Complemented, Moto, Own
 from tests.aws.documents import REGION, read
 from tests.aws.policies import policy_set
-from tests.aws.writes import client
+from tests.aws.writes import bound_by, client
 
 TAG = "k8s.io/cluster-autoscaler/prod"
 POLICY = f"""
@@ -68,11 +68,7 @@ class Account:
         return TargetRef(kind=AUTO_SCALING_GROUP, region=REGION, name=name)
 
     def bound(self, target: TargetRef) -> Bound:
-        reading = read_fresh(self.accounts.of(REGION), target)
-        assert reading is not None
-        judged = judge(reading.facts, Terms(now_seconds=1_900_000_000, first_seen_seconds=0, human_hold_seconds=0))
-        desired = reading.item.desired_capacity
-        return Bound(resource_version="", replicas=desired, owner_digest=judged.digest, policy_digest="sha256:p")
+        return bound_by(self.accounts.of(REGION), target)
 
     def desired(self, name: str = "workers") -> int:
         return int(self.bench.group(name)["DesiredCapacity"])

@@ -16,6 +16,7 @@ from reconciler.control.turn.loop import ControlLoop
 from reconciler.control.turn.memory_store import InMemoryStore
 from reconciler.control.turn.report import LoopReport
 from reconciler.kube.draining.drain import DrainStep
+from reconciler.plan.instant import instant_text
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
 from reconciler.policy.documents import PolicySet
 from tests.aws.documents import REGION, TEMPLATE
@@ -62,6 +63,10 @@ class Cluster:
         self.polled = Polled(service, policy)
         self.pods: list[dict[str, Any]] = []
         self.leaving: dict[str, str] = {}
+        self.remaining = 0
+        """Pods of a node that leaves which do not go."""
+        self.joins: set[str] | None = None
+        """The instances that become nodes; None: all."""
 
     def current(self) -> PolicySet:
         return self.policy
@@ -82,7 +87,7 @@ class Cluster:
         found = []
         for group in self.service.account.groups.values():
             for one in group.instances.values():
-                if one.state != "InService":
+                if one.state != "InService" or (self.joins is not None and one.instance_id not in self.joins):
                     continue
                 name = f"n-{one.instance_id}"
                 taints = [{"key": "reconciler.dev/deleting", "value": self.leaving.get(name, ""), "effect": "NoSchedule"}]
@@ -90,13 +95,14 @@ class Cluster:
                     {"taints": taints} if name in self.leaving else {}
                 )
                 found.append(node(name, cpu="2", memory="7Gi", spec=spec, labels={"team": "a"}))
+                found[-1]["metadata"]["creationTimestamp"] = instant_text(int(one.launched_at))
         return found
 
     def begin(self, name: str) -> None:
         self.leaving[name] = f"prod.{self.now()}"
 
     def step(self, _: str) -> DrainStep:
-        return DrainStep(remaining=0)
+        return DrainStep(remaining=self.remaining)
 
     def undo(self, name: str) -> None:
         self.leaving.pop(name, None)
@@ -123,8 +129,8 @@ class Loop:
         """Another process, with the memory that was stored."""
         self._start()
 
-    def turn(self) -> LoopReport:
-        self.cluster.polled.turn()
+    def turn(self, seconds: float = 10) -> LoopReport:
+        self.cluster.polled.turn(seconds)
         return self.loop.turn()
 
     def turns(self, count: int) -> LoopReport:
@@ -133,9 +139,9 @@ class Loop:
         return report
 
 
-def pending(count: int) -> list[dict[str, Any]]:
+def pending(count: int, stem: str = "web") -> list[dict[str, Any]]:
     containers = [container("1500m", "1Gi")]
-    return [pod(f"web-{number}", containers=containers, nodeSelector={"team": "a"}) for number in range(count)]
+    return [pod(f"{stem}-{number}", containers=containers, nodeSelector={"team": "a"}) for number in range(count)]
 
 
 def sizes(loop: Loop) -> tuple[int, int]:
@@ -161,7 +167,7 @@ def bind(loop: Loop, group: Group) -> None:
         item["status"] = {"phase": "Running"}
 
 
-def test_bought_joined_removed_settled(service: Service) -> None:
+def test_s42_bought_joined_removed_settled(service: Service) -> None:
     """S42: instances of the first tier join by their provider id; when the pods are gone exactly they go, and it settles."""
     loop = Loop(service)
     loop.cluster.pods = pending(2)
@@ -180,7 +186,7 @@ def test_bought_joined_removed_settled(service: Service) -> None:
     assert service.count("TerminateInstance") == 2
 
 
-def test_stock_out_and_the_next_tier(service: Service) -> None:
+def test_s85_stock_out_and_the_next_tier(service: Service) -> None:
     """S85: no stock in the first tier: the second one grows by the next turns, and what was asked for is taken back."""
     loop = Loop(service)
     loop.groups["spot"].instance_type = "c5.large"
@@ -209,3 +215,25 @@ def test_a_process_that_ends_between_write_and_memory(service: Service) -> None:
         loop.restart()
     assert (sizes(loop), len(loop.groups["spot"].counted)) == ((2, 0), 2)
     assert service.account.ended == []
+
+
+def test_a_target_that_is_lost_from_the_view_for_a_turn(service: Service) -> None:
+    """Its drains are given up and told; when it is there again its empty nodes are removed as before."""
+    loop = Loop(service)
+    loop.cluster.pods = pending(2)
+    loop.turns(7)
+    bind(loop, loop.groups["spot"])
+    loop.turns(2)
+    loop.cluster.pods = []
+    loop.turn()
+    assert len(loop.cluster.leaving) == 2
+    loop.restart()
+    poll = loop.cluster.polled.poll
+    kept, poll._documents = poll._documents, {}
+    report = loop.loop.turn()
+    assert [(one.state, one.target) for one in report.removals] == [("Failed", None)] * 2
+    assert (loop.cluster.leaving, loop.store.load().leaving) == ({}, {})
+    poll._documents = kept
+    report = loop.turns(12)
+    assert sizes(loop) == (0, 0), told(report)
+    assert len(service.account.ended) == 2

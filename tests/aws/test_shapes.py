@@ -28,7 +28,7 @@ def mixed(*overrides: Object, **distribution: Any) -> Object:
     return {"MixedInstancesPolicy": {**policy, "InstancesDistribution": distribution}}
 
 
-def test_launch_template_from_zero() -> None:
+def test_s66_launch_template_from_zero() -> None:
     """S66: an empty group has the shape of the type that its launch template names."""
     found = template(group(LaunchTemplate=PICK), LaunchTemplateVersions=[template_version({"InstanceType": "m5.large"})])
     assert amounts(found) == M5_LARGE
@@ -243,7 +243,7 @@ def test_price(region: str, kind: str, rest: Object, price: str) -> None:
     assert bool(found.price_origin) is bool(price)
 
 
-def test_price_of_several_types() -> None:
+def test_s84_price_of_several_types() -> None:
     """Nobody knows which one comes: the dearest counts. A share of spot has no price."""
     overrides = ({"InstanceType": "m5.large"}, {"InstanceType": "m5a.large"})
     versions = [template_version({})]

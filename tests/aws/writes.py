@@ -8,6 +8,7 @@ from reconciler.decisions.ownership.owner import POLICY_MARK, Terms, judge
 from reconciler.plan.plan import Bound
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
 from reconciler.platforms.aws.writing.accounts import Accounts
+from reconciler.platforms.aws.writing.calls import Aws
 from reconciler.platforms.aws.writing.client import BotoAws
 from reconciler.platforms.aws.writing.fresh import read
 from reconciler.platforms.aws.writing.provider import AwsProvider
@@ -35,6 +36,15 @@ def client(region: str, role: str, url: str) -> BotoAws:
     return BotoAws(region, role, url)
 
 
+def bound_by(aws: Aws, target: TargetRef) -> Bound:
+    """What a decision of this moment would bind its action to."""
+    reading = read(aws, target)
+    assert reading is not None
+    judged = judge(reading.facts, Terms(now_seconds=1_900_000_000, first_seen_seconds=0, human_hold_seconds=0))
+    desired = reading.item.desired_capacity
+    return Bound(resource_version="", replicas=desired, owner_digest=judged.digest, policy_digest="sha256:p")
+
+
 class Writer:
     """One process that writes. `bound` is what a decision would bind its action to, judged now."""
 
@@ -44,12 +54,7 @@ class Writer:
         self.provider = AwsProvider(self.accounts, lambda _: role, guard)
 
     def bound(self, group: Group) -> Bound:
-        reading = read(client(group.region, "", self.service.url), ref(group))
-        assert reading is not None
-        judged = judge(reading.facts, Terms(now_seconds=1_900_000_000, first_seen_seconds=0, human_hold_seconds=0))
-        return Bound(
-            resource_version="", replicas=reading.item.desired_capacity, owner_digest=judged.digest, policy_digest="sha256:p"
-        )
+        return bound_by(client(group.region, "", self.service.url), ref(group))
 
     def remove(self, group: Group, *machines: str, floor: int = 0) -> tuple[TargetRemoval, ...]:
         leaving = tuple(LeavingMachine(machine=machine, node=f"node-{machine}") for machine in machines)

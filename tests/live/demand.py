@@ -22,8 +22,8 @@ def own_nodes(cluster: WorkCluster, name: str, replicas: int) -> Object:
     return cluster.machine_deployment(made, Shape(labels={NODE_LABEL: cluster.namespace}))
 
 
-def deployment(cluster: WorkCluster, name: str, replicas: int, cpu: str) -> Object:
-    """A Deployment of pods that prefer to be apart. Returns it once all of its pods run."""
+def deployment(cluster: WorkCluster, name: str, replicas: int, cpu: str, *, beside: int = 0) -> Object:
+    """A Deployment of pods that prefer to be apart. Returns it once all of its pods run, and `beside` others of its namespace."""
     constraint = {
         "maxSkew": 1,
         "topologyKey": "kubernetes.io/hostname",
@@ -48,7 +48,7 @@ def deployment(cluster: WorkCluster, name: str, replicas: int, cpu: str) -> Obje
             },
         }
     )[0]
-    until_running(cluster, replicas)
+    until_running(cluster, replicas + beside)
     return made
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import boto3  # noqa: F401
 import kubernetes.client
 import kubernetes.config  # noqa: F401
 import msgspec
@@ -19,9 +20,14 @@ from reconciler.kube.connection.api import ContentType
 from reconciler.kube.connection.transport import connect
 from reconciler.kube.leading.lease import Timing
 from reconciler.kube.watching.collection import Served, cluster_api
+from reconciler.platforms.aws.writing import polling
+from reconciler.platforms.aws.writing.accounts import accounts
+from reconciler.platforms.aws.writing.calls import Answer, Aws
+from reconciler.platforms.aws.writing.client import BotoAws
 from reconciler.policy.documents import PolicySet
 
 _DIE_WITH_PARENT = 1
+_POLL_SECONDS = 0.3
 _PATIENCE_SECONDS = 300
 # Processes are made from one that has everything imported.
 _processes = multiprocessing.get_context("forkserver")
@@ -41,7 +47,8 @@ class Fault(msgspec.Struct, frozen=True):
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
     """How the process runs. `ahead_seconds` is how far its clock is before the real one; `identity` stays that of the one
-    before it, unless a test is about the Lease."""
+    before it, unless a test is about the Lease. `cloud` is the environment in which AWS is asked; the kinds of its writes are the
+    names of the actions."""
 
     kubeconfig: Path
     log: Path
@@ -53,6 +60,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     identity: str = "killed"
     lease: Timing = Timing()
     served: tuple[Served, ...] = (cluster_api(version="v1beta2"),)
+    cloud: Mapping[str, str] = {}
 
 
 def killed(run: Run) -> None:
@@ -146,6 +154,26 @@ class _Deadly:
         return answer
 
 
+class _DeadlyCloud:
+    """An account of AWS whose process dies at one write."""
+
+    def __init__(self, inner: Aws, fault: Fault | None, sent: list[str]) -> None:
+        self._inner = inner
+        self._fault = fault
+        self._sent = sent
+
+    def call(self, service: str, action: str, **parameters: Any) -> Answer:
+        fault = self._fault
+        due = fault is not None and action == fault.kind and self._sent.count(action) + 1 == fault.nth
+        if due and fault is not None and not fault.after:
+            os.kill(os.getpid(), signal.SIGKILL)
+        answer = self._inner.call(service, action, **parameters)
+        if due:
+            os.kill(os.getpid(), signal.SIGKILL)
+        self._sent.append(action)
+        return answer
+
+
 def kind_of(method: str, path: str, body: Any, content_type: ContentType) -> str:
     """What a write of ours is for."""
     parts = path.split("/")
@@ -178,6 +206,10 @@ def _live(run: Run) -> None:
     ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
     sent: list[str] = []
     api = _Deadly(connect(run.kubeconfig), run.fault, sent)
+    os.environ.update(run.cloud)
+    accounts()._made = lambda region, role: _DeadlyCloud(BotoAws(region, role), run.fault, sent)
+    # The clouds of tests move by the second.
+    polling.MOVING_SECONDS = _POLL_SECONDS
     settings = Settings(
         name=run.policy.policy.name, namespace=run.namespace, identity=run.identity, target_namespaces=(run.namespace,),
         served=run.served,

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 @connection_options
 def command(out: Path, *, force: bool, name: str | None, cluster_path: Path | None, **connection: object) -> None:
     """Write a first policy, mode Observe, with a NodeGroup for every target: MachineDeployments, MachineSets and MachinePools
-    that nothing else controls, and Auto Scaling groups of a snapshot. Comments say what was found. Nothing is written to the
-    cluster.
+    that nothing else controls, and Auto Scaling groups of the cluster's own nodes. Comments say what was found. Nothing is
+    written to the cluster.
 
     A range comes from the size annotations or tags; a target without them stays at its size until you widen it.
 

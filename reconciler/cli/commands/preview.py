@@ -132,8 +132,13 @@ def command(
         outside_checkout(replay_path, repo, "--replay", "keep what is replayed outside of it")
     measured = Stats()
     with measured.stage("load"), progress("reading policies and cluster"):
-        world, now_seconds, seen = read_cluster(cluster)
-        before, after = read_sides(base, head, repo, DEFAULT_PATH if path is None else path, now_seconds, base_tip=base_tip)
+        place = DEFAULT_PATH if path is None else path
+
+        def in_force(at: int) -> "tuple[PolicySet, ...]":
+            return read_sides(base, head, repo, place, at, base_tip=base_tip)[0].sets
+
+        world, now_seconds, seen = read_cluster(cluster, in_force)
+        before, after = read_sides(base, head, repo, place, now_seconds, base_tip=base_tip)
     key = comment_key or "/".join(part for part in (world.name, name) if part) or "cluster"
     if after.errors:
         if request is not None:

@@ -76,7 +76,7 @@ def command(
     if out is not None:
         checked_directory(out, force=force)
     with progress("reading the cluster"):
-        found = LiveInputs(connection_choice(connection), or_snapshot=False).capture()
+        found = LiveInputs(connection_choice(connection), or_snapshot=False).capture(own_clouds=True)
         if cluster_name is not None:
             found = msgspec.structs.replace(found, cluster=cluster_name)
     if out is not None:

@@ -1,13 +1,15 @@
 """A live cluster as the input of one decision: read once, as a snapshot of it would be, and nothing is written to it."""
 
+import os
 import time
 
 from reconciler.cli.options.connections import ConnectionChoice, Connections, connected, own_namespace
 from reconciler.cli.outputs.failure import InputError
 from reconciler.cli.outputs.telling import tell
 from reconciler.cluster.world import World
-from reconciler.control.capture import Capture, Clusters, capture
+from reconciler.control.capture import Capture, Clouds, Clusters, capture
 from reconciler.decisions.memory import Memory
+from reconciler.policy.documents import PolicySet
 
 
 class LiveInputs:
@@ -25,9 +27,11 @@ class LiveInputs:
         """What plans call the cluster: the context of the kubeconfig, or `in-cluster`."""
         return self.connections.workload.context or "in-cluster"
 
-    def capture(self, *, targets_only: bool = False) -> Capture:
-        """All that a decision reads, now. What we may not list is told on stderr."""
+    def capture(self, *, targets_only: bool = False, policies: tuple[PolicySet, ...] = (), own_clouds: bool = False) -> Capture:
+        """All that a decision reads, now; of clouds what `policies` ask for and, with `own_clouds`, what the cluster is made of.
+        What we may not list is told on stderr."""
         from reconciler.kube.connection.api import ApiError, UnreachableError
+        from reconciler.providers.cloud_answer import CloudError
 
         clusters = Clusters(
             workload=self.connections.workload,
@@ -36,15 +40,16 @@ class LiveInputs:
             namespaces=self.namespaces,
         )
         try:
-            found = capture(clusters, self.name, int(time.time()), targets_only=targets_only)
-        except (ApiError, UnreachableError) as error:
+            clouds = Clouds(policies=policies, own=own_clouds, environment=os.environ)
+            found = capture(clusters, self.name, int(time.time()), targets_only=targets_only, clouds=clouds)
+        except (ApiError, CloudError, UnreachableError) as error:
             raise InputError(f"reading the cluster: {error}") from None
         self.templates = found.templates
         for unread in found.unread:
             tell(f"warning: {unread.kind} cannot be listed, so nothing is known of it: {unread.why}")
         return found
 
-    def world(self, *, targets_only: bool = False) -> World:
+    def world(self, *, targets_only: bool = False, policies: tuple[PolicySet, ...] = (), own_clouds: bool = False) -> World:
         """The World of a capture made now, with what another autoscaler that is alive leaves behind."""
         import msgspec
 
@@ -53,7 +58,7 @@ class LiveInputs:
         from reconciler.providers.live_platforms import autoscaler_homes
 
         try:
-            world = self.capture(targets_only=targets_only).world()
+            world = self.capture(targets_only=targets_only, policies=policies, own_clouds=own_clouds).world()
         except SnapshotError as error:
             raise InputError(f"{self.name}: {': '.join(part for part in (error.item, error.message) if part)}") from None
         if targets_only:

@@ -1,6 +1,7 @@
 """Policy, World and instant of one decision, read from what the user named."""
 
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,16 +56,28 @@ def read_inputs(
         one_cluster(cluster_path, connection)
     if live is None and cluster_path is None and connection is not None:
         live = _live(connection)
-    world, now_seconds = read_world(cluster_path, now) if live is None else _world_now(live, now)
-    policy = read_policy(policy_path, name, now_seconds)
-    memory = Memory() if live is None else live.memory(policy.policy.name, namespace)
+    if live is not None:
+        return _live_inputs(live, policy_path, name, now, namespace)
+    world, now_seconds = read_world(cluster_path, now)
+    return PlanInputs(world=world, policy=read_policy(policy_path, name, now_seconds), now_seconds=now_seconds)
+
+
+def _live_inputs(
+    live: "LiveInputs", policy_path: Path | None, name: str | None, now: str | None, namespace: str | None
+) -> PlanInputs:
+    """The policy first: it says what clouds are asked for."""
+    asked = _instant(now)
+    policy = read_policy(policy_path, name, int(time.time()) if asked is None else asked)
+    world = live.world(policies=(policy,))
+    now_seconds = world.captured_seconds if asked is None else asked
+    memory = live.memory(policy.policy.name, namespace)
     return PlanInputs(world=world, policy=policy, now_seconds=now_seconds, memory=memory)
 
 
 def read_cluster(cluster_path: Path | None, connection: ConnectionChoice) -> World:
-    """A snapshot, or without one the live cluster. Raises `InputError`."""
+    """A snapshot, or without one the live cluster, with the targets of clouds that belong to it. Raises `InputError`."""
     one_cluster(cluster_path, connection)
-    return load_world(cluster_path) if cluster_path is not None else _live(connection).world()
+    return load_world(cluster_path) if cluster_path is not None else _live(connection).world(own_clouds=True)
 
 
 def one_cluster(cluster_path: Path | None, connection: ConnectionChoice) -> None:
@@ -77,12 +90,6 @@ def _live(connection: ConnectionChoice) -> "LiveInputs":
     from reconciler.cli.inputs.live_inputs import LiveInputs
 
     return LiveInputs(connection)
-
-
-def _world_now(live: "LiveInputs", now: str | None) -> tuple[World, int]:
-    asked = _instant(now)
-    world = live.world()
-    return world, world.captured_seconds if asked is None else asked
 
 
 def read_world(cluster_path: Path | None, now: str | None) -> tuple[World, int]:

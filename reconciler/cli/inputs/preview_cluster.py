@@ -1,7 +1,8 @@
 """The cluster that a preview is made against: a snapshot on disk, in the repository, one that was published to a branch, or the
 live one."""
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -16,6 +17,7 @@ from reconciler.cluster.snapshots.snapshot_digest import Digested
 from reconciler.cluster.world import World
 from reconciler.plan.instant import instant_text
 from reconciler.plan.preview import SnapshotSeen
+from reconciler.policy.documents import PolicySet
 
 
 class ClusterAsked(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,8 +57,14 @@ def outside_checkout(path: Path, repository: Path, option: str, instead: str) ->
             )
 
 
-def read_cluster(asked: ClusterAsked) -> tuple[World, int, SnapshotSeen | None]:
-    """The World, called `name` where that is given, the instant in Unix seconds, and what snapshot it is. Raises `InputError`."""
+def read_cluster(
+    asked: ClusterAsked, before: Callable[[int], tuple[PolicySet, ...]] = lambda _: ()
+) -> tuple[World, int, SnapshotSeen | None]:
+    """The World, called `name` where that is given, the instant in Unix seconds, and what snapshot it is. Raises `InputError`.
+
+    `before` gives the policies in force at an instant: of a live cluster they say what clouds are asked for, beside what belongs
+    to its nodes. The change under review has no say in that: whom to ask, and as whom, is not its author's to choose.
+    """
     instant = None if asked.now is None else decision_instant(asked.now)
     if asked.ref is not None:
         world, seen = _in_repository(asked, asked.ref)
@@ -68,7 +76,8 @@ def read_cluster(asked: ClusterAsked) -> tuple[World, int, SnapshotSeen | None]:
     else:
         from reconciler.cli.inputs.live_inputs import LiveInputs
 
-        world, seen = LiveInputs(asked.connection).world(), None
+        live = LiveInputs(asked.connection)
+        world, seen = live.world(policies=before(int(time.time())), own_clouds=True), None
     now_seconds = world.captured_seconds if instant is None else instant
     if seen is not None and instant is None and not now_seconds:
         raise InputError(f"{seen.source}: nothing in the snapshot says when it was taken: give --now RFC3339")

@@ -17,7 +17,7 @@ from reconciler.cli.options.source_choice import SourceChoice
 from reconciler.cli.outputs.failure import EXIT_OK, InputError
 from reconciler.cli.processes.cluster_source import ClusterSource
 from reconciler.cli.processes.live_pages import Listening
-from reconciler.cli.processes.live_source import LiveSource
+from reconciler.cli.processes.live_source import DEFAULT_DIRECTORY, LiveSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,7 +61,8 @@ def run_live(loop: LoopChoice, connection: ConnectionChoice, repository: SourceC
         source = LiveSource(loop.policy, repository, keep=not loop.read_only, tell=lambda event: _say(journal, event))
     ending = _Ending()
     reached = connected(connection, tell=lambda words: journal.warning("CertificateNotChecked", words))
-    connections = _usable(reached, own_namespace(loop.namespace), read_only=loop.read_only)
+    files = None if repository.in_cluster or repository.git_url is not None else loop.policy or DEFAULT_DIRECTORY
+    connections = _usable(reached, own_namespace(loop.namespace), files, read_only=loop.read_only)
     source = source or _in_cluster(loop, connection, repository, connections, journal)
     kept = _kept(loop, connections, journal)
     if loop.once:
@@ -222,14 +223,27 @@ def _timing(lease_seconds: int) -> "Timing":
     )
 
 
-def _usable(connections: Connections, namespace: str, *, read_only: bool) -> Connections:
-    """The same, after a first look at what the loop cannot do without. Raises `InputError`."""
+def _in_clouds(files: Path | None) -> bool:
+    """Whether the policies in these files ask for targets of a cloud; what is wrong with them is told by who follows them."""
+    from reconciler.cli.inputs.policy_files import read_policy_files
+    from reconciler.policy.tree import read_tree
+    from reconciler.providers.live_platforms import names_clouds
+
+    if files is None or not files.exists():
+        return False
+    tree = read_tree(read_policy_files([files]), now_seconds=int(time.time()))
+    return any(names_clouds(found) for found in tree.sets)
+
+
+def _usable(connections: Connections, namespace: str, files: Path | None, *, read_only: bool) -> Connections:
+    """The same, after a first look at what the loop cannot do without. `files` are the policies, where they lie here. Raises
+    `InputError`."""
     from reconciler.kube.connection.access import may
     from reconciler.kube.connection.api import ApiError, UnreachableError
     from reconciler.providers.live_platforms import asks_clouds
 
     workload, management = connections.workload, connections.management
-    if not connections.served and not asks_clouds(os.environ):
+    if not (connections.served or asks_clouds(os.environ) or _in_clouds(files)):
         raise InputError(
             f"{management.server} has no Cluster API: there is nothing here whose replicas could be changed; "
             "--management-kubeconfig names the cluster that holds the MachineDeployments, AWS_REGION one with Auto Scaling groups"

@@ -1,5 +1,6 @@
 """What the live loop shows: its pages, who may see them, and where it listens."""
 
+import os
 import secrets
 import time
 from pathlib import Path
@@ -148,7 +149,7 @@ def check_secret(path: Path) -> None:
 
 def _files(process: "LiveProcess", salt: bytes) -> "Mapping[str, bytes]":
     from reconciler.cluster.snapshots.pseudonyms import Pseudonyms, words_in
-    from reconciler.control.capture import Clusters, capture
+    from reconciler.control.capture import Clouds, Clusters, capture
 
     settings = process.settings
     clusters = Clusters(
@@ -157,4 +158,5 @@ def _files(process: "LiveProcess", salt: bytes) -> "Mapping[str, bytes]":
     )  # fmt: skip
     last = process.last
     words = words_in(msgspec.json.encode(last[1].policy, enc_hook=str).decode()) if last is not None else set[str]()
-    return capture(clusters, settings.cluster, int(time.time())).redacted(Pseudonyms(salt, words, words)).files()
+    clouds = Clouds(policies=(last[1].policy,) if last is not None else (), environment=os.environ)
+    return capture(clusters, settings.cluster, int(time.time()), clouds=clouds).redacted(Pseudonyms(salt, words, words)).files()

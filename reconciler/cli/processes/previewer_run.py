@@ -153,7 +153,7 @@ def _cluster(choice: PreviewerChoice, connection: Mapping[str, Any]) -> "Callabl
     from reconciler.cli.inputs.live_inputs import LiveInputs
 
     live = LiveInputs(given)
-    return lambda: msgspec.structs.replace(live.world(), name=choice.cluster_name)
+    return lambda: msgspec.structs.replace(live.world(own_clouds=True), name=choice.cluster_name)
 
 
 def _cache(choice: PreviewerChoice, access: RemoteAccess) -> "GitCache":

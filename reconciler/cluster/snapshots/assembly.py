@@ -37,7 +37,7 @@ def assemble(intake: Intake, manifest: Manifest) -> World:
     intake.close()
     shapes, nodes, problems = _nodes(intake)
     pods = _pods(intake, nodes)
-    targets, machines = _targets(intake, nodes)
+    targets, machines = _targets(intake, nodes, shapes)
     captured = intake.captured | manifest.kinds
     seconds = manifest.captured_seconds
     if seconds is None:
@@ -107,14 +107,16 @@ def _pods(intake: Intake, nodes: tuple[Node, ...]) -> PodsRead:
         raise intake.contradiction(error) from None
 
 
-def _targets(intake: Intake, nodes: tuple[Node, ...]) -> tuple[tuple[TargetFacts, ...], tuple[Machine, ...]]:
+def _targets(
+    intake: Intake, nodes: tuple[Node, ...], shapes: tuple[NodeShape, ...]
+) -> tuple[tuple[TargetFacts, ...], tuple[Machine, ...]]:
     targets: list[TargetFacts] = []
     machines: list[Machine] = []
     for reading in readings():
         found = {where[1:]: kept.by_key() for where, kept in intake.of_platforms.items() if where[0] == reading.name}
         captured = intake.captured.intersection(kind.known_as for kind in reading.kinds)
         group = reading.group_here(intake.capi_group)
-        rows = reading.rows(Objects(group=group, captured=frozenset(captured), kept=found, nodes=nodes))
+        rows = reading.rows(Objects(group=group, captured=frozenset(captured), kept=found, nodes=nodes, shapes=shapes))
         targets.extend(rows.targets)
         machines.extend(rows.machines)
     return tuple(sorted(targets, key=lambda item: item.ref)), with_nodes(machines, nodes)

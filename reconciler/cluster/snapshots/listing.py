@@ -10,17 +10,20 @@ _encoder = msgspec.json.Encoder(order=None)
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):
     """The items of one kind. `file` is the name in the snapshot without suffix (`management/machines`); items carry neither
-    apiVersion nor kind, as in a typed list of the API."""
+    apiVersion nor kind, as in a typed list of the API. `list_key` is above them instead, where a cloud prints them so."""
 
     file: str
     api_version: str
     kind: str
     items: list[Object]
+    list_key: str = ""
 
     def encoded(self) -> bytes:
         """The list as JSON, one item a line, so that two captures can be compared line by line."""
-        head = _encoder.encode({"apiVersion": self.api_version, "kind": f"{self.kind}List"})
         body = b",\n".join(_encoder.encode(item) for item in self.items)
+        if self.list_key:
+            return b"{" + _encoder.encode(self.list_key) + b":[\n" + body + b"\n]}\n"
+        head = _encoder.encode({"apiVersion": self.api_version, "kind": f"{self.kind}List"})
         return head[:-1] + b',"metadata":{},"items":[\n' + body + b"\n]}\n"
 
 

@@ -54,7 +54,9 @@ def redacted(listings: Iterable[Listing], pseudonyms: Pseudonyms, capi_group: st
     """The same lists with what decisions read. A kind of which nothing is read is left out. The plan of the result is the plan
     of the original, but for names of pods and of what belongs to them, and for the words of holds."""
     found = list(listings)
-    cleaner = _Cleaner(pseudonyms.add((*_identities(found), *_words())), found, capi_group)
+    words = pseudonyms.add((*_identities(found), *_words()))
+    cleaner = _Cleaner(words, found, capi_group)
+    shown_by = {kind.envelope.list_key: kind.shown for one in readings() for kind in one.kinds if kind.envelope is not None}
     intake = Intake(capi_group)
     result = []
     for listing in found:
@@ -62,7 +64,8 @@ def redacted(listings: Iterable[Listing], pseudonyms: Pseudonyms, capi_group: st
         read = intake.wire_type(head)
         if read is None:
             continue
-        items = [cleaner.item(listing.kind, read, item) for item in listing.items]
+        show = shown_by.get(listing.list_key)
+        items = [cleaner.item(listing.kind, read, item) if show is None else show(item, words) for item in listing.items]
         result.append(msgspec.structs.replace(listing, items=sorted(items, key=name_of)))
     return result
 
@@ -78,7 +81,10 @@ def _identities(listings: Iterable[Listing]) -> set[str]:
     of_platforms = [kind for reading in readings() for kind in reading.kinds]
     called = {*_CALLED_BY_NAME, *(kind.kind for kind in of_platforms)}
     endings = tuple(kind.kind for kind in of_platforms if kind.any_kind_ending_so)
+    told = {kind.envelope.list_key: kind.words_of for kind in of_platforms if kind.envelope is not None}
     for listing in listings:
+        if listing.list_key in told:
+            found |= {word for item in listing.items for word in told[listing.list_key](item)}
         if listing.kind in called or listing.kind.endswith(endings):
             found |= {listing.kind, listing.api_version, meta.api_group(listing.api_version)}
             found |= {name_of(item)[1] for item in listing.items}

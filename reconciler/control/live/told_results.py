@@ -65,7 +65,11 @@ def _removal(removals: Sequence[RemovalProgress]) -> LogLine:
     first = removals[0]
     nodes = tuple(one.node for one in removals)
     level = LogLevel.INFO if first.state is RemovalState.FINISHED else LogLevel.WARNING
-    fields: dict[str, Field] = {"target": str(first.target), "nodes": nodes, "resultCode": first.code}
+    fields: dict[str, Field] = {
+        "target": "" if first.target is None else str(first.target),
+        "nodes": nodes,
+        "resultCode": first.code,
+    }
     message = _one([one.message or f"{one.node} is gone from {one.target}" for one in removals], nodes)
     return LogLine(level=level, code=f"Removal{first.state}", message=message, fields=fields)
 

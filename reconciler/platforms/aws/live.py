@@ -2,24 +2,28 @@
 
 from collections.abc import Iterator, Mapping
 
+import msgspec
+
 from reconciler.cluster.target import TargetRef
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
 from reconciler.platforms.aws.writing.accounts import accounts
 from reconciler.platforms.aws.writing.checking import checks
+from reconciler.platforms.aws.writing.once import ask_once
 from reconciler.platforms.aws.writing.polling import AwsPoll
 from reconciler.platforms.aws.writing.provider import AwsProvider
 from reconciler.platforms.aws.writing.wanted import role_of
 from reconciler.providers.check import Check
+from reconciler.providers.cloud_answer import CloudAnswer, CloudQuestion
 from reconciler.providers.contract import TargetProvider
 from reconciler.providers.live_platform import LivePlatform, Surroundings
 
+_REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
 _CONFIGURED = (
     "AWS_WEB_IDENTITY_TOKEN_FILE",
     "AWS_CONTAINER_CREDENTIALS_FULL_URI",
     "AWS_ACCESS_KEY_ID",
     "AWS_PROFILE",
-    "AWS_REGION",
-    "AWS_DEFAULT_REGION",
+    *_REGIONS,
 )
 
 
@@ -43,6 +47,20 @@ def _configured(environment: Mapping[str, str]) -> bool:
     return any(environment.get(name) for name in _CONFIGURED)
 
 
+def _asked(question: CloudQuestion, environment: Mapping[str, str]) -> CloudAnswer:
+    """Without a policy that names it, only an environment that is meant for it has its groups asked for: clusters on AWS need
+    not be kept by Auto Scaling groups."""
+    own = question.own and _configured(environment)
+    region = next((environment[name] for name in _REGIONS if environment.get(name)), "")
+    return ask_once(accounts(), msgspec.structs.replace(question, own=own), region)
+
+
 LIVE = LivePlatform(
-    name="aws", kinds=(AUTO_SCALING_GROUP,), provider=_provider, polled=_polled, checks=_checks, configured=_configured
+    name="aws",
+    kinds=(AUTO_SCALING_GROUP,),
+    provider=_provider,
+    polled=_polled,
+    checks=_checks,
+    configured=_configured,
+    asked=_asked,
 )

@@ -1,6 +1,7 @@
 """How Auto Scaling groups are read, with what stands around them, from what the commands of AWS print."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -8,6 +9,8 @@ import msgspec
 from reconciler.cluster.platform_reading import Envelope, Key, Objects, PlatformReading, Rows, WireKind
 from reconciler.platforms.aws.facts import aws_beside, aws_launch, group, wire
 from reconciler.platforms.aws.facts.instance_table import told_type
+from reconciler.platforms.aws.facts.notices import NOTICE_TAINTS, notices
+from reconciler.platforms.aws.facts.shown import shown, words_of_group
 from reconciler.platforms.aws.facts.view import AwsView
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
 
@@ -17,7 +20,8 @@ def rows(objects: Objects) -> Rows:
     items = objects.of(AUTO_SCALING_GROUP).values()
     view = _view(objects)
     return Rows(
-        targets=[group.facts(item, view) for item in items], machines=[row for item in items for row in group.machines(item)]
+        targets=[group.facts(item, view) for item in items],
+        machines=[row for item in items for row in group.machines(item, view.noticed)],
     )
 
 
@@ -35,6 +39,7 @@ def _view(objects: Objects) -> AwsView:
             for item in objects.of("ManagedNodeGroup").values()
             for found in (item.resources.auto_scaling_groups if item.resources else None) or ()
         },
+        noticed=notices({node.name: objects.shapes[node.shape].taints for node in objects.nodes}, objects.nodes),
         captured=objects.captured - {AUTO_SCALING_GROUP},
     )
 
@@ -52,7 +57,7 @@ def _group_key(item: wire.AutoScalingGroup) -> Key:
 
 
 def _beside(kind: str, list_key: str, read: type[msgspec.Struct], key: Callable[[Any], Key]) -> WireKind:
-    return WireKind(kind=kind, type=read, envelope=Envelope(list_key=list_key), key=key)
+    return WireKind(kind=kind, type=read, envelope=Envelope(list_key=list_key), key=key, shown=partial(shown, read))
 
 
 READING = PlatformReading(
@@ -64,6 +69,8 @@ READING = PlatformReading(
             target=True,
             envelope=Envelope(list_key="AutoScalingGroups", item_name="AutoScalingGroupName"),
             key=_group_key,
+            shown=partial(shown, wire.AutoScalingGroup),
+            words_of=words_of_group,
         ),
         _beside(
             "LaunchTemplateVersion",
@@ -100,4 +107,5 @@ READING = PlatformReading(
         ),
     ),
     rows=rows,
+    words=NOTICE_TAINTS,
 )

@@ -159,3 +159,29 @@ def describe_templates(account: Account, region: str, parameters: Parameters) ->
     start = int(parameters.get("NextToken", "0"))
     answer: Parameters = {"LaunchTemplateVersions": versions[start : start + size]}
     return answer | ({"NextToken": str(start + size)} if start + size < len(versions) else {})
+
+
+def describe_configurations(account: Account, region: str, parameters: Parameters) -> Parameters:
+    """The older kind of template, by the group that names it."""
+    wanted = parameters.get("LaunchConfigurationNames", ())
+    return {
+        "LaunchConfigurations": [
+            {
+                "LaunchConfigurationName": name, "ImageId": "ami-1", "InstanceType": one.instance_type,
+                "CreatedTime": stamp(account),
+            }
+            for one in account.groups.values()
+            if one.region == region and (name := one.extra.get("LaunchConfigurationName")) in wanted
+        ]
+    }  # fmt: skip
+
+
+def describe_types(account: Account, region: str, parameters: Parameters) -> Parameters:
+    """At most 100 by name; one that is not there refuses the call."""
+    names = parameters["InstanceTypes"]
+    if len(names) > 100:
+        raise ServiceError("InvalidParameterValue", "The maximum number of instance types is 100")
+    unknown = [name for name in names if name not in account.types]
+    if unknown:
+        raise ServiceError("InvalidInstanceType", f"The following supplied instance types do not exist: [{', '.join(unknown)}]")
+    return {"InstanceTypes": [{"InstanceType": name, **account.types[name]} for name in sorted(names)]}

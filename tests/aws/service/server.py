@@ -16,7 +16,7 @@ from tests.aws.service.state import Account, Group
 
 Handler = Callable[[Account, str, dict[str, Any]], dict[str, Any]]
 _SCOPE = re.compile(r"Credential=([^/]+)/\d{8}/([^/]+)/([^/]+)/aws4_request")
-_HANDLERS: dict[tuple[str, str], Handler] = {
+HANDLERS: dict[tuple[str, str], Handler] = {
     ("autoscaling", "DescribeAutoScalingGroups"): reading.describe_groups,
     ("autoscaling", "DescribeScalingActivities"): reading.describe_activities,
     ("autoscaling", "DescribePolicies"): reading.describe_policies,
@@ -28,7 +28,9 @@ _HANDLERS: dict[tuple[str, str], Handler] = {
     ("autoscaling", "CreateOrUpdateTags"): writing.write_tags,
     ("autoscaling", "DeleteTags"): writing.delete_tags,
     ("autoscaling", "LaunchInstances"): writing.launch_instances,
+    ("autoscaling", "DescribeLaunchConfigurations"): reading.describe_configurations,
     ("ec2", "DescribeLaunchTemplateVersions"): reading.describe_templates,
+    ("ec2", "DescribeInstanceTypes"): reading.describe_types,
 }
 LOST = "lost"
 """As a fault: the call is done and its answer never comes."""
@@ -154,7 +156,7 @@ class Service:
             answer = reading.describe_groups(self.account, region, parameters)
             answer["AutoScalingGroups"] = [self._frozen[one["AutoScalingGroupName"]] for one in answer["AutoScalingGroups"]]
             return answer
-        return _HANDLERS[service, action](self.account, region, parameters)
+        return HANDLERS[service, action](self.account, region, parameters)
 
     def _group(self, region: str, parameters: dict[str, Any]) -> Group | None:
         name = parameters.get("AutoScalingGroupName") or next((tag["ResourceId"] for tag in parameters.get("Tags", ())), None)

@@ -4,6 +4,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+M5_LARGE = {
+    "VCpuInfo": {"DefaultVCpus": 2},
+    "MemoryInfo": {"SizeInMiB": 8192},
+    "ProcessorInfo": {"SupportedArchitectures": ["x86_64"]},
+    "NetworkInfo": {
+        "MaximumNetworkInterfaces": 3,
+        "Ipv4AddressesPerInterface": 10,
+        "DefaultNetworkCardIndex": 0,
+        "NetworkCards": [{"NetworkCardIndex": 0, "MaximumNetworkInterfaces": 3}],
+    },
+}
 LEAVING = ("Terminating", "Terminated")
 ACCOUNT = "123456789012"
 
@@ -120,6 +131,7 @@ class Account:
     faults: dict[str, list[Exception | str]] = field(default_factory=dict)
     tokens: dict[str, tuple[dict[str, Any], dict[str, Any]]] = field(default_factory=dict)
     nodegroups: dict[str, dict[str, Any]] = field(default_factory=dict)
+    types: dict[str, dict[str, Any]] = field(default_factory=lambda: {"m5.large": M5_LARGE})
     ended: list[tuple[str, str]] = field(default_factory=list)
     joined: list[Callable[[Group, Instance], None]] = field(default_factory=list)
     gone: list[Callable[[Group, Instance], None]] = field(default_factory=list)

@@ -11,6 +11,7 @@ from reconciler.platforms.aws.facts import wire
 from reconciler.platforms.aws.facts.activities import launch_failure
 from reconciler.platforms.aws.facts.choices import Choices, choices
 from reconciler.platforms.aws.facts.instance_table import PRICED_REGION, TABLE_DATE
+from reconciler.platforms.aws.facts.notices import Notice
 from reconciler.platforms.aws.facts.ownership import cautions, writers
 from reconciler.platforms.aws.facts.template import LABEL, RESOURCE, TAINT, TEMPLATE, template
 from reconciler.platforms.aws.facts.view import AwsView, region_of
@@ -23,6 +24,7 @@ _LEAVING = ("Terminating", "Terminated", "Detaching", "Detached")
 # SOURCE: Amazon EC2 Auto Scaling: what waits beside the group is no part of its desired capacity.
 _BESIDE = "Warmed:"
 _NOTHING = AwsView()
+_NO_NOTICES: Mapping[str, Notice] = {}
 
 
 def reference(item: wire.AutoScalingGroup) -> TargetRef:
@@ -84,9 +86,10 @@ def _on_demand_base(item: wire.AutoScalingGroup) -> int:
     return spread.on_demand_base_capacity or 0
 
 
-def machines(item: wire.AutoScalingGroup) -> list[Machine]:
+def machines(item: wire.AutoScalingGroup, noticed: Mapping[str, Notice] = _NO_NOTICES) -> list[Machine]:
     """One row an instance. Creation times are not in the answer; `node` is left to whoever knows the nodes. Instances of a warm
-    pool are none of the group's: one that joins early is a node of nobody until it is in service."""
+    pool are none of the group's: one that joins early is a node of nobody until it is in service. One of which AWS has announced
+    that it goes is going: desired capacity stays, so that AWS makes another in its place."""
     target = reference(item)
     return [
         Machine(
@@ -94,13 +97,17 @@ def machines(item: wire.AutoScalingGroup) -> list[Machine]:
             name=instance.instance_id,
             target=target,
             provider_id=f"aws:///{instance.availability_zone}/{instance.instance_id}",
-            deleting=instance.lifecycle_state.startswith(_LEAVING),
+            deleting=instance.lifecycle_state.startswith(_LEAVING) or _ends(noticed.get(instance.instance_id)),
             phase=instance.lifecycle_state,
             zone=instance.availability_zone,
         )
         for instance in item.instances or ()
         if not instance.lifecycle_state.startswith(_BESIDE)
     ]
+
+
+def _ends(notice: Notice | None) -> bool:
+    return notice is not None and notice.ends
 
 
 def _misspelt(tags: Mapping[str, str]) -> tuple[str, ...]:

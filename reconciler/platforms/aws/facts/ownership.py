@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from reconciler.cluster.target import Caution, OtherWriter
 from reconciler.platforms.aws.facts.aws_beside import ScalingPolicy
+from reconciler.platforms.aws.facts.notices import going
 from reconciler.platforms.aws.facts.view import AwsView, region_of
 from reconciler.platforms.aws.facts.wire import AutoScalingGroup
 
@@ -133,6 +134,7 @@ def _cautions(item: AutoScalingGroup, tags: Mapping[str, str], view: AwsView) ->
             message=f"{' and '.join(missing)} were not captured: nobody can tell whether AWS sizes it by itself",
             advice="put the output of `aws autoscaling describe-policies` and `describe-scheduled-actions` into the snapshot",
         )
+    yield from going(item, view.noticed, view.activities.get(item.auto_scaling_group_name, ()))
     yield from _managed_health(item, view)
 
 

@@ -13,12 +13,14 @@ from reconciler.platforms.aws.facts.aws_beside import (
 )
 from reconciler.platforms.aws.facts.aws_launch import LaunchConfiguration, LaunchTemplateSpecification, LaunchTemplateVersion
 from reconciler.platforms.aws.facts.instance_table import KnownType, known_types
+from reconciler.platforms.aws.facts.notices import Notice
 
 
 class AwsView(msgspec.Struct, frozen=True, kw_only=True):
     """What is known beside the groups. `policies`, `schedules`, `activities` and `refreshes` by the name of the group, with the
     region in the ARN of each where it has one; `captured` says which kinds were read at all. `told` are instance types that
-    AWS was asked for, `managed` EKS's own node groups by the name of the group that they keep."""
+    AWS was asked for, `managed` EKS's own node groups by the name of the group that they keep, `noticed` what was announced for
+    instances."""
 
     templates: tuple[LaunchTemplateVersion, ...] = ()
     configurations: Mapping[str, LaunchConfiguration] = {}
@@ -28,6 +30,7 @@ class AwsView(msgspec.Struct, frozen=True, kw_only=True):
     activities: Mapping[str, tuple[ScalingActivity, ...]] = {}
     refreshes: Mapping[str, tuple[InstanceRefresh, ...]] = {}
     managed: Mapping[str, ManagedNodeGroup] = {}
+    noticed: Mapping[str, Notice] = {}
     captured: frozenset[str] = frozenset()
 
     def known(self, name: str) -> KnownType | None:

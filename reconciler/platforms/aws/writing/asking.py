@@ -12,6 +12,7 @@ from typing import Any
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
 from reconciler.platforms.aws.writing.calls import AUTO_SCALING, EC2, Aws, AwsError, Parameters, paged
 from reconciler.platforms.aws.writing.fresh import IN_SERVICE, NOT_COUNTED, node_group
+from reconciler.platforms.aws.writing.machine_types import MachineTypes
 from reconciler.platforms.aws.writing.wanted import Tags, Wanted
 
 LISTED_SECONDS = 85.0
@@ -36,6 +37,7 @@ class Region:
         self._templates: dict[tuple[str, str], Parameters] = {}
         self._missing: set[tuple[str, str]] = set()
         self._managed: dict[tuple[str, str], Parameters] = {}
+        self._machines = MachineTypes(aws)
         self._asked: dict[str, float] = {}
         self._written: set[str] = set()
         self.heard: float | None = None
@@ -64,8 +66,9 @@ class Region:
         self._ask_activities()
         self._ask_templates(now, problems)
         self._ask_node_groups(now, problems)
+        told = self._machines.ask(now, self._groups.values(), self._templates.values())
         self.problems = tuple(problems)
-        return before != (self._groups, self._beside, self._templates, self._managed)
+        return told or before != (self._groups, self._beside, self._templates, self._managed)
 
     def items(self) -> dict[str, list[Parameters]]:
         """Everything that is known, by kind."""
@@ -74,6 +77,7 @@ class Region:
             "LaunchTemplateVersion": [item for _, item in sorted(self._templates.items())],
             "ManagedNodeGroup": [item for _, item in sorted(self._managed.items())],
             **self._beside,
+            **self._machines.items(),
         }
 
     def moving(self) -> bool:

@@ -12,9 +12,11 @@ from reconciler.platforms.aws.writing.marks import OUR_TAGS
 READS = (
     "autoscaling:DescribeAutoScalingGroups",
     "autoscaling:DescribeInstanceRefreshes",
+    "autoscaling:DescribeLaunchConfigurations",
     "autoscaling:DescribePolicies",
     "autoscaling:DescribeScalingActivities",
     "autoscaling:DescribeScheduledActions",
+    "ec2:DescribeInstanceTypes",
     "ec2:DescribeLaunchTemplateVersions",
 )
 WRITES = (

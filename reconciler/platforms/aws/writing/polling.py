@@ -95,7 +95,8 @@ class AwsPoll:
     def _state(self, one: Wanted, region: Region | None) -> StreamState:
         name = f"Auto Scaling groups of {one.region}" + (f" as {one.role}" if one.role else "")
         failure = self._failures.get(one, "")
-        if region is None or region.heard is None:
+        # Heard of the groups alone is not enough: what stands around them is asked next, and the view is whole or none.
+        if region is None or region.heard is None or not self._documents.get(one):
             return StreamState(
                 collection=name,
                 phase=Phase.WAITING,

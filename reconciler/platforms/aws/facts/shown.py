@@ -1,0 +1,66 @@
+"""What stays of AWS's answers in a snapshot that leaves the house: what is read of them, without account numbers, and
+the user's own tags, labels and taints in the words that the rest of the snapshot has for them.
+
+Names of groups, templates, policies and instances stay, as those of other targets and machines do; so does what AWS itself says.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from reconciler.cluster.snapshots.pseudonyms import Pseudonyms, is_quantity
+from reconciler.platforms.aws.facts.template import LABEL, RESOURCE, TAINT, TEMPLATE
+
+Object = dict[str, Any]
+_ACCOUNT = re.compile(r"\b[0-9]{12}\b")
+_NO_ACCOUNT = "0" * 12
+# Keys whose words this program compares, or says.
+_KNOWN = ("k8s.io/cluster-autoscaler/", "kubernetes.io/cluster/", "eks:", "aws:cloudformation:", "reconciler.dev/")
+_OF_PEOPLE = ("Cause", "message")
+
+
+def words_of_group(item: Mapping[str, Any]) -> Iterable[str]:
+    """What nodes name of a group: itself, its instances and its zones."""
+    yield str(item.get("AutoScalingGroupName", ""))
+    yield from map(str, item.get("AvailabilityZones") or ())
+    for one in item.get("Instances") or ():
+        yield from (str(one.get("InstanceId", "")), str(one.get("AvailabilityZone", "")))
+
+
+def shown(read: type[msgspec.Struct], item: Mapping[str, Any], words: Pseudonyms) -> Object:
+    """One item as `read` decodes it. Raises `msgspec.ValidationError`."""
+    found: Object = msgspec.to_builtins(msgspec.convert(item, read))
+    if found.get("Tags"):
+        found["Tags"] = [_tag(str(tag["Key"]), str(tag["Value"]), words) for tag in found["Tags"]]
+    if found.get("labels"):
+        found["labels"] = {words.word(key): words.value(key, text) for key, text in found["labels"].items()}
+    if found.get("taints"):
+        found["taints"] = [
+            {"key": words.word(one["key"]), "value": words.value(one["key"], one["value"] or ""), "effect": one["effect"]}
+            for one in found["taints"]
+        ]
+    cleaned: Object = _cleaned(found)
+    return cleaned
+
+
+def _tag(key: str, text: str, words: Pseudonyms) -> Object:
+    if key.startswith((LABEL, TAINT, RESOURCE)):
+        head = next(prefix for prefix in (LABEL, TAINT, RESOURCE) if key.startswith(prefix))
+        name = key.removeprefix(head)
+        kept = text if is_quantity(text) and head == RESOURCE else words.tokens(words.value(name, text))
+        return {"Key": head + words.word(name), "Value": kept}
+    if key.startswith((*_KNOWN, TEMPLATE)):
+        return {"Key": key, "Value": text}
+    return {"Key": words.word(key), "Value": words.value(key, text)}
+
+
+def _cleaned(value: Any) -> Any:  # noqa: ANN401 - JSON of any form
+    if isinstance(value, str):
+        return _ACCOUNT.sub(_NO_ACCOUNT, value)
+    if isinstance(value, list):
+        return [_cleaned(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _cleaned(item) for key, item in value.items() if key not in _OF_PEOPLE and item is not None}
+    return value

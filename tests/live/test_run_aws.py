@@ -1,0 +1,105 @@
+"""`reconciler run` with Auto Scaling groups beside MachineDeployments: one policy, both kinds, on a real control plane."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.aws.documents import REGION
+from tests.aws.service.server import Service
+from tests.live.aws_cloud import AwsCloud
+from tests.live.demand import deployment as spread
+from tests.live.reconciler_process import Reconciler, policy_text, user
+from tests.live.run_cluster import all_bound, deployment, group, replicas
+from tests.live.run_requests import changes
+from tests.testbed.api import Object
+from tests.testbed.control_plane import ControlPlane
+from tests.testbed.fixtures import NewCluster
+from tests.testbed.work_cluster import WorkCluster
+
+_GROUP = f"""\
+---
+apiVersion: reconciler.dev/v1alpha1
+kind: NodeGroup
+metadata: {{{{name: spot, namespace: {{namespace}}}}}}
+spec:
+  policyRef: {{{{name: prod}}}}
+  tier: first
+  target: {{{{aws: {{{{autoScalingGroup: spot, region: {REGION}}}}}}}}}
+"""
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[Service]:
+    """One server for all tests of the file."""
+    running = Service()
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def aws(service: Service, new_cluster: NewCluster) -> Iterator[AwsCloud]:
+    """An empty account beside a new cluster."""
+    service.reset()
+    with AwsCloud(service, new_cluster()) as cloud:
+        yield cloud
+
+
+def policy(directory: Path, namespace: str) -> Path:
+    """The Auto Scaling group `spot` in the higher tier, the MachineDeployment `general` in the lower one."""
+    text = policy_text("prod", namespace, {"general": (0, 5)}, tiers={"spot": "first", "general": "second"}, unneeded="0s")
+    file = directory / "policy.yaml"
+    file.write_text(text + _GROUP.format(namespace=namespace))
+    return file
+
+
+def nodes_of_pods(cluster: WorkCluster, count: int) -> set[str]:
+    """Where this cluster's pods run, once so many are bound."""
+    return {str(pod["spec"]["nodeName"]) for pod in all_bound(cluster, count)}
+
+
+def scale(cluster: WorkCluster, item: Object, count: int) -> None:
+    """Another demand."""
+    cluster.api.merge(item, {"spec": {"replicas": count}})
+
+
+def test_both_kinds_in_one_policy(aws: AwsCloud, control_plane: ControlPlane, tmp_path: Path) -> None:
+    """Pending pods buy in the higher tier; what has no stock there is bought of the other kind; when demand is gone the nodes are
+    drained, exactly the instances that the plan chose are terminated, and nothing moves any more."""
+    cluster = aws.cluster
+    spot = aws.group("spot")
+    group(cluster, "general")
+    big = deployment(cluster, "big", 2, "1500m")
+    with Reconciler(
+        user(control_plane, "run-aws"), policy(tmp_path, cluster.namespace), f"--namespace={cluster.namespace}", "--period=1",
+        environment=aws.environment,
+    ) as process:  # fmt: skip
+        first = nodes_of_pods(cluster, 2)
+        assert first == {aws.node(name) for name in spot.instances}
+        assert (spot.desired, replicas(cluster, "general")) == (2, 0)
+        # One beside each big pod.
+        small = spread(cluster, "small", 2, "100m", beside=2)
+        aws.stock(1)
+        scale(cluster, big, 5)
+        there = nodes_of_pods(cluster, 7)
+        # One more instance, and the other two pods fit on one machine of four processors.
+        assert len(there & {aws.node(name) for name in spot.instances}) == 3
+        assert replicas(cluster, "general") == 1
+        aws.until(lambda: spot.desired == 3, "what has no stock being taken back")
+        assert aws.ended() == []
+        general = {str(node["metadata"]["name"]) for node in cluster.nodes()}
+        scale(cluster, big, 0)
+        aws.until(lambda: len(spot.instances) == 1, "all instances but one being gone", lambda: process.page("/plan"))
+        cluster.until_nodes(0)
+        nodes_of_pods(cluster, 2)
+        scale(cluster, small, 0)
+        aws.until(lambda: not spot.instances, "the last instance being gone", lambda: process.page("/plan"))
+        turns, writes = process.turns(), len(aws.writes())
+        process.until_page("/metrics", lambda *_: process.turns() >= turns + 5)
+        assert (len(aws.writes()), replicas(cluster, "general"), spot.desired) == (writes, 0, 0)
+    removed = [line for line in process.lines if line["code"] == "RemoveNode" and line["result"] == "Done"]
+    assert sorted(name for line in removed for name in line["nodes"]) == sorted([*map(aws.node, aws.ended()), *general])
+    assert {line["reason"] for line in removed} == {"Empty", "Underutilized"}
+    terminated = [given["InstanceId"] for action, given in aws.writes() if action == "TerminateInstanceInAutoScalingGroup"]
+    assert sorted(aws.ended()) == sorted(terminated)
+    assert "create pods/eviction" in changes(control_plane, "run-aws")
