@@ -10,6 +10,7 @@ from reconciler import __version__
 
 # name -> (module below reconciler.cli.commands, one line for the list of commands): the list is printed without importing any.
 COMMANDS: dict[str, tuple[str, str]] = {
+    "example": ("example", "Write an example to try the other commands on: a policy, a cluster, a trace."),
     "init": ("init", "Write a first policy, mode Observe, from what is there."),
     "import": ("import_", "Convert another autoscaler's settings to a policy."),
     "validate": ("validate", "Check policy files: every problem with file:line:column, caret and hint."),

@@ -17,6 +17,7 @@ Object = dict[str, Any]
 DEPLOY = Path(__file__).resolve().parents[2] / "examples" / "deploy"
 CHART = DEPLOY / "chart"
 OVERLAYS = ("read-only", "observe", "enforce", "namespaced")
+COMPONENTS = ("custom-resources", "flux-source", "previewer")
 # The values by which the chart says what the overlays say.
 SOURCE = {"url": "https://git.example.org/platform/policies.git", "ref": "main", "path": "clusters/prod", "name": "prod"}
 VALUES: dict[str, Object] = {
@@ -60,6 +61,31 @@ def helm_template(values: Object, directory: Path, namespace: str = "reconciler"
     file.write_text(yaml.safe_dump(values))
     command = (_path("helm"), "template", "reconciler", CHART, "--include-crds", "--namespace", namespace, "--values", file)
     return subprocess.run([str(part) for part in command], check=False, capture_output=True, text=True, env=_home(directory))
+
+
+def helm_lint(values: Object, directory: Path) -> "subprocess.CompletedProcess[str]":
+    """`helm lint --strict` with a file of values."""
+    file = directory / "values.yaml"
+    file.write_text(yaml.safe_dump(values))
+    command = (_path("helm"), "lint", "--strict", CHART, "--values", file)
+    return subprocess.run([str(part) for part in command], check=False, capture_output=True, text=True, env=_home(directory))
+
+
+def notes(values: Object, directory: Path) -> str:
+    """What helm says after an installation with these values."""
+    file = directory / "values.yaml"
+    file.write_text(yaml.safe_dump(values))
+    command = (_path("helm"), "install", "reconciler", CHART, "--dry-run=client", "--namespace", "reconciler", "--values", file)
+    done = subprocess.run([str(part) for part in command], check=False, capture_output=True, text=True, env=_home(directory))
+    assert done.returncode == 0, done.stderr
+    return done.stdout.partition("\nNOTES:\n")[2]
+
+
+def kubeconform(schemas: Path, file: Path) -> "subprocess.CompletedProcess[str]":
+    """`kubeconform --strict` on one file, with the schemas of one directory and no others."""
+    location = f"{schemas}/{{{{.Group}}}}_{{{{.ResourceAPIVersion}}}}_{{{{.ResourceKind}}}}.json"
+    command = (_path("kubeconform"), "-strict", "-summary", "-schema-location", location, str(file))
+    return subprocess.run(command, check=False, capture_output=True, text=True)
 
 
 def of_kind(objects: list[Object], kind: str) -> list[Object]:

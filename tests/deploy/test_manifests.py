@@ -9,7 +9,6 @@ from reconciler.cli.main import main
 from tests.deploy.installed import NAMESPACE, Installed
 from tests.deploy.rendered import CHART, OVERLAYS, VALUES, Object, chart, deployment, of_kind, overlay
 from tests.testbed.api import path_of
-from tests.testbed.cluster_documents import namespace
 from tests.testbed.control_plane import ControlPlane
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "schemas" / "crds"
@@ -152,13 +151,3 @@ def test_the_api_server_takes_everything_and_makes_the_pods(everything: list[Obj
     assert {pod["spec"]["serviceAccountName"] for pod in pods} == {"reconciler"}
     level = control_plane.api.get(f"/api/v1/namespaces/{NAMESPACE}")["metadata"]["labels"]
     assert level["pod-security.kubernetes.io/enforce"] == "restricted"
-
-
-@pytest.mark.parametrize("name", OVERLAYS)
-def test_what_helm_makes_passes_a_dry_run(name: str, control_plane: ControlPlane, tmp_path: Path) -> None:
-    """Server-side, with strict field validation: no field is unknown, none is twice."""
-    for made in (NAMESPACE, "clusters"):
-        control_plane.api.apply(namespace(made), "kubectl")
-    for item in chart(VALUES[name], tmp_path):
-        path = f"{path_of(item)}?fieldManager=helm&dryRun=All&fieldValidation=Strict&force=true"
-        control_plane.api.call("PATCH", path, item, "application/apply-patch+yaml")

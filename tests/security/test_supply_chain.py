@@ -86,13 +86,46 @@ def test_the_release_is_built_by_jobs_with_the_least_rights():
         "build": {"contents": "read"},
         "attest": {"id-token": "write", "attestations": "write"},
         "publish": {"contents": "write"},
+        "image": {"contents": "read", "packages": "write"},
     }
     for name, job in workflow["jobs"].items():
         assert all(re.search("@[0-9a-f]{40}$", step["uses"]) for step in job["steps"] if "uses" in step)
-        assert name == "build" or not any(
+        assert name in ("build", "image") or not any(
             "git " in step.get("run", "") or "python" in step.get("run", "") for step in job["steps"]
         )
-    assert [job.get("needs") for job in workflow["jobs"].values()] == [None, "build", "attest"]
+    assert [job.get("needs") for job in workflow["jobs"].values()] == [None, "build", "attest", "attest"]
+
+
+def test_the_registrys_token_reaches_the_pushing_step_alone():
+    """What builds the image runs code of the repository, so it knows no password but that for reading."""
+    job = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text())["jobs"]["image"]
+    *before, push = job["steps"]
+    assert "PASSWORD" in push["env"]
+    assert not any("secrets." in str(step) for step in before)
+    assert {word for step in before for word in step.get("env", {})} <= {"TOKEN"}
+    assert all("build" not in line.split() and "package" not in line.split() for line in push["run"].splitlines())
+
+
+def test_registry_and_owner_are_inputs():
+    """Nothing is invented: without them neither image nor chart is pushed, and no name of a registry stands in the workflow."""
+    text = (ROOT / ".github" / "workflows" / "release.yml").read_text()
+    workflow = yaml.safe_load(text)
+    asked = workflow[True]["workflow_dispatch"]["inputs"]
+    assert {name for name, one in asked.items() if one["required"]} == {"registry", "owner"}
+    assert "inputs.registry != ''" in workflow["jobs"]["image"]["if"]
+    assert "ghcr.io/" not in text
+
+
+def test_version_changelog_chart_and_image_agree():
+    """One version everywhere, and the changelog has what is not released yet at its top."""
+    chart = yaml.safe_load((ROOT / "examples/deploy/chart/Chart.yaml").read_text())
+    values = yaml.safe_load((ROOT / "examples/deploy/chart/values.yaml").read_text())
+    version = PROJECT["project"]["version"]
+    assert {chart["version"], chart["appVersion"], values["image"].rpartition(":")[2]} == {version}
+    headings = re.findall(r"(?m)^## (.*)$", (ROOT / "CHANGELOG.md").read_text())
+    assert headings[0] == "[Unreleased]"
+    sections = set(re.findall(r"(?m)^### (.*)$", (ROOT / "CHANGELOG.md").read_text()))
+    assert sections <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
 
 def _release() -> list[str]:

@@ -28,6 +28,7 @@ _PLURALS = {
     "PersistentVolume": "persistentvolumes",
     "PersistentVolumeClaim": "persistentvolumeclaims",
     "StorageClass": "storageclasses",
+    "ServiceMonitor": "servicemonitors",
     "PriorityClass": "priorityclasses",
     "NetworkPolicy": "networkpolicies",
     "PodDisruptionBudget": "poddisruptionbudgets",

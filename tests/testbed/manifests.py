@@ -15,6 +15,8 @@ from tests.testbed.programs import PROGRAMS
 _MODULE = "sigs.k8s.io/cluster-api"
 _DEFINITIONS = "core/config/crd/bases"
 _WEBHOOKS = "core/config/webhook/manifests.yaml"
+_PROMETHEUS = "github.com/prometheus-operator/prometheus-operator"
+_MONITORS = "example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml"
 _MACHINE_API = "machine/v1beta1/zz_generated.crd-manifests"
 
 
@@ -47,6 +49,13 @@ def machine_api_manifests(variant: str = "Default") -> Path:
             partial.write_text(json.dumps(objects))
             partial.rename(target)
     return target
+
+
+def service_monitor_definition() -> Object:
+    """The definition of ServiceMonitors, as the module of the Prometheus operator carries it. Raises NotAvailableError."""
+    module = PROGRAMS["kubeconform"].module
+    found: Object = yaml.load((module_directory(module, _PROMETHEUS) / _MONITORS).read_text(), yaml.CSafeLoader)
+    return found
 
 
 def served_manifests(url: str, authority: str) -> list[Object]:

@@ -22,6 +22,7 @@ PROGRAMS: dict[str, GoProgram] = {
         _kubernetes("kube-apiserver"),
         _kubernetes("kube-scheduler"),
         _kubernetes("kube-controller-manager"),
+        _kubernetes("kubectl"),
         GoProgram(name="kwok", module=_MODULES / "kwok", package="sigs.k8s.io/kwok/cmd/kwok"),
         # Its file name is the field manager of its writes; the released image calls it so.
         GoProgram(
@@ -40,6 +41,12 @@ PROGRAMS: dict[str, GoProgram] = {
             module=_MODULES / "kustomize",
             package="sigs.k8s.io/kustomize/kustomize/v5",
             flags="-X sigs.k8s.io/kustomize/api/provenance.version=kustomize/v5.8.2",
+            any_version=False,
+        ),
+        GoProgram(
+            name="kubeconform",
+            module=_MODULES / "kubeconform",
+            package="github.com/yannh/kubeconform/cmd/kubeconform",
             any_version=False,
         ),
         GoProgram(

@@ -19,7 +19,7 @@ DEMO = "demo"
     is_flag=False,
     flag_value=DEMO,
     metavar="[SCENARIO]",
-    help="Run on the embedded cluster through a scenario file [default: examples/scenarios/demo.yaml].",
+    help="Run on the embedded cluster through a scenario file [default: a demonstration that it carries].",
 )
 @click.option(
     "--policy",

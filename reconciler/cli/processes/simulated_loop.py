@@ -1,6 +1,7 @@
 """`reconciler run --simulate`: the real loop on the embedded cluster, in virtual time."""
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import click
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from reconciler.simulation.scenarios.scenario_text import ScenarioText
 
 DEMO = "demo"
-DEMO_PATH = Path("examples/scenarios/demo.yaml")
 _BARE = """\
 apiVersion: simulation.reconciler.dev/v1alpha1
 kind: Scenario
@@ -36,11 +36,12 @@ def run_simulated(
 
     if choice.git_url is not None and policy_path is not None:
         raise InputError("--git and --policy are two sources: give one")
-    try:
-        text, folder = _read_scenario(scenario, cluster_path)
-        run = _prepare(text, folder, policy_path, choice, cluster_path, until)
-    except ScenarioError as error:
-        raise _shown(error) from None
+    with TemporaryDirectory(prefix="reconciler-") as unpacked:
+        try:
+            text, folder = _read_scenario(scenario, cluster_path, Path(unpacked))
+            run = _prepare(text, folder, policy_path, choice, cluster_path, until)
+        except ScenarioError as error:
+            raise _shown(error) from None
     if output == "text" and text.scenario.spec.description:
         click.echo(plain_lines(f"{text.scenario.spec.description}\n"))
     shown: list[RunTurn] = []
@@ -70,15 +71,23 @@ def run_simulated(
     return EXIT_ERROR if document.unmet else EXIT_OK
 
 
-def _read_scenario(scenario: str, cluster_path: Path | None) -> "tuple[ScenarioText, Path]":
+def _read_scenario(scenario: str, cluster_path: Path | None, empty: Path) -> "tuple[ScenarioText, Path]":
+    """The scenario and the folder that its paths count from. The one that is carried along is unpacked into `empty`."""
     from reconciler.cli.outputs.failure import InputError
     from reconciler.simulation.scenarios.scenario_text import read_scenario
 
     if scenario == DEMO and cluster_path is not None:
         return read_scenario("(no scenario)", _BARE.encode()), Path()
-    path = DEMO_PATH if scenario == DEMO else Path(scenario)
+    if scenario == DEMO:
+        from reconciler.cli.packaged.example import DEMO as PACKAGED
+        from reconciler.cli.packaged.example import unpack
+
+        unpack(empty)
+        path = empty / PACKAGED
+        return read_scenario(PACKAGED, path.read_bytes()), path.parent
+    path = Path(scenario)
     if not path.is_file():
-        hint = f"name a scenario file; those of the project are in {DEMO_PATH.parent}/ of its checkout"
+        hint = "name a scenario file (`reconciler example` writes some)"
         wrong = "a directory" if path.is_dir() else "no such file"
         raise InputError(f"{path}: {wrong}; {hint}, or give --cluster SNAPSHOT to start from a captured cluster")
     try:

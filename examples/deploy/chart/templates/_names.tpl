@@ -25,3 +25,35 @@ subjects:
   - {kind: ServiceAccount, name: reconciler, namespace: {{ $top.Release.Namespace }}}
 {{ end }}
 {{- end }}
+
+{{/* Where pods may run and what pulls their image: for every Deployment of the chart. */}}
+{{- define "reconciler.scheduling" -}}
+{{- range $key := list "imagePullSecrets" "nodeSelector" "tolerations" "affinity" }}
+{{- with get $.Values $key }}
+{{ $key }}:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* The Secret for git, where git is followed. */}}
+{{- define "reconciler.gitSecret" -}}
+{{- if eq .Values.policy.source "Git" }}{{ .Values.gitCredentials.secretName }}{{ end }}
+{{- end }}
+
+{{- define "reconciler.gitArguments" -}}
+{{- if .Values.gitCredentials.secretName }}
+{{- if eq .Values.gitCredentials.kind "SSH" }}
+- --git-ssh-key=/etc/reconciler/git/identity
+- --known-hosts=/etc/reconciler/git/known_hosts
+{{- else }}
+- --git-password-file=/etc/reconciler/git/password
+{{- with .Values.gitCredentials.username }}
+- --git-username={{ . }}
+{{- end }}
+{{- with .Values.gitCredentials.caKey }}
+- --git-ca-file=/etc/reconciler/git/{{ . }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,1 @@
+"""Data that the command carries with it, so that it has something to show in an empty folder."""
