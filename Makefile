@@ -15,7 +15,7 @@ WORKERS ?= auto
 # Options for pytest, e.g. PYTEST="-k taints".
 PYTEST ?=
 # What `make testbed` runs.
-TESTBED := etcd kube-apiserver kube-scheduler kube-controller-manager kwok kwok-stages cluster-api cluster-api-manifests
+TESTBED := etcd kube-apiserver kube-scheduler kube-controller-manager kubectl kwok kwok-stages cluster-api cluster-api-manifests
 # Number of random clusters compared with the real kube-scheduler plugins, and where the random numbers start.
 N ?= 1000
 SEED ?= 1

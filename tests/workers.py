@@ -9,6 +9,7 @@ _GROUPS = {
     "tests/benchmarks/live/": _SECOND,
     "tests/browser/": "browser",
     "tests/deploy/": _SECOND,
+    "tests/docs/test_first_hour.py": _SECOND,
     "tests/kube/": _SECOND,
     "tests/live/": _FIRST,
     "tests/openshift/test_live": _FIRST,
