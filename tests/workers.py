@@ -8,6 +8,7 @@ _FIRST, _SECOND = CONTROL_PLANES
 _GROUPS = {
     "tests/benchmarks/live/": _SECOND,
     "tests/browser/": "browser",
+    "tests/crusoe/test_live": _FIRST,
     "tests/deploy/": _SECOND,
     "tests/docs/test_first_hour.py": _SECOND,
     "tests/kube/": _SECOND,

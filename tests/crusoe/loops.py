@@ -110,9 +110,13 @@ class Loop:
     def __init__(self, service: Service, policy: str, lowering: str = "Keeps") -> None:
         self.service, self.lowering = service, lowering
         self.writer = Writer(service, lowering=lowering)
-        self.cluster = Cluster(service, policy_set(policy), self.writer)
+        self.cluster = self.made(policy_set(policy))
         self.store = InMemoryStore()
         self._start()
+
+    def made(self, policy: PolicySet) -> Cluster:
+        """The view of a process."""
+        return Cluster(self.service, policy, self.writer)
 
     def _start(self) -> None:
         port = LivePort(self.cluster, self.cluster.now, self.cluster, {NODE_POOL: self.writer.provider}, self.cluster, "prod")
@@ -122,7 +126,7 @@ class Loop:
         """Another process, with the memory and the notes that were stored."""
         before = self.cluster
         self.writer = Writer(self.service, self.writer.keeper, lowering=self.lowering)
-        self.cluster = Cluster(self.service, before.policy, self.writer)
+        self.cluster = self.made(before.policy)
         self.cluster.pods, self.cluster.others, self.cluster.leaving = before.pods, before.others, before.leaving
         self._start()
 

@@ -176,6 +176,14 @@ def test_when_a_node_may_be_removed(behaviour: Object | None, word: str) -> None
     assert (word in found) if word else not found
 
 
+def test_a_machine_that_the_count_was_lowered_for() -> None:
+    """It runs yet and is none that the count speaks of; before the count falls it is."""
+    for count, deleting in ((1, True), (2, False)):
+        behaviour = {"lowering": "Keeps", "leaving": {B: 2}}
+        found = world(pool(count=count, machines=(A, B)), behaviour=behaviour)
+        assert [machine.deleting for machine in found.machines] == [False, deleting]
+
+
 def test_cautions() -> None:
     """An add-on that sizes pools, what was not captured, and that all of it is experimental."""
     addons = [{"id": CLUSTER, "location": LOCATION, "add_ons": ["nvidia_gpu_operator", "cluster_autoscaler"]}]

@@ -87,6 +87,23 @@ def test_a_process_that_ends_in_every_turn(service: Service) -> None:
     assert (pool.count, ids(service, pool), service.account.deleted) == (1, bought[:1], bought[1:])
 
 
+def test_a_platform_that_takes_its_time(service: Service) -> None:
+    """Between the lower count and the deletion lie turns: the machine is none that the count speaks of, so that nothing is raised
+    to the minimum for it; and a process that ends in between is continued."""
+    for restarts in (False, True):
+        service.reset()
+        service.account.operation_seconds = 35
+        pool, loop = service.account.add(count=2), Loop(service, HEAD + group_text(more=", size: {min: 1}"))
+        kept, victim = ids(service, pool)
+        loop.cluster.pods = [running("train-0", kept)]
+        for _ in range(12):
+            loop.turn()
+            if restarts:
+                loop.restart()
+        assert (pool.count, ids(service, pool), service.account.deleted) == (1, [kept], [victim])
+        assert (service.count("PATCH"), service.count("DELETE")) == (1, 1)
+
+
 def test_the_autoscaler_of_the_platform_holds(service: Service) -> None:
     """Its Deployment in its own namespace is evidence; one without replicas is none."""
     service.account.add(count=1)

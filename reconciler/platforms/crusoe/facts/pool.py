@@ -43,12 +43,13 @@ def facts(pool: wire.NodePool, view: CrusoeView) -> TargetFacts:
 
 
 def machines(pool: wire.NodePool, view: CrusoeView) -> list[Machine]:
-    """One row a machine. One that is stopped is none that the count speaks of, as one that is being deleted is not."""
+    """One row a machine. One that is stopped is none that the count speaks of, as one that is being deleted is not, nor one that
+    the count was lowered for."""
     target = reference(pool, view)
-    return [_machine(name, view, target) for name in pool.instance_ids or ()]
+    return [_machine(name, view, target, lowered=view.lowered_for(pool, name)) for name in pool.instance_ids or ()]
 
 
-def _machine(name: str, view: CrusoeView, target: TargetRef) -> Machine:
+def _machine(name: str, view: CrusoeView, target: TargetRef, *, lowered: bool) -> Machine:
     found, node = view.instances.get(name), view.nodes.get(name)
     state = bare(found.state) if found is not None else ""
     return Machine(
@@ -58,7 +59,7 @@ def _machine(name: str, view: CrusoeView, target: TargetRef) -> Machine:
         node=node.name if node is not None else "",
         provider_id=f"{PROVIDER_ID}{name}",
         created_seconds=_seconds(found.created_at) if found is not None else 0,
-        deleting=state in GOING or state in STOPPED,
+        deleting=lowered or state in GOING or state in STOPPED,
         failed="its machine lacks resources (BLOCKED)" if state == LACKING else "",
         phase=state,
     )

@@ -44,6 +44,10 @@ class CrusoeView(msgspec.Struct, frozen=True, kw_only=True):
         found = self.instances.get(machine)
         return found.state if found is not None else ""
 
+    def lowered_for(self, pool: wire.NodePool, machine: str) -> bool:
+        """Whether the count was lowered already for a machine that is to go and still runs."""
+        return pool.count < self.behaviour.leaving.get(machine, 0)
+
     def counted(self, pool: wire.NodePool) -> tuple[str, ...]:
         """The machines that the count of a pool speaks of."""
         return tuple(name for name in pool.instance_ids or () if counts(self.state(name)))

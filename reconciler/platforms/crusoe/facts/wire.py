@@ -151,8 +151,10 @@ class ClusterOperation(msgspec.Struct):
 
 class Behaviour(msgspec.Struct, frozen=True):
     """What is known of the platform that its API does not say. `lowering`: `Keeps` where lowering a count deletes no machine,
-    `Trims` where it does, empty where nobody has said. `passed_over`: by id of a pool, how that proved wrong."""
+    `Trims` where it does, empty where nobody has said. `passed_over`: by id of a pool, how that proved wrong. `leaving`: by id of
+    a machine that we remove, the count of its pool before that is lowered for it."""
 
     lowering: str = ""
     passed_over: dict[str, str] = {}
+    leaving: dict[str, int] = {}
     kind: str = ""

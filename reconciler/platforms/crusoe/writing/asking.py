@@ -62,9 +62,12 @@ class Known:
             REMEDIATION: self._account.remediations(),
         }
         if self._behaviour is None:
-            passed = self._notes.read().passed_over
-            self._behaviour = wire.Behaviour(lowering=self._account.lowering, passed_over=passed)
-        found[BEHAVIOUR] = [{"lowering": self._behaviour.lowering, "passed_over": self._behaviour.passed_over}]
+            noted = self._notes.read()
+            leaving = {machine: intent.count for machine, intent in noted.intents.items()}
+            lowering = self._account.lowering
+            self._behaviour = wire.Behaviour(lowering=lowering, passed_over=noted.passed_over, leaving=leaving)
+        told = self._behaviour
+        found[BEHAVIOUR] = [{"lowering": told.lowering, "passed_over": told.passed_over, "leaving": told.leaving}]
         self._items = {**self._items, **found}
         self.heard = now
         types = sorted({str(pool.get("type") or "") for pool in pools} - {""})
