@@ -51,6 +51,14 @@ def test_the_policy_comes_before_the_machine_autoscaler_goes() -> None:
     assert not done(asked(world(*autoscaled()), named(min=1)))[0]
 
 
+def test_what_the_autoscaler_may_write_until_it_is_deleted_counts() -> None:
+    """Nobody has written replicas yet: its manager is asked for in adoptFrom all the same."""
+    item = machine_set("a", 3, annotations=SIZES | MARKED)
+    before = asked(world(item, machine_autoscaler("ma", "a", 1, 6)), named(), adopt_from=())
+    assert (before.next, before.steps[1].lines) == (1, ("spec: {adoptFrom: [cluster-autoscaler]}",))
+    assert asked(world(item, machine_autoscaler("ma", "a", 1, 6)), named()).next == 2
+
+
 @pytest.mark.parametrize(
     ("annotations", "word"), [(SIZES, "annotations"), (MARKED, "MachineAutoscaler"), (SIZES | MARKED, "MachineAutoscaler")]
 )

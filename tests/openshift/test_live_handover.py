@@ -1,13 +1,13 @@
 """A handover replayed on the controllers of the Machine API, with `reconciler run` at work and `reconciler handover` asked after
 each step; the operator of OpenShift's autoscaler is a stand-in."""
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from reconciler.cli.main import cli
 from tests.live.reconciler_process import Reconciler, user
 from tests.live.rights import writes_of
 from tests.openshift.autoscaler_operator import MARK, NAMESPACE, SIZES, AutoscalerOperator
@@ -63,14 +63,12 @@ class Replay:
 
     def next(self, *options: str) -> int:
         """The number of the step that is next, from 1; 0 when all are done."""
-        command = [sys.executable, "-m", "reconciler", "handover", "openshift", self.bench.name, *options]
-        done = subprocess.run(
-            [*command, f"--policy={self.file}", f"--kubeconfig={self._kubeconfig}", "--detailed-exitcode"],
-            check=False, capture_output=True, text=True,
-        )  # fmt: skip
-        assert done.returncode in (0, 2), done.stderr
+        words = ["handover", "openshift", self.bench.name, *options, f"--policy={self.file}", f"--kubeconfig={self._kubeconfig}"]
+        done = CliRunner().invoke(cli, [*words, "--detailed-exitcode"], prog_name="reconciler", standalone_mode=False)
+        assert done.exception is None, done.output
+        assert done.return_value in (0, 2), done.output
         steps = [line for line in done.stdout.splitlines() if line.startswith("next  ")]
-        assert len(steps) == (1 if done.returncode == 2 else 0), done.stdout
+        assert len(steps) == (1 if done.return_value == 2 else 0), done.stdout
         return int(steps[0].split()[1].rstrip(".")) if steps else 0
 
     def annotations(self) -> dict[str, str]:
