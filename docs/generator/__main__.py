@@ -1,6 +1,6 @@
 """Write the generated pages anew: `python -m docs.generator`."""
 
-from docs.generator.pages import DOCS, pages
+from docs.generator.pages import DOCS, PAGES, page
 
-for name, text in pages().items():
-    (DOCS / name).write_text(text, encoding="utf-8")
+for name in PAGES:
+    (DOCS / name).write_text(page(name), encoding="utf-8")

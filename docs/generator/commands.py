@@ -1,5 +1,7 @@
 """Every command as `--help` prints it."""
 
+from copy import copy
+
 import click
 
 from reconciler.cli.main import COMMANDS, cli
@@ -16,9 +18,11 @@ def commands() -> dict[str, click.Command]:
 def commands_page() -> str:
     """One chapter a command."""
     text = "# Commands\n\nData goes to stdout, progress and diagnostics to stderr; [exit codes](exit-codes.md).\n"
-    for name, command in commands().items():
+    for name, found in commands().items():
+        # Without the line of --help, whose spelling click keeps from the first time that a command was called.
+        command = copy(found)
+        command.add_help_option = False
         top = click.Context(cli, info_name="reconciler")
         context = click.Context(command, info_name=name, parent=top, terminal_width=_WIDTH, max_content_width=_WIDTH)
-        context.help_option_names = ["-h", "--help"]
         text += f"\n## {name}\n\n{COMMANDS[name][1]}\n\n```text\n{command.get_help(context)}\n```\n"
     return text
