@@ -1,5 +1,6 @@
 """A comparison of two policies and of the two plans that follow from them, as marked sentences by section."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 
@@ -126,34 +127,50 @@ def _groups(pairs: Sequence[Pair[GroupLine]], actions: Sequence[Pair[Action]], f
     shown = fold.shown(len(pairs), fold.rows)
     order = sorted(range(len(pairs)), key=lambda at: -_moved(pairs[at]))
     chosen = set(order[:shown])
+    moved = [pair for at, pair in enumerate(pairs) if at in chosen]
+    whys = [_why(pair, done.get(pair.either.name, ())) for pair in moved]
+    often = Counter(why.alike for why in whys)
     found = []
-    for at, pair in enumerate(pairs):
-        if at in chosen:
-            line = _group(pair)
-            why = _why(pair, done.get(pair.either.name, ()))
-            found.append(msgspec.structs.replace(line, sentence=f"{line.sentence}{why}"))
+    for pair, why in zip(moved, whys, strict=True):
+        line = _group(pair)
+        # What many groups share is told once, among the actions; each then names its code.
+        told = why.codes if fold.names and often[why.alike] > fold.names else why.words
+        found.append(msgspec.structs.replace(line, sentence=f"{line.sentence}{told}"))
     if shown < len(pairs):
         found.append(Difference(HELD, f"and {count(len(pairs) - shown, 'group')} more"))
     return tuple(found)
 
 
-def _why(pair: Pair[GroupLine], changed: Sequence[Pair[Action]]) -> str:
+class _Why(msgspec.Struct, frozen=True):
+    """Reasons in words, and by their codes; all empty without any. Removals for one code are `alike`: their sentences differ in
+    names and figures, and the actions tell them once."""
+
+    words: str = ""
+    codes: str = ""
+    alike: str = ""
+
+
+def _why(pair: Pair[GroupLine], changed: Sequence[Pair[Action]]) -> _Why:
     """`: 3 pending pods on 3 new nodes; general-a is at its maximum size 6`: why something is done, then what is said of the
     group that was not said before. Empty where the size is what it was."""
     old, new = pair.before, pair.after
     if new is None or (old is not None and _ends(old) == _ends(new)):
-        return ""
+        return _Why()
     actions = [entry.after for entry in changed if entry.after is not None]
     removals = [action for action in actions if action.kind is ActionKind.REMOVE_NODE]
-    told = [action.reason.message for action in actions if action.kind is not ActionKind.REMOVE_NODE]
+    told = {action.reason.message: action.reason.code for action in actions if action.kind is not ActionKind.REMOVE_NODE}
     if removals:
-        told.append(alike_actions(removals)[0].sentence)
+        told[alike_actions(removals)[0].sentence] = removals[0].reason.code
     known = {reason.message for reason in old.reasons} if old is not None else set()
-    told += [reason.message for reason in new.reasons if reason.message not in known]
+    told |= {reason.message: reason.code for reason in new.reasons if reason.message not in known}
     if not told and (ended := [entry.before for entry in changed if entry.before is not None]):
-        told = [f"without what was done before ({alike_actions(ended)[0].sentence})"]
-    parts = list(dict.fromkeys(told))[:_REASONS_SHOWN]
-    return f": {'; '.join(parts)}" if parts else ""
+        told[f"without what was done before ({alike_actions(ended)[0].sentence})"] = f"not {ended[0].reason.code}"
+    words = list(told)[:_REASONS_SHOWN]
+    if not words:
+        return _Why()
+    sentences, codes = "; ".join(words), ", ".join(dict.fromkeys(told[word] for word in words))
+    alike = codes if removals and len(told) == 1 else sentences
+    return _Why(words=f": {sentences}", codes=f" [{codes}]", alike=alike)
 
 
 def _ends(line: GroupLine) -> tuple[int, int | None, int | None]:

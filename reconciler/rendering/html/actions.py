@@ -8,7 +8,6 @@ from reconciler.rendering.fold import Fold
 from reconciler.rendering.group_notes import folded_notes, group_notes
 from reconciler.rendering.html.element import Content, Html, joined, tag
 from reconciler.rendering.html.page import CLASSES, Section, counted, fold, mark, slots
-from reconciler.rendering.plain import listed
 from reconciler.rendering.wording import action_mark, action_words
 
 MOST_ACTIONS = 400
@@ -57,7 +56,10 @@ def _several(lot: AlikeActions, known: Mapping[str, str]) -> Html:
 
 def _group(entry: GroupActions, known: Mapping[str, str]) -> Html:
     nodes = counted(len(entry.nodes), "node")
+    # Name by name: one text is cut where it is long.
+    names = joined(part for name in entry.nodes[:MOST_ACTIONS] for part in (name, " "))
+    left = len(entry.nodes) - MOST_ACTIONS
     return tag(
-        "li", tag("b", entry.group), f": {nodes}: {listed(entry.nodes, MOST_ACTIONS)}",
+        "li", tag("b", entry.group), f": {nodes}: ", names, f"and {left} more" if left > 0 else None,
         data_item=True, data_counted=True, data_moves=True, data_groups=known.get(entry.group),
     )  # fmt: skip

@@ -8,12 +8,12 @@ from reconciler.plan.picture import Picture, Pictures
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.policy.problems.problem import Problem, Severity
 from reconciler.rendering.consequences import consequences
+from reconciler.rendering.differences import Difference, difference_sections, with_further
 from reconciler.rendering.differences import Section as Differences
-from reconciler.rendering.differences import difference_sections, with_further
-from reconciler.rendering.fold import Fold
+from reconciler.rendering.fold import NAMES_SHOWN, Fold
 from reconciler.rendering.html.actions import action_section
 from reconciler.rendering.html.element import Content, Html, joined, tag
-from reconciler.rendering.html.page import CLASSES, Head, Section, counted, document, mark
+from reconciler.rendering.html.page import CLASSES, Head, Section, counted, document, fold, mark
 from reconciler.rendering.html.plan import cautions, change, foot, plan_figures, plan_sections
 from reconciler.rendering.html.replay import replay_section
 from reconciler.rendering.preview_words import (
@@ -29,6 +29,8 @@ from reconciler.rendering.preview_words import (
 from reconciler.rendering.problems.text import render_problem
 
 _MOST_LINES = 250
+_FEW_LINES = 12
+"""So many of one kind are all shown at once."""
 _MOST_PROBLEMS = 200
 
 
@@ -128,18 +130,26 @@ def _told(preview: Preview) -> list[Section]:
 
 
 def _lot(part: Differences) -> Html:
-    shown = part.differences[:_MOST_LINES]
-    items = joined(
+    lines = part.differences[:_MOST_LINES]
+    shown = lines if len(lines) <= _FEW_LINES else lines[:NAMES_SHOWN]
+    items = _items(shown)
+    if rest := lines[len(shown) :]:
+        more = fold(f"{counted(len(rest), 'more line')}", tag("ul", _items(rest), class_="list"))
+        items = joined((items, tag("li", tag("span", "\u00b7", class_="m", aria_hidden="true"), more)))
+    left = len(part.differences) - len(lines)
+    note = tag("p", f"{counted(left, 'line')} left out; -o json has all.", class_="soft") if left else None
+    title = tag("h3", f"{part.heading} ", tag("span", len(part.differences), class_="n"))
+    return tag("div", title, tag("ul", items, class_="list sheet"), note, data_block=True)
+
+
+def _items(lines: Sequence[Difference]) -> Html:
+    return joined(
         tag(
             "li", tag("span", mark(line.mark)), tag("span", line.sentence), class_=CLASSES.get(line.mark),
             data_item=True, data_counted=True, data_moves=True,
         )
-        for line in shown
+        for line in lines
     )  # fmt: skip
-    left = len(part.differences) - len(shown)
-    note = tag("p", f"{counted(left, 'line')} left out; -o json has all.", class_="soft") if left else None
-    title = tag("h3", f"{part.heading} ", tag("span", len(part.differences), class_="n"))
-    return tag("div", title, tag("ul", items, class_="list sheet"), note, data_block=True)
 
 
 def _problems(heading: str, problems: Sequence[Problem]) -> Section:

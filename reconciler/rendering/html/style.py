@@ -135,7 +135,7 @@ footer p{margin:.2rem 0}
 .stack td::before{content:attr(data-as);content:attr(data-as) / "";display:block;font-size:.78rem;line-height:1.4;
 color:var(--soft)}}
 @media (max-width:40rem){header,main,footer,.tools>div{padding-left:1rem;padding-right:1rem}header{padding-top:1.5rem}
-.lead{font-size:1.25rem}.figures{grid-template-columns:repeat(2,minmax(0,1fr))}
+.lead{font-size:1.25rem}section{margin-top:1.7rem}footer{margin-top:1.5rem;padding-bottom:1rem}.figures{grid-template-columns:repeat(2,minmax(0,1fr))}
 .tools{position:static}html{scroll-padding-top:0}th,td{padding:.45rem .55rem}
 .few,.few thead,.few tbody{display:block}
 .few tr{display:grid;grid-template-columns:repeat(3,minmax(0,1fr));gap:.1rem .8rem;padding:.45rem .55rem}
