@@ -1,5 +1,8 @@
 """Taking back what never came, without ending what runs."""
 
+import pytest
+
+from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.providers.contract import WriteCode
 from tests.crusoe.service.server import Service
 from tests.crusoe.writes import Writer, ids, ref
@@ -52,3 +55,16 @@ def test_it_trims_while_one_is_taken_back(service: Service) -> None:
     assert writer.provider.cancel(ref(pool), (victim,), 2, writer.bound(pool)).code == WriteCode.PASSED_OVER
     assert (ids(service, pool), service.account.trimmed) == ([second, victim], [first])
     assert "nobody had drained" in writer.provider.may_begin(ref(pool), victim, "n", writer.bound(pool)).message
+
+
+def test_only_the_leader_takes_back(service: Service) -> None:
+    """A process that has lost the Lease neither lowers nor deletes."""
+
+    def guard() -> None:
+        raise NotLeaderError("not the leader")
+
+    pool, writer = service.account.add(count=3), Writer(service, guard=guard)
+    for replicas in (2, 3):
+        with pytest.raises(NotLeaderError):
+            writer.provider.cancel(ref(pool), (ids(service, pool)[0],), replicas, writer.bound(pool))
+    assert (service.count("PATCH"), service.count("DELETE")) == (0, 0)
