@@ -126,6 +126,12 @@ def test_without_a_policy():
     assert b'http-equiv="refresh"' in answer.body
 
 
+def test_both_pages_ask_who_wants_to_see_them():
+    """They show objects of the cluster."""
+    pages = [*BusyLoop().page.routes(), waiting_route(lambda: "", lambda: NOW)]
+    assert [(page.path, page.details) for page in pages] == [("/", True), ("/report", True), ("/", True)]
+
+
 def test_the_whole_report_stays():
     """With the picture, and without anything that updates."""
     body = busy_loop().get("/report").body.decode()

@@ -23,7 +23,7 @@ from tests.testbed.control_plane import ControlPlane
 from tests.testbed.work_cluster import WorkCluster
 
 RBAC = "rbac.authorization.k8s.io"
-DETAILS = ["/plan", "/", "/report", "/snapshot", "/explain/group/general"]
+DETAILS = ["/plan", "/", "/snapshot", "/explain/group/general"]
 PATIENCE_SECONDS = 120
 OPEN = ["/healthz", "/readyz", "/metrics"]
 
@@ -171,11 +171,12 @@ def test_somebody_without_the_right_is_told_so(outside: Outside, path: str) -> N
 def test_somebody_with_the_right_sees_what_it_is_for(outside: Outside) -> None:
     """The pages that the account may get, and no other."""
     outside.account("auditor")
-    outside.allow("auditor", "/plan", "/", "/explain/*")
+    outside.allow("auditor", "/plan", "/", "/report", "/explain/*")
     token = outside.token("auditor")
     status, body, _ = outside.ask("/plan", token)
     assert (status, [line["name"] for line in json.loads(body)["groups"]]) == (200, ["general"])
-    assert "<html" in outside.ask("/", token)[1]
+    assert 'id="live"' in outside.ask("/", token)[1]
+    assert 'class="picture' in outside.ask("/report", token)[1]
     assert outside.ask("/explain/group/general", token)[0] == 200
     assert outside.ask("/snapshot", token)[0] == 403
 
