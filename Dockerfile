@@ -1,6 +1,8 @@
 # The image of the loop. By policy of the manifests beside it: a numeric user without rights, a root file system that nobody
-# writes to (/tmp and the git cache are volumes). Pin the base by digest where you build: --build-arg BASE=python@sha256:…
-ARG BASE=python:3.13-slim-trixie
+# writes to (/tmp and the git cache are volumes). The base is what this digest names, whatever its tag says later; to renew it, in
+# one line that both stages take (it is an index, of all platforms):
+#   docker buildx imagetools inspect python:3.13-slim-trixie --format '{{.Manifest.Digest}}'
+ARG BASE=python:3.13-slim-trixie@sha256:9d2e5553305c7c7b0097999bb17187c69b921ccd6bc9d40e4bb5ebe652c00285
 
 FROM ${BASE} AS build
 # A compiler, for the kernels: without it they would run interpreted. It does not reach the image below.

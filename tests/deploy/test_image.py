@@ -31,10 +31,14 @@ def test_it_runs_as_the_numeric_user_of_the_manifests() -> None:
     assert any(f"useradd --uid {pod['runAsUser']} " in value for name, value in final_stage() if name == "RUN")
 
 
-def test_its_base_is_a_tag_that_a_build_may_pin() -> None:
-    """One base for both stages, never `latest`, replaceable by a digest."""
+def test_its_base_is_one_digest() -> None:
+    """One base for both stages, by digest: the tag beside it is only a name. What the digest names is not fetched here."""
     (base,) = (value for name, value in instructions() if name == "ARG")
-    assert re.fullmatch(r"BASE=python:3\.1[1-9]-slim-\w+", base)
+    assert re.fullmatch(r"BASE=python:3\.1[1-9]-slim-\w+@sha256:[0-9a-f]{64}", base)
+    assert len(set(base[-64:])) > 8
+    said = (ROOT / "Dockerfile").read_text()
+    assert said.count("@sha256:") == 1
+    assert f"inspect {base.partition('=')[2].partition('@')[0]} " in said
     assert [value.split()[0] for name, value in instructions() if name == "FROM"] == ["${BASE}", "${BASE}"]
 
 

@@ -117,6 +117,6 @@ def _spec() -> Object:
     spec = {
         "nodeSelector": {role: ""},
         "tolerations": [{"key": role, "operator": "Exists"}],
-        "containers": [{"name": "cluster-autoscaler", "image": "none"}],
+        "containers": [{"name": "cluster-autoscaler", "image": "none", "command": ["cluster-autoscaler"]}],
     }
     return {"replicas": 1, "selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, "spec": spec}}

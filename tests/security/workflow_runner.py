@@ -6,13 +6,19 @@ characters that Unicode calls ignorable do not count; lines end at CR, LF and CR
 """
 
 import re
+import sys
 import unicodedata
 
 COMMANDS = frozenset({
     "add-mask", "add-matcher", "add-path", "debug", "echo", "endgroup", "error", "group", "notice", "remove-matcher",
     "save-state", "set-env", "set-output", "stop-commands", "warning",
 })  # fmt: skip
-_IGNORED = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+_FILLERS = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+_IGNORED = {
+    code: None
+    for code in range(sys.maxunicode + 1)
+    if code == 0 or unicodedata.category(chr(code)) == "Cf" or _FILLERS.match(chr(code))
+}
 
 
 def commands(output: str) -> list[str]:
@@ -39,7 +45,9 @@ def carried_out(output: str) -> list[str]:
 
 
 def _command(line: str, token: str | None = None) -> tuple[str, str] | None:
-    seen = "".join(char for char in line if not _ignored(char))
+    if line.count(":") < 2 and line.count("#") < 2:
+        return None  # what is ignored is neither, and a page has many lines
+    seen = line.translate(_IGNORED)
     second = re.match(r"\s*::([^\s:]*)(?: [^\n]*?)?::(.*)", seen)
     if second is not None and second[1].casefold() in COMMANDS | {token}:
         return second[1].casefold(), second[2]
@@ -47,7 +55,3 @@ def _command(line: str, token: str | None = None) -> tuple[str, str] | None:
         if first[1].casefold() in COMMANDS | {token}:
             return first[1].casefold(), first[2]
     return None
-
-
-def _ignored(char: str) -> bool:
-    return unicodedata.category(char) == "Cf" or char == "\0" or _IGNORED.match(char) is not None

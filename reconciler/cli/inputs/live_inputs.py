@@ -65,7 +65,7 @@ class LiveInputs:
             return world
         apis = dict.fromkeys((self.connections.workload, self.connections.management))
         namespaces = (*self.namespaces, *autoscaler_homes(self.connections.served))
-        rivals = RivalWatch(apis, namespaces, monotonic=time.monotonic, wall_seconds=time.time).evidence(world)
+        rivals = RivalWatch(apis, namespaces, monotonic=time.monotonic, wall_seconds=time.time).evidence()
         return msgspec.structs.replace(world, rivals=rivals)
 
     def memory(self, policy: str, namespace: str | None) -> Memory:

@@ -46,7 +46,7 @@ class LivePort:
     """A `ClusterPort` over real servers. `owner` (the policy's name) stands in our taints: those of others are left alone.
 
     `providers` by kind of target. `annotations`, given a target, says what explains a write on it (policy, revision);
-    `rivals`, given a view, is the evidence that another autoscaler is at work there. `tell` and `former` are those of
+    `rivals` is the evidence that another autoscaler is at work there. `tell` and `former` are those of
     `LeftMarks`; `tell` is also given what keeps a removal waiting, and `former` tells whose marks on targets hold no more.
     """
 
@@ -59,7 +59,7 @@ class LivePort:
         drain: Drain,
         owner: str,
         annotations: Callable[[TargetRef], Mapping[str, str]] = lambda _: {},
-        rivals: Callable[[World], tuple[str, ...]] = lambda _: (),
+        rivals: Callable[[], tuple[str, ...]] = tuple,
         tell: Callable[[str, str], None] = lambda _code, _message: None,
         former: Callable[[str], FormerPolicy | None] | None = None,
     ) -> None:
@@ -82,7 +82,7 @@ class LivePort:
         except IncompleteViewError as error:
             self._world = None
             raise ViewUnavailableError(str(error)) from error
-        rivals, ended = self._rivals(world), self._left_marks.ended(world)
+        rivals, ended = self._rivals(), self._left_marks.ended(world)
         self._world = msgspec.structs.replace(world, rivals=rivals, ended_policies=ended) if rivals or ended else world
         return self._world
 

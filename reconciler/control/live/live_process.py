@@ -178,7 +178,7 @@ class LiveProcess:
             ),
             settings.name,
             self._marks,
-            (lambda _: ()) if settings.beside_autoscaler else self._rivals(workload, management, wall_seconds).evidence,
+            tuple if settings.beside_autoscaler else self._rivals(workload, management, wall_seconds).evidence,
             log.warning,
             providers.former(EndedPolicies(management, settings.namespace, self._pace.monotonic), now_seconds),
         )

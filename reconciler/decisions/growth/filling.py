@@ -25,6 +25,7 @@ class Filling:
         self._rivals: dict[int, frozenset[int] | None] = {}
         self._enters: dict[object, dict[int, bool]] = {}
         self._kept: dict[object, _Kept] = {}
+        self._last: tuple[tuple[int, ...], tuple[bytearray, list[list[int]]]] = ((), (bytearray(), []))
 
     def covers(self, waiting: Waiting) -> bool:
         """Does nothing concern the pods that wait but their node and who else is on it?"""
@@ -57,17 +58,27 @@ class Filling:
             # The last choice took none of these pods.
             return kept.filled
         shapes = array("i", [shape for shape, _ in served])
+        alone, before, steps = self._apart(tuple(shapes))
+        filled, looked = state.fill_new(probe, shapes, array("i", [count for _, count in served]), before, alone, room)
+        self._draft.shares.spend_together(Counter(map(self._draft.namespace, shapes)), looked + 1 + steps)
+        self._kept[alike] = _Kept(tuple(served), room, filled)
+        return filled
+
+    def _apart(self, shapes: tuple[int, ...]) -> tuple[bytearray, list[list[int]], int]:
+        """By entry, whether one of it fills a node, and which entries before it share none with it; and the steps that took: none
+        for the shapes of the last time, since most templates take the same."""
+        if shapes == self._last[0]:
+            return *self._last[1], 0
         place = {shape: entry for entry, shape in enumerate(shapes)}
+        everybody = frozenset(place)
         alone, before = bytearray(len(shapes)), []
         for entry, shape in enumerate(shapes):
             rivals = self._rivals[shape] or frozenset()
             alone[entry] = shape in rivals
-            few = rivals if len(rivals) < len(place) else frozenset(place) & rivals
+            few = rivals if len(rivals) < len(place) else everybody & rivals
             before.append(sorted(place[other] for other in few if place.get(other, entry) < entry))
-        filled, looked = state.fill_new(probe, shapes, array("i", [count for _, count in served]), before, alone, room)
-        self._draft.shares.spend_together(Counter(map(self._draft.namespace, shapes)), looked + 1 + sum(map(len, before)))
-        self._kept[alike] = _Kept(tuple(served), room, filled)
-        return filled
+        self._last = shapes, (alone, before)
+        return alone, before, sum(map(len, before))
 
     def _within_shares(self, served: Waiting, room: int) -> Waiting:
         """Without shapes of a namespace that one pass may take far beyond its share: they have their turn when it is known what

@@ -1,5 +1,7 @@
 """Another autoscaler at work: a Cluster Autoscaler that renews its Lease, writes its status, or has replicas to do so.
 
+A Deployment is one by what it runs, not by its name: tenants name theirs as they like, and a name would hold every group.
+
 SOURCE: the Cluster Autoscaler's defaults: Lease `cluster-autoscaler` and ConfigMap `cluster-autoscaler-status` in its own
 namespace (kube-system unless told otherwise), the status with annotation `cluster-autoscaler.kubernetes.io/last-updated`,
 rewritten in every loop of 10 s. Clocks of two machines are not compared finely: what changes while we look is alive, and what
@@ -13,7 +15,6 @@ from datetime import UTC, datetime
 import msgspec
 
 from reconciler.cluster.platform_reading import readings
-from reconciler.cluster.world import World
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
 
 NAME = "cluster-autoscaler"
@@ -24,6 +25,9 @@ HOME = "kube-system"
 _UPDATED = "cluster-autoscaler.kubernetes.io/last-updated"
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.\d+)? ?(Z|[+-]\d\d:?\d\d)?")
 _ABSENT = (403, 404)
+_IMAGE = re.compile(r"cluster-autoscaler(-(amd64|arm64|arm|ppc64le|s390x))?")
+_CLOUD = "cloud-provider"
+_GROUPS = ("node-group-auto-discovery", "nodes", "scale-down-enabled", "expander", "scale-down-unneeded-time")
 
 
 class _Meta(msgspec.Struct, rename="camel"):
@@ -39,6 +43,38 @@ class _LeaseSpec(msgspec.Struct, rename="camel"):
 class _Object(msgspec.Struct):
     metadata: _Meta
     spec: _LeaseSpec = msgspec.field(default_factory=_LeaseSpec)
+
+
+class _Container(msgspec.Struct):
+    image: str = ""
+    command: list[str] = []
+    args: list[str] = []
+
+
+class _PodSpec(msgspec.Struct):
+    containers: list[_Container] = []
+
+
+class _Template(msgspec.Struct):
+    spec: _PodSpec = msgspec.field(default_factory=_PodSpec)
+
+
+class _DeploymentSpec(msgspec.Struct):
+    replicas: int | None = None
+    template: _Template = msgspec.field(default_factory=_Template)
+
+
+class _Name(msgspec.Struct):
+    name: str
+
+
+class _Deployment(msgspec.Struct):
+    metadata: _Name
+    spec: _DeploymentSpec = msgspec.field(default_factory=_DeploymentSpec)
+
+
+class _Deployments(msgspec.Struct):
+    items: list[_Deployment] = []
 
 
 class _Seen(msgspec.Struct, frozen=True):
@@ -59,34 +95,48 @@ class RivalWatch:
         self._apis = tuple(apis)
         self._namespaces = tuple(dict.fromkeys((HOME, *namespaces)))
         # A platform brings its own autoscaler in a namespace of its own.
-        self._homes = frozenset(self._namespaces).union(*(reading.autoscaler_namespaces for reading in readings()))
+        of_platforms = (name for reading in readings() for name in reading.autoscaler_namespaces)
+        self._homes = tuple(dict.fromkeys((*self._namespaces, *of_platforms)))
         self._monotonic = monotonic
         self._wall_seconds = wall_seconds
         self._looked: float | None = None
         self._found: tuple[str, ...] = ()
         self._seen: dict[tuple[int, str], _Seen] = {}
+        self._running: dict[tuple[int, str], tuple[str, ...]] = {}
 
-    def evidence(self, world: World) -> tuple[str, ...]:
+    def evidence(self) -> tuple[str, ...]:
         """Sentences, without times in them, that another autoscaler is at work; empty when none is known of. What cannot be
         asked at present is as it was."""
         now = self._monotonic()
         if self._looked is None or now - self._looked >= LOOK_SECONDS:
             self._looked = now
-            found = dict.fromkeys(
-                sentence
-                for number, api in enumerate(self._apis)
-                for namespace in self._namespaces
-                for sentence in self._in(number, api, namespace, now)
-            )
+            found: dict[str, None] = {}
+            for number, api in enumerate(self._apis):
+                for namespace in self._homes:
+                    found |= dict.fromkeys(self._deployments(number, api, namespace))
+                for namespace in self._namespaces:
+                    found |= dict.fromkeys(self._in(number, api, namespace, now))
             self._found = tuple(found)
-        return (*self._deployments(world), *self._found)
+        return self._found
 
-    def _deployments(self, world: World) -> tuple[str, ...]:
-        return tuple(
-            f"Deployment {item.namespace}/{item.name} has {item.replicas} replicas"
-            for item in world.controllers
-            if item.kind == "Deployment" and item.namespace in self._homes and NAME in item.name and item.replicas
-        )
+    def _deployments(self, number: int, api: Api, namespace: str) -> tuple[str, ...]:
+        key = (number, namespace)
+        try:
+            found = msgspec.json.decode(api.get(f"/apis/apps/v1/namespaces/{namespace}/deployments"), type=_Deployments)
+        except ApiError as error:
+            if error.status in _ABSENT:
+                self._running.pop(key, None)
+        except (UnreachableError, msgspec.DecodeError):
+            pass
+        else:
+            # The server's own default where replicas are left out is 1.
+            counts = ((item, 1 if item.spec.replicas is None else item.spec.replicas) for item in found.items)
+            self._running[key] = tuple(
+                f"Deployment {namespace}/{item.metadata.name} has {count} replicas"
+                for item, count in counts
+                if count and any(_is_autoscaler(container) for container in item.spec.template.spec.containers)
+            )
+        return self._running.get(key, ())
 
     def _in(self, number: int, api: Api, namespace: str, now: float) -> tuple[str, ...]:
         lease = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{NAME}"
@@ -117,6 +167,18 @@ class RivalWatch:
                 known = _Seen(item.metadata.resource_version, now + LATELY_SECONDS, words(item))
             self._seen[key] = known
         return known.sentence if known is not None and known.until > now else ""
+
+
+def _is_autoscaler(container: _Container) -> bool:
+    """By the image's own name, whatever the registry; else by the program, or flags that no other program takes together."""
+    words = [*container.command, *container.args]
+    image = container.image.partition("@")[0].rpartition("/")[2].partition(":")[0]
+    program = any(word.rpartition("/")[2] == NAME for word in words[:2])
+    return _IMAGE.fullmatch(image) is not None or program or (_flag(words, _CLOUD) and any(_flag(words, one) for one in _GROUPS))
+
+
+def _flag(words: Iterable[str], name: str) -> bool:
+    return any(word.lstrip("-").partition("=")[0] == name for word in words if word.startswith("-"))
 
 
 def _lease_words(item: _Object, namespace: str) -> str:
