@@ -144,6 +144,8 @@ def test_another_cluster(saved: Path, tmp_path: Path):
         (["--approved-by", "HEAD"], "--approved-by goes with --require-plan"),
         (["--require-plan", "-1"], "-1 is not in the range"),
         (["--require-plan", "1", "--approved-by", "HEAD", "--signer", "ada"], "--signer narrows --allowed-signers or --gpg-keys"),
+        (["--require-plan", "1", "--approved-by", "HEAD"], "counts from a commit that its approver signed"),
+        (["--require-plan", "1", "--any-author"], "--any-author goes with --approved-by"),
         (["--require-plan", "1", "--gpg-keys", "keys"], "say who may sign the commit of --approved-by REF"),
     ],
 )
@@ -208,13 +210,13 @@ def test_removals_need_an_approval(removal: Removal):
     trailer = f"Reconciler-Approve: {removal.about} nodes<=1 evictions<=2"
     assert trailer in " ".join(refused.stdout.split())
     removal.repo.commit({}, f"Fewer nodes\n\n{trailer}\n")
-    assert removal.apply("--require-plan", 0, "--approved-by", "HEAD").return_value == 0
+    assert removal.apply("--require-plan", 0, "--approved-by", "HEAD", "--any-author").return_value == 0
 
 
 def test_a_ceiling_of_evictions(removal: Removal):
     """Two pods would be evicted, one is approved: nothing is."""
     removal.repo.commit({}, f"Fewer nodes\n\nReconciler-Approve: {removal.about} nodes<=1 evictions<=1\n")
-    result = removal.apply("--require-plan", 0, "--approved-by", "HEAD")
+    result = removal.apply("--require-plan", 0, "--approved-by", "HEAD", "--any-author")
     assert result.return_value == 1
     told = " ".join(result.stdout.split())
     assert "1 node would go and 2 pods would be evicted; approved are 1 node and 1 eviction [AboveApproval]" in told
@@ -224,12 +226,12 @@ def test_a_ceiling_of_evictions(removal: Removal):
 def test_a_trailer_that_cannot_be_read(removal: Removal):
     """It is told on stderr and approves nothing."""
     removal.repo.commit({}, f"Fewer nodes\n\nReconciler-Approve: {removal.about} nodes=5\n")
-    result = removal.apply("--require-plan", 0, "--approved-by", "HEAD")
+    result = removal.apply("--require-plan", 0, "--approved-by", "HEAD", "--any-author")
     assert "warning: Reconciler-Approve: " in result.stderr
     assert "[NotApproved]" in result.stdout
 
 
 def test_no_such_commit(removal: Removal):
     """The commit of the approval must be there."""
-    result = removal.apply("--require-plan", 0, "--approved-by", "nowhere")
+    result = removal.apply("--require-plan", 0, "--approved-by", "nowhere", "--any-author")
     assert "there is no commit 'nowhere' here" in str(result.exception)

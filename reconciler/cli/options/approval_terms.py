@@ -25,6 +25,7 @@ class ApprovalChoice(msgspec.Struct, frozen=True, kw_only=True):
     allowed_signers: Path | None
     gpg_keys: Path | None
     signers: tuple[str, ...]
+    any_author: bool
 
 
 def approval_choice(given: "Mapping[str, Any]") -> tuple[ApprovalChoice, dict[str, Any]]:
@@ -38,6 +39,13 @@ def approval_choice(given: "Mapping[str, Any]") -> tuple[ApprovalChoice, dict[st
         raise click.UsageError("--signer narrows --allowed-signers or --gpg-keys: give one of them")
     if keys and choice.approved_by is None:
         raise click.UsageError("--allowed-signers and --gpg-keys say who may sign the commit of --approved-by REF: give it")
+    if choice.any_author and (keys or choice.approved_by is None):
+        raise click.UsageError("--any-author goes with --approved-by REF, instead of --allowed-signers and --gpg-keys")
+    if choice.approved_by is not None and not keys and not choice.any_author:
+        raise click.UsageError(
+            "an approval counts from a commit that its approver signed: say who may, with --allowed-signers or --gpg-keys; "
+            "--any-author takes the word of whoever can write a commit"
+        )
     return choice, {name: value for name, value in given.items() if name not in names}
 
 
