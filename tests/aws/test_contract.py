@@ -13,11 +13,11 @@ from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
 from reconciler.decisions.ownership.owner import POLICY_MARK
 from reconciler.plan.plan import Bound
+from reconciler.platforms.aws.facts.ownership import WRITTEN
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
 from reconciler.platforms.aws.writing.accounts import Accounts
 from reconciler.platforms.aws.writing.calls import AUTO_SCALING, AwsError
 from reconciler.platforms.aws.writing.fresh import read as read_fresh
-from reconciler.platforms.aws.writing.marks import WRITTEN
 from reconciler.platforms.aws.writing.polling import AwsPoll
 from reconciler.platforms.aws.writing.provider import AwsProvider
 from reconciler.providers.contract import LeavingMachine, RemovalState, WriteCode

@@ -142,3 +142,15 @@ def test_s41_warm_pool_instances_are_nobodys() -> None:
     ]
     found = world(group(DesiredCapacity=1, Instances=instances))
     assert [machine.name for machine in found.machines] == ["i-1"]
+
+
+@pytest.mark.parametrize(
+    ("desired", "mark", "told"),
+    [(7, "4.1800000000", True), (4, "4.1800000000", False), (3, "4.1800000000", False), (7, "", False), (7, "x.1", False)],
+)
+def test_a_value_above_our_last_write_is_somebodys(desired: int, mark: str, *, told: bool) -> None:
+    """The tag says what we wrote last: a higher value is foreign, a lower one may be our own removals."""
+    tags = {"reconciler.dev/desired": mark} if mark else {}
+    found = [one.message for one in facts(group(DesiredCapacity=desired, tags=tags)).cautions if one.code == "RaisedByOthers"]
+    assert bool(found) is told
+    assert all("is 7, and the last write that we signed was 4" in message for message in found)

@@ -25,6 +25,7 @@ _REASONS = {"--max-drain-parallelism": ("Underutilized", "Unready"), "--max-empt
 _OF_RUN = {
     "cloud-provider": "the kind of target says it", "kubeconfig": "run --kubeconfig",
     "cloud-config": "run --management-kubeconfig",
+    "aws-use-static-instance-list": "types are asked of AWS where the rights allow it, else the table of the program stands",
     "clusterapi-cloud-config-authoritative": "run --management-kubeconfig", "namespace": "run --namespace",
     "leader-elect": "run always leads by a Lease", "leader-elect-lease-duration": "run --lease-duration",
     "scan-interval": "run --period", "max-pod-eviction-time": "run --drain-timeout", "address": "run --listen",

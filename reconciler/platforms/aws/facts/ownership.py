@@ -15,6 +15,8 @@ _REFRESHING = ("Pending", "InProgress", "Cancelling", "RollbackInProgress", "Bak
 _WRITABLE_STATES = ("ACTIVE", "DEGRADED", "")
 _TERRAFORM = re.compile(r"terraform|opentofu", re.IGNORECASE)
 _STACK_TAG = "aws:cloudformation:stack-name"
+WRITTEN = "reconciler.dev/desired"
+"""The tag that says what was written last: value and the service's time, `4.1800000000`."""
 # What AWS is asked for beside the groups, so that nobody who sizes them is overlooked.
 BESIDE = ("ScalingPolicy", "ScheduledAction")
 
@@ -127,6 +129,14 @@ def _cautions(item: AutoScalingGroup, tags: Mapping[str, str], view: AwsView) ->
             message=f"Terraform seems to keep it (tag {marks[0]}): an apply sets desired_capacity back",
             advice="put desired_capacity under lifecycle.ignore_changes",
         )
+    written = _written(tags.get(WRITTEN, ""))
+    if written is not None and item.desired_capacity > written:
+        yield Caution(
+            code="RaisedByOthers",
+            message=f"its desired capacity is {item.desired_capacity}, and the last write that we signed was {written}: "
+            "somebody else has raised it, unless we ended before we could sign",
+            advice="see who writes it (CloudTrail, SetDesiredCapacity and UpdateAutoScalingGroup); undone writes hold the group",
+        )
     missing = [kind for kind in BESIDE if kind not in view.captured]
     if missing and view.captured:
         yield Caution(
@@ -136,6 +146,12 @@ def _cautions(item: AutoScalingGroup, tags: Mapping[str, str], view: AwsView) ->
         )
     yield from going(item, view.noticed, view.activities.get(item.auto_scaling_group_name, ()))
     yield from _managed_health(item, view)
+
+
+def _written(mark: str) -> int | None:
+    """The value of our last write. What we remove lowers it without a mark, so that only a higher one is foreign."""
+    value = mark.partition(".")[0]
+    return int(value) if value.isdecimal() else None
 
 
 def _managed_health(item: AutoScalingGroup, view: AwsView) -> Iterator[Caution]:

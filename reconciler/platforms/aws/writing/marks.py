@@ -7,9 +7,9 @@ time, so that a desired capacity which somebody else has set can be told from ou
 from collections.abc import Mapping
 
 from reconciler.decisions.ownership.owner import OUR_MARKS
+from reconciler.platforms.aws.facts.ownership import WRITTEN
 from reconciler.platforms.aws.writing.calls import AUTO_SCALING, Aws
 
-WRITTEN = "reconciler.dev/desired"
 SHIELD = "reconciler.dev/shield"
 OUR_TAGS = (*OUR_MARKS, WRITTEN, SHIELD)
 _LONGEST = 256

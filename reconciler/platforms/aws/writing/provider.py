@@ -12,13 +12,14 @@ import msgspec
 from reconciler.cluster.target import TargetRef
 from reconciler.decisions.ownership.owner import OUR_MARKS, POLICY_MARK, policy_mark
 from reconciler.plan.plan import Bound
+from reconciler.platforms.aws.facts.ownership import WRITTEN
 from reconciler.platforms.aws.writing.accounts import Accounts
 from reconciler.platforms.aws.writing.answer import failed, unread
 from reconciler.platforms.aws.writing.calls import Answer, Aws, AwsError
 from reconciler.platforms.aws.writing.cancellation import Cancellations
 from reconciler.platforms.aws.writing.fresh import Reading, read
 from reconciler.platforms.aws.writing.growth import launch, launches_at_once, set_desired
-from reconciler.platforms.aws.writing.marks import WRITTEN, delete_tags, ours, set_tags, written
+from reconciler.platforms.aws.writing.marks import delete_tags, ours, set_tags, written
 from reconciler.platforms.aws.writing.removal import Removals
 from reconciler.providers.contract import LeavingMachine, TargetRemoval, WriteCode, WriteResult
 from reconciler.providers.ownership_guard import objection
