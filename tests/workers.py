@@ -2,26 +2,27 @@
 
 What the steps of the action install is such a component too: it takes a minute, once."""
 
-CONTROL_PLANES = ("control-plane-1", "control-plane-2")
-"""Two workers have one each: one after the other all these tests would take twice as long, and they wait more than they work."""
-_FIRST, _SECOND = CONTROL_PLANES
+CONTROL_PLANES = ("control-plane-1", "control-plane-2", "control-plane-3")
+"""Three workers have one each: one after the other all these tests would take three times as long, and they wait more than they
+work."""
+_FIRST, _SECOND, _THIRD = CONTROL_PLANES
 _GROUPS = {
-    "tests/benchmarks/live/": _SECOND,
+    "tests/benchmarks/live/": _THIRD,
     "tests/browser/": "browser",
     "tests/crusoe/test_live": _FIRST,
     "tests/deploy/": _SECOND,
     "tests/docs/test_first_hour.py": _SECOND,
     "tests/kube/": _SECOND,
     "tests/live/": _FIRST,
-    "tests/openshift/test_live": _FIRST,
+    "tests/openshift/test_live": _THIRD,
     "tests/providers/": _SECOND,
-    "tests/rows/test_rows_live_": _SECOND,
-    "tests/security/test_network_attack.py": _FIRST,
+    "tests/rows/test_rows_live_": _THIRD,
+    "tests/security/test_network_attack.py": _THIRD,
     "tests/security/test_own_account.py": _SECOND,
-    "tests/security/test_published_snapshot.py": _FIRST,
+    "tests/security/test_published_snapshot.py": _THIRD,
     "tests/schemas/test_crds_on_api_server.py": _SECOND,
     "tests/security/test_pull_request_steps.py": "action",
-    "tests/testbed/": _SECOND,
+    "tests/testbed/": _THIRD,
 }
 
 
