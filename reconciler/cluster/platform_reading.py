@@ -118,6 +118,11 @@ def readings() -> tuple[PlatformReading, ...]:
     return registered.parts("reading", "READING")
 
 
+def target_kinds() -> tuple[str, ...]:
+    """What the kinds of target of all platforms are called."""
+    return tuple(kind.known_as for reading in readings() for kind in reading.kinds if kind.target)
+
+
 def envelopes() -> tuple[tuple[Envelope, str], ...]:
     """The clouds' own lists, each with the kind of its items."""
     return tuple((kind.envelope, kind.kind) for reading in readings() for kind in reading.kinds if kind.envelope is not None)

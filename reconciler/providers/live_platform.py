@@ -56,7 +56,7 @@ class LivePlatform(msgspec.Struct, frozen=True, kw_only=True):
     unknown group. `provider` makes what writes. `polled` makes what is asked of a cloud. `checks` are findings for `doctor`;
     they raise as the connection does, and are asked for where the platform is there. `absent` is what `doctor` says where no
     platform is there at all. `configured`: the environment says that this process asks the platform's cloud. `asked` asks the
-    cloud once, given the environment; it raises `CloudError`.
+    cloud once, given the environment; it raises `CloudError`. `found_by` says what lets a process find its targets.
     """
 
     name: str
@@ -68,3 +68,4 @@ class LivePlatform(msgspec.Struct, frozen=True, kw_only=True):
     absent: Check | None = None
     configured: Callable[[Mapping[str, str]], bool] = lambda _: False
     asked: Callable[[CloudQuestion, Mapping[str, str]], CloudAnswer] = lambda _question, _environment: CloudAnswer()
+    found_by: str = ""

@@ -35,6 +35,12 @@ def asks_clouds(environment: Mapping[str, str]) -> bool:
     return any(platform.configured(environment) for platform in live_platforms())
 
 
+def nothing_to_size(server: str) -> str:
+    """A sentence for a process that finds no platform."""
+    ways = "; ".join(platform.found_by for platform in live_platforms() if platform.found_by)
+    return f"{server} keeps nothing whose replicas could be changed, and no cloud is to be asked: {ways}"
+
+
 def names_clouds(policy: PolicySet) -> bool:
     """Whether a policy names or discovers targets that no API server keeps, and that a process can write."""
     on_server = {reading.name for reading in readings() if reading.group}

@@ -77,5 +77,5 @@ def test_a_cluster_without_cluster_api(
     """No such group: nothing could be scaled."""
     monkeypatch.setenv("CAPI_GROUP", "absent.example.org")
     told = said(capsys, "--policy", policy, "--kubeconfig", user(control_plane, "input-absent"))
-    assert "has no Cluster API" in told
+    assert "keeps nothing whose replicas could be changed" in told
     assert "--management-kubeconfig" in told

@@ -43,6 +43,7 @@ def command(out: Path, *, force: bool, name: str | None, cluster_path: Path | No
     from reconciler.cli.options.connections import connection_choice
     from reconciler.cli.outputs.failure import InputError
     from reconciler.cli.outputs.policy_output import write_policies
+    from reconciler.cluster.platform_reading import target_kinds
     from reconciler.rendering.first_policy import first_policy, policy_name
 
     choice = connection_choice(connection)
@@ -52,7 +53,7 @@ def command(out: Path, *, force: bool, name: str | None, cluster_path: Path | No
         raise InputError(f"--name {chosen}: lower-case letters, digits, '-' and '.', such as {policy_name(chosen)}")
     files = first_policy(world, chosen)
     if "groups.yaml" not in files:
-        raise InputError("there is nothing to size here: no MachineDeployment, MachineSet, MachinePool or Auto Scaling group")
+        raise InputError(f"there is nothing to size here: none of {', '.join(target_kinds())}")
     write_policies(out, files, int(time.time()), force=force)
     count = files["groups.yaml"].count("\nkind: NodeGroup\n")
     tell(f"{', '.join(str(out / file) for file in files)}: policy {chosen} with {count} groups, mode Observe")

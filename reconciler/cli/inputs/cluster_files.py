@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from reconciler.cli.outputs.failure import InputError
-from reconciler.cluster.platform_reading import readings
+from reconciler.cluster.platform_reading import readings, target_kinds
 from reconciler.cluster.snapshots.snapshot import SnapshotError, read_snapshot
 from reconciler.cluster.snapshots.snapshot_digest import Digested
 from reconciler.cluster.snapshots.unpacked_size import most_unpacked
@@ -125,9 +125,9 @@ def _no_cluster(root: Path, names: list[str], skipped: Mapping[str, int], captur
     kinds = sorted({*skipped, *captured})
     held = f"{', '.join(kinds[:_NAMES_SHOWN])}{', …' if len(kinds) > _NAMES_SHOWN else ''}" if kinds else "no object"
     files = f"1 file ({seen}) holds" if len(names) == 1 else f"{len(names)} files ({seen}) hold"
+    wanted = ", ".join(("Node", "Pod", *target_kinds()))
     return (
-        f"{root}: no cluster in it: {files} {held}, and none of Node, Pod, "
-        "MachineDeployment, MachineSet, MachinePool, Machine or an Auto Scaling group; give what `kubectl get "
+        f"{root}: no cluster in it: {files} {held}, and none of {wanted}; give what `kubectl get "
         "nodes,pods,machinedeployments,… -A -o json` prints, or a directory that `reconciler snapshot --out DIR` wrote"
     )
 

@@ -19,7 +19,7 @@ from reconciler.control.saved_plans.live_apply import FixedSource, LiveApply
 from reconciler.kube.draining.drain_mark import checked_owner
 from reconciler.kube.leading.lease import Timing
 from reconciler.kube.watching.pace import RealPace
-from reconciler.providers.live_platforms import asks_clouds, names_clouds
+from reconciler.providers.live_platforms import asks_clouds, names_clouds, nothing_to_size
 
 if TYPE_CHECKING:
     from reconciler.control.saved_plans.apply import Applied, RemovalTerms
@@ -91,10 +91,7 @@ def _process(live: LiveInputs, policy: "PolicySet", namespace: str, drain_timeou
         raise InputError(f"the policy's name: {error}") from None
     connections = live.connections
     if not (connections.served or asks_clouds(os.environ) or names_clouds(policy)):
-        raise InputError(
-            f"{connections.management.server} has no Cluster API: there is nothing here whose replicas could be changed; "
-            "--management-kubeconfig names the cluster that holds the MachineDeployments, AWS_REGION one with Auto Scaling groups"
-        )
+        raise InputError(nothing_to_size(connections.management.server))
     settings = Settings(
         name=name,
         namespace=namespace,

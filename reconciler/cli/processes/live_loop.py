@@ -240,14 +240,11 @@ def _usable(connections: Connections, namespace: str, files: Path | None, *, rea
     `InputError`."""
     from reconciler.kube.connection.access import may
     from reconciler.kube.connection.api import ApiError, UnreachableError
-    from reconciler.providers.live_platforms import asks_clouds
+    from reconciler.providers.live_platforms import asks_clouds, nothing_to_size
 
     workload, management = connections.workload, connections.management
     if not (connections.served or asks_clouds(os.environ) or _in_clouds(files)):
-        raise InputError(
-            f"{management.server} has no Cluster API: there is nothing here whose replicas could be changed; "
-            "--management-kubeconfig names the cluster that holds the MachineDeployments, AWS_REGION one with Auto Scaling groups"
-        )
+        raise InputError(nothing_to_size(management.server))
     needed = [(workload, "list", "", "nodes", ""), (workload, "list", "", "pods", "")]
     if not read_only:
         needed += [

@@ -63,4 +63,5 @@ LIVE = LivePlatform(
     checks=_checks,
     configured=_configured,
     asked=_asked,
+    found_by="AWS_REGION names a region with Auto Scaling groups",
 )

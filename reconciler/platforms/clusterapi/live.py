@@ -50,6 +50,7 @@ LIVE = LivePlatform(
     served=_served,
     provider=_provider,
     checks=_checks,
+    found_by="--management-kubeconfig names the cluster that holds the MachineDeployments",
     absent=Check(
         code=_CODE,
         state=State.FAIL,

@@ -26,4 +26,12 @@ def _checks(around: Surroundings) -> Iterator[Check]:
     return checks(account(), around.policy())
 
 
-LIVE = LivePlatform(name="crusoe", kinds=(NODE_POOL,), provider=_provider, polled=_polled, checks=_checks, configured=configured)
+LIVE = LivePlatform(
+    name="crusoe",
+    kinds=(NODE_POOL,),
+    provider=_provider,
+    polled=_polled,
+    checks=_checks,
+    configured=configured,
+    found_by="CRUSOE_ACCESS_KEY and its kin name a cluster with node pools",
+)
