@@ -209,7 +209,7 @@ class Machines:
             return ()
         found = self._daemons_of.get(index)
         if found is None:
-            state = SchedulingState(self._objects.world(self._agenda.now_seconds))
+            state = SchedulingState(self._objects.empty_world())
             node = state.add_node("template", template)
             found = tuple(daemon for daemon in self._daemon_pods if state.place(daemon.shape, 1, [node]))
             self._daemons_of[index] = found

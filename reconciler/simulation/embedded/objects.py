@@ -237,6 +237,12 @@ class ClusterObjects:
         self.node_shapes = [self.node_shapes[old] for old in used]
         self._node_shape_index = None
 
+    def empty_world(self) -> World:
+        """The World without nodes and pods: what is asked of a new node alone need not go through all that is there."""
+        return msgspec.structs.replace(
+            self._origin, node_shapes=(), nodes=(), machines=(), pods=PodTable(), pod_shapes=tuple(self.pod_shapes)
+        )
+
     def world(self, now_seconds: int) -> World:
         """The World at an instant; the same value as before when nothing changed but the clock."""
         if self._view is None:

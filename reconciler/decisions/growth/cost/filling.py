@@ -43,9 +43,15 @@ class NodeFilling:
         fillings.fill_in_order(order, left, self._needs, self._width, self._free, self._may, offer, self._left, self._load)
         return tuple(self._load)
 
+    def by_worth(self, offer: int, worth: "array[int]", left: "array[int]") -> Load:
+        """As `by_value` with as many of each item as there are left, the load worth most alone."""
+        self._fill(offer, worth, left)
+        turn = max(range(_TURNS), key=lambda one: (self._worths[one], -one))
+        return tuple(self._rows[turn * self._items : (turn + 1) * self._items])
+
     def by_value(self, offer: int, values: "array[int]") -> list[Valued]:
         """Loads in order of value for what a pod takes, weighing each resource by how scarce it is; those worth most first."""
-        self._fill(offer, values)
+        self._fill(offer, values, self._counts)
         items = self._items
         found = {worth: tuple(self._rows[turn * items : (turn + 1) * items]) for turn, worth in enumerate(self._worths)}
         return [Valued(worth, found[worth]) for worth in sorted(found, reverse=True)]
@@ -53,7 +59,7 @@ class NodeFilling:
     def improved(self, offer: int, values: "array[int]", steps: int) -> tuple[Valued, int]:
         """The best of `by_value` made worth more: by exchanging pods, then by a search in order of value, each while `steps`
         last, which are looks at one item; and how many steps were taken."""
-        weights, size = self._fill(offer, values)
+        weights, size = self._fill(offer, values, self._counts)
         items = self._items
         turn = max(range(_TURNS), key=lambda one: (self._worths[one], -one))
         best, trial = self._rows[turn * items : (turn + 1) * items], array("q", bytes(8 * items))
@@ -64,10 +70,10 @@ class NodeFilling:
         load = tuple(best)
         return Valued(sum(map(int.__mul__, values, load)), load), 2 * steps - max(0, left) - rest
 
-    def _fill(self, offer: int, values: "array[int]") -> "tuple[array[float], int]":
+    def _fill(self, offer: int, values: "array[int]", counts: "array[int]") -> "tuple[array[float], int]":
         weights = array("d", [1.0]) * self._width
         size = fillings.fill_by_value(
-            values, self._counts, self._needs, self._width, self._free, self._may, offer, _TURNS, weights, self._keys,
+            values, counts, self._needs, self._width, self._free, self._may, offer, _TURNS, weights, self._keys,
             self._order, self._left, self._rows, self._worths,
         )  # fmt: skip
         return weights, size

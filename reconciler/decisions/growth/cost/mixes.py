@@ -12,16 +12,16 @@ from reconciler.decisions.growth.cost.parts import parts
 from reconciler.decisions.growth.cost.polish import polish
 from reconciler.decisions.growth.cost.pricing import Pricing
 from reconciler.decisions.growth.cost.problem import Filling, Mix, Problem
-from reconciler.decisions.growth.cost.start import fillers, greedy, worths
+from reconciler.decisions.growth.cost.start import SMALL, fillers, greedy, worths
 
-_LARGE = 200  # items times offers above which only quick steps are taken
+_LARGE = 200  # size above which only quick steps are taken
 _FEW_WAYS = 2  # ways to fill a node that large problems try
 _MANY_NODES = 100
 _ROUNDS = 300
 _CLOSE_STEPS, _CLOSER, _CLOSEST_STEPS, _ALL_STEPS = 10_000, 4, 1_000_000, 8_000_000
 _CLOSE_PERMILLE = 2
 _BRANCH_NODES = 5
-_NEAR_STEPS, _NEAR_FILLINGS = 4_000, 60
+_NEAR_STEPS, _NEAR_FILLINGS = 2_000, 60
 _ROUNDING = 5  # micros: what duals lose when they become integers
 
 
@@ -111,7 +111,7 @@ def greedy_mix(problem: Problem, given: Mix) -> tuple[Mix, list[Mix]]:
 
 
 def _large(problem: Problem) -> bool:
-    return len(problem.items) * len(problem.offers) > _LARGE
+    return problem.size > _LARGE
 
 
 def _generate(problem: Problem, master: Master) -> Prices | None:
@@ -189,7 +189,7 @@ def _whole(problem: Problem, master: Master, prices: Prices, start: Mix) -> list
     # can be listed, what the solver then chooses is the optimum.
     slack = problem.cost(best) - round(prices.bound)
     close = slack <= problem.cost(best) * _CLOSE_PERMILLE // 1000
-    if not large and not close and master.add(_near(problem, prices, slack)):
+    if problem.size <= SMALL and not close and master.add(_near(problem, prices, slack)):
         chosen, _ = master.whole(best, prices, _BRANCH_NODES)
         if chosen is not None:
             found.append(chosen)

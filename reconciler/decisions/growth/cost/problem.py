@@ -52,6 +52,11 @@ class Problem(msgspec.Struct, frozen=True):
     offers: tuple[Offer, ...]
     caps: tuple[Cap, ...] = ()
 
+    @property
+    def size(self) -> int:
+        """Items times offers: what the work hangs on."""
+        return len(self.items) * len(self.offers)
+
     def cost(self, mix: Mix) -> int:
         """Micros an hour."""
         return sum(self.offers[filling.offer].price_micros * times for filling, times in mix)

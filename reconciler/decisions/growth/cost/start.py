@@ -7,14 +7,18 @@ from reconciler.decisions.growth.cost.filling import NodeFilling, match
 from reconciler.decisions.growth.cost.problem import Filling, Load, Mix, Problem, Room
 
 _SCALE = 1 << 40
+SMALL = 100
+"""Size of a problem up to which ways are tried that take much longer than they are worth in larger ones."""
 
-Filler = Callable[[int, "array[int]"], Load]
+Filler = Callable[[int, "array[int]", "array[int]"], Load]
+"""What one node of an offer takes, of items that are worth so much each, with so many pods of each left."""
 
 
 def greedy(problem: Problem, worth: Sequence[int], fillers: Sequence[Filler]) -> Mix | None:
     """Cheapest price for worth (by item) over all offers and fillers, repeated while the pods for it last; None when the
     bounds do not let all pods in."""
     left = array("q", [item.count for item in problem.items])
+    values = array("q", worth)
     room = Room(problem)
     mix: list[tuple[Filling, int]] = []
     known: dict[tuple[int, int], tuple[Load, int]] = {}
@@ -28,7 +32,7 @@ def greedy(problem: Problem, worth: Sequence[int], fillers: Sequence[Filler]) ->
                 load, gain = known.get((offer, way), ((), 0))
                 # A filling hangs on how many pods are left only where they are too few for it.
                 if not load or not all(map(int.__le__, load, left)):
-                    load = filler(offer, left)
+                    load = filler(offer, values, left)
                     gain = sum(map(int.__mul__, worth, load))
                     known[offer, way] = load, gain
                 if gain and (best is None or terms.price_micros * best_worth < best_price * gain):
@@ -75,6 +79,9 @@ def fillers(problem: Problem) -> list[Filler]:
     filling = NodeFilling(problem)
 
     def in_order(order: "array[int]") -> Filler:
-        return lambda offer, left: filling.in_order(offer, order, left)
+        return lambda offer, _, left: filling.in_order(offer, order, left)
 
-    return [*(in_order(array("i", order)) for order in orders(problem)), lambda offer, left: match(problem, offer, left)]
+    ways: list[Filler] = [*(in_order(array("i", order)) for order in orders(problem)), filling.by_worth]
+    if problem.size <= SMALL:
+        ways.append(lambda offer, _, left: match(problem, offer, left))
+    return ways
