@@ -29,6 +29,10 @@ class Machine(msgspec.Struct, frozen=True):
     batch: bool
 
 
+_TURNED_AWAY = 1_000
+"""Draws of apps that may not go to a machine, after which it is as full as it gets: maybe none may."""
+
+
 class MixedCluster:
     """Collects nodes and pods. `daemons` says whether DaemonSets run; every tenth group is tainted under `rules` that pin."""
 
@@ -85,10 +89,10 @@ class MixedCluster:
         """Pods of apps drawn at random onto a node until it is used by `share` of the larger of cpu and memory; how many."""
         cpu = sum(milli for _, milli, _ in self._daemons)
         memory = sum(mebi for _, _, mebi in self._daemons)
-        placed, missed, rng = 0, 0, self.rng
+        placed, missed, turned, rng = 0, 0, 0, self.rng
         on_node: set[int] = set()
         room = min(most, machine.type.pods - len(self._daemons))
-        while placed < room and missed < 3:
+        while placed < room and missed < 3 and turned < _TURNED_AWAY:
             app = apps[min(int(rng.paretovariate(0.5)) - 1, len(apps) - 1)] if rng.random() < 0.3 else rng.choice(apps)
             shape = self._apps[app].shape
             full_cpu = cpu + shape.requests.cpu_milli > share * machine.type.cpu_milli
@@ -97,6 +101,7 @@ class MixedCluster:
                 continue
             if bool(shape.node_selector) != machine.batch or (shape.anti_affinity and app in on_node):
                 missed += machine.batch
+                turned += 1
                 continue
             cpu += shape.requests.cpu_milli
             memory += shape.requests.memory_bytes >> 20

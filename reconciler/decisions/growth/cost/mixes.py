@@ -18,6 +18,7 @@ _LARGE = 200  # size above which only quick steps are taken
 _FEW_WAYS = 2  # ways to fill a node that large problems try
 _MANY_NODES = 100
 _ROUNDS = 300
+_OF_EACH = 2  # fillings of an offer that one round adds
 _CLOSE_STEPS, _CLOSER, _CLOSEST_STEPS, _ALL_STEPS = 10_000, 4, 1_000_000, 8_000_000
 _CLOSE_PERMILLE = 2
 _BRANCH_NODES = 5
@@ -153,11 +154,12 @@ class _Priced:
     def quick(self, prices: Prices, values: Sequence[int]) -> list[Filling]:
         """Nodes filled by the given values."""
         guess = array("q", values)
+        same = values is prices.values
         return [
             Filling(offer, one.load)
             for offer in self._offers
-            for one in self._node.by_value(offer, guess)
-            if sum(map(int.__mul__, prices.values, one.load)) > prices.prices[offer] + _ROUNDING
+            for one in self._node.by_value(offer, guess)[:_OF_EACH]
+            if (one.worth if same else sum(map(int.__mul__, prices.values, one.load))) > prices.prices[offer] + _ROUNDING
         ]
 
     def close(self, prices: Prices, steps: int) -> tuple[list[Filling], int]:
