@@ -36,7 +36,7 @@ ifneq ($(shell $(BIN)/python -c '' 2>/dev/null && cat $(STAMP) 2>/dev/null),$(CU
 .PHONY: $(STAMP)
 endif
 
-.PHONY: help setup run demo-preview testbed test check docs lock format bench bench-check bench-live bench-data differential mutants soak stress clean
+.PHONY: help setup run demo-preview testbed test check docs lock format bench bench-check bench-live bench-data builds differential mutants soak stress clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -97,6 +97,9 @@ bench-data: $(STAMP) ## Generate the large inputs
 differential: $(STAMP) ## Compare N random clusters with the real kube-scheduler plugins: make differential N=1000 SEED=7
 	$(TIMED) "components for the tests" $(BIN)/python -m tests.testbed.components oracle
 	$(TIMED) "$(N) clusters from seed $(SEED)" $(BIN)/python -m tests.differential.compare --clusters $(N) --seed $(SEED)
+
+builds: $(STAMP) ## Compare N plans of random clusters between the compiled and the interpreted kernels: make builds N=2000 SEED=7
+	@$(BIN)/python -m tests.kernels.random_plans --both --count $(N) --first $(SEED)
 
 mutants: $(STAMP) ## Change MUTANTS lines at random, one at a time, and see whether quick tests notice: make mutants MUTANTS=300
 	@$(BIN)/python -m tests.mutants.campaign --mutants $(MUTANTS) $(if $(filter command line,$(origin SEED)),--seed $(SEED))

@@ -1,4 +1,4 @@
-"""Plans of random clusters, a line each: `python -m tests.kernels.random_plans [--first SEED] [--count N] [--interpreted]`.
+"""Plans of random clusters, a line each: `python -m tests.kernels.random_plans [--first SEED] [--count N] [--both]`.
 
 A line is the seed and a digest of the plan and of what is remembered beside it. Two builds of the kernels, or two versions
 of the decisions that mean the same, print the same lines.
@@ -7,6 +7,7 @@ of the decisions that mean the same, print the same lines.
 import argparse
 import hashlib
 import random
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
 
@@ -14,12 +15,15 @@ COMPILED = tuple(f"reconciler.scheduling.kernels.compiled_{name}" for name in ("
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Always 0."""
+    """0, or 1 where `--both` finds two plans that differ."""
     parser = argparse.ArgumentParser(prog="random_plans", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--count", type=int, default=100, help="how many plans")
     parser.add_argument("--interpreted", action="store_true", help="leave the compiled kernels aside")
+    parser.add_argument("--both", action="store_true", help="compare both builds, a process each, and print what differs")
     options = parser.parse_args(arguments)
+    if options.both:
+        return _compare(options.first, options.count)
     if options.interpreted:
         # An entry of None makes the import fail, as it does where no compiler was there.
         sys.modules.update(dict.fromkeys(COMPILED))  # type: ignore[arg-type]
@@ -28,6 +32,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for seed in range(options.first, options.first + options.count):
         print(seed, plan_of(seed))
     return 0
+
+
+def _compare(first: int, count: int) -> int:
+    command = [sys.executable, "-m", "tests.kernels.random_plans", "--first", str(first), "--count", str(count)]
+    running = [subprocess.Popen([*command, *more], stdout=subprocess.PIPE, text=True) for more in ((), ("--interpreted",))]
+    compiled, interpreted = (process.communicate()[0].splitlines() for process in running)
+    if any(process.returncode for process in running) or compiled[:1] != ["# compiled"]:
+        print("a build failed, or the kernels are not compiled here")
+        return 1
+    differing = [one for one, other in zip(compiled[1:], interpreted[1:], strict=True) if one != other]
+    print("\n".join([*differing, f"{count} plans from seed {first}: {len(differing)} differ between the builds"]))
+    return 1 if differing else 0
 
 
 def _build() -> str:

@@ -1,4 +1,4 @@
-"""Whole plans: the same bytes from both builds of the kernels. Two thousand: `python -m tests.kernels.random_plans`."""
+"""Whole plans: the same bytes from both builds of the kernels. Two thousand: `make builds N=2000`."""
 
 import subprocess
 import sys
