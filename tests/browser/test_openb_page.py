@@ -45,9 +45,10 @@ def test_text_is_one_screen(sides: tuple[Path, Path, Path], monkeypatch: pytest.
     assert len(printed("fit", "--cluster", cluster).splitlines()) <= 60
 
 
-def test_a_preview_is_short_everywhere(sides: tuple[Path, Path, Path], open_page: Open):
+def test_a_preview_is_short_everywhere(sides: tuple[Path, Path, Path], open_page: Open, monkeypatch: pytest.MonkeyPatch):
     """Below 8 KB in a pull request, at most six screens of 400 x 800 on a phone; every node that leaves is found there."""
-    cluster, base, head = sides
+    monkeypatch.chdir(sides[0].parent)  # paths are shown: long ones take another line
+    cluster, base, head = (path.name for path in sides)
     where = ("--base-dir", base, "--head-dir", head, "--cluster", cluster)
     assert len(printed("preview", *where, "-o", "markdown").encode()) < 8_192
     page = open_page(printed("preview", *where, "-o", "html"), viewport={"width": 400, "height": HEIGHT}).page
@@ -57,9 +58,10 @@ def test_a_preview_is_short_everywhere(sides: tuple[Path, Path, Path], open_page
     assert told.count("openb-node-") == REMOVALS
 
 
-def test_a_plan_is_short_on_a_phone(sides: tuple[Path, Path, Path], open_page: Open):
+def test_a_plan_is_short_on_a_phone(sides: tuple[Path, Path, Path], open_page: Open, monkeypatch: pytest.MonkeyPatch):
     """The report of the plan alone."""
-    cluster, _, head = sides
+    monkeypatch.chdir(sides[0].parent)
+    cluster, _, head = (path.name for path in sides)
     html = printed("plan", "--policy", head, "--cluster", cluster, "-o", "html")
     page = open_page(html, viewport={"width": 400, "height": HEIGHT}).page
     assert page.evaluate("document.documentElement.scrollHeight") <= SCREENS * HEIGHT

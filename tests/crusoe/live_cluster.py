@@ -95,6 +95,15 @@ class RealNodes:
         conditions = (one.get("status", {}).get("conditions", ()) for one in mine)
         return sum(1 for row in conditions if any(one["type"] == "Ready" and one["status"] == "True" for one in row))
 
+    def deployment(self, name: str, where: str, image: str) -> Object:
+        """A Deployment with one pod, in a namespace that is made for it."""
+        labels = {"app": name}
+        template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": image}]}}
+        spec = {"replicas": 1, "selector": {"matchLabels": labels}, "template": template}
+        self.api.create(namespace(where))
+        made = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name, "namespace": where}, "spec": spec}
+        return self.api.create(made)[0]
+
     def train(self, replicas: int) -> None:
         """A Deployment of so many pods, each of which fills a node."""
         item: Object = {

@@ -118,7 +118,7 @@ class MachineSetBench:
         providers = LiveProviders(api, Surroundings(management=api, served=SERVED))
         drain = NodeDrain(api, OWNER, clock)
         return PatientPort(
-            self.bound, self, clock, self, providers.of(OWNER), drain, OWNER, lambda _: {}, lambda _: (), lambda *_: None, None
+            self.bound, self, clock, self, providers.of(OWNER), drain, OWNER, lambda _: {}, lambda: (), lambda *_: None, None
         )
 
     def current(self) -> PolicySet:
@@ -189,13 +189,14 @@ class MachineSetBench:
         self.testbed.merge(self.object, {"spec": {"replicas": replicas}}, manager)
 
     def removed(self, count: int = 1, port: LivePort | None = None) -> list[RemovalProgress]:
-        """Turn until so many removals have ended."""
+        """Turn until so many removals of this set have ended. Sets of other tests are in the same namespace."""
         ended: list[RemovalProgress] = []
         deadline = time.monotonic() + _PATIENCE_SECONDS
         while len(ended) < count:
             assert time.monotonic() < deadline, "the removals did not end"
             (port or self.port).observe()
-            ended += [one for one in (port or self.port).continue_removals() if one.state is not RemovalState.DRAINING]
+            own = [one for one in (port or self.port).continue_removals() if one.target == self.target]
+            ended += [one for one in own if one.state is not RemovalState.DRAINING]
         return ended
 
     def marks(self) -> list[str]:

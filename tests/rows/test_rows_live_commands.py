@@ -76,7 +76,10 @@ def test_s7_nodes_that_come_back_and_the_autoscaler_that_brings_them(
             "spec": {
                 "replicas": 1,
                 "selector": {"matchLabels": labels},
-                "template": {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "none"}]}},
+                "template": {
+                    "metadata": {"labels": labels},
+                    "spec": {"containers": [{"name": "c", "image": "x/cluster-autoscaler:v1"}]},
+                },
             },
         }
     )

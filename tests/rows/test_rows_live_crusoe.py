@@ -163,15 +163,17 @@ def test_s007_the_autoscaler_of_the_platform_is_found(real: RealNodes) -> None:
     reserved(real)
     text = ROWS + group_text()
     loop = LiveLoop(real.service, text, real)
+    running = real.deployment("cluster-autoscaler", "crusoe-system", "x/cluster-autoscaler:v1")
     for replicas, found in ((1, True), (0, False)):
         loop.cluster.others = [autoscaler(replicas)]
+        real.api.merge(running, {"spec": {"replicas": replicas}})
         loop.turn()
         world = loop.cluster.observe()
         view = View.of(world, policy_set(text), loop.store.load(), loop.cluster.now(), Work(1_000_000))
         codes = {finding.code for finding in setup_findings(view)}
         assert ("AutoscalerOfPlatform" in codes) is found
-        watch = RivalWatch((), (), monotonic=lambda: 0.0, wall_seconds=lambda: 0.0)
-        assert bool(watch.evidence(world)) is found
+        watch = RivalWatch((real.connection,), (), monotonic=lambda: 0.0, wall_seconds=lambda: 0.0)
+        assert bool(watch.evidence()) is found
 
 
 def test_s008_a_hold_with_reason_and_end(real: RealNodes) -> None:
