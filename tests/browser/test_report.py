@@ -1,4 +1,9 @@
-"""The HTML report in a real browser."""
+"""The HTML report in a real browser.
+
+Looked at on 2026-11-22, the plan of the example at 320, 768 and 1280 px: headline, four figures and the actions with their
+reasons are on the first screen; at 320 px the figures stand two by two and nothing goes sideways; below 1,000 px groups are cards
+with named values, above it a table; the sign, the colour and the words of a change say the same.
+"""
 
 from collections import Counter
 from typing import Any
