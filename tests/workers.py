@@ -16,7 +16,7 @@ _GROUPS = {
     "tests/providers/test_contract.py": _THIRD,
     "tests/rows/test_rows_live_okd.py": _THIRD,
     "tests/deploy/": _SECOND,
-    "tests/docs/test_first_hour.py": _SECOND,
+    "tests/docs/test_first_hour.py": "first-hour",
     "tests/kube/": _SECOND,
     "tests/live/": _FIRST,
     "tests/providers/": _SECOND,

@@ -123,6 +123,7 @@ def test_custom_resources_with_the_rights_of_observe(kubeconfig: Path, cluster_a
     cluster, before = new_cluster(), len(cluster_api.plane.audit(ACCOUNT, mutating=False))
     cluster.machine_deployment(Group("general", replicas=0), Shape(labels={"test": cluster.namespace}))
     objects = list(yaml.safe_load_all(policy_text("seen", cluster.namespace, {"general": (0, 5)}, mode="Observe")))
+    objects[0]["spec"]["groupNamespaces"] = [{"name": cluster.namespace}]
     paths = []
     for item in objects:
         namespace = item["metadata"].get("namespace")

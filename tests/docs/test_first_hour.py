@@ -17,6 +17,7 @@ import pytest
 from tests.testbed.__main__ import EXAMPLE, make_example
 from tests.testbed.api import Object
 from tests.testbed.cluster_api import ClusterApi
+from tests.testbed.control_plane import running_control_plane
 from tests.testbed.missing import not_run
 from tests.testbed.programs import program
 from tests.testbed.toolchain import NotAvailableError
@@ -31,6 +32,21 @@ def parts() -> dict[str, str]:
     """Heading -> the commands below it."""
     found = {title: "".join(_COMMANDS.findall(body)) for title, body in _PART.findall(PAGE.read_text(encoding="utf-8"))}
     return {title: commands for title, commands in found.items() if commands}
+
+
+@pytest.fixture(scope="module")
+def cluster_api() -> Iterator[ClusterApi]:
+    """On a control plane where nobody has been: the page begins with nothing."""
+    try:
+        with running_control_plane() as plane:
+            running = ClusterApi(plane)
+            running.start()
+            try:
+                yield running
+            finally:
+                running.stop()
+    except NotAvailableError as error:
+        not_run("testbed", str(error))
 
 
 @pytest.fixture(scope="module")
