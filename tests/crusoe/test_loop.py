@@ -1,12 +1,12 @@
 """The loop on our own server: bought, joined, removed, settled; out of stock; ends of the process; a second writer."""
 
-from reconciler.cluster.world import World
 from reconciler.kube.leading.rival import RivalWatch
 from reconciler.plan.plan import OwnerState
 from tests.crusoe.documents import TYPE
 from tests.crusoe.loops import HEAD, Loop, autoscaler, group_text, pending, running
 from tests.crusoe.service.server import Service
 from tests.crusoe.writes import ids
+from tests.kube.test_rival import Server
 
 POLICY = HEAD + group_text()
 TIERS = HEAD + group_text("h100") + group_text("more", "open")
@@ -104,17 +104,15 @@ def test_a_platform_that_takes_its_time(service: Service) -> None:
         assert (service.count("PATCH"), service.count("DELETE")) == (1, 1)
 
 
-def test_the_autoscaler_of_the_platform_holds(service: Service) -> None:
+def test_the_autoscaler_of_the_platform_holds() -> None:
     """Its Deployment in its own namespace is evidence; one without replicas is none."""
-    service.account.add(count=1)
-    loop = Loop(service, POLICY)
-    loop.turn()
 
     def evidence(replicas: int) -> tuple[str, ...]:
-        loop.cluster.others = [autoscaler(replicas)]
-        world: World = loop.cluster.observe()
-        watch = RivalWatch((), (), monotonic=lambda: 0.0, wall_seconds=lambda: 0.0)
-        return watch.evidence(world)
+        server = Server()
+        runs: dict[str, object] = {"spec": {"containers": [{"image": "registry.example.org/cluster-autoscaler:v1"}]}}
+        found: dict[str, object] = {"metadata": {"name": "cluster-autoscaler"}, "spec": {"replicas": replicas, "template": runs}}
+        server.objects["/apis/apps/v1/namespaces/crusoe-system/deployments"] = {"items": [found]}
+        return RivalWatch((server,), (), monotonic=lambda: 0.0, wall_seconds=lambda: 0.0).evidence()
 
     assert evidence(1) == ("Deployment crusoe-system/cluster-autoscaler has 1 replicas",)
     assert evidence(0) == ()
