@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from reconciler.kube.connection.api import ApiError, UnreachableError
-from reconciler.kube.leading.rival import RivalWatch
+from reconciler.kube.leading.rival import DEPLOYMENTS_SECONDS, RivalWatch
 
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cluster-autoscaler"
 STATUS = "/api/v1/namespaces/kube-system/configmaps/cluster-autoscaler-status"
@@ -139,9 +139,9 @@ def test_a_deployment_that_runs_one(server: Server, watch: RivalWatch, container
     server.objects[DEPLOYMENTS] = deployments(deployment("any-name", 2, **container), deployment("off", 0, **container))
     assert server.look(watch) == ("Deployment kube-system/any-name has 2 replicas",)
     server.objects[DEPLOYMENTS] = deployments(deployment("any-name", None, **container))
-    assert server.look(watch) == ("Deployment kube-system/any-name has 1 replicas",)
+    assert server.look(watch, DEPLOYMENTS_SECONDS) == ("Deployment kube-system/any-name has 1 replicas",)
     server.objects = {DEPLOYMENTS.replace("kube-system", "shop"): deployments(deployment("any-name", 2, **container))}
-    assert server.look(watch) == ()
+    assert server.look(watch, DEPLOYMENTS_SECONDS) == ()
 
 
 @pytest.mark.parametrize("container", [
@@ -161,7 +161,19 @@ def test_deployments_that_cannot_be_asked_for_are_as_they_were(server: Server, w
     server.objects[DEPLOYMENTS] = deployments(deployment("ca", 1, image=IMAGE))
     before = server.look(watch)
     server.away = True
-    assert server.look(watch) == before != ()
+    assert server.look(watch, DEPLOYMENTS_SECONDS) == before != ()
     server.away = False
     server.objects.clear()
     assert server.look(watch) == ()
+
+
+def test_deployments_are_listed_once_a_minute(server: Server, watch: RivalWatch) -> None:
+    """Six looks, ten seconds apart: its Lease and status are read in each, the list in one."""
+    read: list[str] = []
+    get = server.get
+    server.get = lambda path, query=None: (read.append(path), get(path, query))[1]  # type: ignore[method-assign]
+    for _ in range(6):
+        server.look(watch)
+    assert (read.count(DEPLOYMENTS), read.count(LEASE)) == (1, 6)
+    server.look(watch)
+    assert read.count(DEPLOYMENTS) == 2

@@ -20,6 +20,8 @@ from reconciler.kube.connection.api import Api, ApiError, UnreachableError
 NAME = "cluster-autoscaler"
 STATUS = "cluster-autoscaler-status"
 LOOK_SECONDS = 10.0
+DEPLOYMENTS_SECONDS = 60
+"""Whole lists are asked for more seldom than one Lease: an autoscaler that begins to work is known by that first."""
 LATELY_SECONDS = 60.0
 HOME = "kube-system"
 _UPDATED = "cluster-autoscaler.kubernetes.io/last-updated"
@@ -103,6 +105,7 @@ class RivalWatch:
         self._found: tuple[str, ...] = ()
         self._seen: dict[tuple[int, str], _Seen] = {}
         self._running: dict[tuple[int, str], tuple[str, ...]] = {}
+        self._listed: dict[tuple[int, str], float] = {}
 
     def evidence(self) -> tuple[str, ...]:
         """Sentences, without times in them, that another autoscaler is at work; empty when none is known of. What cannot be
@@ -113,22 +116,26 @@ class RivalWatch:
             found: dict[str, None] = {}
             for number, api in enumerate(self._apis):
                 for namespace in self._homes:
-                    found |= dict.fromkeys(self._deployments(number, api, namespace))
+                    found |= dict.fromkeys(self._deployments(number, api, namespace, now))
                 for namespace in self._namespaces:
                     found |= dict.fromkeys(self._in(number, api, namespace, now))
             self._found = tuple(found)
         return self._found
 
-    def _deployments(self, number: int, api: Api, namespace: str) -> tuple[str, ...]:
+    def _deployments(self, number: int, api: Api, namespace: str, now: float) -> tuple[str, ...]:
         key = (number, namespace)
+        if now - self._listed.get(key, -DEPLOYMENTS_SECONDS) < DEPLOYMENTS_SECONDS:
+            return self._running.get(key, ())
         try:
             found = msgspec.json.decode(api.get(f"/apis/apps/v1/namespaces/{namespace}/deployments"), type=_Deployments)
         except ApiError as error:
             if error.status in _ABSENT:
+                self._listed[key] = now
                 self._running.pop(key, None)
         except (UnreachableError, msgspec.DecodeError):
             pass
         else:
+            self._listed[key] = now
             # The server's own default where replicas are left out is 1.
             counts = ((item, 1 if item.spec.replicas is None else item.spec.replicas) for item in found.items)
             self._running[key] = tuple(
