@@ -49,6 +49,27 @@ def test_stock_out_and_the_next_tier(service: Service) -> None:
     assert (pool.count, more.count, len(service.account.machines), service.account.deleted) == (1, 1, 2, [])
 
 
+def test_a_machine_that_never_comes_is_not_left_over(service: Service) -> None:
+    """The count is lowered for it, its deletion is refused, and the process ends: the next one ends with neither."""
+    service.account.creates_after = 100_000
+    pool, loop = (
+        service.account.add(),
+        Loop(service, POLICY.replace("    size:", "    scaleUp: {maxNodeProvisionTime: 60s}\n    size:")),
+    )
+    loop.cluster.pods = pending(1)
+    loop.turn()
+    loop.cluster.pods = []
+    service.account.faults.append(("DELETE", "", (500, {"code": "internal_error", "message": "try later"}, {})))
+    for _ in range(12):
+        loop.turn()
+        if service.count("DELETE"):
+            break
+    assert (pool.count, len(service.account.counted(pool))) == (0, 1)
+    loop.restart()
+    loop.turns(12)
+    assert (pool.count, service.account.counted(pool), service.count("DELETE")) == (0, [], 2)
+
+
 def test_a_reservation_is_never_passed(service: Service) -> None:
     """Two pools of one reservation, one machine of others in it: never more than there is room for, whatever is asked."""
     service.account.reservations["r1"], service.account.used_by_others["r1"] = 4, 1

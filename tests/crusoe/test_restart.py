@@ -4,8 +4,11 @@ import pytest
 
 from reconciler.platforms.crusoe.writing.notes import InMemoryKeeper, Notes
 from reconciler.providers.contract import RemovalState
+from tests.aws.policies import policy_set
+from tests.crusoe.loops import HEAD, Cluster, group_text
 from tests.crusoe.service.server import Service
-from tests.crusoe.writes import KilledError, Writer, ids
+from tests.crusoe.service.state import Pool
+from tests.crusoe.writes import KilledError, Writer, ids, ref
 
 # Reads (pools, machines, AutoClusters), notes and writes of one removal, in order.
 CALLS = 16
@@ -71,10 +74,68 @@ def test_nobody_has_said(service: Service, at: int, *, after: bool) -> None:
     assert (pool.count, ids(service, pool), service.account.deleted) == (3, before, [])
 
 
+CANCEL_CALLS = 12
+CANCEL_POINTS = [(number, after) for number in range(1, CANCEL_CALLS + 1) for after in (False, True)]
+
+
+@pytest.mark.parametrize(("at", "after"), CANCEL_POINTS)
+def test_machines_that_are_taken_back(service: Service, at: int, *, after: bool) -> None:
+    """Two that never became nodes: however far the process came, the next ones end with exactly them gone, none too many, and the
+    count lower by two; nothing that lies in the notes speaks of a machine that is there."""
+    pool, keeper = service.account.add(count=5), InMemoryKeeper()
+    first, one, second, other, last = ids(service, pool)
+    killed = Writer(service, keeper, killed=(at, after))
+    try:
+        killed.provider.cancel(ref(pool), (one, other), 3, killed.bound(pool))
+    except KilledError:
+        _turns(service, keeper, pool, (one, other))
+    service.advance(120)
+    assert (pool.count, ids(service, pool)) == (3, [first, second, last])
+    assert (sorted(service.account.deleted), service.account.trimmed) == ([one, other], [])
+    assert not set(Notes(keeper).read().intents) & set(service.account.machines)
+
+
+@pytest.mark.parametrize("status", [429, 500, 403])
+def test_a_machine_that_cannot_be_deleted(service: Service, status: int) -> None:
+    """The process lives on: the count is raised again for the machine that stays, and it is asked for anew."""
+    pool, keeper = service.account.add(count=3), InMemoryKeeper()
+    victim = ids(service, pool)[1]
+    writer = Writer(service, keeper)
+    service.account.faults.append(("DELETE", victim, (status, {"code": "x", "message": "no"}, {})))
+    assert not writer.provider.cancel(ref(pool), (victim,), 2, writer.bound(pool)).done
+    assert (pool.count, len(ids(service, pool))) == (2, 3)
+    again = Writer(service, keeper)
+    assert "3 again" in again.provider.abandon(ref(pool), victim).message
+    assert (pool.count, len(ids(service, pool)), Notes(keeper).read().intents) == (3, 3, {})
+
+
+def _turns(service: Service, keeper: InMemoryKeeper, pool: Pool, never: tuple[str, ...]) -> None:
+    """Turns of the next process, as the loop makes them: what is marked in the view is given up, then a decision asks to take
+    back those that never became nodes, once there are no more machines than are asked for."""
+    writer = Writer(service, keeper)
+    for _ in range(4):
+        poll = Cluster(service, policy_set(HEAD + group_text(pool.name)), writer)
+        poll.poll.ask()
+        world = poll.observe()
+        for machine in world.machines:
+            if machine.delete_marked and not machine.deleting:
+                assert writer.provider.abandon(ref(pool), machine.name).done
+        running = ids(service, pool)
+        left = tuple(name for name in never if name in running)
+        if left and pool.count == len(running):
+            assert writer.provider.cancel(ref(pool), left, pool.count - len(left), writer.bound(pool)).done
+        service.advance(30)
+
+
 def test_the_points_cover_all_calls(service: Service) -> None:
-    """One removal makes no more calls than there are points."""
+    """One removal, and one cancellation, makes no more calls than there are points."""
     pool = service.account.add(count=4)
     writer = Writer(service, killed=(10_000, False))
     assert writer.remove(pool, ids(service, pool)[1])[0].state is RemovalState.FINISHED
     assert writer.killing is not None
     assert 8 < writer.killing.calls <= CALLS, writer.killing.calls
+    cancelling = Writer(service, killed=(10_000, False))
+    _, one, other = ids(service, pool)
+    assert cancelling.provider.cancel(ref(pool), (one, other), 1, cancelling.bound(pool)).done
+    assert cancelling.killing is not None
+    assert 8 < cancelling.killing.calls <= CANCEL_CALLS, cancelling.killing.calls

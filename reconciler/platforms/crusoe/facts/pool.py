@@ -60,6 +60,7 @@ def _machine(name: str, view: CrusoeView, target: TargetRef, *, lowered: bool) -
         provider_id=f"{PROVIDER_ID}{name}",
         created_seconds=_seconds(found.created_at) if found is not None else 0,
         deleting=lowered or state in GOING or state in STOPPED,
+        delete_marked=name in view.behaviour.cancelled,
         failed="its machine lacks resources (BLOCKED)" if state == LACKING else "",
         phase=state,
     )

@@ -152,9 +152,11 @@ class ClusterOperation(msgspec.Struct):
 class Behaviour(msgspec.Struct, frozen=True):
     """What is known of the platform that its API does not say. `lowering`: `Keeps` where lowering a count deletes no machine,
     `Trims` where it does, empty where nobody has said. `passed_over`: by id of a pool, how that proved wrong. `leaving`: by id of
-    a machine that we remove, the count of its pool before that is lowered for it."""
+    a machine that we remove, the count of its pool before that is lowered for it. `cancelled`: ids of machines that never
+    became nodes and were to be taken back when the process that did so ended, or was refused."""
 
     lowering: str = ""
     passed_over: dict[str, str] = {}
     leaving: dict[str, int] = {}
+    cancelled: tuple[str, ...] = ()
     kind: str = ""

@@ -7,7 +7,6 @@ stock and reservations every minute, what hardly changes every half hour. What a
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from reconciler.platforms.crusoe.facts import wire
 from reconciler.platforms.crusoe.facts.states import CHANGING, bare, counts
 from reconciler.platforms.crusoe.kinds import NODE_POOL
 from reconciler.platforms.crusoe.reading import (
@@ -36,7 +35,8 @@ class Known:
         self._notes = notes
         self._items: dict[str, list[Object]] = {}
         self._asked: dict[str, float] = {}
-        self._behaviour: wire.Behaviour | None = None
+        self._behaviour: Object | None = None
+        self._noted_at = 0.0
         self.heard: float | None = None
         """When all pools were last listed."""
         self._problems: dict[str, str] = {}
@@ -61,13 +61,7 @@ class Known:
             INSTANCE: [machine for pool in pools for machine in self._account.machines(pool["id"])],
             REMEDIATION: self._account.remediations(),
         }
-        if self._behaviour is None:
-            noted = self._notes.read()
-            leaving = {machine: intent.count for machine, intent in noted.intents.items()}
-            lowering = self._account.lowering
-            self._behaviour = wire.Behaviour(lowering=lowering, passed_over=noted.passed_over, leaving=leaving)
-        told = self._behaviour
-        found[BEHAVIOUR] = [{"lowering": told.lowering, "passed_over": told.passed_over, "leaving": told.leaving}]
+        found[BEHAVIOUR] = [self._told(now)]
         self._items = {**self._items, **found}
         self.heard = now
         types = sorted({str(pool.get("type") or "") for pool in pools} - {""})
@@ -78,6 +72,20 @@ class Known:
         # Only a pool that misses machines has an operation that says anything.
         self._beside(OPERATION, now, 0.0 if self.moving() else SETTLED_SECONDS, self._account.operations)
         return before != self._items
+
+    def _told(self, now: float) -> Object:
+        """What is noted, read anew now and then: another process may have led since."""
+        if self._behaviour is None or now - self._noted_at >= STOCK_SECONDS:
+            noted = self._notes.read()
+            cancelled = sorted(machine for machine, intent in noted.intents.items() if intent.cancelled)
+            self._behaviour = {
+                "lowering": self._account.lowering,
+                "passed_over": noted.passed_over,
+                "leaving": {machine: intent.count for machine, intent in noted.intents.items() if not intent.cancelled},
+                **({"cancelled": cancelled} if cancelled else {}),
+            }
+            self._noted_at = now
+        return self._behaviour
 
     def items(self) -> dict[str, list[Object]]:
         """Everything that is known, by kind."""

@@ -2,6 +2,8 @@
 
 Requests for which there is no machine go by one write of the count, which is never set below the number of machines read for it.
 Where a machine is there that never became a node, the count is lowered first and then exactly it is deleted, as in a removal.
+Which machines are meant is noted before that: where the deletion never happens, nothing else would tell of the machine that is
+too many, and the count is raised again for it (`Removals.abandon`). The next decision judges it anew.
 """
 
 from collections.abc import Callable
@@ -11,7 +13,7 @@ from reconciler.platforms.crusoe.writing.account import Account
 from reconciler.platforms.crusoe.writing.answer import failed
 from reconciler.platforms.crusoe.writing.calls import CrusoeError
 from reconciler.platforms.crusoe.writing.fresh import Reading
-from reconciler.platforms.crusoe.writing.notes import Notes
+from reconciler.platforms.crusoe.writing.notes import Intent, Notes
 from reconciler.providers.contract import WriteCode, WriteResult
 
 
@@ -37,6 +39,8 @@ class Cancellations:
             return WriteResult(done=False, code=WriteCode.STALE, message=message)
         if living and reading.facts.keeps_nodes:
             return WriteResult(done=False, code=WriteCode.REFUSED, message=f"{target}: {reading.facts.keeps_nodes}")
+        if living:
+            self._notes.put_all(_intents(reading, living, beside, replicas), reading.there)
         self._guard()
         self._account.set_count(reading.item.id, replicas)
         if not living:
@@ -45,9 +49,12 @@ class Cancellations:
         lost = sorted(beside - after.there) if after is not None else []
         if lost and after is not None and len(after.counted) <= after.item.count:
             sentence = f"{', '.join(lost)} left when the count was lowered for {', '.join(living)}"
-            self._notes.pass_over(reading.item.id, "", sentence)
+            self._notes.pass_over(reading.item.id, sentence, *living)
             return WriteResult(done=False, code=WriteCode.PASSED_OVER, message=f"{target}: {sentence}")
-        return self._delete(target, living)
+        result = self._delete(target, living)
+        if result.done:
+            self._notes.drop(*living)
+        return result
 
     def _delete(self, target: TargetRef, machines: list[str]) -> WriteResult:
         for name in machines:
@@ -58,3 +65,12 @@ class Cancellations:
                 if error.status != 404:
                     return failed(error, f"{target}, machine {name}")
         return WriteResult(done=True)
+
+
+def _intents(reading: Reading, living: list[str], beside: frozenset[str], replicas: int) -> dict[str, Intent]:
+    """One a machine, each as if the count fell by one for it, after it had fallen for the requests without a machine."""
+    pool, others = reading.item.id, tuple(sorted(beside))
+    return {
+        name: Intent(pool=pool, count=replicas + len(living) - number, beside=others, cancelled=True)
+        for number, name in enumerate(living)
+    }

@@ -4,6 +4,7 @@ Written before the act that it protects, so that a process which ends between an
 was meant: the count before it was lowered, and which machines were there beside the one that is to go.
 """
 
+from collections.abc import Collection, Mapping
 from typing import Protocol
 
 import msgspec
@@ -26,12 +27,13 @@ class Keeper(Protocol):
 
 class Intent(msgspec.Struct, frozen=True, kw_only=True):
     """A machine of `pool` is to go: `count` is what the pool asked for before, `beside` its other machines then. `operation` is
-    that of the write which lowered it (empty: not known)."""
+    that of the write which lowered it (empty: not known). `cancelled`: it never became a node, so that no taint tells of it."""
 
     pool: str
     count: int
     beside: tuple[str, ...]
     operation: str = ""
+    cancelled: bool = False
 
 
 class Noted(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,8 +85,16 @@ class Notes:
 
     def put(self, machine: str, intent: Intent) -> None:
         """Before anything is done for it."""
+        self.put_all({machine: intent})
+
+    def put_all(self, intents: Mapping[str, Intent], there: Collection[str] | None = None) -> None:
+        """Several in one. What is noted of the pools' machines that are not `there` any more is over (None: not known)."""
         noted = self.read()
-        self._save(msgspec.structs.replace(noted, intents={**noted.intents, machine: intent}))
+        pools = {intent.pool for intent in intents.values()}
+        kept = {
+            name: intent for name, intent in noted.intents.items() if there is None or intent.pool not in pools or name in there
+        }
+        self._save(msgspec.structs.replace(noted, intents={**kept, **intents}))
 
     def drop(self, *machines: str) -> None:
         """What was meant is done, or given up."""
@@ -93,10 +103,22 @@ class Notes:
         if left != noted.intents:
             self._save(msgspec.structs.replace(noted, intents=left))
 
-    def pass_over(self, pool: str, machine: str, sentence: str) -> None:
-        """The platform chose another machine: nothing is removed from the pool until a person has looked."""
+    def restored(self, machine: str) -> None:
+        """The count is one higher again, since the machine stays: what was lowered for others afterwards was so from one more."""
         noted = self.read()
-        left = {name: intent for name, intent in noted.intents.items() if name != machine}
+        mine = noted.intents.get(machine)
+        if mine is None:
+            return
+        self._save(
+            msgspec.structs.replace(
+                noted, intents={name: _raised(one, mine) for name, one in noted.intents.items() if name != machine}
+            )
+        )
+
+    def pass_over(self, pool: str, sentence: str, *machines: str) -> None:
+        """The platform chose another than one of these: nothing is removed from the pool until a person has looked."""
+        noted = self.read()
+        left = {name: intent for name, intent in noted.intents.items() if name not in machines}
         self._save(Noted(intents=left, passed_over={**noted.passed_over, pool: sentence}))
 
     def _save(self, noted: Noted) -> None:
@@ -106,3 +128,8 @@ class Notes:
             raise
         except Exception as error:  # of whatever keeps them
             raise UnnotedError(str(error)) from error
+
+
+def _raised(one: Intent, restored: Intent) -> Intent:
+    later = one.pool == restored.pool and one.count < restored.count
+    return msgspec.structs.replace(one, count=one.count + 1) if later else one

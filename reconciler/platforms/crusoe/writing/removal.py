@@ -170,7 +170,7 @@ class Removals:
             return _waiting(_unseen(f"machine {machine} was deleted and is not seen going yet"))
         lost = sorted(set(intent.beside) - after.there - set(after.noted.intents))
         if lost and len(after.counted) < after.item.count:
-            self._notes.pass_over(after.item.id, machine, f"{', '.join(lost)} left as well when machine {machine} was deleted")
+            self._notes.pass_over(after.item.id, f"{', '.join(lost)} left as well when machine {machine} was deleted", machine)
         self._notes.drop(machine)
         return TargetRemoval(state=RemovalState.FINISHED, replicas=after.item.count)
 
@@ -179,7 +179,7 @@ class Removals:
         lost = sorted(set(intent.beside) - reading.there)
         if lost:
             sentence = f"{', '.join(lost)} left when the count was lowered for {machine}"
-            self._notes.pass_over(reading.item.id, machine, sentence)
+            self._notes.pass_over(reading.item.id, sentence, machine)
             return _failed(WriteResult(done=False, code=WriteCode.PASSED_OVER, message=f"{reading.facts.ref}: {sentence}"))
         told = self._restored(reading, machine)
         message = f"another machine of {reading.facts.ref} has stopped, so that none is too many{told and '; '}{told}"
@@ -202,7 +202,9 @@ class Removals:
             self._guard()
             self._account.set_count(reading.item.id, reading.item.count + 1)
             told = f"its count is {reading.item.count + 1} again"
-        self._notes.drop(machine)
+            self._notes.restored(machine)
+        else:
+            self._notes.drop(machine)
         return told
 
 
