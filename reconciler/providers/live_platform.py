@@ -56,7 +56,9 @@ class LivePlatform(msgspec.Struct, frozen=True, kw_only=True):
     unknown group. `provider` makes what writes. `polled` makes what is asked of a cloud. `checks` are findings for `doctor`;
     they raise as the connection does, and are asked for where the platform is there. `absent` is what `doctor` says where no
     platform is there at all. `configured`: the environment says that this process asks the platform's cloud. `asked` asks the
-    cloud once, given the environment; it raises `CloudError`. `found_by` says what lets a process find its targets.
+    cloud once, given the environment; it raises `CloudError`. `hold` writes the words of a hold (empty: takes it off) on a
+    target that a cloud keeps, asked as the policy says, and returns those that were there; it raises `CloudError`. `found_by`
+    says what lets a process find its targets.
     """
 
     name: str
@@ -68,4 +70,5 @@ class LivePlatform(msgspec.Struct, frozen=True, kw_only=True):
     absent: Check | None = None
     configured: Callable[[Mapping[str, str]], bool] = lambda _: False
     asked: Callable[[CloudQuestion, Mapping[str, str]], CloudAnswer] = lambda _question, _environment: CloudAnswer()
+    hold: Callable[[TargetRef, PolicySet, str], str] | None = None
     found_by: str = ""

@@ -6,6 +6,7 @@ from functools import cache
 import msgspec
 
 from reconciler.cluster.platform_reading import readings
+from reconciler.cluster.target import TargetRef
 from reconciler.kube.connection.api import Api
 from reconciler.kube.watching.collection import Served
 from reconciler.kube.watching.polled_source import PolledSource
@@ -52,6 +53,15 @@ def names_clouds(policy: PolicySet) -> bool:
 def ask_clouds(question: CloudQuestion, environment: Mapping[str, str]) -> CloudAnswer:
     """What the clouds of all platforms say, once. Raises `CloudError`."""
     return together(platform.asked(question, environment) for platform in live_platforms())
+
+
+def hold_in_cloud(target: TargetRef, policy: PolicySet, text: str) -> str | None:
+    """Write the words of a hold (empty: take it off) on a target that a cloud keeps: the words that were there, None where that
+    cloud holds nothing so. Raises `CloudError`."""
+    for platform in live_platforms():
+        if target.kind in platform.kinds and platform.hold is not None:
+            return platform.hold(target, policy, text)
+    return None
 
 
 def providers(surroundings: Surroundings) -> dict[str, TargetProvider]:

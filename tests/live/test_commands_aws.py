@@ -66,7 +66,8 @@ def groups(plan: Object) -> dict[str, int]:
 def test_a_live_plan_a_snapshot_and_a_first_policy(
     aws: AwsCloud, control_plane: ControlPlane, policies: Path, tmp_path: Path
 ) -> None:
-    """A plan by tags; the same of a snapshot; a first policy that names exactly what belongs to the cluster; its preview."""
+    """A plan by tags; the same of a snapshot; a first policy that names exactly what belongs to the cluster; a hold and its end;
+    a preview."""
     line, here = CommandLine(control_plane.kubeconfig), ("--target-namespace", aws.cluster.namespace)
     live = line.json("plan", "--policy", policies, *here)
     assert set(groups(live)) == {"spot", "empty", "general"}
@@ -86,6 +87,13 @@ def test_a_live_plan_a_snapshot_and_a_first_policy(
     without = "".join(one for one in POLICY.splitlines(keepends=True) if "name: eks" not in one)
     (tmp_path / "without").mkdir()
     (tmp_path / "without" / "prod.yaml").write_text(without.format(namespace=aws.cluster.namespace))
+    line.done("hold", "spot", "--reason", "recovering", "--policy", policies, *here)
+    assert aws.account.groups[REGION, "spot"].tags["reconciler.dev/hold"] == "recovering"
+    held = line.json("plan", "--policy", policies, *here)
+    assert "recovering" in str([one["reasons"] for one in held["groups"] if one["name"] == "spot"])
+    assert (groups(held)["spot"], groups(held)["empty"]) == (1, 2)
+    assert "was held: recovering" in line.done("hold", "spot", "--release", "--policy", policies, *here).stdout
+
     found = line.json("preview", "--base-dir", policies, "--head-dir", tmp_path / "without", *here)
     gone = [pair["before"] for pair in found["decision"]["groups"] if pair["after"] is None]
     assert {line["name"]: line["current"] for line in gone} == {"spot": 1, "empty": 0}

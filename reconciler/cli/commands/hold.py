@@ -43,7 +43,8 @@ def command(
     output: str,
     **connection: object,
 ) -> int:
-    """Write the annotation reconciler.dev/hold on the targets of groups, or take it off. Replicas stay as they are.
+    """Write the annotation reconciler.dev/hold on the targets of groups, or take it off. Replicas stay as they are. On an Auto
+    Scaling group it is a tag of the same name.
 
     A held group is neither grown nor shrunk, and no node of it is drained; plans say what would be done. When the hold ends,
     decisions resume with fresh back-offs. On what a Cluster's topology owns nothing is written: the lines to add to the Cluster
@@ -63,6 +64,7 @@ def command(
     from reconciler.cli.outputs.failure import EXIT_ERROR, EXIT_OK, InputError
     from reconciler.control.live.holds import HoldState, set_hold
     from reconciler.decisions.groups.effective import effective_groups
+    from reconciler.providers.live_platforms import names_clouds
     from reconciler.rendering.hold import HoldDocument, HoldLine, hold_json, hold_text
 
     if everything == bool(groups):
@@ -75,16 +77,16 @@ def command(
     text = "" if release else _text(reason or "", until, now_seconds)
     policy = read_policy(policy_path, name, now_seconds)
     live = LiveInputs(connection_choice(connection), or_snapshot=False)
-    known = effective_groups(live.world(targets_only=True), policy, now_seconds)
+    known = effective_groups(live.world(targets_only=True, policies=(policy,)), policy, now_seconds)
     chosen = known if everything else _chosen(groups, known)
     served = live.connections.served
-    if not served:
+    if not served and not names_clouds(policy):
         raise InputError(f"{live.connections.management.server} has no Cluster API: hold groups in the policy (spec.hold)")
     lines = []
     for group in chosen:
         if group.facts is None:
             raise InputError(f"{group.name}: its target {group.target} is not there")
-        result = set_hold(live.connections.management, served, group.name, group.facts, text)
+        result = set_hold(live.connections.management, served, policy, group.name, group.facts, text)
         lines.append(
             HoldLine(
                 group=result.group, target=result.target, state=str(result.state), before=result.before, now=result.now,

@@ -1,4 +1,4 @@
-"""Holds written on targets: one annotation, under our manager, where it is ours to write."""
+"""Holds written on targets: one annotation, under our manager, where it is ours to write; in a cloud what stands for it there."""
 
 from enum import StrEnum
 
@@ -10,6 +10,9 @@ from reconciler.decisions.ownership.handover import place
 from reconciler.kube.connection.api import Api, ApiError, ContentType, UnreachableError
 from reconciler.kube.watching.collection import Served
 from reconciler.kube.watching.target_object import object_of
+from reconciler.policy.documents import PolicySet
+from reconciler.providers.cloud_answer import CloudError
+from reconciler.providers.live_platforms import hold_in_cloud
 
 _CONFLICT = 409
 _TRIES = 3
@@ -48,13 +51,13 @@ class _Object(msgspec.Struct):
     metadata: _Meta
 
 
-def set_hold(api: Api, served: tuple[Served, ...], group: str, facts: TargetFacts, text: str) -> HoldResult:
+def set_hold(api: Api, served: tuple[Served, ...], policy: PolicySet, group: str, facts: TargetFacts, text: str) -> HoldResult:
     """Write the annotation with `text` (empty: take it off). The object is read, and written under that resourceVersion; read
-    again, up to three times, when somebody else was faster. Never raises for what the server says."""
+    again, up to three times, when somebody else was faster. A target of a cloud is written there, by whom `policy` says. Never
+    raises for what the server or the cloud says."""
     found = object_of(facts.ref, served)
     if found is None:
-        message = f"{facts.ref}: a hold is written on objects of this cluster only; hold it in the policy (spec.hold)"
-        return HoldResult(group=group, target=str(facts.ref), state=HoldState.REFUSED, message=message)
+        return _in_cloud(policy, group, facts, text)
     refused = _elsewhere(group, facts, text)
     if refused is not None:
         return refused
@@ -75,6 +78,20 @@ def set_hold(api: Api, served: tuple[Served, ...], group: str, facts: TargetFact
             if not isinstance(caught, ApiError) or caught.status != _CONFLICT:
                 break
     return HoldResult(group=group, target=str(facts.ref), state=HoldState.FAILED, message=str(error))
+
+
+def _in_cloud(policy: PolicySet, group: str, facts: TargetFacts, text: str) -> HoldResult:
+    target = str(facts.ref)
+    try:
+        before = hold_in_cloud(facts.ref, policy, text)
+    except CloudError as error:
+        return HoldResult(group=group, target=target, state=HoldState.FAILED, message=str(error))
+    if before is None:
+        message = f"{target}: a hold is not written there; hold it in the policy (spec.hold)"
+        return HoldResult(group=group, target=target, state=HoldState.REFUSED, message=message)
+    if before == text:
+        return HoldResult(group=group, target=target, state=HoldState.UNCHANGED, before=before, now=text)
+    return HoldResult(group=group, target=target, state=HoldState.HELD if text else HoldState.RELEASED, before=before, now=text)
 
 
 def _elsewhere(group: str, facts: TargetFacts, text: str) -> HoldResult | None:

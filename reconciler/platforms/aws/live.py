@@ -8,10 +8,12 @@ from reconciler.cluster.target import TargetRef
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
 from reconciler.platforms.aws.writing.accounts import accounts
 from reconciler.platforms.aws.writing.checking import checks
+from reconciler.platforms.aws.writing.holding import set_hold
 from reconciler.platforms.aws.writing.once import ask_once
 from reconciler.platforms.aws.writing.polling import AwsPoll
 from reconciler.platforms.aws.writing.provider import AwsProvider
 from reconciler.platforms.aws.writing.wanted import role_of
+from reconciler.policy.documents import PolicySet
 from reconciler.providers.check import Check
 from reconciler.providers.cloud_answer import CloudAnswer, CloudQuestion
 from reconciler.providers.contract import TargetProvider
@@ -55,6 +57,10 @@ def _asked(question: CloudQuestion, environment: Mapping[str, str]) -> CloudAnsw
     return ask_once(accounts(), msgspec.structs.replace(question, own=own), region)
 
 
+def _held(target: TargetRef, policy: PolicySet, text: str) -> str:
+    return set_hold(accounts().of(target.region, role_of(policy, target.region, target.name)), target, text)
+
+
 LIVE = LivePlatform(
     name="aws",
     kinds=(AUTO_SCALING_GROUP,),
@@ -63,5 +69,6 @@ LIVE = LivePlatform(
     checks=_checks,
     configured=_configured,
     asked=_asked,
+    hold=_held,
     found_by="AWS_REGION names a region with Auto Scaling groups",
 )

@@ -12,7 +12,8 @@ from reconciler.platforms.aws.writing.calls import AUTO_SCALING, Aws
 
 SHIELD = "reconciler.dev/shield"
 OUR_TAGS = (*OUR_MARKS, WRITTEN, SHIELD)
-_LONGEST = 256
+LONGEST = 256
+"""Characters of the value of a tag."""
 
 
 def set_tags(aws: Aws, name: str, tags: Mapping[str, str]) -> None:
@@ -41,4 +42,4 @@ def written(desired: int, date_seconds: int) -> str:
 
 def _tag(name: str, key: str, text: str) -> dict[str, object]:
     place = {"ResourceId": name, "ResourceType": "auto-scaling-group"}
-    return {**place, "Key": key, "Value": text[:_LONGEST], "PropagateAtLaunch": False}
+    return {**place, "Key": key, "Value": text[:LONGEST], "PropagateAtLaunch": False}
