@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from reconciler.cluster.snapshots.intake import Intake
+from reconciler.decisions.ownership.owner import POLICY_MARK
 from reconciler.kube.watching.stream_state import Phase
 from reconciler.platforms.aws.writing.accounts import Accounts
 from reconciler.platforms.aws.writing.asking import Region, filters
@@ -344,3 +345,84 @@ def test_region_of_nothing(service: Service) -> None:
     region.ask(0)
     assert region.heard == 0
     assert region.items()["AutoScalingGroup"] == []
+
+
+EMPTY = f"{POLICY.partition('  discovery')[0]}  mode: Enforce\n"
+
+
+def test_from_the_first_policy_that_names_it_to_the_last(service: Service) -> None:
+    """Nothing is asked before, its groups are after; of a policy that names it no more what bears our mark is read until that is
+    taken off, without anything waiting for it, and then nothing is asked again."""
+    many(service, 2, 1)
+    marked, _ = service.account.groups.values()
+    polled = Polled(service, policy_set(EMPTY))
+    polled.turn()
+    assert (service.count(), polled.poll.states()) == (0, ())
+    polled.policy = policy_set(POLICY)
+    assert [state.phase for state in polled.poll.states()] == [Phase.WAITING]
+    assert polled.poll._wake.is_set()
+    polled.turn()
+    assert [state.phase for state in polled.poll.states()] == [Phase.SYNCED]
+    assert len(polled.world().targets) == 2
+    marked.tags[POLICY_MARK] = "prod"
+    polled.turn(90)
+    polled.policy = policy_set(EMPTY)
+    polled.turn()
+    assert [facts.ref.name for facts in polled.world().targets] == [marked.name]
+    assert polled.poll.states() == ()
+    del marked.tags[POLICY_MARK]
+    polled.poll._wrote(REGION, marked.name)
+    polled.turn()
+    asked = service.count()
+    polled.turn(90)
+    assert (polled.poll.documents(), service.count()) == ((), asked)
+
+
+def test_one_that_leaves_while_others_stay(service: Service) -> None:
+    """Its mark keeps it in the view beside those that the policy names; one of another policy goes at once."""
+    for name, mark in (("a", "prod"), ("b", "prod"), ("c", "other")):
+        service.account.add(workers(name, tags={POLICY_MARK: mark}))
+    polled = Polled(service, policy_set(named("a", "b", "c")))
+    polled.turn()
+    polled.policy = policy_set(named("a"))
+    polled.turn()
+    assert [facts.ref.name for facts in polled.world().targets] == ["a", "b"]
+    del service.account.groups[REGION, "b"].tags[POLICY_MARK]
+    polled.turn(90)
+    assert [facts.ref.name for facts in polled.world().targets] == ["a"]
+
+
+def test_a_policy_that_is_read_anew(service: Service) -> None:
+    """For a moment there is none: what is known stays known, and is not asked again from the beginning."""
+    many(service, 2, 1)
+    polled = Polled(service, policy_set(POLICY))
+    polled.turn()
+    asked, policy, polled.policy = service.count(), polled.policy, None
+    polled.turn()
+    polled.policy = policy
+    polled.turn()
+    assert (len(polled.world().targets), service.count()) == (2, asked)
+
+
+def test_released_as_whom_it_was_written(service: Service) -> None:
+    """A role that only the former policy knows; where it may not be taken any more the mark stays, and nothing waits for it."""
+    service.account.add(workers("special", tags={POLICY_MARK: "prod"}))
+    polled = Polled(service, policy_set(NAMED))
+    polled.turn()
+    polled.policy = policy_set(POLICY)
+    polled.turn()
+    assert polled.accounts.last_role(REGION, "special") == "arn:aws:iam::123456789012:role/other"
+    assert [facts.ref.name for facts in polled.world().targets] == ["special"]
+    service.account.policies["ASIAother"] = []
+    polled.turn(90)
+    assert [facts.ref.name for facts in polled.world().targets] == []
+
+
+def named(*names: str) -> str:
+    """A policy that names these groups alone."""
+    head = "apiVersion: reconciler.dev/v1alpha1\nkind: NodeGroup\n"
+    return EMPTY + "".join(
+        f"---\n{head}metadata: {{name: {name}, namespace: r}}\n"
+        f"spec: {{policyRef: {{name: prod}}, target: {{aws: {{autoScalingGroup: {name}, region: {REGION}}}}}}}\n"
+        for name in names
+    )

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.processes.live_loop import _in_clouds
+from reconciler.cli.processes.sized import in_clouds
 from reconciler.providers.live_platforms import names_clouds
 from tests.aws.documents import REGION
 from tests.aws.policies import policy_set
@@ -33,10 +33,10 @@ CLUSTER_API = f"{_HEAD}  discovery: [{{name: capi, clusterAPI: {{}}}}]\n"
 def test_named_or_discovered(tmp_path: Path, text: str, *, named: bool) -> None:
     """By its groups or by its discovery; as read, and from files."""
     (tmp_path / "policy.yaml").write_text(text)
-    assert (names_clouds(policy_set(text)), _in_clouds(tmp_path), _in_clouds(tmp_path / "policy.yaml")) == (named,) * 3
+    assert (names_clouds(policy_set(text)), in_clouds(tmp_path), in_clouds(tmp_path / "policy.yaml")) == (named,) * 3
 
 
 def test_files_that_cannot_be_meant(tmp_path: Path) -> None:
     """Whoever follows them says what is wrong; here it is no policy of a cloud."""
     (tmp_path / "policy.yaml").write_text("kind: [")
-    assert (_in_clouds(tmp_path), _in_clouds(tmp_path / "none"), _in_clouds(None)) == (False, False, False)
+    assert (in_clouds(tmp_path), in_clouds(tmp_path / "none")) == (False, False)

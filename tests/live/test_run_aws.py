@@ -4,13 +4,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.aws.documents import REGION
 from tests.aws.service.server import Service
+from tests.kube.custom import definitions
 from tests.live.aws_cloud import AwsCloud
 from tests.live.demand import deployment as spread
 from tests.live.reconciler_process import Reconciler, policy_text, user
-from tests.live.run_cluster import all_bound, deployment, group, replicas
+from tests.live.run_cluster import all_bound, deployment, group, pods, replicas
 from tests.live.run_requests import changes
 from tests.testbed.api import Object
 from tests.testbed.control_plane import ControlPlane
@@ -103,3 +105,45 @@ def test_both_kinds_in_one_policy(aws: AwsCloud, control_plane: ControlPlane, tm
     terminated = [given["InstanceId"] for action, given in aws.writes() if action == "TerminateInstanceInAutoScalingGroup"]
     assert sorted(aws.ended()) == sorted(terminated)
     assert "create pods/eviction" in changes(control_plane, "run-aws")
+
+
+def test_only_the_policy_names_the_cloud(aws: AwsCloud, control_plane: ControlPlane, tmp_path: Path) -> None:
+    """Policies are custom resources, the server keeps no targets, nothing in the environment names AWS: the loop begins, says
+    that there is nothing to size, asks AWS from the first policy that names a group, and no more when none names it, once its
+    marks are off the group."""
+    cluster = aws.cluster
+    spot = aws.group("spot")
+    given = tmp_path / "credentials"
+    given.write_text("[default]\naws_access_key_id = AKIATEST\naws_secret_access_key = secret\n")
+    environment = {
+        "AWS_SHARED_CREDENTIALS_FILE": str(given), "AWS_ENDPOINT_URL": aws.service.url, "AWS_EC2_METADATA_DISABLED": "true",
+        "CAPI_GROUP": "absent.example.org",
+    }  # fmt: skip
+    text = policy_text("prod", cluster.namespace, {"elsewhere": (0, 5)}, tiers={"spot": "first", "elsewhere": "second"})
+    *others, named = yaml.safe_load_all(text + _GROUP.format(namespace=cluster.namespace))
+    arguments = ("--custom-resources", "--name=prod", f"--namespace={cluster.namespace}", "--period=1")
+    with (
+        definitions(cluster.api),
+        Reconciler(user(control_plane, "run-named"), None, *arguments, environment=environment) as process,
+    ):
+        cluster.api.create(*others)
+        assert "names no target of a cloud" in process.said("NothingToSize")["message"]
+        assert aws.account.calls == []
+        pods(cluster, "p", 1, "1500m")
+        cluster.api.create(named)
+        assert nodes_of_pods(cluster, 1) == {aws.node(name) for name in spot.instances}
+        assert spot.tags["reconciler.dev/policy"] == "prod"
+        cluster.api.delete(named)
+        aws.until(lambda: "reconciler.dev/policy" not in spot.tags, "the group being released", lambda: process.page("/plan"))
+        asked = _quiet(aws, process)
+        process.until_page("/metrics", lambda *_: process.turns() >= asked[1] + 5)
+        assert (len(aws.account.calls), spot.desired) == (asked[0], 1)
+
+
+def _quiet(aws: AwsCloud, process: Reconciler) -> tuple[int, int]:
+    """Calls and turns, once a few turns have asked nothing."""
+    while True:
+        before, turns = len(aws.account.calls), process.turns()
+        process.until_page("/metrics", lambda *_, turns=turns: process.turns() >= turns + 3)
+        if len(aws.account.calls) == before:
+            return before, process.turns()

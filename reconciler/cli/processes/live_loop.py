@@ -159,16 +159,20 @@ def _process(
     name: str,
     journal: "Log",
 ) -> "LiveProcess":
+    from reconciler.cli.processes.sized import Sized
     from reconciler.control.live.live_process import LiveProcess
     from reconciler.control.policy.standing_record import StandingRecord
 
     settings = _settings(loop, connection, connections, name)
     made: list[LiveProcess] = []
     records: list[StandingRecord] = []
+    sized = Sized(connections, lambda words: journal.warning("NothingToSize", words))
 
     def looked(standing: "Standing") -> None:
         fault = standing.fault
         made[0].figures.policy(standing.revision, fault.sentence if fault is not None else "")
+        if not made[0].source.missing():
+            sized.look(made[0].source.current())
         if records:
             records[0].save(standing)
 
@@ -223,28 +227,15 @@ def _timing(lease_seconds: int) -> "Timing":
     )
 
 
-def _in_clouds(files: Path | None) -> bool:
-    """Whether the policies in these files ask for targets of a cloud; what is wrong with them is told by who follows them."""
-    from reconciler.cli.inputs.policy_files import read_policy_files
-    from reconciler.policy.tree import read_tree
-    from reconciler.providers.live_platforms import names_clouds
-
-    if files is None or not files.exists():
-        return False
-    tree = read_tree(read_policy_files([files]), now_seconds=int(time.time()))
-    return any(names_clouds(found) for found in tree.sets)
-
-
 def _usable(connections: Connections, namespace: str, files: Path | None, *, read_only: bool) -> Connections:
     """The same, after a first look at what the loop cannot do without. `files` are the policies, where they lie here. Raises
     `InputError`."""
+    from reconciler.cli.processes.sized import check_sized
     from reconciler.kube.connection.access import may
     from reconciler.kube.connection.api import ApiError, UnreachableError
-    from reconciler.providers.live_platforms import asks_clouds, nothing_to_size
 
     workload, management = connections.workload, connections.management
-    if not (connections.served or asks_clouds(os.environ) or _in_clouds(files)):
-        raise InputError(nothing_to_size(management.server))
+    check_sized(connections, files)
     needed = [(workload, "list", "", "nodes", ""), (workload, "list", "", "pods", "")]
     if not read_only:
         needed += [

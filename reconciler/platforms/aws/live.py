@@ -30,10 +30,13 @@ _CONFIGURED = (
 
 
 def _provider(around: Surroundings) -> TargetProvider:
-    def role(target: TargetRef) -> str:
-        return role_of(around.policy(), target.region, target.name)
+    known = accounts()
 
-    return AwsProvider(accounts(), role, around.guard)
+    def role(target: TargetRef) -> str:
+        # One that the policy names no more is released as whom it was written.
+        return role_of(around.policy(), target.region, target.name) or known.last_role(target.region, target.name)
+
+    return AwsProvider(known, role, around.guard)
 
 
 def _polled(around: Surroundings) -> tuple[AwsPoll, ...]:

@@ -1,7 +1,7 @@
 """The accounts and regions that this process asks, each once: AWS counts all their calls together."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 
 from reconciler.platforms.aws.writing.bucket import Metered
@@ -16,6 +16,7 @@ class Accounts:
         self._made = made
         self._lock = threading.Lock()
         self._known: dict[tuple[str, str], Metered] = {}
+        self._named: dict[tuple[str, str], str] = {}
         self._written: list[Callable[[str, str], None]] = []
 
     def of(self, region: str, role: str = "") -> Metered:
@@ -34,6 +35,16 @@ class Accounts:
         """All that were asked for so far."""
         with self._lock:
             return dict(self._known)
+
+    def named(self, region: str, role: str, names: Iterable[str]) -> None:
+        """A policy has named these groups as that role."""
+        with self._lock:
+            self._named.update(((region, name), role) for name in names)
+
+    def last_role(self, region: str, name: str) -> str:
+        """As which role a policy has named the group last; empty: as the process itself, or never."""
+        with self._lock:
+            return self._named.get((region, name), "")
 
     def on_write(self, told: Callable[[str, str], None]) -> None:
         """`told` hears of every group, by region and name, that this process has written."""

@@ -9,6 +9,7 @@ calls an hour for every kind of answer, and reports tell of thousands (kubernete
 from collections.abc import Iterable
 from typing import Any
 
+from reconciler.decisions.ownership.owner import POLICY_MARK
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
 from reconciler.platforms.aws.writing.calls import AUTO_SCALING, EC2, Aws, AwsError, Parameters, paged
 from reconciler.platforms.aws.writing.fresh import IN_SERVICE, NOT_COUNTED, node_group
@@ -29,9 +30,12 @@ class Region:
     """The last whole answers of one account and region. `ask` brings them up to date; it raises `AwsError`, and what is known
     stays as it was then."""
 
-    def __init__(self, aws: Aws, wanted: Wanted) -> None:
+    def __init__(self, aws: Aws, wanted: Wanted, left: Iterable[str] = (), owner: str = "") -> None:
+        """`left` are groups that the policy `owner` named before: they are asked for until they bear its mark no more."""
         self._aws = aws
         self.wanted = wanted
+        self._left = frozenset(left)
+        self._owner = owner
         self._groups: dict[str, Parameters] = {}
         self._beside: dict[str, list[Parameters]] = {}
         self._templates: dict[tuple[str, str], Parameters] = {}
@@ -61,6 +65,7 @@ class Region:
             gone = set(moving) - found.keys()
             self._groups = {name: item for name, item in {**self._groups, **found}.items() if name not in gone}
             self._written.clear()
+        self._forget_released()
         problems: list[str] = []
         self._ask_beside(now, problems)
         self._ask_activities()
@@ -84,6 +89,15 @@ class Region:
         """Whether some group is not what it is to be, so that it is worth asking soon."""
         return bool(self._written) or any(moves(item) for item in self._groups.values())
 
+    def marked(self, owner: str) -> frozenset[str]:
+        """The groups that bear the mark of this policy."""
+        return frozenset(name for name, item in self._groups.items() if _mark(item) == owner)
+
+    @property
+    def over(self) -> bool:
+        """Whether no policy asks for it, and nothing is left to be released."""
+        return not (self.wanted.names or self.wanted.tags or self._left)
+
     def _due(self, what: str, now: float, seconds: float) -> bool:
         return what not in self._asked or now - self._asked[what] >= seconds
 
@@ -94,8 +108,14 @@ class Region:
                 self._aws, AUTO_SCALING, "DescribeAutoScalingGroups", "AutoScalingGroups", 100, Filters=filters(tags)
             )[0]:
                 found[item["AutoScalingGroupName"]] = item
-        found.update(self._named(sorted(set(self.wanted.names) - found.keys())))
+        self._left -= found.keys()
+        found.update(self._named(sorted((self._left | set(self.wanted.names)) - found.keys())))
         return found.values()
+
+    def _forget_released(self) -> None:
+        released = {name for name in self._left if _mark(self._groups.get(name, {})) != self._owner}
+        self._left -= released
+        self._groups = {name: item for name, item in self._groups.items() if name not in released}
 
     def _named(self, names: list[str]) -> dict[str, Parameters]:
         found: dict[str, Parameters] = {}
@@ -243,6 +263,10 @@ def picks(item: Parameters) -> set[tuple[str, str]]:
         for one in specifications
         if one is not None and one.get("LaunchTemplateId")
     }
+
+
+def _mark(item: Parameters) -> str:
+    return next((str(tag.get("Value") or "") for tag in item.get("Tags") or () if tag["Key"] == POLICY_MARK), "")
 
 
 def misses(item: Parameters) -> bool:

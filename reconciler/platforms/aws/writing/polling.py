@@ -29,6 +29,7 @@ class AwsPoll:
         self._policy = policy
         self._monotonic = monotonic
         self._lock = threading.Lock()
+        self._asked: tuple[Wanted, ...] = ()
         self._regions: dict[Wanted, Region] = {}
         self._failures: dict[Wanted, str] = {}
         self._documents: dict[Wanted, tuple[Document, ...]] = {}
@@ -53,20 +54,29 @@ class AwsPoll:
 
     def ask(self) -> bool:
         """One round over all regions; whether something has changed. What fails is told by `states`."""
-        asked = wanted(self._policy())
+        policy = self._policy()
         with self._lock:
-            changed = asked != tuple(self._regions)
-            self._regions = {one: self._regions.get(one) or Region(self._accounts.of(one.region, one.role), one) for one in asked}
+            # One that is read anew just now is none that names nothing.
+            asked = wanted(policy) if policy is not None else self._asked
+            changed = asked != self._asked
+            if changed:
+                self._asked, self._regions = asked, self._followed(asked, policy.policy.name if policy is not None else "")
             self._documents = {one: documents for one, documents in self._documents.items() if one in self._regions}
             self._failures = {one: text for one, text in self._failures.items() if one in self._regions}
             regions = list(self._regions.items())
         for one, region in regions:
+            denied = False
             try:
                 news = region.ask(self._monotonic())
                 failure = ""
             except AwsError as error:
                 news, failure = False, str(error)
+                denied = error.denied
             with self._lock:
+                if region.over or (denied and one not in asked):
+                    self._drop(one)
+                    changed = True
+                    continue
                 changed = changed or news or failure != self._failures.get(one, "")
                 self._failures[one] = failure
                 if news or one not in self._documents:
@@ -79,6 +89,9 @@ class AwsPoll:
         anew."""
         asked = wanted(self._policy())
         with self._lock:
+            if asked != self._asked:
+                # Another policy: asked now, and not when it is time again.
+                self._wake.set()
             return tuple(self._state(one, self._regions.get(one)) for one in asked)
 
     def documents(self) -> tuple[Document, ...]:
@@ -91,6 +104,25 @@ class AwsPoll:
         """What could not be read, though the groups could, by region."""
         with self._lock:
             return tuple(f"{one.region}: {text}" for one, region in self._regions.items() for text in region.problems)
+
+    def _followed(self, asked: tuple[Wanted, ...], owner: str) -> dict[Wanted, Region]:
+        """What is known of those that are asked for as before stays known. Groups of which the policy says nothing any more are
+        read until its mark is taken off them, since only what is seen is released; nothing waits for them."""
+        before = {(one.region, one.role): region for one, region in self._regions.items()}
+        places = {(one.region, one.role) for one in asked}
+        gone = [Wanted(region=region, role=role) for region, role in before if (region, role) not in places]
+        found: dict[Wanted, Region] = {}
+        for one in (*asked, *gone):
+            place = one.region, one.role
+            left = before[place].marked(owner) if place in before else frozenset[str]()
+            known = self._regions.get(one)
+            found[one] = known if known is not None and one in asked else Region(self._accounts.of(*place), one, left, owner)
+            self._accounts.named(one.region, one.role, left)
+        return {one: region for one, region in found.items() if one in asked or not region.over}
+
+    def _drop(self, one: Wanted) -> None:
+        for known in (self._regions, self._documents, self._failures):
+            known.pop(one, None)
 
     def _state(self, one: Wanted, region: Region | None) -> StreamState:
         name = f"Auto Scaling groups of {one.region}" + (f" as {one.role}" if one.role else "")
