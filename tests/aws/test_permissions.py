@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from reconciler.platforms.aws.writing.calls import AwsError
-from reconciler.platforms.aws.writing.growth import set_desired
+from reconciler.platforms.aws.writing.growth import LAUNCH_TAG, SYNCHRONOUS, set_desired
 from reconciler.platforms.aws.writing.marks import set_tags
-from reconciler.platforms.aws.writing.permissions import iam_policy
+from reconciler.platforms.aws.writing.permissions import LAUNCHES, LAUNCHES_ON_EC2, iam_policy, launch_policy
 from reconciler.providers.contract import RemovalState
 from tests.aws.policies import policy_set
 from tests.aws.service.server import Service
@@ -17,10 +17,13 @@ from tests.aws.test_cancelling import short
 from tests.aws.writes import MARK, Writer, client, ref, workers
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "eks"
+LAUNCH = launch_policy(TAG, "owned")
 OBSERVE, ENFORCE = (iam_policy("prod", TAG, "owned", enforce=enforce) for enforce in (False, True))
 
 
-@pytest.mark.parametrize(("name", "document"), [("iam-observe.json", OBSERVE), ("iam-enforce.json", ENFORCE)])
+@pytest.mark.parametrize(
+    ("name", "document"), [("iam-observe.json", OBSERVE), ("iam-enforce.json", ENFORCE), ("iam-launch.json", LAUNCH)]
+)
 def test_s45_the_example_is_generated(name: str, document: object) -> None:
     """S45: what the example shows is what the code needs."""
     assert json.loads((EXAMPLE / name).read_text()) == document
@@ -66,3 +69,26 @@ def test_no_other_group(service: Service) -> None:
         set_tags(client(group.region, "", service.url), owned.name, {"k8s.io/cluster-autoscaler/other": "owned"})
     assert (group.desired, group.tags) == (2, {})
     assert set_desired
+
+
+@pytest.mark.parametrize("missing", ["", *LAUNCHES, *LAUNCHES_ON_EC2])
+def test_launching_at_once(service: Service, missing: str) -> None:
+    """S45: the third document is needed for it, every action of it, and it is enough beside the second."""
+    launch = [{**one, "Action": [name for name in one["Action"] if name != missing]} for one in LAUNCH["Statement"]]
+    enforce = [{**one, "Action": [name for name in one["Action"] if name != missing]} for one in ENFORCE["Statement"]]
+    service.account.policies["AKIATEST"] = [*enforce, *launch]
+    group, writer = service.account.add(workers(tags={TAG: "owned", LAUNCH_TAG: SYNCHRONOUS})), Writer(service)
+    result = writer.provider.resize(ref(group), 5, writer.bound(group), MARK)
+    assert (result.done, group.desired) == ((True, 5) if not missing else (False, 2))
+    assert missing in result.message
+
+
+def test_launching_at_once_needs_the_third_document(service: Service) -> None:
+    """S45: mode Enforce alone launches nothing so, and the third document nothing in a group without the tag."""
+    service.account.policies["AKIATEST"] = ENFORCE["Statement"]
+    group, writer = service.account.add(workers(tags={TAG: "owned", LAUNCH_TAG: SYNCHRONOUS})), Writer(service)
+    assert "autoscaling:LaunchInstances" in writer.provider.resize(ref(group), 5, writer.bound(group)).message
+    service.account.policies["AKIATEST"] = [*ENFORCE["Statement"], *LAUNCH["Statement"]]
+    other = service.account.add(workers("other", tags={LAUNCH_TAG: SYNCHRONOUS}))
+    assert "autoscaling:LaunchInstances" in writer.provider.resize(ref(other), 5, writer.bound(other)).message
+    assert (group.desired, other.desired) == (2, 2)

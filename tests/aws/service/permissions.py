@@ -11,12 +11,24 @@ Statement = dict[str, Any]
 _RESOURCE_TAG = ("aws:ResourceTag/", "autoscaling:ResourceTag/")
 
 
+_DEPENDENT = {"autoscaling:LaunchInstances": ("ec2:CreateFleet", "ec2:DescribeLaunchTemplateVersions")}
+"""What a caller must be allowed beside the action itself. SOURCE: Amazon EC2 Auto Scaling, synchronous provisioning."""
+
+
 def check(account: Account, service: str, action: str, key_id: str, group: Group | None, request: Mapping[str, Any]) -> None:
-    """Raise AccessDenied unless a statement of the caller allows the call. A key without policy may do everything."""
+    """Raise AccessDenied unless statements of the caller allow the call, and what it depends on. A key without policy may do
+    everything."""
     statements = account.policies.get(key_id)
     if statements is None:
         return
-    name = f"{service}:{action}"
+    _check(statements, service, f"{service}:{action}", key_id, group, request)
+    for name in _DEPENDENT.get(f"{service}:{action}", ()):
+        _check(statements, service, name, key_id, None, request)
+
+
+def _check(
+    statements: list[Statement], service: str, name: str, key_id: str, group: Group | None, request: Mapping[str, Any]
+) -> None:
     resource = group.arn if group is not None else "*"
     if not any(_allows(item, name, resource, group, request) for item in statements):
         user = f"arn:aws:sts::{ACCOUNT}:assumed-role/reconciler/{key_id}"
