@@ -17,6 +17,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "plan": ("plan", "Show what would be done, and why, for one policy and one cluster."),
     "preview": ("preview", "What a policy change does: two revisions or directories, one cluster."),
     "previewer": ("previewer", "Preview open pull requests inside the cluster, and keep a comment on each."),
+    "bounds": ("bounds", "Render what admission policies hold our account to: ranges, takeovers, evictions."),
     "apply": ("apply", "Carry out a saved plan; refuse what is stale, by name of what moved."),
     "explain": ("explain", "Everything that led to one outcome: a pod, a node, a group, a value."),
     "fit": ("fit", "For each pending pod and node: does it fit, and every scheduler plugin that says no."),

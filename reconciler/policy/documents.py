@@ -292,6 +292,7 @@ class DrainRules(msgspec.Struct, frozen=True, kw_only=True):
     unreplicated: BlockRule = BlockRule.BLOCK
     custom_controllers: BlockRule = BlockRule.BLOCK
     min_replicas: int = 0
+    blocked_namespaces: tuple[str, ...] = ()
 
 
 class Budget(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,15 +11,19 @@ from reconciler.control.preflight.rights import RunMode
 from reconciler.decisions.memory import Memory
 from reconciler.kube.connection.api import ApiError
 from reconciler.kube.watching.collection import cluster_api
+from reconciler.policy.documents import DrainRules, PolicySet
 from reconciler.providers.check import Check, State
+from tests.policies import node_group
+from tests.policies import policy as rules
 
 
 class Server:
     """An API server that allows everything, serves Cluster API and has a version and a clock."""
 
-    def __init__(self, minor: str, seconds: int) -> None:
+    def __init__(self, minor: str, seconds: int, bounds: bytes | ApiError) -> None:
         self._minor = minor
         self._seconds = seconds
+        self._bounds = bounds
 
     def get(self, path: str, query: Mapping[str, str] | None = None) -> bytes:
         kinds = ("MachineDeployment", "MachineSet", "Machine", "Cluster")
@@ -29,6 +33,10 @@ class Server:
             return json.dumps({"resources": [{"name": kind.lower(), "kind": kind} for kind in kinds]}).encode()
         if path.startswith("/apis/reconciler.dev"):
             raise ApiError(404, "NotFound", "not served")
+        if path == "/api/v1/namespaces/reconciler/configmaps/reconciler-bounds":
+            if isinstance(self._bounds, ApiError):
+                raise self._bounds
+            return self._bounds
         return b"{}"
 
     def write(self, *_: object, **__: object) -> bytes:
@@ -38,8 +46,14 @@ class Server:
         return self._seconds
 
 
-def checks(minor: str = "36", seconds: int = 1000, memory: Memory | None = None) -> dict[str, Check]:
-    server = Server(minor, seconds)
+def checks(
+    minor: str = "36",
+    seconds: int = 1000,
+    memory: Memory | None = None,
+    bounds: bytes | ApiError = b"{}",
+    policy: PolicySet | None = None,
+) -> dict[str, Check]:
+    server = Server(minor, seconds, bounds)
     found = Preflight(
         workload=server,
         management=server,
@@ -51,6 +65,7 @@ def checks(minor: str = "36", seconds: int = 1000, memory: Memory | None = None)
         world=World(captured_seconds=1000),
         memory=memory or Memory(),
         now_seconds=1000.9,
+        policy=policy,
     ).checks()
     return {check.code: check for check in found}
 
@@ -78,3 +93,28 @@ def test_definitions_that_are_not_served() -> None:
 def test_no_node_came_back() -> None:
     """A removal alone is no suspicion."""
     assert checks(memory=Memory(last_removed_seconds=500))["NodesComeBack"].state is State.PASS
+
+
+BOUNDED = rules(node_group("a", max=5), drain=DrainRules(blocked_namespaces=("payments",)))
+CURRENT = {"adoptFrom": "", "blockedNamespaces": "payments", "MachineDeployment_prod_a": "0-5"}
+
+
+@pytest.mark.parametrize(("answer", "state", "said"), [
+    (json.dumps({"data": CURRENT}).encode(), State.PASS, "is what the policy says"),
+    (
+        json.dumps({"data": {**CURRENT, "MachineDeployment_prod_a": "0-99"}}).encode(), State.WARN,
+        "MachineDeployment_prod_a: 0-99 there, 0-5 by the policy",
+    ),
+    (b"{}", State.WARN, "MachineDeployment_prod_a: nothing there, 0-5 by the policy"),
+    (ApiError(404, "NotFound", "x"), State.PASS, "by the reconciler alone"),
+    (ApiError(403, "Forbidden", "configmaps is forbidden"), State.WARN, "configmaps is forbidden"),
+], ids=["current", "wider", "empty", "none", "unreadable"])  # fmt: skip
+def test_bounds_are_those_of_the_policy(answer: bytes | ApiError, state: State, said: str) -> None:
+    """What admission policies read is compared with what would be rendered now."""
+    found = checks(bounds=answer, policy=BOUNDED)["Bounds"]
+    assert (found.state, said in found.message) == (state, True), found.message
+
+
+def test_bounds_matter_to_a_loop_that_writes() -> None:
+    """Without a policy there is nothing to compare."""
+    assert "Bounds" not in checks()

@@ -9,7 +9,7 @@ from reconciler.cluster.target import FieldOwner
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import ActionKind, OwnerState
-from reconciler.policy.documents import Budget, Headroom, Limit, PolicySet, ScaleDown, Toggle
+from reconciler.policy.documents import Budget, DrainRules, Headroom, Limit, PolicySet, ScaleDown, Toggle
 from tests.builders import CAPTURED, NOW, ClusterBuilder, node_group, policy
 from tests.decisions.deciding import blocker_codes, codes, group, node, of_kind, plan_of
 
@@ -125,6 +125,19 @@ def test_each_drain_rule_keeps_the_node(code: str, fields: dict[str, object]) ->
     (key,) = cluster.pods("web", 1, cpu="100m", on="general-1", **fields)
     plan = plan_of(cluster.world(), _rules(min=1), LONG_AGO)
     assert [(blocker.code, blocker.pod) for blocker in node(plan, "general-1").blockers] == [(code, key)]
+
+
+def test_pods_of_a_blocked_namespace_keep_their_node_whatever_they_say() -> None:
+    """The annotation that lifts other rules does not lift this one; other namespaces are free."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=2)
+    cluster.pods("web", 1, cpu="100m", on="general-1", namespace="payments", traits={"safe_to_evict": "true"})
+    blocked, elsewhere = (
+        policy(node_group("general", min=1), budgets=OPEN, drain=DrainRules(blocked_namespaces=(name,)))
+        for name in ("payments", "billing")
+    )
+    assert blocker_codes(plan_of(cluster.world(), blocked, LONG_AGO), "general-1") == ["BlockedNamespace"]
+    assert "BlockedNamespace" not in blocker_codes(plan_of(cluster.world(), elsewhere, LONG_AGO), "general-1")
 
 
 def test_all_blockers_are_listed_not_the_first() -> None:

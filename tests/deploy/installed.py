@@ -22,10 +22,11 @@ class Installed:
     """One overlay on one control plane, without what would run. Namespaces and definitions stay after `remove`: to delete
     them takes long, and nothing reads them."""
 
-    def __init__(self, plane: ControlPlane, name: str) -> None:
+    def __init__(self, plane: ControlPlane, name: str, objects: list[Object] | None = None) -> None:
+        """`objects`: the overlay with a component, where it is not that alone."""
         self._plane = plane
         self._made: list[Object] = []
-        self.objects = overlay(name)
+        self.objects = overlay(name) if objects is None else objects
         for item in self.objects:
             if item["kind"] not in _RUNNING:
                 plane.api.apply(item, "kubectl", force=True)

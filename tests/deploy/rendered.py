@@ -17,7 +17,7 @@ Object = dict[str, Any]
 DEPLOY = Path(__file__).resolve().parents[2] / "examples" / "deploy"
 CHART = DEPLOY / "chart"
 OVERLAYS = ("read-only", "observe", "enforce", "namespaced")
-COMPONENTS = ("custom-resources", "flux-source", "previewer")
+COMPONENTS = ("bounds", "custom-resources", "flux-source", "previewer")
 # The values by which the chart says what the overlays say.
 SOURCE = {"url": "https://git.example.org/platform/policies.git", "ref": "main", "path": "clusters/prod", "name": "prod"}
 VALUES: dict[str, Object] = {

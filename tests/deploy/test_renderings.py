@@ -70,6 +70,7 @@ EVERYTHING: Object = {
         "enabled": True, "interval": "1m", "labels": {"release": "prometheus"}, "tlsConfig": {"insecureSkipVerify": True},
     },
     "admissionPolicies": True,
+    "admissionBounds": True,
     "largestTarget": 500,
     "tls": {"secretName": "pages"},
     "networkPolicy": {"enabled": True, "from": [{"namespaceSelector": {}}]},

@@ -1,11 +1,14 @@
 """The chart refuses values that mean nothing."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from reconciler.decisions.ownership.owner import CLIENT_SIDE_APPLY, CONTROLLER_PREFIXES
 from tests.deploy.rendered import SOURCE, VALUES, chart, deployment, helm_template, of_kind, with_component
+from tests.deploy.test_manifests import by_identity
 
 
 @pytest.mark.parametrize(("change", "place"), [
@@ -29,6 +32,7 @@ from tests.deploy.rendered import SOURCE, VALUES, chart, deployment, helm_templa
     ({"resources": {"requests": {"cpu": "much"}}}, "/resources/requests/cpu"),
     ({"extraArguments": ["rm"]}, "/extraArguments/0"),
     ({"admissionPolicies": "yes"}, "/admissionPolicies"),
+    ({"admissionBounds": "yes"}, "/admissionBounds"),
 ], ids=str)  # fmt: skip
 def test_nonsense_is_refused_with_its_place(change: dict[str, Any], place: str, tmp_path: Path) -> None:
     """helm ends with an error that names the value."""
@@ -60,6 +64,33 @@ def test_the_admission_policies_can_be_left_to_others(tmp_path: Path) -> None:
     assert of_kind(chart({**VALUES["enforce"], "admissionPolicies": False}, tmp_path), "ValidatingAdmissionPolicy") == []
     assert len(of_kind(chart(VALUES["enforce"], tmp_path), "ValidatingAdmissionPolicy")) == 5
     assert of_kind(chart(VALUES["observe"], tmp_path), "ValidatingAdmissionPolicy") == []
+
+
+def test_bounds_are_asked_for_by_name(tmp_path: Path) -> None:
+    """Component and value say the same; without Enforce, or without the other policies, there are none."""
+    left, right = (
+        {key: item for key, item in by_identity(objects).items() if key[2].startswith("reconciler-bounds")}
+        for objects in (
+            with_component("enforce", "bounds", tmp_path),
+            chart({**VALUES["enforce"], "admissionBounds": True}, tmp_path),
+        )
+    )
+    assert len(left) == 5
+    assert left == right
+    for values in ({}, {"admissionBounds": True, "admissionPolicies": False}, {"admissionBounds": True, "rights": "Observe"}):
+        assert "reconciler-bounds" not in str(chart({**VALUES["enforce"], **values}, tmp_path))
+
+
+def test_bounds_know_the_programs_that_declare(tmp_path: Path) -> None:
+    """The same that the reconciler takes for declarers: one who is missing could be taken over from unasked."""
+    (policy,) = [
+        item
+        for item in of_kind(with_component("enforce", "bounds", tmp_path), "ValidatingAdmissionPolicy")
+        if item["metadata"]["name"] == "reconciler-bounds-targets"
+    ]
+    (declared,) = [one["expression"] for one in policy["spec"]["variables"] if one["name"] == "declared"]
+    (listed,) = re.findall(r"\[([^\[\]]*)\]\.exists", declared)
+    assert sorted(re.findall('"(.*?)"', listed)) == sorted((CLIENT_SIDE_APPLY, *CONTROLLER_PREFIXES))
 
 
 @pytest.mark.parametrize(("component", "policy"), [

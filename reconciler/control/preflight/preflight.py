@@ -5,6 +5,7 @@ from typing import Protocol
 import msgspec
 
 from reconciler.cluster.world import World
+from reconciler.control.preflight.bounds import bounds_check
 from reconciler.control.preflight.rights import RunMode, missing, needed
 from reconciler.decisions.memory import Memory
 from reconciler.kube.connection.api import Api, ApiError
@@ -57,6 +58,7 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
             self._custom_resources(),
             self._other_autoscalers(),
             self._nodes_come_back(),
+            *self._bounds(),
         )
 
     def _server_version(self) -> Check:
@@ -168,6 +170,11 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
             f"and we asked for none: {by}",
             advice="scale the other autoscaler to 0, and hold the group (`reconciler hold`) until it is",
         )
+
+    def _bounds(self) -> tuple[Check, ...]:
+        if self.mode is not RunMode.ENFORCE or self.policy is None:
+            return ()
+        return (bounds_check(self.management, self.namespace, self.world, self.policy, int(self.now_seconds)),)
 
     def _autoscalers(self) -> tuple[str, ...]:
         # Karpenter writes no replicas that we could see: its usual name is a hint, and holds nothing.

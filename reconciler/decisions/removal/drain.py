@@ -93,6 +93,8 @@ class DrainJudge:
             found.extend(self._owner(traits))
             found.extend(self._system(traits.namespace, shape, age_seconds))
             found.extend(self._storage(traits))
+        if traits.namespace in self._rules.blocked_namespaces:
+            found.append(("BlockedNamespace", f"drain.blockedNamespaces names {traits.namespace}"))
         return Verdict(fate=Fate.MOVES, rules=tuple(found))
 
     def _owner(self, traits: PodTraits) -> list[tuple[str, str]]:

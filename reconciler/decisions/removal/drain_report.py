@@ -23,6 +23,7 @@ DEFAULT_THRESHOLDS = (30, 50, 70, 90)
 # What keeps the node for the loop's own reasons and not for what runs on it: whoever drains by hand need not mind.
 _LOOP_ONLY = ("NotManaged", "GroupHeld", "NotUnderutilized", "RolloutInProgress", "NotSelectable", "ScaleDownDisabled")
 ADVICE = {
+    "BlockedNamespace": "drain the node by hand, or take the namespace out of drain.blockedNamespaces",
     "ControllerNotFound": "delete the pod, or bring its controller back",
     "ControllerUnknown": "capture its controller as well",
     "CustomController": "annotate it safe-to-evict if its controller makes it again, or set drain.customControllers: Allow",

@@ -14,7 +14,7 @@ from reconciler.policy.documents import DrainRules
 # Rules that look at the pod alone. Those that look at controllers and budgets were judged with the whole view at hand when
 # the drain was planned, and disruption budgets are judged by the API server at each eviction.
 _ABSOLUTE = ("NotSafeToEvict", "OnCompletion")
-_OWN_RULES = (*_ABSOLUTE, "LocalStorage", "Unreplicated", "CustomController")
+_OWN_RULES = (*_ABSOLUTE, "BlockedNamespace", "LocalStorage", "Unreplicated", "CustomController")
 
 
 class LeavingPod(msgspec.Struct, frozen=True, kw_only=True):

@@ -174,6 +174,15 @@ DRAIN = Field(
             equivalents=Equivalents(cluster_autoscaler="--min-replica-count"),
             attribute="min_replicas",
         ),
+        Field(
+            yaml_key="blockedNamespaces",
+            kind=Kind.LIST,
+            description="Pods in these namespaces keep their node, whatever they are annotated with.",
+            examples=(("payments",),),
+            unique=True,
+            attribute="blocked_namespaces",
+            item=Field(yaml_key="", kind=Kind.OBJECT_NAME, description="One namespace.", examples=("payments",)),
+        ),
     ),
 )
 
