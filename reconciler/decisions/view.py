@@ -14,6 +14,7 @@ from reconciler.decisions.ownership.conflict import conflict_sentence, note_conf
 from reconciler.decisions.ownership.owner import NO_OWNER, Judgement, Terms, judge
 from reconciler.decisions.situation import GroupSituation, group_situations, node_states
 from reconciler.decisions.work import Work
+from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import NodeState, OwnerState
 from reconciler.policy.documents import PolicySet
 
@@ -97,7 +98,8 @@ def _terms(policy: PolicySet, memory: Memory, now_seconds: int, target: str) -> 
 def _held_why(group: EffectiveGroup, judgement: Judgement) -> str:
     """Why nothing is written for the group; empty when something may be."""
     if group.hold:
-        return group.hold
+        ends = group.hold_until_seconds
+        return group.hold if ends is None else f"{group.hold}, until {instant_text(ends)}"
     if not judgement.ours:
         ownership = judgement.ownership
         if ownership.state is OwnerState.UNKNOWN:
