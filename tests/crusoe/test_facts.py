@@ -4,11 +4,15 @@ import pytest
 
 from reconciler.cluster.nodes.node import Taint
 from reconciler.cluster.target import LaunchFailure, TargetRef
+from reconciler.cluster.world import World
+from reconciler.decisions.groups.effective import effective_groups
 from reconciler.decisions.ownership.owner import Terms, judge
 from reconciler.plan.plan import OwnerState
 from reconciler.platforms.crusoe.kinds import NODE_POOL
+from tests.aws.policies import policy_set
 from tests.cluster.objects import node
 from tests.crusoe.documents import CLUSTER, LOCATION, TYPE, Object, facts, instance, machine_id, pool, world
+from tests.crusoe.loops import HEAD, group_text
 
 A, B, C = machine_id(1), machine_id(2), machine_id(3)
 TERMS = Terms(now_seconds=1_900_000_000, first_seen_seconds=0)
@@ -158,6 +162,38 @@ def test_the_shape_of_a_new_node() -> None:
     assert facts(item, crusoeMachineTypes=types, objects=(crusoe_node("n1", A),)).template.capacity is None
     amd = [{**types[0], "gpu_type": "MI355X"}]
     assert "amd.com/gpu" in dict(facts(item, crusoeMachineTypes=amd).template.capacity.items())  # type: ignore[union-attr]
+
+
+def sized_node(name: str, machine: str, cpu: str, *, gpus: str = "8", ready: bool = True) -> Object:
+    conditions = [{"type": "Ready", "status": str(ready), "lastTransitionTime": "2026-11-21T00:16:25Z"}]
+    amounts = {"memory": "900Gi", "pods": "110", "nvidia.com/gpu": gpus}
+    status = {"conditions": conditions, "capacity": {**amounts, "cpu": "176"}, "allocatable": {**amounts, "cpu": cpu}}
+    return node(name, spec={"providerID": f"crusoe://{machine}"}, status=status)
+
+
+def test_the_shape_by_a_node_that_runs() -> None:
+    """Its own node first, then one of a pool with the same type whose devices are there, the least of several, then the table;
+    what it was read from is told."""
+    types = [{"product_name": TYPE, "cpu_cores": 200, "memory_gb": 960, "num_gpu": 8, "gpu_type": "h100-80gb-sxm"}]
+    mine, other, unlike = pool(), pool("b", count=3, machines=(A, B, C)), pool("c", machines=(machine_id(4),), type="a40.1x")
+    nodes = (sized_node("n1", A, "172"), sized_node("n2", B, "170"), sized_node("n3", C, "160", gpus="0"))
+
+    def read(*objects: Object, own: Object = mine) -> tuple[int, str]:
+        return shape(world(own, other, unlike, crusoeMachineTypes=types, objects=objects))
+
+    assert read(*nodes) == (170_000, "node n2 of node pool b, also " + TYPE)
+    assert read(sized_node("n9", machine_id(4), "8")) == (200_000, f"machine type {TYPE}")
+    assert read(sized_node("n1", A, "172", ready=False)) == (200_000, f"machine type {TYPE}")
+    own = pool(count=1, machines=(machine_id(5),))
+    assert read(*nodes, sized_node("n5", machine_id(5), "150"), own=own) == (150_000, "the ready nodes of the group")
+
+
+def shape(found: World) -> tuple[int, str]:
+    """Cpu of a new node of pool h100 and where it is known from."""
+    bare = HEAD.partition("    template:")[0]
+    (group,) = effective_groups(found, policy_set(bare + group_text()), found.captured_seconds)
+    assert group.template is not None
+    return group.template.allocatable.cpu_milli, ", ".join(origin.source for origin in group.chains["template.capacity"])
 
 
 @pytest.mark.parametrize(

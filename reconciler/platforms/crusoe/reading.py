@@ -4,6 +4,7 @@ Its lists are all called `items`: a snapshot holds each below a key of its own, 
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ import msgspec
 from reconciler.cluster.nodes.machine_rows import normalized_provider_id
 from reconciler.cluster.platform_reading import Envelope, Key, Objects, PlatformReading, Rows, WireKind
 from reconciler.platforms.crusoe.facts import pool, wire
+from reconciler.platforms.crusoe.facts.shown import shown, words_of_instance, words_of_pool
 from reconciler.platforms.crusoe.facts.states import bare
 from reconciler.platforms.crusoe.facts.view import CrusoeView
 from reconciler.platforms.crusoe.kinds import NODE_POOL
@@ -45,18 +47,34 @@ def view(objects: Objects) -> CrusoeView:
         behaviour=next(iter(objects.of(BEHAVIOUR).values()), wire.Behaviour()),
         captured=objects.captured - {NODE_POOL},
         nodes={name: node for name, node in nodes if name},
+        shapes=objects.shapes,
     )
 
 
-def _kind(kind: str, list_key: str, read: type[msgspec.Struct], key: Callable[[Any], Key], *, target: bool = False) -> WireKind:
-    return WireKind(kind=kind, type=read, envelope=Envelope(list_key=list_key), key=key, target=target)
+def _kind(kind: str, list_key: str, read: type[msgspec.Struct], key: Callable[[Any], Key]) -> WireKind:
+    return WireKind(kind=kind, type=read, envelope=Envelope(list_key=list_key), key=key, shown=partial(shown, read))
 
 
 READING = PlatformReading(
     name="crusoe",
     kinds=(
-        _kind(NODE_POOL, "nodePools", wire.NodePool, lambda item: ("", item.id), target=True),
-        _kind(INSTANCE, "nodePoolInstances", wire.Instance, lambda item: ("", item.id)),
+        WireKind(
+            kind=NODE_POOL,
+            type=wire.NodePool,
+            envelope=Envelope(list_key="nodePools"),
+            key=lambda item: ("", item.id),
+            target=True,
+            shown=partial(shown, wire.NodePool),
+            words_of=words_of_pool,
+        ),
+        WireKind(
+            kind=INSTANCE,
+            type=wire.Instance,
+            envelope=Envelope(list_key="nodePoolInstances"),
+            key=lambda item: ("", item.id),
+            shown=partial(shown, wire.Instance),
+            words_of=words_of_instance,
+        ),
         _kind(CLUSTER, "crusoeClusters", wire.Cluster, lambda item: ("", item.id)),
         _kind(CAPACITY, "crusoeCapacities", wire.Capacity, lambda item: (item.location, item.type)),
         _kind(RESERVATION, "crusoeReservations", wire.Reservation, lambda item: ("", item.id)),

@@ -1,6 +1,10 @@
-"""What one new node of a pool offers, as far as the pool and the type of its machines say it."""
+"""What one new node of a pool offers, as far as the pool, nodes like it, and the type of its machines say it."""
 
-from reconciler.cluster.nodes.node import Taint
+from collections.abc import Iterator
+
+import msgspec
+
+from reconciler.cluster.nodes.node import Node, Taint
 from reconciler.cluster.target import TargetTemplate
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.values.selection import label_pairs
@@ -14,20 +18,51 @@ _MAX_PODS = 110
 
 
 def template(pool: wire.NodePool, view: CrusoeView) -> TargetTemplate:
-    """Labels and taints of the pool; amounts of its machine type where no node of the pool is ready, since a node says more.
+    """Labels and taints of the pool, and amounts: none here where a node of the pool is ready, since that says more and is asked
+    by whoever knows its nodes; else those of a ready node of another pool with the same machine type; else those of the type.
 
     The API does not say which unit `memory_gb` has: the smaller one is taken, so that no pod buys a node that is too small.
     """
     labels = {_TYPE_LABEL: pool.type, POOL_LABEL: pool.id, **(pool.node_labels or {})}
-    known = view.types.get(pool.type)
-    ready = any(node.ready for name in pool.instance_ids or () if (node := view.nodes.get(name)) is not None)
-    return TargetTemplate(
-        capacity=_amounts(known) if known is not None and known.cpu_cores and not ready else None,
+    found = TargetTemplate(
         labels=label_pairs({key: value for key, value in labels.items() if value}),
         taints=tuple(Taint(one.key, one.value, one.effect) for one in pool.node_taints or ()),
-        origins=(f"machine type {pool.type}",) if known is not None and known.cpu_cores and not ready else ("the node pool",),
+        origins=("the node pool",),
         estimated=True,
     )
+    if any(_ready_nodes(pool, view)):
+        return found
+    alike = _alike(pool, view)
+    if alike is not None:
+        node, origin = alike
+        shape = view.shapes[node.shape]
+        return msgspec.structs.replace(found, capacity=shape.capacity, allocatable=shape.allocatable, origins=(origin,))
+    known = view.types.get(pool.type)
+    if known is None or not known.cpu_cores:
+        return found
+    return msgspec.structs.replace(found, capacity=_amounts(known), origins=(f"machine type {pool.type}",))
+
+
+def _ready_nodes(pool: wire.NodePool, view: CrusoeView) -> Iterator[Node]:
+    return (node for name in pool.instance_ids or () if (node := view.nodes.get(name)) is not None and node.ready)
+
+
+def _alike(pool: wire.NodePool, view: CrusoeView) -> tuple[Node, str] | None:
+    """A ready node of another pool whose machines are of the same type, with what it is called: of several, one whose devices are
+    there, and of those the least."""
+    beside = (one for one in view.pools if one.id != pool.id and pool.type and one.type == pool.type)
+    found = [
+        (node, f"node {node.name} of node pool {one.name}, also {pool.type}")
+        for one in beside
+        for node in _ready_nodes(one, view)
+    ]
+
+    def rank(item: tuple[Node, str]) -> tuple[int, int, int, str]:
+        allocatable = view.shapes[item[0].shape].allocatable
+        devices = sum(1 for _, amount in allocatable.extended if amount)
+        return -devices, allocatable.cpu_milli, allocatable.memory_bytes, item[0].name
+
+    return min(found, key=rank, default=None)
 
 
 def _amounts(known: wire.MachineType) -> Resources:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from reconciler.cluster.nodes.node import Node
+from reconciler.cluster.nodes.node import Node, NodeShape
 from reconciler.platforms.crusoe.facts import wire
 from reconciler.platforms.crusoe.facts.states import counts
 
@@ -14,7 +14,7 @@ KEEPS, TRIMS = "Keeps", "Trims"
 class CrusoeView(msgspec.Struct, frozen=True, kw_only=True):
     """`pools` are all that were read, `instances`, `clusters`, `reservations` and `types` by their ids, `stock` by type and
     location, `operations` and `remediations` as listed. `captured` says which kinds were read at all, `nodes` are those of the
-    cluster by the id of their machine."""
+    cluster by the id of their machine, which index `shapes`."""
 
     pools: tuple[wire.NodePool, ...] = ()
     instances: Mapping[str, wire.Instance] = {}
@@ -27,6 +27,7 @@ class CrusoeView(msgspec.Struct, frozen=True, kw_only=True):
     behaviour: wire.Behaviour = wire.Behaviour()
     captured: frozenset[str] = frozenset()
     nodes: Mapping[str, Node] = {}
+    shapes: tuple[NodeShape, ...] = ()
 
     def location(self, pool: wire.NodePool) -> str:
         """Where a pool is: its cluster says it, else its machines, else those of another pool of its cluster."""
