@@ -2,7 +2,10 @@
 the control plane with its nodes, pods and evictions is real."""
 
 import json
+import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +15,7 @@ import pytest
 from tests.crusoe.live_cluster import RealNodes
 from tests.crusoe.loops import HEAD, group_text
 from tests.crusoe.service.server import SECRET, Service
+from tests.crusoe.service.state import LOCATION
 from tests.crusoe.writes import ids
 from tests.live.reconciler_process import Reconciler, user
 from tests.testbed.control_plane import ControlPlane
@@ -80,3 +84,33 @@ def test_killed_between_the_two_calls(
     assert (pool.count, len(ids(service, pool)), len(service.account.deleted)) == (1, 1, 1)
     assert (service.account.trimmed, service.count("PATCH")) == ([], 2)
     assert not any(SECRET in line for line in said)
+
+
+def test_the_commands_of_a_first_day(service: Service, real: RealNodes, control_plane: ControlPlane, tmp_path: Path) -> None:
+    """Where the credentials are there, `init` finds the pools of the cluster's own nodes, `plan` reads them by what it wrote,
+    and a snapshot holds them; without credentials nothing of it is asked."""
+    pool = service.account.add(name=real.namespace, count=1)
+    (machine,) = service.account.of(pool)
+    real.join(machine)
+
+    def said(*words: str, asks: bool = True, code: int = 0) -> str:
+        line = [sys.executable, "-m", "reconciler", *words]
+        cluster = {"KUBECONFIG": str(user(control_plane, "crusoe-first-day"))}
+        environment = {**os.environ, **cluster, **(service.environment() if asks else {})}
+        done = subprocess.run(line, check=False, capture_output=True, text=True, env=environment)
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout
+
+    policies = tmp_path / "policies"
+    said("init", f"--out={policies}", "--target-namespace=nowhere")
+    assert f"nodePool: {real.namespace}" in (policies / "groups.yaml").read_text()
+    plan = json.loads(said("plan", f"--policy={policies}", "--target-namespace=nowhere", "-o", "json"))
+    targets = {line["target"]: line["current"] for line in plan["groups"]}
+    assert targets[f"NodePool {LOCATION}/{real.namespace}"] == 1
+    said("snapshot", f"--out={tmp_path / 'snapshot'}", "--target-namespace=nowhere")
+    offline = json.loads(said("plan", f"--policy={policies}", f"--cluster={tmp_path / 'snapshot'}", "-o", "json", asks=False))
+    assert {line["target"]: line["current"] for line in offline["groups"]} == targets
+    calls = len(service.account.calls)
+    said("snapshot", f"--out={tmp_path / 'without'}", "--target-namespace=nowhere", asks=False)
+    assert len(service.account.calls) == calls
+    assert not list((tmp_path / "without").glob("*nodepools*"))

@@ -43,3 +43,18 @@ class StreamState(msgspec.Struct, frozen=True, kw_only=True):
         if self.heard_seconds > longest_silence_seconds:
             return f"{self.collection}: the server has been silent for {self.heard_seconds:.0f} s"
         return ""
+
+
+def polled_state(collection: str, heard_seconds: float | None, *, objects: int, asks: int, failure: str) -> StreamState:
+    """That of a source which is asked again and again: synced once a whole answer has come (`heard_seconds` ago; None: never)."""
+    heard = heard_seconds is not None
+    return StreamState(
+        collection=collection,
+        phase=Phase.SYNCED if heard else Phase.WAITING,
+        objects=objects if heard else 0,
+        heard_seconds=-1 if heard_seconds is None else heard_seconds,
+        event_seconds=-1 if heard_seconds is None else heard_seconds,
+        lists=1 if heard else 0,
+        list_calls=asks,
+        message="" if heard else failure,
+    )

@@ -1,15 +1,19 @@
 """Node pools of Crusoe in a live process (experimental)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+
+import msgspec
 
 from reconciler.platforms.crusoe.kinds import NODE_POOL
 from reconciler.platforms.crusoe.writing.account import account
 from reconciler.platforms.crusoe.writing.checking import checks
 from reconciler.platforms.crusoe.writing.credentials import configured
 from reconciler.platforms.crusoe.writing.notes import InMemoryKeeper
+from reconciler.platforms.crusoe.writing.once import ask_once
 from reconciler.platforms.crusoe.writing.polling import CrusoePoll
 from reconciler.platforms.crusoe.writing.provider import CrusoeProvider
 from reconciler.providers.check import Check
+from reconciler.providers.cloud_answer import CloudAnswer, CloudQuestion
 from reconciler.providers.contract import TargetProvider
 from reconciler.providers.live_platform import LivePlatform, Surroundings
 
@@ -26,6 +30,11 @@ def _checks(around: Surroundings) -> Iterator[Check]:
     return checks(account(), around.policy())
 
 
+def _asked(question: CloudQuestion, environment: Mapping[str, str]) -> CloudAnswer:
+    """Without a policy that names it, only a process with credentials for it asks."""
+    return ask_once(account(), msgspec.structs.replace(question, own=question.own and configured(environment)))
+
+
 LIVE = LivePlatform(
     name="crusoe",
     kinds=(NODE_POOL,),
@@ -33,5 +42,6 @@ LIVE = LivePlatform(
     polled=_polled,
     checks=_checks,
     configured=configured,
+    asked=_asked,
     found_by="CRUSOE_ACCESS_KEY and its kin name a cluster with node pools",
 )

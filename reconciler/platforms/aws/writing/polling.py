@@ -8,7 +8,8 @@ import msgspec
 from msgspec import Raw
 
 from reconciler.cluster.snapshots.document import Document
-from reconciler.kube.watching.stream_state import Phase, StreamState
+from reconciler.kube.watching.asking_thread import AskingThread
+from reconciler.kube.watching.stream_state import StreamState, polled_state
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
 from reconciler.platforms.aws.writing.accounts import Accounts
 from reconciler.platforms.aws.writing.asking import Region
@@ -34,23 +35,16 @@ class AwsPoll:
         self._failures: dict[Wanted, str] = {}
         self._documents: dict[Wanted, tuple[Document, ...]] = {}
         self._asks = 0
-        self._wake = threading.Event()
-        self._stopping = False
-        self._changed: Callable[[], None] = lambda: None
-        self._thread = threading.Thread(target=self._run, name="aws", daemon=True)
+        self._thread = AskingThread("aws", self.ask, self._pause_seconds)
         accounts.on_write(self._wrote)
 
     def start(self, changed: Callable[[], None]) -> None:
         """Ask from now on; `changed` is called after every answer that says something new."""
-        self._changed = changed
-        self._thread.start()
+        self._thread.start(changed)
 
     def stop(self) -> None:
         """Ask no more."""
-        self._stopping = True
-        self._wake.set()
-        if self._thread.is_alive():
-            self._thread.join()
+        self._thread.stop()
 
     def ask(self) -> bool:
         """One round over all regions; whether something has changed. What fails is told by `states`."""
@@ -126,46 +120,23 @@ class AwsPoll:
 
     def _state(self, one: Wanted, region: Region | None) -> StreamState:
         name = f"Auto Scaling groups of {one.region}" + (f" as {one.role}" if one.role else "")
-        failure = self._failures.get(one, "")
         # Heard of the groups alone is not enough: what stands around them is asked next, and the view is whole or none.
         if region is None or region.heard is None or not self._documents.get(one):
-            return StreamState(
-                collection=name,
-                phase=Phase.WAITING,
-                objects=0,
-                heard_seconds=-1,
-                event_seconds=-1,
-                lists=0,
-                list_calls=self._asks,
-                message=failure,
-            )
-        age = self._monotonic() - region.heard
-        count = len(region.items()[AUTO_SCALING_GROUP])
-        return StreamState(
-            collection=name,
-            phase=Phase.SYNCED,
-            objects=count,
-            heard_seconds=age,
-            event_seconds=age,
-            lists=1,
-            list_calls=self._asks,
-        )
+            return polled_state(name, None, objects=0, asks=self._asks, failure=self._failures.get(one, ""))
+        age, count = self._monotonic() - region.heard, len(region.items()[AUTO_SCALING_GROUP])
+        return polled_state(name, age, objects=count, asks=self._asks, failure="")
 
     def _wrote(self, region: str, name: str) -> None:
         with self._lock:
             for one, known in self._regions.items():
                 if one.region == region:
                     known.wrote(name)
-        self._wake.set()
+        self._thread.wake()
 
-    def _run(self) -> None:
-        while not self._stopping:
-            self._wake.clear()
-            if self.ask():
-                self._changed()
-            with self._lock:
-                moving = not self._regions or any(region.moving() for region in self._regions.values())
-            self._wake.wait(MOVING_SECONDS if moving else RESTING_SECONDS)
+    def _pause_seconds(self) -> float:
+        with self._lock:
+            moving = not self._regions or any(region.moving() for region in self._regions.values())
+        return MOVING_SECONDS if moving else RESTING_SECONDS
 
 
 def _documents(one: Wanted, region: Region) -> tuple[Document, ...]:

@@ -7,6 +7,10 @@ stock and reservations every minute, what hardly changes every half hour. What a
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import msgspec
+from msgspec import Raw
+
+from reconciler.cluster.snapshots.document import Document
 from reconciler.platforms.crusoe.facts.states import CHANGING, bare, counts
 from reconciler.platforms.crusoe.kinds import NODE_POOL
 from reconciler.platforms.crusoe.reading import (
@@ -90,6 +94,15 @@ class Known:
     def items(self) -> dict[str, list[Object]]:
         """Everything that is known, by kind."""
         return dict(self._items)
+
+    def documents(self) -> tuple[Document, ...]:
+        """The same, one list a kind."""
+        return tuple(
+            Document(
+                file="crusoe", api_version="", kind=kind, items=[Raw(msgspec.json.encode(item)) for item in items], is_list=True
+            )
+            for kind, items in sorted(self._items.items())
+        )
 
     def moving(self) -> bool:
         """Whether some pool is not what it is to be, so that it is worth asking soon."""

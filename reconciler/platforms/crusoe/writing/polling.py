@@ -4,11 +4,9 @@ import threading
 import time
 from collections.abc import Callable
 
-import msgspec
-from msgspec import Raw
-
 from reconciler.cluster.snapshots.document import Document
-from reconciler.kube.watching.stream_state import Phase, StreamState
+from reconciler.kube.watching.asking_thread import AskingThread
+from reconciler.kube.watching.stream_state import StreamState, polled_state
 from reconciler.platforms.crusoe.kinds import NODE_POOL
 from reconciler.platforms.crusoe.writing.account import Account
 from reconciler.platforms.crusoe.writing.asking import Known
@@ -47,23 +45,16 @@ class CrusoePoll:
         self._documents: tuple[Document, ...] = ()
         self._failure = ""
         self._asks = 0
-        self._wake = threading.Event()
-        self._stopping = False
-        self._changed: Callable[[], None] = lambda: None
-        self._thread = threading.Thread(target=self._run, name="crusoe", daemon=True)
+        self._thread = AskingThread("crusoe", self.ask, self._pause_seconds)
         account.on_write(self._wrote)
 
     def start(self, changed: Callable[[], None]) -> None:
         """Ask from now on; `changed` is called after every answer that says something new."""
-        self._changed = changed
-        self._thread.start()
+        self._thread.start(changed)
 
     def stop(self) -> None:
         """Ask no more."""
-        self._stopping = True
-        self._wake.set()
-        if self._thread.is_alive():
-            self._thread.join()
+        self._thread.stop()
 
     def ask(self) -> bool:
         """One round; whether something has changed. What fails is told by `states`."""
@@ -80,7 +71,7 @@ class CrusoePoll:
             self._failure = failure
             self._asks += 1
             if news:
-                self._documents = _documents(self._known)
+                self._documents = self._known.documents()
         return changed
 
     def states(self) -> tuple[StreamState, ...]:
@@ -90,19 +81,8 @@ class CrusoePoll:
         with self._lock:
             heard, failure = self._known.heard, self._failure
             count = len(self._known.items().get(NODE_POOL, ()))
-        age = -1.0 if heard is None else self._monotonic() - heard
-        return (
-            StreamState(
-                collection=_COLLECTION,
-                phase=Phase.WAITING if heard is None else Phase.SYNCED,
-                objects=count,
-                heard_seconds=age,
-                event_seconds=age,
-                lists=0 if heard is None else 1,
-                list_calls=self._asks,
-                message=failure if heard is None else "",
-            ),
-        )
+        age = None if heard is None else self._monotonic() - heard
+        return (polled_state(_COLLECTION, age, objects=count, asks=self._asks, failure=failure),)
 
     def documents(self) -> tuple[Document, ...]:
         """The last whole answers."""
@@ -116,18 +96,7 @@ class CrusoePoll:
 
     def _wrote(self) -> None:
         self._known.wrote()
-        self._wake.set()
+        self._thread.wake()
 
-    def _run(self) -> None:
-        while not self._stopping:
-            self._wake.clear()
-            if self.ask():
-                self._changed()
-            self._wake.wait(MOVING_SECONDS if self._known.heard is None or self._known.moving() else RESTING_SECONDS)
-
-
-def _documents(known: Known) -> tuple[Document, ...]:
-    return tuple(
-        Document(file="crusoe", api_version="", kind=kind, items=[Raw(msgspec.json.encode(item)) for item in items], is_list=True)
-        for kind, items in sorted(known.items().items())
-    )
+    def _pause_seconds(self) -> float:
+        return MOVING_SECONDS if self._known.heard is None or self._known.moving() else RESTING_SECONDS

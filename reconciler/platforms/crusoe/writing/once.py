@@ -1,0 +1,45 @@
+"""Node pools for one decision: asked once, where policies name any or where they belong to the cluster.
+
+The process' credentials name one Crusoe cluster. Without a policy that asks for its pools they count only where one of their
+machines is a node here: whoever has two clusters may look at one with the credentials of the other.
+"""
+
+import msgspec
+
+from reconciler.cluster.nodes.machine_rows import normalized_provider_id
+from reconciler.platforms.crusoe.facts.pool import PROVIDER_ID
+from reconciler.platforms.crusoe.kinds import NODE_POOL
+from reconciler.platforms.crusoe.writing.account import Account
+from reconciler.platforms.crusoe.writing.asking import Known
+from reconciler.platforms.crusoe.writing.calls import CrusoeError
+from reconciler.platforms.crusoe.writing.notes import InMemoryKeeper, Notes
+from reconciler.platforms.crusoe.writing.polling import named
+from reconciler.providers.cloud_answer import CloudAnswer, CloudError, CloudQuestion
+
+_WHOSE = "node pools of Crusoe (those of this cluster's nodes)"
+
+
+def ask_once(account: Account, question: CloudQuestion) -> CloudAnswer:
+    """What no policy asks for is left out where it cannot be read, and told. Raises `CloudError` for what one asks for."""
+    asked = any(named(policy) for policy in question.policies)
+    if not asked and not question.own:
+        return CloudAnswer()
+    known = Known(account, Notes(InMemoryKeeper()))
+    try:
+        known.ask(0)
+    except CrusoeError as error:
+        if asked:
+            raise CloudError(f"node pools of Crusoe: {error}") from None
+        return CloudAnswer(unread=(f"{_WHOSE}: {error}",))
+    pools = known.items()[NODE_POOL]
+    if not asked and not _here(pools, question.provider_ids):
+        told = f"{_WHOSE}: no machine of the {len(pools)} that these credentials show is a node here, so that they are left out"
+        return CloudAnswer(unread=(told,) if pools else ())
+    return CloudAnswer(documents=known.documents(), unread=known.problems)
+
+
+def _here(pools: list[dict[str, object]], provider_ids: tuple[str, ...]) -> bool:
+    """Whether a machine of one of the pools is a node of the cluster."""
+    nodes = {normalized_provider_id(one).lower() for one in provider_ids if one.startswith(PROVIDER_ID)}
+    machines = (name for pool in pools for name in msgspec.convert(pool.get("instance_ids") or [], list[str]))
+    return any(name.lower() in nodes for name in machines)
