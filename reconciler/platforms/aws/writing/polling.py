@@ -85,7 +85,7 @@ class AwsPoll:
         with self._lock:
             if asked != self._asked:
                 # Another policy: asked now, and not when it is time again.
-                self._wake.set()
+                self._thread.wake()
             return tuple(self._state(one, self._regions.get(one)) for one in asked)
 
     def documents(self) -> tuple[Document, ...]:
