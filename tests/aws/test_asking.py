@@ -360,7 +360,7 @@ def test_from_the_first_policy_that_names_it_to_the_last(service: Service) -> No
     assert (service.count(), polled.poll.states()) == (0, ())
     polled.policy = policy_set(POLICY)
     assert [state.phase for state in polled.poll.states()] == [Phase.WAITING]
-    assert polled.poll._wake.is_set()
+    assert polled.poll._thread.woken
     polled.turn()
     assert [state.phase for state in polled.poll.states()] == [Phase.SYNCED]
     assert len(polled.world().targets) == 2

@@ -31,6 +31,11 @@ class AskingThread:
         """The next round begins at once, or right after the one under way."""
         self._wake.set()
 
+    @property
+    def woken(self) -> bool:
+        """Whether the next round begins at once."""
+        return self._wake.is_set()
+
     def _run(self) -> None:
         while not self._stopping:
             self._wake.clear()
