@@ -6,12 +6,12 @@ import shutil
 from collections.abc import Callable, Iterator
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import pytest
 from click.testing import CliRunner
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from reconciler.cli.main import cli
 from reconciler.rendering.html.plan import plan_html
@@ -41,6 +41,12 @@ def browser() -> Iterator[Browser]:
         running.close()
 
 
+WIDTHS = (320, 768, 1280)
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+BEYOND = "[...document.querySelectorAll('.scroll')].map(e => e.scrollWidth - e.clientWidth).filter(n => n > 0)"
+"""By how many pixels tables are wider than what is seen of them."""
+
+
 class Opened(msgspec.Struct, frozen=True):
     """A page, what it said on its console, and every address that it asked for."""
 
@@ -48,37 +54,89 @@ class Opened(msgspec.Struct, frozen=True):
     console: list[str]
     requests: list[str]
 
+    def sized(self, width: int, height: int = 900, *, scheme: Literal["light", "dark"] = "light") -> Page:
+        """The page at a width, with every fold open: what may be asked of a page that other tests look at too."""
+        self.page.emulate_media(color_scheme=scheme)
+        self.page.set_viewport_size({"width": width, "height": height})
+        self.page.evaluate("document.querySelectorAll('details').forEach((fold) => fold.open = true)")
+        return self.page
+
 
 Open = Callable[..., Opened]
 
 
-@pytest.fixture
-def open_page(browser: Browser, tmp_path: Path) -> Iterator[Open]:
-    """Open a text as a file; options are those of a browser context."""
-    contexts = []
+class Windows:
+    """Pages that stay open until all of them are closed."""
 
-    def opened(html: str, **options: object) -> Opened:
-        file = tmp_path / "report.html"
+    def __init__(self, browser: Browser, folder: Path) -> None:
+        self._browser, self._folder = browser, folder
+        self._contexts: list[BrowserContext] = []
+
+    def show(self, html: str, **options: object) -> Opened:
+        """A text, opened as a file; options are those of a browser context."""
+        file = self._folder / f"{len(self._contexts)}" / "report.html"
+        file.parent.mkdir()
         file.write_text(html, encoding="utf-8")
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
-        contexts.append(context)
+        return self.visit(file.as_uri(), **options)
+
+    def visit(self, address: str, **options: object) -> Opened:
+        """A page of a server."""
+        context = self._browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
+        self._contexts.append(context)
         page = context.new_page()
         result = Opened(page, [], [])
         page.on("console", lambda message: result.console.append(message.text))
         page.on("pageerror", lambda error: result.console.append(str(error)))
         page.on("request", lambda request: result.requests.append(request.url))
-        page.goto(file.as_uri())
+        page.goto(address)
         return result
 
-    yield opened
-    for context in contexts:
-        context.close()
+    def close(self) -> None:
+        for context in self._contexts:
+            context.close()
+
+
+@pytest.fixture
+def windows(browser: Browser, tmp_path: Path) -> Iterator[Windows]:
+    """Of one test."""
+    found = Windows(browser, tmp_path)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def open_page(windows: Windows) -> Open:
+    """Open a text as a file, for one test."""
+    return windows.show
+
+
+@pytest.fixture(scope="module")
+def kept_windows(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Windows]:
+    """Of all tests of a file: opening a page takes longer than most of what is asked of it."""
+    found = Windows(browser, tmp_path_factory.mktemp("pages"))
+    yield found
+    found.close()
+
+
+class Axe:
+    """axe-core, put into a page once. Rules of colour alone hang on the colour scheme."""
+
+    def __init__(self) -> None:
+        self._source = (resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
+
+    def look(self, page: Page, part: str = ":root", *, colours_only: bool = False) -> tuple[list[tuple[str, str]], int]:
+        """What it finds in a part of a page, and how many rules that part met."""
+        if not page.evaluate("'axe' in window"):
+            page.evaluate(self._source)
+        rules = ", runOnly: {type: 'tag', values: ['cat.color']}" if colours_only else ""
+        found = page.evaluate(f"(part) => axe.run(part, {{resultTypes: ['violations']{rules}}})", part)
+        return [(entry["id"], entry["nodes"][0]["html"]) for entry in found["violations"]], len(found["passes"])
 
 
 @pytest.fixture(scope="session")
-def axe() -> str:
-    """The source of axe-core."""
-    return (resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
+def axe() -> Axe:
+    """For all pages."""
+    return Axe()
 
 
 @pytest.fixture(scope="session")

@@ -9,14 +9,15 @@ failed stands first among upcoming nodes; the button and the links have visible 
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from reconciler.control.pages.http_server import HttpServer
 from reconciler.control.turn.report import ResultState
-from tests.browser.test_report import BEYOND
+from tests.browser.conftest import BEYOND, WIDTHS, Axe, Opened, Windows
 from tests.control.busy import BusyLoop, busy_loop, cluster
 
 PATIENCE_MS = 60_000
+PERIOD_MS = 2_100  # the page asks every two seconds
 
 
 class Served:
@@ -29,6 +30,22 @@ class Served:
         self.server.start()
 
 
+@pytest.fixture(scope="module")
+def kept() -> Iterator[Served]:
+    """A loop in which nothing happens, for all that only look at its page."""
+    found = Served(busy_loop())
+    yield found
+    found.server.stop()
+
+
+@pytest.fixture(scope="module")
+def still(kept: Served, kept_windows: Windows) -> Opened:
+    """Its page with updates paused."""
+    opened = kept_windows.visit(kept.url)
+    opened.page.get_by_role("button", name="Pause updates").click()
+    return opened
+
+
 @pytest.fixture
 def served() -> Iterator[Served]:
     found = Served(busy_loop())
@@ -36,49 +53,45 @@ def served() -> Iterator[Served]:
     found.server.stop()
 
 
+@pytest.fixture(scope="module")
+def window(kept_windows: Windows) -> Page:
+    """For pages that tests do something with. Their clock stands until a test lets it run."""
+    page = kept_windows.visit("about:blank").page
+    page.set_default_timeout(PATIENCE_MS)
+    page.clock.install(time=0)
+    page.clock.pause_at(1)
+    return page
+
+
 @pytest.fixture
-def visit(browser: Browser, served: Served) -> Iterator[object]:
-    """Open the page; options are those of a browser context."""
-    contexts = []
-
-    def visited(**options: object) -> Page:
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(PATIENCE_MS)
-        page.goto(served.url)
-        return page
-
-    yield visited
-    for context in contexts:
-        context.close()
+def page(window: Page, served: Served) -> Page:
+    """The page of a loop of its own; how often it asked is counted."""
+    window.goto(served.url)
+    window.evaluate("window.asked = 0; const real = fetch; window.fetch = (...all) => { window.asked++; return real(...all); }")
+    return window
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [320, 768, 1280])
-def test_accessible(visit, axe: str, scheme: str, width: int):
-    """axe-core finds nothing at all, with every fold open, and with updates paused too."""
-    page = visit(color_scheme=scheme, viewport={"width": width, "height": 900})
-    page.evaluate("document.querySelectorAll('details').forEach((fold) => fold.open = true)")
-    page.get_by_role("button", name="Pause updates").click()
-    page.evaluate(axe)
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    assert [(entry["id"], entry["nodes"][0]["html"]) for entry in found["violations"]] == []
-    assert len(found["passes"]) > 20
+@pytest.mark.parametrize("width", WIDTHS)
+def test_accessible(still: Opened, axe: Axe, width: int):
+    """axe-core finds nothing at all, with every fold open and updates paused, in light and dark."""
+    bad, met = axe.look(still.sized(width))
+    assert bad == []
+    assert met > 20
+    bad, met = axe.look(still.sized(width, scheme="dark"), colours_only=True)
+    assert bad == []
+    assert met >= 1
 
 
 @pytest.mark.parametrize("width", [320, 390, 768, 1280])
-def test_nothing_scrolls_sideways(visit, width: int):
+def test_nothing_scrolls_sideways(still: Opened, width: int):
     """Neither the page nor a table, with every fold open."""
-    page = visit(viewport={"width": width, "height": 800})
-    page.evaluate("document.querySelectorAll('details').forEach((fold) => fold.open = true)")
+    page = still.sized(width, 800)
     assert page.evaluate("document.documentElement.scrollWidth") == width
     assert page.evaluate(BEYOND) == []
 
 
-def test_it_updates_itself(visit, served: Served):
+def test_it_updates_itself(page: Page, served: Served):
     """Another decision is shown without loading the page anew: focus, folds and search stay, the summary is announced."""
-    page = visit()
     page.evaluate("window.same = true")
     lot = page.locator("#pods details", has_text="shop/web-*")
     lot.locator("summary").click()
@@ -87,6 +100,7 @@ def test_it_updates_itself(visit, served: Served):
     before = page.locator(".lead").inner_text()
     served.loop.now += 60
     served.loop.turn(cluster(waiting=7), ResultState.DONE)
+    page.clock.run_for(PERIOD_MS)
     expect(lot).to_contain_text("shop/web-7", timeout=PATIENCE_MS)
     assert page.evaluate("[window.same, document.activeElement.id, document.getElementById('search').value]") == [
         True,
@@ -99,79 +113,75 @@ def test_it_updates_itself(visit, served: Served):
     assert page.locator("#news").inner_text() == summary
     assert page.locator("#groups tbody tr:visible").count() == 0, "the search still says what is shown"
     page.get_by_role("searchbox").fill("")
+    page.clock.run_for(PERIOD_MS)
     assert page.locator("#groups tbody tr:visible").count() == 4
 
 
-def test_updates_can_be_paused(visit, served: Served):
+def test_updates_can_be_paused(page: Page, served: Served):
     """Then nobody is asked until it goes on, and going on asks at once."""
-    page = visit()
     page.get_by_role("button", name="Pause updates").click()
-    asked = []
-    page.on("request", lambda request: asked.append(request.url))
+    asked = page.evaluate("window.asked")
     served.loop.now += 60
     served.loop.turn(cluster(waiting=7), ResultState.DONE)
-    page.wait_for_timeout(5_000)  # more than two periods
-    assert asked == []
+    page.clock.run_for(5 * PERIOD_MS)
+    assert page.evaluate("window.asked") == asked
     page.get_by_role("button", name="Pause updates").click()
     expect(page.locator("#pods")).to_contain_text("7 pods", timeout=PATIENCE_MS)
-    assert asked
+    assert page.evaluate("window.asked") == asked + 1
 
 
-def test_a_loop_that_does_not_answer(visit, served: Served):
+def test_a_loop_that_does_not_answer(page: Page, served: Served):
     """What was shown stays, and says that it is old."""
-    page = visit()
     served.server.stop()
+    page.clock.run_for(PERIOD_MS)
     expect(page.locator("#trouble")).to_contain_text("has not been updated since", timeout=PATIENCE_MS)
     assert page.locator("#groups tbody tr").count() == 4
     served.server = HttpServer(("127.0.0.1", 0), (), lambda _: None, lambda *_: None)
     served.server.start()
 
 
-def test_one_that_gives_up_leading(visit, served: Served):
+def test_one_that_gives_up_leading(page: Page, served: Served):
     """The plan goes from an open page too, and comes back."""
-    page = visit()
     served.loop.figures.leads(leader=False)
+    page.clock.run_for(PERIOD_MS)
     expect(page.locator("#groups")).to_have_count(0, timeout=PATIENCE_MS)
     served.loop.figures.leads(leader=True)
+    page.clock.run_for(PERIOD_MS)
     expect(page.locator("#groups")).to_have_count(1, timeout=PATIENCE_MS)
 
 
-def test_without_scripts(visit):
+def test_without_scripts(kept: Served, windows: Windows):
     """All of it is there, and the browser itself loads it anew."""
-    page = visit(java_script_enabled=False)
+    page = windows.visit(kept.url, java_script_enabled=False).page
     assert page.locator("#groups tbody tr").count() == 4
     assert page.locator("#decided tbody tr").count() == 6
     assert page.locator("meta[http-equiv=refresh]").get_attribute("content") == "60"
     assert page.locator("#pause").is_hidden()
 
 
-def test_keyboard(visit):
+def test_keyboard(window: Page, kept: Served):
     """The pause button and the links are reached, in the order in which they stand."""
-    page = visit()
-    page.keyboard.press("Tab")
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.id") == "pause"
-    page.keyboard.press("Enter")
-    assert page.locator("#pause").get_attribute("aria-pressed") == "true"
+    window.goto(kept.url)
+    window.keyboard.press("Tab")
+    window.keyboard.press("Tab")
+    assert window.evaluate("document.activeElement.id") == "pause"
+    window.keyboard.press("Enter")
+    assert window.locator("#pause").get_attribute("aria-pressed") == "true"
 
 
 @pytest.mark.parametrize("link", ["metrics", "plan", "report", "readyz"])
-def test_links_lead_to_pages(visit, link: str):
+def test_links_lead_to_pages(window: Page, kept: Served, link: str):
     """Each answers."""
-    page = visit()
-    with page.expect_navigation() as found:
-        page.locator(f"#more a[href={link}]").click()
+    window.goto(kept.url)
+    with window.expect_navigation() as found:
+        window.locator(f"#more a[href={link}]").click()
     assert found.value.ok
 
 
-def test_nothing_else_is_asked_for(visit, served: Served):
+def test_nothing_else_is_asked_for(kept: Served, windows: Windows):
     """Its own policy allows its style, its scripts and itself."""
-    said, asked = [], []
-    page = visit()
-    page.on("console", lambda message: said.append(message.text))
-    page.on("request", lambda request: asked.append(request.url))
-    page.reload()
-    with page.expect_response(served.url):
+    opened = windows.visit(kept.url)
+    with opened.page.expect_response(kept.url):
         """The page asks for itself."""
-    assert set(asked) == {served.url}
-    assert said == []
+    assert set(opened.requests) == {kept.url}
+    assert opened.console == []

@@ -9,51 +9,63 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from playwright.sync_api import Page
 
 from reconciler.plan.picture import Picture, Pictures
 from reconciler.rendering.html.plan import plan_html
-from tests.browser.conftest import Open
+from tests.browser.conftest import BEYOND, SCHEMES, WIDTHS, Axe, Open, Opened, Windows
 from tests.rendering.test_any_size import plans
 
 VISIBLE_ROWS = "#groups tbody tr:not(.gone)"
-BEYOND = "[...document.querySelectorAll('.scroll')].map(e => e.scrollWidth - e.clientWidth).filter(n => n > 0)"
 
 
-@pytest.fixture(params=["plan", "preview"])
-def report(request: pytest.FixtureRequest) -> str:
-    """Both reports."""
-    return request.getfixturevalue(f"{request.param}_page")
+@pytest.fixture(scope="module", params=["plan", "preview"])
+def report(request: pytest.FixtureRequest, kept_windows: Windows) -> Opened:
+    """Both reports, each opened once for all that look at it and change nothing but its size and colours."""
+    return kept_windows.show(request.getfixturevalue(f"{request.param}_page"))
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 768, 390])
-def test_accessible(open_page: Open, axe: str, report: str, scheme: str, width: int):
-    """axe-core finds nothing at all, with every fold open."""
-    page = open_page(report, color_scheme=scheme, viewport={"width": width, "height": 900}).page
-    page.evaluate("document.querySelectorAll('details').forEach((fold) => fold.open = true)")
-    page.evaluate(axe)
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    bad = [(entry["id"], entry["nodes"][0]["html"]) for entry in found["violations"]]
+@pytest.fixture(scope="module")
+def used_page(kept_windows: Windows, plan_page: str) -> Page:
+    """The report of the plan, for those that do something with it."""
+    return kept_windows.show(plan_page).page
+
+
+@pytest.fixture
+def plan(used_page: Page) -> Page:
+    """The same, loaded anew."""
+    address = used_page.url.partition("#")[0]
+    used_page.goto("about:blank")  # without it, what was typed may come back
+    used_page.goto(address)
+    return used_page
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_accessible(axe: Axe, report: Opened, width: int):
+    """axe-core finds nothing at all, with every fold open, in light and dark."""
+    bad, met = axe.look(report.sized(width))
     assert bad == []
-    assert len(found["passes"]) > 20
+    assert met > 20
+    bad, met = axe.look(report.sized(width, scheme="dark"), colours_only=True)
+    assert bad == []
+    assert met >= 1
 
 
-def test_axe_sees_a_fault(open_page: Open, axe: str, plan_page: str):
-    """The check above would notice: a picture without a name."""
-    broken = plan_page.replace("data-counted", 'role="img" data-counted', 1)
-    page = open_page(broken).page
-    page.evaluate(axe)
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    assert [entry["id"] for entry in found["violations"]] != []
+def test_axe_sees_a_fault(axe: Axe, plan: Page):
+    """The check above would notice: a picture without a name, and a text as dark as its ground."""
+    plan.emulate_media(color_scheme="dark")
+    plan.evaluate("document.querySelector('[data-counted]').setAttribute('role', 'img')")
+    plan.evaluate("document.querySelector('.lead').style.color = '#222'")
+    assert {"role-img-alt", "color-contrast"} <= {name for name, _ in axe.look(plan)[0]}
+    plan.emulate_media(color_scheme="light")
 
 
-def test_nothing_is_loaded_and_nothing_is_refused(open_page: Open, report: str):
+def test_nothing_is_loaded_and_nothing_is_refused(report: Opened):
     """The only request is the file itself; its own style and script pass its own policy without a word."""
-    opened = open_page(report)
-    assert [url.rpartition("/")[2] for url in opened.requests] == ["report.html"]
-    assert opened.console == []
-    assert opened.page.locator("#filter").is_visible()
-    assert opened.page.evaluate("getComputedStyle(document.body).margin") == "0px"
+    assert [url.rpartition("/")[2] for url in report.requests] == ["report.html"]
+    assert report.console == []
+    assert report.page.locator("#filter").is_visible()
+    assert report.page.evaluate("getComputedStyle(document.body).margin") == "0px"
 
 
 def test_policy_stops_a_foreign_script(open_page: Open, plan_page: str):
@@ -68,19 +80,17 @@ def test_policy_stops_a_foreign_script(open_page: Open, plan_page: str):
 
 
 @pytest.mark.parametrize("width", [320, 390, 768])
-def test_narrow_screen(open_page: Open, report: str, width: int):
+def test_narrow_screen(report: Opened, width: int):
     """Neither the page nor a table in it scrolls sideways, with every fold open."""
-    page = open_page(report, viewport={"width": width, "height": 800}).page
-    page.evaluate("document.querySelectorAll('details').forEach((fold) => fold.open = true)")
+    page = report.sized(width, 800)
     assert page.evaluate("document.documentElement.scrollWidth") == width
     assert page.evaluate(BEYOND) == []
 
 
 @pytest.mark.parametrize("width", [390, 768])
-def test_reasons_stand_below_what_they_are_for(open_page: Open, report: str, width: int):
+def test_reasons_stand_below_what_they_are_for(report: Opened, width: int):
     """On a phone and a tablet a row's reasons are on the screen at full width, below its name, and each value names itself."""
-    page = open_page(report, viewport={"width": width, "height": 800}).page
-    rows = page.evaluate(
+    rows = report.sized(width, 800).evaluate(
         """[...document.querySelectorAll('#groups tbody tr, #nodes tbody tr')].map((row) => {
           const why = row.querySelector('.why'), name = row.querySelector('.name').getBoundingClientRect();
           const box = why.getBoundingClientRect();
@@ -96,10 +106,9 @@ def test_reasons_stand_below_what_they_are_for(open_page: Open, report: str, wid
 
 def test_stacked_rows_are_still_tables(open_page: Open, preview_page: str):
     """The accessibility tree of a narrow page has the tables, rows, headings and cells of a wide one."""
-    found = []
+    opened, found = open_page(preview_page), []
     for width in (390, 1280):
-        page = open_page(preview_page, viewport={"width": width, "height": 800}).page
-        page.evaluate("document.querySelectorAll('details').forEach((fold) => fold.open = true)")
+        page = opened.sized(width, 800)
         nodes = page.context.new_cdp_session(page).send("Accessibility.getFullAXTree")["nodes"]
         roles = Counter(node["role"]["value"] for node in nodes if not node["ignored"])
         found.append({role: roles[role] for role in ("table", "row", "columnheader", "rowheader", "cell")})
@@ -107,18 +116,18 @@ def test_stacked_rows_are_still_tables(open_page: Open, preview_page: str):
     assert min(found[0].values()) >= 4
 
 
-def test_tables_need_no_scrolling_on_a_desk(open_page: Open, preview_page: str):
+def test_tables_need_no_scrolling_on_a_desk(report: Opened):
     """At 1280 pixels every column is seen whole, also where a reason holds a path as long as a field of a topology."""
-    page = open_page(preview_page, viewport={"width": 1280, "height": 900}).page
+    page = report.sized(1280)
     assert "spec.topology.workers.machineDeployments[name=fixed]" in page.inner_text("main")
     assert page.evaluate(BEYOND) == []
 
 
-def test_colour_schemes(open_page: Open, plan_page: str):
+def test_colour_schemes(report: Opened):
     """Light ground and dark text, or the other way round."""
     sums = {}
-    for scheme in ("light", "dark"):
-        page = open_page(plan_page, color_scheme=scheme).page
+    for scheme in SCHEMES:
+        page = report.sized(1280, scheme=scheme)
         colours = page.evaluate("[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]")
         sums[scheme] = [sum(int(part) for part in colour[4:-1].split(",")) for colour in colours]
     assert sums["light"][0] > 3 * 230 > 3 * 60 > sums["light"][1]
@@ -136,41 +145,38 @@ def test_without_script(open_page: Open, plan_page: str):
     assert page.locator("details[open]", has_text="batch/hungry-*").count() == 1
 
 
-def test_search(open_page: Open, plan_page: str):
+def test_search(plan: Page):
     """`/` goes to the search, words are all looked for, the number is announced, Escape takes it back."""
-    page = open_page(plan_page).page
-    page.keyboard.press("/")
-    assert page.evaluate("document.activeElement.id") == "search"
-    page.keyboard.type("topology HELD")
-    assert page.locator(VISIBLE_ROWS).count() == 1
-    assert "c1-fixed-bq6lz" in page.locator(f"{VISIBLE_ROWS} th").inner_text()
-    status = page.locator("#found")
+    plan.keyboard.press("/")
+    assert plan.evaluate("document.activeElement.id") == "search"
+    plan.keyboard.type("topology HELD")
+    assert plan.locator(VISIBLE_ROWS).count() == 1
+    assert "c1-fixed-bq6lz" in plan.locator(f"{VISIBLE_ROWS} th").inner_text()
+    status = plan.locator("#found")
     status.get_by_text("entr").wait_for()
     assert status.get_attribute("role") == "status"
-    shown = page.locator("[data-counted]:not(.gone)").count()
+    shown = plan.locator("[data-counted]:not(.gone)").count()
     assert status.inner_text() == (f"{shown} entries" if shown > 1 else "1 entry")
-    page.keyboard.press("Escape")
-    assert page.locator(VISIBLE_ROWS).count() == 4
-    page.locator("#found:empty").wait_for(state="attached")
+    plan.keyboard.press("Escape")
+    assert plan.locator(VISIBLE_ROWS).count() == 4
+    plan.locator("#found:empty").wait_for(state="attached")
 
 
-def test_search_for_nothing(open_page: Open, plan_page: str):
+def test_search_for_nothing(plan: Page):
     """What nobody is called says so; sections of the picture go with their nodes."""
-    page = open_page(plan_page).page
-    page.locator("#search").fill("no such thing at all")
-    page.locator("#found", has_text="Nothing found").wait_for()
-    assert page.locator(".tiles li:visible").count() == 0
-    assert page.locator("[data-block]:visible").count() == 0
+    plan.locator("#search").fill("no such thing at all")
+    plan.locator("#found", has_text="Nothing found").wait_for()
+    assert plan.locator(".tiles li:visible").count() == 0
+    assert plan.locator("[data-block]:visible").count() == 0
 
 
-def test_filter_by_group(open_page: Open, plan_page: str):
+def test_filter_by_group(plan: Page):
     """One group: its row, its nodes, its pods and its actions."""
-    page = open_page(plan_page).page
-    page.locator("#group").select_option(label="big")
-    assert page.locator(VISIBLE_ROWS).count() == 1
-    assert page.locator("#nodes tbody tr:visible").count() == 3
-    assert page.locator("#actions li:visible").count() >= 2
-    assert page.locator("#pods details:visible").count() == 1
+    plan.locator("#group").select_option(label="big")
+    assert plan.locator(VISIBLE_ROWS).count() == 1
+    assert plan.locator("#nodes tbody tr:visible").count() == 3
+    assert plan.locator("#actions li:visible").count() >= 2
+    assert plan.locator("#pods details:visible").count() == 1
 
 
 def joined_and_left(plan: dict[str, Any]) -> tuple[int, int, int]:
@@ -179,33 +185,30 @@ def joined_and_left(plan: dict[str, Any]) -> tuple[int, int, int]:
     return len(plan["nodes"]), sum(step for step in steps if step > 0), -sum(step for step in steps if step < 0)
 
 
-def test_filter_what_changes(open_page: Open, plan_page: str, plan_json: dict[str, Any]):
+def test_filter_what_changes(plan: Page, plan_json: dict[str, Any]):
     """Only nodes that come, go or get pods stay in the pictures."""
     _, joined, left = joined_and_left(plan_json)
-    page = open_page(plan_page).page
-    page.locator("#moves").check()
-    assert page.locator(".picture").nth(0).locator("li:visible").count() == left
-    assert page.locator(".picture").nth(1).locator("li:visible .joins").count() == joined >= 1
-    assert page.locator(".picture").nth(1).locator("li:visible", has_not=page.locator(".joins, .f")).count() == 0
+    plan.locator("#moves").check()
+    assert plan.locator(".picture").nth(0).locator("li:visible").count() == left
+    assert plan.locator(".picture").nth(1).locator("li:visible .joins").count() == joined >= 1
+    assert plan.locator(".picture").nth(1).locator("li:visible", has_not=plan.locator(".joins, .f")).count() == 0
 
 
-def test_picture(open_page: Open, plan_page: str, plan_json: dict[str, Any]):
+def test_picture(plan: Page, plan_json: dict[str, Any]):
     """A box for every node, before and after; those that join say so, their pods are told as new there."""
     now, joined, left = joined_and_left(plan_json)
-    page = open_page(plan_page).page
-    assert page.locator(".picture").nth(0).locator(".tile").count() == now
-    assert page.locator(".picture").nth(0).locator(".tile.leaves").count() == left
-    rest = page.locator(".picture").nth(1)
+    assert plan.locator(".picture").nth(0).locator(".tile").count() == now
+    assert plan.locator(".picture").nth(0).locator(".tile.leaves").count() == left
+    rest = plan.locator(".picture").nth(1)
     assert rest.locator(".tile").count() == now + joined - left
     assert rest.locator(".tile.joins").count() == joined
     assert rest.locator(".tile.joins").first.get_attribute("aria-label").endswith("new here, joins")
     assert rest.locator(".tile.joins .f").count() >= joined
 
 
-def test_blocks_stay_in_their_node(open_page: Open, report: str):
+def test_blocks_stay_in_their_node(report: Opened):
     """No pod is drawn outside the box of its node, and no two of one node lie on each other."""
-    page = open_page(report).page
-    tiles = page.evaluate(
+    tiles = report.page.evaluate(
         """[...document.querySelectorAll('.tile svg')].map((svg) => [...svg.querySelectorAll('rect:not(.box)')].map(
           (r) => ['x', 'y', 'width', 'height'].map((name) => +r.getAttribute(name))))"""
     )
@@ -218,16 +221,15 @@ def test_blocks_stay_in_their_node(open_page: Open, report: str):
                 assert apart
 
 
-def test_keyboard(open_page: Open, plan_page: str):
+def test_keyboard(plan: Page):
     """Tab goes to the skip link first, then through everything, each with a visible ring, and comes to an end."""
-    page = open_page(plan_page).page
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
-    wanted = page.evaluate("document.querySelectorAll('a[href], input, select, summary, [tabindex=\"0\"]').length")
+    plan.keyboard.press("Tab")
+    assert plan.evaluate("document.activeElement.textContent") == "Skip to the content"
+    wanted = plan.evaluate("document.querySelectorAll('a[href], input, select, summary, [tabindex=\"0\"]').length")
     seen, unringed = {"skip"}, []
     for _ in range(wanted + 5):
-        page.keyboard.press("Tab")
-        place = page.evaluate(
+        plan.keyboard.press("Tab")
+        place = plan.evaluate(
             """(() => { const e = document.activeElement, s = getComputedStyle(e);
               if (e === document.body) return null;
               e.dataset.stop ??= String(document.querySelectorAll('[data-stop]').length);
@@ -241,24 +243,23 @@ def test_keyboard(open_page: Open, plan_page: str):
     assert unringed == []
 
 
-def test_a_node_of_the_picture_leads_to_its_row(open_page: Open, plan_page: str):
+def test_a_node_of_the_picture_leads_to_its_row(plan: Page):
     """Enter on a box of now goes to the row of that node."""
-    page = open_page(plan_page).page
-    tile = page.locator(".picture").nth(0).locator("a.tile").first
+    tile = plan.locator(".picture").nth(0).locator("a.tile").first
     name = tile.get_attribute("aria-label").partition(":")[0]
     tile.focus()
-    page.keyboard.press("Enter")
-    assert page.locator("tr:target th").inner_text() == name
+    plan.keyboard.press("Enter")
+    assert plan.locator("tr:target th").inner_text() == name
 
 
-def test_names_of_others_are_text(open_page: Open, plan_page: str, hostile_page: str):
+def test_names_of_others_are_text(open_page: Open, plan: Page, hostile_page: str):
     """Markup in names, reasons and problems is shown as it was written, and does nothing."""
     opened = open_page(hostile_page)
     assert opened.console == []
     assert opened.page.evaluate("window.hit") is None
     assert opened.page.locator("main img, main script, main iframe, main object").count() == 0
     assert opened.page.get_by_text("<img src=x onerror=window.hit=1>").first.is_visible()
-    ours = set(open_page(plan_page).page.evaluate("[...document.querySelectorAll('*')].map((e) => e.tagName)"))
+    ours = set(plan.evaluate("[...document.querySelectorAll('*')].map((e) => e.tagName)"))
     theirs = set(opened.page.evaluate("[...document.querySelectorAll('*')].map((e) => e.tagName)"))
     assert theirs <= ours
 
