@@ -4,13 +4,18 @@ from collections import Counter
 from datetime import UTC, datetime
 from typing import Any
 
+from tests.aws.service import warm
 from tests.aws.service.state import LEAVING, Account, Group, Instance
 
+_DIFFERENCE = "an instance was started in response to a difference between desired and actual capacity"
 _STOCK_TEXT = (
     "We currently do not have sufficient {kind} capacity in the Availability Zone you requested ({zone}). "
     "Our system will be working on provisioning additional capacity. You can currently get {kind} capacity by not specifying an "
     "Availability Zone in your request"
 )
+
+
+LEAVES = ("Terminating:Wait", "Terminating:Proceed", "Terminating")
 
 
 def advance(account: Account, seconds: float) -> None:
@@ -31,6 +36,7 @@ def settle(account: Account) -> None:
         _grow(account, group)
         _shrink(account, group)
         _rebalance(account, group)
+        _fill(account, group)
 
 
 def _moved_on(account: Account, group: Group, instance: Instance) -> None:
@@ -43,7 +49,11 @@ def _moved_on(account: Account, group: Group, instance: Instance) -> None:
         _finish(account, instance)
         for told in account.joined:
             told(group, instance)
-    elif instance.state in ("Terminating:Wait", "Terminating:Proceed", "Terminating"):
+    elif instance.state.startswith("Warmed"):
+        warm.moved_on(account, group, instance)
+    elif instance.state in LEAVES and group.pool is not None and group.pool.reuses:
+        instance.state, instance.changes_at = warm.PENDING, account.now + account.timing.terminate
+    elif instance.state in LEAVES:
         instance.state = "Terminated"
         del group.instances[instance.instance_id]
         account.ended.append((group.name, instance.instance_id))
@@ -75,7 +85,9 @@ def _grow(account: Account, group: Group) -> None:
     if "Launch" in group.suspended or account.now < group.retry_at:
         return
     while _missing(group) > 0:
-        if not any(_launch(account, group, zone) for zone in _zones_to_try(group)):
+        if (instance := warm.taken(account, group, _zones_to_try(group))) is not None:
+            record(account, group, f"{warm.FROM}: {instance.instance_id}", _DIFFERENCE, "InProgress", instance.zone)
+        elif not any(_launch(account, group, zone) for zone in _zones_to_try(group)):
             group.retry_at = account.now + account.timing.retry
             return
 
@@ -89,16 +101,31 @@ def _zones_to_try(group: Group) -> list[str]:
 
 
 def _launch(account: Account, group: Group, zone: str) -> bool:
-    cause = "an instance was started in response to a difference between desired and actual capacity"
+    return _launched(account, group, zone, "Launching a new EC2 instance", _DIFFERENCE) is not None
+
+
+def _launched(account: Account, group: Group, zone: str, what: str, cause: str) -> Instance | None:
     code, text = stock_refusal(account, group, zone)
     if code:
         message = f"Could not launch On-Demand Instances. {code} - {text}"[:255]
-        description = f"Launching a new EC2 instance.  Status Reason: {message}"
-        record(account, group, description, cause, "Failed", zone, message)
-        return False
+        record(account, group, f"{what}.  Status Reason: {message}", cause, "Failed", zone, message)
+        return None
     instance = account.launched(group, zone)
-    record(account, group, f"Launching a new EC2 instance: {instance.instance_id}", cause, "InProgress", zone)
-    return True
+    record(account, group, f"{what}: {instance.instance_id}", cause, "InProgress", zone)
+    return instance
+
+
+def _fill(account: Account, group: Group) -> None:
+    """The warm pool, once nothing of the group itself is missing."""
+    if "Launch" in group.suspended or account.now < group.retry_at or _missing(group) > 0:
+        return
+    for _ in range(warm.missing(group)):
+        zone = min(group.zones, key=lambda zone: (sum(one.zone == zone for one in group.warmed), zone))
+        instance = _launched(account, group, zone, warm.INTO, "a difference between the size of the warm pool and what is there")
+        if instance is None:
+            group.retry_at = account.now + account.timing.retry
+            return
+        instance.state = warm.PENDING
 
 
 def stock_refusal(account: Account, group: Group, zone: str) -> tuple[str, str]:

@@ -6,6 +6,7 @@ from typing import Any
 from tests.aws.service.behaviour import stamp
 from tests.aws.service.protocol import ServiceError
 from tests.aws.service.state import Account, Group
+from tests.aws.service.warm import described
 
 Parameters = dict[str, Any]
 
@@ -86,6 +87,7 @@ def description(group: Group, *, instances: bool = True) -> Parameters:
         "SuspendedProcesses": [{"ProcessName": name, "SuspensionReason": "User suspended"} for name in sorted(group.suspended)],
         "NewInstancesProtectedFromScaleIn": group.protects_new,
         **({"Operator": {"Principal": group.operator}} if group.operator else {}),
+        **described(group),
         **copy.deepcopy(group.extra),
     }
 

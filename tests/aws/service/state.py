@@ -39,6 +39,18 @@ class Instance:
 
 
 @dataclass
+class WarmPool:
+    """Instances beside a group that have been started once. SOURCE: Amazon EC2 Auto Scaling, PutWarmPool: as many as are between
+    desired capacity and the largest (`prepared`, else the group's maximum), never fewer than `least`; `state` is what they wait
+    in; `reuses`: what leaves the group comes here."""
+
+    least: int = 0
+    prepared: int | None = None
+    state: str = "Stopped"
+    reuses: bool = False
+
+
+@dataclass
 class Group:
     """One Auto Scaling group. `extra` are fields of its description that nothing here acts on."""
 
@@ -61,6 +73,7 @@ class Group:
     refreshes: list[dict[str, Any]] = field(default_factory=list)
     blocked_by_activity: str = ""
     retry_at: float = 0
+    pool: WarmPool | None = None
     extra: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -72,6 +85,12 @@ class Group:
     def counted(self) -> list[Instance]:
         """The instances that desired capacity speaks of, oldest first."""
         return sorted((one for one in self.instances.values() if one.counts), key=lambda one: (one.launched_at, one.instance_id))
+
+    @property
+    def warmed(self) -> list[Instance]:
+        """The instances of its warm pool, oldest first, those on their way in and out among them."""
+        found = (one for one in self.instances.values() if one.state.startswith("Warmed"))
+        return sorted(found, key=lambda one: (one.launched_at, one.instance_id))
 
     @property
     def launch_template(self) -> str:
@@ -106,6 +125,8 @@ class Timing:
 
     launch: float = 30
     terminate: float = 20
+    start: float = 5
+    """Of an instance that was started before."""
     retry: float = 60
 
 

@@ -45,7 +45,7 @@ _FRAGMENTS = (
 )
 _LEAD = re.compile(r"^(?:Could not launch (?:Spot|On-Demand) Instances\. *)?")
 _CODE = re.compile(r"^([A-Z][A-Za-z.]+) [-–—] ")  # noqa: RUF001 - the dashes that AWS writes
-_LAUNCH = "Launching a new EC2 instance"
+_LAUNCH, _INTO_POOL = "Launching a new EC2 instance", "Launching a new EC2 instance into warm pool"
 _STATUS_REASON = re.compile(r"Status Reason: *")
 _BALANCED_ONLY = "balanced-only"
 _ZONE = re.compile(r'"Availability Zone" *: *"([^"]+)"')
@@ -82,8 +82,13 @@ def launch_failure(item: AutoScalingGroup, activities: Iterable[ScalingActivity]
     )
     zones = set(item.availability_zones or ())
     failed: dict[str, ScalingActivity] = {}
+    # What is made for the warm pool says nothing of what the group itself asked for.
     launches = [
-        (started, one) for one in activities if one.description.startswith(_LAUNCH) and (started := _seconds(one.start_time))
+        (started, one)
+        for one in activities
+        if one.description.startswith(_LAUNCH)
+        and not one.description.startswith(_INTO_POOL)
+        and (started := _seconds(one.start_time))
     ]
     # Newest first; of one second the failed ones last, since what has succeeded is then the later word.
     for _, activity in sorted(launches, key=lambda pair: (-pair[0], pair[1].status_code == "Failed", pair[1].activity_id)):
