@@ -9,7 +9,8 @@ import msgspec
 
 from docs.generator.table import code, table
 from reconciler.policy.fields import document_kinds, walk
-from reconciler.rendering.imported.conversion import Conversion, RegionNeededError
+from reconciler.policy.platform_flags import PlaceNeededError
+from reconciler.rendering.imported.conversion import Conversion
 from reconciler.rendering.imported.settings import Setting
 
 _FLAGS = Path(__file__).with_name("cluster_autoscaler_flags.csv")
@@ -37,7 +38,8 @@ def becomes(flag: Flag) -> tuple[str, str]:
     conversion = Conversion("eu-central-1", prioritized=True)
     try:
         conversion.take(Setting(name=f"--{flag.name}", value=flag.example or flag.default, file="flags"))
-    except RegionNeededError as error:
+        conversion.finish()
+    except PlaceNeededError as error:
         return "", str(error)
     if conversion.nodes:
         return "NodeGroup `size` and `target`", ""

@@ -7,6 +7,7 @@ platform that lacks a part does not do what the part is for.
 | part | type | says |
 |---|---|---|
 | `policy_keys.KEYS` | `policy.platform_keys.PolicyKeys` | the keys of target and discovery in policies |
+| `autoscaler_flags.FLAGS` | `policy.platform_flags.PlatformFlags` | its targets in the Cluster Autoscaler's settings |
 | `manifests.MANIFESTS` | `policy.platform_manifests.PlatformManifests` | targets in manifests beside the policies |
 | `reading.READING` | `cluster.platform_reading.PlatformReading` | kinds, facts and machines from their JSON, evidence, verbs |
 | `rules.RULES` | `decisions.platform_rules.PlatformRules` | discovery, the first policy, lints |

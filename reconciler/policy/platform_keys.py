@@ -18,6 +18,7 @@ class PolicyKeys(msgspec.Struct, frozen=True, kw_only=True):
 
     target: Field
     discovery: Field | None = None
+    default_discovery: str = ""
     experimental: str = ""
 
     @property

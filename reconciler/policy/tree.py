@@ -8,6 +8,7 @@ import msgspec
 from reconciler.policy.checks import check_drafts
 from reconciler.policy.documents import Discovery, NodeGroup, NodeGroupPolicy, PolicySet
 from reconciler.policy.fields import DocumentKind, document_kinds
+from reconciler.policy.platform_keys import platform_keys
 from reconciler.policy.policy_tree import PolicyTree
 from reconciler.policy.problems.findings import Findings, Source
 from reconciler.policy.reading.document import Reading, Values
@@ -53,10 +54,10 @@ def read_tree(files: Mapping[str, bytes], *, now_seconds: int, revision: str | N
 
 
 def default_policy() -> PolicySet:
-    """What applies when no policy is given: every Cluster API target by its own annotations, mode Observe."""
-    policy = NodeGroupPolicy(
-        name="default", discovery=(Discovery(name="cluster-api", provider="clusterAPI"),), place=_BUILT_IN, places={}
-    )
+    """What applies when no policy is given: every target of platforms that say sizes on their targets, mode Observe."""
+    everything = (keys for keys in platform_keys() if keys.default_discovery)
+    discovery = (Discovery(name=keys.default_discovery, provider=keys.provider) for keys in everything)
+    policy = NodeGroupPolicy(name="default", discovery=tuple(discovery), place=_BUILT_IN, places={})
     return PolicySet(policy=policy, groups=(), digest=policy_digest(policy, ()))
 
 

@@ -99,6 +99,29 @@ def test_auto_discovery_becomes_discovery(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("flags", "target"),
+    [
+        ("--nodes=1:5:MachineSet/openshift-machine-api/a --cloud-provider=openshift",
+         {"openshift": {"namespace": "openshift-machine-api", "machineSet": "a"}}),
+        ("--nodes=1:5:MachineSet/prod/a --cloud-provider=clusterapi",
+         {"clusterAPI": {"kind": "MachineSet", "namespace": "prod", "name": "a"}}),
+        ("--nodes=1:5:MachineSet/prod/a", {"clusterAPI": {"kind": "MachineSet", "namespace": "prod", "name": "a"}}),
+        ("--cloud-provider=crusoecloud --nodes=1:5:h100", {"crusoe": {"nodePool": "h100", "location": "us-east1-a"}}),
+    ],
+)  # fmt: skip
+def test_whose_target_a_flag_names(tmp_path: Path, flags: str, target: dict[str, object]) -> None:
+    """The cloud provider says it, wherever it stands; without it the form of the name does."""
+    documents, _ = imported(tmp_path, f"{flags}\n", "--region", "us-east1-a")
+    assert documents[1]["spec"]["target"] == target
+
+
+def test_a_cloud_without_a_platform_here(tmp_path: Path) -> None:
+    """Its groups become no targets of another one, and that is told."""
+    _, said = imported(tmp_path, "--cloud-provider=azure --nodes=1:5:pool --node-group-auto-discovery=label:a=b\n")
+    assert said.count("there is no platform here for --cloud-provider=azure") == 2
+
+
 def test_auto_scaling_groups_need_their_region(tmp_path: Path) -> None:
     """No flag names it; it is asked for rather than made up."""
     file = tmp_path / "flags.txt"

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 # The line that a real platform adds to `PLATFORMS`.
 _LINE = 'registered.PLATFORMS += ("tests.providers.example_platform",)'
@@ -82,6 +83,25 @@ def test_a_group_names_a_row(inputs: tuple[Path, Path]) -> None:
     assert (done.returncode, "feild" in done.stdout, "field" in done.stdout) == (1, True, True)
     (policies / "group.yaml").write_text((policies / "group.yaml").read_text().replace("feild", "field"))
     assert run("validate", str(policies)).returncode == 0
+
+
+def test_flags_that_name_a_row(tmp_path: Path) -> None:
+    """The form of its cloud provider is the platform's own, the place is asked for, and no other platform's form is tried."""
+    flags = tmp_path / "flags.txt"
+    words = "--cloud-provider=orchard", "--nodes=1:4:north", "--node-group-auto-discovery=orchard:hill", "--orchard-season=autumn"
+    flags.write_text(" ".join(words))
+    there = ("import", str(flags), "--region", "valley")
+    done = run(*there)
+    assert done.returncode == 0, done.stderr
+    policy, group = yaml.safe_load_all(done.stdout)
+    assert policy["spec"]["discovery"] == [{"name": "imported-1", "orchard": {"field": "hill"}}]
+    assert (group["spec"]["target"], group["spec"]["size"]) == (
+        {"orchard": {"row": "north", "field": "valley"}},
+        {"min": 1, "max": 4},
+    )
+    assert "not converted: --orchard-season=autumn: the calendar says it" in done.stderr
+    assert "names no region" in run(*there[:2]).stderr
+    assert "there is no platform here for --cloud-provider=orchard" in run(*there, registered=False).stderr
 
 
 def test_without_the_line_it_is_unknown(inputs: tuple[Path, Path]) -> None:

@@ -10,9 +10,9 @@ from reconciler.cluster.target import TargetFacts
 from reconciler.cluster.values.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 from reconciler.cluster.world import World
 from reconciler.decisions.groups.discovery import discovered
-from reconciler.decisions.groups.discovery_spec import discovery_of
 from reconciler.kube.connection.api import ApiError
 from reconciler.plan.plan import Bound
+from reconciler.platforms.clusterapi.discovery_spec import discovery_of
 from reconciler.platforms.clusterapi.kinds import MACHINE_POOL
 from reconciler.platforms.clusterapi.writing.provider import ClusterApiProvider
 from reconciler.platforms.clusterapi.writing.resource import ClusterApiVersion, newest, served_version

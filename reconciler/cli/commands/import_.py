@@ -13,7 +13,7 @@ from reconciler.cli.outputs.telling import tell
 @click.option("--out", "out", metavar="DIR", type=NAMED_PATH, help="Directory to write [default: print it].")
 @click.option("--force", is_flag=True, help="Overwrite the files of the same names there.")
 @click.option("--name", metavar="NAME", default="imported", show_default=True, help="Name of the policy.")
-@click.option("--region", metavar="NAME", default="", help="Where the Auto Scaling groups are, if there are any.")
+@click.option("--region", metavar="NAME", default="", help="Region or location of the targets, where they are a cloud's.")
 def command(paths: tuple[Path, ...], *, out: Path | None, force: bool, name: str, region: str) -> None:
     """Convert settings of the Cluster Autoscaler (its Deployment, the values of its Helm chart, or text with its flags; the
     ConfigMap of its priority expander) and of OpenShift (ClusterAutoscaler, MachineAutoscaler) to a policy, mode Observe.
@@ -33,8 +33,9 @@ def command(paths: tuple[Path, ...], *, out: Path | None, force: bool, name: str
     from reconciler.cli.inputs.policy_files import read_policy_files
     from reconciler.cli.outputs.failure import InputError
     from reconciler.cli.outputs.policy_output import check_policies, write_policies
+    from reconciler.policy.platform_flags import PlaceNeededError
     from reconciler.rendering.first_policy import policy_name
-    from reconciler.rendering.imported.conversion import Conversion, RegionNeededError
+    from reconciler.rendering.imported.conversion import Conversion
     from reconciler.rendering.imported.document import imported_policy
     from reconciler.rendering.imported.settings import Found, ImportedFileError, found_in
     from reconciler.rendering.plain import plain
@@ -55,7 +56,7 @@ def command(paths: tuple[Path, ...], *, out: Path | None, force: bool, name: str
         )
     try:
         files, notes = imported_policy(found, name, region)
-    except RegionNeededError as error:
+    except PlaceNeededError as error:
         raise InputError(plain(f"{error}: --region NAME says where they are, such as --region eu-central-1")) from None
     now_seconds = int(time.time())
     if out is None:

@@ -56,4 +56,5 @@ KEYS = PolicyKeys(
             ),
         ),
     ),
+    default_discovery="cluster-api",
 )

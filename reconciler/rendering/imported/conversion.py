@@ -8,9 +8,9 @@ from collections.abc import Callable
 import msgspec
 
 from reconciler.decisions.groups.accelerators import ACCELERATOR_LABELS
-from reconciler.decisions.groups.discovery_spec import DiscoverySpecError, discovery_of
 from reconciler.policy.field import Field, Kind
 from reconciler.policy.fields import document_kinds, walk
+from reconciler.policy.platform_flags import NamedTarget, PlaceNeededError, flags_of, platform_flags
 from reconciler.policy.values.duration import DurationError, format_duration, parse_duration
 from reconciler.rendering.imported.settings import Setting
 from reconciler.rendering.policy_yaml import Value
@@ -23,10 +23,7 @@ _EXPANDERS = {
 _GIB = "Gi"
 _REASONS = {"--max-drain-parallelism": ("Underutilized", "Unready"), "--max-empty-bulk-delete": ("Empty",)}
 _OF_RUN = {
-    "cloud-provider": "the kind of target says it", "kubeconfig": "run --kubeconfig",
-    "cloud-config": "run --management-kubeconfig",
-    "aws-use-static-instance-list": "types are asked of AWS where the rights allow it, else the table of the program stands",
-    "clusterapi-cloud-config-authoritative": "run --management-kubeconfig", "namespace": "run --namespace",
+    "cloud-provider": "the kind of target says it", "kubeconfig": "run --kubeconfig", "namespace": "run --namespace",
     "leader-elect": "run always leads by a Lease", "leader-elect-lease-duration": "run --lease-duration",
     "scan-interval": "run --period", "max-pod-eviction-time": "run --drain-timeout", "address": "run --listen",
     "enforce-node-group-min-size": "always so", "spec.enforceNodeGroupMinSize": "always so",
@@ -54,10 +51,6 @@ class Note(msgspec.Struct, frozen=True, kw_only=True):
     why: str
 
 
-class RegionNeededError(Exception):
-    """A setting names Auto Scaling groups without saying where they are."""
-
-
 class _NoEquivalentError(Exception):
     """The value cannot be said in a policy; the message says why."""
 
@@ -66,20 +59,22 @@ class Conversion:
     """A policy's `spec` that grows by one setting after the other."""
 
     def __init__(self, region: str = "", *, prioritized: bool = False) -> None:
-        """`region` is where Auto Scaling groups are: the Cluster Autoscaler takes it from its environment. `prioritized`: the
+        """`region` is where a cloud's targets are: the Cluster Autoscaler takes it from its environment. `prioritized`: the
         priorities of its expander are known."""
-        self.region = region
+        self._region = region
         self.prioritized = prioritized
         self.provider = ""
         self.spec: Tree = {}
         self.notes: list[Note] = []
         self.taken: dict[str, list[str]] = {}
         """Path in the policy -> the settings it came from."""
-        self.nodes: list[tuple[int, int, str, Setting]] = []
-        """Groups that flags name: min, max, name, and the flag."""
+        self.nodes: list[tuple[int, int, NamedTarget, Setting]] = []
+        """Targets that flags name: min, max, and the flag."""
+        self._targets: list[Setting] = []
+        """Flags that speak of targets, read once it is known of which platform."""
         self._fields = _equivalents()
         self._special: dict[str, Callable[[Setting], None]] = {
-            "--nodes": self._node_group, "--node-group-auto-discovery": self._discovery, "--expander": self._expanders,
+            "--nodes": self._targets.append, "--node-group-auto-discovery": self._targets.append, "--expander": self._expanders,
             "spec.expanders": self._expanders, "--startup-taint": self._startup_taint, "--ignore-taint": self._startup_taint,
             "--max-empty-bulk-delete": self._budget, "spec.startupTaints": self._startup_taint,
             "--max-scale-down-parallelism": self._budget, "--max-drain-parallelism": self._budget,
@@ -91,21 +86,27 @@ class Conversion:
 
     def take(self, setting: Setting) -> None:
         """Add one setting, or a note about it."""
-        name = setting.name.removeprefix("--")
-        if name == "cloud-provider":
+        if setting.name == "--cloud-provider":
             self.provider = setting.value
-        special, field = self._special.get(setting.name), self._fields.get(setting.name)
+        self._noted(setting, self._taken)
+
+    def _noted(self, setting: Setting, take: Callable[[Setting], None]) -> None:
         try:
-            if special is not None:
-                special(setting)
-            elif name in _OF_RUN:
-                raise _NoEquivalentError(_OF_RUN[name])
-            elif field is None:
-                raise _NoEquivalentError("there is no equivalent")
-            else:
-                self._put(field.path, self._value(field, setting.value), setting)
-        except (_NoEquivalentError, ValueError, DurationError, DiscoverySpecError) as error:
+            take(setting)
+        except PlaceNeededError:
+            raise PlaceNeededError(f"{setting.name}={setting.value} ({setting.file}) names no region") from None
+        except (_NoEquivalentError, ValueError, DurationError) as error:
             self.notes.append(Note(setting=setting, why=str(error)))
+
+    def _taken(self, setting: Setting) -> None:
+        special, field = self._special.get(setting.name), self._fields.get(setting.name)
+        elsewhere = said_elsewhere().get(setting.name.removeprefix("--"), "")
+        if special is not None:
+            special(setting)
+        elif elsewhere or field is None:
+            raise _NoEquivalentError(elsewhere or "there is no equivalent")
+        else:
+            self._put(field.path, self._value(field, setting.value), setting)
 
     def _value(self, field: Field, text: str) -> Value:
         match field.kind:
@@ -146,36 +147,31 @@ class Conversion:
         tree[last] = value
         self.taken.setdefault(path, []).append(f"{setting.name}={setting.value}")
 
-    def _node_group(self, setting: Setting) -> None:
-        low, high, name = setting.value.split(":", 2)
-        if "/" not in name:
-            self._region(setting)
-        self.nodes.append((int(low), int(high), name, setting))
-
-    def _discovery(self, setting: Setting) -> None:
+    def _target(self, setting: Setting) -> None:
+        """One flag that names targets, in the form of the platform that `--cloud-provider` says; where it does not, the form
+        tells."""
+        platforms = flags_of(self.provider)
+        if not platforms:
+            raise _NoEquivalentError(f"there is no platform here for --cloud-provider={self.provider}")
+        if setting.name == "--nodes":
+            low, high, name = setting.value.split(":", 2)
+            named = next((found for one in platforms if (found := one.named(name, self._place)) is not None), None)
+            if named is None:
+                raise _NoEquivalentError(f"{name} is no target of --cloud-provider={self.provider}")
+            self.nodes.append((int(low), int(high), named, setting))
+            return
         items = self._there("spec.discovery")
-        name = f"imported-{len(items) + 1}"
-        if setting.value.startswith("asg:tag="):
-            keys = setting.value.removeprefix("asg:tag=").split(",")
-            tags: Tree = {key.partition("=")[0]: key.partition("=")[2] for key in keys}
-            items.append({"name": name, "aws": {"region": self._region(setting), "tags": tags}})
-        else:
-            found = discovery_of(setting.value)
-            item: Tree = {}
-            if found.namespaces:
-                item["namespaces"] = list(found.namespaces)
-            if found.cluster_name:
-                item["clusterName"] = found.cluster_name
-            if found.labels:
-                labels: Tree = {**dict(found.labels)}
-                item["labels"] = labels
-            items.append({"name": name, "clusterAPI": item})
-        self._put("spec.discovery", items, setting)
+        # What is discovered names its provider itself.
+        of_all = (one.discovered(setting.value, self._place) for one in platform_flags())
+        found_item = next((item for item in of_all if item is not None), None)
+        if found_item is None:
+            raise _NoEquivalentError(f"{setting.value.partition(':')[0]} is a form of no platform here")
+        self._put("spec.discovery", [*items, {"name": f"imported-{len(items) + 1}", **found_item}], setting)
 
-    def _region(self, setting: Setting) -> str:
-        if not self.region:
-            raise RegionNeededError(f"{setting.name}={setting.value} ({setting.file}) names no region")
-        return self.region
+    def _place(self) -> str:
+        if not self._region:
+            raise PlaceNeededError
+        return self._region
 
     def _expanders(self, setting: Setting) -> None:
         names = self._there("spec.expanders")
@@ -194,7 +190,9 @@ class Conversion:
         return "tiers are the priority: name the file of ConfigMap cluster-autoscaler-priority-expander too, and they are written"
 
     def finish(self) -> None:
-        """What follows from several settings together."""
+        """What follows from several settings together. Raises `PlaceNeededError`."""
+        for setting in self._targets:
+            self._noted(setting, self._target)
         similar = self._at("spec.defaults.balanceWith") == "Auto"
         if similar and self.provider in _BALANCING and not self._there("spec.balancing.presets"):
             setting = Setting(name="--cloud-provider", value=self.provider, file="")
@@ -202,7 +200,9 @@ class Conversion:
 
     def known(self, setting: Setting) -> bool:
         """Whether another autoscaler has a setting of this name, as far as this program knows."""
-        return setting.name in self._special or setting.name in self._fields or setting.name.removeprefix("--") in _OF_RUN
+        return (
+            setting.name in self._special or setting.name in self._fields or setting.name.removeprefix("--") in said_elsewhere()
+        )
 
     def _startup_taint(self, setting: Setting) -> None:
         key, _, effect = setting.value.partition(":")
@@ -266,6 +266,11 @@ class Conversion:
             limit["nodes"] = {"matchLabels": {label: kind}}
         limit |= {end: {resource: amount} for end, amount in (("max", high), ("min", low)) if amount}
         self._put("spec.limits", [*self._there("spec.limits"), limit], setting)
+
+
+def said_elsewhere() -> dict[str, str]:
+    """Flags that decide nothing, and where what they say is said here: those of the program itself and those of platforms."""
+    return {**_OF_RUN, **{flag: where for one in platform_flags() for flag, where in one.elsewhere.items()}}
 
 
 def _equivalents() -> dict[str, Field]:

@@ -6,9 +6,10 @@ from reconciler.cluster.platform_reading import known_kind
 from reconciler.cluster.target import TargetRef
 from reconciler.decisions.platform_rules import rules_of
 from reconciler.policy.documents import API_VERSION
+from reconciler.policy.platform_keys import platform_keys
 from reconciler.rendering.first_policy import policy_name
 from reconciler.rendering.imported.conversion import Conversion, Note
-from reconciler.rendering.imported.settings import Found, Setting, Sized
+from reconciler.rendering.imported.settings import Found, Sized
 from reconciler.rendering.policy_yaml import Value, block, comment, flow
 
 _DEFAULTS_THAT_DIFFER = (
@@ -18,17 +19,21 @@ _DEFAULTS_THAT_DIFFER = (
 
 
 def imported_policy(found: Found, name: str, region: str = "") -> tuple[dict[str, str], tuple[Note, ...]]:
-    """File name -> YAML, and what is not in it. Raises `RegionNeededError`."""
+    """File name -> YAML, and what is not in it. Raises `PlaceNeededError`."""
     region = region or found.region
     conversion = Conversion(region, prioritized=bool(found.priorities))
     for setting in found.settings:
         conversion.take(setting)
     conversion.finish()
     groups = [_sized(one, name) for one in found.sized]
-    for low, high, text, setting in conversion.nodes:
-        groups.append(_node_group(low, high, text, setting, name, region))
+    for low, high, named, setting in conversion.nodes:
+        origin = f"from {setting.name}={setting.value} ({setting.file})"
+        target: Value = {key: dict(value) for key, value in named.target.items()}
+        groups.append(_group(origin, named.name, named.namespace, name, target, low, high))
     if not groups and "discovery" not in conversion.spec:
-        conversion.spec["discovery"] = [{"name": "cluster-api", "clusterAPI": {}}]
+        conversion.spec["discovery"] = [
+            {"name": keys.default_discovery, keys.provider: {}} for keys in platform_keys() if keys.default_discovery
+        ]
     if found.priorities:
         conversion.spec["tiers"] = [
             {"name": f"priority-{priority}", "match": {"names": list(names)}} for priority, names in found.priorities
@@ -80,19 +85,6 @@ def _sized(one: Sized, policy: str) -> list[str]:
     target: Value = dict(rules.policy_value(ref)) if rules is not None else {}
     origin = f"from MachineAutoscaler for {one.kind} {one.namespace}/{one.name} ({one.file})"
     return _group(origin, one.name, one.namespace, policy, target, one.min_size, one.max_size)
-
-
-def _node_group(low: int, high: int, text: str, setting: Setting, policy: str, region: str) -> list[str]:
-    """`MachineDeployment/namespace/name` of the Cluster API provider, else the name of an Auto Scaling group."""
-    kind, _, rest = text.partition("/")
-    namespace, slash, name = rest.partition("/")
-    target: Value
-    if slash:
-        target = {"clusterAPI": {"kind": kind, "namespace": namespace, "name": name}}
-    else:
-        name, namespace = text, "reconciler"
-        target = {"aws": {"autoScalingGroup": name, "region": region}}
-    return _group(f"from {setting.name}={setting.value} ({setting.file})", name, namespace, policy, target, low, high)
 
 
 def _group(origin: str, name: str, namespace: str, policy: str, target: Value, low: int, high: int) -> list[str]:

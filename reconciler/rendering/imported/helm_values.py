@@ -9,11 +9,12 @@ from typing import Any
 
 import msgspec
 
+from reconciler.policy.platform_flags import flags_of, platform_flags
+
 Values = Mapping[str, Any]
 CHART = "cluster-autoscaler"
-_KNOWN = ("autoDiscovery", "autoscalingGroups", "extraArgs", "expanderPriorities", "cloudProvider", "awsRegion")
-_AWS_TAGS = ("k8s.io/cluster-autoscaler/enabled", "k8s.io/cluster-autoscaler/{{ .Values.autoDiscovery.clusterName }}")
-_CLUSTER_NAME = "{{ .Values.autoDiscovery.clusterName }}"
+_DEFAULT_CLOUD = "aws"
+"""What the chart sets where its values say nothing."""
 
 
 class HelmValues(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,20 +33,21 @@ def values_in(document: object) -> Values | None:
         return None
     inner = document.get(CHART)
     for candidate in (inner, document):
-        if isinstance(candidate, dict) and any(key in candidate for key in _KNOWN):
+        if isinstance(candidate, dict) and any(key in candidate for key in _known()):
             return candidate
     return None
 
 
 def read_values(values: Values) -> HelmValues:
     """The settings of these values; what is empty says nothing."""
-    provider = str(values.get("cloudProvider") or "aws")
+    provider, known = str(values.get("cloudProvider") or _DEFAULT_CLOUD), _known()
+    places = (str(values.get(one.chart_place) or "") for one in flags_of(provider))
     priorities = values.get("expanderPriorities") or None
     return HelmValues(
         flags=(("cloud-provider", provider), *_discovery(values, provider), *_groups(values), *_extra_args(values)),
         priorities=priorities if isinstance(priorities, str | dict) else None,
-        region=str(values.get("awsRegion") or "") if provider == "aws" else "",
-        deployment=tuple(sorted(key for key, value in values.items() if key not in _KNOWN and value not in (None, {}, [], ""))),
+        region=next((place for place in places if place), ""),
+        deployment=tuple(sorted(key for key, value in values.items() if key not in known and value not in (None, {}, [], ""))),
     )
 
 
@@ -66,16 +68,11 @@ def _groups(values: Values) -> Iterator[tuple[str, str]]:
 def _discovery(values: Values, provider: str) -> Iterator[tuple[str, str]]:
     found = values.get("autoDiscovery")
     discovery: Values = found if isinstance(found, dict) else {}
-    name = str(discovery.get("clusterName") or "")
-    if provider == "clusterapi":
-        parts = [f"namespace={discovery['namespace']}"] if discovery.get("namespace") else []
-        parts += [f"clusterName={name}"] if name else []
-        labels = discovery.get("labels")
-        for label in labels if isinstance(labels, list) else ():
-            parts += [f"{key}={value}" for key, value in label.items()] if isinstance(label, dict) else []
-        if parts:
-            yield "node-group-auto-discovery", f"clusterapi:{','.join(parts)}"
-    elif provider == "aws" and name:
-        tags = discovery.get("tags") or _AWS_TAGS
-        keys = ",".join(str(tag).replace(_CLUSTER_NAME, name) for tag in tags)
-        yield "node-group-auto-discovery", f"asg:tag={keys}"
+    texts = (one.chart_discovery(discovery) for one in flags_of(provider))
+    yield from (("node-group-auto-discovery", text) for text in texts if text)
+
+
+def _known() -> frozenset[str]:
+    """Values that say what it decides."""
+    own = ("autoDiscovery", "autoscalingGroups", "extraArgs", "expanderPriorities", "cloudProvider")
+    return frozenset((*own, *(one.chart_place for one in platform_flags() if one.chart_place)))

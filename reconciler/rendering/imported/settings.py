@@ -10,6 +10,7 @@ import msgspec
 from reconciler.cluster.platform_reading import readings
 from reconciler.cluster.snapshots import yaml_text
 from reconciler.cluster.values.raw_part import DECODING_ERRORS, finding
+from reconciler.policy.platform_flags import platform_flags
 from reconciler.rendering.imported.helm_values import read_values, values_in
 
 PRIORITIES = "cluster-autoscaler-priority-expander"
@@ -41,7 +42,7 @@ class Sized(msgspec.Struct, frozen=True, kw_only=True):
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
     """All that was found. `priorities` are expressions by priority, the highest first; `annotated` counts targets that carry
-    their sizes themselves, `skipped` documents of other kinds. `region` is where Auto Scaling groups are, as far as it is said;
+    their sizes themselves, `skipped` documents of other kinds. `region` is where a cloud's targets are, as far as it is said;
     `deployment` names values of a Helm chart that say how the autoscaler itself is deployed."""
 
     settings: tuple[Setting, ...] = ()
@@ -151,7 +152,8 @@ def _region(containers: list[Object]) -> str:
     said = [
         (entry.get("name"), entry.get("value")) for one in containers for entry in one.get("env") or () if isinstance(entry, dict)
     ]
-    return next((str(value) for name, value in said if name in ("AWS_REGION", "AWS_DEFAULT_REGION") and value), "")
+    telling = {name for one in platform_flags() for name in one.place_variables}
+    return next((str(value) for name, value in said if name in telling and value), "")
 
 
 def _words(container: Object) -> list[str]:

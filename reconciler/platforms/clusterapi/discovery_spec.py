@@ -10,7 +10,7 @@ from reconciler.policy.documents import Discovery
 _PROVIDER = "clusterapi"
 
 
-class DiscoverySpecError(Exception):
+class DiscoverySpecError(ValueError):
     """The flag cannot be read; the message says what is wrong with it."""
 
 

@@ -1,0 +1,58 @@
+"""How the Cluster Autoscaler's settings name targets of Cluster API.
+
+SOURCE: its Cluster API provider (`Kind/namespace/name`; `clusterapi:namespace=…,clusterName=…,label=value`) and its Helm chart.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from reconciler.platforms.clusterapi.discovery_spec import discovery_of
+from reconciler.policy.platform_flags import NamedTarget, PlatformFlags
+
+_CLOUD = "clusterapi"
+
+
+def _named(text: str, _: Callable[[], str]) -> NamedTarget | None:
+    kind, _slash, rest = text.partition("/")
+    namespace, slash, name = rest.partition("/")
+    if not slash:
+        return None
+    return NamedTarget(
+        target={"clusterAPI": {"kind": kind, "namespace": namespace, "name": name}}, name=name, namespace=namespace
+    )
+
+
+def _discovered(text: str, _: Callable[[], str]) -> Mapping[str, Any] | None:
+    """Also of what names no provider at all, which is an error of this one upstream."""
+    if text.partition(":")[0] != _CLOUD and ":" in text:
+        return None
+    found = discovery_of(text)
+    item: dict[str, Any] = {}
+    if found.namespaces:
+        item["namespaces"] = list(found.namespaces)
+    if found.cluster_name:
+        item["clusterName"] = found.cluster_name
+    if found.labels:
+        item["labels"] = dict(found.labels)
+    return {"clusterAPI": item}
+
+
+def _chart_discovery(values: Mapping[str, Any]) -> str:
+    parts = [f"namespace={values['namespace']}"] if values.get("namespace") else []
+    parts += [f"clusterName={values['clusterName']}"] if values.get("clusterName") else []
+    labels = values.get("labels")
+    for label in labels if isinstance(labels, list) else ():
+        parts += [f"{key}={value}" for key, value in label.items()] if isinstance(label, dict) else []
+    return f"{_CLOUD}:{','.join(parts)}" if parts else ""
+
+
+FLAGS = PlatformFlags(
+    clouds=(_CLOUD,),
+    named=_named,
+    discovered=_discovered,
+    elsewhere={
+        "cloud-config": "run --management-kubeconfig",
+        "clusterapi-cloud-config-authoritative": "run --management-kubeconfig",
+    },
+    chart_discovery=_chart_discovery,
+)

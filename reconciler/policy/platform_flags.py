@@ -1,0 +1,57 @@
+"""How the Cluster Autoscaler's settings name the targets of one platform; where all platforms meet.
+
+What a flag decides is no platform's; which targets it speaks of is, and each cloud provider of the Cluster Autoscaler has a form
+of its own for that.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from reconciler.platforms import registered
+
+
+class PlaceNeededError(ValueError):
+    """A setting names targets without saying in which region or location they are."""
+
+
+class NamedTarget(msgspec.Struct, frozen=True, kw_only=True):
+    """A target that a flag names: what a NodeGroup writes below `spec.target`, and the name and namespace for that NodeGroup."""
+
+    target: Mapping[str, Mapping[str, str]]
+    name: str
+    namespace: str = ""
+
+
+class PlatformFlags(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings of one platform.
+
+    `clouds` are the values of `--cloud-provider` that mean it. `named` reads the NAME of `--nodes=MIN:MAX:NAME` (None: of another
+    platform, by its form), `discovered` the value of `--node-group-auto-discovery` as an item of `spec.discovery` but for its
+    name (None: of another platform). Both are given what tells the place, which raises `PlaceNeededError`, and raise `ValueError`
+    for what cannot be read. `elsewhere` are flags, without hyphens, that decide nothing, and where what they say is said here.
+    `place_variables` are those of the environment that tell the place, `chart_place` is the value of the Helm chart that does;
+    `chart_discovery` makes the value of `--node-group-auto-discovery` of the chart's `autoDiscovery`, as the chart does (empty:
+    none).
+    """
+
+    clouds: tuple[str, ...]
+    named: Callable[[str, Callable[[], str]], NamedTarget | None]
+    discovered: Callable[[str, Callable[[], str]], Mapping[str, Any] | None] = lambda _text, _place: None
+    elsewhere: Mapping[str, str] = {}
+    place_variables: tuple[str, ...] = ()
+    chart_place: str = ""
+    chart_discovery: Callable[[Mapping[str, Any]], str] = lambda _: ""
+
+
+@cache
+def platform_flags() -> tuple[PlatformFlags, ...]:
+    """Those of all platforms that the Cluster Autoscaler has a cloud provider for."""
+    return registered.parts("autoscaler_flags", "FLAGS")
+
+
+def flags_of(cloud: str) -> tuple[PlatformFlags, ...]:
+    """Those that a value of `--cloud-provider` means; all where it is not said. None: there is no platform for it here."""
+    return tuple(one for one in platform_flags() if not cloud or cloud in one.clouds)
