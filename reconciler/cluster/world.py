@@ -48,7 +48,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     Every tuple is in canonical order, whatever the order of the input: nodes by name, pods by (namespace, name), shapes
     and traits in order of first use by that order, targets by ref, the rest by their natural order. `captured` names
     the kinds that were captured (an empty kind counts), `not_captured` those that a decision would need and are not
-    there. `rivals` are sentences of evidence that another autoscaler is at work on this cluster (a live view looks for one).
+    there. `rivals` are sentences of evidence that another autoscaler is at work on this cluster (a Lease is looked for live).
     `scheduler_version` is what is known of kube-scheduler's version: the API server's, else that of the newest kubelet.
     `ended_policies` are names of policies that stand in marks on targets and that nobody runs any more (a live view looks).
     """

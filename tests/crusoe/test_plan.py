@@ -13,7 +13,7 @@ from reconciler.plan.plan import OwnerState, Plan
 from tests.aws.documents import REGION
 from tests.aws.documents import group as scaling_group
 from tests.aws.policies import policy_set
-from tests.cluster.objects import CREATED, Object, container, node, pod, scalable
+from tests.cluster.objects import CREATED, Object, container, node, obj, pod, scalable
 from tests.crusoe.documents import LOCATION, TYPE, files, instance, machine_id, pool
 from tests.decisions.deciding import codes, group
 from tests.decisions.deciding import pod as pod_line
@@ -134,6 +134,18 @@ def test_s011_no_third_machine() -> None:
     assert [line.outcome.value for line in plan.pods] == ["FitsUpcoming", "Unplaceable"]
     assert "RoomTaken" in codes(pod_line(plan, "shop/two"))
     assert any("count 2 asks for its replacement" in problem.message for problem in plan.problems)
+
+
+def test_the_autoscaler_of_the_platform_in_a_snapshot() -> None:
+    """Held as by a live process: its Deployment is known by what it runs, and one without replicas holds nothing."""
+    for replicas, state in ((1, OwnerState.HELD), (0, OwnerState.OURS)):
+        containers = [{"name": "c", "image": "ghcr.io/crusoecloud/cluster-autoscaler-crusoecloud:v1.30.3"}]
+        spec = {"replicas": replicas, "template": {"spec": {"containers": containers}}}
+        there = obj("Deployment", "apps/v1", "cluster-autoscaler", "crusoe-system", spec=spec)
+        plan = plan_of(HEAD + crusoe_group("h100"), files(pool("h100")), there, waiting("one", "h100"))
+        assert (group(plan, "h100").owner.state, group(plan, "h100").desired) == (state, 0 if replicas else 1)
+        if replicas:
+            assert "Deployment crusoe-system/cluster-autoscaler has 1 replicas" in group(plan, "h100").owner.evidence
 
 
 def test_no_removal_before_somebody_has_tried() -> None:

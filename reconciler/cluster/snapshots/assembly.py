@@ -11,6 +11,7 @@ from reconciler.cluster.snapshots.intake import Intake
 from reconciler.cluster.snapshots.kept import ContradictionError
 from reconciler.cluster.snapshots.manifest import Manifest
 from reconciler.cluster.target import Machine, TargetFacts
+from reconciler.cluster.workloads.autoscaler import HOME, at_work
 from reconciler.cluster.world import DaemonPods, Storage, World, WorldProblem
 
 # What a decision reads besides targets. ReplicationControllers only where a pod has one.
@@ -38,6 +39,7 @@ def assemble(intake: Intake, manifest: Manifest) -> World:
     shapes, nodes, problems = _nodes(intake)
     pods = _pods(intake, nodes)
     targets, machines = _targets(intake, nodes, shapes)
+    controllers = tuple(value for key in sorted(intake.controllers) for value in intake.controllers[key].values())
     captured = intake.captured | manifest.kinds
     seconds = manifest.captured_seconds
     if seconds is None:
@@ -56,7 +58,8 @@ def assemble(intake: Intake, manifest: Manifest) -> World:
         targets=targets,
         machines=machines,
         budgets=tuple(intake.budgets.values()),
-        controllers=tuple(value for key in sorted(intake.controllers) for value in intake.controllers[key].values()),
+        controllers=controllers,
+        rivals=at_work(controllers, _homes(targets)),
         daemon_pods=tuple(
             DaemonPods(namespace=namespace, name=name, shape=shape)
             for (namespace, name), shape in zip(sorted(intake.daemon_drafts), pods.template_shapes, strict=True)
@@ -80,6 +83,12 @@ def assemble(intake: Intake, manifest: Manifest) -> World:
         problems=tuple(sorted({*problems, *pods.problems})),
     )
     return msgspec.structs.replace(world, digest=world_digest(world))
+
+
+def _homes(targets: tuple[TargetFacts, ...]) -> frozenset[str]:
+    """Where another autoscaler of these targets would run, as a live process looks for one."""
+    of_platforms = (home for reading in readings() for home in reading.autoscaler_namespaces)
+    return frozenset((HOME, *of_platforms, *(facts.ref.namespace for facts in targets if facts.ref.namespace)))
 
 
 def _nodes(intake: Intake) -> tuple[tuple[NodeShape, ...], tuple[Node, ...], list[WorldProblem]]:

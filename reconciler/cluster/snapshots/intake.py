@@ -28,12 +28,13 @@ from reconciler.cluster.volumes.volume import CsiNode, PersistentVolume, Persist
 from reconciler.cluster.volumes.volume_rows import claim, csi_node, persistent_volume, storage_class
 from reconciler.cluster.wire import attachment, meta, node, pod, volume, workload
 from reconciler.cluster.wire import device_class as device_wire
+from reconciler.cluster.workloads.autoscaler import runs_autoscaler
 from reconciler.cluster.workloads.device_class import DeviceClass, device_class
 from reconciler.cluster.workloads.workload import Controller, DisruptionBudget
 from reconciler.cluster.workloads.workload_rows import controller, disruption_budget
 
 _MANAGEMENT = "management/"
-_REPLICATED = (("apps", "ReplicaSet"), ("", "ReplicationController"), ("apps", "StatefulSet"), ("apps", "Deployment"))
+_REPLICATED = (("apps", "ReplicaSet"), ("", "ReplicationController"), ("apps", "StatefulSet"))
 _Reader = tuple[msgspec.json.Decoder[Any], Callable[[Any, int, Document], None]]
 
 
@@ -172,6 +173,7 @@ class Intake:
         }
         for key in _REPLICATED:
             readers[key] = (_decoder(workload.Replicated), self._replicated)
+        readers["apps", "Deployment"] = (_decoder(workload.Deployment), self._deployment)
         for reading in readings():
             for kind in reading.kinds:
                 if not kind.any_kind_ending_so:
@@ -206,6 +208,11 @@ class Intake:
         replicas = 1 if item.spec.replicas is None else item.spec.replicas
         self._controller(item.metadata, source, document, replicas)
 
+    def _deployment(self, item: workload.Deployment, source: int, document: Document) -> None:
+        replicas = 1 if item.spec.replicas is None else item.spec.replicas
+        runs = any(runs_autoscaler(one.image, one.command or (), one.args or ()) for one in item.containers)
+        self._controller(item.metadata, source, document, replicas, autoscaler=runs)
+
     def _job(self, item: workload.Job, source: int, document: Document) -> None:
         self._controller(item.metadata, source, document, None)
 
@@ -217,10 +224,13 @@ class Intake:
             self.daemon_drafts[key] = self.pods.add_template(draft)
         self._controller(item.metadata, source, document, None)
 
-    def _controller(self, metadata: meta.ObjectMeta, source: int, document: Document, replicas: int | None) -> None:
+    def _controller(
+        self, metadata: meta.ObjectMeta, source: int, document: Document, replicas: int | None, *, autoscaler: bool = False
+    ) -> None:
         kept = self.controllers.setdefault((document.group, document.kind), Kept())
         key = _key(metadata, namespaced=True)
-        kept.add(key, controller(document.group, document.kind, metadata, replicas), source)
+        found = controller(document.group, document.kind, metadata, replicas)
+        kept.add(key, msgspec.structs.replace(found, autoscaler=True) if autoscaler else found, source)
 
 
 def _decoder(kind: type[Any]) -> msgspec.json.Decoder[Any]:

@@ -20,7 +20,9 @@ from reconciler.cluster.snapshots.intake import Intake
 from reconciler.cluster.snapshots.listing import Listing, Object, name_of
 from reconciler.cluster.snapshots.pseudonyms import Pseudonyms, is_instant, is_quantity
 from reconciler.cluster.snapshots.read_annotations import read_annotations
-from reconciler.cluster.wire import meta, pod, replicas
+from reconciler.cluster.wire import meta, pod, replicas, workload
+from reconciler.cluster.workloads import autoscaler
+from reconciler.cluster.workloads.autoscaler import runs_autoscaler
 
 _CALLED_BY_NAME = ("Node", "Namespace", "PriorityClass", "StorageClass", "CSIDriver")
 _INSTANTS = frozenset({"creationTimestamp", "deletionTimestamp", "lastTransitionTime", "time"})
@@ -114,6 +116,8 @@ class _Cleaner:
             found["name"] = self._claims[namespace, name]
         elif kind == "PersistentVolume":
             self._renamed((item.get("spec") or {}).get("claimRef"), made["spec"].get("claimRef"))
+        elif read is workload.Deployment:
+            _running(made, item)
         if "annotations" in head:
             given = {str(key): str(text) for key, text in (head["annotations"] or {}).items()}
             found["annotations"] = read_annotations(given, self._words, self._capi_group)
@@ -214,6 +218,14 @@ class _Cleaner:
             given = {str(name): str(text) for name, text in (value["annotations"] or {}).items()}
             made["annotations"] = read_annotations(given, self._words, self._capi_group)
         return made
+
+
+def _running(made: Object, item: Object) -> None:
+    """Of what a Deployment runs it stays whether that is a Cluster Autoscaler."""
+    found = msgspec.convert(item, workload.Deployment).containers
+    made.get("spec", {}).pop("template", None)
+    if any(runs_autoscaler(one.image, one.command or (), one.args or ()) for one in found):
+        made["spec"]["template"] = {"spec": {"containers": [{"image": autoscaler.NAME}]}}
 
 
 _NAMED_HERE = ("Pod", "PersistentVolumeClaim")

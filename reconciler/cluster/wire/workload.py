@@ -57,11 +57,52 @@ class ReplicaSpec(msgspec.Struct, rename="camel"):
 
 
 class Replicated(msgspec.Struct, rename="camel"):
-    """A ReplicaSet, ReplicationController, StatefulSet or Deployment."""
+    """A ReplicaSet, ReplicationController or StatefulSet."""
 
     metadata: ObjectMeta
     spec: ReplicaSpec
     kind: str = ""
+
+
+class DeployedContainer(msgspec.Struct, rename="camel"):
+    """What a container runs."""
+
+    image: str = ""
+    command: list[str] | None = None
+    args: list[str] | None = None
+
+
+class DeployedSpec(msgspec.Struct, rename="camel"):
+    """`spec.template.spec` of a Deployment."""
+
+    containers: list[DeployedContainer] | None = None
+
+
+class DeployedTemplate(msgspec.Struct, rename="camel"):
+    """`spec.template` of a Deployment."""
+
+    spec: DeployedSpec | None = None
+
+
+class DeploymentSpec(msgspec.Struct, rename="camel"):
+    """`spec` of a Deployment."""
+
+    replicas: int | None = None
+    template: DeployedTemplate | None = None
+
+
+class Deployment(msgspec.Struct, rename="camel"):
+    """A Deployment, with what its pods run: one of them may size the same targets."""
+
+    metadata: ObjectMeta
+    spec: DeploymentSpec
+    kind: str = ""
+
+    @property
+    def containers(self) -> list[DeployedContainer]:
+        """Those of its pods."""
+        pod = self.spec.template.spec if self.spec.template is not None else None
+        return (pod.containers if pod is not None else None) or []
 
 
 class Job(msgspec.Struct, rename="camel"):

@@ -26,7 +26,8 @@ class DisruptionBudget(msgspec.Struct, frozen=True, order=True, kw_only=True):
 
 
 class Controller(msgspec.Struct, frozen=True, order=True, kw_only=True):
-    """A controller of pods: ReplicaSet, ReplicationController, StatefulSet, Job, DaemonSet, Deployment."""
+    """A controller of pods: ReplicaSet, ReplicationController, StatefulSet, Job, DaemonSet, Deployment. `autoscaler`: it is a
+    Deployment that runs a Cluster Autoscaler."""
 
     api_group: str
     kind: str
@@ -34,3 +35,4 @@ class Controller(msgspec.Struct, frozen=True, order=True, kw_only=True):
     name: str
     uid: str = ""
     replicas: int | None = None
+    autoscaler: bool = False

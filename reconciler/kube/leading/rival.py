@@ -1,6 +1,6 @@
 """Another autoscaler at work: a Cluster Autoscaler that renews its Lease, writes its status, or has replicas to do so.
 
-A Deployment is one by what it runs, not by its name: tenants name theirs as they like, and a name would hold every group.
+A Deployment is one by what it runs (`cluster.workloads.autoscaler`), not by its name: a name would hold every group.
 
 SOURCE: the Cluster Autoscaler's defaults: Lease `cluster-autoscaler` and ConfigMap `cluster-autoscaler-status` in its own
 namespace (kube-system unless told otherwise), the status with annotation `cluster-autoscaler.kubernetes.io/last-updated`,
@@ -15,21 +15,17 @@ from datetime import UTC, datetime
 import msgspec
 
 from reconciler.cluster.platform_reading import readings
+from reconciler.cluster.workloads.autoscaler import HOME, NAME, has_replicas, runs_autoscaler
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
 
-NAME = "cluster-autoscaler"
 STATUS = "cluster-autoscaler-status"
 LOOK_SECONDS = 10.0
 DEPLOYMENTS_SECONDS = 60
 """Whole lists are asked for more seldom than one Lease: an autoscaler that begins to work is known by that first."""
 LATELY_SECONDS = 60.0
-HOME = "kube-system"
 _UPDATED = "cluster-autoscaler.kubernetes.io/last-updated"
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.\d+)? ?(Z|[+-]\d\d:?\d\d)?")
 _ABSENT = (403, 404)
-_IMAGE = re.compile(r"cluster-autoscaler(-(amd64|arm64|arm|ppc64le|s390x))?")
-_CLOUD = "cloud-provider"
-_GROUPS = ("node-group-auto-discovery", "nodes", "scale-down-enabled", "expander", "scale-down-unneeded-time")
 
 
 class _Meta(msgspec.Struct, rename="camel"):
@@ -136,13 +132,12 @@ class RivalWatch:
             pass
         else:
             self._listed[key] = now
-            # The server's own default where replicas are left out is 1.
-            counts = ((item, 1 if item.spec.replicas is None else item.spec.replicas) for item in found.items)
-            self._running[key] = tuple(
-                f"Deployment {namespace}/{item.metadata.name} has {count} replicas"
-                for item, count in counts
-                if count and any(_is_autoscaler(container) for container in item.spec.template.spec.containers)
+            said = (
+                has_replicas(namespace, item.metadata.name, item.spec.replicas)
+                for item in found.items
+                if any(runs_autoscaler(one.image, one.command, one.args) for one in item.spec.template.spec.containers)
             )
+            self._running[key] = tuple(sentence for sentence in said if sentence)
         return self._running.get(key, ())
 
     def _in(self, number: int, api: Api, namespace: str, now: float) -> tuple[str, ...]:
@@ -174,18 +169,6 @@ class RivalWatch:
                 known = _Seen(item.metadata.resource_version, now + LATELY_SECONDS, words(item))
             self._seen[key] = known
         return known.sentence if known is not None and known.until > now else ""
-
-
-def _is_autoscaler(container: _Container) -> bool:
-    """By the image's own name, whatever the registry; else by the program, or flags that no other program takes together."""
-    words = [*container.command, *container.args]
-    image = container.image.partition("@")[0].rpartition("/")[2].partition(":")[0]
-    program = any(word.rpartition("/")[2] == NAME for word in words[:2])
-    return _IMAGE.fullmatch(image) is not None or program or (_flag(words, _CLOUD) and any(_flag(words, one) for one in _GROUPS))
-
-
-def _flag(words: Iterable[str], name: str) -> bool:
-    return any(word.lstrip("-").partition("=")[0] == name for word in words if word.startswith("-"))
 
 
 def _lease_words(item: _Object, namespace: str) -> str:

@@ -30,7 +30,8 @@ def findings(view: View) -> Iterator[Finding]:
     if not any(group.target.kind == NODE_POOL for group in view.groups):
         return
     for item in view.world.controllers:
-        if item.kind == "Deployment" and item.namespace == AUTOSCALER_NAMESPACE and "autoscaler" in item.name and item.replicas:
+        named = item.kind == "Deployment" and "autoscaler" in item.name
+        if item.namespace == AUTOSCALER_NAMESPACE and item.replicas and (named or item.autoscaler):
             yield Finding(
                 code="AutoscalerOfPlatform",
                 object=f"Deployment {item.namespace}/{item.name}",

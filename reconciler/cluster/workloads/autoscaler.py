@@ -1,0 +1,41 @@
+"""A Cluster Autoscaler, known by what its container runs: tenants name their Deployments as they like.
+
+SOURCE: names of its images since they are published (one for each architecture too, and those of vendors that fork it), its
+program, and flags that no other program takes together.
+"""
+
+import re
+from collections.abc import Iterable
+
+from reconciler.cluster.workloads.workload import Controller
+
+NAME = "cluster-autoscaler"
+HOME = "kube-system"
+"""Where it runs unless told otherwise."""
+_IMAGE = re.compile(rf"{NAME}(-(amd64|arm64|arm|ppc64le|s390x|crusoecloud))?")
+_CLOUD = "cloud-provider"
+_GROUPS = ("node-group-auto-discovery", "nodes", "scale-down-enabled", "expander", "scale-down-unneeded-time")
+
+
+def runs_autoscaler(image: str, command: Iterable[str], args: Iterable[str]) -> bool:
+    """By the image's own name, whatever the registry; else by the program, or by its flags."""
+    words = [*command, *args]
+    own = image.partition("@")[0].rpartition("/")[2].partition(":")[0]
+    program = any(word.rpartition("/")[2] == NAME for word in words[:2])
+    return _IMAGE.fullmatch(own) is not None or program or (_flag(words, _CLOUD) and any(_flag(words, one) for one in _GROUPS))
+
+
+def has_replicas(namespace: str, name: str, replicas: int | None) -> str:
+    """Evidence of one at work; empty where it has none. The server's own default where replicas are left out is 1."""
+    count = 1 if replicas is None else replicas
+    return f"Deployment {namespace}/{name} has {count} replicas" if count else ""
+
+
+def at_work(controllers: Iterable[Controller], namespaces: frozenset[str]) -> tuple[str, ...]:
+    """Evidence of all in these namespaces."""
+    there = (one for one in controllers if one.autoscaler and one.namespace in namespaces)
+    return tuple(sentence for one in there if (sentence := has_replicas(one.namespace, one.name, one.replicas)))
+
+
+def _flag(words: Iterable[str], name: str) -> bool:
+    return any(word.lstrip("-").partition("=")[0] == name for word in words if word.startswith("-"))
