@@ -133,6 +133,12 @@ def test_budget_percent_rounds_up() -> None:
     assert _allowed((Budget(percent=10),), 15, RemovalReason.EMPTY) == 2
 
 
+def test_leaving_nodes_count_among_those_that_a_percentage_is_of() -> None:
+    """Of 100 nodes 40 are leaving: 100 % lets the other 60 go too, 50 % another 10."""
+    assert _allowed((Budget(percent=100),), 60, RemovalReason.EMPTY, leaving=40) == 60
+    assert _allowed((Budget(percent=50),), 60, RemovalReason.EMPTY, leaving=40) == 10
+
+
 def test_the_most_restrictive_budget_wins() -> None:
     """Of 20 % of 15 (3) and 1, the 1."""
     assert _allowed((Budget(percent=20), Budget(nodes=1)), 15, RemovalReason.EMPTY) == 1

@@ -19,18 +19,20 @@ DEFAULT_BUDGETS = (
 class BudgetLedger:
     """What is left of every budget that is open now. The most restrictive open one decides.
 
-    A percentage is of the Ready managed nodes, rounded up (Karpenter's disruption budgets). Nodes that are leaving
-    count against the budgets of their reason; when the reason is not known any more, against every budget.
+    A percentage is of the Ready managed nodes and those that are leaving, rounded up (Karpenter's disruption budgets: without the
+    leaving ones a budget would shrink by each of them twice). Nodes that are leaving count against the budgets of their
+    reason; when the reason is not known any more, against every budget.
     """
 
     def __init__(
         self, budgets: tuple[Budget, ...], ready_nodes: int, leaving: Counter[RemovalReason | None], now_seconds: int
     ) -> None:
         self._left: list[tuple[Budget, int]] = []
+        nodes = ready_nodes + leaving.total()
         for budget in budgets or DEFAULT_BUDGETS:
             if not _open(budget, now_seconds):
                 continue
-            amount = budget.nodes if budget.nodes is not None else -(-ready_nodes * (budget.percent or 0) // 100)
+            amount = budget.nodes if budget.nodes is not None else -(-nodes * (budget.percent or 0) // 100)
             used = sum(count for reason, count in leaving.items() if reason is None or _covers(budget, reason))
             self._left.append((budget, amount - used))
 
