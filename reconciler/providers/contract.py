@@ -1,6 +1,6 @@
 """What the loop asks of whoever holds the targets: the same contract for the simulated cluster and for real ones."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Protocol
 
@@ -116,6 +116,17 @@ class TargetProvider(Protocol):
         """The policy whose delete mark, made by this program, the machine bears; empty for none, and where it cannot be read."""
 
 
+class NodeRemoval(msgspec.Struct, frozen=True, kw_only=True):
+    """A node that is to leave its target. `replicas` is what the plan expects once this removal and those before it in the plan
+    are finished: several removals of one target may end in any order, so that each lowers what is there by one, and never below
+    `replicas` of the last one."""
+
+    target: TargetRef
+    node: str
+    replicas: int
+    bound: Bound
+
+
 class ClusterPort(Protocol):
     """A live view and the few writes. Every write is idempotent: repeating it after an unknown outcome is safe."""
 
@@ -148,13 +159,12 @@ class ClusterPort(Protocol):
         only while no more instances than that are there, and never terminate one that runs.
         """
 
-    def remove_node(self, target: TargetRef, node: str, replicas: int, bound: Bound) -> WriteResult:
-        """Drain `node` by evictions that honour disruption budgets, then delete exactly it and lower replicas by one.
+    def remove_nodes(self, removals: Sequence[NodeRemoval]) -> tuple[WriteResult, ...]:
+        """Drain each node by evictions that honour disruption budgets, then delete exactly it and lower replicas by one; what
+        became of each, in the order given.
 
-        Returns when the removal has begun (the node carries our taint); nothing of the target is written before the
-        node is empty. `replicas` is what the plan expects once this removal and those before it in the plan are
-        finished: several removals of one target may end in any order, so that each lowers what is there by one, and
-        never below `replicas` of the last one.
+        Returns when the removals have begun (the nodes carry our taint); nothing of a target is written before the node is
+        empty. They may begin side by side; whatever one meets is its own result, and none stops another.
         """
 
     def call_off(self, target: TargetRef, node: str, why: str) -> None:

@@ -1,9 +1,11 @@
 """The embedded cluster behind the same contract as real ones."""
 
+from collections.abc import Sequence
+
 from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
 from reconciler.plan.plan import Bound
-from reconciler.providers.contract import RemovalProgress, RemovalState, ViewUnavailableError, WriteResult
+from reconciler.providers.contract import NodeRemoval, RemovalProgress, RemovalState, ViewUnavailableError, WriteResult
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.writes import SimulatedWrites, Written
 
@@ -43,9 +45,9 @@ class SimulatedPort:
         """The machines go and replicas follow, in one step."""
         return _result(self._writes.cancel(target, machines, replicas, bound))
 
-    def remove_node(self, target: TargetRef, node: str, replicas: int, bound: Bound) -> WriteResult:
-        """The drain begins; it goes on while virtual time passes."""
-        return _result(self._writes.remove_node(target, node, bound))
+    def remove_nodes(self, removals: Sequence[NodeRemoval]) -> tuple[WriteResult, ...]:
+        """The drains begin; they go on while virtual time passes."""
+        return tuple(_result(self._writes.remove_node(one.target, one.node, one.bound)) for one in removals)
 
     def call_off(self, target: TargetRef, node: str, why: str) -> None:
         """The drain ends at once."""

@@ -1,7 +1,8 @@
 """A saved plan whose Lease is lost in the middle: the API server and the cluster are made up, all between them is real."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -16,7 +17,7 @@ from reconciler.decisions.memory import Memory
 from reconciler.kube.connection.api import Api, ApiError
 from reconciler.kube.leading.lease import LeaderLease, NotLeaderError
 from reconciler.policy.documents import PolicySet, ScaleDown
-from reconciler.providers.contract import RemovalProgress, WriteCode, WriteResult
+from reconciler.providers.contract import NodeRemoval, RemovalProgress, WriteCode, WriteResult
 from reconciler.providers.simulated import SimulatedPort
 from reconciler.rendering.apply import ApplyDocument
 from reconciler.simulation.embedded.cluster import SimulatedCluster
@@ -58,8 +59,11 @@ class GuardedPort(SimulatedPort):
     def adopt(self, *words: Any) -> WriteResult:
         return self._guarded(lambda: SimulatedPort.adopt(self, *words))
 
-    def remove_node(self, *words: Any) -> WriteResult:
-        return self._guarded(lambda: SimulatedPort.remove_node(self, *words))
+    def remove_nodes(self, removals: Sequence[NodeRemoval]) -> tuple[WriteResult, ...]:
+        return tuple(self._guarded(partial(self._begin, one)) for one in removals)
+
+    def _begin(self, removal: NodeRemoval) -> WriteResult:
+        return super().remove_nodes((removal,))[0]
 
     def continue_removals(self) -> tuple[RemovalProgress, ...]:
         try:

@@ -2,15 +2,18 @@
 
 import msgspec
 
+from reconciler.cluster.target import TargetRef
 from reconciler.control.live.loop_status import loop_status
 from reconciler.control.live.plan_record import PlanRecorder, plan_in
 from reconciler.control.policy.state_last_good import LockedState
 from reconciler.control.turn.announcements import announcements
 from reconciler.control.turn.report import ActionResult, LoopReport, ResultState
 from reconciler.kube.connection.api import ApiError
+from reconciler.kube.leading.events import Subject
 from reconciler.kube.leading.state import StateObject, StateUnavailableError
 from reconciler.plan.plan import Action, ActionKind, Bound, GroupLine, Ownership, OwnerState, Plan, PodLine, PodOutcome
 from reconciler.plan.reason import Reason
+from reconciler.providers.contract import RemovalProgress, RemovalState
 from reconciler.rendering.next_step import next_step
 from reconciler.rendering.status import status_text
 
@@ -165,3 +168,35 @@ def test_a_burst_is_one_event_a_group_and_reason() -> None:
     ]
     # The same plan again is no news of those that fit nowhere.
     assert [one.reason for one in announcements(report, plan, (), {}) if one.subject.kind == "Pod"] == ["TriggeredScaleUp"]
+
+
+def test_nodes_of_one_target_that_leave_for_one_reason_are_one_event() -> None:
+    """A hundred empty nodes are two Events, when they begin to leave and when they are gone; one that stays has its own."""
+    custom = Subject(api_version="reconciler.dev/v1alpha1", kind="NodeGroup", name="general", namespace="prod")
+    target = TargetRef(kind="MachineDeployment", namespace="prod", name="general")
+    nodes = [f"n-{number:03}" for number in range(100)]
+    begun = tuple(_leaving(name, 100 - number) for number, name in enumerate(nodes))
+    ended = [
+        RemovalProgress(target=target, node=name, state=RemovalState.FINISHED, replicas=99 - number)
+        for number, name in enumerate(nodes[:99])
+    ]
+    stays = RemovalProgress(target=target, node="n-099", state=RemovalState.FAILED, code="Blocked", message="prod/db is alone")
+    report = LoopReport(at_seconds=1000, results=begun, removals=(*ended, stays))
+    told = [(one.reason, one.note) for one in announcements(report, None, (), {}, {TARGET: custom})]
+    assert told == [
+        ("NodeDraining", "100 nodes: n-000, n-001, n-002 and 97 more; 100 -> 0; for example n-000 runs nothing"),
+        ("Blocked", "n-099 stays: prod/db is alone"),
+        (
+            "NodeRemoved",
+            "99 nodes drained, whose machines are being deleted: n-000, n-001, n-002 and 96 more; 1 replica left",
+        ),
+    ]
+
+
+def _leaving(node: str, replicas: int) -> ActionResult:
+    action = Action(
+        kind=ActionKind.REMOVE_NODE, group="general", target=TARGET, nodes=(node,), from_=replicas, to=replicas - 1,
+        bound=Bound(resource_version="1", replicas=100, owner_digest="", policy_digest=""),
+        reason=Reason(code="Empty", message=f"{node} runs nothing"),
+    )  # fmt: skip
+    return ActionResult(action=action, state=ResultState.DONE)

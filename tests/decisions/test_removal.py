@@ -209,7 +209,7 @@ def test_default_budgets_drain_a_tenth_at_a_time() -> None:
 
 @pytest.mark.parametrize(("left_empty", "blockers"), [(10, []), (9, []), (8, ["Budget"]), (0, ["Budget"])])
 def test_empty_nodes_that_leave_use_up_no_budget_of_drains(left_empty: int, blockers: list[str]) -> None:
-    """Of twelve nodes ten are on their way, and a tenth, rounded up, is two: those that leave for an unknown reason are of them."""
+    """Of twelve nodes ten are on their way; a tenth, rounded up, is two, those that leave for an unknown reason among them."""
     cluster = ClusterBuilder()
     cluster.group("general", nodes=2)
     cluster.group("going", nodes=10, taints=("reconciler.dev/deleting=test.1:NoSchedule",))

@@ -1,6 +1,6 @@
 """The nodes that are leaving: emptied side by side, then handed to their targets, all of one target together."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -10,7 +10,9 @@ from reconciler.cluster.world import World
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.ownership.owner import rivals_over
 from reconciler.kube.connection.api import ApiError, UnreachableError
+from reconciler.kube.connection.side_by_side import side_by_side
 from reconciler.kube.draining.drain import DrainStep
+from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.policy.documents import Mode
 from reconciler.providers.contract import (
     LeavingMachine,
@@ -100,14 +102,20 @@ class LeavingNodes:
         called_off, self._called_off = self._called_off, {}
         machines = machines_on(world, leaving)
         facts = {one.ref: one for one in world.targets}
-        empty: list[_Empty] = []
+        prepared: list[tuple[_Empty, bool]] = []
         for node, taint in sorted(leaving.items()):
             machine = machines.get(node)
-            if machine is not None and machine.deleting and (node, taint, RemovalState.FINISHED) in self._told:
+            if machine is None:
+                self._without_machine(None, node, found)
+                continue
+            if machine.deleting and (node, taint, RemovalState.FINISHED) in self._told:
                 continue
             one = self._prepared(machine, facts, groups, world.rivals, node, taint, called_off.get(node, ""), found)
-            if one is not None and self._emptied(one, machine, found):
-                empty.append(one)
+            if one is not None:
+                # A machine that is going or marked has been empty; its node may have pods again that nobody must evict.
+                drains = not (machine.deleting or machine.delete_marked or one.held or one.called_off)
+                prepared.append((one, drains))
+        empty = self._emptied(prepared, found)
         by_target: dict[TargetRef, list[_Empty]] = {}
         for one in empty:
             by_target.setdefault(one.target, []).append(one)
@@ -127,9 +135,13 @@ class LeavingNodes:
             return
         found.append(_gave_up(target, node, code, why))
 
+    def _without_machine(self, target: TargetRef | None, node: str, found: list[RemovalProgress]) -> None:
+        """Nobody will lower anything for this node."""
+        self.reopen(target, node, "NotFound", f"node {node} has no machine of a target any more", found)
+
     def _prepared(
         self,
-        machine: Machine | None,
+        machine: Machine,
         facts: Mapping[TargetRef, TargetFacts],
         groups: Mapping[TargetRef, EffectiveGroup],
         rivals: tuple[str, ...],
@@ -138,12 +150,12 @@ class LeavingNodes:
         called_off: str,
         found: list[RemovalProgress],
     ) -> _Empty | None:
-        target = machine.target if machine is not None else None
+        target = machine.target
         provider = self._providers.get(target.kind) if target is not None else None
-        if machine is None or target is None or provider is None or target not in facts:
-            # Nobody will lower anything for this node. One whose machine is going is left closed.
-            if machine is None or not machine.deleting:
-                self.reopen(target, node, "NotFound", f"node {node} has no machine of a target any more", found)
+        if target is None or provider is None or target not in facts:
+            # One whose machine is going is left closed.
+            if not machine.deleting:
+                self._without_machine(target, node, found)
             return None
         group = groups.get(target)
         held = _stopped(group, rivals_over(facts[target], rivals))
@@ -162,23 +174,33 @@ class LeavingNodes:
             called_off=called_off,
         )
 
-    def _emptied(self, one: _Empty, machine: Machine | None, found: list[RemovalProgress]) -> bool:
-        """Whether the node's turn at its target has come."""
-        if machine is None or machine.deleting or machine.delete_marked or one.held or one.called_off:
-            # A machine that is going or marked has been empty; its node may have pods again that nobody must evict.
-            return True
+    def _emptied(self, prepared: Sequence[tuple[_Empty, bool]], found: list[RemovalProgress]) -> list[_Empty]:
+        """Those whose turn at their target has come. With each node stands whether it is to be emptied now."""
+        ends = iter(side_by_side(self._drained, [one for one, drains in prepared if drains]))
+        empty = []
+        for one, drains in prepared:
+            progress = next(ends) if drains else None
+            if isinstance(progress, NotLeaderError):
+                raise progress
+            if progress is None:
+                empty.append(one)
+            else:
+                found.append(progress)
+        return empty
+
+    def _drained(self, one: _Empty) -> RemovalProgress | NotLeaderError | None:
+        """One step of the drain; None when the node is empty. What the guard raises is an answer, too: what was done until then
+        is told."""
         try:
             drained = self._drain.step(one.node)
             if drained.given_up:
                 self._drain.undo(one.node)
-                found.append(_gave_up(one.target, one.node, drained.code or "DrainTimeout", drained.given_up))
-                return False
+                return _gave_up(one.target, one.node, drained.code or "DrainTimeout", drained.given_up)
         except (ApiError, UnreachableError) as error:
-            found.append(_draining(one.target, one.node, 0, str(error)))
-            return False
-        if drained.remaining:
-            found.append(_draining(one.target, one.node, drained.remaining, drained.message))
-        return not drained.remaining
+            return _draining(one.target, one.node, 0, str(error))
+        except NotLeaderError as error:
+            return error
+        return _draining(one.target, one.node, drained.remaining, drained.message) if drained.remaining else None
 
     def _hand_over(self, together: list[_Empty], found: list[RemovalProgress]) -> None:
         """One step of the provider for nodes of one target, and what became of each."""

@@ -1,6 +1,6 @@
 """The live cluster behind the port of the loop: a view, a clock, the providers of its targets, and the drain of its nodes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -13,6 +13,7 @@ from reconciler.control.policy.policy_in_force import NoPolicyError
 from reconciler.decisions.groups.effective import effective_groups
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.kube.connection.api import ApiError, UnreachableError
+from reconciler.kube.connection.side_by_side import side_by_side
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.kube.watching.live_world import IncompleteViewError
 from reconciler.plan.plan import Bound
@@ -20,6 +21,7 @@ from reconciler.policy.documents import PolicySet
 from reconciler.providers.answer import failed
 from reconciler.providers.chosen_machine import machine_of
 from reconciler.providers.contract import (
+    NodeRemoval,
     RemovalProgress,
     TargetProvider,
     ViewUnavailableError,
@@ -116,9 +118,32 @@ class LivePort:
         """Requests for nodes that never came are taken back."""
         return self._with_provider(target, lambda provider: provider.cancel(target, machines, replicas, bound))
 
-    def remove_node(self, target: TargetRef, node: str, replicas: int, bound: Bound) -> WriteResult:
-        """The drain begins when the provider sees nothing against the removal."""
+    def remove_nodes(self, removals: Sequence[NodeRemoval]) -> tuple[WriteResult, ...]:
+        """Each drain begins when the provider sees nothing against the removal, several side by side."""
+
+        def begin(one: NodeRemoval) -> WriteResult:
+            try:
+                return self._begun(world, one)
+            except Exception as error:
+                # A provider may fail in any way; what it meets at one node stops no other.
+                return WriteResult(done=False, code=WriteCode.UNKNOWN, message=f"{type(error).__name__}: {error}")
+
         world = self._world or self.observe()
+        results = tuple(side_by_side(begin, removals))
+        for one, result in zip(removals, results, strict=True):
+            if result.done:
+                self._leaving.began(one.target, one.node, one.replicas)
+        return results
+
+    def remove_node(self, target: TargetRef, node: str, replicas: int, bound: Bound) -> WriteResult:
+        """One of them alone; what its provider raises comes out."""
+        result = self._begun(self._world or self.observe(), NodeRemoval(target=target, node=node, replicas=replicas, bound=bound))
+        if result.done:
+            self._leaving.began(target, node, replicas)
+        return result
+
+    def _begun(self, world: World, removal: NodeRemoval) -> WriteResult:
+        target, node = removal.target, removal.node
         found = next((item for item in world.nodes if item.name == node), None)
         facts = _facts(world, target)
         if found is None or facts is None:
@@ -135,14 +160,13 @@ class LivePort:
             return WriteResult(done=False, code=WriteCode.NOT_FOUND, message=message)
 
         def begin(provider: TargetProvider) -> WriteResult:
-            allowed = provider.may_begin(target, machine if facts.selectable else "", node, bound)
+            allowed = provider.may_begin(target, machine if facts.selectable else "", node, removal.bound)
             if not allowed.done:
                 return allowed
             try:
                 self._drain.begin(node)
             except (ApiError, UnreachableError) as error:
                 return failed(error, f"Node {node}")
-            self._leaving.began(target, node, replicas)
             return allowed
 
         return self._with_provider(target, begin)

@@ -8,7 +8,7 @@ All of it is bound to the time of leading in which it began: once the Lease was 
 it was regained, since another one may have led, and what was judged before may not be so any more.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import msgspec
@@ -28,7 +28,14 @@ from reconciler.plan.intersection import Refusal, action_key
 from reconciler.plan.plan import Bound, Plan
 from reconciler.plan.reason import Because
 from reconciler.policy.documents import PolicySet
-from reconciler.providers.contract import ClusterPort, RemovalProgress, ViewUnavailableError, WriteCode, WriteResult
+from reconciler.providers.contract import (
+    ClusterPort,
+    NodeRemoval,
+    RemovalProgress,
+    ViewUnavailableError,
+    WriteCode,
+    WriteResult,
+)
 
 VIEW_PATIENCE_SECONDS = 10.0
 _LOOK_SECONDS = 0.05
@@ -129,9 +136,9 @@ class SettlingPort:
         """As the port does."""
         return self._written(target, self._port.cancel(target, machines, replicas, bound))
 
-    def remove_node(self, target: TargetRef, node: str, replicas: int, bound: Bound) -> WriteResult:
-        """As the port does: nothing of the target is written yet."""
-        return self._port.remove_node(target, node, replicas, bound)
+    def remove_nodes(self, removals: Sequence[NodeRemoval]) -> tuple[WriteResult, ...]:
+        """As the port does: nothing of the targets is written yet."""
+        return self._port.remove_nodes(removals)
 
     def call_off(self, target: TargetRef, node: str, why: str) -> None:
         """As the port does."""

@@ -1,10 +1,12 @@
-"""What a turn tells the cluster: Events beside targets, pods and nodes, one for each thing that happened or has changed."""
+"""What a turn tells the cluster: Events beside targets, pods and nodes, one for each thing that happened or has changed; nodes
+of one target that leave for one reason are one thing."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from reconciler.cluster.target import TargetRef
 from reconciler.control.turn.report import ActionResult, LoopReport, ResultState
+from reconciler.decisions.reasons.amounts import count_text
 from reconciler.kube.leading.events import Happening, Severity, Subject
 from reconciler.kube.watching.collection import Served
 from reconciler.kube.watching.target_object import object_of
@@ -35,16 +37,24 @@ def announcements(
     told: list[Happening] = []
     grown = set()
     known = {text: found for text, ref in targets.items() if (found := _subject(ref, served)) is not None} | dict(objects)
+    drains: dict[tuple[Subject, str], list[ActionResult]] = {}
     for result in report.results:
         subject = known.get(result.action.target)
         if result.state is ResultState.DONE and result.action.kind in _UP and result.action.to > result.action.from_:
             grown.add(result.action.group)
-        if subject is not None and result.state is not ResultState.SKIPPED:
+        if subject is not None and result.state is ResultState.DONE and result.action.kind is ActionKind.REMOVE_NODE:
+            drains.setdefault((subject, result.action.reason.code), []).append(result)
+        elif subject is not None and result.state is not ResultState.SKIPPED:
             told.append(_of_result(result, subject))
+    told += [_of_drains(results, subject) for (subject, _), results in drains.items()]
+    gone: dict[Subject, list[RemovalProgress]] = {}
     for removal in report.removals:
         subject = objects.get(str(removal.target)) or (_subject(removal.target, served) if removal.target is not None else None)
-        if subject is not None and removal.state is not RemovalState.DRAINING:
-            told.append(_of_removal(removal, subject))
+        if subject is not None and removal.state is RemovalState.FINISHED:
+            gone.setdefault(subject, []).append(removal)
+        elif subject is not None and removal.state is not RemovalState.DRAINING:
+            told.append(_of_failure(removal, subject))
+    told += [_of_gone(removals, subject) for subject, removals in gone.items()]
     if report.plan is not None:
         told += _holds(report.plan, before, known)
         told += _pods(report.plan, before, grown)
@@ -65,10 +75,27 @@ def _of_result(result: ActionResult, subject: Subject) -> Happening:
     return Happening(subject=subject, reason=reason, action=str(action.kind), note=words, severity=severity)
 
 
-def _of_removal(removal: RemovalProgress, subject: Subject) -> Happening:
-    if removal.state is RemovalState.FINISHED:
-        note = f"{removal.node} was drained and its machine is being deleted; {removal.replicas} replicas are left"
-        return Happening(subject=subject, reason="NodeRemoved", action="RemoveNode", note=note)
+def _of_drains(results: Sequence[ActionResult], subject: Subject) -> Happening:
+    """Nodes of one target that begin to leave for one reason: the words of the first stand for all."""
+    if len(results) == 1:
+        return _of_result(results[0], subject)
+    nodes = [name for result in results for name in result.action.nodes]
+    change = f"{max(one.action.from_ for one in results)} -> {min(one.action.to for one in results)}"
+    words = f"{count_text(len(nodes), 'node')}: {_named(nodes)}; {change}; for example {results[0].action.reason.message}"
+    return Happening(subject=subject, reason="NodeDraining", action=str(ActionKind.REMOVE_NODE), note=words)
+
+
+def _of_gone(removals: Sequence[RemovalProgress], subject: Subject) -> Happening:
+    left = count_text(min(one.replicas for one in removals), "replica") + " left"
+    if len(removals) == 1:
+        note = f"{removals[0].node} was drained and its machine is being deleted; {left}"
+    else:
+        nodes = _named([one.node for one in removals])
+        note = f"{count_text(len(removals), 'node')} drained, whose machines are being deleted: {nodes}; {left}"
+    return Happening(subject=subject, reason="NodeRemoved", action="RemoveNode", note=note)
+
+
+def _of_failure(removal: RemovalProgress, subject: Subject) -> Happening:
     note = f"{removal.node} stays: {removal.message}"
     return Happening(
         subject=subject, reason=removal.code or "RemovalFailed", action="RemoveNode", note=note, severity=Severity.WARNING
@@ -112,10 +139,10 @@ def _pods(plan: Plan, before: Plan | None, grown: set[str]) -> list[Happening]:
     return told
 
 
-def _named(pods: list[str]) -> str:
+def _named(things: list[str]) -> str:
     """`prod/b, prod/c, prod/d and 40 more`."""
-    names = ", ".join(pods[:_NAMED])
-    return f"{names} and {len(pods) - _NAMED} more" if len(pods) > _NAMED else names
+    names = ", ".join(things[:_NAMED])
+    return f"{names} and {len(things) - _NAMED} more" if len(things) > _NAMED else names
 
 
 def _subject(target: TargetRef, served: tuple[Served, ...]) -> Subject | None:

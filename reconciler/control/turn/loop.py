@@ -21,6 +21,7 @@ from reconciler.plan.plan import Action, ActionKind, Bound, Plan
 from reconciler.policy.documents import Mode, PolicySet
 from reconciler.providers.contract import (
     ClusterPort,
+    NodeRemoval,
     RemovalProgress,
     RemovalState,
     ViewUnavailableError,
@@ -120,24 +121,55 @@ class ControlLoop:
         held = {line.name for line in plan.groups if line.held}
         burst = arriving(plan, world, policy.policy.pods, now_seconds) if self._waits_for_bursts else None
         written: set[str] = set()
-        results = []
-        for action in plan.actions:
+        results: dict[int, ActionResult] = {}
+        leaving: dict[int, Action] = {}
+        for number, action in enumerate(plan.actions):
+            if action.kind is not ActionKind.REMOVE_NODE:
+                results |= self._remove(leaving, world)
+                leaving = {}
             if observing is None or action.target in observing:
-                results.append(_skipped(action, "Observe", "mode is Observe: nothing is written"))
+                results[number] = _skipped(action, "Observe", "mode is Observe: nothing is written")
             elif action.group in held:
-                results.append(_skipped(action, "Held", f"{action.group} is held"))
+                results[number] = _skipped(action, "Held", f"{action.group} is held")
             elif burst is not None and action.kind is ActionKind.RESIZE and action.reason.code == PendingPods.code:
-                results.append(_skipped(action, Arriving.code, burst.sentence()))
+                results[number] = _skipped(action, Arriving.code, burst.sentence())
             elif action.target in written:
-                results.append(
-                    _skipped(action, "Deferred", f"this turn has just written {action.target}; the next one judges it")
+                results[number] = _skipped(
+                    action, "Deferred", f"this turn has just written {action.target}; the next one judges it"
                 )
+            elif action.kind is ActionKind.REMOVE_NODE:
+                leaving[number] = action
             else:
-                result = self._act(action, world)
-                results.append(result)
-                if result.state is ResultState.DONE and action.kind is not ActionKind.REMOVE_NODE:
+                results[number] = self._act(action, world)
+                if results[number].state is ResultState.DONE:
                     written.add(action.target)
-        return tuple(results)
+        results |= self._remove(leaving, world)
+        return tuple(results[number] for number in range(len(plan.actions)))
+
+    def _remove(self, actions: dict[int, Action], judged: World) -> dict[int, ActionResult]:
+        """Removals begin together, by their numbers: each is re-validated, and what met a stale object is tried again."""
+        results: dict[int, ActionResult] = {}
+        left = actions
+        for _ in range(MAX_TRIES):
+            if not left:
+                break
+            try:
+                fresh = self._port.observe()
+                going: dict[int, NodeRemoval] = {}
+                for number, action in left.items():
+                    checked = revalidate(action, judged, fresh)
+                    if checked.target is None or checked.bound is None:
+                        results[number] = _skipped(action, "Stale", checked.moved)
+                    else:
+                        node, replicas = action.nodes[0], action.to
+                        going[number] = NodeRemoval(target=checked.target, node=node, replicas=replicas, bound=checked.bound)
+                begun = dict(zip(going, self._port.remove_nodes(tuple(going.values())), strict=True))
+            except ViewUnavailableError as error:
+                results |= {number: _skipped(action, "Stale", f"the view was lost: {error}") for number, action in left.items()}
+                break
+            results |= {number: _result(actions[number], result) for number, result in begun.items()}
+            left = {number: actions[number] for number, result in begun.items() if result.code == WriteCode.STALE}
+        return results
 
     def _act(self, action: Action, judged: World) -> ActionResult:
         """Re-validate and write, up to three times while only the resourceVersion moves under us."""
@@ -156,23 +188,19 @@ class ControlLoop:
                 return ActionResult(action=action, state=ResultState.FAILED, code="Failed", message=message)
             if result.code != WriteCode.STALE:
                 break
-        state = ResultState.DONE if result.done else ResultState.REFUSED
-        return ActionResult(action=action, state=state, code=result.code, message=result.message, generation=result.generation)
+        return _result(action, result)
 
     def _write(self, action: Action, target: TargetRef, bound: Bound) -> WriteResult:
         match action.kind:
-            case ActionKind.RESIZE:
-                return self._port.resize(target, action.to, bound)
             case ActionKind.ADOPT:
                 return self._port.adopt(target, action.to, bound)
             case ActionKind.RELEASE:
                 return self._port.release(target, bound)
             case ActionKind.CANCEL:
                 return self._port.cancel(target, action.machines, action.to, bound)
-            case ActionKind.REMOVE_NODE:
-                return self._port.remove_node(target, action.nodes[0], action.to, bound)
-            case ActionKind.REPLACE:
-                # Only the growth: the memory, stored before this, has later turns drain the nodes once the new one is ready.
+            case _:
+                # Of a replacement only the growth: the memory, stored before this, has later turns drain the nodes once the new
+                # one is ready.
                 return self._port.resize(target, action.to, bound)
 
 
@@ -182,6 +210,11 @@ def _observing(world: World, policy: PolicySet, now_seconds: int) -> frozenset[s
         return None
     groups = effective_groups(world, policy, now_seconds)
     return frozenset(str(group.target) for group in groups if group.mode is Mode.OBSERVE)
+
+
+def _result(action: Action, result: WriteResult) -> ActionResult:
+    state = ResultState.DONE if result.done else ResultState.REFUSED
+    return ActionResult(action=action, state=state, code=result.code, message=result.message, generation=result.generation)
 
 
 def _skipped(action: Action, code: str, why: str) -> ActionResult:

@@ -34,6 +34,7 @@ import msgspec
 from reconciler.cluster.target import TargetRef
 from reconciler.decisions.ownership.owner import OUR_MANAGER
 from reconciler.kube.connection.api import ApiError, ContentType, UnreachableError
+from reconciler.kube.connection.side_by_side import side_by_side
 from reconciler.plan.plan import Bound
 from reconciler.providers.answer import failed, unread
 from reconciler.providers.contract import LeavingMachine, RemovalState, TargetRemoval, WriteCode, WriteResult
@@ -84,11 +85,10 @@ class MachineRemovals:
             return dict.fromkeys((one.node for one in leaving), _unread(error, str(target)))
         going: list[tuple[LeavingMachine, MachineReading]] = []
         living = cache(lambda: self._targets.dialect.living_machines(self._targets.api, reading.facts))
-        for one in leaving:
-            try:
-                found = self.machine(target, one.machine)
-            except (ApiError, UnreachableError, msgspec.DecodeError) as error:
-                ended[one.node] = _unread(error, f"{target}, Machine {one.machine}")
+        readings = side_by_side(lambda one: self._machine_or_why(target, one.machine), leaving)
+        for one, found in zip(leaving, readings, strict=True):
+            if isinstance(found, TargetRemoval):
+                ended[one.node] = found
                 if one.marked:
                     # Of two that are marked the platform may take either when replicas fall by one.
                     return {other.node: ended.get(other.node, ended[one.node]) for other in leaving}
@@ -224,6 +224,12 @@ class MachineRemovals:
         except (ApiError, UnreachableError, msgspec.DecodeError):
             return ""
         return DeleteMark.policy(found.mark) if found is not None else ""
+
+    def _machine_or_why(self, target: TargetRef, machine: str) -> MachineReading | TargetRemoval | None:
+        try:
+            return self.machine(target, machine)
+        except (ApiError, UnreachableError, msgspec.DecodeError) as error:
+            return _unread(error, f"{target}, Machine {machine}")
 
     def machine(self, target: TargetRef, machine: str) -> MachineReading | None:
         """The Machine now, or None when it is gone."""
