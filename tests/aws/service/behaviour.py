@@ -30,6 +30,8 @@ def advance(account: Account, seconds: float) -> None:
 def settle(account: Account) -> None:
     """Everything that is due now."""
     for group in list(account.groups.values()):
+        if _rests(group):
+            continue
         for instance in list(group.instances.values()):
             _moved_on(account, group, instance)
         _replace_unhealthy(account, group)
@@ -37,6 +39,13 @@ def settle(account: Account) -> None:
         _shrink(account, group)
         _rebalance(account, group)
         _fill(account, group)
+
+
+def _rests(group: Group) -> bool:
+    """Whether nothing can happen to it: most groups of an account, most of the time."""
+    if len(group.zones) > 1 or group.pool is not None or len(group.instances) != group.desired:
+        return False
+    return all(one.state == "InService" and one.health == "Healthy" for one in group.instances.values())
 
 
 def _moved_on(account: Account, group: Group, instance: Instance) -> None:

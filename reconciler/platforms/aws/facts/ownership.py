@@ -11,8 +11,8 @@ from reconciler.platforms.aws.facts.wire import AutoScalingGroup
 
 _FORECAST_ONLY = "ForecastOnly"
 # SOURCE: Amazon EC2 Auto Scaling, DescribeInstanceRefreshes: all other states are ends.
-_REFRESHING = ("Pending", "InProgress", "Cancelling", "RollbackInProgress", "Baking")
-_WRITABLE_STATES = ("ACTIVE", "DEGRADED", "")
+REFRESHING = ("Pending", "InProgress", "Cancelling", "RollbackInProgress", "Baking")
+WRITABLE_STATES = ("ACTIVE", "DEGRADED", "")
 _TERRAFORM = re.compile(r"terraform|opentofu", re.IGNORECASE)
 _STACK_TAG = "aws:cloudformation:stack-name"
 WRITTEN = "reconciler.dev/desired"
@@ -50,11 +50,11 @@ def _writers(item: AutoScalingGroup, view: AwsView) -> Iterator[OtherWriter]:
             said = f"scheduled action {schedule.scheduled_action_name} sets desired capacity {schedule.desired_capacity} {when}"
             yield OtherWriter(by=f"scheduled action {schedule.scheduled_action_name}", evidence=said)
     for refresh in view.refreshes.get(name, ()):
-        if refresh.status in _REFRESHING:
+        if refresh.status in REFRESHING:
             said = f"instance refresh {refresh.instance_refresh_id} is {refresh.status}: it replaces instances by itself"
             yield OtherWriter(by="instance refresh", evidence=said)
     managed = view.managed.get(name)
-    if managed is not None and managed.status not in _WRITABLE_STATES:
+    if managed is not None and managed.status not in WRITABLE_STATES:
         said = f"managed node group {managed.nodegroup_name} is {managed.status}: EKS sets its size and replaces its nodes"
         yield OtherWriter(by=f"managed node group {managed.nodegroup_name}", evidence=said)
     pool = item.warm_pool_configuration

@@ -17,7 +17,7 @@ class Accounts:
         self._lock = threading.Lock()
         self._known: dict[tuple[str, str], Metered] = {}
         self._named: dict[tuple[str, str], str] = {}
-        self._written: list[Callable[[str, str], None]] = []
+        self._written: list[Callable[[str, str, bool], None]] = []
 
     def of(self, region: str, role: str = "") -> Metered:
         """The one of that region as that role."""
@@ -46,14 +46,15 @@ class Accounts:
         with self._lock:
             return self._named.get((region, name), "")
 
-    def on_write(self, told: Callable[[str, str], None]) -> None:
-        """`told` hears of every group, by region and name, that this process has written."""
+    def on_write(self, told: Callable[[str, str, bool], None]) -> None:
+        """`told` hears of every group, by region and name, that this process has written or wanted to; the third argument is
+        true where the read before the write met somebody else who sizes it."""
         self._written.append(told)
 
-    def wrote(self, region: str, name: str) -> None:
+    def wrote(self, region: str, name: str, *, others: bool = False) -> None:
         """A group was written: what is known of it is old."""
         for told in self._written:
-            told(region, name)
+            told(region, name, others)
 
 
 @cache

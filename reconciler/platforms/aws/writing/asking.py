@@ -2,24 +2,28 @@
 
 Most groups stand still most of the time: all of them are listed seldom, those that move (not all their instances are in
 service) and those that were written as often as asked to. What stands around groups changes by hand, so that it is asked every
-quarter of an hour; before a write all of it is read anyway. SOURCE of the size of the budget: 10 s between turns would make 360
-calls an hour for every kind of answer, and reports tell of thousands (kubernetes/autoscaler#252, #3877).
+half hour; before a write all of it is read anyway, and where that meets somebody who sizes the group it is asked again. SOURCE of
+the size of the budget: 10 s between turns would make 360 calls an hour for every kind of answer, and reports tell of thousands
+(kubernetes/autoscaler#252, #3877).
 """
 
 from collections.abc import Iterable
 from typing import Any
 
 from reconciler.decisions.ownership.owner import POLICY_MARK
+from reconciler.platforms.aws.facts.ownership import WRITABLE_STATES
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
 from reconciler.platforms.aws.writing.calls import AUTO_SCALING, EC2, Aws, AwsError, Parameters, paged
 from reconciler.platforms.aws.writing.fresh import IN_SERVICE, NOT_COUNTED, node_group
 from reconciler.platforms.aws.writing.machine_types import MachineTypes
+from reconciler.platforms.aws.writing.refreshes import Refreshes
 from reconciler.platforms.aws.writing.wanted import Tags, Wanted
 
 LISTED_SECONDS = 85.0
-BESIDE_SECONDS = 900.0
+BESIDE_SECONDS = 1800.0
 TEMPLATES_SECONDS = 1800.0
 NODE_GROUPS_SECONDS = 3600.0
+CHANGING_SECONDS = 60.0
 _NAMES_AT_ONCE = 100
 _FEW_TEMPLATES = 5
 _NODE_GROUPS_AT_ONCE = 20
@@ -37,11 +41,17 @@ class Region:
         self._left = frozenset(left)
         self._owner = owner
         self._groups: dict[str, Parameters] = {}
+        self._moving: set[str] = set()
+        self._short: list[str] = []
+        self._picks: set[tuple[str, str]] = set()
         self._beside: dict[str, list[Parameters]] = {}
         self._templates: dict[tuple[str, str], Parameters] = {}
         self._missing: set[tuple[str, str]] = set()
         self._managed: dict[tuple[str, str], Parameters] = {}
         self._machines = MachineTypes(aws)
+        self._refreshes = Refreshes(aws)
+        self._updating: set[str] = set()
+        """Groups whose managed node group may be changing: EKS is asked for it until it has come to rest."""
         self._asked: dict[str, float] = {}
         self._written: set[str] = set()
         self.heard: float | None = None
@@ -49,26 +59,36 @@ class Region:
         self.problems: tuple[str, ...] = ()
         """What could not be read, though the groups could."""
 
-    def wrote(self, name: str) -> None:
-        """What is known of this group is old."""
+    def wrote(self, name: str, *, others: bool = False) -> None:
+        """What is known of this group is old; `others`: somebody who sizes it was met when it was to be written."""
         self._written.add(name)
+        if others and name in self._groups and not self._knows_of_others(name):
+            for kind in ("ScalingPolicy", "ScheduledAction"):
+                self._asked.pop(kind, None)
+            self._refreshes.suspect(name)
+            self._updating.add(name)
+
+    def _knows_of_others(self, name: str) -> bool:
+        beside = (one for kind in ("ScalingPolicy", "ScheduledAction") for one in self._beside.get(kind, ()))
+        found = any(one["AutoScalingGroupName"] == name for one in (*beside, *self._refreshes.items()))
+        return found or name in self._updating
 
     def ask(self, now: float) -> bool:
         """Everything that is due. Whether something has changed."""
         before = (self._groups, dict(self._beside), dict(self._templates), dict(self._managed))
         if self._due("groups", now, LISTED_SECONDS):
-            self._groups = {item["AutoScalingGroupName"]: item for item in self._listed()}
+            self._take({item["AutoScalingGroupName"]: item for item in self._listed()})
             self.heard = self._asked["groups"] = now
             self._written.clear()
-        elif moving := sorted({name for name, item in self._groups.items() if moves(item)} | self._written):
+        elif moving := sorted(self._moving | self._written):
             found = self._named(moving)
             gone = set(moving) - found.keys()
-            self._groups = {name: item for name, item in {**self._groups, **found}.items() if name not in gone}
+            self._take({name: item for name, item in {**self._groups, **found}.items() if name not in gone})
             self._written.clear()
-        self._forget_released()
         problems: list[str] = []
         self._ask_beside(now, problems)
         self._ask_activities()
+        self._ask_refreshes(now)
         self._ask_templates(now, problems)
         self._ask_node_groups(now, problems)
         told = self._machines.ask(now, self._groups.values(), self._templates.values())
@@ -87,7 +107,7 @@ class Region:
 
     def moving(self) -> bool:
         """Whether some group is not what it is to be, so that it is worth asking soon."""
-        return bool(self._written) or any(moves(item) for item in self._groups.values())
+        return bool(self._written or self._moving)
 
     def marked(self, owner: str) -> frozenset[str]:
         """The groups that bear the mark of this policy."""
@@ -112,10 +132,14 @@ class Region:
         found.update(self._named(sorted((self._left | set(self.wanted.names)) - found.keys())))
         return found.values()
 
-    def _forget_released(self) -> None:
-        released = {name for name in self._left if _mark(self._groups.get(name, {})) != self._owner}
+    def _take(self, groups: dict[str, Parameters]) -> None:
+        """These are the groups from now on. What follows from all of them is worked out here, and not at every look."""
+        released = {name for name in self._left if _mark(groups.get(name, {})) != self._owner}
         self._left -= released
-        self._groups = {name: item for name, item in self._groups.items() if name not in released}
+        self._groups = {name: item for name, item in groups.items() if name not in released}
+        self._moving = {name for name, item in self._groups.items() if moves(item)}
+        self._short = sorted(name for name in self._moving if misses(self._groups[name]))
+        self._picks = {pick for item in self._groups.values() for pick in picks(item)}
 
     def _named(self, names: list[str]) -> dict[str, Parameters]:
         found: dict[str, Parameters] = {}
@@ -148,7 +172,7 @@ class Region:
 
     def _ask_activities(self) -> None:
         """Only of groups that miss instances: nobody else's have anything to say."""
-        short = sorted(name for name, item in self._groups.items() if misses(item))
+        short = self._short
         if not short:
             self._beside.pop("ScalingActivity", None)
             return
@@ -162,8 +186,16 @@ class Region:
             found.extend(answer.body.get("Activities") or ())
         self._beside["ScalingActivity"] = found
 
+    def _ask_refreshes(self, now: float) -> None:
+        self._refreshes.told_by(self._beside.get("ScalingActivity", ()))
+        self._refreshes.ask(now, self._groups)
+        if found := self._refreshes.items():
+            self._beside["InstanceRefresh"] = found
+        else:
+            self._beside.pop("InstanceRefresh", None)
+
     def _ask_templates(self, now: float, problems: list[str]) -> None:
-        used = {pick for item in self._groups.values() for pick in picks(item)}
+        used = self._picks
         again = self._due("templates", now, TEMPLATES_SECONDS)
         needed = used if again else used - self._templates.keys() - self._missing
         if not needed:
@@ -222,14 +254,20 @@ class Region:
         return found
 
     def _ask_node_groups(self, now: float, problems: list[str]) -> None:
-        """EKS is asked for groups without instances alone: nodes that are there say themselves what they are."""
+        """EKS is asked for groups without instances alone, since nodes that are there say themselves what they are, and for those
+        that it may be changing."""
         asked = 0
-        for item in self._groups.values():
+        self._updating &= self._groups.keys()
+        for name, item in self._groups.items():
             tags = {tag["Key"]: tag.get("Value", "") for tag in item.get("Tags") or ()}
             place = tags.get("eks:cluster-name", ""), tags.get("eks:nodegroup-name", "")
-            if not all(place) or item.get("Instances") or asked >= _NODE_GROUPS_AT_ONCE:
+            if not all(place):
+                self._updating.discard(name)
                 continue
-            if not self._due(f"node group {place}", now, NODE_GROUPS_SECONDS):
+            changing = name in self._updating
+            if (item.get("Instances") and not changing) or asked >= _NODE_GROUPS_AT_ONCE:
+                continue
+            if not self._due(f"node group {place}", now, CHANGING_SECONDS if changing else NODE_GROUPS_SECONDS):
                 continue
             asked += 1
             self._asked[f"node group {place}"] = now
@@ -239,10 +277,13 @@ class Region:
                 if not error.denied:
                     raise
                 problems.append(f"DescribeNodegroup: {error.message}")
+                self._updating.discard(name)
                 continue
             self._managed.pop(place, None)
             if found is not None:
                 self._managed[place] = found
+            if found is None or found.get("status", "") in WRITABLE_STATES:
+                self._updating.discard(name)
 
 
 def filters(tags: Tags) -> list[dict[str, Any]]:

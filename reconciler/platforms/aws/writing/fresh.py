@@ -56,6 +56,17 @@ def read(aws: Aws, target: TargetRef) -> Reading | None:
     return Reading(item, group.facts(item, view), answer.date_seconds)
 
 
+def seen_again(aws: Aws, before: Reading) -> Reading | None:
+    """The group alone, once more: where its instances are by now, judged by the facts of the reading before; None when it is
+    gone. Raises as `read`."""
+    name = before.facts.ref.name
+    answer = aws.call(AUTO_SCALING, "DescribeAutoScalingGroups", AutoScalingGroupNames=[name])
+    found = answer.body.get("AutoScalingGroups") or ()
+    if not found:
+        return None
+    return Reading(converted(found[0], AutoScalingGroup), before.facts, answer.date_seconds)
+
+
 def _managed(aws: Aws, item: AutoScalingGroup) -> dict[str, beside.ManagedNodeGroup]:
     asked = node_group(aws, {tag.key: tag.value for tag in item.tags or ()})
     return {item.auto_scaling_group_name: converted(asked, beside.ManagedNodeGroup)} if asked is not None else {}

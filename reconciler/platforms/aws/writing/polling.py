@@ -126,11 +126,11 @@ class AwsPoll:
         age, count = self._monotonic() - region.heard, len(region.items()[AUTO_SCALING_GROUP])
         return polled_state(name, age, objects=count, asks=self._asks, failure="")
 
-    def _wrote(self, region: str, name: str) -> None:
+    def _wrote(self, region: str, name: str, others: bool = False) -> None:  # noqa: FBT001, FBT002 - as it is told
         with self._lock:
             for one, known in self._regions.items():
                 if one.region == region:
-                    known.wrote(name)
+                    known.wrote(name, others=others)
         self._thread.wake()
 
     def _pause_seconds(self) -> float:

@@ -152,7 +152,7 @@ class AwsProvider:
         except AwsError as error:
             return failed(error, str(target))
         finally:
-            self._accounts.wrote(target.region, target.name)
+            self._accounts.wrote(target.region, target.name, others=bool(reading.facts.writers))
 
     def _explain(self, aws: Aws, reading: Reading, desired: int, annotations: Mapping[str, str]) -> None:
         """What was written last, and why; the write itself stands, whether or not it can be explained."""

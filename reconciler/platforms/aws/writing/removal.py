@@ -22,7 +22,7 @@ from reconciler.cluster.target import TargetRef
 from reconciler.plan.plan import Bound
 from reconciler.platforms.aws.writing.answer import BELOW_MINIMUM, NO_INSTANCE, failed, says, unread
 from reconciler.platforms.aws.writing.calls import AUTO_SCALING, Aws, AwsError
-from reconciler.platforms.aws.writing.fresh import IN_SERVICE, Reading
+from reconciler.platforms.aws.writing.fresh import IN_SERVICE, Reading, seen_again
 from reconciler.providers.contract import LeavingMachine, RemovalState, TargetRemoval, WriteCode, WriteResult
 from reconciler.providers.ownership_guard import not_ours, objection
 
@@ -86,7 +86,7 @@ class Removals:
         if any(result.done or result.code == WriteCode.UNKNOWN for result in ended.values()):
             # What was done stands where this fails; the next step looks.
             with suppress(AwsError, msgspec.ValidationError):
-                after = self._read(target) or reading
+                after = seen_again(self._aws(target), reading) or reading
         return tuple(self._told(after, one.machine, ended.get(one.machine)) for one in leaving)
 
     def _lately(self, machine: str) -> bool:
