@@ -91,6 +91,7 @@ class PlatformReading(msgspec.Struct, frozen=True, kw_only=True):
     target refers to, where that is to be read as well. `words` are keys and values of labels and words of states that its facts
     compare: they stay in a snapshot that leaves the house. `annotations` are prefixes of keys that decisions read, on its objects
     and on nodes. `autoscaler_namespaces`: where the platform itself runs an autoscaler that would size these targets.
+    `passing_taints` are prefixes of taints that its nodes carry for a while only, so that new ones will not.
     """
 
     name: str
@@ -102,6 +103,7 @@ class PlatformReading(msgspec.Struct, frozen=True, kw_only=True):
     annotations: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
     autoscaler_namespaces: tuple[str, ...] = ()
+    passing_taints: tuple[str, ...] = ()
 
     def group_here(self, other: str) -> str:
         """Its API group, when an operator says `other` (empty: nothing)."""

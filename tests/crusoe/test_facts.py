@@ -87,6 +87,32 @@ def test_auto_clusters_at_work(metadata: Object, *, held: bool) -> None:
         assert "o1" in found.writers[0].evidence
 
 
+@pytest.mark.parametrize(
+    ("labels", "taint", "sign"),
+    [
+        ({}, "crusoe.ai/remediation.draining", "taint crusoe.ai/remediation.draining"),
+        ({"crusoe.ai/remediation.phase": "action-running"}, "", "label crusoe.ai/remediation.phase=action-running"),
+        ({"crusoe.ai/remediation.phase": "monitored"}, "", ""),
+        ({"crusoe.ai/remediation.managed": "true"}, "", ""),
+        ({}, "crusoe.ai/other", ""),
+    ],
+)
+def test_a_node_under_remediation(labels: dict[str, str], taint: str, sign: str) -> None:
+    """Its pool is held with what the node says; another pool is not, and a new node does not inherit the taint."""
+    taints = [{"key": taint, "effect": "NoSchedule"}] if taint else []
+    status = {"conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": "2026-11-21T00:16:25Z"}]}
+    there = node("n1", cpu="8", labels=labels, spec={"providerID": f"crusoe://{A}", "taints": taints}, status=status)
+    found = world(pool(count=1, machines=(A,)), pool("other", count=1, machines=(B,)), objects=(there, crusoe_node("n2", B)))
+    mine, other = (judge(facts, TERMS).ownership for facts in found.targets)
+    assert other.state is OwnerState.OURS
+    assert (mine.state, mine.by) == ((OwnerState.HELD, "node remediation") if sign else (OwnerState.OURS, ""))
+    if sign:
+        assert f"node n1 has {sign}: Crusoe's remediation empties it" in mine.evidence[0]
+    (group,) = effective_groups(found, policy_set(HEAD + group_text()), found.captured_seconds)
+    assert group.template is not None
+    assert {one.key for one in group.template.taints} == ({taint} if taint and not sign else set())
+
+
 def test_a_stopped_machine_takes_no_place() -> None:
     """It is none that the count speaks of, and its replacement is the count's doing."""
     found = world(

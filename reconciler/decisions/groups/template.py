@@ -1,11 +1,13 @@
 """What one new node of a group would offer, from the policy, the target, its infrastructure, or a node that is there."""
 
 from collections import Counter
+from functools import cache
 from itertools import pairwise
 
 import msgspec
 
 from reconciler.cluster.nodes.node import ZONE_LABEL, Node, NodeShape, Taint
+from reconciler.cluster.platform_reading import readings
 from reconciler.cluster.target import TargetTemplate
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.world import World
@@ -209,4 +211,9 @@ def _taints(
 
 def transient(taint: Taint) -> bool:
     """Whether a node carries this taint only for a while, so that new nodes of its group will not."""
-    return taint.key in _TRANSIENT_KEYS or taint.key.startswith(_TRANSIENT_PREFIXES)
+    return taint.key in _TRANSIENT_KEYS or taint.key.startswith(_transient_prefixes())
+
+
+@cache
+def _transient_prefixes() -> tuple[str, ...]:
+    return (*_TRANSIENT_PREFIXES, *(prefix for reading in readings() for prefix in reading.passing_taints))

@@ -12,6 +12,7 @@ import msgspec
 from reconciler.cluster.nodes.machine_rows import normalized_provider_id
 from reconciler.cluster.platform_reading import Envelope, Key, Objects, PlatformReading, Rows, WireKind
 from reconciler.platforms.crusoe.facts import pool, wire
+from reconciler.platforms.crusoe.facts.ownership import PHASES, REMEDIATION_KEYS, REMEDIATION_PHASE
 from reconciler.platforms.crusoe.facts.shown import shown, words_of_instance, words_of_pool
 from reconciler.platforms.crusoe.facts.states import bare
 from reconciler.platforms.crusoe.facts.view import CrusoeView
@@ -84,5 +85,7 @@ READING = PlatformReading(
         _kind(BEHAVIOUR, "crusoeBehaviour", wire.Behaviour, lambda _: ("", "")),
     ),
     rows=rows,
+    words=(REMEDIATION_PHASE, *(f"{REMEDIATION_KEYS}{word}" for word in ("scheduled", "draining", "maintenance")), *PHASES),
     autoscaler_namespaces=("crusoe-system",),
+    passing_taints=(REMEDIATION_KEYS,),
 )

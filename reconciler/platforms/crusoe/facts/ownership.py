@@ -10,6 +10,10 @@ from reconciler.platforms.crusoe.facts.view import KEEPS, TRIMS, CrusoeView
 
 BESIDE = ("CrusoeInstance", "CrusoeClusterOperation")
 """What is read beside the pools, so that nobody who sizes them is overlooked."""
+REMEDIATION_KEYS = "crusoe.ai/remediation."
+REMEDIATION_PHASE = f"{REMEDIATION_KEYS}phase"
+_WATCHED = "monitored"
+PHASES = (_WATCHED, "cordoned", "draining", "force-draining", "action-running", "uncordoning")
 _UNDER_WAY = "IN_PROGRESS"
 _CHECKLIST = "see the checklist of examples/crusoe"
 
@@ -41,6 +45,23 @@ def _writers(pool: wire.NodePool, view: CrusoeView) -> Iterator[OtherWriter]:
         if operation.state == _UNDER_WAY and _concerns(operation, pool, view):
             said = f"AutoClusters operation {operation.operation_id} is under way: it replaces machines by itself"
             yield OtherWriter(by="AutoClusters", evidence=said)
+    yield from _remediated(pool, view)
+
+
+def _remediated(pool: wire.NodePool, view: CrusoeView) -> Iterator[OtherWriter]:
+    """Nodes that Crusoe's remediation has closed, empties or resets. SOURCE: the taints and phases of its CronJob; `monitored` is
+    that of a node which nothing is done to."""
+    for name in pool.instance_ids or ():
+        node = view.nodes.get(name)
+        if node is None:
+            continue
+        shape = view.shapes[node.shape]
+        phase = shape.label(REMEDIATION_PHASE) or ""
+        signs = [f"taint {taint.key}" for taint in shape.taints if taint.key.startswith(REMEDIATION_KEYS)]
+        signs += [f"label {REMEDIATION_PHASE}={phase}"] if phase not in ("", _WATCHED) else []
+        if signs:
+            said = f"node {node.name} has {' and '.join(signs)}: Crusoe's remediation empties it and resets its machine by itself"
+            yield OtherWriter(by="node remediation", evidence=said)
 
 
 def _concerns(operation: wire.ClusterOperation, pool: wire.NodePool, view: CrusoeView) -> bool:
