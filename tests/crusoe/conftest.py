@@ -15,7 +15,8 @@ def _running_crusoe() -> Iterator[Service]:
 
 
 @pytest.fixture
-def service(_running_crusoe: Service) -> Service:
-    """Our own server, with an empty account."""
+def service(_running_crusoe: Service) -> Iterator[Service]:
+    """Our own server, with an empty account. All that is asked of it, and all that it answers, is as described."""
     _running_crusoe.reset()
-    return _running_crusoe
+    yield _running_crusoe
+    assert _running_crusoe.wrong == []

@@ -92,7 +92,7 @@ def test_a_snapshot_that_leaves_the_house(service: Service) -> None:
     """Written and read again it is the same plan, redacted too; names, keys and messages of the user are not in it."""
     service.account.reservations["r1"] = 3
     pool = service.account.add("secret-pool", count=2, reservation="r1", labels={"team": "a", "cost-centre": "research-17"})
-    pool.extra["ssh_public_key"] = "ssh-ed25519 AAAA"
+    pool.extra["nvlink_domain_id"] = "domain-of-the-user"
     under_way = {"operation_id": "o1", "state": "SUCCEEDED", "metadata": {"reason": "of-the-user", "pool": pool.id}}
     service.account.remediations.append(under_way)
     answer = asked(service, CloudQuestion(policies=(POLICY,)))
@@ -116,4 +116,4 @@ def test_a_snapshot_that_leaves_the_house(service: Service) -> None:
     assert plans[0].summary == plans[1].summary
     assert [(one.from_, one.to) for one in plans[0].actions] == [(2, 3)]
     text = b"".join(shown.files().values())
-    assert [word for word in (b"cost-centre", b"research-17", b"ssh-ed25519", b"of-the-user") if word in text] == []
+    assert [word for word in (b"cost-centre", b"research-17", b"domain-of-the-user", b"of-the-user") if word in text] == []

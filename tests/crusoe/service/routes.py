@@ -19,7 +19,6 @@ from tests.crusoe.service.state import (
 )
 
 Answer = dict[str, Any]
-_PATCHED = {"action", "count", "node_labels", "node_taints", "node_pool_version", "reservation_id", "ssh_public_key"}
 _TYPES = ((TYPE, 176, 960, 8, "h100-80gb-sxm"), ("c1a.8x", 8, 32, 0, ""))
 
 
@@ -98,10 +97,8 @@ def _one(call: Call, name: str) -> Answer:
 
 def _patch(call: Call, name: str) -> Answer:
     pool, account = _pool(call, name), call.account
-    if not call.body or set(call.body) - _PATCHED:
-        raise Refused(400, "bad_request", f"unknown fields: {sorted(set(call.body) - _PATCHED)}")
-    count = call.body.get("count", pool.count)
-    if not isinstance(count, int) or not 0 <= count <= 254:
+    count = int(call.body.get("count", pool.count))
+    if not call.body or not 0 <= count <= 254:
         raise Refused(400, "bad_request", "count must be between 0 and 254")
     if pool.state == "ROTATING":
         raise Refused(400, "bad_request", "a rotation is in progress")
@@ -193,11 +190,31 @@ def _act(call: Call, name: str) -> Answer:
     return {"operation": {"operation_id": name, "state": "IN_PROGRESS", "started_at": "", "completed_at": "", "metadata": {}}}
 
 
+def _remediations(call: Call) -> Answer:
+    rest = {"started_at": "", "completed_at": "", "metadata": {}}
+    return {"items": [{**rest, **one} for one in call.account.remediations]}
+
+
 def _cluster(call: Call, name: str) -> Answer:
     if name != CLUSTER:
         raise Refused(404, "not_found", "cluster not found")
     pools = list(call.account.pools)
-    return {"id": CLUSTER, "name": "prod", "location": LOCATION, "add_ons": call.account.add_ons, "node_pools": pools}
+    return {
+        "id": CLUSTER,
+        "name": "prod",
+        "project_id": PROJECT,
+        "location": LOCATION,
+        "add_ons": call.account.add_ons,
+        "node_pools": pools,
+        "configuration": "ha",
+        "dns_name": "prod.example.org",
+        "kubelogin_args": {},
+        "state": "STATE_RUNNING",
+        "subnet_id": "subnet",
+        "version": "1.33.4-cmk.1",
+        "created_at": stamp(0),
+        "updated_at": stamp(0),
+    }
 
 
 def _capacities(call: Call) -> Answer:
@@ -212,7 +229,22 @@ def _reservations(call: Call, name: str) -> Answer:
     account = call.account
     return {
         "items": [
-            {"id": one, "quantity": size, "used_quantity": account.used(one), "vm_ids": [], "projects": [PROJECT]}
+            {
+                "id": one,
+                "quantity": size,
+                "used_quantity": account.used(one),
+                "vm_ids": [],
+                "projects": [PROJECT],
+                "locations": [LOCATION],
+                "contract_start_date": stamp(0),
+                "contract_end_date": stamp(4_000_000_000),
+                "date_delivered": stamp(0),
+                "delivery_deadline": stamp(0),
+                "duration": 12,
+                "price": "0",
+                "product_line": "h100",
+                "reservation_type": "standard",
+            }
             for one, size in account.reservations.items()
         ]
     }
@@ -242,7 +274,7 @@ _ROUTES: tuple[tuple[str, str, Callable[..., Answer]], ...] = (
     ("GET", f"{_P}/compute/vms/types", _machine_types),
     ("GET", f"{_P}/quotas", _quotas),
     ("GET", f"{_P}/kubernetes/clusters/([^/]+)", _cluster),
-    ("GET", f"{_P}/kubernetes/autocluster-operations", lambda call: {"items": call.account.remediations}),
+    ("GET", f"{_P}/kubernetes/autocluster-operations", _remediations),
     ("GET", "/capacities", _capacities),
     ("GET", "/organizations/([^/]+)/reservations", _reservations),
 )

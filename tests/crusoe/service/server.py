@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import parse_qsl, quote_plus, unquote, urlsplit
 
 from reconciler.platforms.crusoe.writing.credentials import Credentials
-from tests.crusoe.service import behaviour
+from tests.crusoe.service import behaviour, description
 from tests.crusoe.service.routes import Refused, answered
 from tests.crusoe.service.state import CLUSTER, ORGANIZATION, PROJECT, Account
 
@@ -29,7 +29,8 @@ class Service:
         self.account = Account()
         self.lock = threading.RLock()
         self.keys = {ACCESS_KEY: SECRET}
-        self.frozen: dict[str, Any] | None = None
+        self.wrong: list[str] = []
+        """What was asked or answered otherwise than described."""
         service = self
 
         class Answering(BaseHTTPRequestHandler):
@@ -78,6 +79,7 @@ class Service:
         """Another account, with nothing in it."""
         with self.lock:
             self.account = Account()
+            self.wrong = []
             self.keys = {ACCESS_KEY: SECRET}
 
     def stop(self) -> None:
@@ -127,11 +129,20 @@ class Service:
                 return fault
             for happen in list(self.account.before):
                 happen(method, path)
-            found = answered(self.account, user, method, path.removeprefix("/v1"), query, _body(handler, content))
+            asked, body = description.call(method, path.removeprefix("/v1")), _body(handler, content)
+            if asked is None:
+                raise Refused(404, "not_found", f"no such path: {method} {path}")
+            if wrong := description.asked_wrongly(asked, query, body):
+                self.wrong.extend(wrong)
+                raise Refused(400, "bad_request", f"not as described: {wrong}")
+            found = answered(self.account, user, method, path.removeprefix("/v1"), query, body)
+            self.wrong.extend(f"{method} {path}: {text}" for text in description.violations(asked.answer, found))
             behaviour.settle(self.account)
             for happen in list(self.account.after):
                 happen(method, path)
         except Refused as refused:
+            if description.ERRORS.get(refused.status) != refused.code:
+                self.wrong.append(f"{refused.status} {refused.code}")
             return refused.status, {"code": refused.code, "message": refused.message}, {}
         return (0, b"", {}) if fault == LOST else (200, found, {})
 
