@@ -7,12 +7,13 @@ from reconciler.cluster.world import World
 from reconciler.control.live.live_port import LivePort
 from reconciler.plan.plan import Bound
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
-from reconciler.providers.contract import RemovalProgress, RemovalState
+from reconciler.providers.contract import RemovalProgress
 from tests.aws.documents import REGION
 from tests.aws.policies import policy_set
 from tests.aws.service.server import Service
 from tests.aws.test_loop import Cluster
 from tests.aws.writes import Writer, ref, workers
+from tests.providers.ended_removals import ended_removals
 
 _OWNER = "prod"
 _POLICY = """
@@ -70,10 +71,4 @@ class AwsBench:
         self._group.desired = replicas
 
     def removed(self, count: int = 1) -> list[RemovalProgress]:
-        ended: list[RemovalProgress] = []
-        for _ in range(100):
-            self.port.observe()
-            ended += [one for one in self.port.continue_removals() if one.state is not RemovalState.DRAINING]
-            if len(ended) >= count:
-                return ended
-        raise AssertionError("the removals did not end")
+        return ended_removals(self.port, count)

@@ -7,11 +7,12 @@ from reconciler.cluster.world import World
 from reconciler.control.live.live_port import LivePort
 from reconciler.plan.plan import Bound
 from reconciler.platforms.crusoe.kinds import NODE_POOL
-from reconciler.providers.contract import RemovalProgress, RemovalState
+from reconciler.providers.contract import RemovalProgress
 from tests.aws.policies import policy_set
 from tests.crusoe.loops import HEAD, Cluster, group_text
 from tests.crusoe.service.server import Service
 from tests.crusoe.writes import Writer, ref
+from tests.providers.ended_removals import ended_removals
 
 _OWNER = "prod"
 _numbers = itertools.count(1)
@@ -55,11 +56,4 @@ class CrusoeBench:
         self._pool.count = replicas
 
     def removed(self, count: int = 1) -> list[RemovalProgress]:
-        ended: list[RemovalProgress] = []
-        for _ in range(100):
-            self.port.observe()
-            ended += [one for one in self.port.continue_removals() if one.state is not RemovalState.DRAINING]
-            if len(ended) >= count:
-                return ended
-            self._service.advance(10)
-        raise AssertionError("the removals did not end")
+        return ended_removals(self.port, count, lambda: self._service.advance(10))

@@ -3,7 +3,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.aws.service.server import Service
+from tests.live.aws_cloud import AwsCloud
 from tests.testbed.cluster_api import ClusterApi
+from tests.testbed.fixtures import NewCluster
 from tests.testbed.work_cluster import WorkCluster
 
 _numbers = itertools.count(1)
@@ -25,3 +28,19 @@ def paused(cluster_api: ClusterApi) -> Iterator[WorkCluster]:
 def name() -> str:
     """A name that no other test has."""
     return f"g{next(_numbers)}"
+
+
+@pytest.fixture(scope="module")
+def auto_scaling() -> Iterator[Service]:
+    """One server for all tests of a file."""
+    running = Service()
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def aws(auto_scaling: Service, new_cluster: NewCluster) -> Iterator[AwsCloud]:
+    """An empty account beside a new cluster."""
+    auto_scaling.reset()
+    with AwsCloud(auto_scaling, new_cluster()) as cloud:
+        yield cloud

@@ -1,21 +1,17 @@
 """kill -9 before and after every write to AWS: the next process, which knows what lies on the API server and in the tags of the
 group, comes to the same end. Nothing is bought twice, and no instance ends that nobody chose."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-
-import pytest
 
 from tests.aws.documents import REGION
 from tests.aws.policies import policy_set
 from tests.aws.service.behaviour import settle
-from tests.aws.service.server import Service
 from tests.live.aws_cloud import AwsCloud
 from tests.live.killed_process import Fault, Run, killed, running_until
 from tests.live.rights import GROUP, grant
 from tests.live.run_cluster import all_bound, pods
 from tests.testbed.control_plane import ControlPlane
-from tests.testbed.fixtures import NewCluster
 
 BEFORE, AFTER = False, True
 TERMINATE, SET, TAG = "TerminateInstanceInAutoScalingGroup", "SetDesiredCapacity", "CreateOrUpdateTags"
@@ -75,22 +71,6 @@ class Life:
             kubeconfig=self._kubeconfig, log=self._log, namespace=self.cluster.namespace, policy=policy_set(POLICY), fault=fault,
             cloud=self.cloud.environment,
         )  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def service() -> Iterator[Service]:
-    """One server for all tests of the file."""
-    running = Service()
-    yield running
-    running.stop()
-
-
-@pytest.fixture
-def aws(service: Service, new_cluster: NewCluster) -> Iterator[AwsCloud]:
-    """An empty account beside a new cluster."""
-    service.reset()
-    with AwsCloud(service, new_cluster()) as cloud:
-        yield cloud
 
 
 def test_buying_survives_a_kill_at_every_write(aws: AwsCloud, control_plane: ControlPlane, tmp_path: Path) -> None:

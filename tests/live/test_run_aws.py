@@ -1,13 +1,10 @@
 """`reconciler run` with Auto Scaling groups beside MachineDeployments: one policy, both kinds, on a real control plane."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 import yaml
 
 from tests.aws.documents import REGION
-from tests.aws.service.server import Service
 from tests.kube.custom import definitions
 from tests.live.aws_cloud import AwsCloud
 from tests.live.demand import deployment as spread
@@ -16,7 +13,6 @@ from tests.live.run_cluster import all_bound, deployment, group, pods, replicas
 from tests.live.run_requests import changes
 from tests.testbed.api import Object
 from tests.testbed.control_plane import ControlPlane
-from tests.testbed.fixtures import NewCluster
 from tests.testbed.work_cluster import WorkCluster
 
 _GROUP = f"""\
@@ -29,22 +25,6 @@ spec:
   tier: first
   target: {{{{aws: {{{{autoScalingGroup: spot, region: {REGION}}}}}}}}}
 """
-
-
-@pytest.fixture(scope="module")
-def service() -> Iterator[Service]:
-    """One server for all tests of the file."""
-    running = Service()
-    yield running
-    running.stop()
-
-
-@pytest.fixture
-def aws(service: Service, new_cluster: NewCluster) -> Iterator[AwsCloud]:
-    """An empty account beside a new cluster."""
-    service.reset()
-    with AwsCloud(service, new_cluster()) as cloud:
-        yield cloud
 
 
 def policy(directory: Path, namespace: str) -> Path:

@@ -17,10 +17,11 @@ from reconciler.kube.draining.drain import DrainStep
 from reconciler.kube.draining.drain_mark import DELETING_TAINT
 from reconciler.plan.plan import Bound
 from reconciler.policy.documents import PolicySet, TargetSpec
-from reconciler.providers.contract import RemovalProgress, RemovalState
+from reconciler.providers.contract import RemovalProgress
 from reconciler.providers.live_platform import Surroundings
 from reconciler.providers.ownership_guard import judged_now
 from tests.policies import node_group, policy
+from tests.providers.ended_removals import ended_removals
 from tests.providers.example_platform import reading
 from tests.providers.example_platform.live import LIVE
 from tests.providers.example_platform.reading import KIND, Tree, TreeRow, Written
@@ -156,13 +157,7 @@ class OrchardBench:
         assert self._service.put(self._path, msgspec.structs.replace(item, wanted=replicas, written=[by]))[0] == 200
 
     def removed(self, count: int = 1) -> list[RemovalProgress]:
-        ended: list[RemovalProgress] = []
-        for _ in range(100):
-            self.port.observe()
-            ended += [one for one in self.port.continue_removals() if one.state is not RemovalState.DRAINING]
-            if len(ended) >= count:
-                return ended
-        raise AssertionError("the removals did not end")
+        return ended_removals(self.port, count)
 
     def begin(self, node: str) -> None:
         self._leaving[node] = f"{OWNER}.{int(time.time())}"
