@@ -21,6 +21,7 @@ from reconciler.decisions.outcome.lines import cost, group_lines, node_lines, po
 from reconciler.decisions.outcome.problems import plan_problems
 from reconciler.decisions.ownership.conflict import conflict_reasons
 from reconciler.decisions.remember import remember, settle
+from reconciler.decisions.removal.approval_ceiling import ApprovalCeilings
 from reconciler.decisions.removal.candidates import look_at_nodes
 from reconciler.decisions.removal.disruption import DisruptionLedger
 from reconciler.decisions.removal.halts import halts
@@ -68,10 +69,12 @@ def decide_counted(world: World, policy: PolicySet, memory: Memory, now_seconds:
     ledger = DisruptionLedger(world)
     halted = halts(draft)
     demand = Demand(draft, policy.digest)
-    removals = Removals(draft, ledger, halted, demand.bought())
+    ceilings = ApprovalCeilings(draft, policy)
+    removals = Removals(draft, ledger, halted, ceilings, demand.bought())
     under_way = takeovers(draft)
     judged = removals.judge_all(look_at_nodes(draft, ledger), grown.waited_for, under_way)
     replaced = consolidate(draft, judged, removals, under_way)
+    ceilings.tell()
     gone = releases(
         world.targets,
         frozenset(str(group.target) for group in view.groups),

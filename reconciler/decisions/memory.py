@@ -5,6 +5,8 @@ from collections.abc import Mapping
 import msgspec
 
 MEMORY_VERSION = 1
+Departures = Mapping[str, tuple[tuple[int, int], ...]]
+"""Target -> ends of spans (Unix seconds), and how many of its nodes began to leave in each."""
 
 
 class BackoffState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -78,7 +80,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     size, since when. `failed_machines`: failures that have been counted already; `held_groups`: under a hold (in git or on
     the target) at the last decision. `purchase`: the demand that nodes were last bought for, so that it does not cost nodes
     again; `replaceable_since`: replacement -> first plan that saw that it saves enough, without a break; `replacements`:
-    those under way.
+    those under way. `departures`: what left within a day, kept while the policy asks for approvals.
     """
 
     version: int = MEMORY_VERSION
@@ -97,6 +99,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     purchase: Purchase | None = None
     replaceable_since: Mapping[str, int] = {}
     replacements: tuple[Replacement, ...] = ()
+    departures: Departures = {}
     last_added_seconds: int = 0
     last_removed_seconds: int = 0
     last_failed_seconds: int = 0

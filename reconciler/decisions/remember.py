@@ -6,6 +6,7 @@ from reconciler.decisions.draft import Draft
 from reconciler.decisions.growth.backoff import BackoffRule
 from reconciler.decisions.memory import LastWrite, Memory, Outcome
 from reconciler.decisions.reasons.nodes import NodeEmpty
+from reconciler.decisions.removal.approval_ceiling import departed, lasting
 from reconciler.decisions.removal.scale_down import Judged
 from reconciler.plan.plan import ActionKind, NodeState
 
@@ -33,6 +34,7 @@ def remember(draft: Draft, judged: dict[int, Judged], memory: Memory) -> Memory:
         leaving={name: since for name, since in memory.leaving.items() if name in names},
         foreign_since=dict(sorted(foreign.items())),
         held_groups=tuple(sorted(group.group.name for group in draft.groups if group.group.hold)),
+        departures={} if draft.policy.pace.require_approval_above is None else lasting(memory.departures, draft.now_seconds),
     )
 
 
@@ -61,7 +63,13 @@ def _settled(memory: Memory, outcome: Outcome) -> Memory:
             restarts = () if outcome.code == "Unavailable" else outcome.nodes
             leaving = {name: since for name, since in memory.leaving.items() if name not in outcome.nodes}
             unneeded = {name: since for name, since in memory.unneeded_since.items() if name not in restarts}
-            memory = msgspec.structs.replace(memory, leaving=leaving, unneeded_since=unneeded)
+            begun = sum(name in memory.leaving for name in outcome.nodes)
+            memory = msgspec.structs.replace(
+                memory,
+                leaving=leaving,
+                unneeded_since=unneeded,
+                departures=departed(memory.departures, outcome.target, -begun, outcome.at_seconds),
+            )
         if outcome.kind == ActionKind.REPLACE:
             kept = tuple(one for one in memory.replacements if (one.target, one.nodes) != (outcome.target, outcome.nodes))
             memory = msgspec.structs.replace(memory, replacements=kept)
@@ -83,6 +91,7 @@ def _settled(memory: Memory, outcome: Outcome) -> Memory:
                 last_removed_seconds=outcome.at_seconds,
                 last_writes={**memory.last_writes, outcome.target: write},
                 leaving={**memory.leaving, **dict.fromkeys(outcome.nodes, outcome.at_seconds)},
+                departures=departed(memory.departures, outcome.target, len(outcome.nodes), outcome.at_seconds),
             )
         case ActionKind.CANCEL:
             write = LastWrite(replicas=outcome.to, generation=outcome.generation, written_seconds=outcome.at_seconds)

@@ -1,22 +1,17 @@
-"""Approvals of removals, as a person writes them into a commit message.
-
-SOURCE: trailers are read as `git interpret-trailers` does: lines `Key: value` of the last paragraph of a message, keys
-without regard to case, a line that begins with a blank goes on with the one before it.
-"""
+"""Approvals of saved plans, as a person writes them into a commit message."""
 
 import re
 from collections.abc import Sequence
 
 import msgspec
 
+from reconciler.plan.commit_trailers import trailers
 from reconciler.plan.instant import instant_text
 from reconciler.plan.reason import Because
 from reconciler.policy.values.instant import InstantError, parse_instant
 
 TRAILER = "Reconciler-Approve"
 EXAMPLE = f"{TRAILER}: policy=sha256:… plan=sha256:… cluster=prod until=2026-12-01T00:00:00Z nodes<=5 evictions<=20"
-_MOST_BYTES = 64 << 10
-_LINE = re.compile(r"(?P<key>[A-Za-z0-9-]+)\s*:\s*(?P<value>.*)")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _CEILING = re.compile(r"(?P<name>nodes|evictions)<=(?P<value>[0-9]{1,6})")
 _NAMED = re.compile(r"(?P<name>policy|plan|cluster|until)=(?P<value>\S*)")
@@ -99,7 +94,7 @@ def read_approvals(message: str) -> tuple[tuple[Approval, ...], tuple[str, ...]]
     """
     approvals: list[Approval] = []
     problems: list[str] = []
-    for value in _trailers(message[:_MOST_BYTES]):
+    for value in trailers(message, TRAILER):
         found = _approval(value)
         if isinstance(found, Approval):
             approvals.append(found)
@@ -148,24 +143,6 @@ def _why_not(approval: Approval, occasion: Occasion, now_seconds: int) -> str:
     if approval.occasion.plan_digest != occasion.plan_digest:
         return "is for another plan"
     return "has run out" if approval.until_seconds <= now_seconds else ""
-
-
-def _trailers(message: str) -> list[str]:
-    lines = message.replace("\r\n", "\n").rstrip().split("\n")
-    start = len(lines)
-    while start and lines[start - 1].strip():
-        start -= 1
-    if not start:
-        return []  # the only paragraph is the subject
-    found: list[tuple[str, str]] = []
-    for line in lines[start:]:
-        if line[:1] in (" ", "\t") and found:
-            found[-1] = (found[-1][0], f"{found[-1][1]} {line.strip()}")
-        elif match := _LINE.fullmatch(line):
-            found.append((match["key"].lower(), match["value"].strip()))
-        else:
-            found.append(("", ""))
-    return [value for key, value in found if key == TRAILER.lower()]
 
 
 def _approval(value: str) -> Approval | str:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from reconciler.plan.group_approvals import WAITS_FOR_APPROVAL
 from reconciler.plan.money import difference, money_text
 from reconciler.plan.plan import Action, ActionKind, Cost, GroupLine, PlanProblem, PodLine, PodOutcome
 
@@ -20,18 +21,20 @@ def summary(
     """The one line.
 
     Grammar: `Plan: ` or `No changes`, what changes (groups up, groups down, replacements, adopted, released, machines asked
-    for anew), what stays wrong (pods that cannot be placed, held groups, problems), the difference in cost, a full stop.
+    for anew), what stays wrong (pods that cannot be placed, held groups, groups that wait for an approval, problems), the
+    difference in cost, a full stop.
     `Plan: 2 groups up (+7 nodes), 1 group down (-2 nodes), 1 held; +$1.92/h.`
     `No changes; 40 pods cannot be placed, 1 group held.` `No changes.` alone says that nothing is pending, held or in error.
     """
     outcomes = Counter(pod.outcome for pod in pods)
     held = sum(group.held for group in groups)
     stuck = _stuck(outcomes)
+    asking = _asking(groups)
     wrong = [_count(len(problems), "problem")] if problems else []
     if not actions:
-        open_points = [*stuck, *_waiting(outcomes), *([f"{_count(held, 'group')} held"] if held else []), *wrong]
+        open_points = [*stuck, *_waiting(outcomes), *([f"{_count(held, 'group')} held"] if held else []), *asking, *wrong]
         return f"No changes; {', '.join(open_points)}." if open_points else "No changes."
-    parts = [*_sizes(groups), *_counts(actions), *stuck, *([f"{held} held"] if held else []), *wrong]
+    parts = [*_sizes(groups), *_counts(actions), *stuck, *([f"{held} held"] if held else []), *asking, *wrong]
     return f"Plan: {', '.join(parts)}{_price(cost)}."
 
 
@@ -57,6 +60,11 @@ def _counts(actions: Sequence[Action]) -> list[str]:
 def _stuck(outcomes: Counter[PodOutcome]) -> list[str]:
     nowhere = sum(outcomes[outcome] for outcome in _NOWHERE)
     return [f"{_count(nowhere, 'pod')} cannot be placed"] if nowhere else []
+
+
+def _asking(groups: Sequence[GroupLine]) -> list[str]:
+    waiting = sum(any(reason.code == WAITS_FOR_APPROVAL for reason in group.reasons) for group in groups)
+    return [f"{_count(waiting, 'group')} {'waits' if waiting == 1 else 'wait'} for an approval"] if waiting else []
 
 
 def _waiting(outcomes: Counter[PodOutcome]) -> list[str]:

@@ -10,6 +10,7 @@ from enum import StrEnum
 
 import msgspec
 
+from reconciler.policy.group_approval import GroupApproval
 from reconciler.policy.group_namespaces import GroupNamespace, RefusedGroup
 from reconciler.policy.pace import Pace
 from reconciler.policy.text.place import Place
@@ -337,10 +338,11 @@ class NodeGroupPolicy(msgspec.Struct, frozen=True, kw_only=True):
 
 class PolicySet(msgspec.Struct, frozen=True, kw_only=True):
     """One policy with its groups, sorted by name: what `decide` takes. `digest` covers the values, not the places;
-    `refused` are custom resources that are there and do not count, which it does not cover."""
+    `refused` are custom resources that are there and do not count, `approvals` what somebody allows: it covers neither."""
 
     policy: NodeGroupPolicy
     groups: tuple[NodeGroup, ...]
     digest: str
     revision: str | None = None
     refused: tuple[RefusedGroup, ...] = ()
+    approvals: tuple[GroupApproval, ...] = ()

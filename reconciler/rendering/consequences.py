@@ -23,6 +23,8 @@ def consequences(preview: Preview) -> tuple[str, ...]:
         *_lifted(changes),
         *_wider(changes),
         *_budgets(changes),
+        *_approvals(changes),
+        *_evictions(changes),
     ]
     if told := rest_words(preview.plan):
         found.append(told)
@@ -99,6 +101,26 @@ def _budgets(changes: Sequence[PolicyChange]) -> Iterator[str]:
             looser.append(f"{change.path} {change.before} -> {change.after or 'none'}")
     if looser:
         yield f"This lets more nodes leave at a time: {listed(tuple(looser), NAMES_SHOWN)}."
+
+
+def _approvals(changes: Sequence[PolicyChange]) -> Iterator[str]:
+    for change in changes:
+        before, after = _number(change.before), _number(change.after)
+        if change.path == "pace.requireApprovalAbove" and before is not None and (after is None or after > before):
+            raised = f"{before} -> {'none' if after is None else after}"
+            yield f"This lets more nodes leave without an approval: {change.path} {raised}."
+
+
+def _evictions(changes: Sequence[PolicyChange]) -> Iterator[str]:
+    for change in changes:
+        if change.path == "drain.blockedNamespaces":
+            opened = tuple(sorted(_names(change.before) - _names(change.after)))
+            if opened:
+                yield f"This lets pods be evicted in {listed(opened, NAMES_SHOWN)}."
+
+
+def _names(text: str | None) -> set[str]:
+    return {name for name in (text or "").strip("[]").split(", ") if name}
 
 
 def _first(path: str) -> str:

@@ -51,7 +51,7 @@ class GroupStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One group that the loop knows. `replicas` None: the target is not there, or cannot be read. `held`, `owner`, `heldSince`,
     `desired` and `wanted` (what a held group would get) are those of the last plan, `next` is what a person does so that the
     group is decided again. `hold` is the annotation on the target, with `holdOver` when it names an end that has passed.
-    `backoffUntil` and `conflict` are empty without one."""
+    `backoffUntil` and `conflict` are empty without one, `approval` says what waits for one."""
 
     name: str
     target: str
@@ -67,6 +67,7 @@ class GroupStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     backoff_until: str = ""
     backoff_reason: str = ""
     conflict: str = ""
+    approval: str = ""
 
 
 class DrainStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -166,4 +167,6 @@ def _group(group: GroupStatus) -> str:
         parts.append(f"left alone until {group.backoff_until}: {group.backoff_reason}")
     if group.conflict:
         parts.append(group.conflict)
+    if group.approval:
+        parts.append(group.approval)
     return "; ".join(parts)

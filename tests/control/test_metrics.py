@@ -1,5 +1,6 @@
 """The metrics say what the last plan and the counts of all turns are; what is gone leaves no series behind."""
 
+import msgspec
 from prometheus_client.parser import text_string_to_metric_families
 
 from reconciler.control.pages.metrics import exposition
@@ -86,6 +87,17 @@ def test_groups_pods_and_nodes_of_the_last_plan():
     assert found["reconciler_removable_nodes", ()] == 1
     assert found["reconciler_desired_cost_per_hour", (("currency", "USD"),)] == 3.75
     assert found["reconciler_view_age_seconds", ()] == 1.5
+
+
+def test_nodes_that_wait_for_an_approval():
+    """As the reason of the group counts them; 0 for a group that does not wait."""
+    waits = Reason("WaitsForApproval", "3 nodes wait", {"group": "a", "waiting": 3, "gone": 2, "limit": 2})
+    lines = (msgspec.structs.replace(group("a", 5, 5), reasons=(waits,)), group("b", 1, 1))
+    figures = Figures()
+    figures.turned(LoopReport(at_seconds=1000, plan=Plan(now="", mode="Enforce", summary="", groups=lines)), 0.1, 0)
+    found = sample(exposition(figures))
+    name = "reconciler_group_nodes_waiting_for_approval"
+    assert [found[name, (("group", one),)] for one in ("a", "b")] == [3, 0]
 
 
 def test_series_of_a_group_that_is_gone_vanish():

@@ -140,6 +140,20 @@ def test_status_says_what_the_plan_says() -> None:
     assert "next: whoever runs kubectl leaves spec.replicas out" in text
 
 
+def test_status_says_what_waits_for_an_approval() -> None:
+    """In the words of the plan, which has the line to commit."""
+    server = Server()
+    state = LockedState(StateObject(server, "reconciler", "prod"))  # type: ignore[arg-type]
+    waits = Reason(code="WaitsForApproval", message="3 nodes wait for an approval: Reconciler-Approve-Removals: …")
+    other = Reason(code="CoolDown", message="not told")
+    PlanRecorder(state).turned(_report(1000, msgspec.structs.replace(OURS, reasons=(other, waits))))
+    document = loop_status(server, "reconciler", "prod", {}, 2000)  # type: ignore[arg-type]
+    assert document.groups[0].approval == waits.message
+    text = " ".join(status_text(document).split())
+    assert waits.message in text
+    assert other.message not in text
+
+
 def _resized(group: str) -> ActionResult:
     action = Action(
         kind=ActionKind.RESIZE, group=group, target=TARGET, from_=0, to=3,

@@ -79,3 +79,17 @@ def test_rest(mixed_plan: Plan):
     assert rest_words(quiet) == "No action now; at rest 1 node fewer (11 -> 10)."
     unknown = tuple(msgspec.structs.replace(group, settled=None) for group in mixed_plan.groups)
     assert rest_words(msgspec.structs.replace(mixed_plan, groups=unknown)) == ""
+
+
+def test_fewer_approvals_and_more_evictions_are_told(mixed_plan: Plan):
+    """A higher ceiling or none, and namespaces that are blocked no more; what tightens is not."""
+    above, blocked = "pace.requireApprovalAbove", "drain.blockedNamespaces"
+    for path, before, after, said in (
+        (above, "5", "50", "This lets more nodes leave without an approval: pace.requireApprovalAbove 5 -> 50."),
+        (above, "5", None, "This lets more nodes leave without an approval: pace.requireApprovalAbove 5 -> none."),
+        (blocked, "[a, b, c]", "[b]", "This lets pods be evicted in a, c."),
+        (blocked, "[a]", None, "This lets pods be evicted in a."),
+    ):
+        assert told(mixed_plan, changed(path, before, after, "NodeGroupPolicy", "prod"))[0] == said
+    for path, before, after in ((above, "5", "4"), (above, None, "5"), (blocked, "[a]", "[a, b]"), (blocked, None, "[a]")):
+        assert told(mixed_plan, changed(path, before, after, "NodeGroupPolicy", "prod")) == (rest_words(mixed_plan),)

@@ -53,6 +53,13 @@ _OPTIONS = (
     click.option(
         "--signer", "signers", metavar="NAME", multiple=True, help="Of those, only this principal or fingerprint; repeatable."
     ),
+    click.option(
+        "--approvers",
+        metavar="FILE",
+        type=_FILE,
+        help="Take approvals of removals from commits that one of these SSH keys signed.",
+    ),
+    click.option("--approver-gpg-keys", metavar="FILE", type=_FILE, help="The same with exported GPG keys."),
     *_ACCESS,
     click.option(
         "--git-cache", metavar="DIR", type=_FILE, help=f"Where fetched objects are kept [default: below {DEFAULT_CACHE}]."

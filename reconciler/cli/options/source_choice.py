@@ -37,6 +37,8 @@ class SourceChoice(msgspec.Struct, frozen=True, kw_only=True):
     allowed_signers: Path | None
     gpg_keys: Path | None
     signers: tuple[str, ...]
+    approvers: Path | None
+    approver_gpg_keys: Path | None
     git_username: str
     git_password_file: Path | None
     git_ca_file: Path | None
@@ -116,7 +118,7 @@ def git_source(choice: SourceChoice) -> "GitSource":
     signed = choice.allowed_signers is not None or choice.gpg_keys is not None
     if choice.signers and not signed:
         raise InputError("--signer narrows --allowed-signers or --gpg-keys: give one of them")
-    for file in (choice.allowed_signers, choice.gpg_keys):
+    for file in (choice.allowed_signers, choice.gpg_keys, choice.approvers, choice.approver_gpg_keys):
         if file is not None and not file.is_file():
             raise InputError(f"{file}: no such file")
     address = GitAddress(
@@ -129,6 +131,9 @@ def git_source(choice: SourceChoice) -> "GitSource":
         ),
         signers=Signers(allowed_signers_file=choice.allowed_signers, gpg_keys_file=choice.gpg_keys, names=choice.signers)
         if signed
+        else None,
+        approvers=Signers(allowed_signers_file=choice.approvers, gpg_keys_file=choice.approver_gpg_keys)
+        if choice.approvers is not None or choice.approver_gpg_keys is not None
         else None,
         allow_rewind=choice.allow_rewind,
     )  # fmt: skip

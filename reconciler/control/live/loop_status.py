@@ -15,6 +15,7 @@ from reconciler.decisions.memory import Memory
 from reconciler.gitops.sources.last_good import LastGoodError
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
 from reconciler.kube.leading.state import StateObject, StateUnavailableError
+from reconciler.plan.group_approvals import WAITS_FOR_APPROVAL
 from reconciler.plan.instant import instant_text
 from reconciler.policy.documents import API_VERSION
 from reconciler.policy.values.instant import InstantError, parse_instant
@@ -176,6 +177,7 @@ def _groups(
                 conflict=f"{conflict.writer} undid our writes {conflict.count} times: {conflict.ours} -> {conflict.theirs}"
                 if conflict is not None
                 else "",
+                approval=next((one.message for one in line.reasons if one.code == WAITS_FOR_APPROVAL), "") if line else "",
             )
         )
     return tuple(sorted(found, key=lambda group: group.name))

@@ -6,6 +6,7 @@ from reconciler.control.live.live_memory_store import State
 from reconciler.control.turn.report import LoopReport
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.kube.leading.state import StateUnavailableError
+from reconciler.plan.group_approvals import WAITS_FOR_APPROVAL
 from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import GroupLine, Plan
 
@@ -13,7 +14,7 @@ PART = "plan"
 
 
 class GroupRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A group as the plan has it, with reasons where it is held; `held_since` is empty where it is not."""
+    """A group as the plan has it, with reasons where it is held or waits for an approval; `held_since`: empty unless held."""
 
     line: GroupLine
     held_since: str = ""
@@ -74,7 +75,8 @@ def _record(plan: Plan, before: PlanRecord | None, at: str) -> PlanRecord:
     since = {group.line.target: group.held_since for group in before.groups} if before is not None else {}
     groups = []
     for line in plan.groups:
-        kept = line if line.held else msgspec.structs.replace(line, reasons=())
+        waits = tuple(reason for reason in line.reasons if reason.code == WAITS_FOR_APPROVAL)
+        kept = line if line.held else msgspec.structs.replace(line, reasons=waits)
         groups.append(GroupRecord(line=kept, held_since=(since.get(line.target) or at) if line.held else ""))
     return PlanRecord(at=at, mode=plan.mode, summary=plan.summary, digest=plan.digest, groups=tuple(groups))
 

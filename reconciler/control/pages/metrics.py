@@ -8,6 +8,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 
 from reconciler.control.turn.figures import Figures, Seen
+from reconciler.plan.group_approvals import WAITS_FOR_APPROVAL
 from reconciler.plan.plan import NodeState, Plan, PodOutcome
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -82,6 +83,13 @@ def _groups(plan: Plan) -> Iterator[Metric]:
             wanted.add_metric([line.name], line.wanted)
     yield held
     yield wanted
+    waiting = GaugeMetricFamily(
+        "reconciler_group_nodes_waiting_for_approval", "Nodes that may not leave without an approval in git.", labels=["group"]
+    )
+    for line in plan.groups:
+        asked = (reason.data.get("waiting", 0) for reason in line.reasons if reason.code == WAITS_FOR_APPROVAL)
+        waiting.add_metric([line.name], float(sum(count for count in asked if isinstance(count, int))))
+    yield waiting
 
 
 def _demand(plan: Plan) -> Iterator[Metric]:

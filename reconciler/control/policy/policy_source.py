@@ -5,10 +5,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
 
+import msgspec
+
 from reconciler.control.policy.policy_in_force import PolicyInForce
 from reconciler.gitops.sources.acceptance import accepted, restored
 from reconciler.gitops.sources.last_good import LastGood, LastGoodStore
-from reconciler.gitops.sources.source import Source
+from reconciler.gitops.sources.source import Fetched, Source
 from reconciler.gitops.sources.standing import SourceEvent, Standing
 from reconciler.policy.documents import PolicySet
 
@@ -32,6 +34,7 @@ class FollowedPolicy(PolicyInForce):
         self._name = name
         self._allow_no_groups = allow_no_groups
         self._last_good: LastGood | None = None
+        self._not_approved: frozenset[str] = frozenset()
 
     def _look(self, now_seconds: int) -> tuple[str, str]:
         known = self._last_good
@@ -45,7 +48,17 @@ class FollowedPolicy(PolicyInForce):
             )
             self._take(judged.policy, judged.last_good)
             self._last_good = judged.last_good
+        self._allow(fetched)
         return fetched.revision, fetched.signer
+
+    def _allow(self, fetched: Fetched) -> None:
+        """The approvals of now belong to the policy in force, however long it has been."""
+        if self._policy is not None and self._policy.approvals != fetched.approvals:
+            self._policy = msgspec.structs.replace(self._policy, approvals=fetched.approvals)
+        for sentence in fetched.not_approved:
+            if sentence not in self._not_approved:
+                self._tell(SourceEvent(type="Warning", reason="ApprovalRefused", message=sentence))
+        self._not_approved = frozenset(fetched.not_approved)
 
     def _read_again(self, kept: LastGood) -> PolicySet:
         # Also where it cannot be read any more: the history goes on from its revision.

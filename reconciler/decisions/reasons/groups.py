@@ -1,6 +1,7 @@
 """Reasons about what a node group is and how it stands."""
 
 from reconciler.decisions.reasons.amounts import duration_text
+from reconciler.plan.group_approvals import WAITS_FOR_APPROVAL
 from reconciler.plan.reason import Because
 
 
@@ -132,3 +133,23 @@ class PlatformChooses(Because, frozen=True, kw_only=True):
         """Which nodes are emptied, and that others may go."""
         asked = f"{', '.join(self.nodes)} emptied and replicas lowered by {len(self.nodes)}"
         return f"{self.target} has no Machines: {asked}, the platform chooses what goes (scaleDown.withoutMachines)"
+
+
+class WaitsForApproval(Because, frozen=True, kw_only=True):
+    """More nodes of the group would leave within a day than the policy lets go without an approval. `trailer` is the line of a
+    commit message that would allow all of them."""
+
+    code = WAITS_FOR_APPROVAL
+    group: str
+    waiting: int
+    gone: int
+    limit: int
+    trailer: str
+
+    def sentence(self) -> str:
+        """How many wait, and what to write."""
+        wait = "1 node waits" if self.waiting == 1 else f"{self.waiting} nodes wait"
+        return (
+            f"{wait} for an approval: {self.gone} of {self.group} left within 24 hours, and {self.limit} may; "
+            f"as a trailer of a signed commit, with an end within a day: {self.trailer}"
+        )

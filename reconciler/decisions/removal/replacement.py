@@ -80,7 +80,7 @@ def consolidate(draft: Draft, judged: dict[int, Judged], removals: Removals, und
         due = since[key] + found.wait_seconds
         for index in found.nodes:
             judged[index] = msgspec.structs.replace(judged[index], removable_at=max(due, draft.now_seconds))
-        if starts is None and calm and due <= draft.now_seconds and removals.may_replace():
+        if starts is None and calm and due <= draft.now_seconds and removals.may_replace(found.nodes):
             starts = found
     if starts is None:
         return Replaced(None, since, going_on)

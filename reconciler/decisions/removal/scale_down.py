@@ -11,6 +11,7 @@ from reconciler.decisions.demand.purchase import NOTHING, Bought, came_late
 from reconciler.decisions.demand.rejections import rejections
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.reasons.groups import CoolDown
+from reconciler.decisions.removal.approval_ceiling import ApprovalCeilings
 from reconciler.decisions.removal.budgets import BudgetLedger
 from reconciler.decisions.removal.candidates import Candidate
 from reconciler.decisions.removal.disruption import DisruptionLedger
@@ -45,8 +46,16 @@ class Removals:
     """One pass over all nodes. `halted` are reasons for which nothing at all leaves now and timers are forgotten; `bought` is
     what came for the present demand, which is no reason for others to leave."""
 
-    def __init__(self, draft: Draft, ledger: DisruptionLedger, halted: tuple[str, ...], bought: Bought = NOTHING) -> None:
+    def __init__(
+        self,
+        draft: Draft,
+        ledger: DisruptionLedger,
+        halted: tuple[str, ...],
+        ceilings: ApprovalCeilings,
+        bought: Bought = NOTHING,
+    ) -> None:
         self._draft = draft
+        self._ceilings = ceilings
         self._ledger = ledger
         self.halted = halted
         self._bought = bought
@@ -108,9 +117,10 @@ class Removals:
             return Judged(candidate=candidate, safe=False, blockers=(blocker,) if blocker else ())
         return self._when(candidate, group, reason)
 
-    def may_replace(self) -> bool:
-        """Whether a replacement may begin now: its drains would have to follow."""
-        return self._cool_down is None and self._pace > 0 and self._budgets.refuses(RemovalReason.CONSOLIDATED) is None
+    def may_replace(self, nodes: Iterable[int]) -> bool:
+        """Whether a replacement of these nodes may begin now: their drains would have to follow."""
+        free = self._cool_down is None and self._pace > 0 and self._budgets.refuses(RemovalReason.CONSOLIDATED) is None
+        return free and self._ceilings.allows(nodes)
 
     def _take_over(self, one: Takeover, judged: dict[int, Judged], waited_for: frozenset[int]) -> None:
         """The nodes of a replacement under way: drained onto the new node once it is there."""
@@ -277,13 +287,14 @@ class Removals:
             due = max(since, node.ready_seconds + group.group.unready_time_seconds)
         elif reason in (RemovalReason.ABOVE_MAX, RemovalReason.CONSOLIDATED):
             due = since
-        blocker = self._not_now(reason, due)
+        blocker = self._not_now(reason, due) or self._ceilings.refuses(group)
         if blocker is not None:
             remembered = None if self.halted else since
             at = None if self.halted else max(due, draft.now_seconds)
             return Judged(candidate=candidate, safe=True, blockers=(blocker,), unneeded_since=remembered, removable_at=at)
         self._budgets.take(reason)
         self._pace -= 1
+        self._ceilings.take(group)
         why = (
             why_removed(draft, group, candidate, reason, since) if takeover is None else why_replaced(draft, candidate, takeover)
         )

@@ -11,18 +11,21 @@ from reconciler.gitops.git.remote import Remote, remote_ref
 from reconciler.gitops.git.repository import GitError, Repository, RepositoryError
 from reconciler.gitops.git.signature import Signers, verified
 from reconciler.gitops.git.tree_refusal import refusals
+from reconciler.gitops.sources.commit_approvals import Approvals, CommitApprovals
 from reconciler.gitops.sources.fault import FaultCode, failed
 from reconciler.gitops.sources.source import Fetched
 
 
 class GitAddress(msgspec.Struct, frozen=True, kw_only=True):
-    """What is followed: `ref` is a branch, `refs/…` or a whole commit id, `path` the place of the policies in the tree."""
+    """What is followed: `ref` is a branch, `refs/…` or a whole commit id, `path` the place of the policies in the tree. `signers`
+    sign what may be in force (None: anybody), `approvers` approvals (None: nobody may approve)."""
 
     remote: Remote
     ref: str
     path: str = ""
     access: Access = Access()
     signers: Signers | None = None
+    approvers: Signers | None = None
     allow_rewind: bool = False
 
 
@@ -37,6 +40,9 @@ class GitSource:
         self._root = checked_root(address.path)
         self._cache = GitCache(cache_directory, address.remote, address.access, bounds or Bounds(), executable)
         self._executable = executable
+        self._approvals = (
+            CommitApprovals(self._cache.directory, address.approvers, executable) if address.approvers is not None else None
+        )
 
     @property
     def name(self) -> str:
@@ -71,4 +77,8 @@ class GitSource:
             raise failed(FaultCode.PATH_NOT_FOUND, f"{self._root} is not in commit {tip[:12]}", "check --path", tip)
         above = self._root.rpartition("/")[0] if found.alone else self._root
         problems = refusals(found.problems, self._root, alone=found.alone)
-        return Fetched(revision=tip, root=above, files=found.files, problems=problems, signer=signer)
+        approvals = self._approvals.at(tip) if self._approvals is not None else Approvals()
+        return Fetched(
+            revision=tip, root=above, files=found.files, problems=problems, signer=signer, approvals=approvals.counted,
+            not_approved=approvals.refused,
+        )  # fmt: skip

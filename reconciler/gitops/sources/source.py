@@ -5,6 +5,7 @@ from typing import Protocol
 
 import msgspec
 
+from reconciler.policy.group_approval import GroupApproval
 from reconciler.policy.problems.problem import Problem
 
 
@@ -13,7 +14,8 @@ class Fetched(msgspec.Struct, frozen=True, kw_only=True):
 
     `revision` names it (a commit id; for sources without one `sha256:` over the files), `files` are its policy files by path
     relative to `root`, which is the place inside the source (empty: its top). `problems` make it unusable: links,
-    submodules, what is too large. `signer` is who signed it, empty when nobody was asked for.
+    submodules, what is too large. `signer` is who signed it, empty when nobody was asked for. `approvals` are those that count
+    there, `not_approved` sentences about those that do not.
     """
 
     revision: str
@@ -21,6 +23,8 @@ class Fetched(msgspec.Struct, frozen=True, kw_only=True):
     files: Mapping[str, bytes]
     problems: tuple[Problem, ...] = ()
     signer: str = ""
+    approvals: tuple[GroupApproval, ...] = ()
+    not_approved: tuple[str, ...] = ()
 
 
 class Source(Protocol):

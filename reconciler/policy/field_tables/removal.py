@@ -323,5 +323,18 @@ PACE = Field(
             maximum=100,
             attribute="max_removed_percent",
         ),
+        Field(
+            yaml_key="requireApprovalAbove",
+            kind=Kind.INTEGER,
+            description=(
+                "How many nodes each group may lose within 24 hours; more only with an approval in a signed commit. Left out: "
+                "no approval is asked for."
+            ),
+            unit="nodes",
+            examples=(5,),
+            minimum=0,
+            maximum=2**31 - 1,
+            attribute="require_approval_above",
+        ),
     ),
 )

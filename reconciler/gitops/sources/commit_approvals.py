@@ -1,0 +1,67 @@
+"""Approvals in the newest commits of a branch: they count from a commit that one who may approve has signed.
+
+SOURCE: `git log -z --format=%H%n%B`: a commit id and the message as it was written, commits apart by a zero byte.
+"""
+
+from pathlib import Path
+
+import msgspec
+
+from reconciler.gitops.git.git_process import GitError, run_git
+from reconciler.gitops.git.signature import Signers, verified
+from reconciler.gitops.sources.fault import FaultCode, SourceError, failed
+from reconciler.plan.group_approvals import GROUP_TRAILER, read_group_approvals
+from reconciler.policy.group_approval import GroupApproval
+
+NEWEST = 200
+"""So many commits are looked at; the history that is fetched may be shorter."""
+
+
+class Approvals(msgspec.Struct, frozen=True, kw_only=True):
+    """Those that count, sorted; and a sentence for each commit or trailer that does not."""
+
+    counted: tuple[GroupApproval, ...] = ()
+    refused: tuple[str, ...] = ()
+
+
+class CommitApprovals:
+    """Reads one repository. A signature is looked at once: neither a commit nor the keys change while a process lives."""
+
+    def __init__(self, git_dir: Path, signers: Signers, executable: str = "git") -> None:
+        self._git_dir = git_dir
+        self._signers = signers
+        self._executable = executable
+        self._known: dict[str, Approvals] = {}
+
+    def at(self, tip: str) -> Approvals:
+        """What the history of a commit (a whole id) approves. Raises `SourceError` when it cannot be read."""
+        arguments = [
+            "log", "-z", f"--max-count={NEWEST}", "--no-show-signature", "--no-color", "--no-mailmap", "--format=%H%n%B",
+            "--end-of-options", tip,
+        ]  # fmt: skip
+        try:
+            printed = run_git(self._git_dir, arguments, executable=self._executable)
+        except GitError as error:
+            raise failed(FaultCode.DAMAGED, f"the approvals cannot be read: {error}", revision=tip) from None
+        if printed.code:
+            raise failed(FaultCode.DAMAGED, "the approvals cannot be read: git gives no answer", revision=tip)
+        found: dict[str, Approvals] = {}
+        for entry in printed.out.decode("utf-8", "replace").split("\0"):
+            commit, _, message = entry.partition("\n")
+            if GROUP_TRAILER.lower() in message.lower():
+                found[commit] = self._known.get(commit) or self._of(commit, message)
+        self._known = found
+        counted = {one for each in found.values() for one in each.counted}
+        refused = tuple(sentence for each in found.values() for sentence in each.refused)
+        return Approvals(counted=tuple(sorted(counted)), refused=refused)
+
+    def _of(self, commit: str, message: str) -> Approvals:
+        counted, problems = read_group_approvals(message)
+        refused = tuple(f"commit {commit[:12]} approves nothing by {problem}" for problem in problems)
+        if not counted:
+            return Approvals(refused=refused)
+        try:
+            verified(self._git_dir, commit, self._signers, self._executable)
+        except SourceError as error:
+            return Approvals(refused=(*refused, f"the approval of commit {commit[:12]} does not count: {error.fault.sentence}"))
+        return Approvals(counted=counted, refused=refused)
