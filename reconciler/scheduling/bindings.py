@@ -256,8 +256,8 @@ class Bindings:
 
     def with_room(
         self, shape: int, allowed: bytearray, blocked: bytearray, order: "array[int] | None", most_each: int
-    ) -> list[tuple[int, int]]:
-        """Nodes with room for the shape and for how many pods, in the given order, each node once."""
+    ) -> tuple["array[int]", "array[int]"]:
+        """Nodes with room for the shape, in the given order, and for how many pods each has."""
         stop = len(self._nodes) if order is None else len(order)
         found, room = array("i", bytes(4 * stop)), array("i", bytes(4 * stop))
         columns, amounts = self._shapes.need(shape)
@@ -275,7 +275,7 @@ class Bindings:
             found,
             room,
         )
-        return list(dict(zip(found[:many], room[:many], strict=True)).items())
+        return found[:many], room[:many]
 
     def short(self, shape: int) -> bytearray:
         """By node: 1 where some request of the shape is not free."""

@@ -313,8 +313,8 @@ class SchedulingState:
         limits = filters.limits(shape)
         if not limits:
             return self._bindings.first_fit(shape, count, allowed, blocked, order, most_each)
-        candidates = self._bindings.with_room(shape, allowed, blocked, order, most_each)
-        placed = ration(candidates, limits, count, lambda node, many: self._bindings.push(shape, node, many))
+        nodes, rooms = self._bindings.with_room(shape, allowed, blocked, order, most_each)
+        placed = ration(nodes, rooms, limits, count, lambda node, many: self._bindings.push(shape, node, many))
         return tuple(placed.items())
 
 

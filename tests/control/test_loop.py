@@ -172,7 +172,7 @@ def test_pod_that_was_bound_meanwhile_saves_its_node():
     cluster.group("general", nodes=1)
 
     def bind(simulated: SimulatedCluster) -> None:
-        from reconciler.simulation.embedded.objects import PodObject
+        from reconciler.simulation.embedded.pod_object import PodObject
 
         shape = simulated.objects.pod_shape(_shape())
         traits = simulated.objects.traits(_traits())

@@ -3,7 +3,8 @@
 import pytest
 
 from reconciler.simulation.embedded.disruption_controller import DisruptionController, amount_of
-from reconciler.simulation.embedded.objects import ClusterObjects, PodObject
+from reconciler.simulation.embedded.objects import ClusterObjects
+from reconciler.simulation.embedded.pod_object import PodObject
 from tests.builders import ClusterBuilder
 
 

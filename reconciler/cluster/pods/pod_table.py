@@ -21,6 +21,21 @@ def pod_flags(*, ready: bool, gated: bool) -> int:
     return (_READY if ready else 0) | (_GATED if gated else 0)
 
 
+def phase_of(code: int) -> PodPhase:
+    """The phase behind an entry of the column `phase`."""
+    return _PHASES[code]
+
+
+def is_ready(flags: int) -> bool:
+    """What an entry of the column `flags` says."""
+    return bool(flags & _READY)
+
+
+def is_gated(flags: int) -> bool:
+    """What an entry of the column `flags` says."""
+    return bool(flags & _GATED)
+
+
 class PodTable:
     """Immutable by agreement: nobody writes to a column after construction.
 

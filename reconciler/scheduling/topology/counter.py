@@ -16,10 +16,17 @@ class DomainCounter:
         self.domains = domains
         self.total = 0
         self._counts = [0] * len(domains.values)
-        for shape, node, count in bindings.of(shapes):
-            self.change(shape, node, count)
+        self._start(bindings.of(shapes))
         for shape in sorted(shapes):
             bindings.watch(shape, self)
+
+    def _start(self, cells: list[tuple[int, int, int]]) -> None:
+        domains, counts = self.domains, self._counts
+        for _, node, count in cells:
+            domain = domains.of[node]
+            if domain != NO_DOMAIN and domains.counts[node]:
+                counts[domain] += count
+        self.total = sum(counts)
 
     def change(self, shape: int, node: int, count: int) -> None:
         """See `Watcher`."""
@@ -61,13 +68,18 @@ class LevelCounter(DomainCounter):
         self._open = 0
         self._levels: dict[int, int] = {}
         self._low = 0
-        for counting in domains.counting:
+        super().__init__(bindings, domains, shapes)
+        domains.listen(self)
+
+    def _start(self, cells: list[tuple[int, int, int]]) -> None:
+        if self._ghosts:
+            cells = [(shape, node, self._without_ghosts(shape, node, count)) for shape, node, count in cells]
+        super()._start(cells)
+        for counting, count in zip(self.domains.counting, self._counts, strict=True):
             if counting:
                 self._open += 1
-        if self._open:
-            self._levels[0] = self._open
-        domains.listen(self)
-        super().__init__(bindings, domains, shapes)
+                self._levels[count] = self._levels.get(count, 0) + 1
+        self._low = min(self._levels, default=0)
 
     @property
     def open_domains(self) -> int:
@@ -85,12 +97,15 @@ class LevelCounter(DomainCounter):
 
     def change(self, shape: int, node: int, count: int) -> None:
         """See `Watcher`."""
+        super().change(shape, node, self._without_ghosts(shape, node, count) if self._ghosts else count)
+
+    def _without_ghosts(self, shape: int, node: int, count: int) -> int:
         ghosts = self._ghosts.get((shape, node))
-        if ghosts:
-            before = self._seen.get((shape, node), 0)
-            self._seen[shape, node] = before + count
-            count = max(0, before + count - ghosts) - max(0, before - ghosts)
-        super().change(shape, node, count)
+        if not ghosts:
+            return count
+        before = self._seen.get((shape, node), 0)
+        self._seen[shape, node] = before + count
+        return max(0, before + count - ghosts) - max(0, before - ghosts)
 
     def opened(self, domain: int) -> None:
         """See `DomainListener`."""

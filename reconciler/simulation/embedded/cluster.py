@@ -18,8 +18,9 @@ from reconciler.simulation.embedded.drains import Drains
 from reconciler.simulation.embedded.field_owner import OUR_MANAGER, TOPOLOGY_MANAGER, Via, taken, written_by
 from reconciler.simulation.embedded.journal import Happened, Journal
 from reconciler.simulation.embedded.machines import Machines
-from reconciler.simulation.embedded.objects import ClusterObjects, NodeObject
+from reconciler.simulation.embedded.objects import ClusterObjects
 from reconciler.simulation.embedded.pod_lifecycle import PodLifecycle
+from reconciler.simulation.embedded.pod_object import NodeObject
 from reconciler.simulation.embedded.scheduler import Scheduler
 from reconciler.simulation.embedded.workloads import Workloads
 

@@ -12,7 +12,9 @@ import msgspec
 from reconciler.cluster.pods.pod import PodPhase
 from reconciler.cluster.workloads.workload import DisruptionBudget
 from reconciler.decisions.removal.disruption import label_selector_matches
-from reconciler.simulation.embedded.objects import ClusterObjects, PodObject
+from reconciler.simulation.embedded.budget_members import BudgetMembers, OwnerKey
+from reconciler.simulation.embedded.objects import ClusterObjects
+from reconciler.simulation.embedded.pod_object import PodObject
 
 BudgetKey = tuple[str, str]
 
@@ -24,7 +26,7 @@ class DisruptionController:
         self._objects = objects
         self._of_shape: dict[int, tuple[BudgetKey, ...]] = {}
         self._by_label: dict[tuple[str, str, str], list[BudgetKey]] = {}
-        self._members: dict[BudgetKey, dict[PodObject, None]] = {}
+        self._members: dict[BudgetKey, BudgetMembers] = {}
         self._dirty: dict[BudgetKey, None] = {}
         self.index()
 
@@ -34,10 +36,11 @@ class DisruptionController:
         self._by_label.clear()
         for key, budget in self._objects.budgets.items():
             self._by_label.setdefault((key[0], *_telling_label(budget)), []).append(key)
-        self._members = {key: {} for key in self._objects.budgets}
-        for pod in self._objects.pods.values():
-            for key in self.budgets_of(pod.shape):
-                self._members[key][pod] = None
+        self._members = {key: BudgetMembers() for key in self._objects.budgets}
+        if self._members:
+            for pod in self._objects.pods.values():
+                for key in self.budgets_of(pod.shape):
+                    self._members[key].follow(pod, self._owner_key(pod))
 
     def budgets_of(self, shape: int) -> tuple[BudgetKey, ...]:
         """The budgets whose selector takes pods of a shape."""
@@ -57,13 +60,13 @@ class DisruptionController:
     def changed(self, pod: PodObject) -> None:
         """A pod was made, became ready or unready, or began to terminate."""
         for key in self.budgets_of(pod.shape):
-            self._members[key][pod] = None
+            self._members[key].follow(pod, self._owner_key(pod))
             self._dirty[key] = None
 
     def removed(self, pod: PodObject) -> None:
         """A pod is gone."""
         for key in self.budgets_of(pod.shape):
-            self._members[key].pop(pod, None)
+            self._members[key].drop(pod, self._owner_key(pod))
             self._dirty[key] = None
 
     def scaled(self, namespace: str) -> None:
@@ -113,7 +116,7 @@ class DisruptionController:
 
     def _status(self, key: BudgetKey, budget: DisruptionBudget) -> DisruptionBudget:
         members = self._members[key]
-        healthy = sum(1 for pod in members if pod.ready and not pod.deletion)
+        healthy = members.healthy
         expected, desired = self._wanted(budget, members)
         return msgspec.structs.replace(
             budget,
@@ -124,7 +127,7 @@ class DisruptionController:
             observed=True,
         )
 
-    def _wanted(self, budget: DisruptionBudget, members: dict[PodObject, None]) -> tuple[int, int]:
+    def _wanted(self, budget: DisruptionBudget, members: BudgetMembers) -> tuple[int, int]:
         """(expected, desired healthy)."""
         if budget.max_unavailable:
             expected = self._expected(members)
@@ -133,21 +136,26 @@ class DisruptionController:
             expected = self._expected(members)
             return expected, amount_of(budget.min_available, expected)
         if budget.min_available:
-            return len(members), int(budget.min_available)
-        return len(members), budget.desired_healthy
+            return len(members.pods), int(budget.min_available)
+        return len(members.pods), budget.desired_healthy
 
-    def _expected(self, members: dict[PodObject, None]) -> int:
+    def _expected(self, members: BudgetMembers) -> int:
         """Replicas of the distinct controllers; pods whose controller does not say count themselves."""
-        replicas: dict[tuple[str, str, str], int] = {}
-        for pod in members:
-            owner = self._objects.owner_of(pod)
-            key = (owner.kind, pod.namespace, owner.name) if owner is not None else ("", pod.namespace, pod.name)
+        expected = 0
+        silent: set[OwnerKey] = set()
+        for key in members.owners:
             controller = self._objects.controllers.get(key)
             if controller is not None and controller.replicas is not None:
-                replicas[key] = controller.replicas
-            elif pod.active:
-                replicas[key] = replicas.get(key, 0) + 1
-        return sum(replicas.values())
+                expected += controller.replicas
+            else:
+                silent.add(key)
+        if silent:
+            expected += sum(1 for pod in members.pods if pod.active and self._owner_key(pod) in silent)
+        return expected
+
+    def _owner_key(self, pod: PodObject) -> OwnerKey:
+        owner = self._objects.owner_of(pod)
+        return (owner.kind, pod.namespace, owner.name) if owner is not None else ("", pod.namespace, pod.name)
 
 
 def _telling_label(budget: DisruptionBudget) -> tuple[str, str]:

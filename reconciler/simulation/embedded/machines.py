@@ -15,8 +15,9 @@ from reconciler.simulation.embedded.agenda import Agenda
 from reconciler.simulation.embedded.behaviour import Durations, MachineBehaviour
 from reconciler.simulation.embedded.drains import Drains
 from reconciler.simulation.embedded.journal import Happened, Journal
-from reconciler.simulation.embedded.objects import ClusterObjects, NodeObject, PodObject
+from reconciler.simulation.embedded.objects import ClusterObjects
 from reconciler.simulation.embedded.pod_lifecycle import PodLifecycle
+from reconciler.simulation.embedded.pod_object import NodeObject, PodObject
 
 MachineKey = tuple[str, str]
 # Cluster API takes it off once it has put its labels on the node, which may be Ready by then.

@@ -1,99 +1,26 @@
 """The objects of a simulated cluster, as its API server would hold them, and the World that they make."""
 
-from array import array
 from collections.abc import Iterator
 from typing import TypeVar
 
 import msgspec
 
 from reconciler.cluster.nodes.node import Node, NodeShape
-from reconciler.cluster.pods.pod import Owner, PodPhase, PodShape, PodTraits
-from reconciler.cluster.pods.pod_table import PodTable
+from reconciler.cluster.pods.pod import Owner, PodShape, PodTraits
+from reconciler.cluster.pods.pod_table import PodTable, is_gated, is_ready, phase_of
 from reconciler.cluster.target import Machine, TargetFacts, TargetRef
 from reconciler.cluster.workloads.workload import Controller, DisruptionBudget
 from reconciler.cluster.world import World
+from reconciler.simulation.embedded.pod_object import NodeObject, PodObject
+from reconciler.simulation.embedded.pod_rows import PodRows
 
 Value = TypeVar("Value")
 
-_PHASE_CODES = {phase: code for code, phase in enumerate(PodPhase)}
-_READY, _GATED = 1, 2
 _SPARE_SHAPES = 64
 
 
-class PodObject:
-    """One pod; changes over time, so no struct. Times are Unix seconds, 0 when absent. `replaces` is the key of the pod
-    whose place this one took when that was evicted or deleted."""
-
-    __slots__ = (
-        "created",
-        "deletion",
-        "gated",
-        "name",
-        "namespace",
-        "node",
-        "nominated",
-        "phase",
-        "ready",
-        "replaces",
-        "shape",
-        "traits",
-        "uid",
-        "unknown_node",
-        "unschedulable",
-    )
-
-    def __init__(self, namespace: str, name: str, uid: str, shape: int, traits: int, created: int) -> None:
-        self.namespace = namespace
-        self.name = name
-        self.uid = uid
-        self.shape = shape
-        self.traits = traits
-        self.created = created
-        self.deletion = 0
-        self.unschedulable = 0
-        self.node: NodeObject | None = None
-        self.nominated: NodeObject | None = None
-        self.phase = PodPhase.PENDING
-        self.ready = False
-        self.gated = False
-        self.unknown_node = ""
-        self.replaces = ""
-
-    @property
-    def key(self) -> str:
-        """`namespace/name`."""
-        return f"{self.namespace}/{self.name}"
-
-    @property
-    def finished(self) -> bool:
-        """Succeeded or Failed."""
-        return self.phase is PodPhase.SUCCEEDED or self.phase is PodPhase.FAILED
-
-    @property
-    def active(self) -> bool:
-        """Counts for its controller: neither terminating nor finished."""
-        return not self.deletion and not self.finished
-
-
-class NodeObject:
-    """One node with the pods on it. `target` sizes it (None: nobody). `index` is its place in the last World."""
-
-    __slots__ = ("index", "pods", "target", "value")
-
-    def __init__(self, value: Node, target: TargetRef | None) -> None:
-        self.value = value
-        self.target = target
-        self.index = -1
-        self.pods: dict[PodObject, None] = {}
-
-    @property
-    def name(self) -> str:
-        """The node's name."""
-        return self.value.name
-
-
 class ClusterObjects:
-    """All objects by key. Whoever changes one says so by `touch`, so that the next World is a new one.
+    """All objects by key. Whoever changes one says so by `touch` (of a pod by `touch_pod`), so that the next World is a new one.
 
     Shapes and traits keep the indices of the World that the objects came from; new ones are appended.
     """
@@ -112,29 +39,48 @@ class ClusterObjects:
         self.machines: dict[tuple[str, str], Machine] = {(machine.namespace, machine.name): machine for machine in world.machines}
         self.budgets: dict[tuple[str, str], DisruptionBudget] = {(b.namespace, b.name): b for b in world.budgets}
         self.controllers: dict[tuple[str, str, str], Controller] = {(c.kind, c.namespace, c.name): c for c in world.controllers}
+        self._waiting: dict[PodObject, None] = {}
         self._load_pods(world)
+        self._rows = PodRows(world.pods, self.pods)
         self._view: World | None = None
-        self._node_order: list[NodeObject] | None = list(self.nodes.values())
-        self._pod_order: list[PodObject] | None = list(self.pods.values())
+        self._node_order = list(self.nodes.values())
+        self._ordered = True
+        for index, node in enumerate(self._node_order):
+            node.index = index
         self.revision = 0
 
     def _load_pods(self, world: World) -> None:
         nodes = [self.nodes[node.name] for node in world.nodes]
-        for row in world.pods:
-            pod = PodObject(row.namespace, row.name, row.uid, row.shape, row.traits, row.created_seconds)
-            pod.deletion, pod.unschedulable = row.deletion_seconds, row.unschedulable_seconds
-            pod.phase, pod.ready, pod.gated, pod.unknown_node = row.phase, row.ready, row.gated, row.unknown_node
-            if row.nominated >= 0:
-                pod.nominated = nodes[row.nominated]
-            if row.node >= 0:
-                pod.node = nodes[row.node]
+        rows = world.pods
+        told = zip(rows.namespace, rows.name, rows.uid, rows.shape, rows.traits, rows.created_seconds, strict=True)
+        state = zip(rows.node, rows.phase, rows.flags, rows.deletion_seconds, rows.unschedulable_seconds, strict=True)
+        for (namespace, name, uid, shape, traits, created), (node, phase, flags, deletion, unschedulable) in zip(
+            told, state, strict=True
+        ):
+            pod = PodObject(namespace, name, uid, shape, traits, created)
+            pod.deletion, pod.unschedulable = deletion, unschedulable
+            pod.phase, pod.ready, pod.gated = phase_of(phase), is_ready(flags), is_gated(flags)
+            if node >= 0:
+                pod.node = nodes[node]
                 pod.node.pods[pod] = None
-            self.pods[row.namespace, row.name] = pod
+            else:
+                self._waiting[pod] = None
+            self.pods[namespace, name] = pod
+        for index, nominated in enumerate(rows.nominated):
+            if nominated >= 0:
+                self.pods[rows.namespace[index], rows.name[index]].nominated = nodes[nominated]
+        for index, unknown in rows.unknown_node.items():
+            self.pods[rows.namespace[index], rows.name[index]].unknown_node = unknown
 
     def touch(self) -> None:
-        """Something changed."""
+        """Something other than a pod changed."""
         self._view = None
         self.revision += 1
+
+    def touch_pod(self, pod: PodObject) -> None:
+        """A pod changed."""
+        self._rows.changed(pod)
+        self.touch()
 
     def node_shape(self, shape: NodeShape) -> int:
         """The index of a node shape, made when it is new."""
@@ -166,7 +112,7 @@ class ClusterObjects:
     def add_node(self, value: Node, target: TargetRef | None) -> NodeObject:
         """Register a node."""
         node = self.nodes[value.name] = NodeObject(value, target)
-        self._node_order = None
+        self._ordered = False
         self.touch()
         return node
 
@@ -177,7 +123,7 @@ class ClusterObjects:
             self.remove_pod(pod)
         del self.nodes[node.name]
         node.index = -1
-        self._node_order = None
+        self._ordered = False
         self.touch()
         return gone
 
@@ -187,7 +133,7 @@ class ClusterObjects:
         if isinstance(shape, NodeShape):
             changes["shape"] = self.node_shape(shape)
         node.value = msgspec.structs.replace(node.value, **changes)
-        self._node_order = None
+        self._ordered = False
         self.touch()
 
     def shape_of(self, node: NodeObject) -> NodeShape:
@@ -197,7 +143,8 @@ class ClusterObjects:
     def add_pod(self, pod: PodObject, node: NodeObject | None = None) -> PodObject:
         """Create a pod, bound to a node or pending."""
         self.pods[pod.namespace, pod.name] = pod
-        self._pod_order = None
+        self._rows.joined(pod)
+        self._waiting[pod] = None
         if node is not None:
             self.bind(pod, node)
         self.touch()
@@ -209,7 +156,9 @@ class ClusterObjects:
         if pod.node is not None:
             del pod.node.pods[pod]
             pod.node = None
-        self._pod_order = None
+        else:
+            del self._waiting[pod]
+        self._rows.gone(pod)
         self.touch()
 
     def bind(self, pod: PodObject, node: NodeObject) -> None:
@@ -218,15 +167,12 @@ class ClusterObjects:
         pod.unschedulable = 0
         pod.nominated = None
         node.pods[pod] = None
-        self.touch()
+        self._waiting.pop(pod, None)
+        self.touch_pod(pod)
 
     def pending(self) -> Iterator[PodObject]:
         """Pods that wait for a node, in no particular order."""
-        return (
-            pod
-            for pod in self.pods.values()
-            if pod.node is None and not pod.unknown_node and not pod.gated and not pod.deletion and not pod.finished
-        )
+        return (pod for pod in self._waiting if not pod.unknown_node and not pod.gated and not pod.deletion and not pod.finished)
 
     def _forget_node_shapes(self) -> None:
         """Keep only shapes that a node has: every drain makes one of its own, and over weeks they become many."""
@@ -248,12 +194,7 @@ class ClusterObjects:
         if self._view is None:
             if len(self.node_shapes) > _SPARE_SHAPES + 2 * len(self.nodes):
                 self._forget_node_shapes()
-            if self._node_order is None:
-                self._node_order = [self.nodes[name] for name in sorted(self.nodes)]
-            if self._pod_order is None:
-                self._pod_order = [self.pods[key] for key in sorted(self.pods)]
-            for index, node in enumerate(self._node_order):
-                node.index = index
+            moved = None if self._ordered else self._order_nodes()
             self._view = msgspec.structs.replace(
                 self._origin,
                 captured_seconds=now_seconds,
@@ -261,15 +202,26 @@ class ClusterObjects:
                 nodes=tuple([node.value for node in self._node_order]),
                 pod_shapes=tuple(self.pod_shapes),
                 pod_traits=tuple(self.pod_traits),
-                pods=_columns(self._pod_order),
+                pods=self._rows.table(moved),
                 targets=tuple([self.targets[ref] for ref in sorted(self.targets)]),
-                machines=tuple(sorted(self.machines.values())),
+                machines=tuple([self.machines[key] for key in sorted(self.machines)]),
                 budgets=tuple([self.budgets[key] for key in sorted(self.budgets)]),
                 controllers=tuple(sorted(self.controllers.values())),
             )
         elif self._view.captured_seconds != now_seconds:
             self._view = msgspec.structs.replace(self._view, captured_seconds=now_seconds)
         return self._view
+
+    def _order_nodes(self) -> list[int] | None:
+        """Gives nodes the index that they have by name; what became of each former index (-1: its node is gone), with -1 behind
+        the last. None: all that are left are where they were."""
+        before = self._node_order
+        self._node_order = [self.nodes[name] for name in sorted(self.nodes)]
+        for index, node in enumerate(self._node_order):
+            node.index = index
+        self._ordered = True
+        moved = [node.index for node in before]
+        return None if moved == list(range(len(before))) else [*moved, -1]
 
 
 def _interned(index: dict[Value, int], values: list[Value], value: Value) -> int:
@@ -278,22 +230,3 @@ def _interned(index: dict[Value, int], values: list[Value], value: Value) -> int
         found = index[value] = len(values)
         values.append(value)
     return found
-
-
-def _columns(pods: list[PodObject]) -> PodTable:
-    """The table of pods, column by column."""
-    table = PodTable()
-    table.namespace = [pod.namespace for pod in pods]
-    table.name = [pod.name for pod in pods]
-    table.uid = [pod.uid for pod in pods]
-    table.shape = array("i", [pod.shape for pod in pods])
-    table.traits = array("i", [pod.traits for pod in pods])
-    table.node = array("i", [-1 if pod.node is None else pod.node.index for pod in pods])
-    table.nominated = array("i", [-1 if pod.nominated is None else pod.nominated.index for pod in pods])
-    table.phase = array("B", [_PHASE_CODES[pod.phase] for pod in pods])
-    table.flags = array("B", [(_READY if pod.ready else 0) | (_GATED if pod.gated else 0) for pod in pods])
-    table.created_seconds = array("q", [pod.created for pod in pods])
-    table.deletion_seconds = array("q", [pod.deletion for pod in pods])
-    table.unschedulable_seconds = array("q", [pod.unschedulable for pod in pods])
-    table.unknown_node = {index: pod.unknown_node for index, pod in enumerate(pods) if pod.unknown_node}
-    return table

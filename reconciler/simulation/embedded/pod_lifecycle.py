@@ -5,7 +5,8 @@ from reconciler.simulation.embedded.agenda import Agenda
 from reconciler.simulation.embedded.behaviour import Durations
 from reconciler.simulation.embedded.disruption_controller import DisruptionController
 from reconciler.simulation.embedded.journal import Happened, Journal
-from reconciler.simulation.embedded.objects import ClusterObjects, NodeObject, PodObject
+from reconciler.simulation.embedded.objects import ClusterObjects
+from reconciler.simulation.embedded.pod_object import NodeObject, PodObject
 from reconciler.simulation.embedded.workloads import Workloads
 
 
@@ -50,7 +51,7 @@ class PodLifecycle:
             pod.phase = PodPhase.RUNNING
             pod.ready = pod.node.value.ready
             self._disruption.changed(pod)
-            self._objects.touch()
+            self._objects.touch_pod(pod)
 
     def evict(self, pod: PodObject) -> str:
         """Ask the eviction API; why it refuses, or empty."""
@@ -79,7 +80,7 @@ class PodLifecycle:
         pod.deletion = now + grace
         self._workloads.leaving(pod)
         self._disruption.changed(pod)
-        self._objects.touch()
+        self._objects.touch_pod(pod)
         if grace:
             self._agenda.after(grace, lambda: self.vanish(pod))
         else:
@@ -104,6 +105,7 @@ class PodLifecycle:
             if pod.phase is PodPhase.RUNNING and pod.ready is not ready:
                 pod.ready = ready
                 self._disruption.changed(pod)
+                self._objects.touch_pod(pod)
         self._objects.touch()
 
     def _lives(self, pod: PodObject) -> bool:

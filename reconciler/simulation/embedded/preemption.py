@@ -11,7 +11,8 @@ from collections.abc import Callable
 import msgspec
 
 from reconciler.scheduling.state import SchedulingState
-from reconciler.simulation.embedded.objects import ClusterObjects, NodeObject, PodObject
+from reconciler.simulation.embedded.objects import ClusterObjects
+from reconciler.simulation.embedded.pod_object import NodeObject, PodObject
 
 
 class Preemption(msgspec.Struct, frozen=True):

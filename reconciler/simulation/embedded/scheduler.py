@@ -10,7 +10,8 @@ from collections.abc import Callable
 import msgspec
 
 from reconciler.scheduling.state import SchedulingState
-from reconciler.simulation.embedded.objects import ClusterObjects, NodeObject, PodObject
+from reconciler.simulation.embedded.objects import ClusterObjects
+from reconciler.simulation.embedded.pod_object import NodeObject, PodObject
 from reconciler.simulation.embedded.preemption import Preemption, find_victims
 
 Placing = Callable[[SchedulingState, int, int, list[NodeObject]], tuple[tuple[int, int], ...]]
@@ -97,7 +98,7 @@ class Scheduler:
         for pod in pods:
             if not pod.unschedulable:
                 pod.unschedulable = now_seconds
-                objects.touch()
+                objects.touch_pod(pod)
             if pod.nominated is not None and self._is_made_room_for(pod, pod.nominated, state):
                 state.bind(pod.shape, pod.nominated.index)
                 continue
@@ -106,13 +107,14 @@ class Scheduler:
             if found is None:
                 if pod.nominated is not None:
                     pod.nominated = None
-                    objects.touch()
+                    objects.touch_pod(pod)
                 higher = False  # the next one of this shape has no better luck
                 continue
             for victim in found.victims:
                 state.unbind(victim.shape, found.node.index)
             state.bind(pod.shape, found.node.index)
             pod.nominated = found.node
+            objects.touch_pod(pod)
             preemptions.append(found)
 
     def _is_made_room_for(self, pod: PodObject, node: NodeObject, state: SchedulingState) -> bool:

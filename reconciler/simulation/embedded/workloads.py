@@ -1,7 +1,8 @@
 """Controllers of pods: they make pods again that were evicted, and follow the replicas that a scenario asks for."""
 
 from reconciler.cluster.pods.pod import PodPhase, PodShape, PodTraits
-from reconciler.simulation.embedded.objects import ClusterObjects, PodObject
+from reconciler.simulation.embedded.objects import ClusterObjects
+from reconciler.simulation.embedded.pod_object import PodObject
 
 WorkloadKey = tuple[str, str, str]
 """Kind, namespace and name of the controller."""
@@ -10,15 +11,17 @@ _LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # those that Kubernetes uses in genera
 
 
 class Workload:
-    """One controller: how many pods it wants, and what they look like. `vacant` are pods that left and are to come back."""
+    """One controller: how many pods it wants, and what they look like. `vacant` are pods that left and are to come back; `active`
+    counts those that neither terminate nor are finished."""
 
-    __slots__ = ("desired", "key", "pods", "shape", "traits", "vacant")
+    __slots__ = ("active", "desired", "key", "pods", "shape", "traits", "vacant")
 
     def __init__(self, key: WorkloadKey, shape: int, traits: int) -> None:
         self.key = key
         self.shape = shape
         self.traits = traits
         self.desired = 0
+        self.active = 0
         self.pods: dict[PodObject, None] = {}
         self.vacant: list[PodObject] = []
 
@@ -39,7 +42,9 @@ class Workloads:
         for pod in objects.pods.values():
             workload = self._join(pod)
             if workload is not None and pod.active:
-                workload.desired += 1
+                workload.active += 1
+        for workload in self.by_key.values():
+            workload.desired = workload.active
 
     def of(self, pod: PodObject) -> Workload | None:
         """The controller that would make the pod again; None: nobody."""
@@ -83,6 +88,8 @@ class Workloads:
         """A pod began to terminate: its controller will notice."""
         workload = self.of(pod)
         if workload is not None:
+            if pod in workload.pods and not pod.finished:
+                workload.active -= 1
             workload.vacant.append(pod)
             self._dirty[workload.key] = None
 
@@ -98,12 +105,12 @@ class Workloads:
         made: list[PodObject] = []
         for key in self._dirty:
             workload = self.by_key[key]
-            active = sum(1 for pod in workload.pods if pod.active)
-            for _ in range(workload.desired - active):
+            for _ in range(workload.desired - workload.active):
                 pod = self._next_pod(workload, now_seconds)
                 if pod is None:
                     break
                 workload.pods[self._objects.add_pod(pod)] = None
+                workload.active += 1
                 made.append(pod)
         self._dirty.clear()
         return made
@@ -116,9 +123,9 @@ class Workloads:
         found: list[PodObject] = []
         for key in self._dirty:
             workload = self.by_key[key]
-            active = [pod for pod in workload.pods if pod.active]
-            over = len(active) - workload.desired
+            over = workload.active - workload.desired
             if over > 0:
+                active = [pod for pod in workload.pods if pod.active]
                 active.sort(
                     key=lambda pod: (pod.node is not None, pod.phase is not PodPhase.PENDING, pod.ready, -pod.created, pod.name)
                 )

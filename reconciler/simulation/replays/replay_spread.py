@@ -10,7 +10,8 @@ from collections import Counter
 from reconciler.cluster.nodes.node import ZONE_LABEL
 from reconciler.cluster.pods.pod import PodShape
 from reconciler.scheduling.state import SchedulingState
-from reconciler.simulation.embedded.objects import ClusterObjects, NodeObject
+from reconciler.simulation.embedded.objects import ClusterObjects
+from reconciler.simulation.embedded.pod_object import NodeObject
 
 
 class ZoneSpread:

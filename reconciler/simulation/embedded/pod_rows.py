@@ -1,0 +1,144 @@
+"""The pods of a simulated cluster as a table that follows what happens to them, instead of being written anew each time."""
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
+from operator import le
+from typing import Any
+
+from reconciler.cluster.pods.pod_table import PodTable, phase_code, pod_flags
+from reconciler.simulation.embedded.pod_object import PodObject
+
+PodKey = tuple[str, str]
+_COLUMNS: tuple[tuple[str, Callable[[PodObject], Any]], ...] = (
+    ("namespace", lambda pod: pod.namespace),
+    ("name", lambda pod: pod.name),
+    ("uid", lambda pod: pod.uid),
+    ("shape", lambda pod: pod.shape),
+    ("traits", lambda pod: pod.traits),
+    ("node", lambda pod: -1 if pod.node is None else pod.node.index),
+    ("nominated", lambda pod: -1 if pod.nominated is None else pod.nominated.index),
+    ("phase", lambda pod: phase_code(pod.phase)),
+    ("flags", lambda pod: pod_flags(ready=pod.ready, gated=pod.gated)),
+    ("created_seconds", lambda pod: pod.created),
+    ("deletion_seconds", lambda pod: pod.deletion),
+    ("unschedulable_seconds", lambda pod: pod.unschedulable),
+)
+_CHANGING = ("node", "nominated", "phase", "flags", "deletion_seconds", "unschedulable_seconds")
+_READ = dict(_COLUMNS)
+# With more of the pods new or gone than one in so many, all rows are written anew: cutting and joining costs by the cut.
+_MANY_CUTS = 32
+_NOWHERE = array("i", (-1,)).tobytes()
+
+
+class PodRows:
+    """Rows in order of namespace and name. Tables that were handed out are never written to again."""
+
+    def __init__(self, table: PodTable, pods: dict[PodKey, PodObject]) -> None:
+        """`table` has the rows of `pods`, in their order."""
+        self._table = table
+        self._pods = pods
+        keys = list(pods)
+        self._in_order = len(keys) == len(table) and all(map(le, keys, keys[1:]))
+        self._joined: dict[PodKey, None] = {}
+        self._gone: dict[PodKey, None] = {}
+        self._changed: dict[PodObject, None] = {}
+
+    def joined(self, pod: PodObject) -> None:
+        """A pod was made."""
+        self._joined[pod.namespace, pod.name] = None
+
+    def gone(self, pod: PodObject) -> None:
+        """A pod is no more."""
+        key = (pod.namespace, pod.name)
+        self._changed.pop(pod, None)
+        if self._joined.pop(key, _ABSENT) is _ABSENT:
+            self._gone[key] = None
+
+    def changed(self, pod: PodObject) -> None:
+        """Where a pod is or how it is changed."""
+        self._changed[pod] = None
+
+    def table(self, moved: Sequence[int] | None) -> PodTable:
+        """The table now. `moved` is, by the index that nodes had in the last table, the index that they have now (-1: none),
+        with -1 behind the last; None where no node has another one."""
+        cuts = len(self._joined) + len(self._gone)
+        if cuts * _MANY_CUTS > len(self._pods) or (cuts and not self._in_order):
+            self._write([self._pods[key] for key in sorted(self._pods)])
+        else:
+            self._follow(moved)
+        self._joined.clear()
+        self._gone.clear()
+        self._changed.clear()
+        return self._table
+
+    def _write(self, pods: list[PodObject]) -> None:
+        self._in_order = True
+        table = PodTable()
+        for name, read in _COLUMNS:
+            column = getattr(table, name)
+            column.extend(map(read, pods))
+        table.unknown_node = {row: pod.unknown_node for row, pod in enumerate(pods) if pod.unknown_node}
+        self._table = table
+
+    def _follow(self, moved: Sequence[int] | None) -> None:
+        table = self._copied()
+        if moved is not None:
+            table.node = array("i", map(moved.__getitem__, table.node))
+            if table.nominated.tobytes() != _NOWHERE * len(table.nominated):
+                table.nominated = array("i", map(moved.__getitem__, table.nominated))
+        if self._in_order:
+            rows = [(self._row(table, (pod.namespace, pod.name)), pod) for pod in self._changed]
+        else:
+            places = {key: row for row, key in enumerate(self._pods)}
+            rows = [(places[pod.namespace, pod.name], pod) for pod in self._changed]
+        rows = [(row, pod) for row, pod in rows if (pod.namespace, pod.name) not in self._joined]
+        for name in _CHANGING:
+            column, read = getattr(table, name), _READ[name]
+            for row, pod in rows:
+                column[row] = read(pod)
+        if self._joined or self._gone:
+            self._cut(table)
+        self._table = table
+
+    def _copied(self) -> PodTable:
+        old, table = self._table, PodTable()
+        for name, _ in _COLUMNS:
+            column = getattr(old, name)
+            setattr(table, name, column[:] if name in _CHANGING else column)
+        table.unknown_node = old.unknown_node
+        return table
+
+    def _row(self, table: PodTable, key: PodKey) -> int:
+        namespaces, names = table.namespace, table.name
+        return bisect_left(range(len(names)), key, key=lambda row: (namespaces[row], names[row]))
+
+    def _cut(self, table: PodTable) -> None:
+        """Rows of pods that are gone are cut out, those of new pods put in."""
+        gone = [(self._row(table, key), None) for key in self._gone]
+        # Two new pods between the same rows are in order of their keys.
+        joined = [(self._row(table, key), self._pods[key]) for key in sorted(self._joined)]
+        cuts = sorted([*gone, *joined], key=lambda cut: (cut[0], cut[1] is None))
+        for name, read in _COLUMNS:
+            old = getattr(table, name)
+            fresh = old[:0]
+            start = 0
+            for row, pod in cuts:
+                fresh.extend(old[start:row])
+                start = row
+                if pod is None:
+                    start = row + 1
+                else:
+                    fresh.append(read(pod))
+            fresh.extend(old[start:])
+            setattr(table, name, fresh)
+        if table.unknown_node or any(pod is not None and pod.unknown_node for _, pod in cuts):
+            table.unknown_node = _unknown(table, self._pods)
+
+
+_ABSENT = object()
+
+
+def _unknown(table: PodTable, pods: dict[PodKey, PodObject]) -> dict[int, str]:
+    named: Iterable[PodKey] = zip(table.namespace, table.name, strict=True)
+    return {row: pods[key].unknown_node for row, key in enumerate(named) if pods[key].unknown_node}
