@@ -187,6 +187,63 @@ def test_the_plan_of_a_redacted_cluster_is_the_same_but_for_names(tmp_path: Path
     assert found == expected
 
 
+NAMED = ("Node", "Namespace", "Machine", "MachineDeployment", "MachineSet", "Cluster", "StorageClass", "SimMachineTemplate")
+
+
+def test_names_are_hidden_when_asked_and_the_plan_stays_the_same(tmp_path: Path) -> None:
+    """No name of a node, namespace, target, machine or class stands in any file, but for words of Kubernetes (`batch`). Put
+    back under them, every group, action and node is decided as before."""
+    original = quickstart()
+    names = {item["metadata"]["name"] for found in original if found.kind in NAMED for item in found.items}
+    names |= {item["metadata"].get("namespace", "") for found in original for item in found.items}
+    names -= {"", "kube-system", "default", "kube-public", "kube-node-lease", "batch"}
+    hiding = Pseudonyms(b"salt of the tests", hides_names=True)
+    cleaned = redaction.redacted(original, hiding)
+    told = {word for found in cleaned for word in words(found.items)}
+    assert {"capi", "spot", "big"} <= names
+    assert names & told == set()
+    plans = []
+    for name, listings in (("original", quickstart()), ("cleaned", cleaned)):
+        path = written(tmp_path / name, listings)
+        plans.append(planned(tmp_path, path))
+    back = {hiding.digest(word): word for item in original for word in words(item.items)}
+    text = re.sub(r"n[0-9]+-([0-9a-f]{16})", lambda found: back[found[1]], plans[1])
+    before, after = json.loads(plans[0]), json.loads(text)
+    for part in ("groups", "actions", "nodes"):
+        assert len(before[part]) == len(after[part]) > 0
+    shown = ("name", "target", "current", "desired", "min", "max", "held")
+    assert [{key: one[key] for key in shown} for one in after["groups"]] == [
+        {key: one[key] for key in shown} for one in before["groups"]
+    ]
+    kept = ("node", "group", "state", "utilizationPermille", "removable")
+    assert [[one[key] for key in kept] for one in after["nodes"]] == [[one[key] for key in kept] for one in before["nodes"]]
+    acts = ("kind", "group", "from", "to", "nodes")
+    assert [[one[key] for key in acts] for one in after["actions"]] == [[one[key] for key in acts] for one in before["actions"]]
+
+
+def planned(directory: Path, cluster: Path) -> str:
+    """The plan of a policy that discovers everything and names nothing."""
+    file = directory / "everything.yaml"
+    file.write_text(
+        "apiVersion: reconciler.dev/v1alpha1\nkind: NodeGroupPolicy\nmetadata: {name: p}\n"
+        "spec: {mode: Enforce, adoptFrom: [kubectl], discovery: [{name: all, clusterAPI: {}}],\n"
+        "  defaults: {size: {min: 0, max: 9}}}\n"
+    )
+    result = run("plan", "--policy", file, "--cluster", cluster, "--no-settled", "-o", "json")
+    assert result.exception is None, result.exception
+    return result.stdout
+
+
+def test_names_that_a_readable_policy_has_stay() -> None:
+    """And those that every cluster has; the others keep their order."""
+    nodes = [{"metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}}} for name in ("b", "kept-1", "a-1", "c-1")]
+    (found,) = redaction.redacted([listing("Node", *nodes)], Pseudonyms(b"s" * 16, ["kept-1"], hides_names=True))
+    shown = [item["metadata"]["name"] for item in found.items]
+    assert "kept-1" in shown
+    assert [name[:3] for name in shown if name != "kept-1"] == ["n0-", "n1-", "n2-"]
+    assert all(item["metadata"]["labels"] == {"kubernetes.io/hostname": item["metadata"]["name"]} for item in found.items)
+
+
 def test_a_snapshot_is_replaced_only_when_asked(tmp_path: Path) -> None:
     """What is no snapshot is never replaced; one that is needs --force."""
     write_snapshot(tmp_path / "s", {"snapshot.yaml": b"x", "nodes.json": b"1"}, zipped=True)

@@ -44,7 +44,8 @@ def command(
     Secrets and ConfigMaps are never read. With --redact only the fields stay that decisions read. Names of nodes, namespaces,
     targets, machines and classes, amounts, zones and instance types stay as they are, words that Kubernetes or
     --readable-policy uses, too; every other word (pods, their labels, owners, volumes) becomes a pseudonym that is made with the
-    secret in --salt-file. Plans stay the same but for these.
+    secret in --salt-file. Plans stay the same but for these. With --hide-names those names become numbered pseudonyms, too, where
+    no readable policy has them, and so does that of the cluster unless --cluster-name says it; names of a cloud's groups stay.
 
     --publish leaves a redacted one where previews find it without credentials for the cluster: on a branch of a repository
     (`preview --cluster-ref`), below the name of the cluster, or in one file (`--cluster NAME.tar.gz`).
@@ -79,6 +80,8 @@ def command(
         found = LiveInputs(connection_choice(connection), or_snapshot=False).capture(own_clouds=True)
         if cluster_name is not None:
             found = msgspec.structs.replace(found, cluster=cluster_name)
+        elif hidden is not None and hidden.hides_names:
+            found = msgspec.structs.replace(found, cluster=hidden.word(found.cluster))
     if out is not None:
         write_snapshot(out, (found.redacted(hidden) if redact and hidden is not None else found).files(), zipped=zipped)
     if publish is not None and hidden is not None:

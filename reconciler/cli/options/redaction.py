@@ -23,10 +23,11 @@ class RedactionChoice(NamedTuple):
     salt_file: Path | None = None
     readable_policy: Path | None = None
     readable_keys: tuple[str, ...] = ()
+    hide_names: bool = False
 
 
 def redaction_options(command: _Command) -> _Command:
-    """Add `--salt-file`, `--readable-policy` and `--readable-key`."""
+    """Add `--salt-file`, `--readable-policy`, `--readable-key` and `--hide-names`."""
     options = (
         click.option(
             "--salt-file",
@@ -41,6 +42,11 @@ def redaction_options(command: _Command) -> _Command:
             help="Words of this policy, and values of labels and taints that it names, stay readable when redacted.",
         ),
         click.option("--readable-key", "readable_keys", metavar="KEY", multiple=True, help="And values of this label or taint."),
+        click.option(
+            "--hide-names",
+            is_flag=True,
+            help="Names of nodes, namespaces, targets, machines and classes become pseudonyms as well when redacted.",
+        ),
     )
     for option in reversed(options):
         command = option(command)
@@ -62,7 +68,7 @@ def pseudonyms(choice: RedactionChoice) -> "Pseudonyms":
     if choice.readable_policy is not None:
         for text in read_policy_files([choice.readable_policy]).values():
             words |= words_in(text.decode("utf-8", "replace"))
-    return Pseudonyms(_salt(choice.salt_file), words, {*words, *choice.readable_keys})
+    return Pseudonyms(_salt(choice.salt_file), words, {*words, *choice.readable_keys}, hides_names=choice.hide_names)
 
 
 def _salt(file: Path | None) -> bytes:

@@ -7,7 +7,7 @@ equal, and without the key nobody can try words until one fits.
 import hashlib
 import hmac
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 _HARMLESS = re.compile(r"[+-]?[0-9]{1,6}%?|([0-9]{1,6}(h|m|s|ms)){1,4}|true|false|[A-Za-z]?")
 _QUANTITY = re.compile(r"[0-9]{1,19}(\.[0-9]{1,9})?(m|k|[KMGTPE]i?|[eE][0-9]{1,2})?")
@@ -15,22 +15,39 @@ _INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.
 _TOKEN = re.compile(r"[^,=:;/\s]+(?:/[^,=:;/\s]+)?(?==)|[^,=:;/\s]+")
 _WORD_OF_TEXT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*[A-Za-z0-9]|[A-Za-z0-9]")
 _DIGITS = 16
+_EVERYWHERE = frozenset({"default", "kube-system", "kube-public", "kube-node-lease"})
+"""Namespaces that every cluster has; decisions know one of them by name."""
 
 
 class Pseudonyms:
-    """`salt` is the cluster's secret. `words` stay as they are, `keys` are those of labels and taints whose values do, too."""
+    """`salt` is the cluster's secret. `words` stay as they are, `keys` are those of labels and taints whose values do, too.
+    `hides_names`: names of nodes, namespaces, targets, machines and classes are no words that stay."""
 
-    def __init__(self, salt: bytes, words: Iterable[str] = (), keys: Iterable[str] = ()) -> None:
+    def __init__(self, salt: bytes, words: Iterable[str] = (), keys: Iterable[str] = (), *, hides_names: bool = False) -> None:
         self._salt = salt
         self._keys = KEYS.union(keys)
         self._words = WORDS.union(words, self._keys)
+        self._names: Mapping[str, str] = {}
+        self.hides_names = hides_names
 
     def add(self, words: Iterable[str]) -> "Pseudonyms":
         """The same with more words that stay."""
-        return Pseudonyms(self._salt, self._words.union(words), self._keys)
+        return Pseudonyms(self._salt, self._words.union(words), self._keys, hides_names=self.hides_names)
+
+    def name(self, names: Iterable[str]) -> "Pseudonyms":
+        """The same for objects of these names: they stay, or are hidden under numbers that keep their order."""
+        if not self.hides_names:
+            return self.add(names)
+        hidden = sorted({name for name in names if name and name not in self._words | _EVERYWHERE})
+        named = self.add(_EVERYWHERE)
+        digits = len(str(len(hidden)))
+        named._names = {name: f"n{number:0{digits}d}-{self.digest(name)}" for number, name in enumerate(hidden)}
+        return named
 
     def word(self, text: str) -> str:
         """One word."""
+        if text in self._names:
+            return self._names[text]
         if text in self._words or _HARMLESS.fullmatch(text):
             return text
         return f"x-{self.digest(text)}"

@@ -2,9 +2,9 @@
 
 What is kept of an object are the fields that the reader of snapshots decodes, no more. Of these, numbers, amounts and instants
 stay where they are nothing else; words that Kubernetes or the policy use stay (see `Pseudonyms`), as do the names of nodes,
-namespaces, targets, machines and classes, which plans and policies call by name; every other word becomes a pseudonym. Words that
-a person wrote go. A pod's name becomes a number and a pseudonym: the number keeps the order of the names, since ties are
-broken by name and the plan must come out the same.
+namespaces, targets, machines and classes, which plans and policies call by name, unless they are to be hidden as well; every
+other word becomes a pseudonym. Words that a person wrote go. A pod's name becomes a number and a pseudonym: the number keeps the
+order of the names, since ties are broken by name and the plan must come out the same.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -56,7 +56,7 @@ def redacted(listings: Iterable[Listing], pseudonyms: Pseudonyms, capi_group: st
     """The same lists with what decisions read. A kind of which nothing is read is left out. The plan of the result is the plan
     of the original, but for names of pods and of what belongs to them, and for the words of holds."""
     found = list(listings)
-    words = pseudonyms.add((*_identities(found), *_words()))
+    words = pseudonyms.add((*_forms(found), *_words())).name(_names(found))
     cleaner = _Cleaner(words, found, capi_group)
     shown_by = {kind.envelope.list_key: kind.shown for one in readings() for kind in one.kinds if kind.envelope is not None}
     intake = Intake(capi_group)
@@ -78,20 +78,33 @@ def _words() -> Iterator[str]:
         yield from (*reading.words, reading.group, *(kind.kind for kind in reading.kinds))
 
 
-def _identities(listings: Iterable[Listing]) -> set[str]:
+def _forms(listings: Iterable[Listing]) -> set[str]:
+    """Kinds, versions and groups of what is called by name, and words by which a cloud's answers refer to each other."""
     found: set[str] = set()
     of_platforms = [kind for reading in readings() for kind in reading.kinds]
-    called = {*_CALLED_BY_NAME, *(kind.kind for kind in of_platforms)}
-    endings = tuple(kind.kind for kind in of_platforms if kind.any_kind_ending_so)
     told = {kind.envelope.list_key: kind.words_of for kind in of_platforms if kind.envelope is not None}
     for listing in listings:
         if listing.list_key in told:
             found |= {word for item in listing.items for word in told[listing.list_key](item)}
-        if listing.kind in called or listing.kind.endswith(endings):
+        if _called_by_name(listing):
             found |= {listing.kind, listing.api_version, meta.api_group(listing.api_version)}
+    return found
+
+
+def _names(listings: Iterable[Listing]) -> set[str]:
+    """Namespaces, and names of what plans and policies call by name."""
+    found: set[str] = set()
+    for listing in listings:
+        if _called_by_name(listing):
             found |= {name_of(item)[1] for item in listing.items}
         found |= {name_of(item)[0] for item in listing.items}
     return found
+
+
+def _called_by_name(listing: Listing) -> bool:
+    of_platforms = [kind for reading in readings() for kind in reading.kinds]
+    called = {*_CALLED_BY_NAME, *(kind.kind for kind in of_platforms)}
+    return listing.kind in called or listing.kind.endswith(tuple(kind.kind for kind in of_platforms if kind.any_kind_ending_so))
 
 
 class _Cleaner:
