@@ -128,7 +128,7 @@ class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):
     means than a field. `problems` are sentences about values that could not be read. `api_group` is Cluster API's, the prefix of
     its annotations too; empty for targets of other platforms. `unrecorded_owner` is why a target of which nobody is known to own
     the size is ours, where the platform records no owner (empty: managed fields do). `keeps_nodes` is why no node may be removed
-    now, since another machine than the chosen one might go (empty: any may), `keeps_nodes_but` the one node that may go all the
+    now, since another machine than the chosen one might go (empty: any may), `keeps_nodes_but` the nodes that may go all the
     same. `beyond_autoscaler`: a Cluster Autoscaler that is at work elsewhere passes this target over as it stands.
     """
 
@@ -159,7 +159,7 @@ class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):
     api_group: str = ""
     unrecorded_owner: str = ""
     keeps_nodes: str = ""
-    keeps_nodes_but: str = ""
+    keeps_nodes_but: tuple[str, ...] = ()
     beyond_autoscaler: bool = False
 
 

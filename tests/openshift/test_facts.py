@@ -226,14 +226,18 @@ def test_a_failed_machine_keeps_all_nodes_of_its_set() -> None:
     assert second.keeps_nodes == ""
 
 
-def test_the_node_of_the_only_failed_machine_may_go() -> None:
-    """It is the one that would go. Two of them tie with each other; one whose node is gone is a request like any other."""
+def test_nodes_of_failed_machines_may_go() -> None:
+    """They are the ones that would go, all together; one whose node is gone is a request like any other."""
     there = [
         {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "spec": {}, "status": {}} for name in ("n1", "n2", "n3")
     ]
     failed = [machine(f"{name}-1", name, error="terminated", node=node) for name, node in (("a", "n1"), ("b", "n2"), ("c", "n9"))]
     found = world(*(machine_set(name) for name in "abc"), *failed, machine("b-2", "b", error="terminated", node="n3"), *there)
-    assert [(bool(one.keeps_nodes), one.keeps_nodes_but) for one in found.targets] == [(True, "n1"), (True, ""), (True, "")]
+    assert [(bool(one.keeps_nodes), one.keeps_nodes_but) for one in found.targets] == [
+        (True, ("n1",)),
+        (True, ("n2", "n3")),
+        (True, ()),
+    ]
     assert [(one.name, one.node) for one in found.machines] == [("a-1", "n1"), ("b-1", "n2"), ("b-2", "n3"), ("c-1", "")]
 
 

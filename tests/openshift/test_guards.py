@@ -123,13 +123,33 @@ def test_nothing_is_lowered_beside_a_failed_machine(told: dict[str, str]) -> Non
     assert server.machines["a-n1"]["metadata"]["annotations"] == {}
 
 
-def test_the_only_failed_machine_may_go_with_its_node() -> None:
-    """Not one of two, and not another one beside it."""
+def test_a_failed_machine_may_go_with_its_node() -> None:
+    """Another one beside it may not."""
     server = three(machine("a-0", "a", error="quota", node="n0"))
     assert provider(server).may_begin(TARGET, "a-0", "n0", bound(server, 3)).done
     assert not provider(server).may_begin(TARGET, "a-n1", "n1", bound(server, 3)).done
-    server.machines["a-9"] = machine("a-9", "a", error="quota")
-    assert not provider(server).may_begin(TARGET, "a-0", "n0", bound(server, 3)).done
+
+
+def test_two_that_failed_as_nodes_go_together() -> None:
+    """Either could go when replicas fall by one: nothing is marked before both nodes are empty; then one write is for both."""
+    server = three(machine("a-0", "a", error="quota", node="n0"), machine("a-9", "a", error="quota", node="n9"))
+    server.nodes = {"n0", "n9"}
+    first, second = LeavingMachine(machine="a-0", node="n0"), LeavingMachine(machine="a-9", node="n9")
+    assert provider(server).may_begin(TARGET, "a-0", "n0", bound(server, 4)).done
+    (waits,) = provider(server).step(TARGET, (first,), 0)
+    assert (waits.state, waits.untouched, server.writes) == (RemovalState.DRAINING, True, [])
+    assert "Machine a-9 of" in waits.message
+    assert "could go instead: its node has to be empty first" in waits.message
+    ended = provider(server).step(TARGET, (first, second), 0)
+    assert {(one.state, one.replicas) for one in ended} == {(RemovalState.FINISHED, 2)}
+    assert [path for _, path, _ in server.writes] == [f"{MACHINES}/a-0", f"{MACHINES}/a-9", SETS]
+
+
+def test_one_that_failed_without_a_node_is_in_nobodys_way() -> None:
+    """Whichever of the two goes, nothing ran there."""
+    server = three(machine("a-0", "a", error="quota", node="n0"), machine("a-9", "a", error="quota"))
+    (ended,) = provider(server).step(TARGET, (LeavingMachine(machine="a-0", node="n0"),), 0)
+    assert (ended.state, ended.replicas) == (RemovalState.FINISHED, 3)
 
 
 def test_a_failed_machine_whose_node_is_gone_is_cancelled() -> None:

@@ -131,13 +131,35 @@ def test_a_machine_that_failed_as_a_node_is_removed_and_no_other(new_set: NewSet
     nodes = bench.until_nodes(3)
     broken = next(item for item in bench.machines() if node_of(item) == nodes[1])
     _fails(bench, broken)
-    assert bench.facts().keeps_nodes_but == nodes[1]
+    assert bench.facts().keeps_nodes_but == (nodes[1],)
     bench.port.observe()
     assert bench.port.remove_node(bench.target, nodes[0], 2, bench.bound()).code == WriteCode.REFUSED
     assert bench.port.remove_node(bench.target, nodes[1], 2, bench.bound()).done
     (ended,) = bench.removed()
     assert ended.state is RemovalState.FINISHED
     assert bench.until_nodes(2) == [nodes[0], nodes[2]]
+
+
+@pytest.mark.parametrize("size", [4, 14])
+def test_two_that_failed_as_nodes_go_and_no_other(new_set: NewSet, size: int) -> None:
+    """Whatever their names: the platform takes of marked and failed ones which it likes, so that both nodes are emptied first and
+    both go in one write. Above 12 it sorts in another way."""
+    bench = new_set(size)
+    nodes = bench.until_nodes(size)
+    chosen = (nodes[0], nodes[-1])
+    for item in bench.machines():
+        if node_of(item) in chosen:
+            _fails(bench, item)
+    bench.port.observe()
+    assert bench.port.remove_node(bench.target, chosen[0], size - 1, bench.bound()).done
+    bench.port.observe()
+    (waits,) = bench.port.continue_removals()
+    assert (waits.state, "failed too" in waits.message, bench.replicas()) == (RemovalState.DRAINING, True, size)
+    bench.port.observe()
+    assert bench.port.remove_node(bench.target, chosen[1], size - 2, bench.bound()).done
+    assert {(one.node, one.state) for one in bench.removed(2)} == {(node, RemovalState.FINISHED) for node in chosen}
+    assert bench.until_nodes(size - 2) == nodes[1:-1]
+    assert bench.replicas() == size - 2
 
 
 def test_a_machine_whose_node_went_with_its_instance_is_cancelled(new_set: NewSet) -> None:

@@ -132,7 +132,7 @@ def keepers(world: World, group: EffectiveGroup, held_why: str, index: int) -> l
         found.append(("ScaleDownDisabled", f"scaleDown.mode of {group.name} is Disabled"))
     if group.facts is not None and group.facts.rolling_out:
         found.append(("RolloutInProgress", f"{group.name} is rolling out a new revision"))
-    if group.facts is not None and group.facts.keeps_nodes and world.nodes[index].name != group.facts.keeps_nodes_but:
+    if group.facts is not None and group.facts.keeps_nodes and world.nodes[index].name not in group.facts.keeps_nodes_but:
         found.append(("TargetKeepsNodes", group.facts.keeps_nodes))
     if group.facts is not None and not group.facts.selectable and not group.platform_chooses:
         why = f"{group.target} has no Machines, so that nobody can choose which node it loses"

@@ -35,15 +35,17 @@ def _without_node(known: Machine, there: set[str]) -> Machine:
     return msgspec.structs.replace(known, node="") if gone else known
 
 
-def _keeps(item: wire.MachineSet, read: list[tuple[wire.Machine, Machine]], nodes: tuple[Node, ...]) -> tuple[str, str]:
-    """Why no node may go, and which one may all the same: that of the only Machine that failed, which is the one that goes."""
+def _keeps(
+    item: wire.MachineSet, read: list[tuple[wire.Machine, Machine]], nodes: tuple[Node, ...]
+) -> tuple[str, tuple[str, ...]]:
+    """Why no node may go, and which may all the same: those of Machines that failed, which are the ones that go."""
     own = reference(item.metadata.namespace, item.metadata.name)
     failed = [known for _, known in read if known.target == own and known.failed and not known.deleting]
     template = item.spec.template.metadata
     role = ((template.labels if template else None) or {}).get(ROLE, "")
     alike = {known.node for found, known in read if (found.metadata.labels or {}).get(ROLE, "") == role}
     updated = updated_beside(node for node in nodes if node.name in alike)
-    but = failed[0].node if len(failed) == 1 and not updated else ""
+    but = tuple(sorted(known.node for known in failed if known.node)) if not updated else ()
     return failed_beside(known.name for known in failed) or updated, but
 
 

@@ -21,12 +21,14 @@ _followed = msgspec.json.Decoder(_Followed)
 
 class Reading(msgspec.Struct, frozen=True):
     """The facts of a target, and its body as the server gave it. `failed` and `marked` are its machines that would go as soon as
-    a marked one when it shrinks, and those that bear a mark: where the platform makes no difference, read with the rollout."""
+    a marked one when it shrinks, and those that bear a mark: where the platform makes no difference, read with the rollout.
+    `on_nodes` are those of `failed` whose node is there still, so that pods may run on it."""
 
     facts: TargetFacts
     body: bytes
     failed: frozenset[str] = frozenset()
     marked: frozenset[str] = frozenset()
+    on_nodes: frozenset[str] = frozenset()
 
     @property
     def followed(self) -> bool:

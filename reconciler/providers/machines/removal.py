@@ -85,6 +85,7 @@ class MachineRemovals:
             return dict.fromkeys((one.node for one in leaving), _unread(error, str(target)))
         going: list[tuple[LeavingMachine, MachineReading]] = []
         living = cache(lambda: self._targets.dialect.living_machines(self._targets.api, reading.facts))
+        together = frozenset(one.machine for one in leaving)
         readings = side_by_side(lambda one: self._machine_or_why(target, one.machine), leaving)
         for one, found in zip(leaving, readings, strict=True):
             if isinstance(found, TargetRemoval):
@@ -93,7 +94,7 @@ class MachineRemovals:
                     # Of two that are marked the platform may take either when replicas fall by one.
                     return {other.node: ended.get(other.node, ended[one.node]) for other in leaving}
                 continue
-            outcome = self._tried(target, one, partial(self._judged, reading, found, one, floor, len(going), living))
+            outcome = self._tried(target, one, partial(self._judged, reading, found, one, floor, len(going), living, together))
             if isinstance(outcome, TargetRemoval):
                 ended[one.node] = outcome
             elif outcome is None and found is not None:
@@ -182,8 +183,10 @@ class MachineRemovals:
         floor: int,
         before: int,
         living: Callable[[], frozenset[str]],
+        together: frozenset[str],
     ) -> TargetRemoval | None:
-        """How the removal ended; None: it may go on, as the one after `before` others of the same write."""
+        """How the removal ended; None: it may go on, as the one after `before` others of the same write. `together` are all whose
+        nodes are empty."""
         facts = reading.facts
         mark = DeleteMark.read(found.mark, self._owner) if found is not None else None
         if found is not None and mark is not None and (found.deleting or self._lowered(reading, mark)):
@@ -199,6 +202,9 @@ class MachineRemovals:
         foreign = self.marked_by_others(found)
         if foreign is not None:
             return _failed(foreign)
+        late = _others_first(reading, one.machine, together)
+        if late is not None:
+            return _waiting(late, untouched=True)
         wrong = not_ours(facts) or kept(reading, one.machine) or _below(reading, floor, before)
         if mark is not None and not mark.not_lowered(facts.generation):
             message = f"{facts.ref} was written by somebody else after {one.machine} was marked: whether it shrank cannot be told"
@@ -297,10 +303,20 @@ def rolling_out(reading: Reading) -> WriteResult | None:
 
 
 def kept(reading: Reading, machine: str) -> WriteResult | None:
-    """Why the chosen machine may not be removed now. Where it is the only one that failed, it is the one that goes."""
-    if not reading.facts.keeps_nodes or reading.failed == {machine}:
+    """Why the chosen machine may not be removed now. One that failed is among those that go."""
+    if not reading.facts.keeps_nodes or machine in reading.failed:
         return rolling_out(reading)
     return WriteResult(done=False, code=WriteCode.REFUSED, message=f"{reading.facts.ref}: {reading.facts.keeps_nodes}")
+
+
+def _others_first(reading: Reading, machine: str, together: frozenset[str]) -> WriteResult | None:
+    """Of several that failed the platform may take any: none goes before the nodes of all of them are empty. Those without a node
+    are in nobody's way: whichever goes, nothing ran there."""
+    late = sorted(reading.on_nodes - together) if machine in reading.failed else []
+    if not late:
+        return None
+    message = f"Machine {', '.join(late)} of {reading.facts.ref} failed too and could go instead: its node has to be empty first"
+    return WriteResult(done=False, code=WriteCode.UNAVAILABLE, message=f"{message} (see spec.budgets where it does not begin)")
 
 
 def _below(reading: Reading, floor: int, before: int) -> WriteResult | None:

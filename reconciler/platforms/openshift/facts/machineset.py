@@ -23,7 +23,7 @@ def reference(namespace: str, name: str) -> TargetRef:
 
 
 def facts(
-    item: wire.MachineSet, autoscaler: wire.MachineAutoscaler | None = None, keeps_nodes: str = "", but: str = ""
+    item: wire.MachineSet, autoscaler: wire.MachineAutoscaler | None = None, keeps_nodes: str = "", but: tuple[str, ...] = ()
 ) -> TargetFacts:
     """The facts of one MachineSet; `autoscaler` is the MachineAutoscaler that names it, `keeps_nodes` why none of its nodes may
     be removed now, except `but`. Never raises: what cannot be read becomes a problem sentence."""

@@ -59,9 +59,11 @@ class MachineApiDialect:
         if not rollout:
             return Reading(facts(item, autoscaler), body)
         living = self._living(api, ref)
-        failed = frozenset(one.metadata.name for one in living if failure(one))
+        broken = [one for one in living if failure(one)]
+        failed = frozenset(one.metadata.name for one in broken)
         marked = frozenset(one.metadata.name for one in living if _mark(one) is not None)
-        return Reading(facts(item, autoscaler, failed_beside(failed)), body, failed, marked)
+        on_nodes = frozenset(one.metadata.name for one in broken if _node(api, one))
+        return Reading(facts(item, autoscaler, failed_beside(failed)), body, failed, marked, on_nodes)
 
     def read_machine(self, api: Api, namespace: str, name: str) -> MachineReading | None:
         """One Machine; of two marks that differ somebody else's counts."""
