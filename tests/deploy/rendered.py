@@ -16,7 +16,7 @@ Object = dict[str, Any]
 
 DEPLOY = Path(__file__).resolve().parents[2] / "examples" / "deploy"
 CHART = DEPLOY / "chart"
-OVERLAYS = ("read-only", "observe", "enforce", "namespaced")
+OVERLAYS = ("read-only", "observe", "enforce", "namespaced", "openshift")
 COMPONENTS = ("bounds", "custom-resources", "flux-source", "previewer")
 # The values by which the chart says what the overlays say.
 SOURCE = {"url": "https://git.example.org/platform/policies.git", "ref": "main", "path": "clusters/prod", "name": "prod"}
@@ -25,6 +25,7 @@ VALUES: dict[str, Object] = {
     "observe": {"rights": "Observe", "policy": SOURCE},
     "enforce": {"rights": "Enforce", "policy": SOURCE},
     "namespaced": {"rights": "Enforce", "policy": SOURCE, "targetNamespaces": ["clusters"]},
+    "openshift": {"rights": "Enforce", "policy": SOURCE, "openshift": True},
 }
 
 

@@ -69,6 +69,7 @@ EVERYTHING: Object = {
     "serviceMonitor": {
         "enabled": True, "interval": "1m", "labels": {"release": "prometheus"}, "tlsConfig": {"insecureSkipVerify": True},
     },
+    "openshift": True,
     "admissionPolicies": True,
     "admissionBounds": True,
     "largestTarget": 500,
@@ -91,7 +92,7 @@ SETS: dict[str, Object] = {
 }  # fmt: skip
 RENDERINGS = (
     *(f"chart: {name}" for name in SETS),
-    *(f"overlay: {name}" for name in (*OVERLAYS, "openshift")),
+    *(f"overlay: {name}" for name in OVERLAYS),
     *(f"component: {name}" for name in COMPONENTS),
 )
 
