@@ -1,15 +1,18 @@
 """The overlay for OpenShift on a real API server with its controllers: our account does what it is meant to do, and no more."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from reconciler.kube.connection.transport import connect
 from reconciler.providers.contract import RemovalState
+from reconciler.rendering.bounds_manifest import BOUNDS_NAME, bound_key
 from tests.deploy.attempt import Attempt, Guarded, Object, deleted, forced, merge
 from tests.deploy.installed import ACCOUNT, ACCOUNT_GROUPS, Installed
-from tests.deploy.rendered import deployment, of_kind, overlay
+from tests.deploy.rendered import deployment, of_kind, overlay, with_component
 from tests.openshift.live_bench import MachineSetBench, node_of
+from tests.testbed.api import ApiError
 from tests.testbed.control_plane import MASTERS
 from tests.testbed.machine_api import MachineApi
 
@@ -25,6 +28,16 @@ def guarded(machine_api: MachineApi) -> Iterator[Guarded]:
     ours = installed.user(MASTERS)
     installed.wait_for_policies(ours)
     yield Guarded(ours, installed.user(MASTERS, name="somebody"))
+    installed.remove()
+
+
+@pytest.fixture
+def bounds(machine_api: MachineApi, guarded: Guarded, tmp_path: Path) -> Iterator[Object]:
+    """The component `bounds` beside it, with its empty ConfigMap."""
+    parts = [one for one in with_component("openshift", "bounds", tmp_path) if one["metadata"]["name"].startswith(BOUNDS_NAME)]
+    assert guarded.ours
+    installed = Installed(machine_api.plane, "openshift", parts)
+    yield next(one for one in parts if one["kind"] == "ConfigMap")
     installed.remove()
 
 
@@ -95,6 +108,30 @@ def test_who_sizes_a_set_is_its_owner(guarded: Guarded, bench: MachineSetBench, 
     """The set says who: our account may not write its replicas, whatever our code thinks; all others may."""
     bench.testbed.merge(bench.object, change)
     guarded.refused(merge(bench.object, {"spec": {"replicas": 3}}), why)
+
+
+def test_a_set_keeps_within_its_bounds(guarded: Guarded, bench: MachineSetBench, bounds: Object) -> None:
+    """Under the key that the renderer gives it, with the API group of its kind; without one it keeps its size."""
+    refusals: list[str] = []
+
+    def sized(replicas: int) -> str:
+        try:
+            merge(bench.object, {"spec": {"replicas": replicas}}).by(guarded.ours)
+        except ApiError as error:
+            return str(error)
+        return ""
+
+    def until(replicas: int, said: str) -> None:
+        def holds(_: object) -> bool:
+            refusals.append(sized(replicas))
+            return said in refusals[-1] if said else not refusals[-1]
+
+        bench.testbed.wait("/api/v1/namespaces", holds, f"{replicas} replicas being answered by {said or 'yes'}")
+
+    until(3, "says nothing of this target")
+    bench.testbed.apply({**bounds, "data": {bound_key(bench.target): "1-3"}}, "gitops")
+    until(3, "")
+    assert "says 1-3 of this target, and the reconciler asks for 4 replicas" in sized(4)
 
 
 def test_machines_bear_our_marks_and_nothing_else(guarded: Guarded, bench: MachineSetBench) -> None:
