@@ -7,7 +7,8 @@ CONTROL_PLANES = ("control-plane-1", "control-plane-2", "control-plane-3")
 work."""
 _FIRST, _SECOND, _THIRD = CONTROL_PLANES
 _GROUPS = {
-    # One day for all tests of the file.
+    # One server of moto, and one day, for all tests of the file.
+    "tests/aws/test_contract.py": "moto",
     "tests/aws/test_day.py": "aws-day",
     "tests/benchmarks/live/": _THIRD,
     "tests/browser/": "browser",
