@@ -3,6 +3,7 @@
 The attributes that its keys feed are those of `documents.TargetSpec` and `documents.Discovery`.
 """
 
+from collections.abc import Mapping
 from functools import cache
 
 import msgspec
@@ -14,12 +15,15 @@ from reconciler.policy.field import Field
 class PolicyKeys(msgspec.Struct, frozen=True, kw_only=True):
     """`target` and `discovery` are objects under `spec.target` and in `spec.discovery[]`, whose key is the provider's name and
     whose constants name the provider, and the kind of target where there is one alone. `discovery` None: its targets are named
-    one by one. `experimental` says how far they were proven where that is not on the real platform (empty: it is)."""
+    one by one. `default_discovery` names the item that discovers all its targets where there is no policy (empty: none does).
+    `experimental` says how far they were proven where that is not on the real platform (empty: it is). `controllers` are managers
+    of its own that would write replicas again, each with what to do instead of adopting from it."""
 
     target: Field
     discovery: Field | None = None
     default_discovery: str = ""
     experimental: str = ""
+    controllers: Mapping[str, str] = {}
 
     @property
     def provider(self) -> str:

@@ -57,4 +57,8 @@ KEYS = PolicyKeys(
         ),
     ),
     default_discovery="cluster-api",
+    controllers={
+        "capi-topology": "the Cluster's topology writes replicas back within a second: unset them there instead",
+        "capi-machinedeployment": "a MachineDeployment writes the replicas of its MachineSets: size the MachineDeployment",
+    },
 )

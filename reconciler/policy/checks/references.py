@@ -1,6 +1,7 @@
 """Names: unique where they must be, and pointing at something that is there."""
 
 from collections.abc import Iterable
+from functools import cache
 
 from reconciler.policy.documents import Mode, NodeGroup, NodeGroupPolicy
 from reconciler.policy.group_namespaces import group_refusal
@@ -10,9 +11,7 @@ from reconciler.policy.problems.suggestion import choose
 from reconciler.policy.reading.draft import AnyDraft, Draft, Drafts
 from reconciler.policy.text.plain_scalar import shown
 
-_CONTROLLERS = {
-    "capi-topology": "the Cluster's topology writes replicas back within a second: unset them there instead",
-    "capi-machinedeployment": "a MachineDeployment writes the replicas of its MachineSets: size the MachineDeployment",
+_APPLIERS = {
     "argocd-controller": "Argo CD applies them again: take replicas out of its source instead",
     "kustomize-controller": "Flux applies them again: take replicas out of its source instead",
     "helm-controller": "Flux applies them again: take replicas out of the chart's values instead",
@@ -111,9 +110,15 @@ def _policy(policy: Draft[NodeGroupPolicy], findings: Findings) -> None:
             message = "mode Enforce in defaults is looser than the policy's mode Observe"
             policy.report(findings, "LooserMode", path, message, "set spec.mode to Enforce, or remove this")
     for index, manager in enumerate(document.adopt_from):
-        if manager in _CONTROLLERS:
+        if manager in _controllers():
             message = f"{manager} is a controller that would take replicas back"
-            policy.warn(findings, "AdoptsFromController", f"spec.adoptFrom[{index}]", message, _CONTROLLERS[manager])
+            policy.warn(findings, "AdoptsFromController", f"spec.adoptFrom[{index}]", message, _controllers()[manager])
+
+
+@cache
+def _controllers() -> dict[str, str]:
+    """Managers that would write replicas again, and what to do instead: those that apply manifests, and those of platforms."""
+    return {**_APPLIERS, **{manager: advice for keys in platform_keys() for manager, advice in keys.controllers.items()}}
 
 
 def _policy_hint(name: str, policies: Iterable[str]) -> str:
