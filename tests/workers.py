@@ -1,6 +1,6 @@
 """Which tests share a real component that there is one of, and so run one after the other in one worker of pytest-xdist.
 
-What the steps of the action install is such a component too: it takes a minute, once."""
+What the steps of the action install is such a component too, it takes a minute, once; so is the wheel."""
 
 CONTROL_PLANES = ("control-plane-1", "control-plane-2", "control-plane-3")
 """Three workers have one each: one after the other all these tests would take three times as long, and they wait more than they
@@ -31,6 +31,8 @@ _GROUPS = {
     "tests/schemas/test_crds_on_api_server.py": _SECOND,
     "tests/security/test_pull_request_steps.py": "action",
     "tests/testbed/": _THIRD,
+    "tests/wheel/test_on_cluster.py": _SECOND,
+    "tests/wheel/": "wheel",
 }
 """By how a test's path begins; the first that fits."""
 

@@ -77,9 +77,9 @@ def command(**given: object) -> int:
 
     \b
     Examples:
-      reconciler previewer --repository team/policies --git https://github.com/team/policies.git --token-file token
+      reconciler previewer --repository team/policies --git https://github.com/team/policies.git --token-file token \\
         --git-password-file token --path clusters/prod --cluster-name prod --listen :8080
-      reconciler previewer --host gitlab --repository 42 --git https://gitlab.com/team/policies.git --token-file token
+      reconciler previewer --host gitlab --repository 42 --git https://gitlab.com/team/policies.git --token-file token \\
         --git-password-file token --cluster-name prod --cluster snapshot.tar.gz --once
     """
     from reconciler.cli.options.remote_access import remote_access
