@@ -111,6 +111,7 @@ def _unpaced(policy: NodeGroupPolicy) -> NodeGroupPolicy:
             delay_after_failure_seconds=pace.delay_after_failure_seconds,
             max_added_nodes=_ANY_NUMBER if pace.max_added_nodes else 0,
             max_removed_percent=100 if pace.max_removed_percent else 0,
+            require_approval_above=0 if pace.require_approval_above == 0 else None,
         ),
     )
 

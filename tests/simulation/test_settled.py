@@ -10,6 +10,7 @@ from reconciler.decisions.memory import Memory
 from reconciler.plan.digest import plan_digest
 from reconciler.plan.plan import Plan
 from reconciler.policy.documents import Budget, Headroom, Mode, PolicySet, ScaleDown
+from reconciler.policy.pace import Pace
 from reconciler.simulation.settled import come_to_rest, settled
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
 
@@ -84,6 +85,15 @@ def test_a_budget_of_zero_still_forbids():
     cluster.group("general", nodes=3)
     plan = _settle(cluster, policy(node_group("general"), budgets=(Budget(nodes=0),)))
     assert _sizes(plan) == {"general": (3, 3, 3)}
+
+
+@pytest.mark.parametrize(("above", "rest"), [(0, 3), (1, 0), (None, 0)])
+def test_where_nothing_goes_unasked_nothing_goes(above: int | None, rest: int):
+    """A group that loses one node a day without an approval is empty in the end; one that loses none stays."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=3)
+    rules = policy(node_group("general", min=0), pace=Pace(require_approval_above=above))
+    assert _sizes(_settle(cluster, rules))["general"][2] == rest
 
 
 def test_many_nodes_settle_in_few_loops():
