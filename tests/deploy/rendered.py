@@ -40,12 +40,16 @@ def overlay(name: str) -> list[Object]:
     return list(yaml.safe_load_all(kustomized(f"overlays/{name}")))
 
 
-def with_component(name: str, component: str, directory: Path) -> list[Object]:
-    """The objects of an overlay with a component, put together from a directory of the user's own."""
+def with_component(name: str, component: str, directory: Path, patch: str = "") -> list[Object]:
+    """The objects of an overlay with a component, put together from a directory of the user's own, which may have a patch."""
     shutil.copytree(DEPLOY, directory / "deploy", dirs_exist_ok=True)
     file = directory / "kustomization.yaml"
     parts = {"resources": [f"deploy/overlays/{name}"], "components": [f"deploy/components/{component}"]}
-    file.write_text(yaml.safe_dump({"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", **parts}))
+    if patch:
+        (directory / "patch.yaml").write_text(patch)
+    patches = {"patches": [{"path": "patch.yaml"}]} if patch else {}
+    head = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
+    file.write_text(yaml.safe_dump({**head, **parts, **patches}))
     return list(yaml.safe_load_all(_output(_path("kustomize"), "build", str(directory))))
 
 

@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
+from reconciler.cluster.target import TargetRef
+from reconciler.decisions.groups.admission_bounds import AdmissionBounds, TargetBound
 from reconciler.decisions.ownership.owner import CLIENT_SIDE_APPLY, CONTROLLER_PREFIXES
+from reconciler.rendering.bounds_manifest import bounds_manifest
 from tests.deploy.rendered import SOURCE, VALUES, chart, deployment, helm_template, of_kind, with_component
 from tests.deploy.test_manifests import by_identity
 
@@ -79,6 +82,18 @@ def test_bounds_are_asked_for_by_name(tmp_path: Path) -> None:
     assert left == right
     for values in ({}, {"admissionBounds": True, "admissionPolicies": False}, {"admissionBounds": True, "rights": "Observe"}):
         assert "reconciler-bounds" not in str(chart({**VALUES["enforce"], **values}, tmp_path))
+
+
+def test_what_is_rendered_is_a_patch_of_the_empty_bounds(tmp_path: Path) -> None:
+    """One ConfigMap comes of both, with what the policy says and the labels of what is installed."""
+    target = TargetRef(kind="MachineDeployment", namespace="prod", name="general-a")
+    bounds = AdmissionBounds(
+        policy="prod", targets=(TargetBound(target=target, lowest=2, highest=40),), adopt_from=("a", "b"), blocked_namespaces=()
+    )
+    objects = with_component("enforce", "bounds", tmp_path, bounds_manifest(bounds, "reconciler"))
+    (found,) = [one for one in of_kind(objects, "ConfigMap") if one["metadata"]["name"] == "reconciler-bounds"]
+    assert found["data"] == {"adoptFrom": "a\nb", "blockedNamespaces": "", "MachineDeployment_prod_general-a": "2-40"}
+    assert found["metadata"]["labels"]["app.kubernetes.io/name"] == "nodegroup-reconciler"
 
 
 def test_bounds_know_the_programs_that_declare(tmp_path: Path) -> None:

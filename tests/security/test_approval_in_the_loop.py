@@ -3,8 +3,12 @@
 from pathlib import Path
 from typing import NamedTuple
 
+import click
 import pytest
+from click.testing import CliRunner
 
+from reconciler.cli.options.source import source_options
+from reconciler.cli.options.source_choice import read_once, source_choice
 from reconciler.control.policy.policy_source import FollowedPolicy
 from reconciler.control.turn.loop import ControlLoop
 from reconciler.control.turn.memory_store import InMemoryStore
@@ -15,6 +19,7 @@ from reconciler.gitops.sources.last_good import FileLastGoodStore
 from reconciler.gitops.sources.standing import SourceEvent
 from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import Plan
+from reconciler.policy.group_approval import GroupApproval
 from reconciler.providers.simulated import SimulatedPort
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from tests.builders import NOW, ClusterBuilder, machine_deployment
@@ -136,6 +141,25 @@ def test_a_line_of_anybody_approves_nothing(bench: Bench, who: str) -> None:
     bench.turns()
     assert bench.replicas == 4
     assert [event.reason for event in bench.events].count("ApprovalRefused") == 1
+
+
+def test_who_may_approve_is_what_the_options_say(bench: Bench, keys: Keys, tmp_path: Path) -> None:
+    """With the file of approvers the approval is read, without it is none, and a file that is missing is said."""
+    bench.approve(bench.turns(), keys.ada)
+
+    @click.command()
+    @source_options
+    def look(**given: object) -> tuple[GroupApproval, ...]:
+        return read_once(source_choice(given), bench.now).approvals
+
+    def looked(*words: str) -> tuple[tuple[GroupApproval, ...], str]:
+        options = ("--git", f"file://{bench.repo.root}/.git", "--git-protocol", "file", "--git-cache", str(tmp_path / "other"))
+        done = CliRunner().invoke(look, [*options, *words], standalone_mode=False)
+        return done.return_value or (), str(done.exception or "")
+
+    assert [one.nodes for one in looked("--approvers", str(keys.approvers))[0]] == [6]
+    assert looked() == ((), "")
+    assert looked("--approvers", str(tmp_path / "absent"))[1].endswith("absent: no such file")
 
 
 def test_an_approval_is_not_there_for_another_policy(bench: Bench) -> None:
