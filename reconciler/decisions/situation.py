@@ -50,6 +50,11 @@ class GroupSituation(msgspec.Struct, frozen=True, kw_only=True):
     unmade: int = 0
     needs_person: bool = False
 
+    @property
+    def without_leaving(self) -> int:
+        """Replicas once the nodes that are leaving are off the count; requests that failed are on it."""
+        return self.size + len(self.cancellable) + self.unmade
+
 
 def node_states(
     world: World, groups: tuple[EffectiveGroup, ...], members: Membership, memory: Memory, now_seconds: int

@@ -221,6 +221,22 @@ def test_empty_nodes_that_leave_use_up_no_budget_of_drains(left_empty: int, bloc
     assert blocker_codes(plan, "general-1") == blockers
 
 
+def test_nodes_that_leave_already_are_off_the_count_of_a_removal() -> None:
+    """Of five nodes two are leaving: the next two leave three, then one, and not three of the five that are asked for."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=3)
+    general = cluster.world().targets[0]
+    for name in ("general-4", "general-5"):
+        cluster.node(name, labels={"pool": "general"}, taints=["reconciler.dev/deleting=test.1:NoSchedule"])
+        cluster.machine(name, general.ref, node=name)
+    cluster.target("general", 5, template=general.template)
+    cluster.pods("base", 1, cpu="3", on="general-3")
+    plan = plan_of(cluster.world(), policy(node_group("general")), LONG_AGO)
+    assert [(action.nodes[0], action.from_, action.to) for action in of_kind(plan, ActionKind.REMOVE_NODE)] == [
+        ("general-1", 3, 2), ("general-2", 2, 1),
+    ]  # fmt: skip
+
+
 def test_an_empty_node_that_leaves_is_remembered_as_such_until_it_is_gone() -> None:
     """By the decision that lets it go, and as long as it is leaving."""
     cluster = ClusterBuilder()

@@ -52,17 +52,19 @@ def actions(
         elif group.desired > current:
             why = _growth_reason(group)
             resize.append(_action(ActionKind.RESIZE, group, current, group.desired, (), bound, why))
-        size = current
         taken_back = group.cancelled
         if taken_back is not None:
-            size -= taken_back.requests
-            why = taken_back.why.reason()
-            cancel.append(_action(ActionKind.CANCEL, group, current, size, (), bound, why, machines=taken_back.machines))
-        for index in sorted(group.removed, key=lambda index: draft.world.nodes[index].name):
-            because = judged[index].why
+            left, why = current - taken_back.requests, taken_back.why.reason()
+            cancel.append(_action(ActionKind.CANCEL, group, current, left, (), bound, why, machines=taken_back.machines))
+        removed = sorted(
+            {draft.world.nodes[index].name: judged[index].why for index in group.removed}.items(), key=lambda item: item[0]
+        )
+        # Nodes that are leaving already are off the count: the last value is the least that the target may be lowered to, and
+        # one too high would refuse nodes that have been emptied.
+        size = group.situation.without_leaving - (taken_back.requests if taken_back is not None else 0)
+        for name, because in removed:
             if because is None:
                 continue
-            name = draft.world.nodes[index].name
             remove.append(_action(ActionKind.REMOVE_NODE, group, size, size - 1, (name,), bound, because.reason()))
             size -= 1
     return (*adopt, *resize, *cancel, *remove, *replace, *releases)
