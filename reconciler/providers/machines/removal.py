@@ -105,20 +105,15 @@ class MachineRemovals:
         """Marks, then one write for all that bear one. Marks are written before the act that they protect: a process that ends
         here leaves the proof of what it had not done."""
         target = reading.facts.ref
-        marked: list[LeavingMachine] = []
-        ended: dict[str, TargetRemoval] = {}
-        for number, (one, found) in enumerate(going):
-            unmarked = DeleteMark.read(found.mark, self._owner) is None
-            outcome = self._tried(target, one, partial(self.mark, reading, found)) if unmarked else None
-            if isinstance(outcome, TargetRemoval) and outcome.state is RemovalState.DRAINING:
-                # It may bear a mark now, and of those that do the platform takes any: nothing is lowered without it.
-                after = msgspec.structs.replace(outcome, untouched=True)
-                ended |= dict.fromkeys((other.node for other in marked), outcome) | {one.node: outcome}
-                return ended | dict.fromkeys((other.node for other, _ in going[number + 1 :]), after)
-            if isinstance(outcome, TargetRemoval):
-                ended[one.node] = outcome
-            elif outcome is None:
-                marked.append(one)
+        outcomes = side_by_side(lambda pair: self._marked(reading, *pair), going)
+        ended = {one.node: found for (one, _), found in zip(going, outcomes, strict=True) if isinstance(found, TargetRemoval)}
+        marked = [one for (one, _), found in zip(going, outcomes, strict=True) if found is None]
+        doubt = next((found for found in ended.values() if found.state is RemovalState.DRAINING), None)
+        if doubt is not None:
+            # It may bear a mark now, and of those that do the platform takes any: nothing is lowered without it.
+            untouched = msgspec.structs.replace(doubt, untouched=True)
+            conflicts = dict.fromkeys((one.node for one, _ in going), untouched)
+            return conflicts | dict.fromkeys((one.node for one in marked), doubt) | ended
         if marked:
             try:
                 ended |= dict.fromkeys((one.node for one in marked), self._applied(reading, len(marked)))
@@ -127,6 +122,12 @@ class MachineRemovals:
                 if result.code != WriteCode.STALE:
                     ended |= {one.node: self._after(target, one, result) for one in marked}
         return ended
+
+    def _marked(self, reading: Reading, one: LeavingMachine, found: MachineReading) -> TargetRemoval | WriteResult | None:
+        """None: the machine bears our mark."""
+        if DeleteMark.read(found.mark, self._owner) is not None:
+            return None
+        return self._tried(reading.facts.ref, one, partial(self.mark, reading, found))
 
     def _applied(self, judged: Reading, fewer: int) -> TargetRemoval:
         """Lower what was read a moment ago: while machines go, the platform writes the target's status many times a second, and
