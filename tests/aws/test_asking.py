@@ -426,3 +426,23 @@ def named(*names: str) -> str:
         f"spec: {{policyRef: {{name: prod}}, target: {{aws: {{autoScalingGroup: {name}, region: {REGION}}}}}}}\n"
         for name in names
     )
+
+
+def test_items_of_tags_add_up(service: Service) -> None:
+    """OR between items of discovery, AND inside one; a group that two items find is one group."""
+    for name, tags in (("a", {TAG: "owned"}), ("b", {TAG: "owned", "team": "x"}), ("c", {"team": "x"}), ("d", {"team": "y"})):
+        service.account.add(workers(name, tags=tags))
+    more = f"    - {{name: team, aws: {{region: {REGION}, tags: {{team: x}}}}}}\n"
+    polled = Polled(service, policy_set(POLICY + more))
+    polled.turn()
+    assert [facts.ref.name for facts in polled.world().targets] == ["a", "b", "c"]
+
+
+def test_every_call_is_one_attempt(service: Service) -> None:
+    """The SDK would ask again by itself, unseen: a fault and a throttled call are each heard of at once."""
+    for error in (ServiceError("InternalFailure", "x", 500), ServiceError("Throttling", "Rate exceeded")):
+        service.account.faults["DescribePolicies"] = [error]
+        service.account.calls.clear()
+        with pytest.raises(AwsError, match=error.code):
+            client(REGION, "", service.url).call("autoscaling", "DescribePolicies")
+        assert service.count("DescribePolicies") == 1

@@ -66,3 +66,17 @@ def test_configuration_waits_longest() -> None:
     _, broken = plan(activity(1, StatusMessage="The image id '[ami-0]' does not exist. Launching EC2 instance failed."))
     waits = [memory.backoffs["first"].until_seconds - memory.backoffs["first"].failed_seconds for memory in (stock, broken)]
     assert waits == [300, 1800]
+
+
+def test_a_quota_waits_as_a_lack_of_stock_does() -> None:
+    """The account may have no more: the next tier buys, and the cause is told."""
+    message = (
+        "Could not launch On-Demand Instances. VcpuLimitExceeded - You have requested more vCPU capacity than your current limit"
+    )
+    found, memory = plan(activity(1, StatusMessage=message))
+    assert {(action.kind, action.group) for action in found.actions} == {
+        (ActionKind.RESIZE, "second"),
+        (ActionKind.CANCEL, "first"),
+    }
+    backoff = memory.backoffs["first"]
+    assert ("VcpuLimitExceeded" in backoff.reason, backoff.until_seconds - backoff.failed_seconds) == (True, 300)

@@ -48,6 +48,7 @@ def without(tmp_path: Path, *words: object) -> subprocess.CompletedProcess[str]:
         ("plan", "--policy", EXAMPLE / "policies", "--cluster", EXAMPLE / "cluster", "-o", "json"),
         ("explain", "group", "spot", "--policy", EXAMPLE / "policies", "--cluster", EXAMPLE / "cluster"),
         ("doctor", "--policy", EXAMPLE / "policies", "--cluster", EXAMPLE / "cluster", "-o", "json"),
+        ("preview", "--base-dir", EXAMPLE / "policies", "--head-dir", EXAMPLE / "policies", "--cluster", EXAMPLE / "cluster"),
         ("validate", EXAMPLE / "policies"),
     ],
     ids=lambda words: words[0],

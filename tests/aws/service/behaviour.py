@@ -60,6 +60,8 @@ def _moved_on(account: Account, group: Group, instance: Instance) -> None:
             told(group, instance)
     elif instance.state.startswith("Warmed"):
         warm.moved_on(account, group, instance)
+    elif instance.state == "Terminating:Wait" and group.retains:
+        instance.state = "Terminating:Retained"
     elif instance.state in LEAVES and group.pool is not None and group.pool.reuses:
         instance.state, instance.changes_at = warm.PENDING, account.now + account.timing.terminate
     elif instance.state in LEAVES:

@@ -66,6 +66,8 @@ class Group:
     instances: dict[str, Instance] = field(default_factory=dict)
     launch_hook_seconds: float = 0
     terminate_hook_seconds: float = 0
+    retains: bool = False
+    """An instance whose hook on the way out is abandoned stays, beside the group."""
     protects_new: bool = False
     operator: str = ""
     policies: list[dict[str, Any]] = field(default_factory=list)

@@ -17,6 +17,8 @@ from reconciler.platforms.aws.facts.wire import AutoScalingGroup
 _HANDLER = "aws-node-termination-handler/"
 _LEAVING = ("Terminating", "Terminated")
 _TERMINATING = "Terminating EC2 instance: "
+# SOURCE: Amazon EC2 Auto Scaling, instance lifecycle policy: kept until a person ends it, and no part of desired capacity.
+RETAINED = "Terminating:Retained"
 _OURS = "user request"
 _BY_TAINT = {
     f"{_HANDLER}spot-itn": ("SpotInterruption", "AWS takes it back within two minutes", True),
@@ -70,7 +72,14 @@ def going(item: AutoScalingGroup, noticed: Mapping[str, Notice], activities: tup
     }
     for instance in item.instances or ():
         name, notice = instance.instance_id, noticed.get(instance.instance_id)
-        if instance.lifecycle_state.startswith(_LEAVING):
+        if instance.lifecycle_state == RETAINED:
+            yield Caution(
+                code="Retained",
+                message=f"{name} is {RETAINED}: its lifecycle hook was abandoned, and it runs on beside the group, which "
+                "has counted it off",
+                advice="look at what it was kept for, then end it yourself: nothing else does",
+            )
+        elif instance.lifecycle_state.startswith(_LEAVING):
             cause = causes.get(name, "")
             if cause and _OURS not in cause:
                 yield Caution(

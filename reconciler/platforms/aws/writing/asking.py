@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from reconciler.decisions.ownership.owner import POLICY_MARK
+from reconciler.platforms.aws.facts.notices import RETAINED
 from reconciler.platforms.aws.facts.ownership import WRITABLE_STATES
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
 from reconciler.platforms.aws.writing.calls import AUTO_SCALING, EC2, Aws, AwsError, Parameters, paged
@@ -319,5 +320,5 @@ def misses(item: Parameters) -> bool:
 def moves(item: Parameters) -> bool:
     """Whether instances are on their way in or out, or are missing."""
     states = {one["LifecycleState"] for one in item.get("Instances") or ()}
-    resting = {IN_SERVICE, "Standby", "Warmed:Stopped", "Warmed:Running", "Warmed:Hibernated"}
+    resting = {IN_SERVICE, "Standby", "Warmed:Stopped", "Warmed:Running", "Warmed:Hibernated", RETAINED}
     return misses(item) or bool(states - resting)
