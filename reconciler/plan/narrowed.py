@@ -1,6 +1,7 @@
 """A plan as far as it is asked about: some groups, some nodes, pods of some namespaces."""
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 import msgspec
@@ -50,6 +51,18 @@ def unmatched(chosen: Chosen, plan: Plan, namespaces: Iterable[str]) -> tuple[tu
         for pattern in patterns
         if not any(_match(name, pattern) for name in names)
     )
+
+
+def nothing_matches(chosen: Chosen, plan: Plan, namespaces: Iterable[str]) -> str:
+    """A sentence about the first pattern that nothing matches, with what it may have meant; empty when each matches something. An
+    answer about nothing would be taken for good news."""
+    there = sorted(set(namespaces))
+    for what, pattern in unmatched(chosen, plan, there):
+        known = {"group": [line.name for line in plan.groups], "node": [line.node for line in plan.nodes], "namespace": there}
+        near = get_close_matches(pattern, known[what], n=3)
+        meant = f": did you mean {' or '.join(near)}?" if near else f"; there are {len(known[what])}"
+        return f"no {what} is called {pattern}{meant}"
+    return ""
 
 
 def narrowed(plan: Plan, chosen: Chosen) -> Plan:

@@ -1,6 +1,7 @@
 """Shells complete groups, nodes, pods and namespaces from the snapshot or cluster that the options name."""
 
 import json
+import os
 import socket
 import threading
 from collections.abc import Iterator
@@ -34,6 +35,7 @@ def completed(line: str) -> tuple[list[str], str]:
         (f"reconciler explain {CLUSTER} {POLICY} node big", ["big-cvpqs-75zr8", "big-cvpqs-fjrmx", "big-cvpqs-wlrs7"]),
         (f"reconciler explain {CLUSTER} {POLICY} group ", ["auto", "big", "fixed", "spot"]),
         (f"reconciler explain {CLUSTER} {POLICY} value sp", ["spot/"]),
+        (f"reconciler explain {CLUSTER} {POLICY} value spot/size.", ["spot/size.max", "spot/size.min"]),
         (f"reconciler plan {CLUSTER} {POLICY} --group b", ["big"]),
         (f"reconciler plan {CLUSTER} {POLICY} --pod-namespace b", ["batch"]),
         (f"reconciler fit {CLUSTER} --group c1", ["c1-auto-45vz8", "c1-fixed-bq6lz"]),
@@ -44,6 +46,17 @@ def completed(line: str) -> tuple[list[str], str]:
 def test_names_of_a_snapshot(line: str, words: list[str]):
     """As the policy calls groups; `fit` reads none and takes the names of targets. What is not there says nothing."""
     assert completed(line) == (words, "")
+
+
+def test_contexts_of_a_kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Of the file that is named, else of all in KUBECONFIG; one that cannot be read has none."""
+    files = {"one": {"contexts": [{"name": "prod"}, {"name": "play"}]}, "two": {"contexts": [{"name": "prod-b"}]}, "bad": "- ["}
+    for name, content in files.items():
+        (tmp_path / name).write_text(content if isinstance(content, str) else yaml.safe_dump(content))
+    monkeypatch.setenv("KUBECONFIG", os.pathsep.join(str(tmp_path / name) for name in (*files, "none")))
+    assert completed("reconciler plan --context pr") == (["prod", "prod-b"], "")
+    assert completed(f"reconciler plan --kubeconfig {tmp_path / 'one'} --context p") == (["play", "prod"], "")
+    assert completed("reconciler hold --management-context pl") == (["play"], "")
 
 
 def test_fit_completes_pods_that_wait():

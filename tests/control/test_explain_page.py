@@ -3,8 +3,11 @@
 import json
 
 import pytest
+from click.testing import CliRunner
 
+from reconciler.cli.main import cli
 from reconciler.control.pages.explain_page import explain_route
+from reconciler.control.pages.http_server import HttpServer
 from reconciler.control.pages.route import Answer, Request
 from reconciler.control.turn.report import Decided
 from reconciler.decisions.decide import decide
@@ -15,17 +18,21 @@ from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 @pytest.fixture
 def last() -> tuple[Plan, Decided]:
-    """A decision over one group of at most four nodes."""
+    """A decision over two groups, of at most four and two nodes, and a pod that fits neither."""
     cluster = ClusterBuilder()
     cluster.group("general", nodes=1)
+    cluster.group("spare", nodes=1)
+    cluster.pods("web", 1, cpu="64")
     seen = cluster.world()
-    rules = policy(node_group("general", max=4))
+    rules = policy(node_group("general", max=4), node_group("spare", max=2))
     plan, memory = decide(seen, rules, Memory(), NOW)
     return plan, Decided(world=seen, policy=rules, memory=memory, now_seconds=NOW)
 
 
-def get(last: tuple[Plan, Decided] | None, path: str, **headers: str) -> Answer:
-    return explain_route(lambda: last).answer(Request(method="GET", path=path, headers=headers, body=b"", peer="127.0.0.1"))
+def get(last: tuple[Plan, Decided] | None, target: str, **headers: str) -> Answer:
+    path, _, query = target.partition("?")
+    request = Request(method="GET", path=path, query=query, headers=headers, body=b"", peer="127.0.0.1")
+    return explain_route(lambda: last).answer(request)
 
 
 def test_a_group_is_explained_as_the_command_does_it(last: tuple[Plan, Decided]) -> None:
@@ -44,6 +51,42 @@ def test_text_for_those_who_ask_for_it(last: tuple[Plan, Decided]) -> None:
 def test_what_is_not_there_is_not_found(last: tuple[Plan, Decided], path: str) -> None:
     """A wrong name, a wrong kind, no name."""
     assert get(last, path).status == 404
+
+
+def test_filters_are_those_of_the_command(last: tuple[Plan, Decided]) -> None:
+    """Asked over a socket by `explain --live`: of one group it is told, and a name that is not there is an error."""
+    server = HttpServer(("127.0.0.1", 0), (explain_route(lambda: last),), lambda _: None, lambda *_: None)
+    server.start()
+    try:
+        live = ("--live", f"http://127.0.0.1:{server.port}")
+        every = CliRunner().invoke(cli, ["explain", "pod", "shop/web-1", *live, "-o", "json"], standalone_mode=False)
+        words = (
+            "explain",
+            "pod",
+            "shop/web-1",
+            *live,
+            "-o",
+            "json",
+            "--group",
+            "sp*",
+            "--node",
+            "spare-1",
+            "--pod-namespace",
+            "shop",
+        )
+        some = CliRunner().invoke(cli, words, standalone_mode=False)
+        wrong = CliRunner().invoke(cli, [*words, "--group", "sparse"], standalone_mode=False)
+    finally:
+        server.stop()
+    told = [[one["group"] for one in json.loads(answer.stdout)["pod"]["newNodes"]] for answer in (every, some)]
+    assert told == [["general", "spare"], ["spare"]]
+    assert "no group is called sparse: did you mean spare?" in str(wrong.exception)
+
+
+@pytest.mark.parametrize("query", ["tier=spot", "group", "&".join(["group=spare"] * 51), "group=spare;x"])
+def test_another_query_is_refused(last: tuple[Plan, Decided], query: str) -> None:
+    """Rather than answered as if it had not been there; too many words are not looked at."""
+    assert get(last, f"/explain/group/general?{query}").status in (400, 404)
 
 
 def test_before_the_first_plan() -> None:

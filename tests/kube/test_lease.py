@@ -62,10 +62,10 @@ class Two:
         self.api = api
         self.first, self.second = self.instance("one", self.line), self.instance("two", api)
 
-    def instance(self, identity, api) -> LeaderLease:
+    def instance(self, identity, api, namespace: str = "default") -> LeaderLease:
         return LeaderLease(
             api,
-            namespace="default",
+            namespace=namespace,
             name=self.name,
             identity=identity,
             pace=self.pace,
@@ -91,6 +91,14 @@ def test_the_first_leads(api: KubernetesApi) -> None:
         "renewTime": "2027-01-15T08:00:00.250000Z",
         "leaseTransitions": 0,
     }
+
+
+def test_without_its_namespace(api: KubernetesApi) -> None:
+    """What cannot be had by waiting is told as such, and nobody is said to hold it."""
+    lost = Two(api, "lost").instance("three", api, namespace="not-there")
+    assert not lost.step()
+    assert lost.refused
+    assert 'namespaces "not-there" not found' in lost.message
 
 
 def test_taken_over_when_it_ran_out(api: KubernetesApi) -> None:

@@ -39,7 +39,8 @@ def test_examples(control_plane: ControlPlane, new_cluster: NewCluster, packages
     ):  # fmt: skip
         lines = [line.replace(before, after) for line in lines]
     assert lines[0].startswith("reconciler init")
-    answers = installed.commands(lines)
+    *answers, lost = installed.commands([*lines, "reconciler apply plan.json --context prod --namespace not-there"])
+    assert "kubectl create namespace not-there" in lost.errors
     by_command = {one.line.split()[1]: one for one in answers}
     # Mode Observe: what `apply` may not write it names. `doctor` may find something in targets of others.
     assert "not done" in by_command["apply"].output

@@ -77,13 +77,12 @@ def command(
     if live_url is not None:
         from reconciler.cli.inputs.running_loop import ask
 
-        if groups or nodes or pod_namespaces:
-            raise InputError("--live answers of everything: leave --group, --node and --pod-namespace out")
         if cluster_path is not None or any(connection.values()):
             raise InputError(
                 "--live asks the running loop, which knows its cluster: leave --cluster, --context and their like out"
             )
-        told = ask(live_url, f"/explain/{what}/{subject}", token_file, text=output == "text")
+        chosen_words = {"group": groups, "node": nodes, "namespace": pod_namespaces}
+        told = ask(live_url, f"/explain/{what}/{subject}", token_file, text=output == "text", query=chosen_words)
         click.echo(plain_lines(told) if output == "text" else inert_json(told), nl=False)
         return
     inputs = read_inputs(policy_path, name, cluster_path, now, connection_choice(connection), namespace)

@@ -37,8 +37,8 @@ class _Listed(msgspec.Struct):
 
 
 def known_names(what: str, options: Mapping[str, Any], incomplete: str, *, pending: bool = False) -> list[str]:
-    """Names of all `group`, `node`, `pod` or `namespace` there are, sorted; none where they cannot be had soon. `pending`: of
-    pods those without a node."""
+    """Names of all `group`, `value` (group/field), `node`, `pod` or `namespace` there are, sorted; none where they cannot be had
+    soon. `pending`: of pods those without a node."""
     path = options.get("cluster_path")
     found: list[str] = []
 
@@ -63,8 +63,8 @@ def _in_snapshot(what: str, path: Path, options: Mapping[str, Any], *, pending: 
     if sum(file.stat().st_size for file in files if file.is_file()) > LARGEST_SNAPSHOT_BYTES:
         return []
     world = load_world(path)
-    if what == "group":
-        return _groups(world, options)
+    if what in ("group", "value"):
+        return _groups(world, options, values=what == "value")
     if what == "node":
         return [node.name for node in world.nodes]
     pods = world.pods
@@ -72,8 +72,9 @@ def _in_snapshot(what: str, path: Path, options: Mapping[str, Any], *, pending: 
     return keys if what == "pod" else [key.partition("/")[0] for key in keys]
 
 
-def _groups(world: "World", options: Mapping[str, Any]) -> list[str]:
-    """As the policy calls them; `fit` reads none and calls them as their targets are called."""
+def _groups(world: "World", options: Mapping[str, Any], *, values: bool) -> list[str]:
+    """As the policy calls them, or the fields of each that have a value; `fit` reads none and calls them as their targets are
+    called."""
     if "policy_path" not in options:
         from reconciler.scheduling.fit import targets_of_nodes
 
@@ -83,7 +84,10 @@ def _groups(world: "World", options: Mapping[str, Any]) -> list[str]:
 
     now_seconds = world.captured_seconds or int(time.time())
     policy = read_policy(options["policy_path"], options.get("name"), now_seconds)
-    return [group.name for group in effective_groups(world, policy, now_seconds)]
+    groups = effective_groups(world, policy, now_seconds)
+    if values:
+        return [f"{group.name}/{field}" for group in groups for field in group.chains]
+    return [group.name for group in groups]
 
 
 def _live(what: str, options: Mapping[str, Any], incomplete: str, pending: bool) -> list[str]:  # noqa: FBT001 - one caller
@@ -91,10 +95,10 @@ def _live(what: str, options: Mapping[str, Any], incomplete: str, pending: bool)
 
     names = ConnectionChoice.__struct_fields__
     choice = ConnectionChoice(**{name: options[name] for name in names if options.get(name)})
-    if what == "group":
+    if what in ("group", "value"):
         from reconciler.cli.inputs.live_inputs import LiveInputs
 
-        return _groups(LiveInputs(choice).world(targets_only=True), options)
+        return _groups(LiveInputs(choice).world(targets_only=True), options, values=what == "value")
     from reconciler.kube.connection.transport import connect
 
     api = connect(choice.kubeconfig, choice.context, timeout_seconds=PATIENCE_SECONDS)

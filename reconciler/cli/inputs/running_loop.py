@@ -1,8 +1,9 @@
 """The pages of a running loop, asked over HTTP."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.error import HTTPError, URLError
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from reconciler.cli.outputs.failure import InputError
@@ -20,8 +21,10 @@ class _NoRedirects(HTTPRedirectHandler):
         """Follow none."""
 
 
-def ask(url: str, path: str, token_file: Path | None = None, *, text: bool) -> str:
-    """The answer to GET `path` (unescaped) below `url`; `text`: for people instead of JSON. Raises `InputError`."""
+def ask(
+    url: str, path: str, token_file: Path | None = None, *, text: bool, query: Mapping[str, Sequence[str]] | None = None
+) -> str:
+    """The answer to GET `path` (unescaped) with a query below `url`; `text`: for people instead of JSON. Raises `InputError`."""
     parts = urlsplit(url if "://" in url else f"http://{url}")
     if parts.scheme not in ("http", "https") or not parts.netloc:
         raise InputError(f"--live {url}: an address such as http://localhost:8080")
@@ -31,6 +34,8 @@ def ask(url: str, path: str, token_file: Path | None = None, *, text: bool) -> s
             raise InputError(f"--live {url}: a token is not sent in the clear; https://, or kubectl port-forward without a token")
         headers["Authorization"] = f"Bearer {_token(token_file)}"
     asked = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}{quote(path)}"
+    if words := urlencode(query or {}, doseq=True):
+        asked = f"{asked}?{words}"
     try:
         with build_opener(_NoRedirects).open(Request(asked, headers=headers), timeout=TIMEOUT_SECONDS) as answer:  # noqa: S310 - checked
             return str(answer.read(MOST_BYTES).decode("utf-8", "replace"))

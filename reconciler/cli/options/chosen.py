@@ -58,19 +58,9 @@ def chosen_of(options: "Mapping[str, tuple[str, ...]]") -> "Chosen":
 
 
 def check_chosen(chosen: "Chosen", plan: "Plan", world: "World") -> None:
-    """Raises `InputError` for a pattern that nothing matches: an empty answer would be taken for good news."""
-    import difflib
-
+    """Raises `InputError` for a pattern that nothing matches."""
     from reconciler.cli.outputs.failure import InputError
-    from reconciler.plan.narrowed import unmatched
+    from reconciler.plan.narrowed import nothing_matches
 
-    namespaces = {shape.namespace for shape in world.pod_shapes}
-    for what, pattern in unmatched(chosen, plan, namespaces):
-        names = {
-            "group": [line.name for line in plan.groups],
-            "node": [line.node for line in plan.nodes],
-            "namespace": sorted(namespaces),
-        }[what]
-        near = difflib.get_close_matches(pattern, names, n=3)
-        meant = f": did you mean {' or '.join(near)}?" if near else f"; there are {len(names)}"
-        raise InputError(f"no {what} is called {pattern}{meant}")
+    if wrong := nothing_matches(chosen, plan, {shape.namespace for shape in world.pod_shapes}):
+        raise InputError(wrong)

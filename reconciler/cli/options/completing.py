@@ -1,4 +1,4 @@
-"""How shells complete arguments that name groups, nodes, pods and namespaces."""
+"""How shells complete arguments that name groups, values, nodes, pods, namespaces and contexts."""
 
 from collections.abc import Callable
 
@@ -20,9 +20,22 @@ def complete(what: str, *, pending: bool = False) -> Complete:
 
 
 def complete_subject(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """For NAME of `explain`: by the kind that stands before it; a value begins with its group."""
+    """For NAME of `explain`: by the kind that stands before it; a value begins with its group, its fields come next."""
     what = str(context.params.get("what"))
     if what != "value":
         return complete(what)(context, parameter, incomplete)
-    group = incomplete.partition("/")[0]
+    group, slash, _ = incomplete.partition("/")
+    if slash:
+        return complete("value")(context, parameter, incomplete)
     return [f"{name}/" for name in complete("group")(context, parameter, group)]
+
+
+def complete_context(option: str) -> Complete:
+    """Names of the contexts in the kubeconfig that `option` names, else in those that any client reads."""
+
+    def answer(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+        from reconciler.cli.inputs.known_contexts import known_contexts
+
+        return [name for name in known_contexts(context.params.get(option)) if name.startswith(incomplete)]
+
+    return answer

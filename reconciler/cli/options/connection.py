@@ -5,10 +5,17 @@ from typing import TypeVar
 
 import click
 
+from reconciler.cli.options.completing import complete_context
+
 _Command = TypeVar("_Command", bound=Callable[..., object])
 
 _OPTIONS = (
-    click.option("--context", metavar="NAME", help="Context of the kubeconfig [default: its current one]."),
+    click.option(
+        "--context",
+        metavar="NAME",
+        shell_complete=complete_context("kubeconfig"),
+        help="Context of the kubeconfig [default: its current one].",
+    ),
     click.option(
         "--kubeconfig",
         metavar="FILE",
@@ -19,7 +26,12 @@ _OPTIONS = (
         metavar="FILE",
         help="Kubeconfig of the cluster with the Cluster API objects, or in-cluster [default: the same cluster].",
     ),
-    click.option("--management-context", metavar="NAME", help="Context for the cluster with the Cluster API objects."),
+    click.option(
+        "--management-context",
+        metavar="NAME",
+        shell_complete=complete_context("management_kubeconfig"),
+        help="Context for the cluster with the Cluster API objects.",
+    ),
     click.option(
         "--target-namespace",
         "target_namespaces",

@@ -74,6 +74,12 @@ def _lead(process: LiveProcess, pace: RealPace) -> None:
                 f"{holder} leads for policy {process.settings.name} in namespace {process.settings.namespace}: a running loop "
                 "decides by itself. Stop it first (kubectl scale deployment, replicas 0), or run it with --read-only"
             )
+        if lease.refused:
+            where = process.settings.namespace
+            raise InputError(
+                f"no Lease of policy {process.settings.name} in namespace {where}: {lease.message}. Make the namespace "
+                f"(kubectl create namespace {where}) and the rights there, or name another with --namespace"
+            )
         seen = seen or renewed
         if pace.monotonic() - began > patience:
             why = lease.message or f"{holder or 'somebody'} holds it"

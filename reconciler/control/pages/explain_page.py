@@ -1,10 +1,13 @@
 """The page that explains one outcome of the last plan: `/explain/pod/NAMESPACE/NAME`, `/explain/node/NAME`,
-`/explain/group/NAME`, `/explain/value/GROUP/FIELD`."""
+`/explain/group/NAME`, `/explain/value/GROUP/FIELD`; told as far as `?group=`, `&node=` and `&namespace=` say, each of which may
+stand there more than once."""
 
 from collections.abc import Callable
+from urllib.parse import parse_qs
 
 from reconciler.control.pages.route import JSON, Answer, Request, Route
 from reconciler.control.turn.report import Decided
+from reconciler.plan.narrowed import Chosen, nothing_matches
 from reconciler.plan.plan import Plan
 from reconciler.rendering.explanation.case import Case
 from reconciler.rendering.explanation.document import document_json
@@ -12,6 +15,8 @@ from reconciler.rendering.explanation.question import KINDS, UnknownSubjectError
 
 PATH = "/explain/"
 _WIDTH = 100
+_FILTERS = ("group", "node", "namespace")
+_MOST_FILTERS = 50
 
 
 def explain_route(last: Callable[[], tuple[Plan, Decided] | None]) -> Route:
@@ -26,7 +31,12 @@ def explain_route(last: Callable[[], tuple[Plan, Decided] | None]) -> Route:
         if found is None:
             return Answer(status=503, body=b"no plan yet: the leader has it, once its first turn has ended\n")
         plan, decided = found
-        case = Case.of(decided.world, decided.policy, plan, decided.now_seconds, decided.memory)
+        chosen = _chosen(request.query)
+        if chosen is None:
+            return Answer(status=400, body=f"what may be asked for: {', '.join(_FILTERS)}, at most {_MOST_FILTERS}\n".encode())
+        if wrong := nothing_matches(chosen, plan, {shape.namespace for shape in decided.world.pod_shapes}):
+            return Answer(status=404, body=f"{wrong}\n".encode())
+        case = Case.of(decided.world, decided.policy, plan, decided.now_seconds, decided.memory, chosen)
         try:
             if request.headers.get("accept", "").startswith("text/plain"):
                 return Answer(body=("\n".join(explained_lines(case, what, subject, _WIDTH)) + "\n").encode())
@@ -35,3 +45,14 @@ def explain_route(last: Callable[[], tuple[Plan, Decided] | None]) -> Route:
             return Answer(status=404, body=f"{error}\n".encode())
 
     return Route(method="GET", path=PATH, answer=answer, details=True)
+
+
+def _chosen(query: str) -> Chosen | None:
+    """What a query asks about; None where it says anything else."""
+    try:
+        words = parse_qs(query, keep_blank_values=True, strict_parsing=bool(query), max_num_fields=_MOST_FILTERS)
+    except ValueError:
+        return None
+    if not words.keys() <= set(_FILTERS):
+        return None
+    return Chosen(**{f"{name}s": tuple(words.get(name, ())) for name in _FILTERS})

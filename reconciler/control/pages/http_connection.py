@@ -139,9 +139,11 @@ class HttpConnection:
 
     def _request(self, event: h11.Request, writer: asyncio.StreamWriter) -> Request:
         method = event.method.decode("ascii")
+        target = urlsplit(event.target.decode("ascii"))
         return Request(
             method="GET" if method == "HEAD" else method,
-            path=unquote(urlsplit(event.target.decode("ascii")).path),
+            path=unquote(target.path),
+            query=target.query,
             headers={name.decode("ascii"): value.decode("latin-1") for name, value in event.headers},
             peer=self._peer,
             local=str((writer.get_extra_info("sockname") or ("",))[0]),

@@ -17,7 +17,7 @@ import msgspec
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
 from reconciler.kube.watching.pace import Pace
 
-_NOT_FOUND, _CONFLICT = 404, 409
+_FORBIDDEN, _NOT_FOUND, _CONFLICT = 403, 404, 409
 
 
 class Timing(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,6 +98,8 @@ class LeaderLease:
         self.transitions = 0
         self.holder = ""
         self.message = ""
+        self.refused = False
+        """The server's answer stays the same until somebody makes the namespace or gives the right."""
 
     def leads(self) -> bool:
         """Whether a write that is sent now would be the leader's."""
@@ -158,8 +160,9 @@ class LeaderLease:
             # the thread that renews must outlive all of them.
             known = isinstance(error, (ApiError, UnreachableError, msgspec.DecodeError))
             self.message = str(error) if known else f"{type(error).__name__}: {error}"
+            self.refused = isinstance(error, ApiError) and error.status in (_FORBIDDEN, _NOT_FOUND)
             return self.leads()
-        self.message = ""
+        self.message, self.refused = "", False
         if claimed and not renewal:
             self._terms += 1
         self._claim = _Claim(self._terms, self.transitions, before) if claimed else None
@@ -227,7 +230,8 @@ class LeaderLease:
         try:
             self._api.write(method, path, body)
         except ApiError as error:
-            if error.status in (_CONFLICT, _NOT_FOUND):
+            # Gone between read and write: somebody was faster. One that cannot be made lacks its namespace.
+            if error.status == _CONFLICT or (error.status == _NOT_FOUND and method == "PUT"):
                 return False
             raise
         self.holder = holder
