@@ -1,6 +1,10 @@
 """What image, action and release install is pinned by hashes, and the locks say what pyproject.toml asks for."""
 
+import base64
+import os
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -10,6 +14,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from tests.deploy.rendered import kustomized
+from tests.security.package_index import PackageIndex, distribution
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCKS = ROOT / ".ci" / "locks"
@@ -36,7 +41,7 @@ def asked(*extras: str) -> list[Requirement]:
     ]
 
 
-@pytest.mark.parametrize("name", ["action.txt", "image.txt", "build.txt", "release.txt"])
+@pytest.mark.parametrize("name", ["action.txt", "image.txt", "build.txt", "release.txt", "publish.txt"])
 def test_every_version_is_pinned_by_hash(name: str):
     """`==` and at least one SHA-256; no address of anything."""
     found = locked(name)
@@ -86,14 +91,15 @@ def test_the_release_is_built_by_jobs_with_the_least_rights():
         "build": {"contents": "read"},
         "attest": {"id-token": "write", "attestations": "write"},
         "publish": {"contents": "write"},
+        "index": {"contents": "read"},
         "image": {"contents": "read", "packages": "write"},
     }
     for name, job in workflow["jobs"].items():
         assert all(re.search("@[0-9a-f]{40}$", step["uses"]) for step in job["steps"] if "uses" in step)
-        assert name in ("build", "image") or not any(
+        assert name in ("build", "index", "image") or not any(
             "git " in step.get("run", "") or "python" in step.get("run", "") for step in job["steps"]
         )
-    assert [job.get("needs") for job in workflow["jobs"].values()] == [None, "build", "attest", "attest"]
+    assert [job.get("needs") for job in workflow["jobs"].values()] == [None, "build", "attest", "attest", "attest"]
 
 
 def test_the_registrys_token_reaches_the_pushing_step_alone():
@@ -114,6 +120,33 @@ def test_registry_and_owner_are_inputs():
     assert {name for name, one in asked.items() if one["required"]} == {"registry", "owner"}
     assert "inputs.registry != ''" in workflow["jobs"]["image"]["if"]
     assert "ghcr.io/" not in text
+
+
+def test_wheels_go_to_the_index_that_is_named(tmp_path: Path):
+    """And to none without a name. What pushes knows the lock of the repository alone; the token reaches the pushing step, which
+    sends every wheel and the source distribution, and nothing else."""
+    text = (ROOT / ".github" / "workflows" / "release.yml").read_text()
+    job = yaml.safe_load(text)["jobs"]["index"]
+    assert job["if"] == "inputs.index != '' || vars.RELEASE_INDEX != ''"
+    assert "pypi" not in text.lower()
+    *before, push = job["steps"]
+    assert not any("secrets." in str(step) for step in before)
+    assert any("checkout --quiet FETCH_HEAD -- .ci/locks/publish.txt" in step.get("run", "") for step in before)
+    (tmp_path / "dist").mkdir()
+    sent = ("a_b-1.0-py3-none-any.whl", "a_b-1.0-cp311-cp311-any.whl", "a_b-1.0.tar.gz")
+    for name in (*sent, "sbom.cdx.json"):
+        (tmp_path / "dist" / name).write_bytes(distribution(name))
+    with PackageIndex() as index:
+        environment = {
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "HOME": str(tmp_path), "UV_PUBLISH_URL": index.url,
+            "UV_PUBLISH_USERNAME": "__token__", "UV_PUBLISH_PASSWORD": "secret",
+        }  # fmt: skip
+        done = subprocess.run(
+            ["bash", "-ec", push["run"]], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+    assert done.returncode == 0, done.stderr
+    assert sorted(index.names) == sorted(sent)
+    assert index.users == {f"Basic {base64.b64encode(b'__token__:secret').decode()}"}
 
 
 def test_version_changelog_chart_and_image_agree():
