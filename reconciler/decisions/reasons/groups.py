@@ -150,6 +150,6 @@ class WaitsForApproval(Because, frozen=True, kw_only=True):
         """How many wait, and what to write."""
         wait = "1 node waits" if self.waiting == 1 else f"{self.waiting} nodes wait"
         return (
-            f"{wait} for an approval: {self.gone} of {self.group} left within 24 hours, and {self.limit} may; "
+            f"{wait} for an approval: {self.gone} of {self.group} leave within 24 hours, and {self.limit} may; "
             f"as a trailer of a signed commit, with an end within a day: {self.trailer}"
         )

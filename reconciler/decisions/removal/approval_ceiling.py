@@ -65,8 +65,8 @@ class ApprovalCeilings:
             return None
         self._waiting[group.position] += 1
         message = (
-            f"{self._gone[group.position]} nodes of {group.group.name} left within 24 hours, and {self._most(group)} may without "
-            "an approval in git"
+            f"{self._gone[group.position]} nodes of {group.group.name} leave within 24 hours, and {self._most(group)} may "
+            "without an approval in git"
         )
         return Blocker(code=_CODE, message=message)
 
