@@ -150,7 +150,9 @@ def test_an_autoscaler_at_work_holds_what_it_would_size(new_set: NewSet, control
             turns = process.turns()
             process.until_page("/metrics", lambda *_: process.turns() > turns + 1)
             assert writes_of(control_plane, "beside-autoscaler") == []
-            operator.set_replicas(0)
+        operator.set_replicas(0)
+        # Another process, since one that runs asks for Deployments once a minute.
+        with Reconciler(user(control_plane, "beside-autoscaler"), file, f"--namespace={HOME}", "--period=1") as process:
             process.said("Resize")
     finally:
         operator.gone()
