@@ -12,7 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 
-COMPILED = tuple(f"reconciler.scheduling.kernels.compiled_{name}" for name in ("fillings", "loops", "passes"))
+COMPILED = tuple(f"reconciler.scheduling.kernels.compiled_{name}" for name in ("fillings", "improvements", "loops", "passes"))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

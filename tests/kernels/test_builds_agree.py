@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from reconciler.scheduling import kernels
 from reconciler.scheduling.kernels import fillings as interpreted_fillings
+from reconciler.scheduling.kernels import improvements as interpreted_improvements
 from reconciler.scheduling.kernels import loops as interpreted
 from reconciler.scheduling.kernels import passes as interpreted_passes
 
@@ -18,6 +19,9 @@ compiled = pytest.importorskip(
 )
 compiled_passes = pytest.importorskip(
     "reconciler.scheduling.kernels.compiled_passes", reason="no compiler was there at install time: the passes run interpreted"
+)
+compiled_improvements = pytest.importorskip(
+    "reconciler.scheduling.kernels.compiled_improvements", reason="no compiler was there at install time: they run interpreted"
 )
 compiled_fillings = pytest.importorskip(
     "reconciler.scheduling.kernels.compiled_fillings", reason="no compiler was there at install time: fillings run interpreted"
@@ -184,7 +188,9 @@ def pricings(draw: st.DrawFn) -> tuple[int, int, "array[int]", "array[int]", "ar
 
 
 def fill_a_node(
-    fillings: ModuleType, drawn: tuple[int, int, "array[int]", "array[int]", "array[int]", "array[int]", bytearray]
+    fillings: ModuleType,
+    improvements: ModuleType,
+    drawn: tuple[int, int, "array[int]", "array[int]", "array[int]", "array[int]", bytearray],
 ) -> tuple[object, list["array[int]"]]:
     """Everything that the loops over fillings write, one after the other, and the loads that they end with."""
     items, width, values, counts, needs, free, may = drawn
@@ -196,12 +202,20 @@ def fill_a_node(
     size = fillings.fill_by_value(values, counts, needs, width, free, may, 0, turns, weights, keys, order, left, loads, worths)
     order = order[:size]
     best[:] = loads[:items]
-    some = fillings.exchange(values, counts, needs, width, free, 0, order, least, left, base, trial, best, steps)
+    some = improvements.exchange(values, counts, needs, width, free, 0, order, least, left, base, trial, best, steps)
     after = best[:]
-    rest = fillings.search(values, counts, needs, width, free, 0, order, keys, weights, left, trial, best, steps)
-    first = array("q", bytes(8 * items))
-    fillings.fill_in_order(order, counts, needs, width, free, may, 0, left, first)
-    return (size, order, weights, keys, loads, worths, some, rest, left), [after, best, first]
+    rest = improvements.search(values, counts, needs, width, free, 0, order, keys, weights, left, trial, best, steps)
+    # Two orders, twice: what was there stands until there are too few pods for it.
+    orders, known = array("i", [*range(items), *reversed(range(items))]), bytearray(2)
+    first, renewed = array("q", bytes(16 * items)), array("i", bytes(8))
+    columns = needs, width, free, may, bytearray(b"\x01"), left, first, known, renewed
+    fresh = [fillings.fill_each(orders, 2, counts, *columns)]
+    fewer = array("q", [many // 2 for many in counts])
+    before = first[:]
+    fresh += [fillings.fill_each(orders, 2, counts, *columns), fillings.fill_each(orders, 2, fewer, *columns)]
+    assert fresh[:2] == [2, 0]
+    ends = [after, best, before[:items], before[items:], first[:items], first[items:]]
+    return (size, order, weights, keys, loads, worths, some, rest, left, fresh, list(known)), ends
 
 
 @_MANY
@@ -211,9 +225,9 @@ def test_both_builds_fill_a_node_alike(
 ) -> None:
     """The same loads, and fractions equal to the last bit; and every load is one that the node takes and that there is."""
     items, width, values, counts, needs, free, may = drawn
-    made = fill_a_node(compiled_fillings, drawn)
-    assert made == fill_a_node(interpreted_fillings, drawn)
-    after, best, _ = made[1]
+    made = fill_a_node(compiled_fillings, compiled_improvements, drawn)
+    assert made == fill_a_node(interpreted_fillings, interpreted_improvements, drawn)
+    after, best, *_ = made[1]
     for load in made[1]:
         assert all(pods <= count and (may[item] or not pods) for item, (pods, count) in enumerate(zip(load, counts, strict=True)))
         for kind in range(width):
@@ -266,3 +280,4 @@ def test_the_compiled_build_is_the_one_that_runs() -> None:
     assert kernels.loops is compiled
     assert kernels.passes is compiled_passes
     assert kernels.fillings is compiled_fillings
+    assert kernels.improvements is compiled_improvements

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from reconciler.scheduling.kernels import fillings, loops, passes
+    from reconciler.scheduling.kernels import fillings, improvements, loops, passes
 else:
     try:
         from reconciler.scheduling.kernels import compiled_loops as loops
@@ -14,14 +14,18 @@ else:
     except ImportError:
         from reconciler.scheduling.kernels import fillings
     try:
+        from reconciler.scheduling.kernels import compiled_improvements as improvements
+    except ImportError:
+        from reconciler.scheduling.kernels import improvements
+    try:
         from reconciler.scheduling.kernels import compiled_passes as passes
     except ImportError:
         from reconciler.scheduling.kernels import passes
 
-__all__ = ["active_build", "fillings", "loops", "passes"]
+__all__ = ["active_build", "fillings", "improvements", "loops", "passes"]
 
 
 def active_build() -> str:
     """`compiled` or `interpreted`; compiled only when every module of kernels is."""
-    built = [module.__name__.rpartition(".")[2].startswith("compiled_") for module in (fillings, loops, passes)]
+    built = [module.__name__.rpartition(".")[2].startswith("compiled_") for module in (fillings, improvements, loops, passes)]
     return "compiled" if all(built) else "interpreted"

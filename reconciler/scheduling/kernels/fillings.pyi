@@ -1,16 +1,19 @@
 from array import array
 
-def fill_in_order(
-    order: array[int],
+def fill_each(
+    orders: array[int],
+    ways: int,
     counts: array[int],
     needs: array[int],
     width: int,
     free: array[int],
     may: bytearray,
-    offer: int,
+    usable: bytearray,
     left: array[int],
-    load: array[int],
-) -> None: ...
+    loads: array[int],
+    known: bytearray,
+    renewed: array[int],
+) -> int: ...
 def fill_by_value(
     values: array[int],
     counts: array[int],
@@ -26,34 +29,4 @@ def fill_by_value(
     left: array[int],
     loads: array[int],
     worths: array[int],
-) -> int: ...
-def exchange(
-    values: array[int],
-    counts: array[int],
-    needs: array[int],
-    width: int,
-    free: array[int],
-    offer: int,
-    order: array[int],
-    least: array[int],
-    left: array[int],
-    base: array[int],
-    trial: array[int],
-    best: array[int],
-    steps: int,
-) -> int: ...
-def search(
-    values: array[int],
-    counts: array[int],
-    needs: array[int],
-    width: int,
-    free: array[int],
-    offer: int,
-    order: array[int],
-    keys: array[float],
-    weights: array[float],
-    left: array[int],
-    trial: array[int],
-    best: array[int],
-    steps: int,
 ) -> int: ...

@@ -5,7 +5,7 @@ import random
 import msgspec
 
 from reconciler.decisions.growth.cost.problem import Item, Mix, Offer, Problem
-from reconciler.decisions.growth.cost.start import fillers, greedy, worths
+from reconciler.decisions.growth.cost.start import greedy, ways_to_fill, worths
 
 _QUARTER_GIB = 1 << 28
 
@@ -52,6 +52,6 @@ def few_pods(seed: int) -> Problem:
 
 def one_choice(problem: Problem) -> Mix:
     """A plain answer that places everything: nodes filled from large to small, the best for its price again and again."""
-    mix = greedy(problem, worths(problem)[0], fillers(problem)[:1])
+    mix = greedy(problem, worths(problem)[0], ways_to_fill(problem).first(1))
     assert mix is not None
     return mix

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from reconciler.decisions.growth.cost.problem import Load, Problem
-from reconciler.scheduling.kernels import fillings
+from reconciler.scheduling.kernels import fillings, improvements
 
 _TURNS = 6
 """How often a node is filled by value with other weights of the resources."""
@@ -32,16 +32,10 @@ class NodeFilling:
         self._left = array("q", bytes(8 * self._width))
         self._base = array("q", bytes(8 * self._width))
         self._least = array("q", bytes(8 * self._width * items))
-        self._load = array("q", bytes(8 * items))
         self._rows = array("q", bytes(8 * items * _TURNS))
         self._worths = array("q", bytes(8 * _TURNS))
         self._keys = array("d", bytes(8 * items))
         self._order = array("i", bytes(4 * items))
-
-    def in_order(self, offer: int, order: "array[int]", left: "array[int]") -> Load:
-        """First fit in the given order of items, as many of each as there are left."""
-        fillings.fill_in_order(order, left, self._needs, self._width, self._free, self._may, offer, self._left, self._load)
-        return tuple(self._load)
 
     def by_worth(self, offer: int, worth: "array[int]", left: "array[int]") -> Load:
         """As `by_value` with as many of each item as there are left, the load worth most alone."""
@@ -65,8 +59,8 @@ class NodeFilling:
         best, trial = self._rows[turn * items : (turn + 1) * items], array("q", bytes(8 * items))
         order = self._order[:size]
         columns = self._counts, self._needs, self._width, self._free
-        left = fillings.exchange(values, *columns, offer, order, self._least, self._left, self._base, trial, best, steps)
-        rest = fillings.search(values, *columns, offer, order, self._keys, weights, self._left, trial, best, steps)
+        left = improvements.exchange(values, *columns, offer, order, self._least, self._left, self._base, trial, best, steps)
+        rest = improvements.search(values, *columns, offer, order, self._keys, weights, self._left, trial, best, steps)
         load = tuple(best)
         return Valued(sum(map(int.__mul__, values, load)), load), 2 * steps - max(0, left) - rest
 
@@ -77,6 +71,37 @@ class NodeFilling:
             self._order, self._left, self._rows, self._worths,
         )  # fmt: skip
         return weights, size
+
+
+class FirstFits:
+    """One node of each offer of a problem filled first fit, in each of some orders of all items, with the pods that are left."""
+
+    def __init__(self, problem: Problem, orders: Sequence[Sequence[int]]) -> None:
+        self._width = len(problem.offers[0].free)
+        self._items = items = len(problem.items)
+        self._ways = len(orders)
+        self._orders = array("i", [item for order in orders for item in order])
+        self._needs = array("q", [need for item in problem.items for need in item.need])
+        self._free = array("q", [amount for offer in problem.offers for amount in offer.free])
+        self._may = bytearray(item.offers[offer] for offer in range(len(problem.offers)) for item in problem.items)
+        self._left = array("q", bytes(8 * self._width))
+        rows = len(problem.offers) * self._ways
+        self._loads = array("q", bytes(8 * items * rows))
+        self._known = bytearray(rows)
+        self._renewed = array("i", bytes(4 * rows))
+
+    def renew(self, left: "array[int]", usable: bytearray) -> "array[int]":
+        """Fill anew where too few pods are left for what was there, nodes of `usable` offers alone; the rows that are new: `offer
+        * orders + order`."""
+        many = fillings.fill_each(
+            self._orders, self._ways, left, self._needs, self._width, self._free, self._may, usable, self._left, self._loads,
+            self._known, self._renewed,
+        )  # fmt: skip
+        return self._renewed[:many]
+
+    def load(self, row: int) -> Load:
+        """What is on the node of a row."""
+        return tuple(self._loads[row * self._items : (row + 1) * self._items])
 
 
 def match(problem: Problem, offer: int, left: Sequence[int]) -> Load:

@@ -12,7 +12,7 @@ from reconciler.decisions.growth.cost.parts import parts
 from reconciler.decisions.growth.cost.polish import polish
 from reconciler.decisions.growth.cost.pricing import Pricing
 from reconciler.decisions.growth.cost.problem import Filling, Mix, Problem
-from reconciler.decisions.growth.cost.start import SMALL, fillers, greedy, worths
+from reconciler.decisions.growth.cost.start import SMALL, greedy, ways_to_fill, worths
 
 _LARGE = 200  # size above which only quick steps are taken
 _FEW_WAYS = 2  # ways to fill a node that large problems try
@@ -100,11 +100,11 @@ def at_least(problem: Problem, mix: Mix) -> int:
 
 def greedy_mix(problem: Problem, given: Mix) -> tuple[Mix, list[Mix]]:
     """The cheapest of `given` and all greedy mixes, polished, and all of them as they were."""
-    ways = fillers(problem)
     large = _large(problem)
+    ways = ways_to_fill(problem).first(_FEW_WAYS) if large else ways_to_fill(problem)
     found = [given]
     for worth in worths(problem)[: 1 if large else None]:
-        mix = greedy(problem, worth, ways[: _FEW_WAYS if large else None])
+        mix = greedy(problem, worth, ways)
         if mix is not None:
             found.append(mix)
     polished = [mix for mix in (polish(problem, mix) for mix in found) if problem.proper(mix)]
@@ -223,7 +223,7 @@ def _rounded(problem: Problem, fillings: Sequence[Filling], prices: Prices) -> M
     if rest is None or not any(item.count for item in rest.items):
         return kept
     large = _large(problem)
-    ways = fillers(rest)[: _FEW_WAYS if large else None]
+    ways = ways_to_fill(rest).first(_FEW_WAYS) if large else ways_to_fill(rest)
     values = [[value + 1 for value in prices.values], *(() if large else worths(problem)[:1])]
     found = [mix for mix in (greedy(rest, worth, ways) for worth in values) if mix is not None]
     if not found:

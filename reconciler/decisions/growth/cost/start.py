@@ -3,7 +3,9 @@
 from array import array
 from collections.abc import Callable, Sequence
 
-from reconciler.decisions.growth.cost.filling import NodeFilling, match
+import msgspec
+
+from reconciler.decisions.growth.cost.filling import FirstFits, NodeFilling, match
 from reconciler.decisions.growth.cost.problem import Filling, Load, Mix, Problem, Room
 
 _SCALE = 1 << 40
@@ -14,36 +16,59 @@ Filler = Callable[[int, "array[int]", "array[int]"], Load]
 """What one node of an offer takes, of items that are worth so much each, with so many pods of each left."""
 
 
-def greedy(problem: Problem, worth: Sequence[int], fillers: Sequence[Filler]) -> Mix | None:
-    """Cheapest price for worth (by item) over all offers and fillers, repeated while the pods for it last; None when the
-    bounds do not let all pods in."""
+class Ways(msgspec.Struct, frozen=True):
+    """How a node may be filled: in each of these orders of all items, then by each filler."""
+
+    orders: tuple[tuple[int, ...], ...]
+    fillers: tuple[Filler, ...]
+
+    def first(self, many: int) -> "Ways":
+        """So many of them."""
+        return Ways(self.orders[:many], self.fillers[: max(0, many - len(self.orders))])
+
+
+def greedy(problem: Problem, worth: Sequence[int], ways: Ways) -> Mix | None:
+    """Cheapest price for worth (by item) over all offers and ways to fill a node, repeated while the pods for it last; None
+    when the bounds do not let all pods in."""
     left = array("q", [item.count for item in problem.items])
     values = array("q", worth)
     room = Room(problem)
     mix: list[tuple[Filling, int]] = []
     known: dict[tuple[int, int], tuple[Load, int]] = {}
+    orders = len(ways.orders)
+    in_order = FirstFits(problem, ways.orders)
+    gains = [0] * (orders * len(problem.offers))
     while any(left):
-        best: Filling | None = None
-        best_price, best_worth = 1, 0
+        best: int | Load = -1
+        best_offer, best_price, best_worth = -1, 1, 0
+        usable = bytearray(room.of(offer) > 0 for offer in range(len(problem.offers)))
+        for row in in_order.renew(left, usable):
+            gains[row] = sum(map(int.__mul__, worth, in_order.load(row)))
         for offer, terms in enumerate(problem.offers):
-            if room.of(offer) <= 0:
+            if not usable[offer]:
                 continue
-            for way, filler in enumerate(fillers):
+            price = terms.price_micros
+            for row in range(offer * orders, (offer + 1) * orders):
+                gain = gains[row]
+                if gain and (best_offer < 0 or price * best_worth < best_price * gain):
+                    best, best_offer, best_price, best_worth = row, offer, price, gain
+            for way, filler in enumerate(ways.fillers):
                 load, gain = known.get((offer, way), ((), 0))
                 # A filling hangs on how many pods are left only where they are too few for it.
                 if not load or not all(map(int.__le__, load, left)):
                     load = filler(offer, values, left)
                     gain = sum(map(int.__mul__, worth, load))
                     known[offer, way] = load, gain
-                if gain and (best is None or terms.price_micros * best_worth < best_price * gain):
-                    best, best_price, best_worth = Filling(offer, load), terms.price_micros, gain
-        if best is None:
+                if gain and (best_offer < 0 or price * best_worth < best_price * gain):
+                    best, best_offer, best_price, best_worth = load, offer, price, gain
+        if best_offer < 0:
             return None
-        times = min(have // pods for have, pods in zip(left, best.load, strict=True) if pods)
-        times = min(times, room.of(best.offer))
-        room.take(best.offer, times)
-        left = array("q", [have - pods * times for have, pods in zip(left, best.load, strict=True)])
-        mix.append((best, times))
+        chosen = Filling(best_offer, in_order.load(best) if isinstance(best, int) else best)
+        times = min(have // pods for have, pods in zip(left, chosen.load, strict=True) if pods)
+        times = min(times, room.of(chosen.offer))
+        room.take(chosen.offer, times)
+        left = array("q", [have - pods * times for have, pods in zip(left, chosen.load, strict=True)])
+        mix.append((chosen, times))
     return problem.trimmed(mix)
 
 
@@ -64,24 +89,19 @@ def worths(problem: Problem) -> list[list[int]]:
     ]
 
 
-def orders(problem: Problem) -> list[list[int]]:
+def orders(problem: Problem) -> tuple[tuple[int, ...], ...]:
     """Orders of items from large to small: by the largest share of any resource, and by each resource alone."""
     kinds = range(len(problem.offers[0].free))
     largest = [max(offer.free[kind] for offer in problem.offers) or 1 for kind in kinds]
     shares = [[need * _SCALE // most for need, most in zip(item.need, largest, strict=True)] for item in problem.items]
     keys = [[max(row) for row in shares], [sum(row) for row in shares], *([row[kind] for row in shares] for kind in kinds)]
     found = [sorted(range(len(shares)), key=key.__getitem__, reverse=True) for key in keys]
-    return [list(order) for order in dict.fromkeys(map(tuple, found))]
+    return tuple(dict.fromkeys(map(tuple, found)))
 
 
-def fillers(problem: Problem) -> list[Filler]:
+def ways_to_fill(problem: Problem) -> Ways:
     """All ways to fill a node that the start tries."""
-    filling = NodeFilling(problem)
-
-    def in_order(order: "array[int]") -> Filler:
-        return lambda offer, _, left: filling.in_order(offer, order, left)
-
-    ways: list[Filler] = [*(in_order(array("i", order)) for order in orders(problem)), filling.by_worth]
+    fillers: list[Filler] = [NodeFilling(problem).by_worth]
     if problem.size <= SMALL:
-        ways.append(lambda offer, _, left: match(problem, offer, left))
-    return ways
+        fillers.append(lambda offer, _, left: match(problem, offer, left))
+    return Ways(orders(problem), tuple(fillers))
