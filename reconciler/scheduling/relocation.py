@@ -45,10 +45,8 @@ class Places:
         known: list[tuple[array[int], array[int]]] = []
         first, end = 0, len(wanted)
         while first < end and short is None:
-            if state.node_local(wanted[first]):
-                last = first + 1
-                while last < end and state.node_local(wanted[last]):
-                    last += 1
+            last = state.node_local_until(wanted, first)
+            if last > first:
                 reached = array("i", bytes(4 * end))
                 stopped, looked = state.fit_each(wanted, many, first, last, before, self.order, self._cursor, reached)
                 self.looked += looked

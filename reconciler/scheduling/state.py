@@ -135,6 +135,16 @@ class SchedulingState:
                 self._local[shape] = found
         return found
 
+    def node_local_until(self, shapes: Sequence[int], first: int) -> int:
+        """The entry behind the last of those from `first` on that are `node_local` one after the other."""
+        known = self._local if self._local_at == self._bindings.watching else {}
+        for entry in range(first, len(shapes)):
+            if not known.get(shapes[entry]):
+                if not self.node_local(shapes[entry]):
+                    return entry
+                known = self._local
+        return len(shapes)
+
     def host_rivals(self, shape: int) -> frozenset[int] | None:
         """Shapes whose pods share no host with those of this one (itself among them: one pod a host), when nothing else about
         other pods concerns it, nor a volume or a host name; None when something does."""

@@ -59,6 +59,8 @@ class DisruptionLedger:
 
     def short(self, counts: Mapping[int, int]) -> tuple[int, ...]:
         """The budgets that evicting `counts` (pods by shape) together would break, by index."""
+        if not self.budgets:
+            return ()
         needed: dict[int, int] = {}
         for shape, count in counts.items():
             for index in self.budgets_of(shape):
@@ -67,6 +69,8 @@ class DisruptionLedger:
 
     def take(self, counts: Mapping[int, int], sign: int = 1) -> None:
         """Charge the budgets (or give back with sign -1)."""
+        if not self.budgets:
+            return
         for shape, count in counts.items():
             for index in self.budgets_of(shape):
                 self.left[index] -= sign * count
