@@ -15,6 +15,8 @@ from reconciler.decisions.reasons.sizes import LimitReached, RoomTaken
 from reconciler.policy.documents import Limit
 
 NODES = "nodes"
+PLATFORM_ROOM = -1
+"""In place of the index of a limit: what the platform of a target can still give."""
 
 
 class LimitLedger:
@@ -76,14 +78,14 @@ class LimitLedger:
 
     def left(self, group: EffectiveGroup, shape: NodeShape) -> dict[tuple[int, str], tuple[int, int]]:
         """By limit (its index) and resource: what the limit leaves now, and what one more node of the group takes of it. Rooms of
-        platforms stand beside them, by name, with index -1."""
+        platforms stand beside them, by name, with index `PLATFORM_ROOM`."""
         limits = {
             (index, name): (highest - self._used[index][name], one)
             for index in self._over(group, shape)
             for name, highest in self._limits[index].max
             if (one := _amount(shape.capacity, name)) > 0
         }
-        return limits | {(-1, room.name): (room.left - self._taken(room), 1) for room in _rooms(group)}
+        return limits | {(PLATFORM_ROOM, room.name): (room.left - self._taken(room), 1) for room in _rooms(group)}
 
     def below_min(self, group: EffectiveGroup, shape: NodeShape) -> tuple[Limit, str] | None:
         """The limit (with the resource) whose minimum the removal of one such node would pass, or None."""

@@ -125,9 +125,10 @@ def _other_size_than_template(view: View) -> Iterator[Finding]:
 
 
 def _taken_to_have(template: NodeShape) -> Resources:
-    """The capacity of a new node; what it leaves out is known from the nodes that are there, as `explain group` tells it."""
-    known = {name: amount for name, amount in template.capacity.items() if amount}
-    return Resources.of({**dict(template.allocatable.items()), **known})
+    """The capacity of a new node, at least what `explain group` says that it offers to pods: that is known from the nodes that
+    are there, where the capacity is only what the platform takes any node to have."""
+    known = dict(template.allocatable.items())
+    return Resources.of(known | {name: max(amount, known.get(name, 0)) for name, amount in template.capacity.items() if amount})
 
 
 def _less(one: Resources, other: Resources) -> bool:

@@ -1,6 +1,7 @@
 """What there is to say about a group besides its line in the plan: limits, pods it was no option for, back-off, values."""
 
 from reconciler.decisions.groups.group import EffectiveGroup
+from reconciler.decisions.limits import PLATFORM_ROOM
 from reconciler.plan.instant import instant_text
 from reconciler.rendering.explanation.case import Case
 from reconciler.rendering.explanation.document import (
@@ -55,6 +56,9 @@ def _limits(case: Case, group: EffectiveGroup) -> tuple[LimitState, ...]:
     limits = case.policy.policy.limits
     found = []
     for (index, resource), (left, one) in sorted(case.limits().left(group, group.template).items()):
+        if index == PLATFORM_ROOM:
+            found.append(LimitState(limit=resource, resource="further machines", used=0, max=left, one_more=one))
+            continue
         most = dict(limits[index].max)[resource]
         found.append(LimitState(limit=limits[index].name, resource=resource, used=most - left, max=most, one_more=one))
     return tuple(found)
