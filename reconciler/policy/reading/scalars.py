@@ -191,11 +191,12 @@ def _integer_or_percent(record: Recorder, field: Field, node: Node, path: str) -
 
 
 def _duration(record: Recorder, field: Field, node: Node, path: str) -> int | None:
-    if isinstance(node, Scalar) and look_of(node) is Look.INTEGER:
+    if isinstance(node, Scalar) and look_of(node) in (Look.INTEGER, Look.FLOAT):
+        of_seconds = f"{node.text}s, " if look_of(node) is Look.INTEGER else ""  # there are only whole ones
         hint = (
             f"write {format_duration(field.minimum or 0)}"
             if node.text == "0"
-            else f"a duration has a unit: {node.text}s, {node.text}m or {node.text}h"
+            else f"a duration has a unit: {of_seconds}{node.text}m or {node.text}h"
         )
         record.fault("BadDuration", node, path, f"{_name(path)} is the bare number {node.text}", hint)
         return None
