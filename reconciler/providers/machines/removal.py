@@ -40,6 +40,7 @@ from reconciler.providers.answer import failed, unread
 from reconciler.providers.contract import LeavingMachine, RemovalState, TargetRemoval, WriteCode, WriteResult
 from reconciler.providers.delete_mark import DeleteMark
 from reconciler.providers.machines.dialect import MachineReading, Reading
+from reconciler.providers.machines.refusals import below, kept, marked_before, others_first, unfit
 from reconciler.providers.machines.targets import MachineTargets
 from reconciler.providers.ownership_guard import not_ours, objection
 
@@ -61,7 +62,7 @@ class MachineRemovals:
             found = self.machine(target, machine)
         except (ApiError, UnreachableError) as error:
             return unread(error, f"{target}, Machine {machine}")
-        wrong = _unfit(found, machine, node) or self.marked_by_others(found) or _marked_before(found)
+        wrong = unfit(found, machine, node) or self.marked_by_others(found) or marked_before(found)
         wrong = wrong or objection(reading.facts, bound) or kept(reading, machine)
         return wrong or WriteResult(done=True, generation=reading.facts.generation)
 
@@ -196,17 +197,17 @@ class MachineRemovals:
                 return TargetRemoval(state=RemovalState.FINISHED, replicas=replicas, generation=facts.generation)
             message = f"{facts.ref} was lowered to {replicas} for Machine {one.machine}; the platform took another one instead"
             return self._give_up(facts.ref, one.machine, WriteResult(done=False, code=WriteCode.PASSED_OVER, message=message))
-        gone = _unfit(found, one.machine, one.node)
+        gone = unfit(found, one.machine, one.node)
         if found is None or gone is not None:
             leaving = found is None or found.deleting
             return _failed(gone or WriteResult(done=False), reopen=not leaving)
         foreign = self.marked_by_others(found)
         if foreign is not None:
             return _failed(foreign)
-        late = _others_first(reading, one.machine, together)
+        late = others_first(reading, one.machine, together)
         if late is not None:
             return _waiting(late, untouched=True)
-        wrong = not_ours(facts) or kept(reading, one.machine) or _below(reading, floor, before)
+        wrong = not_ours(facts) or kept(reading, one.machine) or below(reading, floor, before)
         if mark is not None and not mark.not_lowered(facts.generation):
             message = f"{facts.ref} was written by somebody else after {one.machine} was marked: whether it shrank cannot be told"
             wrong = WriteResult(done=False, code=WriteCode.STALE, message=message)
@@ -273,59 +274,6 @@ def _passed_over(reading: Reading, found: MachineReading, living: Callable[[], f
         return False
     names = living()
     return found.name in names and len(names) <= (reading.facts.replicas or 0)
-
-
-def _unfit(found: MachineReading | None, machine: str, node: str) -> WriteResult | None:
-    """Why this is no machine to remove: gone, going already, or not the machine of the node."""
-    if found is None:
-        return WriteResult(done=False, code=WriteCode.NOT_FOUND, message=f"Machine {machine} is gone")
-    if found.deleting:
-        return WriteResult(done=False, code=WriteCode.REFUSED, message=f"Machine {machine} is being deleted already")
-    if found.node and found.node != node:
-        message = f"Machine {machine} is the machine of node {found.node}, not of {node}"
-        return WriteResult(done=False, code=WriteCode.NOT_FOUND, message=message)
-    return None
-
-
-def _marked_before(found: MachineReading | None) -> WriteResult | None:
-    """A mark says that its node has been emptied: one that was left behind by something else would let it go with its pods."""
-    if found is None or found.mark is None:
-        return None
-    message = f"Machine {found.name} still carries a mark of ours ({found.mark!r}): it must be gone before its node is drained"
-    return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
-
-
-def rolling_out(reading: Reading) -> WriteResult | None:
-    """While an older revision has machines nobody can say which set shrinks."""
-    if not reading.facts.rolling_out:
-        return None
-    message = f"{reading.facts.ref} is rolling out: which of its MachineSets would shrink cannot be told"
-    return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
-
-
-def kept(reading: Reading, machine: str) -> WriteResult | None:
-    """Why the chosen machine may not be removed now. One that failed is among those that go."""
-    if not reading.facts.keeps_nodes or machine in reading.failed:
-        return rolling_out(reading)
-    return WriteResult(done=False, code=WriteCode.REFUSED, message=f"{reading.facts.ref}: {reading.facts.keeps_nodes}")
-
-
-def _others_first(reading: Reading, machine: str, together: frozenset[str]) -> WriteResult | None:
-    """Of several that failed the platform may take any: none goes before the nodes of all of them are empty. Those without a node
-    are in nobody's way: whichever goes, nothing ran there."""
-    late = sorted(reading.on_nodes - together) if machine in reading.failed else []
-    if not late:
-        return None
-    message = f"Machine {', '.join(late)} of {reading.facts.ref} failed too and could go instead: its node has to be empty first"
-    return WriteResult(done=False, code=WriteCode.UNAVAILABLE, message=f"{message} (see spec.budgets where it does not begin)")
-
-
-def _below(reading: Reading, floor: int, before: int) -> WriteResult | None:
-    replicas = (reading.facts.replicas or 0) - before
-    if replicas - 1 >= floor:
-        return None
-    message = f"{reading.facts.ref} has {replicas} replicas and must keep {floor}"
-    return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
 
 
 def _result(error: ApiError | UnreachableError | msgspec.DecodeError, what: str) -> WriteResult:
