@@ -9,6 +9,7 @@ from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.cluster.world import World
 from reconciler.control.live.leaving_nodes import Drain, LeavingNodes, machines_on
 from reconciler.control.live.left_marks import FormerPolicy, LeftMarks, own_marks
+from reconciler.control.live.own_writes import OwnWrites
 from reconciler.control.policy.policy_in_force import NoPolicyError
 from reconciler.decisions.groups.effective import effective_groups
 from reconciler.decisions.groups.group import EffectiveGroup
@@ -16,6 +17,7 @@ from reconciler.kube.connection.api import ApiError, UnreachableError
 from reconciler.kube.connection.side_by_side import side_by_side
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.kube.watching.live_world import IncompleteViewError
+from reconciler.kube.watching.pace import Pace
 from reconciler.plan.plan import Bound
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.answer import failed
@@ -49,7 +51,8 @@ class LivePort:
 
     `providers` by kind of target. `annotations`, given a target, says what explains a write on it (policy, revision);
     `rivals` is the evidence that another autoscaler is at work there. `tell` and `former` are those of
-    `LeftMarks`; `tell` is also given what keeps a removal waiting, and `former` tells whose marks on targets hold no more.
+    `LeftMarks`; `tell` is also given what keeps a removal waiting, and `former` tells whose marks on targets hold no more. With a
+    `pace` the view is waited for that shows what removals wrote.
     """
 
     def __init__(
@@ -64,6 +67,7 @@ class LivePort:
         rivals: Callable[[], tuple[str, ...]] = tuple,
         tell: Callable[[str, str], None] = lambda _code, _message: None,
         former: Callable[[str], FormerPolicy | None] | None = None,
+        pace: Pace | None = None,
     ) -> None:
         self._view = view
         self._clock = clock
@@ -75,12 +79,13 @@ class LivePort:
         self._rivals = rivals
         self._left_marks = LeftMarks(providers, owner, tell, former)
         self._world: World | None = None
+        self._own_writes = OwnWrites(pace)
         self._leaving = LeavingNodes(drain, providers, self._left_marks.say)
 
     def observe(self) -> World:
         """The view now. Raises `ViewUnavailableError`."""
         try:
-            world = self._view.observe()
+            world = self._own_writes.shown(self._view.observe(), self._view.observe)
         except IncompleteViewError as error:
             self._world = None
             raise ViewUnavailableError(str(error)) from error
@@ -189,6 +194,7 @@ class LivePort:
         except NotLeaderError:
             # Nothing more is sent; what lies on the objects is the next leader's to go on with.
             pass
+        self._own_writes.note(found)
         return tuple(found)
 
     def abandon_removals(self) -> tuple[RemovalProgress, ...]:

@@ -181,6 +181,7 @@ class LiveProcess:
             tuple if settings.beside_autoscaler else self._rivals(workload, management, wall_seconds).evidence,
             log.warning,
             providers.former(EndedPolicies(management, settings.namespace, self._pace.monotonic), now_seconds),
+            self._pace,
         )
         store: MemoryStore = InMemoryStore() if settings.read_only else LiveMemoryStore(self.state)
         self._telling = Telling(
