@@ -8,7 +8,7 @@ import pytest
 
 from reconciler.cluster.target import TargetRef
 from reconciler.plan.plan import Bound
-from reconciler.providers.contract import ClusterPort, RemovalProgress, RemovalState, WriteCode
+from reconciler.providers.contract import ClusterPort, NodeRemoval, RemovalProgress, RemovalState, WriteCode, WriteResult
 from reconciler.providers.ownership_guard import judged_now
 from reconciler.providers.simulated import SimulatedPort
 from reconciler.simulation.embedded.cluster import SimulatedCluster
@@ -38,6 +38,12 @@ class Bench(Protocol):
     def applied_by(self, manager: str, replicas: int) -> None: ...
     def edited_by(self, manager: str, replicas: int) -> None: ...
     def removed(self, count: int = 1) -> list[RemovalProgress]: ...
+
+
+def begun(bench: Bench, node: str, replicas: int) -> WriteResult:
+    """One removal begins, in a plan that leaves so many replicas."""
+    (result,) = bench.port.remove_nodes([NodeRemoval(target=bench.target, node=node, replicas=replicas, bound=bench.bound())])
+    return result
 
 
 class SimulatedBench:
@@ -225,7 +231,7 @@ def test_exactly_the_named_node_goes(any_bench: AnyBench) -> None:
     bench = any_bench(3)
     first, chosen, last = bench.until_nodes(3)
     bench.port.observe()
-    assert bench.port.remove_node(bench.target, chosen, 2, bench.bound()).done
+    assert begun(bench, chosen, 2).done
     assert bench.replicas() == 3
     (ended,) = bench.removed()
     assert (ended.node, ended.state, ended.replicas) == (chosen, RemovalState.FINISHED, 2)
@@ -240,7 +246,7 @@ def test_a_removal_that_is_called_off_leaves_all_as_it_was(any_bench: AnyBench) 
     bench = any_bench(2)
     nodes = bench.until_nodes(2)
     bench.port.observe()
-    assert bench.port.remove_node(bench.target, nodes[0], 1, bench.bound()).done
+    assert begun(bench, nodes[0], 1).done
     ended: list[RemovalProgress] = []
     while not ended:
         bench.port.observe()
@@ -253,7 +259,7 @@ def test_a_removal_that_is_called_off_leaves_all_as_it_was(any_bench: AnyBench) 
     world = bench.port.observe()
     shapes = [world.node_shapes[node.shape] for node in world.nodes if node.name in nodes]
     assert not any(shape.unschedulable or shape.taints for shape in shapes)
-    assert bench.port.remove_node(bench.target, nodes[0], 1, bench.bound()).done
+    assert begun(bench, nodes[0], 1).done
 
 
 def test_several_removals_of_one_target_lower_it_once_each(any_bench: AnyBench) -> None:
@@ -261,8 +267,8 @@ def test_several_removals_of_one_target_lower_it_once_each(any_bench: AnyBench) 
     bench = any_bench(4)
     nodes = bench.until_nodes(4)
     bench.port.observe()
-    assert bench.port.remove_node(bench.target, nodes[0], 3, bench.bound()).done
-    assert bench.port.remove_node(bench.target, nodes[2], 2, bench.bound()).done
+    assert begun(bench, nodes[0], 3).done
+    assert begun(bench, nodes[2], 2).done
     ended = bench.removed(2)
     assert {one.node for one in ended} == {nodes[0], nodes[2]}
     assert min(one.replicas for one in ended) == 2
@@ -274,7 +280,7 @@ def test_a_node_that_is_not_there_is_not_removed(any_bench: AnyBench) -> None:
     bench = any_bench(1)
     bench.until_nodes(1)
     bench.port.observe()
-    assert bench.port.remove_node(bench.target, "nowhere", 0, bench.bound()).code == WriteCode.NOT_FOUND
+    assert begun(bench, "nowhere", 0).code == WriteCode.NOT_FOUND
     assert bench.replicas() == 1
 
 
@@ -283,7 +289,7 @@ def test_an_owner_that_comes_during_the_drain_ends_the_removal(owned_bench: AnyB
     bench = owned_bench(2)
     nodes = bench.until_nodes(2)
     bench.port.observe()
-    assert bench.port.remove_node(bench.target, nodes[0], 1, bench.bound()).done
+    assert begun(bench, nodes[0], 1).done
     bench.applied_by("argocd-controller", 2)
     (ended,) = bench.removed()
     assert (ended.state, ended.code, bench.replicas()) == (RemovalState.FAILED, WriteCode.CONFLICT, 2)
