@@ -21,7 +21,7 @@ from reconciler.plan.plan import Action, ActionKind, Bound
 from reconciler.plan.reason import Reason
 from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT
 from reconciler.policy.documents import PolicySet
-from reconciler.providers.contract import RemovalProgress, RemovalState, TargetRemoval, WriteResult
+from reconciler.providers.contract import RemovalProgress, RemovalState, TargetRemoval, WriteCode, WriteResult
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 FINISHED = TargetRemoval(state=RemovalState.FINISHED, replicas=1)
@@ -82,6 +82,17 @@ def test_all_empty_nodes_of_a_target_are_handed_over_together() -> None:
     told = platform.turn(platform.port())
     assert platform.stepped == [["general-1", "general-2", "general-3"]]
     assert list(told.values()) == [RemovalState.FINISHED] * 3
+
+
+def test_a_machine_that_is_gone_after_its_removal_was_finished_is_no_failure() -> None:
+    """Nobody hears of it twice; of one that went before its removal was finished it is told."""
+    platform = Platform()
+    platform.busy = {"general-3"}
+    port = platform.port()
+    platform.turn(port)
+    gone = TargetRemoval(state=RemovalState.FAILED, code=WriteCode.NOT_FOUND, message="Machine is gone", reopen=False)
+    platform.busy, platform.answers = set(), dict.fromkeys(("general-1", "general-2", "general-3"), gone)
+    assert platform.turn(port) == {"general-3": RemovalState.FAILED}
 
 
 def test_a_machine_that_still_drains_holds_no_other_one_up() -> None:

@@ -234,6 +234,9 @@ class LeavingNodes:
         node, target = one.node, one.target
         if step.untouched:
             self._tell("RemovalWaits", one.machine.machine, f"the removal of node {node} waits: {step.message}")
+        if step.state is RemovalState.FAILED and not step.reopen and (node, one.taint, RemovalState.FINISHED) in self._told:
+            # Its machine has gone since, before the view has shown it going.
+            return
         if step.state is RemovalState.FAILED and step.reopen:
             try:
                 self._drain.undo(node)
