@@ -1,6 +1,7 @@
 """The loop over MachineSets on OpenShift's own controllers: what is held is not written, others write meanwhile, the server goes
 away; and one policy over two platforms."""
 
+import time
 from collections.abc import Callable
 
 import pytest
@@ -106,9 +107,15 @@ def test_a_second_writer_takes_nothing_from_a_removal(new_set: NewSet, write: in
     left = bench.until_nodes(expected)
     assert bench.replicas() == expected
     assert len(set(nodes) - set(left)) == max(4 - expected, 0) if change < 0 else set(nodes) - set(left) <= {nodes[1]}
-    if ours:
+    if lowered:
         assert nodes[1] not in left
-    assert (bench.marks(), bench.tainted()) == ([], [])
+    # Where theirs took another one after our mark was there, only a later look tells that it did, and the node is opened again.
+    deadline = time.monotonic() + 120
+    while (bench.marks(), bench.tainted()) != ([], []):
+        assert time.monotonic() < deadline
+        port.observe()
+        port.continue_removals()
+    assert bench.until_nodes(expected) == left
 
 
 def test_while_the_server_is_gone_nothing_is_decided(new_set: NewSet, control_plane: ControlPlane) -> None:
