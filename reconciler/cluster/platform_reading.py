@@ -91,7 +91,9 @@ class PlatformReading(msgspec.Struct, frozen=True, kw_only=True):
     target refers to, where that is to be read as well. `words` are keys and values of labels and words of states that its facts
     compare: they stay in a snapshot that leaves the house. `annotations` are prefixes of keys that decisions read, on its objects
     and on nodes. `autoscaler_namespaces`: where the platform itself runs an autoscaler that would size these targets.
-    `passing_taints` are prefixes of taints that its nodes carry for a while only, so that new ones will not.
+    `passing_taints` are prefixes of taints that its nodes carry for a while only, so that new ones will not, and
+    `starting_taints` are taints that a node carries until it is usable, though it may be Ready. `labels` are keys of labels of
+    nodes of which the values stay in a snapshot that leaves the house.
     """
 
     name: str
@@ -104,6 +106,8 @@ class PlatformReading(msgspec.Struct, frozen=True, kw_only=True):
     words: tuple[str, ...] = ()
     autoscaler_namespaces: tuple[str, ...] = ()
     passing_taints: tuple[str, ...] = ()
+    starting_taints: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
 
     def group_here(self, other: str) -> str:
         """Its API group, when an operator says `other` (empty: nothing)."""
@@ -118,6 +122,24 @@ class PlatformReading(msgspec.Struct, frozen=True, kw_only=True):
 def readings() -> tuple[PlatformReading, ...]:
     """Those of all platforms."""
     return registered.parts("reading", "READING")
+
+
+@cache
+def starting_taints() -> frozenset[str]:
+    """Taints of all platforms that a node carries until it is usable."""
+    return frozenset(taint for reading in readings() for taint in reading.starting_taints)
+
+
+@cache
+def node_labels() -> frozenset[str]:
+    """Keys of labels of all platforms that say what a node is."""
+    return frozenset(label for reading in readings() for label in reading.labels)
+
+
+def group_of_targets(kind: str) -> str:
+    """The API group of a kind of target, where no operator has given it another name; empty for a cloud's."""
+    found = (reading.group_of(item) for reading in readings() for item in reading.kinds if item.target and item.known_as == kind)
+    return next(found, "")
 
 
 def target_kinds() -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import msgspec
 
 from reconciler.cluster.nodes.node import Node
+from reconciler.cluster.platform_reading import starting_taints
 from reconciler.cluster.target import Machine
 from reconciler.cluster.world import World
 from reconciler.decisions.groups.group import EffectiveGroup
@@ -21,7 +22,6 @@ STARTING_TAINTS = frozenset(
         "node.kubernetes.io/not-ready",
         "node.kubernetes.io/network-unavailable",
         "node.cloudprovider.kubernetes.io/uninitialized",
-        "node.cluster.x-k8s.io/uninitialized",
     }
 )
 _STARTING_PREFIX = "startup-taint.cluster-autoscaler.kubernetes.io/"
@@ -105,7 +105,7 @@ def waits_for(world: World, node: Node, group: EffectiveGroup) -> tuple[str, ...
 
 
 def _starting(key: str, group: EffectiveGroup) -> bool:
-    return key in group.startup_taints or key in STARTING_TAINTS or key.startswith(_STARTING_PREFIX)
+    return key in group.startup_taints or key in STARTING_TAINTS or key in starting_taints() or key.startswith(_STARTING_PREFIX)
 
 
 def group_situations(

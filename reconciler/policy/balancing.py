@@ -5,26 +5,28 @@ documentation of its Cluster API provider recommends per platform; zones, region
 """
 
 from collections.abc import Mapping
+from functools import cache
 
-PRESETS: Mapping[str, tuple[str, ...]] = {
-    "Alibaba": ("topology.diskplugin.csi.alibabacloud.com/zone",),
-    "AWS": (
-        "alpha.eksctl.io/instance-id",
-        "alpha.eksctl.io/nodegroup-name",
-        "eks.amazonaws.com/nodegroup",
-        "k8s.amazonaws.com/eniConfig",
-        "lifecycle",
-        "topology.ebs.csi.aws.com/zone",
-        "topology.k8s.aws/zone-id",
+from reconciler.policy.platform_keys import Preset, platform_keys
+
+# Of clouds whose machines others keep: Cluster API's providers, for one.
+_ELSEWHERE = (
+    Preset(name="Alibaba", labels=("topology.diskplugin.csi.alibabacloud.com/zone",)),
+    Preset(
+        name="Azure",
+        labels=("agentpool", "kubernetes.azure.com/agentpool", "topology.disk.csi.azure.com/zone"),
+        clouds=("azure",),
     ),
-    "Azure": ("agentpool", "kubernetes.azure.com/agentpool", "topology.disk.csi.azure.com/zone"),
-    "GCP": ("topology.gke.io/zone",),
-    "IBM": (
-        "ibm-cloud.kubernetes.io/vpc-instance-id",
-        "ibm-cloud.kubernetes.io/worker-id",
-        "vpc-block-csi-driver-labels",
+    Preset(name="GCP", labels=("topology.gke.io/zone",), clouds=("gce",)),
+    Preset(
+        name="IBM",
+        labels=(
+            "ibm-cloud.kubernetes.io/vpc-instance-id",
+            "ibm-cloud.kubernetes.io/worker-id",
+            "vpc-block-csi-driver-labels",
+        ),
     ),
-}
+)
 
 ALWAYS_IGNORED: tuple[str, ...] = (
     "kubernetes.io/hostname",
@@ -34,3 +36,15 @@ ALWAYS_IGNORED: tuple[str, ...] = (
     "failure-domain.beta.kubernetes.io/zone",
 )
 ALWAYS_IGNORED_PREFIX = "beta.kubernetes.io/"
+
+
+@cache
+def presets() -> Mapping[str, Preset]:
+    """By name, in the order of the alphabet: those of the platforms, and of clouds that are none here."""
+    own = (keys.balancing for keys in platform_keys() if keys.balancing is not None)
+    return {preset.name: preset for preset in sorted((*_ELSEWHERE, *own), key=lambda preset: preset.name.casefold())}
+
+
+def preset_of_cloud(cloud: str) -> str:
+    """The name of the preset that the Cluster Autoscaler applies by itself under this `--cloud-provider`; empty for none."""
+    return next((preset.name for preset in presets().values() if cloud in preset.clouds), "")

@@ -25,6 +25,25 @@ class NamedTarget(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str = ""
 
 
+class SizedTarget(msgspec.Struct, frozen=True, kw_only=True):
+    """A target, of whatever platform, with the range that an object `by` gives it. `api_group` and `kind` are the target's."""
+
+    by: str
+    api_group: str
+    kind: str
+    namespace: str
+    name: str
+    min_size: int
+    max_size: int
+
+
+class AutoscalerObject(msgspec.Struct, frozen=True, kw_only=True):
+    """What an object says to an autoscaler: `settings`, an object whose paths below `spec` are names of settings, and targets."""
+
+    settings: Mapping[str, Any] = {}
+    sized: tuple[SizedTarget, ...] = ()
+
+
 class PlatformFlags(msgspec.Struct, frozen=True, kw_only=True):
     """The settings of one platform.
 
@@ -34,7 +53,9 @@ class PlatformFlags(msgspec.Struct, frozen=True, kw_only=True):
     for what cannot be read. `elsewhere` are flags, without hyphens, that decide nothing, and where what they say is said here.
     `place_variables` are those of the environment that tell the place, `chart_place` is the value of the Helm chart that does;
     `chart_discovery` makes the value of `--node-group-auto-discovery` of the chart's `autoDiscovery`, as the chart does (empty:
-    none).
+    none); `chart_default`: the chart means it where its values name no cloud. `objects` read the kinds of object, by which the
+    platform's own autoscaler is told, and raise `ValueError` for one that cannot be read; `objects_called` is what people call
+    them.
     """
 
     clouds: tuple[str, ...]
@@ -44,6 +65,9 @@ class PlatformFlags(msgspec.Struct, frozen=True, kw_only=True):
     place_variables: tuple[str, ...] = ()
     chart_place: str = ""
     chart_discovery: Callable[[Mapping[str, Any]], str] = lambda _: ""
+    chart_default: bool = False
+    objects: Mapping[str, Callable[[Mapping[str, Any]], AutoscalerObject]] = {}
+    objects_called: str = ""
 
 
 @cache
@@ -55,3 +79,9 @@ def platform_flags() -> tuple[PlatformFlags, ...]:
 def flags_of(cloud: str) -> tuple[PlatformFlags, ...]:
     """Those that a value of `--cloud-provider` means; all where it is not said. None: there is no platform for it here."""
     return tuple(one for one in platform_flags() if not cloud or cloud in one.clouds)
+
+
+def autoscaler_object(item: Mapping[str, Any]) -> AutoscalerObject | None:
+    """What an object of some platform's own autoscaler says; None for every other one. Raises `ValueError`."""
+    kind = str(item.get("kind", ""))
+    return next((one.objects[kind](item) for one in platform_flags() if kind in one.objects), None)

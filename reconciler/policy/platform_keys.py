@@ -12,18 +12,29 @@ from reconciler.platforms import registered
 from reconciler.policy.field import Field
 
 
+class Preset(msgspec.Struct, frozen=True, kw_only=True):
+    """Labels by which nodes of one cloud differ though their groups are alike. `clouds` are values of the Cluster Autoscaler's
+    `--cloud-provider` under which it ignores them unasked."""
+
+    name: str
+    labels: tuple[str, ...]
+    clouds: tuple[str, ...] = ()
+
+
 class PolicyKeys(msgspec.Struct, frozen=True, kw_only=True):
     """`target` and `discovery` are objects under `spec.target` and in `spec.discovery[]`, whose key is the provider's name and
     whose constants name the provider, and the kind of target where there is one alone. `discovery` None: its targets are named
     one by one. `default_discovery` names the item that discovers all its targets where there is no policy (empty: none does).
     `experimental` says how far they were proven where that is not on the real platform (empty: it is). `controllers` are managers
-    of its own that would write replicas again, each with what to do instead of adopting from it."""
+    of its own that would write replicas again, each with what to do instead of adopting from it. `balancing` is what
+    `spec.balancing.presets` may name for its nodes."""
 
     target: Field
     discovery: Field | None = None
     default_discovery: str = ""
     experimental: str = ""
     controllers: Mapping[str, str] = {}
+    balancing: Preset | None = None
 
     @property
     def provider(self) -> str:

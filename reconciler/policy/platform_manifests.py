@@ -39,5 +39,5 @@ def platform_manifests() -> tuple[PlatformManifests, ...]:
 
 
 def manifests_by_group(renamed: str) -> dict[str, PlatformManifests]:
-    """By API group, which is `renamed` for the platform of which an operator may say so."""
-    return {(renamed if one.renamed else one.group): one for one in platform_manifests()}
+    """By API group, which is `renamed` (empty: its own) for the platform of which an operator may say so."""
+    return {(renamed if renamed and one.renamed else one.group): one for one in platform_manifests()}

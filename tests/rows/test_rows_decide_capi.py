@@ -2,7 +2,7 @@
 
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
-from reconciler.policy.balancing import PRESETS
+from reconciler.policy.balancing import presets
 from reconciler.policy.documents import PolicySet
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 from tests.decisions.deciding import group, plan_of
@@ -77,14 +77,14 @@ def test_s135_similar_by_capacity_labels_and_taints_and_the_plan_says_what_broke
 def test_s136_only_well_known_labels_are_ignored_until_a_preset_is_asked_for() -> None:
     """Zones may differ; the label of a provider only under its preset, not under another one's."""
     assert _sizes(_pair("topology.kubernetes.io/zone", ("z1", "z2")), _auto()) == [1, 1]
-    for presets, expected in (((), [0, 2]), (("Azure",), [0, 2]), (("AWS",), [1, 1])):
-        assert _sizes(_pair(NODE_GROUP_LABEL, ("one", "two")), _auto(balancing_presets=presets)) == expected
+    for asked, expected in (((), [0, 2]), (("Azure",), [0, 2]), (("AWS",), [1, 1])):
+        assert _sizes(_pair(NODE_GROUP_LABEL, ("one", "two")), _auto(balancing_presets=asked)) == expected
 
 
 def test_s137_the_presets_hold_the_fourteen_labels() -> None:
     """Each platform's labels are in its preset, and groups that differ in one of them grow together under it."""
     assert sum(len(labels) for labels in TO_IGNORE.values()) == 14
     for name, labels in TO_IGNORE.items():
-        assert labels <= set(PRESETS[name])
+        assert labels <= set(presets()[name].labels)
         for label in labels:
             assert _sizes(_pair(label, ("one", "two")), _auto(balancing_presets=(name,))) == [1, 1]

@@ -33,7 +33,7 @@ def command(paths: tuple[Path, ...], *, out: Path | None, force: bool, name: str
     from reconciler.cli.inputs.policy_files import read_policy_files
     from reconciler.cli.outputs.failure import InputError
     from reconciler.cli.outputs.policy_output import check_policies, write_policies
-    from reconciler.policy.platform_flags import PlaceNeededError
+    from reconciler.policy.platform_flags import PlaceNeededError, platform_flags
     from reconciler.rendering.first_policy import policy_name
     from reconciler.rendering.imported.conversion import Conversion
     from reconciler.rendering.imported.document import imported_policy
@@ -50,9 +50,10 @@ def command(paths: tuple[Path, ...], *, out: Path | None, force: bool, name: str
         raise InputError(plain(str(error))) from None
     understood = any(Conversion().known(setting) for setting in found.settings)
     if not (understood or found.sized or found.priorities or found.annotated):
+        called = ", ".join(one.objects_called for one in platform_flags() if one.objects_called)
         raise InputError(
             f"no settings of an autoscaler in {', '.join(map(str, paths))}: a Deployment of the Cluster Autoscaler, its flags, "
-            "values of its Helm chart, or OpenShift's ClusterAutoscaler and MachineAutoscalers are understood"
+            f"values of its Helm chart, or {called} are understood"
         )
     try:
         files, notes = imported_policy(found, name, region)

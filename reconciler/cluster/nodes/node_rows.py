@@ -16,7 +16,6 @@ _ATTACHABLE = "attachable-volumes-"
 _READ_ANNOTATIONS = (
     "cluster-autoscaler.kubernetes.io/",
     "delay-deletion.cluster-autoscaler.kubernetes.io/",
-    "cluster.x-k8s.io/",
     "reconciler.dev/",
 )
 

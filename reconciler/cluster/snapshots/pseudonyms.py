@@ -9,6 +9,8 @@ import hmac
 import re
 from collections.abc import Iterable, Mapping
 
+from reconciler.cluster.platform_reading import node_labels
+
 _HARMLESS = re.compile(r"[+-]?[0-9]{1,6}%?|([0-9]{1,6}(h|m|s|ms)){1,4}|true|false|[A-Za-z]?")
 _QUANTITY = re.compile(r"[0-9]{1,19}(\.[0-9]{1,9})?(m|k|[KMGTPE]i?|[eE][0-9]{1,2})?")
 _INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})")
@@ -25,7 +27,7 @@ class Pseudonyms:
 
     def __init__(self, salt: bytes, words: Iterable[str] = (), keys: Iterable[str] = (), *, hides_names: bool = False) -> None:
         self._salt = salt
-        self._keys = KEYS.union(keys)
+        self._keys = KEYS.union(node_labels(), keys)
         self._words = WORDS.union(words, self._keys)
         self._names: Mapping[str, str] = {}
         self.hides_names = hides_names
@@ -88,11 +90,10 @@ KEYS = frozenset(
         ("node.kubernetes.io/", ("instance-type",)),
         ("topology.kubernetes.io/", ("region", "zone")),
         ("failure-domain.beta.kubernetes.io/", ("region", "zone")),
-        ("node.openshift.io/", ("os_id",)),
     )
     for name in names
 )
-"""Labels of nodes that say where and what a node is."""
+"""Labels of nodes that say where and what a node is, whatever platform made it."""
 
 _WORDS = """
 Node Pod Namespace ReplicaSet ReplicationController StatefulSet DaemonSet Deployment Job PodDisruptionBudget

@@ -3,7 +3,7 @@
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.reasons.amounts import amount_text
-from reconciler.policy.balancing import ALWAYS_IGNORED, ALWAYS_IGNORED_PREFIX, PRESETS
+from reconciler.policy.balancing import ALWAYS_IGNORED, ALWAYS_IGNORED_PREFIX, presets
 from reconciler.policy.documents import NodeGroupPolicy
 
 # Cluster Autoscaler `nodegroupset/compare_nodegroups`: capacity equal but for memory, which machines of one type report
@@ -13,8 +13,9 @@ MEMORY_PERMILLE, ALLOCATABLE_PERMILLE = 15, 50
 
 def ignored_labels(policy: NodeGroupPolicy) -> frozenset[str]:
     """Labels in which siblings may differ, by the policy and its presets; `beta.kubernetes.io/*` besides."""
-    presets = (label for name in policy.balancing_presets for label in PRESETS.get(name, ()))
-    return frozenset((*ALWAYS_IGNORED, *policy.balancing_ignore_labels, *presets))
+    asked = (preset for name in policy.balancing_presets if (preset := presets().get(name)) is not None)
+    labels = (label for preset in asked for label in preset.labels)
+    return frozenset((*ALWAYS_IGNORED, *policy.balancing_ignore_labels, *labels))
 
 
 def difference(left: NodeShape, right: NodeShape, ignored: frozenset[str]) -> str:

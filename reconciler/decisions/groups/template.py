@@ -20,12 +20,11 @@ LIVE_SOURCE = "the ready nodes of the group"
 INSTANCE_TYPE_LABEL = "node.kubernetes.io/instance-type"
 ARCH_LABEL, OS_LABEL = "kubernetes.io/arch", "kubernetes.io/os"
 
-# Taints that a node carries for a while only: set by kubelet, the cloud or Cluster API until it is usable, by the
+# Taints that a node carries for a while only: set by kubelet or the cloud until it is usable, by the
 # node lifecycle controller on conditions, or by autoscalers on nodes that leave. A new node must not inherit them.
 _TRANSIENT_PREFIXES = (
     "node.kubernetes.io/",
     "node.cloudprovider.kubernetes.io/",
-    "node.cluster.x-k8s.io/",
     "reconciler.dev/",
     "startup-taint.cluster-autoscaler.kubernetes.io/",
     "status-taint.cluster-autoscaler.kubernetes.io/",

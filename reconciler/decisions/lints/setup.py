@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from reconciler.cluster.platform_reading import target_kinds
 from reconciler.cluster.target import TargetFacts
 from reconciler.cluster.targets.size_bounds import MAX_SIZE, MIN_SIZE
 from reconciler.cluster.workloads.workload import DisruptionBudget
@@ -59,7 +60,7 @@ def _one_size_annotation(world: World) -> Iterator[Finding]:
     """The two size annotations count only together; one alone is no bound, and the webhook takes 1 for missing replicas."""
     for facts in world.targets:
         there = [name for name in (MIN_SIZE, MAX_SIZE) if any(key.endswith(f"/{name}") for key, _ in facts.annotations)]
-        if len(there) == 1 and not _made_by_a_deployment(facts):
+        if len(there) == 1 and not _below_another_target(facts):
             other = MAX_SIZE if there[0] == MIN_SIZE else MIN_SIZE
             yield Finding(
                 code="OneSizeAnnotation",
@@ -69,5 +70,6 @@ def _one_size_annotation(world: World) -> Iterator[Finding]:
             )
 
 
-def _made_by_a_deployment(facts: TargetFacts) -> bool:
-    return facts.owner.controller.startswith("MachineDeployment ")
+def _below_another_target(facts: TargetFacts) -> bool:
+    """Whether it has its annotations from a target that controls it."""
+    return facts.owner.controller.partition(" ")[0] in target_kinds()

@@ -12,10 +12,10 @@ lints and the first policy speak of. How a target comes from another autoscaler 
 
 import msgspec
 
+from reconciler.cluster.platform_reading import group_of_targets
 from reconciler.cluster.target import TargetFacts
 from reconciler.cluster.targets.size_bounds import MAX_SIZE, MIN_SIZE
 from reconciler.plan.reason import Because
-from reconciler.platforms.clusterapi.facts.view import CAPI_GROUP
 from reconciler.policy.manifests.unset_replicas import defaulted
 
 
@@ -77,7 +77,7 @@ def to_us(facts: TargetFacts, min_size: int, max_size: int) -> HandOver:
     Annotations and the removal of replicas belong into one change of one document: the annotations keep the value, and
     Cluster API refuses a topology that has replicas and an annotation. What a topology owns is changed on the Cluster alone.
     """
-    replicas, group = facts.replicas or 0, facts.api_group or CAPI_GROUP
+    replicas, group = facts.replicas or 0, facts.api_group or group_of_targets(facts.ref.kind)
     after = defaulted(facts.replicas, min_size, max_size)
     alone = defaulted(facts.replicas, None, None)
     risk = f"removing replicas alone sets {alone}" if alone != replicas else ""

@@ -38,4 +38,5 @@ FLAGS = PlatformFlags(
     place_variables=("AWS_REGION", "AWS_DEFAULT_REGION"),
     chart_place="awsRegion",
     chart_discovery=_chart_discovery,
+    chart_default=True,
 )

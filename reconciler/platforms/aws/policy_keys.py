@@ -1,7 +1,7 @@
 """What policies say about Auto Scaling groups."""
 
 from reconciler.policy.field import Equivalents, Field, Kind
-from reconciler.policy.platform_keys import PolicyKeys
+from reconciler.policy.platform_keys import PolicyKeys, Preset
 from reconciler.policy.text_field import text_field
 
 AWS_REGION = "[a-z]{2}(-[a-z]+)+-[0-9]+"
@@ -52,5 +52,18 @@ KEYS = PolicyKeys(
                 attribute="tags",
             ),
         ),
+    ),
+    balancing=Preset(
+        name="AWS",
+        labels=(
+            "alpha.eksctl.io/instance-id",
+            "alpha.eksctl.io/nodegroup-name",
+            "eks.amazonaws.com/nodegroup",
+            "k8s.amazonaws.com/eniConfig",
+            "lifecycle",
+            "topology.ebs.csi.aws.com/zone",
+            "topology.k8s.aws/zone-id",
+        ),
+        clouds=("aws",),
     ),
 )

@@ -73,4 +73,7 @@ READING = PlatformReading(
     referred=_referred,
     annotations=("topology.cluster.x-k8s.io/",),
     words=WORDS,
+    # Its contract for bootstrap providers; it has taken it off once its labels are on the node, which may be Ready by then.
+    passing_taints=("node.cluster.x-k8s.io/",),
+    starting_taints=("node.cluster.x-k8s.io/uninitialized",),
 )

@@ -1,9 +1,13 @@
-"""How OpenShift's Cluster Autoscaler names MachineSets in its flags: as that of Cluster API does, so that only `--cloud-provider`
-tells which it is. SOURCE: its provider `openshift`."""
+"""How OpenShift's Cluster Autoscaler is told what to size: MachineSets in its flags as those of Cluster API, so that only
+`--cloud-provider` tells which they are; a ClusterAutoscaler and MachineAutoscalers, of which its operator makes flags and
+annotations. SOURCE: its provider `openshift`, and cluster-autoscaler-operator."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from reconciler.policy.platform_flags import NamedTarget, PlatformFlags
+from reconciler.policy.platform_flags import AutoscalerObject, NamedTarget, PlatformFlags, SizedTarget
+
+_RANGE = "MachineAutoscaler"
 
 
 def _named(text: str, _: Callable[[], str]) -> NamedTarget | None:
@@ -14,4 +18,42 @@ def _named(text: str, _: Callable[[], str]) -> NamedTarget | None:
     return NamedTarget(target={"openshift": {"namespace": namespace, "machineSet": name}}, name=name, namespace=namespace)
 
 
-FLAGS = PlatformFlags(clouds=("openshift",), named=_named)
+def _settings(item: Mapping[str, Any]) -> AutoscalerObject:
+    return AutoscalerObject(settings=_part(item, "spec"))
+
+
+def _range(item: Mapping[str, Any]) -> AutoscalerObject:
+    meta, spec = _part(item, "metadata"), _part(item, "spec")
+    target = _part(spec, "scaleTargetRef")
+    try:
+        sized = SizedTarget(
+            by=_RANGE,
+            api_group=str(target.get("apiVersion", "")).partition("/")[0],
+            kind=str(target.get("kind", "")),
+            namespace=str(meta.get("namespace", "")),
+            name=str(target["name"]),
+            min_size=int(spec["minReplicas"]),
+            max_size=int(spec["maxReplicas"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{_RANGE} {meta.get('name')}: {error} is missing or no number") from None
+    return AutoscalerObject(sized=(sized,))
+
+
+def _part(item: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = item.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+FLAGS = PlatformFlags(
+    clouds=("openshift",),
+    named=_named,
+    elsewhere={
+        "spec.enforceNodeGroupMinSize": "always so",
+        "spec.maxPodGracePeriod": "pods get their own grace period in full",
+        "spec.scaleDown.cordonNodeBeforeTerminating": "a leaving node is tainted before its pods go",
+        "spec.logVerbosity": "run --log-level",
+    },
+    objects={"ClusterAutoscaler": _settings, _RANGE: _range},
+    objects_called="OpenShift's ClusterAutoscaler and MachineAutoscalers",
+)

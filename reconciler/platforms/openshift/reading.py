@@ -92,4 +92,5 @@ READING = PlatformReading(
     ),
     annotations=("machineconfiguration.openshift.io/", "autoscaling.openshift.io/"),
     autoscaler_namespaces=("openshift-machine-api",),
+    labels=("node.openshift.io/os_id",),
 )

@@ -1,6 +1,6 @@
 """`kind: NodeGroupPolicy` as fields."""
 
-from reconciler.policy.balancing import PRESETS
+from reconciler.policy.balancing import presets
 from reconciler.policy.documents import Expander, Mode, TargetAnnotations
 from reconciler.policy.field import Equivalents, Field, Kind
 from reconciler.policy.field_tables.group_fields import GROUP_FIELDS
@@ -81,7 +81,7 @@ _BALANCING = Field(
             examples=(("AWS",),),
             unique=True,
             attribute="balancing_presets",
-            item=Field(yaml_key="", kind=Kind.ENUM, description="One platform.", enum=tuple(PRESETS), examples=("AWS",)),
+            item=Field(yaml_key="", kind=Kind.ENUM, description="One platform.", enum=tuple(presets()), examples=("AWS",)),
         ),
     ),
 )

@@ -12,7 +12,6 @@ import msgspec
 
 from reconciler.policy.documents import Discovery, NodeGroup, PolicySet
 from reconciler.policy.manifests.manifest_object import (
-    CLUSTER_API,
     Bounds,
     ManifestObject,
     bounds_of,
@@ -50,10 +49,10 @@ class _Claim(msgspec.Struct, frozen=True):
     group: str = ""
 
 
-def manifest_problems(files: Mapping[str, bytes], sets: tuple[PolicySet, ...], group: str = CLUSTER_API) -> tuple[Problem, ...]:
+def manifest_problems(files: Mapping[str, bytes], sets: tuple[PolicySet, ...], group: str = "") -> tuple[Problem, ...]:
     """Every declared size that a group of the policies decides; texts that cannot be read are warnings, one a file.
 
-    `files` maps a path, as it is to be printed, to its bytes; `group` is the API group of Cluster API. Manifests are data:
+    `files` maps a path, as it is to be printed, to its bytes; `group` is as in `manifests_by_group`. Manifests are data:
     nothing is resolved, rendered or fetched.
     """
     findings = Findings()

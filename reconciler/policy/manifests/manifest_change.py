@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from reconciler.policy.manifests.manifest_object import (
-    CLUSTER_API,
     Bounds,
     ManifestObject,
     bounds_of,
@@ -50,11 +49,11 @@ class _Sized(msgspec.Struct, frozen=True):
     place: Place
 
 
-def dropped_sizes(base: Mapping[str, bytes], head: Mapping[str, bytes], group: str = CLUSTER_API) -> tuple[DroppedSize, ...]:
+def dropped_sizes(base: Mapping[str, bytes], head: Mapping[str, bytes], group: str = "") -> tuple[DroppedSize, ...]:
     """By kind, namespace and name; objects that are in one of both alone do not count, nor texts that cannot be read.
 
     Both map a path, as it is to be printed, to its bytes; an object may move from one file to another. `group` is the API
-    group of Cluster API.
+    group that an operator gave the platform of which one may say so (empty: its own).
     """
     earlier = _sizes(base, group)
     later = _sizes(head, group) if any(size.declared for size in earlier.values()) else {}

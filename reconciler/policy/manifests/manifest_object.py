@@ -9,7 +9,6 @@ from reconciler.policy.problems.findings import Source
 from reconciler.policy.text.nodes import Mapping as MappingNode
 from reconciler.policy.text.nodes import Node, Scalar, Sequence
 
-CLUSTER_API = "cluster.x-k8s.io"
 Bounds = tuple[int | None, int | None]
 _MOST_DIGITS = 10
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import msgspec
 
 from reconciler.decisions.groups.accelerators import ACCELERATOR_LABELS
+from reconciler.policy.balancing import preset_of_cloud
 from reconciler.policy.field import Field, Kind
 from reconciler.policy.fields import document_kinds, walk
 from reconciler.policy.platform_flags import NamedTarget, PlaceNeededError, flags_of, platform_flags
@@ -26,22 +27,16 @@ _OF_RUN = {
     "cloud-provider": "the kind of target says it", "kubeconfig": "run --kubeconfig", "namespace": "run --namespace",
     "leader-elect": "run always leads by a Lease", "leader-elect-lease-duration": "run --lease-duration",
     "scan-interval": "run --period", "max-pod-eviction-time": "run --drain-timeout", "address": "run --listen",
-    "enforce-node-group-min-size": "always so", "spec.enforceNodeGroupMinSize": "always so",
+    "enforce-node-group-min-size": "always so",
     "max-graceful-termination-sec": "pods get their own grace period in full",
-    "spec.maxPodGracePeriod": "pods get their own grace period in full",
     "cordon-node-before-terminating": "a leaving node is tainted before its pods go",
-    "spec.scaleDown.cordonNodeBeforeTerminating": "a leaving node is tainted before its pods go",
-    "v": "run --log-level", "spec.logVerbosity": "run --log-level", "stderrthreshold": "logs go to stderr",
+    "v": "run --log-level", "stderrthreshold": "logs go to stderr",
     "logtostderr": "logs go to stderr",
 }  # fmt: skip
 
 
 # What off and on of a switch are called by enums that are not Disabled and Enabled.
 _SWITCH_WORDS = (("Allow", "Block"), ("Count", "Ignore"))
-
-
-_BALANCING = {"aws": "AWS", "azure": "Azure", "gce": "GCP"}
-"""Providers that ignore labels of their own when they compare groups."""
 
 
 class Note(msgspec.Struct, frozen=True, kw_only=True):
@@ -194,9 +189,10 @@ class Conversion:
         for setting in self._targets:
             self._noted(setting, self._target)
         similar = self._at("spec.defaults.balanceWith") == "Auto"
-        if similar and self.provider in _BALANCING and not self._there("spec.balancing.presets"):
+        preset = preset_of_cloud(self.provider)
+        if similar and preset and not self._there("spec.balancing.presets"):
             setting = Setting(name="--cloud-provider", value=self.provider, file="")
-            self._put("spec.balancing.presets", [_BALANCING[self.provider]], setting)
+            self._put("spec.balancing.presets", [preset], setting)
 
     def known(self, setting: Setting) -> bool:
         """Whether another autoscaler has a setting of this name, as far as this program knows."""

@@ -79,11 +79,12 @@ def _below(path: str, key: str) -> bool:
     return path.removeprefix("spec.").partition(".")[0] == key
 
 
-def _sized(one: Sized, policy: str) -> list[str]:
+def _sized(found: Sized, policy: str) -> list[str]:
+    one = found.target
     ref = TargetRef(kind=known_kind(one.api_group, one.kind), namespace=one.namespace, name=one.name)
     rules = rules_of(ref.kind)
     target: Value = dict(rules.policy_value(ref)) if rules is not None else {}
-    origin = f"from MachineAutoscaler for {one.kind} {one.namespace}/{one.name} ({one.file})"
+    origin = f"from {one.by} for {one.kind} {one.namespace}/{one.name} ({found.file})"
     return _group(origin, one.name, one.namespace, policy, target, one.min_size, one.max_size)
 
 

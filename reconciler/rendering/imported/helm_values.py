@@ -13,8 +13,6 @@ from reconciler.policy.platform_flags import flags_of, platform_flags
 
 Values = Mapping[str, Any]
 CHART = "cluster-autoscaler"
-_DEFAULT_CLOUD = "aws"
-"""What the chart sets where its values say nothing."""
 
 
 class HelmValues(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,7 +38,7 @@ def values_in(document: object) -> Values | None:
 
 def read_values(values: Values) -> HelmValues:
     """The settings of these values; what is empty says nothing."""
-    provider, known = str(values.get("cloudProvider") or _DEFAULT_CLOUD), _known()
+    provider, known = str(values.get("cloudProvider") or _default_cloud()), _known()
     places = (str(values.get(one.chart_place) or "") for one in flags_of(provider))
     priorities = values.get("expanderPriorities") or None
     return HelmValues(
@@ -49,6 +47,10 @@ def read_values(values: Values) -> HelmValues:
         region=next((place for place in places if place), ""),
         deployment=tuple(sorted(key for key, value in values.items() if key not in known and value not in (None, {}, [], ""))),
     )
+
+
+def _default_cloud() -> str:
+    return next((one.clouds[0] for one in platform_flags() if one.chart_default), "")
 
 
 def _extra_args(values: Values) -> Iterator[tuple[str, str]]:

@@ -1,5 +1,5 @@
-"""What other autoscalers are told, read from their manifests: flags, OpenShift's ClusterAutoscaler, MachineAutoscalers, the
-priorities of the priority expander. SOURCE: the Cluster Autoscaler's flags and FAQ; OpenShift's cluster-autoscaler-operator."""
+"""What other autoscalers are told, read from their manifests: flags, objects of platforms' own autoscalers, the priorities of the
+priority expander. SOURCE: the Cluster Autoscaler's flags and FAQ."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,7 +10,7 @@ import msgspec
 from reconciler.cluster.platform_reading import readings
 from reconciler.cluster.snapshots import yaml_text
 from reconciler.cluster.values.raw_part import DECODING_ERRORS, finding
-from reconciler.policy.platform_flags import platform_flags
+from reconciler.policy.platform_flags import SizedTarget, autoscaler_object, platform_flags
 from reconciler.rendering.imported.helm_values import read_values, values_in
 
 PRIORITIES = "cluster-autoscaler-priority-expander"
@@ -29,14 +29,9 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sized(msgspec.Struct, frozen=True, kw_only=True):
-    """A target with its range, as a MachineAutoscaler says it. `kind` is the target's."""
+    """A target with its range, and the file that says it."""
 
-    api_group: str
-    kind: str
-    namespace: str
-    name: str
-    min_size: int
-    max_size: int
+    target: SizedTarget
     file: str
 
 
@@ -126,10 +121,13 @@ def _objects(documents: list[Any]) -> Iterator[Object]:
 def _of_object(file: str, item: Object) -> Found:
     kind = item.get("kind")
     meta = _part(item, "metadata")
-    if kind == "ClusterAutoscaler":
-        return Found(settings=tuple(_paths(file, "spec", _part(item, "spec"))))
-    if kind == "MachineAutoscaler":
-        return Found(sized=(_machine_autoscaler(file, meta, _part(item, "spec")),))
+    try:
+        told = autoscaler_object(item)
+    except ValueError as error:
+        raise ImportedFileError(f"{file}: {error}") from None
+    if told is not None:
+        sized = tuple(Sized(target=target, file=file) for target in told.sized)
+        return Found(settings=tuple(_paths(file, "spec", told.settings)), sized=sized)
     if kind == "ConfigMap" and meta.get("name") == PRIORITIES:
         return Found(priorities=_priorities(file, str(_part(item, "data").get("priorities", ""))))
     if kind in _SIZED:
@@ -180,22 +178,6 @@ def _paths(file: str, path: str, value: Any) -> Iterator[Setting]:  # noqa: ANN4
             yield Setting(name=path, value=text, file=file)
     elif value is not None:
         yield Setting(name=path, value=str(value).lower() if isinstance(value, bool) else str(value), file=file)
-
-
-def _machine_autoscaler(file: str, meta: Object, spec: Object) -> Sized:
-    target = _part(spec, "scaleTargetRef")
-    try:
-        return Sized(
-            api_group=str(target.get("apiVersion", "")).partition("/")[0],
-            kind=str(target.get("kind", "")),
-            namespace=str(meta.get("namespace", "")),
-            name=str(target["name"]),
-            min_size=int(spec["minReplicas"]),
-            max_size=int(spec["maxReplicas"]),
-            file=file,
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise ImportedFileError(f"{file}: MachineAutoscaler {meta.get('name')}: {error} is missing or no number") from None
 
 
 def _priorities(file: str, said: str | Mapping[str, Any]) -> tuple[tuple[int, tuple[str, ...]], ...]:

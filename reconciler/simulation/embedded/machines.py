@@ -20,8 +20,8 @@ from reconciler.simulation.embedded.pod_lifecycle import PodLifecycle
 from reconciler.simulation.embedded.pod_object import NodeObject, PodObject
 
 MachineKey = tuple[str, str]
-# Cluster API takes it off once it has put its labels on the node, which may be Ready by then.
-UNINITIALIZED = Taint("node.cluster.x-k8s.io/uninitialized", "", "NoSchedule")
+# Whoever made the node takes it off once it knows it, and the node may be Ready by then.
+UNINITIALIZED = Taint("node.cloudprovider.kubernetes.io/uninitialized", "", "NoSchedule")
 
 
 class Machines:

@@ -1,7 +1,10 @@
-"""The World that an inline start describes: of MachineDeployments, since a scenario has to name some kind of target and no
-line of it depends on which. Snapshots bring those of any platform into a simulation."""
+"""The World that an inline start describes: of the first kind of target that is registered, since a scenario has to name some
+kind and no line of it depends on which. Snapshots bring those of any platform into a simulation."""
+
+from collections.abc import Iterator
 
 from reconciler.cluster.nodes.node import Node, NodeShape, Taint
+from reconciler.cluster.platform_reading import readings, target_kinds
 from reconciler.cluster.pods.pod import Owner, Pod, PodShape, PodTraits, Toleration
 from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.target import FieldOwner, Machine, OwnerEvidence, TargetFacts, TargetRef, TargetTemplate
@@ -9,7 +12,6 @@ from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.values.selector import LabelSelector, Requirement
 from reconciler.cluster.workloads.workload import Controller, DisruptionBudget
 from reconciler.cluster.world import World
-from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT
 from reconciler.simulation.embedded.field_owner import OUR_MANAGER, TOPOLOGY_MANAGER
 from reconciler.simulation.scenarios.scenario import Start, StartBudget, StartGroup, StartWorkload
 
@@ -23,8 +25,6 @@ _CAPTURED = (
     "DaemonSet",
     "Deployment",
     "Job",
-    "Machine",
-    "MachineDeployment",
     "Namespace",
     "Node",
     "Pod",
@@ -36,7 +36,7 @@ _CAPTURED = (
 
 
 def start_world(start: Start) -> World:
-    """MachineDeployments in namespace `prod` with their nodes, a day old; all pods pending, for the scheduler to place."""
+    """Targets in namespace `prod` with their nodes, a day old; all pods pending, for the scheduler to place."""
     groups = sorted(start.groups, key=lambda group: group.name)
     templates = [_template(group) for group in groups]
     node_shapes = tuple(dict.fromkeys(templates))
@@ -71,7 +71,7 @@ def start_world(start: Start) -> World:
         budgets=tuple(sorted((disruption_budget(budget) for budget in start.budgets), key=lambda b: (b.namespace, b.name))),
         controllers=tuple(sorted(_controller(workload) for workload in workloads)),
         namespaces=tuple((name, ()) for name in sorted({workload.name.split("/")[0] for workload in workloads})),
-        captured=_CAPTURED,
+        captured=tuple(sorted((*_CAPTURED, *_needed()))),
     )
 
 
@@ -94,7 +94,16 @@ def disruption_budget(budget: StartBudget) -> DisruptionBudget:
 
 
 def _ref(group: StartGroup) -> TargetRef:
-    return TargetRef(kind=MACHINE_DEPLOYMENT, namespace=NAMESPACE, name=group.name)
+    return TargetRef(kind=_target_kind(), namespace=NAMESPACE, name=group.name)
+
+
+def _target_kind() -> str:
+    return target_kinds()[0]
+
+
+def _needed() -> Iterator[str]:
+    """The kinds without which there is no decision on such targets."""
+    return (kind.known_as for kind in readings()[0].kinds if kind.needed)
 
 
 def _template(group: StartGroup) -> NodeShape:
