@@ -13,6 +13,7 @@ from reconciler.policy.comparison import PolicyChange
 from reconciler.rendering.alike import owner_label
 from reconciler.rendering.alike_actions import alike_actions, lot_words, single_actions
 from reconciler.rendering.fold import Fold
+from reconciler.rendering.group_why import size_bounds
 from reconciler.rendering.plain import listed
 from reconciler.rendering.wording import (
     GROWS,
@@ -94,6 +95,7 @@ def _group(pair: Pair[GroupLine]) -> Difference:
         if before != after
     ]
     parts = [f"{name} {before} -> {after}" for name, before, after in facts]
+    parts += size_bounds(new) if old.desired != new.desired else ()
     if new.wanted is not None and new.wanted != old.wanted:
         # What a group would do is known of held ones only.
         parts.append(f"would go to {new.wanted}" + ("" if old.wanted is None else f" (before: {old.wanted})"))

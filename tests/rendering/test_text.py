@@ -32,6 +32,12 @@ def test_colour_only_where_asked(mixed_plan: Plan):
     assert re.sub(r"\x1b\[\d*m", "", painted) == bare
 
 
+def group_rows(text: str) -> list[str]:
+    """Rows of the table of groups, without the lines on which a reason goes on."""
+    table = text.split("Node groups: ")[1].split("\n\n", maxsplit=1)[0].splitlines()[2:]
+    return [line for line in table if line[4] != " "]
+
+
 @pytest.mark.parametrize("wide", [False, True])
 def test_width(mixed_plan: Plan, wide: bool):
     """Long names are shortened to fit 100 columns, unless `wide` asks for all of them."""
@@ -39,7 +45,7 @@ def test_width(mixed_plan: Plan, wide: bool):
     nodes = tuple(msgspec.structs.replace(node, node=f"{node.node}.{LONG}") for node in mixed_plan.nodes)
     text = plan_text(msgspec.structs.replace(mixed_plan, groups=groups, nodes=nodes), wide=wide)
     assert max(len(line) for line in text.splitlines()) > 100 if wide else max(len(line) for line in text.splitlines()) <= 100
-    table = text.split("Node groups: 4")[1].split("\n\n")[0].splitlines()[2:]
+    table = group_rows(text)
     assert all(f"{LONG}-{group.name.removeprefix(LONG)}"[-4:] in line for group, line in zip(groups, table, strict=True))
     assert (f"{LONG}-h100" in text.split("Actions")[0]) is wide
 
@@ -48,7 +54,7 @@ def test_names_that_differ_stay_different(mixed_plan: Plan):
     """Shortening never makes two groups look like one, even where that costs columns."""
     names = [f"{'a' * 40}{middle}{'z' * 60}" for middle in ("-x-", "-y-", "-q-", "-w-")]
     groups = tuple(msgspec.structs.replace(group, name=name) for group, name in zip(mixed_plan.groups, names, strict=True))
-    rows = plan_text(msgspec.structs.replace(mixed_plan, groups=groups)).split("\n\n")[1].splitlines()[2:]
+    rows = group_rows(plan_text(msgspec.structs.replace(mixed_plan, groups=groups)))
     assert len({row.split()[0 if row.startswith("    ") else 1] for row in rows}) == 4
 
 

@@ -3,15 +3,15 @@
 from collections.abc import Mapping, Sequence
 
 from reconciler.plan.plan import Action, ActionKind, GroupLine, Plan
+from reconciler.rendering.fold import NAMES_SHOWN
+from reconciler.rendering.group_why import GroupWhy, group_whys, removal_words
 from reconciler.rendering.html.element import DASH, NOTHING, Content, Html, joined, tag
 from reconciler.rendering.html.page import CLASSES, Section, counted, fold, mark, scrolling, slots
-from reconciler.rendering.plain import listed
 from reconciler.rendering.wording import SAME, group_mark, groups_with_other_actions, held_words, owner_words
 
 MOST_GROUPS = 300
 _MOST_REASONS = 6
 _FEW, _SHOWN = 12, 3
-_NAMES_SHOWN = 3
 _WIDTH, _PAD = 108, 7
 
 
@@ -26,6 +26,7 @@ def group_section(plan: Plan) -> Section:
         moving = [group for group in shown if _moves(group, others)]
         quiet = [group for group in shown if not _moves(group, others)]
         shown = (*moving, *quiet)[:MOST_GROUPS]
+    whys = group_whys(plan)
     known = slots([group.name for group in plan.groups])
     settled = any(group.settled is not None for group in plan.groups)
     tiers = any(group.tier for group in plan.groups)
@@ -40,7 +41,8 @@ def group_section(plan: Plan) -> Section:
 
     def table(label: str, groups: Sequence[GroupLine]) -> Html:
         rows = (
-            _row(group, actions.get(group.name, ()), others, known, currency, settled=settled, tiers=tiers) for group in groups
+            _row(group, actions.get(group.name, ()), whys.get(group.name), others, known, currency, settled=settled, tiers=tiers)
+            for group in groups
         )
         body = tag("tbody", joined(rows))
         return scrolling(label, tag("table", tag("thead", tag("tr", joined(heads))), body, class_="stack"))
@@ -74,6 +76,7 @@ def _moves(group: GroupLine, others: frozenset[str]) -> bool:
 def _row(
     group: GroupLine,
     actions: Sequence[Action],
+    why: GroupWhy | None,
     others: frozenset[str],
     known: Mapping[str, str],
     currency: str,
@@ -91,7 +94,7 @@ def _row(
     cells += [tag("td", group.tier or DASH, data_as="Tier")] if tiers else []
     cells += [tag("td", owner_words(group), class_="hold" if group.held else None, data_as="Owner")]
     cells.append(tag("td", group.price_per_hour or DASH, class_="r", data_as=f"{currency}/h"))
-    cells.append(tag("td", _why(group, actions), class_="why", data_as="Why"))
+    cells.append(tag("td", _why(group, actions, why), class_="why", data_as="Why"))
     moves = _moves(group, others)
     return tag(
         "tr", joined(cells), class_=CLASSES.get(sign), data_item=True, data_counted=True, data_moves=moves,
@@ -129,12 +132,12 @@ def _meter(group: GroupLine) -> Html:
     return tag("svg", joined(parts), width=_WIDTH, height=18, viewBox=f"0 0 {_WIDTH} 18", aria_hidden="true")
 
 
-def _why(group: GroupLine, actions: Sequence[Action]) -> Html:
-    sentences = []
-    leaving = tuple(node for action in actions if action.kind is ActionKind.REMOVE_NODE for node in action.nodes)
-    if leaving:
-        sentences.append(f"{counted(len(leaving), 'node')} drained and removed: {listed(leaving, _NAMES_SHOWN)}")
+def _why(group: GroupLine, actions: Sequence[Action], why: GroupWhy | None) -> Html:
+    sentences: list[str] = [removed] if (removed := removal_words(actions, NAMES_SHOWN)) else []
     sentences += [action.reason.message for action in actions if action.kind is not ActionKind.REMOVE_NODE]
+    if why is not None and not group.held:
+        sentences += () if actions else why.causes
+        sentences += why.bounds
     sentences += held_words(group) if group.held else [reason.message for reason in group.reasons]
     told = list(dict.fromkeys(sentences))
     left = len(told) - _MOST_REASONS

@@ -3,18 +3,17 @@
 from collections.abc import Sequence
 
 from reconciler.plan.plan import Action, ActionKind, GroupLine, Plan
-from reconciler.rendering.plain import listed, plain
+from reconciler.rendering.fold import NAMES_SHOWN
+from reconciler.rendering.group_why import GroupWhy, group_whys, removal_words, why_words
+from reconciler.rendering.plain import plain
 from reconciler.rendering.wording import (
     HELD,
     OTHER,
     SAME,
-    count,
     group_mark,
     groups_with_other_actions,
-    owner_words,
 )
 
-_NAMES_SHOWN = 3
 _IN_COLUMN_0 = {OTHER: "!"}  # GitHub colours lines that start with + - ! in a diff block, and no others
 
 
@@ -24,6 +23,7 @@ def change_lines(plan: Plan) -> list[str]:
     actions: dict[str, list[Action]] = {}
     for action in plan.actions:
         actions.setdefault(action.group, []).append(action)
+    whys = group_whys(plan)
     rows: list[tuple[int, str, str, str, str]] = []
     named = {group.name for group in plan.groups}
     for group in plan.groups:
@@ -31,9 +31,11 @@ def change_lines(plan: Plan) -> list[str]:
         if mark == SAME and group.settled in (None, group.desired):
             continue
         why = (
-            _held(group)
+            why_words(group, whys)
             if mark == HELD
-            else _reasons(actions.get(group.name, ()), group if group.name in actions or mark == SAME else None)
+            else _reasons(
+                actions.get(group.name, ()), group if group.name in actions or mark == SAME else None, whys.get(group.name)
+            )
         )
         rank = 1 if mark == HELD else 2 if mark == SAME else 0
         rows.append((rank, _IN_COLUMN_0.get(mark, mark), plain(group.name), _sizes(group), why))
@@ -52,17 +54,11 @@ def _sizes(group: GroupLine) -> str:
     return size if group.settled in (None, group.desired) else f"{size}, settled {group.settled}"
 
 
-def _held(group: GroupLine) -> str:
-    would = "" if group.wanted in (None, group.current) else f", would go to {group.wanted}"
-    return owner_words(group) + would
-
-
-def _reasons(actions: Sequence[Action], group: GroupLine | None = None) -> str:
-    """Why it is done; then the first thing that is said of the group besides, such as the bound that it meets."""
-    parts = []
-    leaving = [node for action in actions if action.kind is ActionKind.REMOVE_NODE for node in action.nodes]
-    if leaving:
-        parts.append(f"{count(len(leaving), 'node')} drained and removed: {listed(tuple(leaving), _NAMES_SHOWN)}")
+def _reasons(actions: Sequence[Action], group: GroupLine | None = None, why: GroupWhy | None = None) -> str:
+    """Why it is done, or what is to come without an action; the first thing that is said of the group besides; the bounds."""
+    parts = [told] if (told := removal_words(actions, NAMES_SHOWN)) else []
     parts += [action.reason.message for action in actions if action.kind is not ActionKind.REMOVE_NODE]
+    if why is not None:
+        parts += () if actions else why.causes
     parts += [reason.message for reason in group.reasons if reason.message not in parts][:1] if group is not None else []
-    return "; ".join(parts)
+    return "; ".join((*parts, *(why.bounds if why is not None else ())))

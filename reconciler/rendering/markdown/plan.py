@@ -8,12 +8,13 @@ from reconciler.plan.money import HOURS_PER_MONTH
 from reconciler.plan.plan import Plan
 from reconciler.rendering.consequences import rest_words
 from reconciler.rendering.fold import Fold
+from reconciler.rendering.group_why import group_whys, why_words
 from reconciler.rendering.markdown.changes import change_lines
 from reconciler.rendering.markdown.code import code, fenced, folded, table
 from reconciler.rendering.markdown.length import GITHUB_LIMIT, length
 from reconciler.rendering.text.page import Page
 from reconciler.rendering.text.style import Style
-from reconciler.rendering.wording import STAY_PENDING, cost_rows, count, header_words, owner_words
+from reconciler.rendering.wording import STAY_PENDING, cost_rows, count, header_words
 
 _WIDTH = 120
 
@@ -70,7 +71,8 @@ def _warnings(plan: Plan) -> int:
 
 
 def _group_table(plan: Plan) -> list[str]:
-    headings = ("group", ">now", ">desired", ">settled", ">min..max", "tier", "owner", f">{code(plan.cost.currency + '/h')}")
+    headings = ("group", ">now", ">desired", ">settled", ">min..max", "tier", f">{code(plan.cost.currency + '/h')}", "why")
+    whys = group_whys(plan)
     rows = [
         (
             code(group.name),
@@ -79,8 +81,8 @@ def _group_table(plan: Plan) -> list[str]:
             "" if group.settled is None else str(group.settled),
             f"{group.min}..{group.max}",
             code(group.tier),
-            code(owner_words(group)),
             code(group.price_per_hour or ""),
+            code(why_words(group, whys)),
         )
         for group in plan.groups
     ]

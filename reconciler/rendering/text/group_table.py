@@ -2,11 +2,12 @@
 
 from reconciler.plan.plan import GroupLine, Plan
 from reconciler.rendering.fold import Fold
+from reconciler.rendering.group_why import group_whys, why_words
 from reconciler.rendering.plain import listed
 from reconciler.rendering.text.paragraph import paragraph
 from reconciler.rendering.text.style import TONES, Style, Tone
 from reconciler.rendering.text.table import Column, Row, table
-from reconciler.rendering.wording import LEGEND, SAME, count, group_mark, groups_with_other_actions, owner_words
+from reconciler.rendering.wording import LEGEND, SAME, count, group_mark, groups_with_other_actions
 
 _FEW = 12  # as many groups are all shown, whatever becomes of them
 
@@ -57,7 +58,7 @@ def _moves(group: GroupLine) -> tuple[int, int, bool]:
 
 def _rows(plan: Plan, groups: list[GroupLine], marks: dict[str, str], style: Style, width: int) -> list[str]:
     settled = any(group.settled is not None for group in groups)
-    tiers = any(group.tier for group in groups)
+    tiers, priced = any(group.tier for group in groups), any(group.price_per_hour for group in groups)
     columns = [
         Column(heading="group", shrinks=True),
         Column(heading="now", right=True),
@@ -66,14 +67,17 @@ def _rows(plan: Plan, groups: list[GroupLine], marks: dict[str, str], style: Sty
     columns += [Column(heading="settled", right=True)] if settled else []
     columns += [Column(heading="min..max", right=True)]
     columns += [Column(heading="tier", shrinks=True)] if tiers else []
-    columns += [Column(heading="owner", shrinks=True), Column(heading=f"{plan.cost.currency}/h", right=True)]
+    columns += [Column(heading=f"{plan.cost.currency}/h", right=True)] if priced else []
+    columns += [Column(heading="why", wraps=True)]
+    whys = group_whys(plan)
     rows = []
     for group in groups:
         cells = [group.name, str(group.current), _arrow(group.current, group.desired)]
         cells += ["" if group.settled is None else _arrow(group.desired, group.settled)] if settled else []
         cells += [f"{group.min}..{group.max}"]
         cells += [group.tier or "-"] if tiers else []
-        cells += [owner_words(group), group.price_per_hour or "-"]
+        cells += [group.price_per_hour or "-"] if priced else []
+        cells += [why_words(group, whys)]
         rows.append(Row(marks[group.name], tuple(cells), TONES.get(marks[group.name])))
     return table(columns, rows, width, style)
 

@@ -1,22 +1,26 @@
 """Columns of text that fit a width."""
 
+import textwrap
 from collections.abc import Sequence
 
 import msgspec
 
-from reconciler.rendering.plain import plain, shortened
+from reconciler.rendering.plain import inert, plain, shortened
 from reconciler.rendering.text.style import Style, Tone
 
 _GAP = 2
 _NARROWEST = 12
+_WRAPPED = 17  # a column of sentences is not made narrower for names to stay whole
 
 
 class Column(msgspec.Struct, frozen=True, kw_only=True):
-    """A heading; `right` aligns figures; `shrinks` lets names be shortened in the middle when the table is too wide."""
+    """A heading; `right` aligns figures; `shrinks` lets names be shortened in the middle when the table is too wide;
+    `wraps`, of the last column only, breaks sentences over lines instead."""
 
     heading: str
     right: bool = False
     shrinks: bool = False
+    wraps: bool = False
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -28,14 +32,18 @@ class Row(msgspec.Struct, frozen=True):
 
 
 def table(columns: Sequence[Column], rows: Sequence[Row], width: int, style: Style) -> list[str]:
-    """Lines of a table, its heading first; `width` 0 shortens nothing."""
+    """Lines of a table, its heading first; `width` 0 neither shortens nor wraps."""
     columns = [msgspec.structs.replace(column, heading=plain(column.heading)) for column in columns]
     cells = [tuple(plain(cell) for cell in row.cells) for row in rows]
     widths = [max([len(column.heading), *(len(line[at]) for line in cells)]) for at, column in enumerate(columns)]
     if width:
         _shrink(columns, cells, widths, width)
     lines = [style.paint(_line(" ", [column.heading for column in columns], columns, widths), Tone.HEADING)]
-    lines += [style.paint(_line(row.mark, line, columns, widths), row.tone) for row, line in zip(rows, cells, strict=True)]
+    for row, line in zip(rows, cells, strict=True):
+        told = textwrap.wrap(line[-1], widths[-1], break_on_hyphens=False) if columns[-1].wraps else [line[-1]]
+        first = _line(row.mark, (*line[:-1], *(told[:1] or [""])), columns, widths)
+        more = [" " * (4 + sum(widths[:-1]) + _GAP * (len(widths) - 1)) + inert(part) for part in told[1:]]
+        lines += [style.paint(text, row.tone) for text in (first, *more)]
     return lines
 
 
@@ -49,7 +57,11 @@ def _line(mark: str, cells: Sequence[str], columns: Sequence[Column], widths: Se
 
 
 def _shrink(columns: Sequence[Column], cells: Sequence[tuple[str, ...]], widths: list[int], width: int) -> None:
-    """Narrow the widest column that may be, one character at a time, while names that differ still look different."""
+    """Wrap the sentences of the last column, then narrow the widest column that may be, one character at a time, while names that
+    differ still look different."""
+    others = 4 + sum(widths[:-1]) + _GAP * (len(widths) - 1)
+    if columns[-1].wraps and others + widths[-1] > width:
+        widths[-1] = min(widths[-1], max(width - others, _WRAPPED))
     open_columns = {at for at, column in enumerate(columns) if column.shrinks}
     while 4 + sum(widths) + _GAP * (len(widths) - 1) > width and open_columns:
         at = max(open_columns, key=lambda index: (widths[index], -index))
