@@ -16,6 +16,7 @@ from reconciler.rendering.plain import listed
 GROWS, SHRINKS, HELD, OTHER, SAME = "+", "-", "!", "~", " "
 LEGEND = {GROWS: "grows", SHRINKS: "shrinks", HELD: "held", OTHER: "adopted, released or replaced"}
 
+NO_GROUPS = "no NodeGroup names one and discovery finds none; `reconciler init` writes a first one from what is there"
 STAY_PENDING = (PodOutcome.UNPLACEABLE, PodOutcome.NOT_MODELLED, PodOutcome.DELAYED, PodOutcome.EXPENDABLE)
 _HELD_CODE = "GroupHeld"
 _COMMIT = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")

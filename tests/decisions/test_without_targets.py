@@ -3,8 +3,11 @@
 from reconciler.cluster.target import FieldOwner
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
+from reconciler.plan.picture import Picture, Pictures
 from reconciler.plan.plan import PlanProblem
 from reconciler.policy.documents import Discovery, PolicySet, TargetSpec
+from reconciler.rendering.html.plan import plan_html
+from reconciler.rendering.markdown.plan import plan_markdown
 from reconciler.rendering.text.plan import plan_text
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
@@ -46,7 +49,7 @@ def test_groups_whose_targets_nobody_reads():
     rules = policy(node_group("w", target=AWS), node_group("general"), node_group("gone"))
     (found,) = problems(rules, cluster())
     assert (found.code, found.object) == ("TargetsNotRead", "aws")
-    assert found.message.startswith("1 group (w) name targets of which none was read")
+    assert found.message.startswith("1 group (w) names targets of which none was read")
 
 
 def test_a_group_that_waits_for_adopt_from():
@@ -56,3 +59,11 @@ def test_a_group_that_waits_for_adopt_from():
     plan, _ = decide(made.world(), policy(node_group("general")), Memory(), NOW)
     told = " ".join(plan_text(plan, width=200).split())
     assert "whoever runs argocd-controller leaves spec.replicas out, or the policy takes it over: spec.adoptFrom: " in told
+
+
+def test_a_policy_without_groups():
+    """Neither a document nor discovery: the text, the comment and the page say so, and what to do."""
+    plan, _ = decide(cluster().world(), policy(), Memory(), NOW)
+    told = "no NodeGroup names one and discovery finds none; `reconciler init` writes a first one"
+    page = plan_html(plan, Pictures(now=Picture(nodes=(), waiting=0)))
+    assert all(told in said for said in (plan_text(plan, width=200), plan_markdown(plan), page))

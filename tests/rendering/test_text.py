@@ -21,7 +21,11 @@ def test_mixed_plan(mixed_plan: Plan):
 def test_nothing_to_say():
     """A plan of an empty cluster is its head and its foot."""
     plan = Plan(now="2026-11-21T18:00:00Z", mode="Enforce", summary="No changes.", digest="sha256:00")
-    assert plan_text(plan) == "mode Enforce\nnow 2026-11-21T18:00:00Z\n\nNode groups: none\n\nNo changes.\nsha256:00\n"
+    none = (
+        "Node groups: none\n"
+        "  no NodeGroup names one and discovery finds none; `reconciler init` writes a first one from what is\n    there"
+    )
+    assert plan_text(plan) == f"mode Enforce\nnow 2026-11-21T18:00:00Z\n\n{none}\n\nNo changes.\nsha256:00\n"
 
 
 def test_colour_only_where_asked(mixed_plan: Plan):

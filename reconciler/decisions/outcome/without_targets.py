@@ -27,10 +27,11 @@ def without_targets(world: World, policy: NodeGroupPolicy, groups: Sequence[Effe
         if named and not read:
             more = f" and {len(named) - _NAMES_SHOWN} more" if len(named) > _NAMES_SHOWN else ""
             told = f"{', '.join(named[:_NAMES_SHOWN])}{more}"
+            name = "names" if len(named) == 1 else "name"
             yield PlanProblem(
                 code="TargetsNotRead",
                 object=rules.provider,
-                message=f"{count_text(len(named), 'group')} ({told}) name targets of which none was read: {_HOW}",
+                message=f"{count_text(len(named), 'group')} ({told}) {name} targets of which none was read: {_HOW}",
             )
 
 

@@ -7,7 +7,7 @@ from reconciler.rendering.fold import NAMES_SHOWN
 from reconciler.rendering.group_why import GroupWhy, group_whys, removal_words
 from reconciler.rendering.html.element import DASH, NOTHING, Content, Html, joined, tag
 from reconciler.rendering.html.page import CLASSES, Section, counted, fold, mark, scrolling, slots
-from reconciler.rendering.wording import SAME, group_mark, groups_with_other_actions, held_words, owner_words
+from reconciler.rendering.wording import NO_GROUPS, SAME, group_mark, groups_with_other_actions, held_words, owner_words
 
 MOST_GROUPS = 300
 _MOST_REASONS = 6
@@ -56,7 +56,7 @@ def group_section(plan: Plan) -> Section:
         tables.append(fold(told, table("Table of further node groups", rest)))
     left = len(plan.groups) - len(shown)
     note = tag("p", f"{counted(left, 'group')} left out that do not change; -o json has all.", class_="soft") if left else NOTHING
-    body = joined((*tables, note)) if shown else tag("p", "There are none.")
+    body = joined((*tables, note)) if shown else tag("p", f"There are none: {NO_GROUPS}.")
     return Section("groups", "Node groups", body, f"{len(plan.groups):,}")
 
 

@@ -14,7 +14,7 @@ from reconciler.rendering.markdown.code import code, fenced, folded, table
 from reconciler.rendering.markdown.length import GITHUB_LIMIT, length
 from reconciler.rendering.text.page import Page
 from reconciler.rendering.text.style import Style
-from reconciler.rendering.wording import STAY_PENDING, cost_rows, count, header_words
+from reconciler.rendering.wording import NO_GROUPS, STAY_PENDING, cost_rows, count, header_words
 
 _WIDTH = 120
 
@@ -99,6 +99,7 @@ def _cost_table(plan: Plan) -> list[str]:
 def _assembled(plan: Plan, parts: Sequence[_Part], missing: Sequence[str], changes: Sequence[str]) -> str:
     words = " · ".join(f"{name} {code(value)}" for name, value in header_words(plan))
     blocks = [["## Node group plan"], [words], [f"**{code(plan.summary)}**"]]
+    blocks += [] if plan.groups else [[f"No node groups: {NO_GROUPS}."]]
     if rest := rest_words(plan):
         blocks.append([rest])
     if changes:

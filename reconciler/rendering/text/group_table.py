@@ -7,7 +7,7 @@ from reconciler.rendering.plain import listed
 from reconciler.rendering.text.paragraph import paragraph
 from reconciler.rendering.text.style import TONES, Style, Tone
 from reconciler.rendering.text.table import Column, Row, table
-from reconciler.rendering.wording import LEGEND, SAME, count, group_mark, groups_with_other_actions
+from reconciler.rendering.wording import LEGEND, NO_GROUPS, SAME, count, group_mark, groups_with_other_actions
 
 _FEW = 12  # as many groups are all shown, whatever becomes of them
 
@@ -17,7 +17,7 @@ def group_table(plan: Plan, style: Style, width: int, fold: Fold) -> list[str]:
     are too many, those that change most are shown, in the order of the plan."""
     groups = plan.groups
     if not groups:
-        return [style.paint("Node groups: none", Tone.HEADING)]
+        return [style.paint("Node groups: none", Tone.HEADING), *paragraph(NO_GROUPS, width, 2)]
     others = groups_with_other_actions(plan.actions)
     marks = {group.name: group_mark(group, others) for group in groups}
     staying = tuple(group for group in groups if _stays(group, marks[group.name]))
