@@ -1,15 +1,19 @@
-"""Which quick tests watch which package: those of its own folder, the ones that name the changed module first."""
+"""Which quick tests watch which package: those of its layer."""
 
-from pathlib import Path
+import re
 
 from tests.mutants.mutant import ROOT
 
+# The table of behaviours and what other autoscalers do are about several layers.
+_TABLES = ("tests/rows", "tests/conformance", "tests/scenarios")
+_PLATFORMS = ("tests/providers", "tests/aws", "tests/crusoe", "tests/openshift", "tests/cluster", *_TABLES)
 AREAS: dict[str, tuple[str, ...]] = {
-    "reconciler/decisions": ("tests/decisions", "tests/golden_plans"),
-    "reconciler/scheduling": ("tests/scheduling", "tests/kernels"),
-    "reconciler/control": ("tests/control",),
-    "reconciler/kube": ("tests/kube",),
-    "reconciler/providers": ("tests/providers",),
+    "reconciler/decisions": ("tests/decisions", "tests/golden_plans", "tests/properties", *_TABLES),
+    "reconciler/scheduling": ("tests/scheduling", "tests/kernels", *_TABLES),
+    "reconciler/control": ("tests/control", "tests/cli", *_TABLES),
+    "reconciler/kube": ("tests/kube", *_TABLES),
+    "reconciler/providers": _PLATFORMS,
+    "reconciler/platforms": _PLATFORMS,
     "reconciler/gitops": ("tests/gitops",),
 }
 # Sources of compiled code: what is tested is what was built.
@@ -22,18 +26,15 @@ def sources() -> list[str]:
     return [file for file in found if not file.startswith(_COMPILED) and (ROOT / file).stat().st_size > 200]
 
 
-def quick_tests(file: str) -> list[str]:
-    """The test files of the file's area: those that name its module or are named like it, those that name its package, the
-    others."""
-    area = next(name for name in AREAS if file.startswith(name + "/"))
-    module = file.removesuffix(".py").replace("/", ".")
-    found = [path for folder in AREAS[area] for path in sorted((ROOT / folder).rglob("test_*.py"))]
-    return [str(path.relative_to(ROOT)) for path in sorted(found, key=lambda path: (_distance(path, module), path))]
+def area_of(file: str) -> str:
+    """The area of a file of the product."""
+    return next(area for area in AREAS if file.startswith(area + "/"))
 
 
-def _distance(path: Path, module: str) -> int:
-    text = path.read_text(encoding="utf-8")
+def importing(file: str) -> set[str]:
+    """The file and those that import from it or name its module: what it works out as it is loaded is seen there."""
+    module = file.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
     package, _, name = module.rpartition(".")
-    if module in text or name.removesuffix("s") in path.stem:
-        return 0
-    return 1 if package in text else 2
+    named = re.compile(rf"(from|import) {re.escape(module)}\b|from {re.escape(package)} import .*\b{name}\b")
+    every = (ROOT / "reconciler").rglob("*.py")
+    return {file} | {str(path.relative_to(ROOT)) for path in every if named.search(path.read_text("utf-8"))}

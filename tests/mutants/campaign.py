@@ -3,23 +3,27 @@
 import argparse
 import random
 import sys
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
+from pathlib import Path
 
-from tests.mutants.areas import quick_tests, sources
+from tests.mutants.areas import AREAS, area_of, sources
 from tests.mutants.changes import mutant_at, places
 from tests.mutants.equivalent import EQUIVALENT
-from tests.mutants.mutant import ROOT, Mutant, is_noticed
+from tests.mutants.mutant import ROOT, Mutant
+from tests.mutants.session import Session
 
 _ENOUGH_PERCENT = 95
-_SECONDS_EACH = 600.0
 
 
 def drawn(count: int, seed: int, only: str = "") -> list[Mutant]:
-    """So many mutants, none twice; each file has as many chances as it has places to change. `only`: files below it."""
-    texts = {file: (ROOT / file).read_text("utf-8") for file in sources() if file.startswith(only)}
-    every = [(file, place) for file, text in texts.items() for place in places(text)]
+    """So many mutants, none twice; each file has as many chances as it has places to change. `only`: a folder, a
+    file or a line of it."""
+    start, _, line = only.partition(":")
+    texts = {file: (ROOT / file).read_text("utf-8") for file in sources() if file.startswith(start)}
+    every = [(file, place) for file, text in texts.items() for place in places(text) if line in ("", str(place[0].lineno))]
     random.Random(seed).shuffle(every)
     mutants = (mutant_at(file, texts[file], place) for file, place in every)
     found = (mutant for mutant in mutants if mutant.what.partition(": ")[2] not in EQUIVALENT.get(mutant.file, {}))
@@ -31,21 +35,42 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="mutants", description=__doc__)
     parser.add_argument("--mutants", type=int, default=300, help="how many (default 300)")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30), help="which (default: others each time)")
-    parser.add_argument("--only", default="", help="a folder or file, such as reconciler/kube")
+    parser.add_argument("--only", default="", help="a folder, a file or FILE:LINE, such as reconciler/kube")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no other one after so long")
+    parser.add_argument("--tests", nargs="*", help="no others than these, such as the new tests for a survivor")
     options = parser.parse_args(arguments)
-    started, survivors, tried = time.monotonic(), list[str](), 0
     print(f"seed {options.seed}", flush=True)
-    for mutant in drawn(options.mutants, options.seed, options.only):
-        if time.monotonic() - started > options.seconds:
-            break
-        tried += 1
-        if not is_noticed(mutant, quick_tests(mutant.file), _SECONDS_EACH):
-            survivors.append(mutant.what)
-            print(f"    not noticed: {mutant.what}", flush=True)
-    noticed = tried - len(survivors)
-    print(f"{tried} mutants, {noticed} noticed ({noticed * 100 / max(1, tried):.1f} %)")
-    return 0 if noticed * 100 >= tried * _ENOUGH_PERCENT else 1
+    mutants = drawn(options.mutants, options.seed, options.only)
+    folders = sorted({folder for mutant in mutants for folder in AREAS[area_of(mutant.file)]})
+    results = tried(mutants, options.tests or folders, options.seconds)
+    noticed = sum(results)
+    print(f"{len(results)} mutants, {noticed} noticed ({noticed * 100 / max(1, len(results)):.1f} %)")
+    return 0 if results and noticed * 100 >= len(results) * _ENOUGH_PERCENT else 1
+
+
+def tried(mutants: Sequence[Mutant], tests: Sequence[str], seconds: float = float("inf")) -> list[bool]:
+    """Whether each was noticed, as far as time allowed. Once in a process: pytest keeps what it loaded."""
+    results = list[bool]()
+    with tempfile.TemporaryDirectory() as directory:
+        Session(lambda session: results.extend(_each(session, mutants, seconds))).run(tests, Path(directory))
+    return results
+
+
+def _each(session: Session, mutants: Sequence[Mutant], seconds: float) -> Iterator[bool]:
+    assert session.watched is not None
+    for name in session.names(sorted(session.watched.red)):
+        print(f"    red without a change, so it counts for none: {name}", flush=True)
+    for name in session.names(sorted(session.watched.slow)):
+        print(f"    too slow to be asked: {name}", flush=True)
+    started = time.monotonic()
+    print(f"{len(session.watched.seconds)} quick tests", flush=True)
+    for mutant in mutants:
+        if time.monotonic() - started > seconds:
+            return
+        noticed, tests = session.is_noticed(mutant)
+        if not noticed:
+            print(f"    not noticed by {tests} tests: {mutant.what}", flush=True)
+        yield noticed
 
 
 if __name__ == "__main__":

@@ -43,8 +43,9 @@ def mutant_at(file: str, text: str, place: Place) -> Mutant:
     begin = sum(map(len, lines[: node.lineno - 1])) + node.col_offset
     end = sum(map(len, lines[: (node.end_lineno or node.lineno) - 1])) + (node.end_col_offset or 0)
     whole, before, after = text.encode(), ast.unparse(node), ast.unparse(changed)
-    source = (whole[:begin] + f"({after})".encode() + whole[end:]).decode()
-    return Mutant(file=file, what=f"{file}:{node.lineno}: {before} -> {after}", source=source)
+    kept = "\n" * ((node.end_lineno or node.lineno) - node.lineno)  # every other line keeps its number
+    source = (whole[:begin] + f"({after}{kept})".encode() + whole[end:]).decode()
+    return Mutant(file=file, what=f"{file}:{node.lineno}: {before} -> {after}", source=source, line=node.lineno)
 
 
 def _expressions(tree: ast.AST) -> Iterator[ast.expr]:
@@ -68,8 +69,8 @@ def _changed(node: ast.expr) -> Iterator[ast.expr]:
             other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
             yield ast.BoolOp(op=other, values=node.values)
             for index in range(len(node.values)):
-                rest = [value for place, value in enumerate(node.values) if place != index]
-                yield rest[0] if len(rest) == 1 else ast.BoolOp(op=node.op, values=rest)
+                left = [value for place, value in enumerate(node.values) if place != index]
+                yield left[0] if len(left) == 1 else ast.BoolOp(op=node.op, values=left)
         case ast.UnaryOp(op=ast.Not()):
             yield node.operand
         case ast.IfExp():

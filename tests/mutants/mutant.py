@@ -14,11 +14,13 @@ _FAILED, _NO_TESTS = 1, 5
 
 
 class Mutant(msgspec.Struct, frozen=True, kw_only=True):
-    """`source` is the whole text of `file` (relative to the checkout) with the change in it; `what` says the change."""
+    """`source` is the whole text of `file` (relative to the checkout) with the change in it; `what` says the change, which
+    begins in `line` (0: not known)."""
 
     file: str
     what: str
     source: str
+    line: int = 0
 
     @property
     def module(self) -> str:

@@ -1,6 +1,7 @@
-from tests.mutants.areas import AREAS, quick_tests, sources
+from tests.mutants.areas import AREAS, importing, sources
 from tests.mutants.campaign import drawn
 from tests.mutants.changes import mutant_at, places
+from tests.mutants.mutant import ROOT
 
 _TEXT = '''"""Doc 1."""
 LIMIT = 3
@@ -44,15 +45,23 @@ def test_a_change_touches_its_place_alone() -> None:
 
 def test_a_seed_draws_the_same_mutants_and_each_area_has_tests() -> None:
     """So that a survivor can be looked at again."""
-    first, again, other = drawn(20, 7), drawn(20, 7), drawn(20, 8)
+    first, again, other = (drawn(20, seed, "reconciler/kube") for seed in (7, 7, 8))
     assert [mutant.what for mutant in first] == [mutant.what for mutant in again] != [mutant.what for mutant in other]
     assert len({mutant.what for mutant in first}) == 20
     assert {next(area for area in AREAS if file.startswith(area)) for file in sources()} == set(AREAS)
-    assert quick_tests("reconciler/decisions/limits.py")[0] == "tests/decisions/test_limit_selectors.py"
-    assert quick_tests("reconciler/kube/leading/lease.py")[:2] == ["tests/kube/test_lease.py", "tests/kube/test_write_guards.py"]
+    line = first[0].what.partition(" ")[0].removesuffix(":")
+    assert {mutant.what.partition(" ")[0].removesuffix(":") for mutant in drawn(20, 7, line)} == {line}
+    assert all((ROOT / folder).is_dir() for folders in AREAS.values() for folder in folders)
+
+
+def test_who_imports_a_file() -> None:
+    """Its constants are seen there."""
+    found = importing("reconciler/kube/leading/lease.py")
+    assert {"reconciler/kube/leading/lease.py", "reconciler/control/saved_plans/live_apply.py"} <= found
+    assert len(found) < 20
 
 
 def test_every_mutant_is_python() -> None:
     """A change that does not compile would be noticed for nothing."""
-    for mutant in drawn(60, 11):
+    for mutant in drawn(60, 11, "reconciler/gitops"):
         compile(mutant.source, mutant.file, "exec")
