@@ -128,14 +128,33 @@ def capture(
         for collection in WORKLOAD:
             reader.read(clusters.workload, "workload/" if two else "", (collection,))
     folder = "management/" if two else ""
-    targets = platform_collections(clusters.served, clusters.namespaces)
-    for where in dict.fromkeys((collection.group, collection.kind) for collection in targets):
-        reader.read(clusters.management, folder, tuple(one for one in targets if (one.group, one.kind) == where))
+    for collections in _by_kind(platform_collections(clusters.served, clusters.namespaces)):
+        reader.read(clusters.management, folder, collections)
     for group, kind in sorted(reader.referred()):
         namespaces = clusters.namespaces or ("",)
         wanted = tuple(Collection(group=group, kind=kind, namespace=namespace) for namespace in namespaces)
         reader.read(clusters.management, folder, wanted)
     reader.ask(clouds, folder)
+    return _captured(reader, cluster, now_seconds, "" if targets_only else server_version(clusters.workload))
+
+
+def capture_targets(clusters: Clusters, now_seconds: int) -> Capture:
+    """Only the targets themselves, by lists: neither their machines nor what describes a node, and no cloud. Raises as `capture`
+    does; a kind that we may not list is in `unread`."""
+    capi_group = renamed_group(clusters.served)
+    reader = _Reader(capi_group)
+    for collections in _by_kind(platform_collections(clusters.served, clusters.namespaces)):
+        if is_target(collections[0].group, collections[0].kind, capi_group):
+            reader.read(clusters.management, "", collections)
+    return _captured(reader, "", now_seconds, "")
+
+
+def _by_kind(collections: tuple[Collection, ...]) -> Iterator[tuple[Collection, ...]]:
+    for where in dict.fromkeys((collection.group, collection.kind) for collection in collections):
+        yield tuple(one for one in collections if (one.group, one.kind) == where)
+
+
+def _captured(reader: "_Reader", cluster: str, now_seconds: int, version: str) -> Capture:
     return Capture(
         cluster=cluster,
         captured_seconds=now_seconds,
@@ -144,7 +163,7 @@ def capture(
         kinds=tuple(sorted({reader.known_as(item) for item in reader.listings})),
         unread=tuple(reader.unread),
         templates=tuple(sorted(reader.templates)),
-        version="" if targets_only else server_version(clusters.workload),
+        version=version,
     )
 
 

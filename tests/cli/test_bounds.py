@@ -102,6 +102,12 @@ def test_a_name_that_no_key_holds_is_told() -> None:
     assert [sentence.partition(" is called")[0] for sentence in left_out(bounds)] == [str(target)]
 
 
+def test_custom_resources_are_for_the_cluster_that_has_them() -> None:
+    """What is printed comes from files or git."""
+    result = _run("--custom-resources")
+    assert "go with --apply" in str(result.exception)
+
+
 def test_differences_name_the_key_and_both_sides() -> None:
     """Missing, too much, other."""
     assert bounds_differences({"a": "1-2", "b": "held"}, {"b": "0-9", "c": "x\ny"}) == (
@@ -116,6 +122,10 @@ def test_differences_name_the_key_and_both_sides() -> None:
     (("--now", "yesterday"), "yesterday"),
     (("--check", "absent.yaml"), "absent.yaml"),
     (("--policy", "absent"), "absent: no such file"),
+    (("--apply", "--out", "a"), "--apply is for what is there now"),
+    (("--once",), "go with --apply"),
+    (("--listen", ":8080"), "go with --apply"),
+    (("--git", "https://git.example.org/policies.git"), "are two sources"),
 ])  # fmt: skip
 def test_wrong_use_is_told(policies: Path, arguments: tuple[str, ...], said: str) -> None:
     """Before anything is rendered."""

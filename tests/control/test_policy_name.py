@@ -8,8 +8,8 @@ import pytest
 
 from reconciler.cli.options.source_choice import SourceChoice
 from reconciler.cli.outputs.failure import InputError
-from reconciler.cli.processes.live_loop import _say
 from reconciler.cli.processes.live_source import LiveSource
+from reconciler.cli.processes.source_in_cluster import say
 from reconciler.control.log import Log
 from reconciler.control.pages.route import Request
 from reconciler.control.pages.waiting_pages import waiting_routes
@@ -98,7 +98,7 @@ def test_every_fault_of_a_tree_is_in_the_log(directory: Path) -> None:
     _source(directory, told).policy_name(lambda _: True)
     stream = io.StringIO()
     for event in told:
-        _say(Log(stream, lambda: 0), event)
+        say(Log(stream, lambda: 0), event)
     first, *lines = [json.loads(line) for line in stream.getvalue().splitlines()]
     assert first["code"] == "InvalidPolicy"
     assert [line["place"].rpartition("prod.yaml:")[2].split(":")[0] for line in lines] == ["5", "8", "10"]

@@ -40,11 +40,13 @@ def overlay(name: str) -> list[Object]:
     return list(yaml.safe_load_all(kustomized(f"overlays/{name}")))
 
 
-def with_component(name: str, component: str, directory: Path, patch: str = "") -> list[Object]:
-    """The objects of an overlay with a component, put together from a directory of the user's own, which may have a patch."""
+def with_component(name: str, component: str | tuple[str, ...], directory: Path, patch: str = "") -> list[Object]:
+    """The objects of an overlay with a component, or several in their order, put together from a directory of the user's own,
+    which may have a patch."""
     shutil.copytree(DEPLOY, directory / "deploy", dirs_exist_ok=True)
     file = directory / "kustomization.yaml"
-    parts = {"resources": [f"deploy/overlays/{name}"], "components": [f"deploy/components/{component}"]}
+    components = (component,) if isinstance(component, str) else component
+    parts = {"resources": [f"deploy/overlays/{name}"], "components": [f"deploy/components/{one}" for one in components]}
     if patch:
         (directory / "patch.yaml").write_text(patch)
     patches = {"patches": [{"path": "patch.yaml"}]} if patch else {}

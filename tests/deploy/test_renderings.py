@@ -72,6 +72,10 @@ EVERYTHING: Object = {
     "openshift": True,
     "admissionPolicies": True,
     "admissionBounds": True,
+    "boundsRenewal": {
+        "enabled": True, "resources": {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"memory": "2Gi"}},
+        "extraArguments": ["--period=60"],
+    },
     "largestTarget": 500,
     "tls": {"secretName": "pages"},
     "networkPolicy": {"enabled": True, "from": [{"namespaceSelector": {}}]},
@@ -86,6 +90,7 @@ SETS: dict[str, Object] = {
     "ssh": {
         **EVERYTHING, "gitCredentials": {"secretName": "policy-git", "kind": "SSH"}, "clusterAPIGroup": "cluster.x-k8s.io",
         "policy": {**SOURCE, "url": "ssh://git@git.example.org/platform/policies.git"}, "admissionPolicies": False,
+        "boundsRenewal": {"enabled": False},
     },
     "custom resources": {"policy": {**SOURCE, "source": "CustomResources"}, "networkPolicy": {"enabled": False}},
     "flux": {"policy": {**SOURCE, "source": "Flux", "fluxSource": "flux-system/policies"}, "tls": {"secretName": "pages"}},

@@ -78,10 +78,42 @@ def test_bounds_are_asked_for_by_name(tmp_path: Path) -> None:
             chart({**VALUES["enforce"], "admissionBounds": True}, tmp_path),
         )
     )
-    assert len(left) == 5
+    assert len(left) == 12
     assert left == right
     for values in ({}, {"admissionBounds": True, "admissionPolicies": False}, {"admissionBounds": True, "rights": "Observe"}):
         assert "reconciler-bounds" not in str(chart({**VALUES["enforce"], **values}, tmp_path))
+
+
+def test_bounds_are_renewed_by_another_account_unless_that_is_left_to_others(tmp_path: Path) -> None:
+    """Its own account, under every source of the loop; without it the ConfigMap is somebody else's to write."""
+    values = {**VALUES["enforce"], "admissionBounds": True}
+    without = [
+        item["kind"]
+        for item in chart({**values, "boundsRenewal": {"enabled": False}}, tmp_path)
+        if "reconciler-bounds" in str(item)
+    ]
+    assert sorted(set(without)) == ["ConfigMap", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"]
+    for source in ({"source": "CustomResources"}, {"source": "Flux", "fluxSource": "flux-system/policies"}, {}):
+        objects = chart({**values, "policy": {**VALUES["enforce"]["policy"], **source}}, tmp_path)
+        loop, renewal = sorted(of_kind(objects, "Deployment"), key=lambda item: item["metadata"]["name"])
+        own, theirs = (item["spec"]["template"]["spec"]["containers"][0]["args"] for item in (renewal, loop))
+        first = [one for one in theirs if one.startswith(("--git", "--ref", "--path", "--name=", "--custom", "--flux"))]
+        assert own[1 : 1 + len(first)] == first
+        assert renewal["spec"]["template"]["spec"]["serviceAccountName"] == "reconciler-bounds"
+
+
+@pytest.mark.parametrize(("component", "option"), [
+    ("custom-resources", "--custom-resources"), ("flux-source", "--flux-source=flux-system/policies"),
+])  # fmt: skip
+def test_a_component_gives_both_the_same_source(component: str, option: str, tmp_path: Path) -> None:
+    """The loop and what renews its bounds: two policies would be worse than none."""
+    objects = with_component("enforce", ("bounds", component), tmp_path)
+    found = [item["spec"]["template"]["spec"]["containers"][0]["args"][1] for item in of_kind(objects, "Deployment")]
+    assert found == [option, option]
+    bound = [item for item in objects if item["kind"].endswith("RoleBinding") and "reconciler-bounds" in str(item["subjects"])]
+    assert {item["roleRef"]["name"] for item in bound} - {"reconciler-bounds", "reconciler-bounds-targets"} == {
+        "reconciler-policies-read" if component == "custom-resources" else "reconciler-source"
+    }
 
 
 def test_what_is_rendered_is_a_patch_of_the_empty_bounds(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from reconciler.cli.commands.bounds import command
 from tests.deploy.attempt import OURS, Attempt, Guarded, Object, deleted, forced, json_patch, merge, replaced
-from tests.deploy.installed import NAMESPACE, Installed
+from tests.deploy.installed import ACCOUNT_GROUPS, NAMESPACE, Installed
 from tests.deploy.rendered import with_component
 from tests.live.ownership import NO_NODES
 from tests.testbed.api import ApiError, collection, path_of
@@ -19,6 +19,7 @@ from tests.testbed.control_plane import MASTERS, ControlPlane
 from tests.testbed.work_cluster import NAME, WorkCluster
 
 WHERE = "own-bounds"
+RENEWAL = f"system:serviceaccount:{NAMESPACE}:reconciler-bounds"
 GROUPS = {
     "ranged": "size: {min: 1, max: 5}",
     "held": 'size: {min: 1, max: 5}\n  hold: {reason: incident, until: "2099-01-01T00:00:00Z"}',
@@ -70,9 +71,17 @@ def bounds(bounded: Guarded, cluster: WorkCluster, tmp_path_factory: pytest.Temp
 
 def rendered(directory: Path) -> str:
     """What `reconciler bounds` prints."""
+    write_policy(directory)
+    done = CliRunner().invoke(command, ["--policy", str(directory)], standalone_mode=False)
+    assert done.return_value == 0, done.output
+    return done.stdout
+
+
+def write_policy(directory: Path, **changed: str) -> None:
+    """The policy in files; `changed` groups say something else."""
     rules = "mode: Enforce\n  adoptFrom: [gitops-of-a-team]\n  drain: {blockedNamespaces: [own-bounds-blocked]}"
     documents = [f"kind: NodeGroupPolicy\nmetadata: {{name: prod}}\nspec:\n  {rules}\n"]
-    for name, spec in GROUPS.items():
+    for name, spec in {**GROUPS, **changed}.items():
         target = f"{{clusterAPI: {{kind: MachineDeployment, namespace: {WHERE}, name: {name}}}}}"
         documents.append(
             f"kind: NodeGroup\nmetadata: {{name: {name}, namespace: {NAMESPACE}}}\n"
@@ -80,9 +89,6 @@ def rendered(directory: Path) -> str:
         )
     head = "apiVersion: reconciler.dev/v1alpha1\n"
     (directory / "policy.yaml").write_text("---\n".join(head + text for text in documents))
-    done = CliRunner().invoke(command, ["--policy", str(directory)], standalone_mode=False)
-    assert done.return_value == 0, done.output
-    return done.stdout
 
 
 def in_force(bounded: Guarded, cluster: WorkCluster) -> None:
@@ -245,6 +251,53 @@ def test_the_bounds_are_not_ours_to_write(bounded: Guarded, bounds: Object, clus
     bounded.refused(merge(item, wider), why)
     bounded.refused(replaced({**item, **wider}), why)
     bounded.refused(deleted(item), why)
+
+
+def test_another_account_renews_them_as_the_policy_changes(
+    bounded: Guarded, bounds: Object, cluster: WorkCluster, cluster_api: ClusterApi, tmp_path: Path
+) -> None:
+    """With the rights of the component and no others. What somebody else keeps is not taken; then a wider range arrives, a bad
+    commit changes nothing, and no request of it all was refused or went elsewhere."""
+    plane = cluster_api.plane
+    kubeconfig = str(plane.kubeconfig_of(RENEWAL, *ACCOUNT_GROUPS, "system:authenticated"))
+    before = len(plane.audit(RENEWAL, mutating=False))
+
+    def renewed(*, code: int) -> str:
+        words = ["--apply", "--once", "--policy", str(tmp_path), "--name", "prod", "--namespace", NAMESPACE]
+        done = CliRunner().invoke(command, [*words, "--kubeconfig", kubeconfig], standalone_mode=False)
+        assert (done.return_value, done.exception) == (code, None), done.output
+        return done.stderr
+
+    write_policy(tmp_path, ranged="size: {min: 1, max: 7}")
+    bounded.refused(lambda: sized(cluster, "ranged", 7), "says 1-5 of this target")
+    told = renewed(code=1)
+    assert '"BoundsNotRenewed"' in told
+    assert 'conflict with \\"gitops\\"' in told
+    cluster.api.apply({key: bounds[key] for key in ("apiVersion", "kind", "metadata")}, "gitops")
+    assert "ranged: nothing there, 1-7 by the policy" in renewed(code=0)
+    cluster.api.wait(
+        cluster.path("machinedeployments"), lambda _: passes(bounded, cluster, 7), "the renewed bounds being in force"
+    )
+    bounded.refused(lambda: sized(cluster, "ranged", 8), "says 1-7 of this target")
+    write_policy(tmp_path, ranged="size: {min: 1, max: many}")
+    told = renewed(code=0)
+    assert "size.max must be an integer" in told
+    assert '"BoundsRenewed"' not in told
+    bounded.refused(lambda: sized(cluster, "ranged", 8), "says 1-7 of this target")
+    requests = plane.audit(RENEWAL, mutating=False)[before:]
+    assert [one for one in requests if one.code >= 400 and one.code not in (404, 409)] == []
+    assert {(one.verb, one.resource) for one in requests if one.resource} == {
+        *(("list", kind) for kind in ("machinedeployments", "machinesets", "machinepools")),
+        ("get", "configmaps"), ("patch", "configmaps"),
+    }  # fmt: skip
+
+
+def passes(bounded: Guarded, cluster: WorkCluster, replicas: int) -> bool:
+    try:
+        sized(cluster, "ranged", replicas).by(bounded.ours)
+    except ApiError:
+        return False
+    return True
 
 
 def test_the_server_finds_no_fault_in_the_expressions(bounded: Guarded, control_plane: ControlPlane) -> None:

@@ -1,4 +1,4 @@
-"""`reconciler bounds`: the parameter of the admission policies, rendered from a policy."""
+"""`reconciler bounds`: the parameter of the admission policies, rendered from a policy, or kept to it in a cluster."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -6,71 +6,111 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.cli.options.connection import connection_options
+from reconciler.cli.options.log_lines import log_options
 from reconciler.cli.options.named_path import NAMED_PATH
+from reconciler.cli.options.plan import cluster_option, now_option, policy_option
+from reconciler.cli.options.source import policy_source_options
 from reconciler.cli.outputs.telling import tell
 
 if TYPE_CHECKING:
     from reconciler.cli.options.connections import ConnectionChoice
+    from reconciler.cli.options.source_choice import SourceChoice
     from reconciler.decisions.groups.admission_bounds import AdmissionBounds
+    from reconciler.policy.documents import PolicySet
+
+_DEFAULT_NAMESPACE = "reconciler"
 
 
 @click.command("bounds")
+@policy_option("Policy file or directory [default: policies].")
+@cluster_option("Snapshot that has the discovered targets, and sizes that only targets say.")
+@now_option("The instant that says which holds have ended [default: now].")
 @click.option(
-    "--policy",
-    "policy_path",
-    metavar="PATH",
-    type=NAMED_PATH,
-    default=Path("policies"),
-    show_default=True,
-    help="Policy file or directory.",
+    "--namespace",
+    metavar="NAME",
+    help="Where the reconciler runs [default: reconciler; with --apply: the pod's namespace, else reconciler].",
 )
-@click.option("--name", metavar="NAME", help="Which NodeGroupPolicy, where the files hold several.")
-@click.option(
-    "--cluster",
-    "cluster_path",
-    metavar="PATH",
-    type=NAMED_PATH,
-    help="Snapshot that has the discovered targets, and sizes that only targets say.",
-)
-@click.option("--now", metavar="RFC3339", help="The instant that says which holds have ended [default: now].")
-@click.option("--namespace", metavar="NAME", default="reconciler", show_default=True, help="Where the reconciler runs.")
 @click.option("--out", metavar="FILE", type=NAMED_PATH, help="Write it there instead of to stdout.")
 @click.option("--check", metavar="FILE", type=NAMED_PATH, help="Write nothing, and show what would change in FILE.")
+@click.option("--apply", is_flag=True, help="Keep the ConfigMap of the cluster to the policy, until SIGTERM.")
+@click.option("--once", is_flag=True, help="With --apply: one look, then end.")
+@click.option(
+    "--period",
+    "period_seconds",
+    metavar="S",
+    type=click.IntRange(1, 3600),
+    default=30,
+    show_default=True,
+    help="With --apply: look so often, in seconds.",
+)
+@click.option("--listen", metavar="ADDRESS", help="With --apply: answer the probes /healthz and /readyz at HOST:PORT, or :PORT.")
+@log_options
 @connection_options
+@policy_source_options
 def command(
-    policy_path: Path,
-    name: str | None,
+    policy_path: Path | None,
     cluster_path: Path | None,
     now: str | None,
-    namespace: str,
+    namespace: str | None,
     out: Path | None,
     check: Path | None,
-    **connection: object,
+    *,
+    apply: bool,
+    once: bool,
+    period_seconds: int,
+    listen: str | None,
+    log_format: str,
+    log_level: str,
+    **given: object,
 ) -> int:
     """Render the ConfigMap that says between how many replicas each target may have, whose claims may be taken and where no pod
-    is evicted, for the admission policies of `examples/deploy/components/bounds`.
+    is evicted, for the admission policies of `examples/deploy/components/bounds`. With --apply: keep that of a cluster so.
 
-    Keep what it prints in git, and have it applied by whoever installs the reconciler: its own account may not. A group that is
-    held or whose mode is Observe keeps its size. A hold with an end counts until this is rendered again after it. Without
-    --cluster or --context only NodeGroups count, with the sizes that policy files say. With --check the exit code is 1 where FILE
-    says something else.
+    The reconciler's own account may not write it. Either this runs beside the loop under an account of its own, with --apply and
+    the same source (git, a directory, Flux, custom resources): a bad commit leaves the bounds as they are. Or keep what it prints
+    in git, and have it applied by whoever installs the reconciler; a hold with an end then counts until it is rendered again.
+
+    A group that is held or whose mode is Observe keeps its size. Without --cluster, --context or --apply only NodeGroups count,
+    with the sizes that policy files say. With --check the exit code is 1 where FILE says something else.
 
     \b
     Examples:
       reconciler bounds --policy policies/ --out bounds.yaml
       reconciler bounds --policy policies/ --cluster snapshot/ --check bounds.yaml
       reconciler bounds --policy policies/ --context prod | kubectl apply --server-side -f -
+      reconciler bounds --apply --git https://git.example.org/policies.git --path clusters/prod --name prod
     """
-    from reconciler.cli.options.connections import connection_choice
-    from reconciler.cli.outputs.failure import EXIT_OK, InputError
+    from reconciler.cli.options.connections import ConnectionChoice
+    from reconciler.cli.options.log_lines import LogChoice
+    from reconciler.cli.options.source_choice import only_source, source_choice
+
+    repository = source_choice(given)
+    connection = ConnectionChoice(**{name: given[name] for name in ConnectionChoice.__struct_fields__})  # type: ignore[arg-type]
+    only_source(repository, policy_path)
+    if apply:
+        from reconciler.cli.processes.bounds_run import BoundsChoice, run_bounds
+
+        if any(option is not None for option in (out, check, cluster_path, now)):
+            raise click.UsageError(
+                "--out, --check, --cluster and --now are for what is rendered; --apply is for what is there now"
+            )
+        log = LogChoice(form=log_format, level=log_level)
+        choice = BoundsChoice(
+            policy=policy_path, namespace=namespace, period_seconds=period_seconds, once=once, listen=listen, log=log
+        )
+        return run_bounds(choice, connection, repository)
+    if once or listen is not None:
+        raise click.UsageError("--once and --listen go with --apply")
+    if out is not None and check is not None:
+        raise click.UsageError("--out writes and --check does not: give one")
+    return _rendered(_bounds(policy_path, repository, cluster_path, now, connection), namespace or _DEFAULT_NAMESPACE, out, check)
+
+
+def _rendered(bounds: "AdmissionBounds", namespace: str, out: Path | None, check: Path | None) -> int:
+    from reconciler.cli.outputs.failure import EXIT_OK
     from reconciler.cli.outputs.saved_document import save_document
     from reconciler.rendering.bounds_manifest import bounds_manifest, left_out
 
-    if out is not None and check is not None:
-        raise click.UsageError("--out writes and --check does not: give one")
-    if not policy_path.exists():
-        raise InputError(f"{policy_path}: no such file or directory; --policy names the policy that bounds come from")
-    bounds = _bounds(policy_path, name, cluster_path, now, connection_choice(connection))
     for sentence in left_out(bounds):
         tell(f"warning: {sentence}")
     text = bounds_manifest(bounds, namespace)
@@ -84,23 +124,42 @@ def command(
 
 
 def _bounds(
-    policy_path: Path, name: str | None, cluster_path: Path | None, now: str | None, choice: "ConnectionChoice"
+    policy_path: Path | None,
+    repository: "SourceChoice",
+    cluster_path: Path | None,
+    now: str | None,
+    choice: "ConnectionChoice",
 ) -> "AdmissionBounds":
     import time
 
-    from reconciler.cli.inputs.plan_inputs import read_cluster, read_policy
+    from reconciler.cli.inputs.plan_inputs import read_cluster
     from reconciler.cli.options.connections import ConnectionChoice
     from reconciler.cli.options.decision_instant import decision_instant
     from reconciler.cluster.world import World
     from reconciler.decisions.groups.admission_bounds import admission_bounds
 
     now_seconds = int(time.time()) if now is None else decision_instant(now)
-    policy = read_policy(policy_path, name, now_seconds)
+    policy = _policy(policy_path, repository, now_seconds)
     if cluster_path is None and choice == ConnectionChoice():
         if policy.policy.discovery:
             tell("warning: discovered targets are left out, since no cluster is named: they may not be resized")
         return admission_bounds(World(captured_seconds=now_seconds), policy, now_seconds)
     return admission_bounds(read_cluster(cluster_path, choice), policy, now_seconds)
+
+
+def _policy(path: Path | None, repository: "SourceChoice", now_seconds: int) -> "PolicySet":
+    from reconciler.cli.inputs.plan_inputs import DEFAULT_POLICIES, read_policy
+    from reconciler.cli.options.source_choice import read_once
+    from reconciler.cli.outputs.failure import InputError
+
+    if repository.in_cluster:
+        raise InputError("--custom-resources and --flux-source go with --apply: what is printed comes from files or git")
+    if repository.git_url is not None:
+        return read_once(repository, now_seconds)
+    found = path or DEFAULT_POLICIES
+    if not found.exists():
+        raise InputError(f"{found}: no such file or directory; --policy names the policy that bounds come from")
+    return read_policy(found, repository.policy_name, now_seconds)
 
 
 def _checked(file: Path, text: str) -> int:

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.options.named_path import NAMED_PATH
-from reconciler.cli.options.plan import live_options
+from reconciler.cli.options.plan import live_options, side_options
 
 if TYPE_CHECKING:
     from reconciler.cluster.target import TargetFacts
@@ -17,22 +16,7 @@ if TYPE_CHECKING:
 @click.argument("platform")
 @click.argument("target", metavar="[NAMESPACE/]NAME")
 @click.option("--back", is_flag=True, help="From us to the platform's autoscaler instead.")
-@click.option(
-    "--policy",
-    "policy_path",
-    metavar="PATH",
-    type=NAMED_PATH,
-    help="Policy that is to size the target [default: policies/ if it is there, else none].",
-)
-@click.option("--name", metavar="NAME", help="Which NodeGroupPolicy, where the files hold several.")
-@click.option(
-    "--cluster",
-    "cluster_path",
-    metavar="PATH",
-    type=NAMED_PATH,
-    help="Snapshot instead of a live cluster: a file or directory of `kubectl get -o json|yaml` output, also .gz.",
-)
-@click.option("--now", metavar="RFC3339", help="The instant of the decision [default: that of the snapshot, now].")
+@side_options
 @click.option("--detailed-exitcode", is_flag=True, help="Exit code 2 while steps are left.")
 @live_options
 def command(

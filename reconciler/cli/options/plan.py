@@ -13,30 +13,38 @@ Command = TypeVar("Command", bound=Callable[..., object])
 WORK_BUDGET_HELP = "Steps that one decision may take; a plan that runs out of them names what it did not examine."
 
 
-def input_options(command: Command) -> Command:
-    """Add `--policy`, `--name`, `--cluster`, `--now` and `--work-budget`."""
-    options = (
-        click.option(
-            "--policy",
-            "policy_path",
-            metavar="PATH",
-            type=NAMED_PATH,
-            help="Policy file or directory [default: policies/ if it is there, else the targets' own annotations].",
-        ),
-        click.option("--name", metavar="NAME", help="Which NodeGroupPolicy, where the files hold several."),
-        click.option(
-            "--cluster",
-            "cluster_path",
-            metavar="PATH",
-            type=NAMED_PATH,
-            help="Snapshot instead of a live cluster: a file or directory of `kubectl get -o json|yaml` output, also .gz.",
-        ),
-        click.option("--now", metavar="RFC3339", help="The instant of the decision [default: that of the snapshot, now]."),
-        click.option("--work-budget", metavar="N", type=click.IntRange(min=1), help=WORK_BUDGET_HELP),
-    )
-    for option in reversed(options):
+_POLICY = "Policy file or directory [default: policies/ if it is there, else the targets' own annotations]."
+_CLUSTER = "Snapshot instead of a live cluster: a file or directory of `kubectl get -o json|yaml` output, also .gz."
+_NOW = "The instant of the decision [default: that of the snapshot, now]."
+
+
+def policy_option(told: str = _POLICY) -> Callable[[Command], Command]:
+    """`--policy`, as `policy_path`."""
+    return click.option("--policy", "policy_path", metavar="PATH", type=NAMED_PATH, help=told)
+
+
+def cluster_option(told: str = _CLUSTER) -> Callable[[Command], Command]:
+    """`--cluster`, as `cluster_path`."""
+    return click.option("--cluster", "cluster_path", metavar="PATH", type=NAMED_PATH, help=told)
+
+
+def now_option(told: str = _NOW) -> Callable[[Command], Command]:
+    """`--now`, as it was written."""
+    return click.option("--now", metavar="RFC3339", help=told)
+
+
+def side_options(command: Command) -> Command:
+    """Add `--policy`, `--name`, `--cluster` and `--now`: what meets what, and when."""
+    name = click.option("--name", metavar="NAME", help="Which NodeGroupPolicy, where the files hold several.")
+    for option in (now_option(), cluster_option(), name, policy_option()):
         command = option(command)
     return command
+
+
+def input_options(command: Command) -> Command:
+    """Add those of `side_options`, and `--work-budget`."""
+    budget = click.option("--work-budget", metavar="N", type=click.IntRange(min=1), help=WORK_BUDGET_HELP)
+    return side_options(budget(command))
 
 
 def live_options(command: Command) -> Command:

@@ -34,6 +34,15 @@ _ACCESS = (
         help="Seconds that a fetch may take.",
     ),
 )
+_APPROVALS = (
+    click.option(
+        "--approvers",
+        metavar="FILE",
+        type=_FILE,
+        help="Take approvals of removals from commits that one of these SSH keys signed.",
+    ),
+    click.option("--approver-gpg-keys", metavar="FILE", type=_FILE, help="The same with exported GPG keys."),
+)
 _OPTIONS = (
     click.option("--git", "git_url", metavar="URL", help="Follow the policy in this repository: https://…, ssh://…."),
     click.option(
@@ -53,13 +62,6 @@ _OPTIONS = (
     click.option(
         "--signer", "signers", metavar="NAME", multiple=True, help="Of those, only this principal or fingerprint; repeatable."
     ),
-    click.option(
-        "--approvers",
-        metavar="FILE",
-        type=_FILE,
-        help="Take approvals of removals from commits that one of these SSH keys signed.",
-    ),
-    click.option("--approver-gpg-keys", metavar="FILE", type=_FILE, help="The same with exported GPG keys."),
     *_ACCESS,
     click.option(
         "--git-cache", metavar="DIR", type=_FILE, help=f"Where fetched objects are kept [default: below {DEFAULT_CACHE}]."
@@ -79,7 +81,15 @@ _OPTIONS = (
 
 
 def source_options(command: _Command) -> _Command:
-    """Add the options to a command, which takes them as `**source` and gives them to `source_choice`."""
+    """Add the options to a command, which takes them as `**source` and gives them to `source_choice`; among them those that say
+    whose approvals count."""
+    for option in reversed(_APPROVALS):
+        command = option(command)
+    return policy_source_options(command)
+
+
+def policy_source_options(command: _Command) -> _Command:
+    """The same for a command to which nobody approves anything."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command

@@ -37,8 +37,6 @@ class SourceChoice(msgspec.Struct, frozen=True, kw_only=True):
     allowed_signers: Path | None
     gpg_keys: Path | None
     signers: tuple[str, ...]
-    approvers: Path | None
-    approver_gpg_keys: Path | None
     git_username: str
     git_password_file: Path | None
     git_ca_file: Path | None
@@ -51,6 +49,8 @@ class SourceChoice(msgspec.Struct, frozen=True, kw_only=True):
     last_good: Path | None
     allow_rewind: bool
     allow_no_groups: bool
+    approvers: Path | None = None
+    approver_gpg_keys: Path | None = None
 
     @property
     def in_cluster(self) -> bool:
@@ -59,8 +59,8 @@ class SourceChoice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def source_choice(given: Mapping[str, Any]) -> SourceChoice:
-    """The values that click hands over, by the names of the options."""
-    return SourceChoice(**given)
+    """The values that click hands over, by the names of the options; others are passed over."""
+    return SourceChoice(**{name: given[name] for name in SourceChoice.__struct_fields__ if name in given})
 
 
 def only_source(choice: SourceChoice, policy: Path | None) -> None:

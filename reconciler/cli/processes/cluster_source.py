@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from reconciler.control.policy.custom_source import CustomResourceSource
     from reconciler.control.policy.custom_status import CustomStatus
-    from reconciler.control.policy.state_last_good import LockedState
+    from reconciler.control.policy.state_last_good import Parts
     from reconciler.gitops.sources.standing import SourceEvent, Standing
     from reconciler.kube.connection.api import Api
 
@@ -81,7 +81,7 @@ class ClusterSource:
                 return None
 
     def follow(
-        self, name: str, state: "LockedState", term: "Callable[[], int]", looked: "Callable[[Standing], None]"
+        self, name: str, state: "Parts", term: "Callable[[], int]", looked: "Callable[[Standing], None]"
     ) -> "CustomResourceSource":
         """The source as a live process takes it."""
         import random

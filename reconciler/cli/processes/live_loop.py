@@ -18,6 +18,7 @@ from reconciler.cli.outputs.failure import EXIT_OK, InputError
 from reconciler.cli.processes.cluster_source import ClusterSource
 from reconciler.cli.processes.live_pages import Listening
 from reconciler.cli.processes.live_source import DEFAULT_DIRECTORY, LiveSource
+from reconciler.cli.processes.source_in_cluster import say, source_in_cluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from reconciler.control.live.live_process import LiveProcess, Settings
     from reconciler.control.log import Log
     from reconciler.control.policy.custom_status import CustomStatus
-    from reconciler.gitops.sources.standing import SourceEvent, Standing
+    from reconciler.gitops.sources.standing import Standing
     from reconciler.kube.connection.api import Api
     from reconciler.kube.leading.lease import Timing
 
@@ -58,12 +59,15 @@ def run_live(loop: LoopChoice, connection: ConnectionChoice, repository: SourceC
     journal = loop.log.opened()
     source: LiveSource | ClusterSource | None = None
     if not repository.in_cluster:
-        source = LiveSource(loop.policy, repository, keep=not loop.read_only, tell=lambda event: _say(journal, event))
+        source = LiveSource(loop.policy, repository, keep=not loop.read_only, tell=lambda event: say(journal, event))
     ending = _Ending()
     reached = connected(connection, tell=lambda words: journal.warning("CertificateNotChecked", words))
     files = None if repository.in_cluster or repository.git_url is not None else loop.policy or DEFAULT_DIRECTORY
     connections = _usable(reached, own_namespace(loop.namespace), files, read_only=loop.read_only)
-    source = source or _in_cluster(loop, connection, repository, connections, journal)
+    source = source or source_in_cluster(
+        connections.management, connection, repository, own_namespace(loop.namespace), keep=not loop.read_only,
+        tell=lambda event: say(journal, event),
+    )  # fmt: skip
     kept = _kept(loop, connections, journal)
     if loop.once:
         found = source.policy_name(None, kept)
@@ -112,19 +116,6 @@ def _kept(loop: LoopChoice, connections: Connections, journal: "Log") -> "Callab
             return ()
 
     return found
-
-
-def _in_cluster(
-    loop: LoopChoice, connection: ConnectionChoice, repository: SourceChoice, connections: Connections, journal: "Log"
-) -> LiveSource | ClusterSource:
-    """The source that lies in the management cluster."""
-    keep, api = not loop.read_only, connections.management
-    if repository.flux_source is not None:
-        return LiveSource(None, repository, keep=keep, tell=lambda event: _say(journal, event), api=api)
-    namespaces, own = connection.target_namespaces, own_namespace(loop.namespace)
-    if namespaces:
-        namespaces = tuple(sorted({own, *namespaces}))
-    return ClusterSource(api, namespaces, repository, own_namespace=own, keep=keep, tell=lambda event: _say(journal, event))
 
 
 class _Ending:
@@ -274,10 +265,3 @@ def _once(process: "LiveProcess") -> int:
         raise InputError(f"nothing was decided: {report.unavailable if report is not None else why}")
     click.echo(plan_json(report.plan), nl=False)
     return EXIT_OK
-
-
-def _say(journal: "Log", event: "SourceEvent") -> None:
-    (journal.warning if event.type == "Warning" else journal.info)(event.reason, event.message)
-    for problem in event.problems:
-        hint = f"; {problem.hint}" if problem.hint else ""
-        journal.warning(problem.code, f"{problem.place}: {problem.message}{hint}", place=str(problem.place))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from reconciler.control.log import Log
     from reconciler.control.pages.certificate import Certificate
     from reconciler.control.pages.http_server import HttpServer
+    from reconciler.control.pages.previewer_pages import Pulse
     from reconciler.control.pages.route import Admission, Broken, Route
     from reconciler.kube.connection.transport import KubernetesApi
 
@@ -88,6 +89,19 @@ def show(servers: "tuple[HttpServer, ...]", choice: Listening, process: "LivePro
     servers[0].show(pages, admission(TokenJudge(process.reader, time.monotonic)), broken)
     for server in servers[1:]:
         server.show(_probes(pages), lambda _: None, broken)
+
+
+def probe_server(listen: str | None, pulse: "Pulse", log: "Log") -> "HttpServer | None":
+    """The server of a process that has rounds and no pages, answering its probes; None where nobody asks for it. Raises
+    `InputError`."""
+    if listen is None:
+        return None
+    from reconciler.control.pages.page_faults import PageFaults
+    from reconciler.control.pages.previewer_pages import previewer_routes
+
+    server = served("--listen", listen, previewer_routes(pulse), lambda _: None, PageFaults(log))
+    server.start()
+    return server
 
 
 def _probes(pages: "tuple[Route, ...]") -> "tuple[Route, ...]":

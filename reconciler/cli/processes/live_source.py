@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from reconciler.control.policy.followed import FollowedSource
-    from reconciler.control.policy.state_last_good import LockedState
+    from reconciler.control.policy.state_last_good import Parts
     from reconciler.gitops.sources.source import Source
     from reconciler.gitops.sources.standing import SourceEvent, Standing
     from reconciler.kube.connection.api import Api
@@ -91,7 +91,7 @@ class LiveSource:
             return ()
 
     def follow(
-        self, name: str, state: "LockedState", term: "Callable[[], int]", looked: "Callable[[Standing], None]"
+        self, name: str, state: "Parts", term: "Callable[[], int]", looked: "Callable[[Standing], None]"
     ) -> "FollowedSource":
         """The source as a live process takes it."""
         import random

@@ -18,10 +18,10 @@ from reconciler.cli.options.log_lines import LogChoice
 from reconciler.cli.options.remote_access import RemoteAccess, reached
 from reconciler.cli.options.source_choice import cache_directory
 from reconciler.cli.outputs.failure import EXIT_ERROR, EXIT_OK, InputError
-from reconciler.cli.processes.live_pages import address, served
+from reconciler.cli.processes.live_pages import address, probe_server
 from reconciler.cli.processes.preview_telling import PreviewTelling
 from reconciler.control.log import Log
-from reconciler.control.pages.previewer_pages import Pulse, previewer_routes
+from reconciler.control.pages.previewer_pages import Pulse
 from reconciler.control.previewer import Done, Forks, Line, Previewer, Settings
 from reconciler.gitops.pull_requests.comment import HostCode, HostError
 from reconciler.gitops.sources.polling import Polling, next_wait_seconds
@@ -29,7 +29,6 @@ from reconciler.rendering.plain import plain
 
 if TYPE_CHECKING:
     from reconciler.cluster.world import World
-    from reconciler.control.pages.http_server import HttpServer
     from reconciler.control.previewer import Previews
     from reconciler.gitops.git.cache import GitCache
     from reconciler.gitops.pull_requests.open_request import OpenRequest, RequestHost
@@ -79,7 +78,7 @@ def run_previewer(choice: PreviewerChoice, access: RemoteAccess, connection: Map
     ended = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ended.set())
-    server = _listening(choice.listen, pulse, journal)
+    server = probe_server(choice.listen, pulse, journal)
     where = {"port": server.port} if server is not None else {}
     journal.info(
         "Started", f"previews pull requests of {choice.repository} into {choice.branch}", cluster=choice.cluster_name, **where
@@ -97,17 +96,6 @@ def run_previewer(choice: PreviewerChoice, access: RemoteAccess, connection: Map
         server.stop()
     journal.info("Stopped", "nothing is left to be undone")
     return EXIT_OK
-
-
-def _listening(listen: str | None, pulse: Pulse, log: Log) -> "HttpServer | None":
-    """The server of the probes, answering. Raises `InputError`."""
-    if listen is None:
-        return None
-    from reconciler.control.pages.page_faults import PageFaults
-
-    server = served("--listen", listen, previewer_routes(pulse), lambda _: None, PageFaults(log))
-    server.start()
-    return server
 
 
 def _previewer(choice: PreviewerChoice, access: RemoteAccess, connection: Mapping[str, Any], log: Log, pulse: Pulse) -> Previewer:

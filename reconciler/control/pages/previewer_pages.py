@@ -1,4 +1,4 @@
-"""The probes of the previewer: alive while it comes on, ready while its rounds go well."""
+"""The probes of a process that works in rounds: alive while it comes on, ready while its rounds go well."""
 
 import threading
 from collections.abc import Callable

@@ -1,12 +1,23 @@
 """The last good policy on the API server, in the same state object as the memory of the loop."""
 
 import threading
+from typing import Protocol
 
 from reconciler.gitops.sources.last_good import LastGood, LastGoodError, decode_last_good, encode_last_good
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.kube.leading.state import StateObject, StateUnavailableError
 
 PART = "policy"
+
+
+class Parts(Protocol):
+    """Bytes under names, as a state object keeps them."""
+
+    def load(self, part: str) -> bytes | None:
+        """As it was last saved, None when it never was. Raises `StateUnavailableError`."""
+
+    def save(self, part: str, content: bytes) -> bool:
+        """Replace it; false when it was that already. Raises `StateUnavailableError`."""
 
 
 class LockedState:
@@ -29,9 +40,9 @@ class LockedState:
 
 
 class StateLastGoodStore:
-    """A `LastGoodStore` over the state object."""
+    """A `LastGoodStore` over the state object, or what keeps parts as it does."""
 
-    def __init__(self, state: LockedState) -> None:
+    def __init__(self, state: Parts) -> None:
         self._state = state
 
     def load(self) -> LastGood | None:

@@ -1,0 +1,121 @@
+"""The ConfigMap that admission policies take for their parameter, as whoever renews it reads and writes it."""
+
+import base64
+import binascii
+from collections.abc import Mapping
+
+import msgspec
+
+from reconciler.kube.connection.api import Api, ApiError, ContentType, UnreachableError
+from reconciler.kube.leading.state import StateUnavailableError
+from reconciler.rendering.bounds_manifest import BOUNDS_NAME, bounds_differences
+
+BOUNDS_MANAGER = "nodegroup-reconciler-bounds"
+"""The field manager of whoever renews them: another one than the loop's, which may not write them."""
+REVISION_MARK = "reconciler.dev/revision"
+_NOT_FOUND, _CONFLICT = 404, 409
+
+
+class BoundsError(Exception):
+    """They cannot be read or renewed now; the sentence says why."""
+
+
+class _Meta(msgspec.Struct, rename="camel"):
+    resource_version: str = ""
+    annotations: dict[str, str] | None = None
+
+
+class _ConfigMap(msgspec.Struct, rename="camel"):
+    metadata: _Meta
+    data: dict[str, str] | None = None
+    binary_data: dict[str, str] | None = None
+
+
+class KeptBounds:
+    """Bounds beside the policy that they come from, which stands in the same object (its binary data, which admission policies do
+    not read): both change in one write, so that a restart begins with the policy of the bounds that are in force.
+
+    Takes the place of a state object for what follows a policy: `save` only keeps what the next `renew` writes. Not for
+    several threads.
+    """
+
+    def __init__(self, api: Api, namespace: str) -> None:
+        self._api = api
+        self.name = f"ConfigMap {namespace}/{BOUNDS_NAME}"
+        self._about = {"name": BOUNDS_NAME, "namespace": namespace}
+        self._path = f"/api/v1/namespaces/{namespace}/configmaps/{BOUNDS_NAME}"
+        self._parts: dict[str, bytes] = {}
+
+    def load(self, part: str) -> bytes | None:
+        """What was written beside the bounds. Raises `StateUnavailableError`."""
+        try:
+            text = (self._read().binary_data or {}).get(part)
+            return None if text is None else base64.b64decode(text, validate=True)
+        except BoundsError as error:
+            raise StateUnavailableError(str(error)) from None
+        except binascii.Error as error:
+            raise StateUnavailableError(f"{self.name}: {part} is damaged: {error}", damaged=True) from None
+
+    def save(self, part: str, content: bytes) -> bool:
+        """Keep it for the next renewal; whether it is new."""
+        before = self._parts.get(part)
+        self._parts[part] = content
+        return before != content
+
+    def renew(self, data: Mapping[str, str], revision: str) -> tuple[str, ...]:
+        """Bring the object to this, by a server-side apply that is never forced; a phrase for each key that changed. Nothing is
+        written where nothing differs. Raises `BoundsError`, also where somebody else keeps a key of it."""
+        found = self._read()
+        there = found.data or {}
+        parts = {**(found.binary_data or {}), **{part: base64.b64encode(text).decode() for part, text in self._parts.items()}}
+        marked = (found.metadata.annotations or {}).get(REVISION_MARK, "")
+        if there == data and parts == (found.binary_data or {}) and marked == revision:
+            return ()
+        body = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            # The version keeps an apply for an object that has gone from making one that nothing else of the installation knows.
+            "metadata": {
+                **self._about, "resourceVersion": found.metadata.resource_version, "annotations": {REVISION_MARK: revision},
+            },
+            "data": dict(data),
+            "binaryData": parts,
+        }  # fmt: skip
+        written = self._apply(body)
+        left = bounds_differences(data, written.data or {})
+        if left:
+            raise BoundsError(
+                f"{self.name} says more than the policy, since somebody else keeps it there: {'; '.join(left[:5])}; "
+                "take these keys out of it"
+            )
+        return bounds_differences(data, there)
+
+    def _apply(self, body: object) -> _ConfigMap:
+        query = {"fieldManager": BOUNDS_MANAGER, "force": "false"}
+        try:
+            return self._decoded(self._api.write("PATCH", self._path, body, content_type=ContentType.APPLY, query=query))
+        except UnreachableError as error:
+            raise BoundsError(f"{self.name}: {error}") from None
+        except ApiError as error:
+            if error.status == _CONFLICT and error.causes:
+                fields = sorted({cause.field for cause in error.causes})
+                raise BoundsError(
+                    f"{self.name} is kept by somebody else, so that it is not renewed: {error.message}; have them leave "
+                    f"{', '.join(fields[:5])} to {BOUNDS_MANAGER}"
+                ) from None
+            raise BoundsError(f"{self.name}: {error}") from None
+
+    def _read(self) -> _ConfigMap:
+        try:
+            return self._decoded(self._api.get(self._path))
+        except UnreachableError as error:
+            raise BoundsError(f"{self.name}: {error}") from None
+        except ApiError as error:
+            hint = ": it is installed with the admission policies that read it" if error.status == _NOT_FOUND else ""
+            raise BoundsError(f"{self.name}: {error}{hint}") from None
+
+    def _decoded(self, answer: bytes) -> _ConfigMap:
+        try:
+            return msgspec.json.decode(answer, type=_ConfigMap)
+        except msgspec.MsgspecError as error:
+            raise BoundsError(f"{self.name} cannot be understood: {error}") from None

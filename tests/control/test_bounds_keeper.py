@@ -1,0 +1,215 @@
+"""Bounds that follow their policy: renewed, left alone, told; over a server that keeps one ConfigMap and who owns its keys."""
+
+import base64
+import io
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reconciler.cluster.world import World
+from reconciler.control.bounds.keeper import BoundsKeeper
+from reconciler.control.bounds.kept_bounds import BOUNDS_MANAGER, BoundsError, KeptBounds
+from reconciler.control.log import Log
+from reconciler.control.policy.followed import FollowedSource
+from reconciler.control.policy.policy_source import FollowedPolicy
+from reconciler.control.policy.state_last_good import StateLastGoodStore
+from reconciler.gitops.sources.directory_source import DirectorySource
+from reconciler.gitops.sources.last_good import LastGoodError, decode_last_good
+from reconciler.kube.connection.api import ApiError, Cause, ContentType, UnreachableError
+
+PATH = "/api/v1/namespaces/reconciler/configmaps/reconciler-bounds"
+KEY = "MachineDeployment_prod_general-a"
+POLICY = """
+apiVersion: reconciler.dev/v1alpha1
+kind: NodeGroupPolicy
+metadata: {name: prod}
+spec: {mode: Enforce}
+---
+apiVersion: reconciler.dev/v1alpha1
+kind: NodeGroup
+metadata: {name: general, namespace: reconciler}
+spec:
+  policyRef: {name: prod}
+  target: {clusterAPI: {kind: MachineDeployment, namespace: prod, name: general-a}}
+  size: {min: 1, max: 5}
+  hold: {reason: incident, until: "2026-11-01T12:00:00Z"}
+"""
+BEFORE, AFTER = 1793534399, 1793534400
+"""A second before that hold ends, and its end."""
+
+
+class Server:
+    """Keeps the ConfigMap as an API server does where it is applied: a version, and who owns which key of `data`."""
+
+    def __init__(self) -> None:
+        self.version, self.writes = 1, 0
+        self.data: dict[str, str] = {}
+        self.binary: dict[str, str] = {}
+        self.annotations: dict[str, str] = {}
+        self.owners: dict[str, str] = {}
+        self.fault: Exception | None = None
+
+    def kept_by(self, manager: str, data: Mapping[str, str]) -> None:
+        """Somebody else writes keys."""
+        self.data |= data
+        self.owners |= dict.fromkeys(data, manager)
+        self.version += 1
+
+    def get(self, path: str, query: Mapping[str, str] | None = None) -> bytes:
+        assert (path, query) == (PATH, None)
+        if self.fault is not None:
+            raise self.fault
+        metadata = {"resourceVersion": str(self.version), "annotations": self.annotations}
+        return json.dumps({"metadata": metadata, "data": self.data, "binaryData": self.binary}).encode()
+
+    def write(self, method: str, path: str, body: Any = None, *, content_type: ContentType, query: Mapping[str, str]) -> bytes:
+        assert (method, path, content_type) == ("PATCH", PATH, ContentType.APPLY)
+        assert query == {"fieldManager": BOUNDS_MANAGER, "force": "false"}
+        assert body["metadata"]["resourceVersion"] == str(self.version)
+        wanted = body["data"]
+        met = [key for key in wanted if self.owners.get(key, BOUNDS_MANAGER) != BOUNDS_MANAGER and self.data[key] != wanted[key]]
+        if met:
+            causes = tuple(Cause(reason="FieldManagerConflict", field=f".data.{key}") for key in met)
+            raise ApiError(409, "Conflict", f'Apply failed with 1 conflict: conflict with "{self.owners[met[0]]}"', causes)
+        left = {key: text for key, text in self.data.items() if self.owners[key] != BOUNDS_MANAGER}
+        self.data, self.binary, self.annotations = left | wanted, body["binaryData"], body["metadata"]["annotations"]
+        self.owners = dict.fromkeys(wanted, BOUNDS_MANAGER) | {key: self.owners[key] for key in left}
+        self.version += 1
+        self.writes += 1
+        return self.get(PATH)
+
+
+class Running:
+    """One process after another over the same server and directory."""
+
+    def __init__(self, directory: Path) -> None:
+        self.server = Server()
+        self.file = directory / "prod.yaml"
+        self.file.write_text(POLICY)
+        self.now = BEFORE
+        self.unread: BoundsError | None = None
+        self.begin()
+
+    def begin(self) -> None:
+        """Another process, with nothing but what the server keeps."""
+        kept = KeptBounds(self.server, "reconciler")  # type: ignore[arg-type]
+        self.told = io.StringIO()
+
+        def follow() -> FollowedPolicy:
+            store = StateLastGoodStore(kept)
+            return FollowedPolicy(DirectorySource(self.file.parent), store, lambda: self.now, name="prod")
+
+        self.source = FollowedSource(follow, lambda: 1, lambda _: 0.0)
+        self.keeper = BoundsKeeper(self.source, self.targets, kept, Log(self.told, lambda: self.now), lambda: self.now)
+
+    def targets(self) -> World:
+        if self.unread is not None:
+            raise self.unread
+        return World(captured_seconds=self.now)
+
+    def codes(self) -> list[str]:
+        return [json.loads(line)["code"] for line in self.told.getvalue().splitlines()]
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Running:
+    return Running(tmp_path)
+
+
+def test_what_the_policy_says_is_written_once(running: Running) -> None:
+    """A hold until its end, then the range, then another one; nothing is written where nothing differs."""
+    assert (running.keeper.round(), running.server.data[KEY]) == (True, "held")
+    running.now = AFTER
+    assert (running.keeper.round(), running.server.data[KEY]) == (True, "1-5")
+    running.file.write_text(POLICY.replace("max: 5", "max: 7"))
+    assert (running.keeper.round(), running.server.data[KEY]) == (True, "1-7")
+    revision = running.source.current().revision
+    assert revision
+    assert running.server.annotations == {"reconciler.dev/revision": revision}
+    assert (running.keeper.round(), running.server.writes) == (True, 3)
+    assert running.codes() == ["BoundsRenewed"] * 3
+
+
+def test_a_bad_commit_leaves_the_last_good_bounds(running: Running) -> None:
+    """Also after a restart: the policy that was in force lies beside its bounds, and what changes by itself still counts."""
+    running.keeper.round()
+    running.file.write_text(POLICY.replace("max: 5", "max: many"))
+    for _ in range(2):
+        assert (running.keeper.round(), running.server.data[KEY]) == (True, "held")
+        fault = running.source.standing.fault
+        assert fault is not None
+        assert "prod.yaml:13:23" in fault.sentence
+        running.begin()
+    running.now = AFTER
+    assert (running.keeper.round(), running.server.data[KEY]) == (True, "1-5")
+
+
+def test_a_restart_knows_what_was_in_force(running: Running) -> None:
+    """A tree without groups, where there were some, is refused by a new process as well."""
+    running.keeper.round()
+    running.file.write_text(POLICY.partition("---")[0])
+    running.begin()
+    assert (running.keeper.round(), KEY in running.server.data) == (True, True)
+    kept = decode_last_good(base64.b64decode(running.server.binary["policy"]))
+    assert b"general-a" in kept.files["prod.yaml"]
+
+
+def test_without_any_policy_nothing_is_written(running: Running) -> None:
+    """At the first start, with a tree that cannot be used."""
+    running.file.write_text("kind: [")
+    running.begin()
+    assert (running.keeper.round(), running.keeper.round(), running.keeper.failures) == (False, False, 2)
+    assert (running.server.data, running.codes()) == ({}, ["BoundsNotRenewed"])
+
+
+def test_targets_that_cannot_be_listed_leave_the_bounds(running: Running) -> None:
+    """They are not gone: without them sizes of annotations would be."""
+    running.keeper.round()
+    running.now, running.unread = AFTER, BoundsError("MachineDeployment cannot be listed: no")
+    assert (running.keeper.round(), running.server.data[KEY]) == (False, "held")
+    running.unread = None
+    assert (running.keeper.round(), running.server.data[KEY]) == (True, "1-5")
+    assert running.codes() == ["BoundsRenewed", "BoundsNotRenewed", "BoundsRecovered", "BoundsRenewed"]
+
+
+def test_a_key_of_somebody_else_is_not_taken(running: Running) -> None:
+    """Neither one with another value nor one too many; both are told with who and which."""
+    running.server.kept_by("kubectl", {KEY: "0-9999"})
+    assert (running.keeper.round(), running.server.data[KEY]) == (False, "0-9999")
+    assert 'conflict with \\"kubectl\\"' in running.told.getvalue()
+    assert f".data.{KEY}" in running.told.getvalue()
+    running.server.data.clear()
+    running.server.owners.clear()
+    running.server.kept_by("kubectl", {"MachineDeployment_prod_other": "0-9999"})
+    assert (running.keeper.round(), running.server.data[KEY]) == (False, "held")
+    assert "MachineDeployment_prod_other: 0-9999 there, nothing by the policy" in running.told.getvalue()
+
+
+@pytest.mark.parametrize(("fault", "said"), [
+    (ApiError(404, "NotFound", "not there"), "it is installed with the admission policies"),
+    (ApiError(403, "Forbidden", "not yours"), "not yours"),
+    (UnreachableError("nobody listens"), "nobody listens"),
+])  # fmt: skip
+def test_a_server_that_refuses_is_told_once(running: Running, fault: Exception, said: str) -> None:
+    """And asked again: nothing is renewed by what could not be read."""
+    running.keeper.round()
+    running.now, running.server.fault = AFTER, fault
+    assert (running.keeper.round(), running.keeper.round()) == (False, False)
+    assert said in running.told.getvalue()
+    assert running.codes()[1:] == ["BoundsNotRenewed"]
+    running.server.fault = None
+    assert (running.keeper.round(), running.server.data[KEY]) == (True, "1-5")
+
+
+def test_a_damaged_policy_beside_the_bounds_is_read_afresh(running: Running) -> None:
+    """From the source, and written whole."""
+    running.keeper.round()
+    running.server.binary["policy"] = "???"
+    with pytest.raises(LastGoodError, match="damaged"):
+        StateLastGoodStore(KeptBounds(running.server, "reconciler")).load()  # type: ignore[arg-type]
+    running.begin()
+    assert running.keeper.round()
+    assert decode_last_good(base64.b64decode(running.server.binary["policy"])).files
