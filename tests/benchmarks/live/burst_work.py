@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
@@ -116,6 +117,12 @@ class BurstWork:
 
         return until(self.pods, bound, f"{count} pods bound", seconds)
 
+    def bound_after_nodes_seconds(self) -> float:
+        """From the last node's becoming ready to the last pod's being bound, by the marks that the cluster sets, which are whole
+        seconds; negative when the last node was not needed."""
+        ready = max(_became(node, "Ready") for node in self.cluster.nodes())
+        return (max(_became(pod, "PodScheduled") for pod in self.pods()) - ready).total_seconds()
+
     def until_replicas(self, holds: Callable[[int], object], what: str, seconds: float = 500) -> float:
         """When the groups asked for a number that `holds`."""
         return until(self.replicas, holds, what, seconds)
@@ -135,6 +142,12 @@ class BurstWork:
         cores = sum(int(one["status"]["capacity"]["cpu"]) for one in nodes)
         empty = sum(one["metadata"]["name"] not in used for one in nodes)
         return Bought(machines=len(nodes), cores=cores, empty=empty)
+
+
+def _became(item: Object, condition: str) -> datetime:
+    return next(
+        datetime.fromisoformat(one["lastTransitionTime"]) for one in item["status"]["conditions"] if one["type"] == condition
+    )
 
 
 def until(look: Callable[[], Seen], holds: Callable[[Seen], object], what: str, seconds: float) -> float:

@@ -103,7 +103,7 @@ def _at_once(plane: ControlPlane, work: BurstWork, process: Reconciler, part: in
     came = work.until_pods(pods)
     wrote = work.until_replicas(lambda found: found > 0, "the first write")
     last = work.until_bound(pods)
-    found = work.bought()
+    found, after_nodes = work.bought(), work.bound_after_nodes_seconds()
     requests, used = len(plane.audit(USER, mutating=False)) - before, process.processor_seconds() - cpu
     work.remove(*(name for name, _, _ in MIX))
     empty = work.until_pods(0)
@@ -112,6 +112,7 @@ def _at_once(plane: ControlPlane, work: BurstWork, process: Reconciler, part: in
     return [
         Figure(name="last pod to first write", value=max(0.0, wrote - came), bound=3.0),
         Figure(name="last pod to all bound", value=last - came),
+        Figure(name="last node ready to all bound", value=after_nodes, bound=3.0),
         Figure(name="machines", value=found.machines, bound=THEIR_MACHINES * 1.1 / part + 1, unit=""),
         Figure(name="cores", value=found.cores, bound=THEIR_CORES / part + 16 * (part > 1), unit=""),
         Figure(name="empty machines", value=found.empty, bound=0, unit=""),
@@ -143,13 +144,17 @@ def _bursts(work: BurstWork, sizes: Sizes) -> list[Figure]:
 
 
 def _empty(work: BurstWork, nodes: int) -> list[Figure]:
-    """Nodes that become empty in one moment, each the whole of a large machine."""
+    """Nodes that become empty in one moment, each the whole of a large machine. What follows our last write is Cluster API's."""
     work.deployment("whole", nodes, "15500m")
     work.until_bound(nodes)
     work.remove("whole")
     empty = work.until_pods(0)
+    asked = work.until_replicas(lambda found: found == 0, "nothing asked for")
     gone = work.until_machines(0)
-    return [Figure(name=f"{nodes} empty nodes gone after", value=gone - empty, bound=UNNEEDED_SECONDS + 15.0)]
+    return [
+        Figure(name=f"{nodes} empty nodes: nothing asked for after", value=asked - empty, bound=UNNEEDED_SECONDS + 15.0),
+        Figure(name=f"{nodes} empty nodes gone after", value=gone - empty, bound=UNNEEDED_SECONDS + 15.0),
+    ]
 
 
 def _drained(work: BurstWork, nodes: int) -> list[Figure]:
