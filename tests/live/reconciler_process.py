@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Self
@@ -191,8 +192,12 @@ class Reconciler:
 
     def turns(self) -> int:
         """How many turns it has made."""
-        lines = self.page("/metrics")[1].splitlines()
-        return sum(int(float(line.rpartition(" ")[2])) for line in lines if line.startswith("reconciler_turns_total{"))
+        return sum(self.turns_by_result().values())
+
+    def turns_by_result(self) -> Counter[str]:
+        """The same by what came of them: `Decided`, `Unavailable`, …"""
+        counted = (line for line in self.page("/metrics")[1].splitlines() if line.startswith("reconciler_turns_total{"))
+        return Counter({line.split('"')[1]: int(float(line.rpartition(" ")[2])) for line in counted})
 
     def ended(self) -> int:
         """Its exit code, once it has ended by itself."""

@@ -51,13 +51,13 @@ def soak(
     began = time.monotonic()
     with Reconciler(user(plane, name), file, *options) as process:
         process.until_page("/readyz", lambda status, body: (status, body) == (200, "ok\n"))
-        before = _turns(process)
+        before = process.turns_by_result()
         rounds, most = _work(cluster, active_seconds / 2)
-        at_rest, asked = _turns(process), _requests(plane, name)
+        at_rest, asked = process.turns_by_result(), _requests(plane, name)
         _until(time.monotonic() + quiet_seconds, lambda: None)
-        rested, answered = _turns(process), _requests(plane, name)
+        rested, answered = process.turns_by_result(), _requests(plane, name)
         more_rounds, more_most = _work(cluster, active_seconds / 2)
-        after = _turns(process)
+        after = process.turns_by_result()
         why = tuple(line["message"] for line in process.lines if line["code"] in ("Unavailable", "TurnFailed", "LeaseFailed"))
     return Findings(
         seconds=round(time.monotonic() - began),
@@ -84,15 +84,6 @@ def _work(cluster: WorkCluster, seconds: float) -> tuple[int, int]:
         cluster.until_nodes(0)
         rounds += 1
     return rounds, most
-
-
-def _turns(process: Reconciler) -> dict[str, int]:
-    found = {"Decided": 0, "Unavailable": 0}
-    for line in process.page("/metrics")[1].splitlines():
-        if line.startswith("reconciler_turns_total{"):
-            result = line.partition('"')[2].partition('"')[0]
-            found[result] = int(float(line.rpartition(" ")[2]))
-    return found
 
 
 def _requests(plane: ControlPlane, name: str) -> dict[str, int]:
