@@ -23,6 +23,8 @@ _CALCULATED: dict[type[ast.operator], type[ast.operator]] = {
     ast.Mult: ast.FloorDiv,
     ast.FloorDiv: ast.Mult,
 }
+# Keywords that hold the author to something and that no correct program runs into: `frozen=True`, `zip(strict=True)`.
+_SEEN_BY_NOBODY = ("frozen", "kw_only", "gc", "strict")
 _CALLED = {"min": "max", "max": "min", "any": "all", "all": "any"}
 
 
@@ -54,7 +56,7 @@ def _expressions(tree: ast.AST) -> Iterator[ast.expr]:
         if field in ("annotation", "returns", "type_params", "decorator_list", "bases"):
             continue
         for child in value if isinstance(value, list) else [value]:
-            if not isinstance(child, ast.AST) or isinstance(child, ast.JoinedStr):
+            if not isinstance(child, ast.AST) or isinstance(child, ast.JoinedStr) or getattr(child, "arg", "") in _SEEN_BY_NOBODY:
                 continue
             if isinstance(child, ast.expr):
                 yield child

@@ -12,6 +12,10 @@ def f(a: int = 1, b: bool = True) -> int:
     if a < LIMIT and not b:
         return max(a, 2) - 1
     return a if b else len(f"{a + 1}")
+
+
+class Kept(Struct, frozen=True, omit_defaults=True):
+    """Three."""
 '''
 
 
@@ -32,6 +36,7 @@ def test_every_kind_of_change_once() -> None:
         "8: 2 -> 3",
         "8: 1 -> 2",
         "9: a if b else len(f'{a + 1}') -> a if not b else len(f'{a + 1}')",
+        "12: True -> False",
     ]
 
 
