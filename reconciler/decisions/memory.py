@@ -80,7 +80,8 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     size, since when. `failed_machines`: failures that have been counted already; `held_groups`: under a hold (in git or on
     the target) at the last decision. `purchase`: the demand that nodes were last bought for, so that it does not cost nodes
     again; `replaceable_since`: replacement -> first plan that saw that it saves enough, without a break; `replacements`:
-    those under way. `departures`: what left within a day, kept while the policy asks for approvals.
+    those under way. `departures`: what left within a day, kept while the policy asks for approvals. `intended`: target -> nodes
+    whose removal is about to be written; only a process that ended there leaves some.
     """
 
     version: int = MEMORY_VERSION
@@ -100,6 +101,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     replaceable_since: Mapping[str, int] = {}
     replacements: tuple[Replacement, ...] = ()
     departures: Departures = {}
+    intended: Mapping[str, tuple[str, ...]] = {}
     last_added_seconds: int = 0
     last_removed_seconds: int = 0
     last_failed_seconds: int = 0

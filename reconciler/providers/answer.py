@@ -8,6 +8,7 @@ from reconciler.providers.contract import WriteCode, WriteResult
 
 _FIELD_CONFLICT = "FieldManagerConflict"
 _MANAGER = re.compile(r'conflict with "([^"]+)"')
+_DENIED = re.compile(r"ValidatingAdmissionPolicy '(?P<policy>[^']+)' with binding '[^']+' denied request: (?P<why>.+)", re.DOTALL)
 
 
 def failed(error: ApiError | UnreachableError, what: str) -> WriteResult:
@@ -20,7 +21,7 @@ def failed(error: ApiError | UnreachableError, what: str) -> WriteResult:
     if isinstance(error, UnreachableError):
         code = WriteCode.UNKNOWN if error.sent else WriteCode.UNAVAILABLE
         return WriteResult(done=False, code=code, message=f"{what}: {error}")
-    message = f"{what}: {error.message or error}"
+    message = f"{what}: {_words(error)}"
     if error.status == 409:
         managers = conflicting(error.causes)
         return WriteResult(done=False, code=WriteCode.CONFLICT if managers else WriteCode.STALE, message=message)
@@ -29,6 +30,14 @@ def failed(error: ApiError | UnreachableError, what: str) -> WriteResult:
     if error.status in (401, 429, 503):
         return WriteResult(done=False, code=WriteCode.UNAVAILABLE, message=message)
     return WriteResult(done=False, code=WriteCode.UNKNOWN if error.status >= 500 else WriteCode.REFUSED, message=message)
+
+
+def _words(error: ApiError) -> str:
+    """What the server said; of an admission policy's refusal the policy and its sentence."""
+    denied = _DENIED.search(error.message)
+    if denied is None:
+        return error.message or str(error)
+    return f"admission policy {denied['policy']} refuses it: {denied['why']}"
 
 
 def unread(error: ApiError | UnreachableError, what: str) -> WriteResult:

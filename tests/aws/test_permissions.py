@@ -92,3 +92,18 @@ def test_launching_at_once_needs_the_third_document(service: Service) -> None:
     other = service.account.add(workers("other", tags={LAUNCH_TAG: SYNCHRONOUS}))
     assert "autoscaling:LaunchInstances" in writer.provider.resize(ref(other), 5, writer.bound(other)).message
     assert (group.desired, other.desired) == (2, 2)
+
+
+def test_what_bounds_amounts_is_not_ours_to_write() -> None:
+    """S45: AWS holds a desired capacity between MinSize and MaxSize of the group. No document lets us move them, by whatever way,
+    make groups or instances beside them, or anything that it does not name."""
+    actions = {action for document in (OBSERVE, ENFORCE, LAUNCH) for one in document["Statement"] for action in one["Action"]}
+    verbs = {action.partition(":")[2] for action in actions}
+    assert not any("*" in action for action in actions)
+    assert {verb for verb in verbs if not verb.startswith("Describe")} == {
+        "SetDesiredCapacity", "SetInstanceProtection", "TerminateInstanceInAutoScalingGroup", "CreateOrUpdateTags", "DeleteTags",
+        "LaunchInstances", "CreateFleet",
+    }  # fmt: skip
+    for one in (*ENFORCE["Statement"], *LAUNCH["Statement"]):
+        if any(action.startswith("autoscaling:") and ":Describe" not in action for action in one["Action"]):
+            assert list(one["Condition"]["StringEquals"]) == [f"aws:ResourceTag/{TAG}"]

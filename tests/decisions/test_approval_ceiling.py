@@ -5,6 +5,7 @@ import pytest
 
 from reconciler.decisions.decide import decide, settle
 from reconciler.decisions.memory import Memory, Outcome
+from reconciler.decisions.removal.begun import intending, recovered
 from reconciler.plan.plan import ActionKind, Plan
 from reconciler.policy.documents import Budget, Consolidation, PolicySet, ScaleDown, Toggle
 from reconciler.policy.group_approval import GroupApproval
@@ -168,3 +169,27 @@ def test_a_restart_does_not_begin_the_count_anew() -> None:
     plan, memory = decide(_cluster().world(), _rules(2), Memory(), NOW)
     memory = _done(memory, plan)
     assert msgspec.json.decode(msgspec.json.encode(memory), type=Memory) == memory
+
+
+def test_what_was_about_to_be_written_is_judged_by_what_is_there() -> None:
+    """Of five nodes one is gone, one is tainted, one loses its machine, one stands as before, and one was remembered already."""
+    names = [f"general-{number}" for number in (1, 2, 3, 4, 5)]
+    memory = intending(Memory(leaving={names[4]: NOW - 9}), ((TARGET, name) for name in names))
+    assert memory.intended == {TARGET: tuple(names)}
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1, taints=("reconciler.dev/deleting=test.1:NoSchedule",))
+    tainted = msgspec.structs.replace(cluster.world().nodes[0], name=names[1])
+    others = _cluster(5).world()
+    machines = tuple(msgspec.structs.replace(machine, delete_marked=machine.node == names[2]) for machine in others.machines)
+    shapes = (*others.node_shapes, cluster.world().node_shapes[tainted.shape])
+    nodes = tuple(
+        msgspec.structs.replace(tainted, shape=len(shapes) - 1) if node.name == names[1] else node
+        for node in others.nodes
+        if node.name != names[0]
+    )
+    world = msgspec.structs.replace(others, nodes=nodes, node_shapes=shapes, machines=machines)
+    found = recovered(memory, world, NOW)
+    assert found.leaving == {names[4]: NOW - 9, names[0]: NOW, names[1]: NOW, names[2]: NOW}
+    assert [count for _, count in found.departures[TARGET]] == [3]
+    assert (dict(found.intended), found.last_removed_seconds) == ({}, NOW)
+    assert recovered(found, world, NOW + 1) == found

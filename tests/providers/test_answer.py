@@ -39,6 +39,18 @@ def test_codes_of_writes(error: ApiError | UnreachableError, code: WriteCode) ->
     assert (error.message if isinstance(error, ApiError) else str(error)) in result.message
 
 
+def test_the_refusal_of_an_admission_policy_is_its_sentence() -> None:
+    """Which policy, and why, without the kind's full name twice; as measured on kube-apiserver 1.36."""
+    said = "ConfigMap reconciler-bounds says 1-5 of this target, and the reconciler asks for 7 replicas"
+    denied = (
+        "machinedeployments.cluster.x-k8s.io \"a\" is forbidden: ValidatingAdmissionPolicy 'reconciler-bounds-targets' with "
+        f"binding 'reconciler-bounds-targets' denied request: {said}"
+    )
+    result = failed(ApiError(422, "Invalid", denied), "MachineDeployment prod/a")
+    assert result.code == WriteCode.REFUSED
+    assert result.message == f"MachineDeployment prod/a: admission policy reconciler-bounds-targets refuses it: {said}"
+
+
 def test_the_managers_of_a_conflict() -> None:
     """Each by its name, without the subresource; other causes are none."""
     other = Cause(reason="FieldValueInvalid", message='conflict with "nobody"', field=".spec.replicas")

@@ -12,6 +12,8 @@ from reconciler.cli.options.source_choice import read_once, source_choice
 from reconciler.control.policy.policy_source import FollowedPolicy
 from reconciler.control.turn.loop import ControlLoop
 from reconciler.control.turn.memory_store import InMemoryStore
+from reconciler.decisions.memory import Memory
+from reconciler.decisions.removal.begun import recovered
 from reconciler.gitops.git.remote import PROTOCOLS, checked_remote
 from reconciler.gitops.git.signature import Signers
 from reconciler.gitops.sources.git_source import GitAddress, GitSource
@@ -65,6 +67,24 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Keys:
     return Keys(ada, mallory, approvers)
 
 
+class KilledError(BaseException):
+    """What nothing catches."""
+
+
+class MortalStore(InMemoryStore):
+    """The process is killed as it stores for the `last`th time."""
+
+    def __init__(self, last: int) -> None:
+        super().__init__()
+        self._left = last
+
+    def save(self, memory: Memory) -> None:
+        self._left -= 1
+        if not self._left:
+            raise KilledError
+        super().save(memory)
+
+
 class Bench:
     """Six empty nodes, two of which may leave within a day, and who follows the repository."""
 
@@ -79,6 +99,7 @@ class Bench:
         builder = ClusterBuilder()
         builder.group("general", nodes=6)
         self.cluster = SimulatedCluster(builder.world(), self.policies.current(), NOW)
+        self.port = SimulatedPort(self.cluster)
 
     def restarted(self) -> FollowedPolicy:
         """As a new process: the last good policy and the memory are kept."""
@@ -94,7 +115,7 @@ class Bench:
 
     def turns(self, count: int = 3) -> Plan:
         """Turns a minute apart; the last plan."""
-        loop = ControlLoop(SimulatedPort(self.cluster), self.policies, self.store)
+        loop = ControlLoop(self.port, self.policies, self.store)
         for _ in range(count):
             self.now += 60
             self.cluster.advance_to(self.now)
@@ -191,3 +212,18 @@ def test_a_restart_finds_the_approval_again_and_does_not_count_it_twice(bench: B
     bench.turns()
     assert bench.replicas == 0
     assert [count for _, count in bench.store.load().departures[str(GENERAL)]] == [6]
+
+
+@pytest.mark.parametrize(("saves", "written"), [(1, 0), (2, 0), (3, 2)])
+def test_what_a_killed_process_had_begun_is_counted(bench: Bench, saves: int, written: int) -> None:
+    """A turn stores what it decided, which nodes it takes away, and what came of it. Killed at the third of these, with both
+    nodes on their way: the next process takes no others; killed before, it takes two."""
+    bench.store = MortalStore(saves)
+    with pytest.raises(KilledError):
+        bench.turns(1)
+    assert len(recovered(bench.store.load(), bench.port.observe(), bench.now).leaving) == written
+    bench.restarted()
+    bench.turns(5)
+    assert bench.replicas == 4
+    memory = bench.store.load()
+    assert (dict(memory.intended), [count for _, count in memory.departures[str(GENERAL)]]) == ({}, [2])

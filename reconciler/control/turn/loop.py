@@ -16,6 +16,7 @@ from reconciler.decisions.groups.effective import effective_groups
 from reconciler.decisions.memory import Memory, Outcome
 from reconciler.decisions.reasons.pods import Arriving
 from reconciler.decisions.reasons.sizes import PendingPods
+from reconciler.decisions.removal.begun import intending, recovered
 from reconciler.decisions.removal.calling_off import called_off
 from reconciler.plan.plan import Action, ActionKind, Bound, Plan
 from reconciler.policy.documents import Mode, PolicySet
@@ -80,6 +81,7 @@ class ControlLoop:
                 world = self._port.observe()
         except (ViewUnavailableError, StoreUnavailableError) as error:
             return LoopReport(at_seconds=now, unavailable=str(error))
+        memory = recovered(memory, world, now)
         memory = settle(memory, _ended_removals(removals, memory, now))
         plan, memory = decide(world, policy, memory, now, self._work_budget)
         decided = Decided(world=world, policy=policy, memory=memory, now_seconds=now)
@@ -89,7 +91,7 @@ class ControlLoop:
         except StoreUnavailableError as error:
             return LoopReport(at_seconds=now, plan=plan, decided=decided, removals=removals, unavailable=str(error))
         chosen = plan if self._choose is None else msgspec.structs.replace(plan, actions=self._choose(plan, world))
-        results = self._actuate(chosen, world, policy, now)
+        results = self._actuate(chosen, world, policy, memory, now)
         memory = settle(memory, tuple(_outcome(result, now) for result in results if result.state is not ResultState.SKIPPED))
         try:
             self._store.save(memory)
@@ -113,7 +115,7 @@ class ControlLoop:
             self._port.call_off(removal.target, removal.node, f"{removal.why.code}: {pod}{removal.why.message}")
         return self._port.continue_removals()
 
-    def _actuate(self, plan: Plan, world: World, policy: PolicySet, now_seconds: int) -> tuple[ActionResult, ...]:
+    def _actuate(self, plan: Plan, world: World, policy: PolicySet, memory: Memory, now_seconds: int) -> tuple[ActionResult, ...]:
         """Every action by itself: what one meets does not stop the others."""
         if not plan.actions:
             return ()
@@ -125,7 +127,7 @@ class ControlLoop:
         leaving: dict[int, Action] = {}
         for number, action in enumerate(plan.actions):
             if action.kind is not ActionKind.REMOVE_NODE:
-                results |= self._remove(leaving, world)
+                results |= self._remove(leaving, world, memory)
                 leaving = {}
             if observing is None or action.target in observing:
                 results[number] = _skipped(action, "Observe", "mode is Observe: nothing is written")
@@ -143,11 +145,12 @@ class ControlLoop:
                 results[number] = self._act(action, world)
                 if results[number].state is ResultState.DONE:
                     written.add(action.target)
-        results |= self._remove(leaving, world)
+        results |= self._remove(leaving, world, memory)
         return tuple(results[number] for number in range(len(plan.actions)))
 
-    def _remove(self, actions: dict[int, Action], judged: World) -> dict[int, ActionResult]:
-        """Removals begin together, by their numbers: each is re-validated, and what met a stale object is tried again."""
+    def _remove(self, actions: dict[int, Action], judged: World, memory: Memory) -> dict[int, ActionResult]:
+        """Removals begin together, by their numbers: each is re-validated, and what met a stale object is tried again. That they
+        begin is stored first."""
         results: dict[int, ActionResult] = {}
         left = actions
         for _ in range(MAX_TRIES):
@@ -163,9 +166,15 @@ class ControlLoop:
                     else:
                         node, replicas = action.nodes[0], action.to
                         going[number] = NodeRemoval(target=checked.target, node=node, replicas=replicas, bound=checked.bound)
+                if going:
+                    self._store.save(intending(memory, ((str(one.target), one.node) for one in going.values())))
                 begun = dict(zip(going, self._port.remove_nodes(tuple(going.values())), strict=True))
             except ViewUnavailableError as error:
                 results |= {number: _skipped(action, "Stale", f"the view was lost: {error}") for number, action in left.items()}
+                break
+            except StoreUnavailableError as error:
+                why = f"that it begins cannot be stored: {error}"
+                results |= {number: _skipped(action, "Stale", why) for number, action in left.items() if number not in results}
                 break
             results |= {number: _result(actions[number], result) for number, result in begun.items()}
             left = {number: actions[number] for number, result in begun.items() if result.code == WriteCode.STALE}
