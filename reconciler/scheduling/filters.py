@@ -54,7 +54,7 @@ class Filters:
                     ghosts[place] = ghosts.get(place, 0) + 1
         self._volumes = VolumeFilters(world, nodes, shapes, bindings, self._eligibility)
         selection = ShapeSelection(shapes, dict(world.namespaces), negation_selects_all=release.negation_selects_all)
-        self._topology = Topology(nodes, shapes, bindings, self._eligibility, selection, ghosts)
+        self.topology = Topology(nodes, shapes, bindings, self._eligibility, selection, ghosts)
         self._devices = DeviceResources(world, release, nodes, shapes)
         self._matrix = bytearray()
         self._matrix_width = 0
@@ -87,7 +87,7 @@ class Filters:
             said.append(self._ports.rejection(shape, node))
         if self._shapes.shapes[shape].volumes:
             said.extend(self._volumes.rejections(shape, node))
-        rules = self._topology.of(shape)
+        rules = self.topology.of(shape)
         if not rules.empty:
             said.append(spread_rejection(rules.spread, node))
             said.append(rules.affinity.rejection(node))
@@ -104,7 +104,7 @@ class Filters:
             return [tuple(said.plugin for said in self.verdict(shape, node)) for node in range(nodes)]
         short = memoryview(self._bindings.short(shape))[:nodes]
         said = self._eligibility.plugins(self._demand(shape), short, "NodeResourcesFit")
-        rules = self._topology.of(shape)
+        rules = self.topology.of(shape)
         if rules.empty:
             return said
         # Without the sentences: thousands of shapes with rules of their own are asked about thousands of nodes.
@@ -133,7 +133,7 @@ class Filters:
                 return 0
             if self._volumes.one_a_node(shape) or self._volumes.only_one(shape):
                 most = 1
-        rules = self._topology.of(shape)
+        rules = self.topology.of(shape)
         if rules.empty:
             return most
         return 1 if rules.allows(node) else 0
@@ -143,7 +143,7 @@ class Filters:
         value = self._shapes.shapes[shape]
         if value.volumes or value.host_name_bound or self.hangs_on_devices(shape):
             return None
-        rivals = self._topology.host_rivals(shape)
+        rivals = self.topology.host_rivals(shape)
         if rivals is not None and value.host_ports:
             return rivals.union(self._ports.rivals(shape))
         return rivals
@@ -153,7 +153,7 @@ class Filters:
         value = self._shapes.shapes[shape]
         if value.host_ports or value.volumes or value.host_name_bound or self.hangs_on_devices(shape):
             return None
-        keys = self._topology.keys_about(shape)
+        keys = self.topology.keys_about(shape)
         return None if HOSTNAME_LABEL in keys else keys
 
     def enters(self, shape: int, node: int) -> bool:
@@ -191,12 +191,12 @@ class Filters:
             blocked = marked(blocked, self._ports.excluded(shape))
         if self._shapes.shapes[shape].volumes:
             blocked = self._volumes.blocked(shape, blocked)
-        rules = self._topology.of(shape)
+        rules = self.topology.of(shape)
         return blocked if rules.empty else _topology_blocked(blocked, rules)
 
     def most_each(self, shape: int) -> int:
         """How many pods of the shape one node can have in one placement, whatever room there is."""
-        value, rules = self._shapes.shapes[shape], self._topology.of(shape)
+        value, rules = self._shapes.shapes[shape], self.topology.of(shape)
         alone = bool(value.host_ports) or any(counter.domains.singular for counter in rules.exclusive)
         return 1 if alone or (value.volumes and self._volumes.one_a_node(shape)) else _NO_BOUND
 
@@ -210,7 +210,7 @@ class Filters:
 
     def limits(self, shape: int) -> tuple[DomainLimit, ...]:
         """Limits by domain that change while pods of the shape are placed, those aside that `most_each` says."""
-        rules = self._topology.of(shape)
+        rules = self.topology.of(shape)
         only_one = tuple(OnlyOne(counter) for counter in rules.exclusive if not counter.domains.singular)
         return (*(rule for rule in rules.spread if rule.adds), *only_one)
 
@@ -218,12 +218,12 @@ class Filters:
         """Does the first pod decide where the others can go: to be near it, or to share its volume?"""
         if self._shapes.shapes[shape].volumes and self._volumes.waits(shape):
             return True
-        affinity = self._topology.of(shape).affinity
+        affinity = self.topology.of(shape).affinity
         return bool(affinity.near) and affinity.starts and affinity.first_of_group
 
     def has_rules(self, shape: int) -> bool:
         """Does spread or inter-pod affinity concern the shape?"""
-        return not self._topology.of(shape).empty
+        return not self.topology.of(shape).empty
 
     def skipped(self, shape: int) -> frozenset[str]:
         """Plugins that would not look at pods which are promised to a node.
@@ -234,7 +234,7 @@ class Filters:
         """
         found = {"VolumeBinding"}
         value = self._shapes.shapes[shape]
-        kept_away = self._topology.of(shape).affinity.kept_away
+        kept_away = self.topology.of(shape).affinity.kept_away
         if not value.affinity and not value.anti_affinity and not any(counter.total for counter in kept_away):
             found.add("InterPodAffinity")
         if self._volumes.without_restrictions(shape):
@@ -248,7 +248,7 @@ class Filters:
         """
         value = self._shapes.shapes[shape]
         many = sum(self._shapes.shapes[other].namespace == value.namespace for other in promised)
-        rules = self._topology.of(shape).spread
+        rules = self.topology.of(shape).spread
         for rule, constraint in zip(rules, value.spread, strict=True):
             if constraint.selector is not None and not constraint.selector.requirements and rule.is_crowded(node, many):
                 return Rejection("PodTopologySpread", f"{many} pods are promised to the node; maxSkew {rule.max_skew}")
@@ -261,7 +261,7 @@ class Filters:
     def drop_to(self, count: int) -> None:
         """Nodes from index `count` on are gone."""
         self._eligibility.drop_to(count)
-        self._topology.drop_to(count)
+        self.topology.drop_to(count)
         self._volumes.drop_to(count)
 
     def _demand(self, shape: int) -> int:

@@ -10,10 +10,10 @@ from reconciler.scheduling.columns import ResourceColumns, widened
 class NodeTable:
     """Nodes by index. `free` holds `columns.width` numbers a node: allocatable minus what is bound, negative when more is.
 
-    `shape` indexes `shapes`; `closed` is one byte a node. Only the last nodes can be dropped again.
+    `shape` indexes `shapes`; `closed` is one byte a node. Only the last nodes can be dropped again; others that went are `gone`.
     """
 
-    __slots__ = ("_by_value", "_hosts", "_last", "closed", "columns", "free", "names", "room", "shape", "shapes")
+    __slots__ = ("_by_value", "_hosts", "_last", "closed", "columns", "free", "gone", "names", "room", "shape", "shapes")
 
     def __init__(self, shapes: Sequence[NodeShape], nodes: Sequence[Node], columns: ResourceColumns) -> None:
         self.columns = columns
@@ -26,6 +26,7 @@ class NodeTable:
         rows = [row.tobytes() for row in self.room]
         self.free = array("q", b"".join([rows[node.shape] for node in nodes]))
         self.closed = bytearray(len(nodes))
+        self.gone: set[int] = set()
         self._hosts: list[tuple[bool, str | None]] = []
         self._by_value: dict[NodeShape, int] = {}
         self._last: tuple[NodeShape | None, int] = (None, -1)
@@ -50,6 +51,14 @@ class NodeTable:
             self.free.extend(self.room[index] * many)
             self.closed.extend(bytes(many))
         return first
+
+    def alter(self, node: int, shape: NodeShape) -> None:
+        """Give a node another shape; what is bound to it stays so."""
+        index, width = self._shape_index(shape), self.columns.width
+        before, after = self.room[self.shape[node]], self.room[index]
+        for column in range(width):
+            self.free[node * width + column] += after[column] - before[column]
+        self.shape[node] = index
 
     def drop_to(self, count: int) -> None:
         """Forget all nodes from index `count` on."""

@@ -175,7 +175,7 @@ def _ask_everything(state: SchedulingState, world: World) -> list[object]:
 
 
 def _everything(state: SchedulingState, world: World) -> object:
-    topology = state._filters._topology
+    topology = state._filters.topology
     counters = [*topology._counters.values(), *topology._levels.values()]
     return (
         state.node_count,

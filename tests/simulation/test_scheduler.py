@@ -5,6 +5,7 @@ import msgspec
 from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.journal import Happened
+from reconciler.simulation.embedded.pod_object import PodObject
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 
@@ -137,3 +138,16 @@ def test_without_another_node_the_nomination_is_dropped():
     simulated.set_ready("general-1", ready=False)
     simulated.advance_to(NOW + 5)
     assert simulated.world().pods.nominated.count(-1) == len(simulated.world().pods)
+
+
+def test_pods_of_two_looks_take_their_room_once():
+    """Four cores: a pod of two is bound at the first look, one more at the second, and no third."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1, cpu="4")
+    cluster.pods("web", 1, cpu="2")
+    simulated = _cluster(cluster)
+    first = next(iter(simulated.objects.pods.values()))
+    for name in ("web-2", "web-3"):
+        simulated.objects.add_pod(PodObject(first.namespace, name, name, first.shape, first.traits, NOW))
+        simulated.advance_to(NOW)
+    assert _places(simulated) == {"web-1": "general-1", "web-2": "general-1", "web-3": ""}

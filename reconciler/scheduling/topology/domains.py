@@ -60,6 +60,11 @@ class DomainMap:
             return
         by_host = self.key == HOSTNAME_LABEL
         for node in range(len(self.of), len(nodes)):
+            if node in nodes.gone:
+                self.of.append(NO_DOMAIN)
+                self.missing.append(0)
+                self.counts.append(0)
+                continue
             counts = self._counts_node is None or self._counts_node(node)
             self.counts.append(counts)
             if by_host:
@@ -77,10 +82,49 @@ class DomainMap:
             self.members[domain].append(node)
             self._shared += len(self.members[domain]) == 2
             if counts:
-                self.counting[domain] += 1
-                if self.counting[domain] == 1:
-                    for listener in self._listeners:
-                        listener.opened(domain)
+                self._count(domain)
+
+    def counts_otherwise(self, node: int) -> bool:
+        """Would the node, as it is now, count where it does not, or not where it does?"""
+        if node >= len(self.of) or self.of[node] == NO_DOMAIN or self._counts_node is None:
+            return False
+        return self._counts_node(node) is not bool(self.counts[node])
+
+    def recount(self, node: int) -> None:
+        """Take in other taints of a node to which nothing is bound."""
+        if self.counts_otherwise(node):
+            self.counts[node] ^= 1
+            if self.counts[node]:
+                self._count(self.of[node])
+            else:
+                self._discount(self.of[node])
+
+    def forget(self, node: int) -> None:
+        """A node to which nothing is bound is gone from the table."""
+        if node >= len(self.of):
+            return
+        domain = self.of[node]
+        self.of[node] = NO_DOMAIN
+        # It is no node that lacks the label.
+        self.missing[node] = 0
+        if domain != NO_DOMAIN:
+            self.members[domain].remove(node)
+            self._shared -= len(self.members[domain]) == 1
+            if self.counts[node]:
+                self.counts[node] = 0
+                self._discount(domain)
+
+    def _count(self, domain: int) -> None:
+        self.counting[domain] += 1
+        if self.counting[domain] == 1:
+            for listener in self._listeners:
+                listener.opened(domain)
+
+    def _discount(self, domain: int) -> None:
+        self.counting[domain] -= 1
+        if not self.counting[domain]:
+            for listener in self._listeners:
+                listener.shut(domain)
 
     def drop_to(self, count: int) -> None:
         """Forget nodes from index `count` on; domains keep their index even when they are empty."""
@@ -90,10 +134,7 @@ class DomainMap:
                 self.members[domain].pop()
                 self._shared -= len(self.members[domain]) == 1
                 if self.counts[node]:
-                    self.counting[domain] -= 1
-                    if not self.counting[domain]:
-                        for listener in self._listeners:
-                            listener.shut(domain)
+                    self._discount(domain)
         del self.of[count:]
         del self.missing[count:]
         del self.counts[count:]

@@ -103,6 +103,20 @@ class Topology:
         counting = {key for (key, *_), shapes in (*self._counters, *self._levels) if shape in shapes}
         return frozenset(own | counting | set(self._repelled.get(shape, ())))
 
+    def counts_otherwise(self, node: int) -> bool:
+        """Does the node, with the taints that it has now, count in other domains than before?"""
+        return any(domains.counts_otherwise(node) for domains in self._maps.values())
+
+    def recount(self, node: int) -> None:
+        """Take in other taints of a node to which nothing is bound."""
+        for domains in self._maps.values():
+            domains.recount(node)
+
+    def forget(self, node: int) -> None:
+        """A node to which nothing is bound is gone."""
+        for domains in self._maps.values():
+            domains.forget(node)
+
     def drop_to(self, count: int) -> None:
         """Forget nodes from index `count` on."""
         for domains in self._maps.values():

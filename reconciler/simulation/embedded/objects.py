@@ -1,5 +1,6 @@
 """The objects of a simulated cluster, as its API server would hold them, and the World that they make."""
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import TypeVar
 
@@ -13,6 +14,7 @@ from reconciler.cluster.workloads.workload import Controller, DisruptionBudget
 from reconciler.cluster.world import World
 from reconciler.simulation.embedded.pod_object import NodeObject, PodObject
 from reconciler.simulation.embedded.pod_rows import PodRows
+from reconciler.simulation.embedded.turnover import Turnover
 
 Value = TypeVar("Value")
 
@@ -40,6 +42,8 @@ class ClusterObjects:
         self.budgets: dict[tuple[str, str], DisruptionBudget] = {(b.namespace, b.name): b for b in world.budgets}
         self.controllers: dict[tuple[str, str, str], Controller] = {(c.kind, c.namespace, c.name): c for c in world.controllers}
         self._waiting: dict[PodObject, None] = {}
+        self.turnover = Turnover()
+        self._pods_of_shape: Counter[int] = Counter(world.pods.shape)
         self._load_pods(world)
         self._rows = PodRows(world.pods, self.pods)
         self._view: World | None = None
@@ -80,6 +84,8 @@ class ClusterObjects:
     def touch_pod(self, pod: PodObject) -> None:
         """A pod changed."""
         self._rows.changed(pod)
+        if pod.node is not None:
+            self.turnover.changed(pod)
         self.touch()
 
     def node_shape(self, shape: NodeShape) -> int:
@@ -113,6 +119,7 @@ class ClusterObjects:
         """Register a node."""
         node = self.nodes[value.name] = NodeObject(value, target)
         self._ordered = False
+        self.turnover.anew = True
         self.touch()
         return node
 
@@ -124,6 +131,7 @@ class ClusterObjects:
         del self.nodes[node.name]
         node.index = -1
         self._ordered = False
+        self.turnover.nodes[node] = None
         self.touch()
         return gone
 
@@ -134,6 +142,7 @@ class ClusterObjects:
             changes["shape"] = self.node_shape(shape)
         node.value = msgspec.structs.replace(node.value, **changes)
         self._ordered = False
+        self.turnover.nodes[node] = None
         self.touch()
 
     def shape_of(self, node: NodeObject) -> NodeShape:
@@ -144,6 +153,7 @@ class ClusterObjects:
         """Create a pod, bound to a node or pending."""
         self.pods[pod.namespace, pod.name] = pod
         self._rows.joined(pod)
+        self._pods_of_shape[pod.shape] += 1
         self._waiting[pod] = None
         if node is not None:
             self.bind(pod, node)
@@ -153,7 +163,9 @@ class ClusterObjects:
     def remove_pod(self, pod: PodObject) -> None:
         """Delete a pod for good."""
         del self.pods[pod.namespace, pod.name]
+        self._pods_of_shape[pod.shape] -= 1
         if pod.node is not None:
+            self.turnover.went(pod, pod.node)
             del pod.node.pods[pod]
             pod.node = None
         else:
@@ -167,12 +179,22 @@ class ClusterObjects:
         pod.unschedulable = 0
         pod.nominated = None
         node.pods[pod] = None
+        self.turnover.came(pod, node)
         self._waiting.pop(pod, None)
         self.touch_pod(pod)
 
     def pending(self) -> Iterator[PodObject]:
         """Pods that wait for a node, in no particular order."""
         return (pod for pod in self._waiting if not pod.unknown_node and not pod.gated and not pod.deletion and not pod.finished)
+
+    @property
+    def serves_devices(self) -> bool:
+        """Are there device classes, so that what a pod asks for may be served in ways that hang on all nodes?"""
+        return bool(self._origin.device_classes)
+
+    def lowest_priority(self) -> int:
+        """The smallest priority of any pod; 0 without pods."""
+        return min((self.pod_shapes[shape].priority for shape, count in self._pods_of_shape.items() if count), default=0)
 
     def _forget_node_shapes(self) -> None:
         """Keep only shapes that a node has: every drain makes one of its own, and over weeks they become many."""

@@ -93,6 +93,7 @@ class PodLifecycle:
         if not pod.deletion and not self._objects.goes_with_node(pod):
             # It went without notice, with its node.
             pod.deletion = self._agenda.now_seconds
+            self._objects.touch_pod(pod)
             self._workloads.leaving(pod)
         self._objects.remove_pod(pod)
         self._workloads.gone(pod)

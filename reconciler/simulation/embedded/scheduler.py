@@ -13,6 +13,7 @@ from reconciler.scheduling.state import SchedulingState
 from reconciler.simulation.embedded.objects import ClusterObjects
 from reconciler.simulation.embedded.pod_object import NodeObject, PodObject
 from reconciler.simulation.embedded.preemption import Preemption, find_victims
+from reconciler.simulation.embedded.scheduler_cache import SchedulerCache
 
 Placing = Callable[[SchedulingState, int, int, list[NodeObject]], tuple[tuple[int, int], ...]]
 """Binds up to so many pods of a shape in a state over nodes (by index); (node, pods bound) as `SchedulingState.place` has it."""
@@ -34,6 +35,7 @@ class Scheduler:
         self._names = scheduler_names
         self._protected = protected
         self._looked_at = -1
+        self._cache = SchedulerCache(objects)
         self.placing: Placing | None = None
         """Where pods would rather go, instead of the first node by name."""
 
@@ -47,13 +49,9 @@ class Scheduler:
             self._looked_at = objects.revision
             return Bindings()
         waiting.sort(key=lambda pod: (-objects.pod_shapes[pod.shape].priority, pod.created, pod.namespace, pod.name))
-        world = objects.world(now_seconds)
-        state = SchedulingState(world)
-        nodes = [objects.nodes[node.name] for node in world.nodes]
-        for index, node in enumerate(nodes):
-            if not node.value.ready or node.value.deleting:
-                state.close(index)
-        lowest = min((objects.pod_shapes[shape].priority for shape in set(world.pods.shape)), default=0)
+        state = self._cache.state(now_seconds, {pod.shape for pod in waiting})
+        nodes, tried = self._cache.nodes, state.mark()
+        lowest = objects.lowest_priority()
         bound: list[PodObject] = []
         preemptions: list[Preemption] = []
         full: set[int] = set()
@@ -78,6 +76,8 @@ class Scheduler:
                 full.add(shape)
                 higher = modelled and objects.pod_shapes[shape].priority > lowest
                 self._leave(run[placed:], nodes, state, preemptions, now_seconds, higher=higher)
+        # What was bound is told to the cache as everything else that moved; room that was kept for somebody is not.
+        state.undo(tried)
         # A pod that asks for company may fit once that company runs; every other refusal stands until nodes change.
         again = bool(bound) and any(pod.node is None and objects.pod_shapes[pod.shape].affinity for pod in waiting)
         self._looked_at = -1 if again else objects.revision
@@ -100,7 +100,7 @@ class Scheduler:
                 pod.unschedulable = now_seconds
                 objects.touch_pod(pod)
             if pod.nominated is not None and self._is_made_room_for(pod, pod.nominated, state):
-                state.bind(pod.shape, pod.nominated.index)
+                state.bind(pod.shape, self._cache.place_of(pod.nominated))
                 continue
             given_up = {victim for preemption in preemptions for victim in preemption.victims}
             found = find_victims(pod, objects, state, nodes, given_up, self._protected) if higher else None
@@ -110,9 +110,10 @@ class Scheduler:
                     objects.touch_pod(pod)
                 higher = False  # the next one of this shape has no better luck
                 continue
+            place = self._cache.place_of(found.node)
             for victim in found.victims:
-                state.unbind(victim.shape, found.node.index)
-            state.bind(pod.shape, found.node.index)
+                state.unbind(victim.shape, place)
+            state.bind(pod.shape, place)
             pod.nominated = found.node
             objects.touch_pod(pod)
             preemptions.append(found)
@@ -120,6 +121,7 @@ class Scheduler:
     def _is_made_room_for(self, pod: PodObject, node: NodeObject, state: SchedulingState) -> bool:
         """Whether lower ones still end where the pod is to go; not when the node takes no pods any more."""
         shapes = self._objects.pod_shapes
-        if node.index < 0 or state.closed(node.index) or self._objects.shape_of(node).unschedulable:
+        place = self._cache.place_of(node)
+        if place < 0 or state.closed(place) or self._objects.shape_of(node).unschedulable:
             return False
         return any(other.deletion and shapes[other.shape].priority < shapes[pod.shape].priority for other in node.pods)

@@ -31,6 +31,8 @@ class ZoneSpread:
             return state.place(shape, count)
         by_zone: dict[str, list[int]] = {}
         for index, node in enumerate(nodes):
+            if state.closed(index):
+                continue
             by_zone.setdefault(self._zone(node), []).append(index)
         there = self._counts(shape)
         placed: Counter[int] = Counter()
