@@ -54,7 +54,8 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     """One key. `path` is complete from the document's root, list items as `[]`: `spec.tiers[].name`.
 
     `attribute` is the struct attribute that the value feeds (empty: the children feed the struct of the parent, or the
-    value is not kept). `default` is written as in YAML; None means that nothing applies when the key is left out.
+    value is not kept). `default` is written as in YAML; None means that nothing applies when the key is left out. A row
+    says it only where the type that it feeds does not: see `built_in`.
     `minimum` and `maximum` bound integers, durations (in seconds) and the number of list items. `exactly_one_of` and
     `at_most_one_of` name children that exclude each other. `list_key` is the child that names an item of this list
     (unique), `unique` says that a list of scalars is a set. `pattern` is what a

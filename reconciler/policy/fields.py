@@ -8,6 +8,8 @@ from functools import cache
 
 import msgspec
 
+from reconciler.policy import documents
+from reconciler.policy.built_in import with_built_in
 from reconciler.policy.field import Equivalents, Field, Kind, Written, rooted, walk
 from reconciler.policy.field_tables.node_group import NODE_GROUP
 from reconciler.policy.field_tables.node_group_policy import NODE_GROUP_POLICY
@@ -35,7 +37,7 @@ def document_kinds() -> tuple[DocumentKind, ...]:
         scope="Cluster",
         short_names=("ngp",),
         description=NODE_GROUP_POLICY.description,
-        root=rooted(NODE_GROUP_POLICY, ""),
+        root=with_built_in(rooted(NODE_GROUP_POLICY, ""), documents.NodeGroupPolicy),
     )
     group = DocumentKind(
         kind="NodeGroup",
@@ -43,7 +45,7 @@ def document_kinds() -> tuple[DocumentKind, ...]:
         scope="Namespaced",
         short_names=("ng",),
         description=NODE_GROUP.description,
-        root=rooted(NODE_GROUP, ""),
+        root=with_built_in(rooted(NODE_GROUP, ""), documents.NodeGroup),
     )
     return (policy, group)
 

@@ -1,6 +1,6 @@
 """One value of a group as the field table describes it: where it lies in a level of the policy, and what is built in.
 
-The row of the field table is the only place that knows a default; who uses a value names its path.
+The row of the field table is the only place that knows such a default; who uses a value names its path.
 """
 
 from collections.abc import Callable

@@ -83,7 +83,6 @@ WINDOWS = Field(
                 yaml_key="timeZone",
                 kind=Kind.TIME_ZONE,
                 description="The time zone of the schedule.",
-                default="Etc/UTC",
                 examples=("Europe/Berlin",),
                 attribute="time_zone",
             ),
