@@ -27,7 +27,8 @@ class PolicyKeys(msgspec.Struct, frozen=True, kw_only=True):
     one by one. `default_discovery` names the item that discovers all its targets where there is no policy (empty: none does).
     `experimental` says how far they were proven where that is not on the real platform (empty: it is). `controllers` are managers
     of its own that would write replicas again, each with what to do instead of adopting from it. `balancing` is what
-    `spec.balancing.presets` may name for its nodes."""
+    `spec.balancing.presets` may name for its nodes. `in_cloud`: its targets are kept by a service of a cloud and not by an API
+    server."""
 
     target: Field
     discovery: Field | None = None
@@ -35,6 +36,7 @@ class PolicyKeys(msgspec.Struct, frozen=True, kw_only=True):
     experimental: str = ""
     controllers: Mapping[str, str] = {}
     balancing: Preset | None = None
+    in_cloud: bool = False
 
     @property
     def provider(self) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from reconciler.cli.commands.plan import command as plan
 from reconciler.cli.commands.validate import command
 from tests.policy.texts import POLICY, group
 
@@ -32,6 +33,45 @@ def test_no_problems(policies: Path) -> None:
     """Exit code 0 and a summary; the default path is policies/."""
     result = _run()
     assert (result.exit_code, result.stdout) == (0, "1 file, 1 policy, 0 groups: no problems\n")
+
+
+def _cloud(policies: Path) -> None:
+    """A group and an item of discovery in a cloud, beside a group of the cluster itself."""
+    tags = "{region: eu-central-1, tags: {team: a}}"
+    discovering = POLICY.replace("spec: {}", f"spec:\n  discovery: [{{name: eks, aws: {tags}}}]")
+    here = "clusterAPI: {kind: MachineDeployment, namespace: prod, name: a}"
+    assert here in group("a")
+    of_aws = group("a").replace(here, "aws: {autoScalingGroup: a, region: eu-central-1}")
+    (policies / "prod.yaml").write_text(f"{discovering}{of_aws}{group('b')}")
+
+
+UNREAD = (
+    "1 group (a) and 1 discovery item (eks) name targets of which none was read: a snapshot must hold them, a live command must "
+    "be able to list them"
+)
+
+
+def test_a_note_says_of_which_cloud_nobody_asked(policies: Path) -> None:
+    """In the words of `plan`, with its code; no problem of the policy, also with --strict."""
+    _cloud(policies)
+    result = _run("--strict")
+    assert (result.exit_code, result.stdout) == (0, "1 file, 1 policy, 2 groups: no problems\n")
+    assert result.stderr == f"note: TargetsNotRead: aws: {UNREAD}\n"
+    report = json.loads(_run("-o", "json").stdout)
+    assert report["notes"] == [{"code": "TargetsNotRead", "object": "aws", "message": UNREAD}]
+
+
+def test_plan_says_the_same_of_a_group_that_nobody_asked_for(policies: Path) -> None:
+    """Its own problem, from a snapshot without any group of AWS: code, object and sentence are those of the note."""
+    _cloud(policies)
+    nodes = policies.parent / "nodes.json"
+    nodes.write_text('{"apiVersion": "v1", "kind": "NodeList", "items": []}')
+    told = CliRunner().invoke(
+        plan, ["--policy", str(policies), "--cluster", str(nodes), "--now", "2026-11-22T00:00:00Z", "-o", "json"]
+    )
+    problems = [one for one in json.loads(told.stdout)["problems"] if one["object"] == "aws"]
+    alone = UNREAD.replace(" and 1 discovery item (eks) name", " names")
+    assert problems == [{"code": "TargetsNotRead", "object": "aws", "message": alone}]
 
 
 def test_problems(policies: Path) -> None:

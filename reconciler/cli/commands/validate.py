@@ -36,7 +36,8 @@ _FORMATS = ("text", "json", "sarif", "github")
 def command(ctx: click.Context, paths: tuple[Path, ...], manifests: tuple[Path, ...], output: str, *, strict: bool) -> None:
     """Check policy files and directories (default: policies/); - reads standard input.
 
-    Every problem is printed, not only the first. Exit code 0: no problems, or only warnings; 1: problems.
+    Every problem is printed, not only the first. Exit code 0: no problems, or only warnings; 1: problems. Whether targets in a
+    cloud are there is not asked, and a note says of which: plan and doctor tell.
 
     With --manifests, a MachineDeployment or a Cluster topology that declares replicas which a node group decides is a problem:
     the line to delete, or what to write for Argo CD. Helm charts are to be rendered before.
@@ -51,9 +52,11 @@ def command(ctx: click.Context, paths: tuple[Path, ...], manifests: tuple[Path, 
     """
     from reconciler.cli.inputs.policy_files import read_policy_files
     from reconciler.cli.outputs.failure import EXIT_ERROR, InputError
+    from reconciler.cli.outputs.telling import tell
     from reconciler.cli.outputs.workflow_commands import WORKFLOW_COMMANDS
     from reconciler.policy.problems.problem import Severity
     from reconciler.policy.tree import read_tree
+    from reconciler.policy.unread_targets import unread_targets
     from reconciler.rendering.problems.summary import summary_line
 
     if output != "github":
@@ -89,6 +92,8 @@ def command(ctx: click.Context, paths: tuple[Path, ...], manifests: tuple[Path, 
 
         _write(render_github(tree.problems))
     click.echo(summary_line(tree), err=output != "text")
+    for note in unread_targets(tree.sets):
+        tell(f"note: {note.code}: {note.object}: {note.message}")
     if any(strict or problem.severity is Severity.ERROR for problem in tree.problems):
         ctx.exit(EXIT_ERROR)
 

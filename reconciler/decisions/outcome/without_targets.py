@@ -10,9 +10,9 @@ from reconciler.decisions.platform_rules import PlatformRules, platform_rules
 from reconciler.decisions.reasons.amounts import count_text
 from reconciler.plan.plan import PlanProblem
 from reconciler.policy.documents import Discovery, NodeGroupPolicy
+from reconciler.policy.unread_targets import CODE, HOW, none_was_read
 
-_NAMES_SHOWN = 3
-_HOW = "a snapshot must hold them, a live command must be able to list them"
+_PLACES_SHOWN = 3
 
 
 def without_targets(world: World, policy: NodeGroupPolicy, groups: Sequence[EffectiveGroup]) -> Iterator[PlanProblem]:
@@ -25,14 +25,7 @@ def without_targets(world: World, policy: NodeGroupPolicy, groups: Sequence[Effe
                 yield PlanProblem(code="DiscoveryMatchesNothing", object=f"discovery {item.name}", message=told)
         named = [group.name for group in groups if group.target.kind in rules.kinds and group.facts is None]
         if named and not read:
-            more = f" and {len(named) - _NAMES_SHOWN} more" if len(named) > _NAMES_SHOWN else ""
-            told = f"{', '.join(named[:_NAMES_SHOWN])}{more}"
-            name = "names" if len(named) == 1 else "name"
-            yield PlanProblem(
-                code="TargetsNotRead",
-                object=rules.provider,
-                message=f"{count_text(len(named), 'group')} ({told}) {name} targets of which none was read: {_HOW}",
-            )
+            yield PlanProblem(code=CODE, object=rules.provider, message=none_was_read(("group", named)))
 
 
 def _asked(item: Discovery) -> str:
@@ -47,9 +40,9 @@ def _asked(item: Discovery) -> str:
 
 def _there(rules: PlatformRules, read: Sequence[TargetFacts]) -> str:
     if not read:
-        return f"no {' or '.join(rules.kinds)} was read, and {_HOW}"
+        return f"no {' or '.join(rules.kinds)} was read, and {HOW}"
     where = Counter(facts.ref.namespace or facts.ref.region for facts in read)
-    places = ", ".join(f"{count} in {place}" for place, count in sorted(where.items())[:_NAMES_SHOWN])
+    places = ", ".join(f"{count} in {place}" for place, count in sorted(where.items())[:_PLACES_SHOWN])
     told = f"{count_text(len(read), 'target')} {'was' if len(read) == 1 else 'were'} read, {places}"
     unbounded = sum(facts.max_size is None for facts in read)
     return f"{told}; {unbounded} of them without a range of its own, which no discovery takes" if unbounded else told

@@ -53,6 +53,7 @@ KEYS = PolicyKeys(
             ),
         ),
     ),
+    in_cloud=True,
     balancing=Preset(
         name="AWS",
         labels=(

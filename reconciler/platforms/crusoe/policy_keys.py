@@ -31,5 +31,6 @@ KEYS = PolicyKeys(
             ),
         ),
     ),
+    in_cloud=True,
     experimental="node pools of Crusoe are sized by calls that were tried on a server of our own only",
 )

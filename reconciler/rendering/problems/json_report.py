@@ -5,6 +5,7 @@ import msgspec
 from reconciler.policy.policy_tree import PolicyTree
 from reconciler.policy.problems.problem import Problem, Severity
 from reconciler.policy.text.place import Place
+from reconciler.policy.unread_targets import unread_targets
 from reconciler.rendering.json_text import json_text
 
 FORMAT_VERSION = "1.0"
@@ -34,6 +35,14 @@ class ProblemEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     related: tuple[RelatedEntry, ...]
 
 
+class NoteEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """What files alone cannot tell: a code of plans, the key of a platform, a sentence."""
+
+    code: str
+    object: str
+    message: str
+
+
 class ProblemReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """All problems of a tree with what was read; `skipped` counts documents of other kinds by `apiVersion/kind`."""
 
@@ -45,6 +54,7 @@ class ProblemReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     warnings: int
     skipped: dict[str, int]
     problems: tuple[ProblemEntry, ...]
+    notes: tuple[NoteEntry, ...]
 
 
 def problem_report(tree: PolicyTree) -> ProblemReport:
@@ -59,6 +69,7 @@ def problem_report(tree: PolicyTree) -> ProblemReport:
         warnings=len(tree.problems) - errors,
         skipped=dict(tree.skipped),
         problems=tuple(problem_entry(problem) for problem in tree.problems),
+        notes=tuple(NoteEntry(code=note.code, object=note.object, message=note.message) for note in unread_targets(tree.sets)),
     )
 
 
