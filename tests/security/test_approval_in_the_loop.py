@@ -1,5 +1,6 @@
 """Approvals for the loop: real commits and keys, a followed repository, and a loop over the simulated cluster."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +23,7 @@ from reconciler.gitops.sources.standing import SourceEvent
 from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import Plan
 from reconciler.policy.group_approval import GroupApproval
+from reconciler.providers.contract import NodeRemoval, WriteCode, WriteResult
 from reconciler.providers.simulated import SimulatedPort
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from tests.builders import NOW, ClusterBuilder, machine_deployment
@@ -83,6 +85,19 @@ class MortalStore(InMemoryStore):
         if not self._left:
             raise KilledError
         super().save(memory)
+
+
+class MortalPort(SimulatedPort):
+    """Of two removals the first is begun and the second meets a stale object; the process is killed as it tries again."""
+
+    tries = 0
+
+    def remove_nodes(self, removals: Sequence[NodeRemoval]) -> tuple[WriteResult, ...]:
+        self.tries += 1
+        if self.tries == 2:
+            raise KilledError
+        (begun,) = super().remove_nodes(removals[:1])
+        return begun, WriteResult(done=False, code=WriteCode.STALE)
 
 
 class Bench:
@@ -227,3 +242,12 @@ def test_what_a_killed_process_had_begun_is_counted(bench: Bench, saves: int, wr
     assert bench.replicas == 4
     memory = bench.store.load()
     assert (dict(memory.intended), [count for _, count in memory.departures[str(GENERAL)]]) == ({}, [2])
+
+
+def test_what_was_begun_is_counted_though_the_process_ends_as_it_tries_the_rest_again(bench: Bench) -> None:
+    """Both were stored before the first write, and the one that stands as before does not count."""
+    bench.port = MortalPort(bench.cluster)
+    with pytest.raises(KilledError):
+        bench.turns(1)
+    assert len(bench.store.load().intended[str(GENERAL)]) == 2
+    assert len(recovered(bench.store.load(), bench.port.observe(), bench.now).leaving) == 1

@@ -123,11 +123,12 @@ class ControlLoop:
         held = {line.name for line in plan.groups if line.held}
         burst = arriving(plan, world, policy.policy.pods, now_seconds) if self._waits_for_bursts else None
         written: set[str] = set()
+        intended: set[tuple[str, str]] = set()
         results: dict[int, ActionResult] = {}
         leaving: dict[int, Action] = {}
         for number, action in enumerate(plan.actions):
             if action.kind is not ActionKind.REMOVE_NODE:
-                results |= self._remove(leaving, world, memory)
+                results |= self._remove(leaving, world, memory, intended)
                 leaving = {}
             if observing is None or action.target in observing:
                 results[number] = _skipped(action, "Observe", "mode is Observe: nothing is written")
@@ -145,12 +146,22 @@ class ControlLoop:
                 results[number] = self._act(action, world)
                 if results[number].state is ResultState.DONE:
                     written.add(action.target)
-        results |= self._remove(leaving, world, memory)
+        results |= self._remove(leaving, world, memory, intended)
         return tuple(results[number] for number in range(len(plan.actions)))
 
-    def _remove(self, actions: dict[int, Action], judged: World, memory: Memory) -> dict[int, ActionResult]:
+    def _remove(
+        self, actions: dict[int, Action], judged: World, memory: Memory, intended: set[tuple[str, str]]
+    ) -> dict[int, ActionResult]:
         """Removals begin together, by their numbers: each is re-validated, and what met a stale object is tried again. That they
-        begin is stored first."""
+        begin is stored first, with those that began before them in this turn (`intended`: target and node)."""
+        if not actions:
+            return {}
+        intended.update((action.target, action.nodes[0]) for action in actions.values())
+        try:
+            self._store.save(intending(memory, intended))
+        except StoreUnavailableError as error:
+            why = f"that it begins cannot be stored: {error}"
+            return {number: _skipped(action, "Stale", why) for number, action in actions.items()}
         results: dict[int, ActionResult] = {}
         left = actions
         for _ in range(MAX_TRIES):
@@ -166,15 +177,9 @@ class ControlLoop:
                     else:
                         node, replicas = action.nodes[0], action.to
                         going[number] = NodeRemoval(target=checked.target, node=node, replicas=replicas, bound=checked.bound)
-                if going:
-                    self._store.save(intending(memory, ((str(one.target), one.node) for one in going.values())))
                 begun = dict(zip(going, self._port.remove_nodes(tuple(going.values())), strict=True))
             except ViewUnavailableError as error:
                 results |= {number: _skipped(action, "Stale", f"the view was lost: {error}") for number, action in left.items()}
-                break
-            except StoreUnavailableError as error:
-                why = f"that it begins cannot be stored: {error}"
-                results |= {number: _skipped(action, "Stale", why) for number, action in left.items() if number not in results}
                 break
             results |= {number: _result(actions[number], result) for number, result in begun.items()}
             left = {number: actions[number] for number, result in begun.items() if result.code == WriteCode.STALE}
