@@ -1,20 +1,15 @@
 """Approvals of saved plans, as a person writes them into a commit message."""
 
-import re
 from collections.abc import Sequence
 
 import msgspec
 
-from reconciler.plan.commit_trailers import trailers
+from reconciler.plan.approval_terms import Terms, read_each
 from reconciler.plan.instant import instant_text
 from reconciler.plan.reason import Because
-from reconciler.policy.values.instant import InstantError, parse_instant
 
 TRAILER = "Reconciler-Approve"
 EXAMPLE = f"{TRAILER}: policy=sha256:… plan=sha256:… cluster=prod until=2026-12-01T00:00:00Z nodes<=5 evictions<=20"
-_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
-_CEILING = re.compile(r"(?P<name>nodes|evictions)<=(?P<value>[0-9]{1,6})")
-_NAMED = re.compile(r"(?P<name>policy|plan|cluster|until)=(?P<value>\S*)")
 _PARTS = ("policy=", "plan=", "cluster=", "until=", "nodes<=N", "evictions<=N")
 _DAY_SECONDS = 86_400
 
@@ -92,15 +87,7 @@ def read_approvals(message: str) -> tuple[tuple[Approval, ...], tuple[str, ...]]
 
     A trailer that cannot be read approves nothing.
     """
-    approvals: list[Approval] = []
-    problems: list[str] = []
-    for value in trailers(message, TRAILER):
-        found = _approval(value)
-        if isinstance(found, Approval):
-            approvals.append(found)
-        else:
-            problems.append(f"{TRAILER}: {value[:200]!r}: {found}; write {EXAMPLE}")
-    return tuple(approvals), tuple(problems)
+    return read_each(message, TRAILER, _PARTS, _approval, f"; write {EXAMPLE}")
 
 
 def judge_removals(
@@ -145,35 +132,14 @@ def _why_not(approval: Approval, occasion: Occasion, now_seconds: int) -> str:
     return "has run out" if approval.until_seconds <= now_seconds else ""
 
 
-def _approval(value: str) -> Approval | str:
-    given: dict[str, str] = {}
-    for word in value.split():
-        match = _CEILING.fullmatch(word) or _NAMED.fullmatch(word)
-        if match is None:
-            return f"{word[:40]!r} is none of {', '.join(_PARTS)}"
-        if match["name"] in given:
-            return f"{match['name']} is there twice"
-        given[match["name"]] = match["value"]
-    missing = [part for part in _PARTS if _name(part) not in given]
-    if missing:
-        return f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
-    for name in ("policy", "plan"):
-        if not _DIGEST.fullmatch(given[name]):
-            return f"{name}={given[name][:80]} is no sha256: digest with 64 digits"
-    try:
-        until = parse_instant(given["until"])
-    except InstantError as error:
-        return f"until: {error}"
+def _approval(terms: Terms) -> Approval:
+    named = terms.named
     return Approval(
-        occasion=Occasion(policy_digest=given["policy"], plan_digest=given["plan"], cluster=given["cluster"]),
-        until_seconds=until,
-        nodes=int(given["nodes"]),
-        evictions=int(given["evictions"]),
+        occasion=Occasion(policy_digest=named["policy"], plan_digest=named["plan"], cluster=named["cluster"]),
+        until_seconds=terms.until_seconds,
+        nodes=terms.most["nodes"],
+        evictions=terms.most["evictions"],
     )
-
-
-def _name(part: str) -> str:
-    return part.rstrip("N=<")
 
 
 def _count(number: int, noun: str) -> str:

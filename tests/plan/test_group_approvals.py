@@ -23,13 +23,13 @@ def test_read() -> None:
 
 
 @pytest.mark.parametrize(("words", "said"), [
-    (ABOUT.replace("nodes<=8", ""), "nodes missing"),
+    (ABOUT.replace("nodes<=8", ""), "nodes<=N is missing"),
     (ABOUT.replace("nodes<=8", "nodes=8"), "'nodes=8' is none of"),
     (ABOUT.replace("nodes<=8", "nodes<=12345678"), "is none of"),
     (f"{ABOUT} nodes<=9", "nodes is there twice"),
     (ABOUT.replace(DIGEST, "sha256:abc"), "is no sha256: digest"),
     (ABOUT.replace("2027-01-15T08:00:00Z", "tomorrow"), "until: "),
-    (ABOUT.replace("group=prod/general", ""), "group missing"),
+    (ABOUT.replace("group=prod/general", ""), "group= is missing"),
     (f"{ABOUT} plan=x", "'plan=x' is none of"),
 ], ids=str)  # fmt: skip
 def test_what_cannot_be_read_approves_nothing(words: str, said: str) -> None:
