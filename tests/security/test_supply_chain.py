@@ -93,13 +93,35 @@ def test_the_release_is_built_by_jobs_with_the_least_rights():
         "publish": {"contents": "write"},
         "index": {"contents": "read"},
         "image": {"contents": "read", "packages": "write"},
+        "attest-image": {"id-token": "write", "attestations": "write"},
     }
     for name, job in workflow["jobs"].items():
         assert all(re.search("@[0-9a-f]{40}$", step["uses"]) for step in job["steps"] if "uses" in step)
         assert name in ("build", "index", "image") or not any(
             "git " in step.get("run", "") or "python" in step.get("run", "") for step in job["steps"]
         )
-    assert [job.get("needs") for job in workflow["jobs"].values()] == [None, "build", "attest", "attest", "attest"]
+    assert [job.get("needs") for job in workflow["jobs"].values()] == [None, "build", "attest", "attest", "attest", "image"]
+
+
+def test_what_is_pushed_is_attested_by_its_digest(tmp_path: Path):
+    """Provenance and bill of materials name the image by what the registry answered, not by its tag: the pushing step, in a shell
+    with a docker that answers so, hands on name and digest."""
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text())["jobs"]
+    subjects = [step["with"] for step in jobs["attest-image"]["steps"] if "attest" in step["uses"]]
+    assert [one["subject-digest"] for one in subjects] == ["${{ needs.image.outputs.digest }}"] * 2
+    assert jobs["image"]["outputs"]["digest"] == "${{ steps.push.outputs.digest }}"
+    (tmp_path / "docker").write_text(f"#!/bin/sh\n[ $1 != inspect ] || echo registry.example.org:5000/o/r@sha256:{'a' * 64}\n")
+    (tmp_path / "helm").write_text("#!/bin/sh\n")
+    for name in ("docker", "helm"):
+        (tmp_path / name).chmod(0o755)
+    chart = tmp_path / "chart"
+    chart.mkdir()
+    (chart / "a.tgz").touch()
+    words = {"IMAGE": "registry.example.org:5000/o/r:1.0", "REGISTRY": "registry.example.org:5000", "OWNER": "o"}
+    secret = {"LOGIN": "l", "PASSWORD": "p", "RUNNER_TEMP": str(tmp_path), "GITHUB_OUTPUT": str(tmp_path / "out")}
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", **words, **secret}
+    subprocess.run(["bash", "-ec", jobs["image"]["steps"][-1]["run"]], env=environment, check=True, capture_output=True)
+    assert (tmp_path / "out").read_text() == f"name=registry.example.org:5000/o/r\ndigest=sha256:{'a' * 64}\n"
 
 
 def test_the_registrys_token_reaches_the_pushing_step_alone():
