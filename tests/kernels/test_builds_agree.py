@@ -195,11 +195,21 @@ def fill_a_node(
     """Everything that the loops over fillings write, one after the other, and the loads that they end with."""
     items, width, values, counts, needs, free, may = drawn
     turns, steps = 5, 3_000
-    weights, keys = array("d", [1.0]) * width, array("d", bytes(8 * items))
-    order, left, base = array("i", bytes(4 * items)), array("q", bytes(8 * width)), array("q", bytes(8 * width))
+    weights, keys = array("d", bytes(8 * width)), array("d", bytes(8 * items))
+    order, left, base = array("i", range(items)) * 2, array("q", bytes(8 * width)), array("q", bytes(8 * width))
+    both, worths_of_both = array("q", bytes(16 * items * turns)), array("q", bytes(16 * turns))
     loads, worths = array("q", bytes(8 * items * turns)), array("q", bytes(8 * turns))
     best, trial, least = array("q", bytes(8 * items)), array("q", bytes(8 * items)), array("q", bytes(8 * items * width))
-    size = fillings.fill_by_value(values, counts, needs, width, free, may, 0, turns, weights, keys, order, left, loads, worths)
+    # The other way round, then the same node twice at once: in what order the items were before does not matter.
+    terms = needs, width, free * 2, may * 2
+    columns = turns, weights, keys, order, left
+    fillings.fill_by_value(array("q", reversed(values)), counts, *terms, 0, 1, *columns, loads, worths)
+    fillings.fill_by_value(values, counts, *terms, 0, 2, *columns, both, worths_of_both)
+    size = fillings.fill_by_value(values, counts, *terms, 0, 1, *columns, loads, worths)
+    assert (both, worths_of_both) == (loads * 2, worths * 2)
+    counted = array("q", bytes(16 * turns))
+    fillings.worths_of(values, both, 2 * turns, counted)
+    assert counted == worths_of_both
     order = order[:size]
     best[:] = loads[:items]
     some = improvements.exchange(values, counts, needs, width, free, 0, order, least, left, base, trial, best, steps)
@@ -208,14 +218,16 @@ def fill_a_node(
     # Two orders, twice: what was there stands until there are too few pods for it.
     orders, known = array("i", [*range(items), *reversed(range(items))]), bytearray(2)
     first, renewed = array("q", bytes(16 * items)), array("i", bytes(8))
-    columns = needs, width, free, may, bytearray(b"\x01"), left, first, known, renewed
-    fresh = [fillings.fill_each(orders, 2, counts, *columns)]
+    gains = array("q", bytes(16))
+    rest_of = needs, width, free, may, bytearray(b"\x01"), left, first, known, renewed, values, gains
+    fresh = [fillings.fill_each(orders, 2, counts, *rest_of)]
     fewer = array("q", [many // 2 for many in counts])
     before = first[:]
-    fresh += [fillings.fill_each(orders, 2, counts, *columns), fillings.fill_each(orders, 2, fewer, *columns)]
+    assert list(gains) == [sum(map(mul, values, before[:items])), sum(map(mul, values, before[items:]))]
+    fresh += [fillings.fill_each(orders, 2, counts, *rest_of), fillings.fill_each(orders, 2, fewer, *rest_of)]
     assert fresh[:2] == [2, 0]
     ends = [after, best, before[:items], before[items:], first[:items], first[items:]]
-    return (size, order, weights, keys, loads, worths, some, rest, left, fresh, list(known)), ends
+    return (size, order, weights, keys, loads, worths, some, rest, left, fresh, list(known), gains), ends
 
 
 @_MANY

@@ -28,11 +28,14 @@ def fill_each(
     loads: cython.longlong[::1],
     known: cython.uchar[::1],
     renewed: cython.int[::1],
+    worth: cython.longlong[::1],
+    gains: cython.longlong[::1],
 ) -> int:
     """First fit of the items on one node of each offer that is `usable`, in each of `ways` orders: rows of `orders`, with all
     items. Row `offer * ways + way` of `loads` becomes the pods by item, as many of each as `counts` has.
 
-    A row that is `known` stands as long as there are enough pods for it. Returns how many rows are new; `renewed` has which.
+    A row that is `known` stands as long as there are enough pods for it. Returns how many rows are new; `renewed` has which,
+    and `gains` by row what its pods are worth together, by item `worth`.
     """
     items: cython.Py_ssize_t = len(counts)
     offer: cython.Py_ssize_t
@@ -44,6 +47,7 @@ def fill_each(
     size: cython.Py_ssize_t = 0
     many: cython.longlong
     need: cython.longlong
+    gain: cython.longlong
     for offer in range(len(usable)):
         if not usable[offer]:
             continue
@@ -63,6 +67,7 @@ def fill_each(
                 left[kind] = free[offer * width + kind]
             for item in range(items):
                 loads[row * items + item] = 0
+            gain = 0
             for place in range(items):
                 item = orders[way * items + place]
                 many = counts[item]
@@ -76,8 +81,10 @@ def fill_each(
                             break
                 if many > 0:
                     loads[row * items + item] = many
+                    gain += worth[item] * many
                     for kind in range(width):
                         left[kind] -= needs[item * width + kind] * many
+            gains[row] = gain
     return size
 
 
@@ -88,7 +95,8 @@ def fill_by_value(
     width: cython.Py_ssize_t,
     free: cython.longlong[::1],
     may: cython.uchar[::1],
-    offer: cython.Py_ssize_t,
+    first: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
     turns: cython.Py_ssize_t,
     weights: cython.double[::1],
     keys: cython.double[::1],
@@ -97,14 +105,18 @@ def fill_by_value(
     loads: cython.longlong[::1],
     worths: cython.longlong[::1],
 ) -> int:
-    """Fill one node `turns` times in order of value for what a pod takes, where a resource weighs more the scarcer it was in
-    the turns before; row `turn` of `loads` becomes the pods by item, worth `worths[turn]`. Returns how many items may go there.
+    """Fill one node of each offer from `first` to `end` `turns` times in order of value for what a pod takes, where a resource
+    weighs more the scarcer it was in the turns before; row `(offer - first) * turns + turn` of `loads` becomes the pods by item,
+    worth `worths` of that row. Returns how many items may go on the last of these offers.
 
-    `weights` say what a share of each resource weighs at first. `order` has a place for every item: its first places become
-    the items that may, in the order of the last turn, by the value for weight that `keys` has.
+    `order` has a row for every offer with all items in any order, best that of the last time: its first places become the items
+    that may, in the order of the last turn, by the value for weight that `keys` then has for the last offer, as `weights` has
+    what a share of each resource weighed there.
     """
     items: cython.Py_ssize_t = len(counts)
+    offer: cython.Py_ssize_t
     turn: cython.Py_ssize_t
+    start: cython.Py_ssize_t
     place: cython.Py_ssize_t
     before: cython.Py_ssize_t
     item: cython.Py_ssize_t
@@ -116,59 +128,84 @@ def fill_by_value(
     worth: cython.longlong
     taken: cython.double
     total: cython.double
-    for item in range(items):
-        if may[offer * items + item] and counts[item] > 0:
-            order[size] = item
-            size += 1
-    for turn in range(turns):
-        for place in range(size):
-            item = order[place]
-            taken = 1e-9
-            for kind in range(width):
-                need = needs[item * width + kind]
-                if need > 0:
-                    taken += weights[kind] * need / free[offer * width + kind]
-            keys[item] = values[item] / taken
-        for place in range(1, size):
-            item = order[place]
-            before = place
-            while before > 0 and (
-                keys[order[before - 1]] < keys[item] or (keys[order[before - 1]] == keys[item] and order[before - 1] > item)
-            ):
-                order[before] = order[before - 1]
-                before -= 1
-            order[before] = item
-        row = turn * items
-        worth = 0
+    for offer in range(first, end):
+        start = offer * items
+        size = items
         for kind in range(width):
-            left[kind] = free[offer * width + kind]
-        for item in range(items):
-            loads[row + item] = 0
-        for place in range(size):
-            item = order[place]
-            many = counts[item]
-            for kind in range(width):
-                need = needs[item * width + kind]
-                if need > 0 and left[kind] < need * many:
-                    many = left[kind] // need
-                    if many <= 0:
-                        break
-            if many > 0:
-                loads[row + item] = many
-                worth += values[item] * many
+            weights[kind] = 1.0
+        for turn in range(turns):
+            for place in range(size):
+                item = order[start + place]
+                if not may[start + item] or counts[item] <= 0:
+                    # Behind all others.
+                    keys[item] = -1.0
+                    continue
+                taken = 1e-9
                 for kind in range(width):
-                    left[kind] -= needs[item * width + kind] * many
-        worths[turn] = worth
-        if turn + 1 == turns:
-            break
-        total = 0.0
-        for kind in range(width):
-            if free[offer * width + kind] > 0:
-                # A fraction first: integers would be divided as C does.
-                taken = left[kind]
-                taken = 1.0 - taken / free[offer * width + kind]
-                weights[kind] = (weights[kind] + 0.01) * taken * taken
-                total += weights[kind]
-        for kind in range(width):
-            weights[kind] = weights[kind] / total if total > 0.0 else 1.0
+                    need = needs[item * width + kind]
+                    if need > 0:
+                        taken += weights[kind] * need / free[offer * width + kind]
+                keys[item] = values[item] / taken
+            for place in range(1, size):
+                item = order[start + place]
+                before = start + place
+                while before > start and (
+                    keys[order[before - 1]] < keys[item] or (keys[order[before - 1]] == keys[item] and order[before - 1] > item)
+                ):
+                    order[before] = order[before - 1]
+                    before -= 1
+                order[before] = item
+            while size > 0 and keys[order[start + size - 1]] < 0.0:
+                size -= 1
+            row = ((offer - first) * turns + turn) * items
+            worth = 0
+            for kind in range(width):
+                left[kind] = free[offer * width + kind]
+            for item in range(items):
+                loads[row + item] = 0
+            for place in range(size):
+                item = order[start + place]
+                many = counts[item]
+                for kind in range(width):
+                    need = needs[item * width + kind]
+                    if need > 0 and left[kind] < need * many:
+                        many = left[kind] // need
+                        if many <= 0:
+                            break
+                if many > 0:
+                    loads[row + item] = many
+                    worth += values[item] * many
+                    for kind in range(width):
+                        left[kind] -= needs[item * width + kind] * many
+            worths[(offer - first) * turns + turn] = worth
+            if turn + 1 == turns:
+                break
+            total = 0.0
+            for kind in range(width):
+                if free[offer * width + kind] > 0:
+                    # A fraction first: integers would be divided as C does.
+                    taken = left[kind]
+                    taken = 1.0 - taken / free[offer * width + kind]
+                    weights[kind] = (weights[kind] + 0.01) * taken * taken
+                    total += weights[kind]
+            for kind in range(width):
+                weights[kind] = weights[kind] / total if total > 0.0 else 1.0
     return size
+
+
+def worths_of(
+    values: cython.longlong[::1],
+    loads: cython.longlong[::1],
+    rows: cython.Py_ssize_t,
+    worths: cython.longlong[::1],
+) -> None:
+    """What the pods of each row of `loads` are worth together."""
+    items: cython.Py_ssize_t = len(values)
+    row: cython.Py_ssize_t
+    item: cython.Py_ssize_t
+    worth: cython.longlong
+    for row in range(rows):
+        worth = 0
+        for item in range(items):
+            worth += values[item] * loads[row * items + item]
+        worths[row] = worth

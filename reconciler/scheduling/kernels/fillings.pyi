@@ -13,6 +13,8 @@ def fill_each(
     loads: array[int],
     known: bytearray,
     renewed: array[int],
+    worth: array[int],
+    gains: array[int],
 ) -> int: ...
 def fill_by_value(
     values: array[int],
@@ -21,7 +23,8 @@ def fill_by_value(
     width: int,
     free: array[int],
     may: bytearray,
-    offer: int,
+    first: int,
+    end: int,
     turns: int,
     weights: array[float],
     keys: array[float],
@@ -30,3 +33,4 @@ def fill_by_value(
     loads: array[int],
     worths: array[int],
 ) -> int: ...
+def worths_of(values: array[int], loads: array[int], rows: int, worths: array[int]) -> None: ...

@@ -25,52 +25,65 @@ class NodeFilling:
     def __init__(self, problem: Problem) -> None:
         self._width = len(problem.offers[0].free)
         self._items = items = len(problem.items)
+        self._offers = offers = len(problem.offers)
         self._counts = array("q", [item.count for item in problem.items])
         self._needs = array("q", [need for item in problem.items for need in item.need])
         self._free = array("q", [amount for offer in problem.offers for amount in offer.free])
-        self._may = bytearray(item.offers[offer] for offer in range(len(problem.offers)) for item in problem.items)
+        self._may = bytearray(item.offers[offer] for offer in range(offers) for item in problem.items)
         self._left = array("q", bytes(8 * self._width))
         self._base = array("q", bytes(8 * self._width))
         self._least = array("q", bytes(8 * self._width * items))
-        self._rows = array("q", bytes(8 * items * _TURNS))
-        self._worths = array("q", bytes(8 * _TURNS))
+        self._rows = array("q", bytes(8 * items * _TURNS * offers))
+        self._worths = array("q", bytes(8 * _TURNS * offers))
+        self._judged = array("q", bytes(8 * _TURNS * offers))
+        self._weights = array("d", bytes(8 * self._width))
         self._keys = array("d", bytes(8 * items))
-        self._order = array("i", bytes(4 * items))
+        # As it was the last time: values change little between two questions.
+        self._order = array("i", range(items)) * offers
 
     def by_worth(self, offer: int, worth: "array[int]", left: "array[int]") -> Load:
         """As `by_value` with as many of each item as there are left, the load worth most alone."""
-        self._fill(offer, worth, left)
-        turn = max(range(_TURNS), key=lambda one: (self._worths[one], -one))
-        return tuple(self._rows[turn * self._items : (turn + 1) * self._items])
+        self._fill(offer, offer + 1, worth, left)
+        return tuple(self._row(self._best()))
 
-    def by_value(self, offer: int, values: "array[int]") -> list[Valued]:
-        """Loads in order of value for what a pod takes, weighing each resource by how scarce it is; those worth most first."""
-        self._fill(offer, values, self._counts)
-        items = self._items
-        found = {worth: tuple(self._rows[turn * items : (turn + 1) * items]) for turn, worth in enumerate(self._worths)}
-        return [Valued(worth, found[worth]) for worth in sorted(found, reverse=True)]
+    def by_value(self, values: "array[int]", judge: "array[int]", above: Sequence[int], most: int) -> list[tuple[int, Load]]:
+        """Loads of each offer in order of value for what a pod takes, weighing each resource by how scarce it is: of the `most`
+        that are worth most by `values` those that are worth more than `above` (by offer) by `judge`."""
+        self._fill(0, self._offers, values, self._counts)
+        fillings.worths_of(judge, self._rows, _TURNS * self._offers, self._judged)
+        found = []
+        for offer in range(self._offers):
+            first = offer * _TURNS
+            rows = dict(zip(self._worths[first : first + _TURNS], range(first, first + _TURNS), strict=True))
+            best = [rows[worth] for worth in sorted(rows, reverse=True)[:most]]
+            found += [(offer, tuple(self._row(row))) for row in best if self._judged[row] > above[offer]]
+        return found
 
     def improved(self, offer: int, values: "array[int]", steps: int) -> tuple[Valued, int]:
         """The best of `by_value` made worth more: by exchanging pods, then by a search in order of value, each while `steps`
         last, which are looks at one item; and how many steps were taken."""
-        weights, size = self._fill(offer, values, self._counts)
+        size = self._fill(offer, offer + 1, values, self._counts)
         items = self._items
-        turn = max(range(_TURNS), key=lambda one: (self._worths[one], -one))
-        best, trial = self._rows[turn * items : (turn + 1) * items], array("q", bytes(8 * items))
-        order = self._order[:size]
+        best, trial = self._row(self._best()), array("q", bytes(8 * items))
+        order = self._order[offer * items : offer * items + size]
         columns = self._counts, self._needs, self._width, self._free
         left = improvements.exchange(values, *columns, offer, order, self._least, self._left, self._base, trial, best, steps)
-        rest = improvements.search(values, *columns, offer, order, self._keys, weights, self._left, trial, best, steps)
+        rest = improvements.search(values, *columns, offer, order, self._keys, self._weights, self._left, trial, best, steps)
         load = tuple(best)
         return Valued(sum(map(int.__mul__, values, load)), load), 2 * steps - max(0, left) - rest
 
-    def _fill(self, offer: int, values: "array[int]", counts: "array[int]") -> "tuple[array[float], int]":
-        weights = array("d", [1.0]) * self._width
-        size = fillings.fill_by_value(
-            values, counts, self._needs, self._width, self._free, self._may, offer, _TURNS, weights, self._keys,
+    def _fill(self, first: int, end: int, values: "array[int]", counts: "array[int]") -> int:
+        return fillings.fill_by_value(
+            values, counts, self._needs, self._width, self._free, self._may, first, end, _TURNS, self._weights, self._keys,
             self._order, self._left, self._rows, self._worths,
         )  # fmt: skip
-        return weights, size
+
+    def _best(self) -> int:
+        """The first of the rows of one offer that are worth most."""
+        return max(range(_TURNS), key=lambda turn: (self._worths[turn], -turn))
+
+    def _row(self, row: int) -> "array[int]":
+        return self._rows[row * self._items : (row + 1) * self._items]
 
 
 class FirstFits:
@@ -89,13 +102,14 @@ class FirstFits:
         self._loads = array("q", bytes(8 * items * rows))
         self._known = bytearray(rows)
         self._renewed = array("i", bytes(4 * rows))
+        self.gains = array("q", bytes(8 * rows))
 
-    def renew(self, left: "array[int]", usable: bytearray) -> "array[int]":
+    def renew(self, left: "array[int]", usable: bytearray, worth: "array[int]") -> "array[int]":
         """Fill anew where too few pods are left for what was there, nodes of `usable` offers alone; the rows that are new: `offer
-        * orders + order`."""
+        * orders + order`. `gains` has by row what the pods are worth."""
         many = fillings.fill_each(
             self._orders, self._ways, left, self._needs, self._width, self._free, self._may, usable, self._left, self._loads,
-            self._known, self._renewed,
+            self._known, self._renewed, worth, self.gains,
         )  # fmt: skip
         return self._renewed[:many]
 

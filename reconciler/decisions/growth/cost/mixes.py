@@ -153,14 +153,9 @@ class _Priced:
 
     def quick(self, prices: Prices, values: Sequence[int]) -> list[Filling]:
         """Nodes filled by the given values."""
-        guess = array("q", values)
-        same = values is prices.values
-        return [
-            Filling(offer, one.load)
-            for offer in self._offers
-            for one in self._node.by_value(offer, guess)[:_OF_EACH]
-            if (one.worth if same else sum(map(int.__mul__, prices.values, one.load))) > prices.prices[offer] + _ROUNDING
-        ]
+        above = [price + _ROUNDING for price in prices.prices]
+        found = self._node.by_value(array("q", values), array("q", prices.values), above, _OF_EACH)
+        return [Filling(offer, load) for offer, load in found]
 
     def close(self, prices: Prices, steps: int) -> tuple[list[Filling], int]:
         """The best of so many steps an offer, and how many steps were taken."""

@@ -37,30 +37,30 @@ def greedy(problem: Problem, worth: Sequence[int], ways: Ways) -> Mix | None:
     known: dict[tuple[int, int], tuple[Load, int]] = {}
     orders = len(ways.orders)
     in_order = FirstFits(problem, ways.orders)
-    gains = [0] * (orders * len(problem.offers))
+    # By offer the best of its fillings, its price over what they are worth being the least: a row of `in_order` or a load.
+    best_of: list[tuple[int | Load, int]] = [(-1, 0)] * len(problem.offers)
     while any(left):
+        usable = bytearray(room.of(offer) > 0 for offer in range(len(problem.offers)))
+        changed = {row // orders for row in in_order.renew(left, usable, values)}
         best: int | Load = -1
         best_offer, best_price, best_worth = -1, 1, 0
-        usable = bytearray(room.of(offer) > 0 for offer in range(len(problem.offers)))
-        for row in in_order.renew(left, usable):
-            gains[row] = sum(map(int.__mul__, worth, in_order.load(row)))
         for offer, terms in enumerate(problem.offers):
             if not usable[offer]:
                 continue
             price = terms.price_micros
-            for row in range(offer * orders, (offer + 1) * orders):
-                gain = gains[row]
-                if gain and (best_offer < 0 or price * best_worth < best_price * gain):
-                    best, best_offer, best_price, best_worth = row, offer, price, gain
             for way, filler in enumerate(ways.fillers):
                 load, gain = known.get((offer, way), ((), 0))
                 # A filling hangs on how many pods are left only where they are too few for it.
                 if not load or not all(map(int.__le__, load, left)):
                     load = filler(offer, values, left)
-                    gain = sum(map(int.__mul__, worth, load))
-                    known[offer, way] = load, gain
-                if gain and (best_offer < 0 or price * best_worth < best_price * gain):
-                    best, best_offer, best_price, best_worth = load, offer, price, gain
+                    known[offer, way] = load, sum(map(int.__mul__, worth, load))
+                    changed.add(offer)
+            if offer in changed:
+                found = [(row, in_order.gains[row]) for row in range(offer * orders, (offer + 1) * orders)]
+                best_of[offer] = _first_best(price, [*found, *(known[offer, way] for way in range(len(ways.fillers)))])
+            filling, gain = best_of[offer]
+            if gain and (best_offer < 0 or price * best_worth < best_price * gain):
+                best, best_offer, best_price, best_worth = filling, offer, price, gain
         if best_offer < 0:
             return None
         chosen = Filling(best_offer, in_order.load(best) if isinstance(best, int) else best)
@@ -70,6 +70,13 @@ def greedy(problem: Problem, worth: Sequence[int], ways: Ways) -> Mix | None:
         left = array("q", [have - pods * times for have, pods in zip(left, chosen.load, strict=True)])
         mix.append((chosen, times))
     return problem.trimmed(mix)
+
+
+def _first_best(price: int, found: Sequence[tuple[int | Load, int]]) -> tuple[int | Load, int]:
+    """Of fillings and what they are worth the first that is worth most for the price; of those for nothing the first."""
+    if price:
+        return max(found, key=lambda one: one[1])
+    return next((one for one in found if one[1]), found[0])
 
 
 def worths(problem: Problem) -> list[list[int]]:
