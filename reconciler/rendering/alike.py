@@ -7,11 +7,15 @@ import msgspec
 
 from reconciler.plan.plan import Blocker, NodeLine, NodeState, PodLine, PodOutcome
 from reconciler.plan.reason import Reason
+from reconciler.rendering.fold import NAMES_SHOWN
+from reconciler.rendering.plain import listed
 
 # Kubernetes makes random name parts of consonants and digits that spell no words (k8s.io/apimachinery, util/rand).
 _RANDOM = "[bcdfghjklmnpqrstvwxz2456789]"
 _GENERATED = re.compile(rf"^(?P<owner>.+?)(?:(?:-{_RANDOM}{{6,10}})?-{_RANDOM}{{5}}|-\d+)$")
 
+# Which node has room is no difference between pods that get a place on nodes that are there or coming.
+_PLACED = (PodOutcome.FITS_EXISTING, PodOutcome.FITS_UPCOMING)
 _CANDIDATES = (NodeState.EMPTY, NodeState.UNDERUTILIZED, NodeState.UNREADY)
 
 
@@ -55,19 +59,27 @@ def alike_pods(pods: Sequence[PodLine]) -> tuple[AlikePods, ...]:
     """Pods told together: the largest lots first, then by name."""
     lots: dict[tuple[str, PodOutcome, str | None, tuple[tuple[str, str], ...]], list[PodLine]] = {}
     for pod in pods:
-        words = tuple((reason.code, reason.message) for reason in pod.reasons)
+        words = tuple((reason.code, "" if pod.outcome in _PLACED else reason.message) for reason in pod.reasons)
         lots.setdefault((owner_label(pod.pod), pod.outcome, pod.group, words), []).append(pod)
     found = [
         AlikePods(
             label=label if len(lot) > 1 else lot[0].pod,
             outcome=outcome,
             group=group,
-            reasons=lot[0].reasons,
+            reasons=lot[0].reasons if outcome not in _PLACED else _rooms(lot),
             pods=tuple(pod.pod for pod in lot),
         )
         for (label, outcome, group, _), lot in lots.items()
     ]
     return tuple(sorted(found, key=lambda lot: (-len(lot.pods), lot.label, lot.outcome)))
+
+
+def _rooms(pods: Sequence[PodLine]) -> tuple[Reason, ...]:
+    """The reasons of one pod, or which nodes have room for several."""
+    nodes = tuple(dict.fromkeys(pod.node for pod in pods if pod.node))
+    if len(nodes) < 2:
+        return pods[0].reasons
+    return (Reason(pods[0].reasons[0].code, f"{listed(nodes, NAMES_SHOWN)} have room for them"),) if pods[0].reasons else ()
 
 
 def alike_nodes(nodes: Sequence[NodeLine]) -> tuple[AlikeNodes, ...]:

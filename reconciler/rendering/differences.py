@@ -13,7 +13,7 @@ from reconciler.policy.comparison import PolicyChange
 from reconciler.rendering.alike import owner_label
 from reconciler.rendering.alike_actions import alike_actions, lot_words, single_actions
 from reconciler.rendering.fold import Fold
-from reconciler.rendering.group_why import size_bounds
+from reconciler.rendering.group_why import further_reasons, size_bounds
 from reconciler.rendering.plain import listed
 from reconciler.rendering.wording import (
     GROWS,
@@ -164,7 +164,7 @@ def _why(pair: Pair[GroupLine], changed: Sequence[Pair[Action]]) -> _Why:
     if removals:
         told[alike_actions(removals)[0].sentence] = removals[0].reason.code
     known = {reason.message for reason in old.reasons} if old is not None else set()
-    told |= {reason.message: reason.code for reason in new.reasons if reason.message not in known}
+    told |= {reason.message: reason.code for reason in further_reasons(new, actions) if reason.message not in known}
     if not told and (ended := [entry.before for entry in changed if entry.before is not None]):
         told[f"without what was done before ({alike_actions(ended)[0].sentence})"] = f"not {ended[0].reason.code}"
     words = list(told)[:_REASONS_SHOWN]

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from reconciler.plan.plan import GroupLine, Plan
+from reconciler.plan.plan import Action, GroupLine, Plan
 from reconciler.rendering.fold import Fold
+from reconciler.rendering.group_why import further_reasons
 from reconciler.rendering.one_sentence import one_sentence
 from reconciler.rendering.plain import listed
 from reconciler.rendering.wording import held_words, owner_words
@@ -30,12 +31,13 @@ class AlikeHeld(msgspec.Struct, frozen=True, kw_only=True):
 
 def group_notes(plan: Plan) -> tuple[GroupNote, ...]:
     """Notes of groups that are not held, in the order of the plan; equal sentences told once."""
-    told = {(action.group, action.reason.code, action.reason.message) for action in plan.actions}
+    actions: dict[str, list[Action]] = {}
+    for action in plan.actions:
+        actions.setdefault(action.group, []).append(action)
     notes: dict[tuple[str, str], list[str]] = {}
     for group in plan.groups:
-        for reason in () if group.held else group.reasons:
-            if (group.name, reason.code, reason.message) not in told:
-                notes.setdefault((reason.code, reason.message), []).append(group.name)
+        for reason in () if group.held else further_reasons(group, actions.get(group.name, ())):
+            notes.setdefault((reason.code, reason.message), []).append(group.name)
     return tuple(GroupNote(code=code, sentence=message, groups=tuple(names)) for (code, message), names in notes.items())
 
 

@@ -28,6 +28,7 @@ _REFUSED_BY = {
     "RoomTaken": "no room at the platform",
 }
 """What refuses a group one more node, by the code of the reason that a pod stays pending for."""
+_BY_COST = "LeastCost"
 _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
@@ -73,16 +74,28 @@ def why_words(group: GroupLine, whys: dict[str, GroupWhy]) -> str:
 
 
 def _waiting(plan: Plan, later: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """`5 empty wait`: nodes that go once a timer or a budget lets them, by group."""
+    """`5 empty nodes wait`: nodes that go once a timer or a budget lets them, by group."""
     counts: dict[str, dict[str, int]] = {}
     for node in plan.nodes:
         if node.group is not None and node.group in later and node.removable_at is not None:
             states = counts.setdefault(node.group, {})
             states[state_words(node.state)] = states.get(state_words(node.state), 0) + 1
     return {
-        group: tuple(f"{number} {state} {'waits' if number == 1 else 'wait'}" for state, number in states.items())
+        group: tuple(f"{number} {state} {'node waits' if number == 1 else 'nodes wait'}" for state, number in states.items())
         for group, states in counts.items()
     }
+
+
+def further_reasons(group: GroupLine, actions: Sequence[Action]) -> tuple[Reason, ...]:
+    """What is said of a group besides the reasons of its actions: a mix by cost stands in those of the purchases that it made."""
+    told = {(action.reason.code, action.reason.message) for action in actions}
+    bought = any(action.reason.data.get("expander") == _BY_COST for action in actions)
+    return tuple(
+        reason
+        for reason in group.reasons
+        if (reason.code, reason.message) not in told
+        and not (bought and reason.code == "LeastCostMix" and reason.data.get("solver"))
+    )
 
 
 def _whose(group: GroupLine) -> str:

@@ -1,9 +1,9 @@
 """The page of a running loop in a real browser, from a real server.
 
-What a person saw in its pictures of 320, 768 and 1280 pixels, light, and of 1280 dark: one column on the phone with every value
-named above it, nothing cut and nothing to scroll sideways; figures two by two there, in one row of four from the tablet on;
-signs, colours and words say the same; sizes and instants stay on one line; a name of 64 characters breaks at its hyphens; what
-failed stands first among upcoming nodes; the button and the links have visible edges in both schemes.
+What a person saw on 2026-11-22 in its pictures of 320, 768 and 1280 pixels, light, and of 1280 dark: one column on the phone
+with every value named above it, nothing cut and nothing to scroll sideways; figures two by two there, in one row of four from
+the tablet on; signs, colours and words say the same; sizes and instants stay on one line; a name of 64 characters breaks at its
+hyphens; what failed stands first among upcoming nodes; the button and the links have visible edges in both schemes.
 """
 
 from collections.abc import Iterator

@@ -72,3 +72,19 @@ def test_nodes_in_use_are_told_by_group_and_state():
     local = Blocker(code="LocalStorage", pod="a/x-0", message="volume data")
     (lot,) = alike_nodes([node("n1", local, state=NodeState.IN_USE), node("n2", state=NodeState.IN_USE)])
     assert (len(lot.nodes), lot.candidate, [entry.code for entry in lot.blockers]) == (2, False, ["LocalStorage"])
+
+
+def test_pods_with_a_place_are_told_once_whatever_node_has_room():
+    """Three pods of one owner on three nodes are one lot, and five nodes are told by three names."""
+    pods = [
+        PodLine(
+            pod=f"shop/web-{number}", outcome=PodOutcome.FITS_EXISTING, node=f"n{number}",
+            reasons=(Reason("RoomOnNode", f"n{number} has room for it"),),
+        )
+        for number in range(6)
+    ]  # fmt: skip
+    (lot,) = alike_pods(pods)
+    assert (lot.label, len(lot.pods)) == ("shop/web-*", 6)
+    assert lot.reasons == (Reason("RoomOnNode", "n0, n1, n2 and 3 more have room for them"),)
+    (alone,) = alike_pods(pods[:1])
+    assert alone.reasons == pods[0].reasons

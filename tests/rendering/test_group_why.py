@@ -7,9 +7,12 @@ import pytest
 
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
+from reconciler.decisions.reasons.cost import LeastCostMix
 from reconciler.plan.picture import Picture, Pictures
 from reconciler.plan.plan import Plan
+from reconciler.plan.reason import Reason
 from reconciler.policy.documents import Budget, GroupFields, Hold, Limit, PolicySet, ScaleDown
+from reconciler.rendering.group_why import further_reasons
 from reconciler.rendering.html.plan import plan_html
 from reconciler.rendering.markdown.plan import plan_markdown
 from reconciler.rendering.text.plan import plan_text
@@ -61,7 +64,7 @@ CASES = {
         "minimum of a limit",
     ),
     "below min": (grown(0, policy(node_group("web", min=2))), "below min 2", ""),
-    "timer": (at_rest(shrunk(policy(node_group("web"), defaults=LATER)), 1), "4 empty wait", ""),
+    "timer": (at_rest(shrunk(policy(node_group("web"), defaults=LATER)), 1), "4 empty nodes wait", ""),
     "hold": (grown(1, policy(node_group("web", hold=Hold(reason="repair", until_seconds=NOW + 60)))), "held, would go to 2", ""),
 }
 
@@ -81,7 +84,7 @@ def test_reason_and_bound(case: str):
     for told in (line, cell):
         assert bound in told
         assert (number if number.isdigit() else "") in told
-        assert (code if code in ("empty", "empty wait", "pending pods") else "") in told
+        assert (code if code in ("empty", "empty nodes wait", "pending pods") else "") in told
 
 
 def test_a_sentence_goes_on_below_itself():
@@ -92,3 +95,19 @@ def test_a_sentence_goes_on_below_itself():
     assert [line[at:] for line in lines[1:]] == ["3 empty; minimum of a", "limit"]
     assert not lines[2][:at].strip()
     assert max(map(len, lines)) <= 60
+
+
+def test_a_mix_by_cost_is_told_once():
+    """In the reason of what is bought; where the solver is missing, or nothing is bought by cost, the note stands."""
+    plan = CASES["pods"][0]
+    mix = LeastCostMix(
+        mix="2 x web", cost_per_hour="1", one_by_one="one group after the other", one_by_one_per_hour="2", solver=True
+    )
+    (group,) = plan.groups
+    noted = msgspec.structs.replace(group, reasons=(mix.reason(),))
+    (bought,) = plan.actions
+    by_cost = msgspec.structs.replace(bought, reason=Reason("PendingPods", "2 pods", {"expander": "LeastCost"}))
+    greedy = msgspec.structs.replace(noted, reasons=(msgspec.structs.replace(mix, solver=False).reason(),))
+    assert further_reasons(noted, (by_cost,)) == ()
+    assert further_reasons(noted, (bought,)) == noted.reasons
+    assert further_reasons(greedy, (by_cost,)) == greedy.reasons

@@ -6,7 +6,7 @@ from reconciler.plan.plan import Plan
 from reconciler.rendering.alike_actions import AlikeActions, GroupActions, alike_actions
 from reconciler.rendering.fold import Fold
 from reconciler.rendering.group_notes import folded_notes, group_notes
-from reconciler.rendering.html.element import Content, Html, joined, tag
+from reconciler.rendering.html.element import Content, Html, arrows, joined, tag
 from reconciler.rendering.html.page import CLASSES, Section, counted, fold, mark, slots
 from reconciler.rendering.wording import action_mark, action_words
 
@@ -40,7 +40,7 @@ def _one(lot: AlikeActions, known: Mapping[str, str]) -> Html:
     return tag(
         "li",
         tag("span", mark(sign)),
-        tag("span", tag("b", action_words(lot.first)), ": ", lot.sentence),
+        tag("span", tag("b", arrows(action_words(lot.first))), ": ", lot.sentence),
         class_=CLASSES.get(sign), data_item=True, data_counted=True, data_moves=True, data_groups=known.get(lot.first.group),
     )  # fmt: skip
 

@@ -45,6 +45,11 @@ def escaped(text: str) -> str:
     return escape(plain(shortened(text, MOST_CHARACTERS)), quote=True)
 
 
+def arrows(text: str) -> str:
+    """With `→` for `->`, which browsers break behind its hyphen."""
+    return text.replace(" -> ", " → ")
+
+
 def _attribute(key: str, value: str | int | bool | None) -> str:  # noqa: FBT001 - a value, not a switch
     if value is None or value is False:
         return ""

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from reconciler.plan.plan import Action, ActionKind, GroupLine, Plan
 from reconciler.rendering.fold import NAMES_SHOWN
-from reconciler.rendering.group_why import GroupWhy, group_whys, removal_words
+from reconciler.rendering.group_why import GroupWhy, further_reasons, group_whys, removal_words
 from reconciler.rendering.html.element import DASH, NOTHING, Content, Html, joined, tag
 from reconciler.rendering.html.page import CLASSES, Section, counted, fold, mark, scrolling, slots
 from reconciler.rendering.wording import NO_GROUPS, SAME, group_mark, groups_with_other_actions, held_words, owner_words
@@ -30,13 +30,15 @@ def group_section(plan: Plan) -> Section:
     known = slots([group.name for group in plan.groups])
     settled = any(group.settled is not None for group in plan.groups)
     tiers = any(group.tier for group in plan.groups)
-    currency = plan.cost.currency
+    priced = any(group.price_per_hour for group in plan.groups)
+    currency = plan.cost.currency if priced else ""
     heads: list[Content] = [tag("th", "Group", scope="col"), tag("th", "Now", scope="col", class_="r")]
     heads.append(tag("th", "Desired", scope="col", class_="r"))
     heads += [tag("th", "At rest", scope="col", class_="r")] if settled else []
     heads.append(tag("th", "Range", scope="col"))
     heads += [tag("th", "Tier", scope="col")] if tiers else []
-    heads += [tag("th", "Owner", scope="col"), tag("th", f"{currency}/h", scope="col", class_="r")]
+    heads += [tag("th", "Owner", scope="col")]
+    heads += [tag("th", f"{currency}/h", scope="col", class_="r")] if priced else []
     heads.append(tag("th", "Why", scope="col"))
 
     def table(label: str, groups: Sequence[GroupLine]) -> Html:
@@ -93,7 +95,7 @@ def _row(
     cells.append(tag("td", _meter(group), bounds, data_as="Range"))
     cells += [tag("td", group.tier or DASH, data_as="Tier")] if tiers else []
     cells += [tag("td", owner_words(group), class_="hold" if group.held else None, data_as="Owner")]
-    cells.append(tag("td", group.price_per_hour or DASH, class_="r", data_as=f"{currency}/h"))
+    cells += [tag("td", group.price_per_hour or DASH, class_="r", data_as=f"{currency}/h")] if currency else []
     cells.append(tag("td", _why(group, actions, why), class_="why", data_as="Why"))
     moves = _moves(group, others)
     return tag(
@@ -136,9 +138,8 @@ def _why(group: GroupLine, actions: Sequence[Action], why: GroupWhy | None) -> H
     sentences: list[str] = [removed] if (removed := removal_words(actions, NAMES_SHOWN)) else []
     sentences += [action.reason.message for action in actions if action.kind is not ActionKind.REMOVE_NODE]
     if why is not None and not group.held:
-        sentences += () if actions else why.causes
-        sentences += why.bounds
-    sentences += held_words(group) if group.held else [reason.message for reason in group.reasons]
+        sentences += why.bounds if actions else ["; ".join((*why.causes, *why.bounds))]
+    sentences += held_words(group) if group.held else [reason.message for reason in further_reasons(group, actions)]
     told = list(dict.fromkeys(sentences))
     left = len(told) - _MOST_REASONS
     if left > 1:

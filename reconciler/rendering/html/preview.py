@@ -12,7 +12,7 @@ from reconciler.rendering.differences import Difference, difference_sections, wi
 from reconciler.rendering.differences import Section as Differences
 from reconciler.rendering.fold import NAMES_SHOWN, Fold
 from reconciler.rendering.html.actions import action_section
-from reconciler.rendering.html.element import Content, Html, joined, tag
+from reconciler.rendering.html.element import Content, Html, arrows, joined, tag
 from reconciler.rendering.html.page import CLASSES, Head, Section, counted, document, fold, mark
 from reconciler.rendering.html.plan import cautions, change, foot, plan_figures, plan_sections
 from reconciler.rendering.html.replay import replay_section
@@ -145,7 +145,7 @@ def _lot(part: Differences) -> Html:
 def _items(lines: Sequence[Difference]) -> Html:
     return joined(
         tag(
-            "li", tag("span", mark(line.mark)), tag("span", line.sentence), class_=CLASSES.get(line.mark),
+            "li", tag("span", mark(line.mark)), tag("span", arrows(line.sentence)), class_=CLASSES.get(line.mark),
             data_item=True, data_counted=True, data_moves=True,
         )
         for line in lines

@@ -36,7 +36,7 @@ button[hidden]{display:none}
 button[aria-pressed=true]{background:var(--holds-fill);border-color:var(--holds)}
 .warn{margin:1.2rem 0 0;padding:.55rem .85rem;border-left:3px solid var(--holds);background:var(--holds-fill);font-size:.9rem}
 .line{display:block}
-.figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(10.5rem,1fr));margin:1.6rem 0 0;border:1px solid var(--line);
+.figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(8.4rem,1fr));margin:1.6rem 0 0;border:1px solid var(--line);
 border-radius:8px;background:var(--sheet);gap:1px;overflow:hidden}
 .figures div{box-shadow:0 0 0 1px var(--line);padding:.8rem 1rem;display:flex;flex-direction:column}
 .figures dt{font-size:.8rem;color:var(--soft)}
@@ -136,6 +136,7 @@ footer p{margin:.2rem 0}
 color:var(--soft)}}
 @media (max-width:40rem){header,main,footer,.tools>div{padding-left:1rem;padding-right:1rem}header{padding-top:1.5rem}
 .lead{font-size:1.25rem}section{margin-top:1.7rem}footer{margin-top:1.5rem;padding-bottom:1rem}.figures{grid-template-columns:repeat(2,minmax(0,1fr))}
+.figures div:last-child:nth-child(odd){grid-column:1/-1}
 .tools{position:static}html{scroll-padding-top:0}th,td{padding:.45rem .55rem}
 .few,.few thead,.few tbody{display:block}
 .few tr{display:grid;grid-template-columns:repeat(3,minmax(0,1fr));gap:.1rem .8rem;padding:.45rem .55rem}

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from reconciler.plan.plan import Action, ActionKind, GroupLine, Plan
 from reconciler.rendering.fold import NAMES_SHOWN
-from reconciler.rendering.group_why import GroupWhy, group_whys, removal_words, why_words
+from reconciler.rendering.group_why import GroupWhy, further_reasons, group_whys, removal_words, why_words
 from reconciler.rendering.plain import plain
 from reconciler.rendering.wording import (
     HELD,
@@ -60,5 +60,5 @@ def _reasons(actions: Sequence[Action], group: GroupLine | None = None, why: Gro
     parts += [action.reason.message for action in actions if action.kind is not ActionKind.REMOVE_NODE]
     if why is not None:
         parts += () if actions else why.causes
-    parts += [reason.message for reason in group.reasons if reason.message not in parts][:1] if group is not None else []
+    parts += [reason.message for reason in further_reasons(group, actions)][:1] if group is not None else []
     return "; ".join((*parts, *(why.bounds if why is not None else ())))
