@@ -171,6 +171,32 @@ def test_wheels_go_to_the_index_that_is_named(tmp_path: Path):
     assert index.users == {f"Basic {base64.b64encode(b'__token__:secret').decode()}"}
 
 
+def test_a_tag_of_another_version_builds_nothing():
+    """The first step after the checkout, in a shell: wheels bear the version of pyproject.toml, the chart the tag's."""
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text())["jobs"]
+    step = jobs["build"]["steps"][1]
+    assert step["if"] == "startsWith(github.ref, 'refs/tags/')"
+    for tag, code in ((f"v{PROJECT['project']['version']}", 0), ("v9.9.9", 1), ("v0.1", 1), ("v0.1.0.*", 1)):
+        environment = {"PATH": os.environ["PATH"], "GITHUB_REF_NAME": tag}
+        done = subprocess.run(["bash", "-ec", step["run"]], cwd=ROOT, env=environment, capture_output=True, check=False)
+        assert done.returncode == code, tag
+
+
+def test_the_release_builds_by_hashes_and_not_by_constraints():
+    """pip takes a constraint with hashes for the wish that everything stands by its hash, and refuses the ranges of
+    pyproject.toml: such a build has never come to its end. What builds is installed before, and no build fetches more."""
+    text = (ROOT / ".github" / "workflows" / "release.yml").read_text()
+    assert "PIP_CONSTRAINT" not in text
+    steps = yaml.safe_load(text)["jobs"]["build"]["steps"]
+    wheels = next(step["env"] for step in steps if "CIBW_BUILD" in step.get("env", {}))
+    assert wheels["CIBW_BUILD_FRONTEND"].endswith("args: --no-isolation")
+    assert "--require-hashes --requirement {project}/.ci/locks/build.txt" in wheels["CIBW_BEFORE_BUILD"]
+    (source,) = (step["run"] for step in steps if "--sdist" in step.get("run", ""))
+    assert "--no-isolation" in source
+    locked = set(re.findall(r"(?m)^([a-z0-9-]+)==", (ROOT / ".ci" / "locks" / "build.txt").read_text()))
+    assert {re.split("[<>=]", one)[0].lower() for one in PROJECT["build-system"]["requires"]} <= locked
+
+
 def test_version_changelog_chart_and_image_agree():
     """One version everywhere, and the changelog has what is not released yet at its top."""
     chart = yaml.safe_load((ROOT / "examples/deploy/chart/Chart.yaml").read_text())
