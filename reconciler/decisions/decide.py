@@ -106,7 +106,7 @@ def decide_counted(world: World, policy: PolicySet, memory: Memory, now_seconds:
         grew.add(draft.groups[replaced.starts.position].group.name)
     remembered = replaced.told(remember(draft, judged, view.memory))
     adopted = {action.group for action in done if action.kind is ActionKind.ADOPT}
-    remembered = msgspec.structs.replace(remembered, purchase=demand.purchase(grew, adopted))
+    remembered = msgspec.structs.replace(remembered, purchase=demand.purchase(grew, adopted), examine_next=removals.stopped_at)
     return with_digest(plan), remembered
 
 

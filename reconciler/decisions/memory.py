@@ -81,7 +81,8 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     the target) at the last decision. `purchase`: the demand that nodes were last bought for, so that it does not cost nodes
     again; `replaceable_since`: replacement -> first plan that saw that it saves enough, without a break; `replacements`:
     those under way. `departures`: what left within a day, kept while the policy asks for approvals. `intended`: target -> nodes
-    whose removal is about to be written; only a process that ended there leaves some.
+    whose removal is about to be written; only a process that ended there leaves some. `examine_next`: the node at which the last
+    decision ran out of work for removals; empty: at none.
     """
 
     version: int = MEMORY_VERSION
@@ -102,6 +103,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     replacements: tuple[Replacement, ...] = ()
     departures: Departures = {}
     intended: Mapping[str, tuple[str, ...]] = {}
+    examine_next: str = ""
     last_added_seconds: int = 0
     last_removed_seconds: int = 0
     last_failed_seconds: int = 0

@@ -15,6 +15,7 @@ from reconciler.decisions.removal.approval_ceiling import ApprovalCeilings
 from reconciler.decisions.removal.budgets import BudgetLedger
 from reconciler.decisions.removal.candidates import Candidate
 from reconciler.decisions.removal.disruption import DisruptionLedger
+from reconciler.decisions.removal.examination import NOT_EXAMINED, in_order, stopped_at
 from reconciler.decisions.removal.floor import floor_of
 from reconciler.decisions.removal.removal_reason import Takeover, why_removed, why_replaced
 from reconciler.plan.instant import instant_text
@@ -75,6 +76,8 @@ class Removals:
         self._receivers = set(draft.promised)
         self._told: dict[int, str] = {}
         self._places = {False: Places(draft.state), True: Places(draft.state)}
+        self.stopped_at = ""
+        """The first node that was not examined for want of work, by name; empty where there is none."""
 
     def judge_all(
         self, candidates: tuple[Candidate, ...], waited_for: frozenset[int], under_way: tuple[Takeover, ...] = ()
@@ -82,7 +85,7 @@ class Removals:
         """Every node by index. `waited_for` are nodes that this plan counts on for pending pods."""
         apart = {index for one in under_way for index in (*one.sources, *one.takers)}
         ready = [c for c in candidates if not c.blockers and c.group is not None and c.index not in apart]
-        order = sorted(ready, key=self._rank)
+        order = in_order(self._draft, ready)
         first = {candidate.index for candidate in order}
         # Pods move to nodes that stay anyway before they move to nodes that could leave, the last of those first: that
         # keeps the number of evictions and of receiving nodes small.
@@ -95,15 +98,8 @@ class Removals:
             self._take_over(one, judged, waited_for)
         for candidate in order:
             judged[candidate.index] = self._judge(candidate, waited_for)
+        self.stopped_at = stopped_at(self._draft, order, {one.index: judged[one.index].blockers for one in order})
         return judged
-
-    def _rank(self, candidate: Candidate) -> tuple[int, int, int, int, str]:
-        """Empty nodes first, then those waiting longest (so that the choice does not change from plan to plan), then the
-        dearest, then the least used; ties by name."""
-        group, name = candidate.group, self._draft.world.nodes[candidate.index].name
-        price = (group.group.price_micros or 0) if group is not None else 0
-        since = self._draft.memory.unneeded_since.get(name, self._draft.now_seconds + 1)
-        return bool(candidate.moving), since, -price, candidate.utilization_permille or 0, name
 
     def _judge(self, candidate: Candidate, waited_for: frozenset[int]) -> Judged:
         group = candidate.group
@@ -113,6 +109,11 @@ class Removals:
         blocker = self._bounds(candidate, group, reason, waited_for)
         if blocker is None and reason is not None:
             blocker = self._keep_headroom(candidate, reason) or self._move_pods(candidate, reason)
+        if blocker is NOT_EXAMINED and not self.halted:
+            # Nobody saw it needed: its time goes on until its turn comes again.
+            name = self._draft.world.nodes[candidate.index].name
+            since = self._draft.memory.unneeded_since.get(name)
+            return Judged(candidate=candidate, safe=False, blockers=(blocker,), unneeded_since=since)
         if blocker is not None or reason is None:
             return Judged(candidate=candidate, safe=False, blockers=(blocker,) if blocker else ())
         return self._when(candidate, group, reason)
@@ -202,7 +203,7 @@ class Removals:
             message = f"PodDisruptionBudget {budget.namespace}/{budget.name} is used up by nodes that leave before it"
             return Blocker(code="NotEnoughPdb", message=message)
         if draft.work.exhausted:
-            return Blocker(code="NotExamined", message="the work budget of this plan ran out before it")
+            return NOT_EXAMINED
         order = sorted(moving, key=lambda shape: (-draft.world.pod_shapes[shape].requests.cpu_milli, shape))
         mark, looked = state.mark(), places.looked
         self._lift(candidate, order)
