@@ -130,8 +130,11 @@ def run_all(loops: ModuleType, board: Board) -> object:
     many = loops.cells_of(wanted, cells[1], placed, mine)
     written = [list(free), list(head), [list(cell[:placed]) for cell in cells]]
     loops.pop_cells(placed, size // 2, board.requests, free, board.width, head, *cells)
-    return (running, list(found[:running]), size, placed, roomy, list(nodes), list(room), bytes(short), many, list(mine[:many]),
-            written, list(free), list(head), seated, list(starts), list(order))  # fmt: skip
+    taken = array("q", bytes(8 * len(board.order)))
+    if board.order:
+        loops.take(memoryview(free).cast("B"), 8, board.order, memoryview(taken).cast("B"))
+    return (running, list(taken), list(found[:running]), size, placed, roomy, list(nodes), list(room), bytes(short), many,
+            list(mine[:many]), written, list(free), list(head), seated, list(starts), list(order))  # fmt: skip
 
 
 def move_all(passes: ModuleType, board: Board) -> object:

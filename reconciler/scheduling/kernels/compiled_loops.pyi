@@ -7,5 +7,6 @@ from reconciler.scheduling.kernels.loops import kinds_of as kinds_of
 from reconciler.scheduling.kernels.loops import pop_cells as pop_cells
 from reconciler.scheduling.kernels.loops import running_pods as running_pods
 from reconciler.scheduling.kernels.loops import short_of as short_of
+from reconciler.scheduling.kernels.loops import take as take
 from reconciler.scheduling.kernels.loops import waiting_pods as waiting_pods
 from reconciler.scheduling.kernels.loops import with_room as with_room

@@ -312,6 +312,22 @@ def with_room(
     return size
 
 
+def take(
+    column: cython.uchar[::1],
+    width: cython.Py_ssize_t,
+    order: cython.int[::1],
+    found: cython.uchar[::1],
+) -> None:
+    """Write the entries of a column, `width` bytes each, to `found` in the given order."""
+    place: cython.Py_ssize_t
+    row: cython.Py_ssize_t
+    byte: cython.Py_ssize_t
+    for place in range(len(order)):
+        row = order[place]
+        for byte in range(width):
+            found[place * width + byte] = column[row * width + byte]
+
+
 def short_of(
     columns: cython.int[::1],
     amounts: cython.longlong[::1],

@@ -1,37 +1,32 @@
 """The pods that one PodDisruptionBudget takes, counted as they come, change and go."""
 
-from reconciler.simulation.embedded.pod_object import PodObject
+from reconciler.simulation.embedded.pod_object import Counted
 
 OwnerKey = tuple[str, str, str]
 """Kind, namespace and name of a pod's controller; a pod without one has a key of its own."""
 
 
 class BudgetMembers:
-    """`pods` says of each whether it is healthy, `owners` how many pods each controller has."""
+    """`pods` is how many there are, `owners` how many each controller has, `active` those of them that are."""
 
-    __slots__ = ("healthy", "owners", "pods")
+    __slots__ = ("active", "healthy", "owners", "pods")
 
     def __init__(self) -> None:
-        self.pods: dict[PodObject, bool] = {}
+        self.pods = 0
         self.healthy = 0
         self.owners: dict[OwnerKey, int] = {}
+        self.active: dict[OwnerKey, int] = {}
 
-    def follow(self, pod: PodObject, owner: OwnerKey) -> None:
-        """A pod joined or changed."""
-        healthy = pod.ready and not pod.deletion
-        before = self.pods.get(pod)
-        if before is None:
-            self.owners[owner] = self.owners.get(owner, 0) + 1
-        self.healthy += healthy - bool(before)
-        self.pods[pod] = healthy
-
-    def drop(self, pod: PodObject, owner: OwnerKey) -> None:
-        """A pod is gone."""
-        before = self.pods.pop(pod, None)
-        if before is None:
-            return
-        self.healthy -= before
-        if self.owners[owner] == 1:
-            del self.owners[owner]
-        else:
-            self.owners[owner] -= 1
+    def follow(self, owner: OwnerKey, before: Counted | None, after: Counted | None, many: int = 1) -> None:
+        """Pods joined (`before` None), changed, or are gone (`after` None)."""
+        joined = (after is not None) - (before is not None)
+        if joined:
+            self.pods += joined * many
+            self.owners[owner] = self.owners.get(owner, 0) + joined * many
+            if not self.owners[owner]:
+                del self.owners[owner]
+        was_healthy, was_active = before or (False, False)
+        healthy, active = after or (False, False)
+        self.healthy += (healthy - was_healthy) * many
+        if active is not was_active:
+            self.active[owner] = self.active.get(owner, 0) + (active - was_active) * many

@@ -7,6 +7,7 @@ import msgspec
 
 from reconciler.cluster.nodes.node import NodeShape, Taint
 from reconciler.cluster.pods.pod import PodPhase
+from reconciler.cluster.pods.pod_table import phase_code
 from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.cluster.world import World
 from reconciler.decisions.groups.effective import effective_view
@@ -20,7 +21,7 @@ from reconciler.simulation.embedded.journal import Happened, Journal
 from reconciler.simulation.embedded.machines import Machines
 from reconciler.simulation.embedded.objects import ClusterObjects
 from reconciler.simulation.embedded.pod_lifecycle import PodLifecycle
-from reconciler.simulation.embedded.pod_object import NodeObject
+from reconciler.simulation.embedded.pod_object import NodeObject, PodObject
 from reconciler.simulation.embedded.scheduler import Scheduler
 from reconciler.simulation.embedded.workloads import Workloads
 
@@ -83,11 +84,17 @@ class SimulatedCluster:
         self.machines.adopt_waiting()
         for target in targets:
             self.machines.make_missing(target)
-        for pod in self.objects.pods.values():
-            if pod.deletion:
-                self.agenda.at(pod.deletion, partial(self.pods.vanish, pod))
-            elif pod.node is not None and pod.phase is PodPhase.PENDING and not pod.gated:
-                self.agenda.at(self.now_seconds, partial(self.pods.bound, pod))
+        rows, waits = self.objects.pod_table(), phase_code(PodPhase.PENDING)
+        state = zip(rows.deletion_seconds, rows.node, rows.phase, strict=True)
+        for row, (deletion, node, phase) in enumerate(state):
+            if deletion:
+                self.agenda.at(deletion, partial(self.pods.vanish, self._pod(row)))
+            elif node >= 0 and phase == waits and not rows.gated(row):
+                self.agenda.at(self.now_seconds, partial(self.pods.bound, self._pod(row)))
+
+    def _pod(self, row: int) -> PodObject:
+        rows = self.objects.pod_table()
+        return self.objects.pods[rows.namespace[row], rows.name[row]]
 
     @property
     def now_seconds(self) -> int:

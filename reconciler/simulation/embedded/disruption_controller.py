@@ -7,14 +7,17 @@ while none are expected. Healthy means Ready and not terminating. Eviction subre
 finished or terminating go without asking a budget; a pod under two budgets is refused.
 """
 
+from collections import Counter
+
 import msgspec
 
 from reconciler.cluster.pods.pod import PodPhase
+from reconciler.cluster.pods.pod_table import FINISHED_PHASES, is_ready
 from reconciler.cluster.workloads.workload import DisruptionBudget
 from reconciler.decisions.removal.disruption import label_selector_matches
 from reconciler.simulation.embedded.budget_members import BudgetMembers, OwnerKey
 from reconciler.simulation.embedded.objects import ClusterObjects
-from reconciler.simulation.embedded.pod_object import PodObject
+from reconciler.simulation.embedded.pod_object import Counted, PodObject
 
 BudgetKey = tuple[str, str]
 
@@ -37,10 +40,25 @@ class DisruptionController:
         for key, budget in self._objects.budgets.items():
             self._by_label.setdefault((key[0], *_telling_label(budget)), []).append(key)
         self._members = {key: BudgetMembers() for key in self._objects.budgets}
-        if self._members:
-            for pod in self._objects.pods.values():
-                for key in self.budgets_of(pod.shape):
-                    self._members[key].follow(pod, self._owner_key(pod))
+        if not self._members:
+            return
+        rows, traits_of = self._objects.pod_table(), self._objects.pod_traits
+        columns = zip(
+            rows.namespace, rows.shape, rows.traits, rows.phase, rows.flags, map(bool, rows.deletion_seconds), strict=True
+        )
+        for (namespace, shape, traits, phase, flags, ending), many in Counter(columns).items():
+            owner = traits_of[traits].controller
+            active = not ending and phase not in FINISHED_PHASES
+            for key in self.budgets_of(shape) if owner is not None else ():
+                counted = (is_ready(flags) and not ending, active)
+                self._members[key].follow((owner.kind, namespace, owner.name), None, counted, many)
+        unowned = {index for index, traits in enumerate(traits_of) if traits.controller is None}
+        lone = [row for row, traits in enumerate(rows.traits) if traits in unowned] if unowned else []
+        for pod in [self._objects.pods[rows.namespace[row], rows.name[row]] for row in lone if self.budgets_of(rows.shape[row])]:
+            for key in self.budgets_of(pod.shape):
+                self._members[key].follow(self._owner_key(pod), None, _counted(pod))
+        for pod in self._objects.pods.made():
+            pod.counted = _counted(pod)
 
     def budgets_of(self, shape: int) -> tuple[BudgetKey, ...]:
         """The budgets whose selector takes pods of a shape."""
@@ -59,14 +77,16 @@ class DisruptionController:
 
     def changed(self, pod: PodObject) -> None:
         """A pod was made, became ready or unready, or began to terminate."""
-        for key in self.budgets_of(pod.shape):
-            self._members[key].follow(pod, self._owner_key(pod))
-            self._dirty[key] = None
+        self._count(pod, _counted(pod))
 
     def removed(self, pod: PodObject) -> None:
         """A pod is gone."""
+        self._count(pod, None)
+
+    def _count(self, pod: PodObject, after: Counted | None) -> None:
+        before, pod.counted = pod.counted, after
         for key in self.budgets_of(pod.shape):
-            self._members[key].drop(pod, self._owner_key(pod))
+            self._members[key].follow(self._owner_key(pod), before, after)
             self._dirty[key] = None
 
     def scaled(self, namespace: str) -> None:
@@ -136,8 +156,8 @@ class DisruptionController:
             expected = self._expected(members)
             return expected, amount_of(budget.min_available, expected)
         if budget.min_available:
-            return len(members.pods), int(budget.min_available)
-        return len(members.pods), budget.desired_healthy
+            return members.pods, int(budget.min_available)
+        return members.pods, budget.desired_healthy
 
     def _expected(self, members: BudgetMembers) -> int:
         """Replicas of the distinct controllers; pods whose controller does not say count themselves."""
@@ -150,12 +170,16 @@ class DisruptionController:
             else:
                 silent.add(key)
         if silent:
-            expected += sum(1 for pod in members.pods if pod.active and self._owner_key(pod) in silent)
+            expected += sum(members.active.get(key, 0) for key in silent)
         return expected
 
     def _owner_key(self, pod: PodObject) -> OwnerKey:
         owner = self._objects.owner_of(pod)
         return (owner.kind, pod.namespace, owner.name) if owner is not None else ("", pod.namespace, pod.name)
+
+
+def _counted(pod: PodObject) -> Counted:
+    return (pod.ready and not pod.deletion, pod.active)
 
 
 def _telling_label(budget: DisruptionBudget) -> tuple[str, str]:

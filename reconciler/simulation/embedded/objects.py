@@ -8,12 +8,13 @@ import msgspec
 
 from reconciler.cluster.nodes.node import Node, NodeShape
 from reconciler.cluster.pods.pod import Owner, PodShape, PodTraits
-from reconciler.cluster.pods.pod_table import PodTable, is_gated, is_ready, phase_of
+from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.target import Machine, TargetFacts, TargetRef
 from reconciler.cluster.workloads.workload import Controller, DisruptionBudget
 from reconciler.cluster.world import World
 from reconciler.simulation.embedded.pod_object import NodeObject, PodObject
 from reconciler.simulation.embedded.pod_rows import PodRows
+from reconciler.simulation.embedded.pod_store import PodStore
 from reconciler.simulation.embedded.turnover import Turnover
 
 Value = TypeVar("Value")
@@ -36,15 +37,14 @@ class ClusterObjects:
         self._pod_shape_index: dict[PodShape, int] | None = None
         self._traits_index: dict[PodTraits, int] | None = None
         self.nodes: dict[str, NodeObject] = {node.name: NodeObject(node, target_of.get(node.name)) for node in world.nodes}
-        self.pods: dict[tuple[str, str], PodObject] = {}
+        self.pods = PodStore(world.pods, list(self.nodes.values()))
         self.targets: dict[TargetRef, TargetFacts] = {facts.ref: facts for facts in world.targets}
         self.machines: dict[tuple[str, str], Machine] = {(machine.namespace, machine.name): machine for machine in world.machines}
         self.budgets: dict[tuple[str, str], DisruptionBudget] = {(b.namespace, b.name): b for b in world.budgets}
         self.controllers: dict[tuple[str, str, str], Controller] = {(c.kind, c.namespace, c.name): c for c in world.controllers}
-        self._waiting: dict[PodObject, None] = {}
+        self._waiting = self.pods.waiting
         self.turnover = Turnover()
         self._pods_of_shape: Counter[int] = Counter(world.pods.shape)
-        self._load_pods(world)
         self._rows = PodRows(world.pods, self.pods)
         self._view: World | None = None
         self._node_order = list(self.nodes.values())
@@ -52,29 +52,6 @@ class ClusterObjects:
         for index, node in enumerate(self._node_order):
             node.index = index
         self.revision = 0
-
-    def _load_pods(self, world: World) -> None:
-        nodes = [self.nodes[node.name] for node in world.nodes]
-        rows = world.pods
-        told = zip(rows.namespace, rows.name, rows.uid, rows.shape, rows.traits, rows.created_seconds, strict=True)
-        state = zip(rows.node, rows.phase, rows.flags, rows.deletion_seconds, rows.unschedulable_seconds, strict=True)
-        for (namespace, name, uid, shape, traits, created), (node, phase, flags, deletion, unschedulable) in zip(
-            told, state, strict=True
-        ):
-            pod = PodObject(namespace, name, uid, shape, traits, created)
-            pod.deletion, pod.unschedulable = deletion, unschedulable
-            pod.phase, pod.ready, pod.gated = phase_of(phase), is_ready(flags), is_gated(flags)
-            if node >= 0:
-                pod.node = nodes[node]
-                pod.node.pods[pod] = None
-            else:
-                self._waiting[pod] = None
-            self.pods[namespace, name] = pod
-        for index, nominated in enumerate(rows.nominated):
-            if nominated >= 0:
-                self.pods[rows.namespace[index], rows.name[index]].nominated = nodes[nominated]
-        for index, unknown in rows.unknown_node.items():
-            self.pods[rows.namespace[index], rows.name[index]].unknown_node = unknown
 
     def touch(self) -> None:
         """Something other than a pod changed."""
@@ -105,6 +82,10 @@ class ClusterObjects:
         if self._traits_index is None:
             self._traits_index = {known: index for index, known in enumerate(self.pod_traits)}
         return _interned(self._traits_index, self.pod_traits, traits)
+
+    def pod_table(self) -> PodTable:
+        """The pods as they are now."""
+        return self.world(self._origin.captured_seconds if self._view is None else self._view.captured_seconds).pods
 
     def owner_of(self, pod: PodObject) -> Owner | None:
         """The pod's controller."""

@@ -1,18 +1,26 @@
 """A pod of a simulated cluster and the node that it is on: they change over time."""
 
+from collections.abc import Callable
+
 from reconciler.cluster.nodes.node import Node
 from reconciler.cluster.pods.pod import PodPhase
 from reconciler.cluster.target import TargetRef
 
+Counted = tuple[bool, bool]
+"""Whether a pod counts as healthy (Ready and not terminating) and as active for disruption budgets."""
+
 
 class PodObject:
     """One pod; changes over time, so no struct. Times are Unix seconds, 0 when absent. `replaces` is the key of the pod
-    whose place this one took when that was evicted or deleted."""
+    whose place this one took when that was evicted or deleted, `managed` says that its controller knows it, `counted` as what
+    disruption budgets count it (None: they do not know it)."""
 
     __slots__ = (
+        "counted",
         "created",
         "deletion",
         "gated",
+        "managed",
         "name",
         "namespace",
         "node",
@@ -43,6 +51,8 @@ class PodObject:
         self.gated = False
         self.unknown_node = ""
         self.replaces = ""
+        self.managed = False
+        self.counted: Counted | None = None
 
     @property
     def key(self) -> str:
@@ -61,17 +71,27 @@ class PodObject:
 
 
 class NodeObject:
-    """One node with the pods on it. `target` sizes it (None: nobody). `index` is its place in the last World."""
+    """One node with the pods on it. `target` sizes it (None: nobody). `index` is its place in the last World.
+    `seat`, when it is set, makes the objects of its pods once they are asked for."""
 
-    __slots__ = ("index", "pods", "target", "value")
+    __slots__ = ("_pods", "index", "seat", "target", "value")
 
     def __init__(self, value: Node, target: TargetRef | None) -> None:
         self.value = value
         self.target = target
         self.index = -1
-        self.pods: dict[PodObject, None] = {}
+        self.seat: Callable[[], dict[PodObject, None]] | None = None
+        self._pods: dict[PodObject, None] = {}
 
     @property
     def name(self) -> str:
         """The node's name."""
         return self.value.name
+
+    @property
+    def pods(self) -> dict[PodObject, None]:
+        """The pods on the node, in the order in which they came."""
+        if self.seat is not None:
+            seat, self.seat = self.seat, None
+            self._pods = seat()
+        return self._pods

@@ -2,11 +2,12 @@
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import le
 from typing import Any
 
 from reconciler.cluster.pods.pod_table import PodTable, phase_code, pod_flags
+from reconciler.scheduling.kernels import loops
 from reconciler.simulation.embedded.pod_object import PodObject
 
 PodKey = tuple[str, str]
@@ -34,11 +35,11 @@ _NOWHERE = array("i", (-1,)).tobytes()
 class PodRows:
     """Rows in order of namespace and name. Tables that were handed out are never written to again."""
 
-    def __init__(self, table: PodTable, pods: dict[PodKey, PodObject]) -> None:
+    def __init__(self, table: PodTable, pods: Mapping[PodKey, PodObject]) -> None:
         """`table` has the rows of `pods`, in their order."""
         self._table = table
         self._pods = pods
-        keys = list(pods)
+        keys = list(zip(table.namespace, table.name, strict=True))
         self._in_order = len(keys) == len(table) and all(map(le, keys, keys[1:]))
         self._joined: dict[PodKey, None] = {}
         self._gone: dict[PodKey, None] = {}
@@ -62,44 +63,60 @@ class PodRows:
     def table(self, moved: Sequence[int] | None) -> PodTable:
         """The table now. `moved` is, by the index that nodes had in the last table, the index that they have now (-1: none),
         with -1 behind the last; None where no node has another one."""
+        self._table = self._followed(moved)
         cuts = len(self._joined) + len(self._gone)
         if cuts * _MANY_CUTS > len(self._pods) or (cuts and not self._in_order):
-            self._write([self._pods[key] for key in sorted(self._pods)])
-        else:
-            self._follow(moved)
+            self._arrange(self._table)
+        elif cuts:
+            self._cut(self._table)
         self._joined.clear()
         self._gone.clear()
         self._changed.clear()
         return self._table
 
-    def _write(self, pods: list[PodObject]) -> None:
-        self._in_order = True
-        table = PodTable()
-        for name, read in _COLUMNS:
-            column = getattr(table, name)
-            column.extend(map(read, pods))
-        table.unknown_node = {row: pod.unknown_node for row, pod in enumerate(pods) if pod.unknown_node}
-        self._table = table
-
-    def _follow(self, moved: Sequence[int] | None) -> None:
+    def _followed(self, moved: Sequence[int] | None) -> PodTable:
+        """The same rows as they are now."""
         table = self._copied()
         if moved is not None:
             table.node = array("i", map(moved.__getitem__, table.node))
             if table.nominated.tobytes() != _NOWHERE * len(table.nominated):
                 table.nominated = array("i", map(moved.__getitem__, table.nominated))
-        if self._in_order:
-            rows = [(self._row(table, (pod.namespace, pod.name)), pod) for pod in self._changed]
-        else:
-            places = {key: row for row, key in enumerate(self._pods)}
-            rows = [(places[pod.namespace, pod.name], pod) for pod in self._changed]
-        rows = [(row, pod) for row, pod in rows if (pod.namespace, pod.name) not in self._joined]
+        changed = [pod for pod in self._changed if (pod.namespace, pod.name) not in self._joined]
+        places: dict[PodKey, int] = {}
+        if not self._in_order or len(changed) * _MANY_CUTS > len(table):
+            places = {key: row for row, key in enumerate(zip(table.namespace, table.name, strict=True))}
+        rows = [
+            (places[pod.namespace, pod.name] if places else self._row(table, (pod.namespace, pod.name)), pod) for pod in changed
+        ]
         for name in _CHANGING:
             column, read = getattr(table, name), _READ[name]
             for row, pod in rows:
                 column[row] = read(pod)
-        if self._joined or self._gone:
-            self._cut(table)
-        self._table = table
+        return table
+
+    def _arrange(self, table: PodTable) -> None:
+        """Rows of pods that are gone are left out, those of new pods put in, all in order."""
+        keys = list(zip(table.namespace, table.name, strict=True))
+        joined = [self._pods[key] for key in self._joined]
+        order = [row for row, key in enumerate(keys) if key not in self._gone]
+        order.extend(range(len(keys), len(keys) + len(joined)))
+        keys.extend(self._joined)
+        order.sort(key=keys.__getitem__)
+        wanted = array("i", order)
+        for name, read in _COLUMNS:
+            column = getattr(table, name)
+            column = column[:]
+            column.extend(map(read, joined))
+            if isinstance(column, array) and order:
+                fresh = array(column.typecode, bytes(column.itemsize * len(order)))
+                loops.take(memoryview(column).cast("B"), column.itemsize, wanted, memoryview(fresh).cast("B"))
+            else:
+                fresh = column[:0]
+                fresh.extend(map(column.__getitem__, order))
+            setattr(table, name, fresh)
+        self._in_order = True
+        if table.unknown_node or any(pod.unknown_node for pod in joined):
+            table.unknown_node = _unknown(table, self._pods)
 
     def _copied(self) -> PodTable:
         old, table = self._table, PodTable()
@@ -139,6 +156,10 @@ class PodRows:
 _ABSENT = object()
 
 
-def _unknown(table: PodTable, pods: dict[PodKey, PodObject]) -> dict[int, str]:
-    named: Iterable[PodKey] = zip(table.namespace, table.name, strict=True)
-    return {row: pods[key].unknown_node for row, key in enumerate(named) if pods[key].unknown_node}
+def _unknown(table: PodTable, pods: Mapping[PodKey, PodObject]) -> dict[int, str]:
+    """By row, from the objects: who has an unknown node has one."""
+    return {
+        row: pods[key].unknown_node
+        for row, key in enumerate(zip(table.namespace, table.name, strict=True))
+        if pods[key].unknown_node
+    }

@@ -1,6 +1,10 @@
 """Controllers of pods: they make pods again that were evicted, and follow the replicas that a scenario asks for."""
 
-from reconciler.cluster.pods.pod import PodPhase, PodShape, PodTraits
+from collections import Counter
+from collections.abc import Callable
+
+from reconciler.cluster.pods.pod import Owner, PodPhase, PodShape, PodTraits
+from reconciler.cluster.pods.pod_table import FINISHED_PHASES
 from reconciler.simulation.embedded.objects import ClusterObjects
 from reconciler.simulation.embedded.pod_object import PodObject
 
@@ -14,16 +18,23 @@ class Workload:
     """One controller: how many pods it wants, and what they look like. `vacant` are pods that left and are to come back; `active`
     counts those that neither terminate nor are finished."""
 
-    __slots__ = ("active", "desired", "key", "pods", "shape", "traits", "vacant")
+    __slots__ = ("_pods_of", "active", "desired", "key", "shape", "traits", "vacant")
 
-    def __init__(self, key: WorkloadKey, shape: int, traits: int) -> None:
+    def __init__(
+        self, key: WorkloadKey, shape: int, traits: int, pods_of: Callable[[WorkloadKey], dict[PodObject, None]]
+    ) -> None:
         self.key = key
         self.shape = shape
         self.traits = traits
         self.desired = 0
         self.active = 0
-        self.pods: dict[PodObject, None] = {}
         self.vacant: list[PodObject] = []
+        self._pods_of = pods_of
+
+    @property
+    def pods(self) -> dict[PodObject, None]:
+        """The pods that it knows, in the order in which they came."""
+        return self._pods_of(self.key)
 
 
 class Workloads:
@@ -39,30 +50,44 @@ class Workloads:
         self._count = 0
         self._dirty: dict[WorkloadKey, None] = {}
         self.by_key: dict[WorkloadKey, Workload] = {}
-        for pod in objects.pods.values():
-            workload = self._join(pod)
-            if workload is not None and pod.active:
-                workload.active += 1
-        for workload in self.by_key.values():
-            workload.desired = workload.active
+        self._members: dict[WorkloadKey, dict[PodObject, None]] | None = None
+        rows = objects.pod_table()
+        columns = zip(rows.namespace, rows.traits, map(bool, rows.deletion_seconds), rows.phase, strict=True)
+        alike = Counter(columns)
+        first = dict(
+            zip(reversed(list(zip(rows.namespace, rows.traits, strict=True))), range(len(rows) - 1, -1, -1), strict=True)
+        )
+        for (namespace, traits), row in sorted(first.items(), key=lambda item: item[1]):
+            owner = self._owner(traits)
+            if owner is not None:
+                key = (owner.kind, namespace, owner.name)
+                self.by_key.setdefault(key, Workload(key, rows.shape[row], traits, self._pods_of))
+        for (namespace, traits, ending, phase), many in alike.items():
+            owner = self._owner(traits)
+            if owner is not None and not ending and phase not in FINISHED_PHASES:
+                workload = self.by_key[owner.kind, namespace, owner.name]
+                workload.active += many
+                workload.desired += many
 
     def of(self, pod: PodObject) -> Workload | None:
         """The controller that would make the pod again; None: nobody."""
-        owner = self._objects.owner_of(pod)
-        if owner is None or self._objects.goes_with_node(pod):
-            return None
-        return self.by_key.get((owner.kind, pod.namespace, owner.name))
+        owner = self._owner(pod.traits)
+        return None if owner is None else self.by_key.get((owner.kind, pod.namespace, owner.name))
 
-    def _join(self, pod: PodObject) -> Workload | None:
-        owner = self._objects.owner_of(pod)
-        if owner is None or self._objects.goes_with_node(pod):
-            return None
-        key = (owner.kind, pod.namespace, owner.name)
-        workload = self.by_key.get(key)
-        if workload is None:
-            workload = self.by_key[key] = Workload(key, pod.shape, pod.traits)
-        workload.pods[pod] = None
-        return workload
+    def _owner(self, traits: int) -> Owner | None:
+        """The controller of pods with these traits, unless they go with their node."""
+        found = self._objects.pod_traits[traits]
+        return None if found.daemonset or found.mirror else found.controller
+
+    def _pods_of(self, key: WorkloadKey) -> dict[PodObject, None]:
+        """Objects of all pods are made once somebody asks; few do."""
+        if self._members is None:
+            self._members = {}
+            for pod in self._objects.pods.values():
+                workload = self.of(pod) if pod.managed else None
+                if workload is not None:
+                    self._members.setdefault(workload.key, {})[pod] = None
+        return self._members.setdefault(key, {})
 
     def found(self, namespace: str, name: str) -> Workload | None:
         """By the name of the controller or, for a ReplicaSet, of its Deployment (its name without the last part)."""
@@ -75,7 +100,7 @@ class Workloads:
     def define(self, kind: str, namespace: str, name: str, shape: PodShape, traits: PodTraits) -> Workload:
         """A controller that has no pods yet."""
         key = (kind, namespace, name)
-        workload = Workload(key, self._objects.pod_shape(shape), self._objects.traits(traits))
+        workload = Workload(key, self._objects.pod_shape(shape), self._objects.traits(traits), self._pods_of)
         return self.by_key.setdefault(key, workload)
 
     def scale(self, workload: Workload, desired: int) -> None:
@@ -88,7 +113,7 @@ class Workloads:
         """A pod began to terminate: its controller will notice."""
         workload = self.of(pod)
         if workload is not None:
-            if pod in workload.pods and not pod.finished:
+            if pod.managed and not pod.finished:
                 workload.active -= 1
             workload.vacant.append(pod)
             self._dirty[workload.key] = None
@@ -97,7 +122,8 @@ class Workloads:
         """A pod is gone."""
         workload = self.of(pod)
         if workload is not None:
-            workload.pods.pop(pod, None)
+            if self._members is not None:
+                workload.pods.pop(pod, None)
             self._dirty[workload.key] = None
 
     def make_missing(self, now_seconds: int) -> list[PodObject]:
@@ -109,7 +135,10 @@ class Workloads:
                 pod = self._next_pod(workload, now_seconds)
                 if pod is None:
                     break
-                workload.pods[self._objects.add_pod(pod)] = None
+                pod.managed = True
+                self._objects.add_pod(pod)
+                if self._members is not None:
+                    workload.pods[pod] = None
                 workload.active += 1
                 made.append(pod)
         self._dirty.clear()
