@@ -155,6 +155,8 @@ def test_plugins_are_the_same_with_and_without_messages() -> None:
 def test_nothing_pending() -> None:
     """An empty answer is said, not silent."""
     assert list(fit_text(fit(ClusterBuilder().world()), Fold(), 80)) == ["No pod is pending."]
+    (told,) = fit_text(fit(ClusterBuilder().world()), Fold(), 0, ("shop/web",))
+    assert told == "No pending pod is called shop/web; `*` and `?` in a name stand for what it may be."
 
 
 def test_equal_pods_are_told_once() -> None:

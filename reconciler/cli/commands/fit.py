@@ -94,6 +94,6 @@ def command(
         stream.flush()
     else:
         width = 0 if wide else text_width(sys.stdout)
-        for line in fit_text(fit(world, asked=asked), EVERYTHING if wide else Fold(), width):
+        for line in fit_text(fit(world, asked=asked), EVERYTHING if wide else Fold(), width, pods):
             click.echo(line)
     return EXIT_OK
