@@ -36,7 +36,8 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     platform that its server speaks, `owner` is the policy whose marks are set. `platform_chooses` tells the targets without
     machines that may shrink though the platform picks the instance that goes; `policy` is the one in force (None: there is
     none yet). `guard` raises where this process may not write now, to be asked before every write to a cloud; `notes` keep what
-    removals must remember (None: nothing is written)."""
+    removals must remember (None: nothing is written). `remembered` are the targets, as plans call them, that the loop sized at
+    its last decision, in whichever process; it raises `StateUnavailableError`."""
 
     management: Api
     served: tuple[Served, ...] = ()
@@ -46,6 +47,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     policy: Callable[[], PolicySet | None] = lambda: None
     guard: Callable[[], None] = lambda: None
     notes: Notes | None = None
+    remembered: Callable[[], Iterable[str]] = tuple
 
 
 class LivePlatform(msgspec.Struct, frozen=True, kw_only=True):

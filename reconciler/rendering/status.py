@@ -51,7 +51,8 @@ class GroupStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One group that the loop knows. `replicas` None: the target is not there, or cannot be read. `held`, `owner`, `heldSince`,
     `desired` and `wanted` (what a held group would get) are those of the last plan, `next` is what a person does so that the
     group is decided again. `hold` is the annotation on the target, with `holdOver` when it names an end that has passed.
-    `backoffUntil` and `conflict` are empty without one, `approval` says what waits for one."""
+    `backoffUntil` and `conflict` are empty without one, `approval` says what waits for one, `why` is the last plan's word on why
+    the group is held."""
 
     name: str
     target: str
@@ -68,6 +69,7 @@ class GroupStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     backoff_reason: str = ""
     conflict: str = ""
     approval: str = ""
+    why: str = ""
 
 
 class DrainStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -149,6 +151,9 @@ def _ownership(group: GroupStatus) -> Iterator[str]:
     """Only of groups that are held: for all others it is as expected."""
     if not group.held:
         return
+    if group.why and not group.hold and not group.owner.by:
+        # A hold on a target that is not read here: a cloud's, without its credentials.
+        yield group.why
     yield from (f"evidence: {sentence}" for sentence in group.owner.evidence)
     if group.wanted is not None and group.replicas is not None and group.wanted != group.replicas:
         yield f"it would go {group.replicas} -> {group.wanted}"

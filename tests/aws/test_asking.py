@@ -1,6 +1,8 @@
 """What is asked of AWS, how often, and what is known while it does not answer."""
 
 import time
+from collections import Counter
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import Any
 
@@ -8,6 +10,7 @@ import pytest
 
 from reconciler.cluster.snapshots.intake import Intake
 from reconciler.decisions.ownership.owner import POLICY_MARK
+from reconciler.kube.leading.state import StateUnavailableError
 from reconciler.kube.watching.stream_state import Phase
 from reconciler.platforms.aws.writing.accounts import Accounts
 from reconciler.platforms.aws.writing.asking import Region, filters
@@ -63,7 +66,7 @@ class Clock:
 class Polled:
     """A poll of the service, on a clock that the test moves."""
 
-    def __init__(self, service: Service, policy: PolicySet | None) -> None:
+    def __init__(self, service: Service, policy: PolicySet | None, remembered: Callable[[], Iterable[str]] = tuple) -> None:
         self.service = service
         self.policy = policy
         self.clock = Clock()
@@ -71,7 +74,7 @@ class Polled:
         for region, role in ((REGION, ""), (REGION, "arn:aws:iam::123456789012:role/other")):
             metered = Metered(client(region, role, service.url), monotonic=self.clock, sleep=self.clock.sleep)
             self.accounts.put(region, role, metered)
-        self.poll = AwsPoll(self.accounts, lambda: self.policy, self.clock)
+        self.poll = AwsPoll(self.accounts, lambda: self.policy, self.clock, remembered)
 
     def turn(self, seconds: float = 10) -> bool:
         """One round, after so many seconds for both."""
@@ -390,6 +393,64 @@ def test_one_that_leaves_while_others_stay(service: Service) -> None:
     del service.account.groups[REGION, "b"].tags[POLICY_MARK]
     polled.turn(90)
     assert [facts.ref.name for facts in polled.world().targets] == ["a"]
+
+
+def test_one_that_left_while_no_process_ran(service: Service) -> None:
+    """What the last decision knew and the policy names no more is looked at by its name: what bears our mark stays in the view
+    until it does not. A mark alone is nothing: another cluster's policy may be called as ours."""
+    for name, mark in (("a", "prod"), ("b", "prod"), ("c", "other"), ("d", ""), ("e", "prod")):
+        service.account.add(workers(name, tags={POLICY_MARK: mark} if mark else {}))
+    known = [f"AutoScalingGroup {REGION}/{name}" for name in ("a", "b", "c", "d", "gone")]
+    polled = Polled(service, policy_set(named("a")), lambda: [*known, "MachineDeployment prod/b"])
+    plain = Polled(service, policy_set(named("a")))
+    calls = []
+    for one in (plain, polled):
+        before = len(service.account.calls)
+        for _ in range(90):
+            one.turn(40)
+        calls.append(Counter(action for action, _ in service.account.calls[before:]))
+    # By their names, in the calls that are made anyway; one launch template more is to be known while it is followed.
+    assert calls[1] - calls[0] == Counter(DescribeLaunchTemplateVersions=2)
+    assert [facts.ref.name for facts in polled.world().targets] == ["a", "b"]
+    assert [facts.ref.name for facts in plain.world().targets] == ["a"]
+    del service.account.groups[REGION, "b"].tags[POLICY_MARK]
+    polled.turn(90)
+    assert [facts.ref.name for facts in polled.world().targets] == ["a"]
+
+
+def test_one_that_left_where_the_policy_names_nothing_of_aws_now(service: Service) -> None:
+    """Its region is asked for it alone, and no more once our mark is off it; nothing waits for that."""
+    service.account.add(workers("b", tags={POLICY_MARK: "prod"}))
+    polled = Polled(service, policy_set(EMPTY), lambda: [f"AutoScalingGroup {REGION}/b"])
+    polled.turn()
+    assert ([facts.ref.name for facts in polled.world().targets], polled.poll.states()) == (["b"], ())
+    del service.account.groups[REGION, "b"].tags[POLICY_MARK]
+    polled.turn(90)
+    asked = service.count()
+    polled.turn(90)
+    assert (list(polled.world().targets), service.count()) == ([], asked)
+
+
+def test_a_memory_that_cannot_be_read_yet(service: Service) -> None:
+    """No view before it is known what was sized: the first decision would forget it."""
+    service.account.add(workers("a", tags={POLICY_MARK: "prod"}))
+    service.account.add(workers("b", tags={POLICY_MARK: "prod"}))
+    answers = iter([None, None, f"AutoScalingGroup {REGION}/b"])
+
+    def remembered() -> list[str]:
+        found = next(answers)
+        if found is None:
+            raise StateUnavailableError("the API server is away")
+        return [found]
+
+    polled = Polled(service, policy_set(named("a")), remembered)
+    for _ in range(2):
+        polled.turn()
+        (state,) = polled.poll.states()
+        assert (state.phase, state.message, service.count()) == (Phase.WAITING, "the API server is away", 0)
+    polled.turn()
+    assert polled.poll.states()[0].phase is Phase.SYNCED
+    assert [facts.ref.name for facts in polled.world().targets] == ["a", "b"]
 
 
 def test_a_policy_that_is_read_anew(service: Service) -> None:

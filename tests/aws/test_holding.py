@@ -6,18 +6,24 @@ import pytest
 from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.cluster.targets.hold_mark import hold_text
 from reconciler.control.live.holds import HoldResult, HoldState, set_hold
+from reconciler.control.live.loop_status import loop_status
+from reconciler.control.live.plan_record import PlanRecorder
+from reconciler.control.policy.state_last_good import LockedState
 from reconciler.decisions.ownership.owner import OUR_MARKS
 from reconciler.kube.connection.api import Api
+from reconciler.kube.leading.state import StateObject
 from reconciler.platforms.aws.writing.accounts import accounts
 from reconciler.platforms.aws.writing.calls import Aws
 from reconciler.platforms.aws.writing.fresh import read
 from reconciler.providers.contract import WriteCode
+from reconciler.rendering.status import status_text
 from tests.aws.policies import policy_set
 from tests.aws.service.protocol import ServiceError
 from tests.aws.service.server import Service
 from tests.aws.service.state import Group
 from tests.aws.test_loop import POLICY, Loop, pending, sizes
 from tests.aws.writes import MARK, Writer, client, ref, workers
+from tests.control.test_told_of_groups import Server as KeptState
 
 HOLD = "reconciler.dev/hold"
 _NO_SERVER: Api = None  # type: ignore[assignment]
@@ -73,6 +79,40 @@ def test_the_loop_leaves_it_alone(service: Service) -> None:
     loop.cluster.pods += pending(1, "more")
     loop.turn(90)
     assert sizes(loop) == (1, 2)
+
+
+def test_status_says_it_without_asking_the_loop(service: Service) -> None:
+    """Held, with the words of the hold and how it ends, from what the loop keeps of its last plan; and its end."""
+    loop, server = Loop(service), KeptState()
+    state = LockedState(StateObject(server, "reconciler", "prod"))  # type: ignore[arg-type]
+    for words, held_now in (("maintenance", True), ("", False)):
+        held(service, loop.groups["spot"], words)
+        PlanRecorder(state).turned(loop.turn(90))
+        document = loop_status(server, "reconciler", "prod", {}, loop.cluster.now())  # type: ignore[arg-type]
+        spot = next(group for group in document.groups if group.name == "spot")
+        text = " ".join(status_text(document).split())
+        assert (spot.held, "maintenance" in text, "reconciler hold spot --release" in text) == (held_now,) * 3, text
+
+
+@pytest.mark.parametrize(
+    ("text", "left_out"),
+    [("maintenance", "CreateOrUpdateTags"), ("", "DeleteTags"), ("maintenance", "DescribeAutoScalingGroups")],
+)
+def test_whoever_calls_needs_the_rights(service: Service, text: str, left_out: str) -> None:
+    """IAM refuses: the action that is missing, and the way without it; nothing was written."""
+    group = service.account.add(workers("spot", tags={} if text else {HOLD: "maintenance"}))
+    there, before = facts(service, group), dict(group.tags)
+    needed = {"DescribeAutoScalingGroups", "CreateOrUpdateTags", "DeleteTags"}
+    allowed = [f"autoscaling:{action}" for action in sorted(needed - {left_out})]
+    service.account.policies["AKIATEST"] = [{"Effect": "Allow", "Action": allowed, "Resource": "*"}]
+    result = set_hold(_NO_SERVER, (), policy_set(POLICY), "spot", there, text)
+    assert (result.state, group.tags) == (HoldState.FAILED, before)
+    assert "is not authorized to perform" in result.message
+    assert result.message.endswith(
+        f"with the rights of whoever calls: allow autoscaling:{left_out}, or hold it in the policy (spec.hold)"
+    )
+    service.account.policies["AKIATEST"][0]["Action"] = sorted(f"autoscaling:{action}" for action in needed)
+    assert set_hold(_NO_SERVER, (), policy_set(POLICY), "spot", there, text).state in (HoldState.HELD, HoldState.RELEASED)
 
 
 def test_a_hold_that_a_plan_has_not_seen(service: Service) -> None:

@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 import msgspec
+import pytest
 
 from reconciler.cluster.snapshots.assembly import assemble
 from reconciler.cluster.snapshots.document import documents
@@ -17,6 +18,7 @@ from reconciler.control.turn.memory_store import InMemoryStore
 from reconciler.control.turn.report import LoopReport
 from reconciler.kube.draining.drain import DrainStep
 from reconciler.plan.instant import instant_text
+from reconciler.plan.plan import ActionKind
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
 from reconciler.policy.documents import PolicySet
 from tests.aws.documents import REGION, TEMPLATE
@@ -125,8 +127,12 @@ class Loop:
         port = LivePort(self.cluster, self.cluster.now, self.cluster, providers, self.cluster, "prod")
         self.loop = ControlLoop(port, self.cluster, self.store)
 
-    def restart(self) -> None:
-        """Another process, with the memory that was stored."""
+    def restart(self, policy: str = "") -> None:
+        """Another process, with the memory that was stored, and with this policy if one is given."""
+        if policy:
+            self.cluster.policy = policy_set(policy)
+            known = tuple(self.store.load().known_groups)
+            self.cluster.polled = Polled(self.cluster.service, self.cluster.policy, lambda: known)
         self._start()
 
     def turn(self, seconds: float = 10) -> LoopReport:
@@ -215,6 +221,32 @@ def test_a_process_that_ends_between_write_and_memory(service: Service) -> None:
         loop.restart()
     assert (sizes(loop), len(loop.groups["spot"].counted)) == ((2, 0), 2)
     assert service.account.ended == []
+
+
+@pytest.mark.parametrize("mode", ["Enforce", "Observe"])
+def test_a_group_that_left_while_no_process_ran(service: Service, mode: str) -> None:
+    """Its tags of ours go and its size stays; in mode Observe the plan says so and nothing is written."""
+    loop = Loop(service)
+    loop.cluster.pods = pending(2)
+    loop.turns(7)
+    bind(loop, loop.groups["spot"])
+    loop.turn()
+    theirs = {key: text for key, text in loop.groups["spot"].tags.items() if not key.startswith("reconciler.dev/")}
+    loop.groups["spot"].tags["reconciler.dev/policy"] = "prod"
+    marked = dict(loop.groups["spot"].tags)
+    assert sizes(loop) == (2, 0)
+    before, _, after = POLICY.partition("---")
+    loop.restart(f"{before.replace('Enforce', mode)}---{after.partition('---')[2]}")
+    report = loop.turn()
+    assert report.plan is not None, told(report)
+    assert [(one.kind, one.group) for one in report.plan.actions] == [(ActionKind.RELEASE, "spot")]
+    for _ in range(12):
+        report = loop.turn()
+    assert (sizes(loop), service.account.ended) == ((2, 0), [])
+    assert loop.groups["spot"].tags == (theirs if mode == "Enforce" else marked)
+    assert service.count("DeleteTags") == (mode == "Enforce")
+    assert report.plan is not None
+    assert bool(report.plan.actions) is (mode == "Observe")
 
 
 def test_a_target_that_is_lost_from_the_view_for_a_turn(service: Service) -> None:

@@ -44,7 +44,7 @@ def command(
     **connection: object,
 ) -> int:
     """Write the annotation reconciler.dev/hold on the targets of groups, or take it off. Replicas stay as they are. On an Auto
-    Scaling group it is a tag of the same name.
+    Scaling group it is a tag of the same name, and whoever calls needs autoscaling:CreateOrUpdateTags and autoscaling:DeleteTags.
 
     A held group is neither grown nor shrunk, and no node of it is drained; plans say what would be done. When the hold ends,
     decisions resume with fresh back-offs. On what a Cluster's topology owns nothing is written: the lines to add to the Cluster

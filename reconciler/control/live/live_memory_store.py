@@ -1,13 +1,15 @@
 """The loop's memory on the API server."""
 
+from collections.abc import Callable
 from typing import Protocol
 
 import msgspec
 
 from reconciler.control.turn.memory_store import StoreUnavailableError
 from reconciler.decisions.memory import MEMORY_VERSION, Memory
+from reconciler.kube.connection.api import Api
 from reconciler.kube.leading.lease import NotLeaderError
-from reconciler.kube.leading.state import StateUnavailableError
+from reconciler.kube.leading.state import StateObject, StateUnavailableError
 
 PART = "memory"
 
@@ -67,3 +69,17 @@ class LiveMemoryStore:
                 f"the memory has version {memory.version}, which a later release wrote; this one reads {MEMORY_VERSION}"
             )
         return memory
+
+
+def remembered_targets(api: Api, namespace: str, policy: str) -> Callable[[], tuple[str, ...]]:
+    """What asks for the targets of the groups at the last decision, of this process or an earlier one; it raises
+    `StateUnavailableError`. It reads the state by itself: what the loop has seen of its memory is the loop's to know."""
+    store = LiveMemoryStore(StateObject(api, namespace, policy))
+
+    def ask() -> tuple[str, ...]:
+        try:
+            return tuple(store.load().known_groups)
+        except StoreUnavailableError as error:
+            raise StateUnavailableError(str(error)) from error
+
+    return ask

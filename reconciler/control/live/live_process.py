@@ -8,7 +8,7 @@ import msgspec
 
 from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
-from reconciler.control.live.live_memory_store import LiveMemoryStore
+from reconciler.control.live.live_memory_store import LiveMemoryStore, remembered_targets
 from reconciler.control.live.live_port import LivePort
 from reconciler.control.live.live_providers import LiveProviders
 from reconciler.control.live.live_run import LiveRun
@@ -72,11 +72,10 @@ class Source(Protocol):
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """How the process runs. `name` is the policy's: it stands in Lease, state and taints. `namespace` is where Lease and
-    state lie. `identity` tells this process from its siblings. `read_only`: not one write, so that it neither leads nor
-    remembers beyond its life. `served` are the platforms of which the management cluster keeps
-    targets, `target_namespaces` limits what is read of them (none: all). `beside_autoscaler`: a Cluster
-    Autoscaler that is alive holds no group. `once`: one turn is all, so that no drain begins, since a drain outlasts it."""
+    """How the process runs. `name` is the policy's: it stands in Lease, state and taints. `namespace` is where Lease and state
+    lie. `identity` tells this process from its siblings. `read_only`: not one write, so that it neither leads nor remembers
+    beyond its life. `served` are the platforms of which the management cluster keeps targets, `target_namespaces` limits what is
+    read of them (none: all). `beside_autoscaler`: a Cluster Autoscaler that is alive holds no group. `once`: one turn alone."""
 
     name: str
     namespace: str
@@ -151,6 +150,7 @@ class LiveProcess:
             policy=lambda: None if self.source.missing() else self.source.current(),
             guard=guard,
             notes=self.state,
+            remembered=tuple if settings.read_only else remembered_targets(management, settings.namespace, settings.name),
         )
         self.view = LiveWorld(
             workload,

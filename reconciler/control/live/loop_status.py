@@ -12,11 +12,13 @@ from reconciler.control.policy.standing_record import standing_in
 from reconciler.control.policy.state_last_good import LockedState, StateLastGoodStore
 from reconciler.control.turn.memory_store import StoreUnavailableError
 from reconciler.decisions.memory import Memory
+from reconciler.decisions.reasons.owners import GroupHeld
 from reconciler.gitops.sources.last_good import LastGoodError
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
 from reconciler.kube.leading.state import StateObject, StateUnavailableError
 from reconciler.plan.group_approvals import WAITS_FOR_APPROVAL
 from reconciler.plan.instant import instant_text
+from reconciler.plan.plan import GroupLine
 from reconciler.policy.documents import API_VERSION
 from reconciler.policy.values.instant import InstantError, parse_instant
 from reconciler.rendering.next_step import next_step
@@ -177,10 +179,16 @@ def _groups(
                 conflict=f"{conflict.writer} undid our writes {conflict.count} times: {conflict.ours} -> {conflict.theirs}"
                 if conflict is not None
                 else "",
-                approval=next((one.message for one in line.reasons if one.code == WAITS_FOR_APPROVAL), "") if line else "",
+                approval=_said(line, WAITS_FOR_APPROVAL),
+                why=_said(line, GroupHeld.code) if line is not None and line.held else "",
             )
         )
     return tuple(sorted(found, key=lambda group: group.name))
+
+
+def _said(line: GroupLine | None, code: str) -> str:
+    reasons = line.reasons if line is not None else ()
+    return next((reason.message for reason in reasons if reason.code == code), "")
 
 
 def _absent(error: Exception) -> bool:

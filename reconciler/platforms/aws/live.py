@@ -40,7 +40,7 @@ def _provider(around: Surroundings) -> TargetProvider:
 
 
 def _polled(around: Surroundings) -> tuple[AwsPoll, ...]:
-    return (AwsPoll(accounts(), around.policy),)
+    return (AwsPoll(accounts(), around.policy, remembered=around.remembered),)
 
 
 def _checks(around: Surroundings) -> Iterator[Check]:

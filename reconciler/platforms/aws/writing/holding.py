@@ -12,16 +12,24 @@ def set_hold(aws: Aws, target: TargetRef, text: str) -> str:
     `CloudError`, also for words that AWS would not take whole: the end of a hold stands at their end."""
     if len(text) > LONGEST:
         raise CloudError(f"{target}: a tag holds {LONGEST} characters, and these words with the end of the hold are {len(text)}")
+    action = "DescribeAutoScalingGroups"
     try:
-        answer = aws.call(AUTO_SCALING, "DescribeAutoScalingGroups", AutoScalingGroupNames=[target.name])
+        answer = aws.call(AUTO_SCALING, action, AutoScalingGroupNames=[target.name])
         found = answer.body.get("AutoScalingGroups") or ()
         if not found:
             raise CloudError(f"{target} is not there")
         before = next((str(tag.get("Value") or "") for tag in found[0].get("Tags") or () if tag["Key"] == HOLD), "")
+        action = "CreateOrUpdateTags" if text else "DeleteTags"
         if text and before != text:
             set_tags(aws, target.name, {HOLD: text})
         elif before and not text:
             delete_tags(aws, target.name, (HOLD,))
     except AwsError as error:
-        raise CloudError(f"{target}: {error}") from None
+        raise CloudError(f"{target}: {error}{_way_out(action) if error.denied else ''}") from None
     return before
+
+
+def _way_out(action: str) -> str:
+    return (
+        f"; a hold is written with the rights of whoever calls: allow autoscaling:{action}, or hold it in the policy (spec.hold)"
+    )

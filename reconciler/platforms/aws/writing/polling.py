@@ -2,12 +2,13 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 from msgspec import Raw
 
 from reconciler.cluster.snapshots.document import Document
+from reconciler.kube.leading.state import StateUnavailableError
 from reconciler.kube.watching.asking_thread import AskingThread
 from reconciler.kube.watching.stream_state import StreamState, polled_state
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
@@ -21,14 +22,26 @@ MOVING_SECONDS, RESTING_SECONDS = 10.0, 30.0
 
 
 class AwsPoll:
-    """A `PolledSource`. Without a policy, or with one that names nothing of AWS, nothing is asked and nothing is waited for."""
+    """A `PolledSource`. Without a policy, or with one that names nothing of AWS, nothing is asked and nothing is waited for.
+
+    `remembered` are the targets of the last decision, also of an earlier process: a group of them that the policy names no more
+    is looked at by its name, as the process itself, and followed while it bears our mark. Both have to hold, since the mark is
+    the policy's name alone, which a policy of another cluster may have as well: what this loop has not sized is nothing that it
+    could let go. One of another account is not found so: which role it was sized as stands in the former policy alone.
+    """
 
     def __init__(
-        self, accounts: Accounts, policy: Callable[[], PolicySet | None], monotonic: Callable[[], float] = time.monotonic
+        self,
+        accounts: Accounts,
+        policy: Callable[[], PolicySet | None],
+        monotonic: Callable[[], float] = time.monotonic,
+        remembered: Callable[[], Iterable[str]] = tuple,
     ) -> None:
         self._accounts = accounts
         self._policy = policy
         self._monotonic = monotonic
+        self._remembered: Callable[[], Iterable[str]] | None = remembered
+        """None: it was asked, and nothing more is to be learned from it."""
         self._lock = threading.Lock()
         self._asked: tuple[Wanted, ...] = ()
         self._regions: dict[Wanted, Region] = {}
@@ -52,9 +65,18 @@ class AwsPoll:
         with self._lock:
             # One that is read anew just now is none that names nothing.
             asked = wanted(policy) if policy is not None else self._asked
-            changed = asked != self._asked
+            try:
+                former = _former(self._remembered(), asked) if policy is not None and self._remembered is not None else {}
+            except StateUnavailableError as error:
+                # A first decision without them would forget them.
+                self._failures = dict.fromkeys(asked, str(error))
+                return True
+            if policy is not None:
+                self._remembered = None
+            changed = asked != self._asked or bool(former)
             if changed:
-                self._asked, self._regions = asked, self._followed(asked, policy.policy.name if policy is not None else "")
+                self._asked = asked
+                self._regions = self._followed(asked, policy.policy.name if policy is not None else "", former)
             self._documents = {one: documents for one, documents in self._documents.items() if one in self._regions}
             self._failures = {one: text for one, text in self._failures.items() if one in self._regions}
             regions = list(self._regions.items())
@@ -99,16 +121,18 @@ class AwsPoll:
         with self._lock:
             return tuple(f"{one.region}: {text}" for one, region in self._regions.items() for text in region.problems)
 
-    def _followed(self, asked: tuple[Wanted, ...], owner: str) -> dict[Wanted, Region]:
+    def _followed(
+        self, asked: tuple[Wanted, ...], owner: str, former: Mapping[tuple[str, str], frozenset[str]]
+    ) -> dict[Wanted, Region]:
         """What is known of those that are asked for as before stays known. Groups of which the policy says nothing any more are
         read until its mark is taken off them, since only what is seen is released; nothing waits for them."""
         before = {(one.region, one.role): region for one, region in self._regions.items()}
         places = {(one.region, one.role) for one in asked}
-        gone = [Wanted(region=region, role=role) for region, role in before if (region, role) not in places]
+        gone = [Wanted(region=region, role=role) for region, role in {**before, **former} if (region, role) not in places]
         found: dict[Wanted, Region] = {}
         for one in (*asked, *gone):
             place = one.region, one.role
-            left = before[place].marked(owner) if place in before else frozenset[str]()
+            left = (before[place].marked(owner) if place in before else frozenset[str]()) | former.get(place, frozenset())
             known = self._regions.get(one)
             found[one] = known if known is not None and one in asked else Region(self._accounts.of(*place), one, left, owner)
             self._accounts.named(one.region, one.role, left)
@@ -137,6 +161,18 @@ class AwsPoll:
         with self._lock:
             moving = not self._regions or any(region.moving() for region in self._regions.values())
         return MOVING_SECONDS if moving else RESTING_SECONDS
+
+
+def _former(targets: Iterable[str], asked: tuple[Wanted, ...]) -> dict[tuple[str, str], frozenset[str]]:
+    """The groups among these targets that nobody names any more, by region, as the process itself."""
+    named = {(one.region, name) for one in asked for name in one.names}
+    found: dict[tuple[str, str], set[str]] = {}
+    for text in targets:
+        kind, _, rest = text.partition(" ")
+        region, _, name = rest.partition("/")
+        if kind == AUTO_SCALING_GROUP and (region, name) not in named:
+            found.setdefault((region, ""), set()).add(name)
+    return {place: frozenset(names) for place, names in found.items()}
 
 
 def _documents(one: Wanted, region: Region) -> tuple[Document, ...]:
