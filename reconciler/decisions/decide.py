@@ -10,11 +10,12 @@ from reconciler.decisions.demand.gangs import gangs, given_up, second_chances, w
 from reconciler.decisions.demand.nominated import place_nominated
 from reconciler.decisions.demand.pending import pending_demand
 from reconciler.decisions.demand.purchase import Demand
+from reconciler.decisions.demand.queue import Queue, Served
 from reconciler.decisions.demand.shares import Shares
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.growth.headroom import keep_headroom
 from reconciler.decisions.growth.requests import cancel_requests
-from reconciler.decisions.growth.scale_up import Queue, Served, explain_rest, fill_existing, grow_for, heal_minimums
+from reconciler.decisions.growth.scale_up import explain_rest, fill_existing, grow_for, heal_minimums
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.outcome.actions import actions, releases
 from reconciler.decisions.outcome.lines import cost, group_lines, node_lines, pod_lines

@@ -223,8 +223,13 @@ class Bindings:
             told,
         )
         size = starts[-1]
-        placed = array("i", [shapes[entry] for entry in entries[:size]])
-        return Filled(opened, placed, nodes[:size], many[:size]), told[0]
+        placed, served = array("i"), []
+        for entry, shape in enumerate(shapes):
+            first, end = starts[entry], starts[entry + 1]
+            if first < end:
+                placed.extend(array("i", (shape,)) * (end - first))
+                served.append((shape, sum(many[first:end])))
+        return Filled(opened, placed, nodes[:size], many[:size], tuple(served)), told[0]
 
     def since(self, size: int) -> tuple["array[int]", "array[int]", "array[int]"]:
         """Nodes, shapes and counts of the cells from `size` on."""

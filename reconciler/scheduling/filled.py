@@ -7,12 +7,14 @@ import msgspec
 
 
 class Filled(msgspec.Struct, frozen=True, gc=False):
-    """Columns of equal length in the order of placement: shape, number of the new node, pods. `opened` counts the nodes."""
+    """Columns of equal length in the order of placement: shape, number of the new node, pods. `opened` counts the nodes; `served`
+    are the sums, (shape, pods) above zero in the order in which shapes come first."""
 
     opened: int
     shapes: "array[int]"
     nodes: "array[int]"
     counts: "array[int]"
+    served: tuple[tuple[int, int], ...]
 
     def __iter__(self) -> Iterator[tuple[int, int, int]]:
         return zip(self.shapes, self.nodes, self.counts, strict=True)
@@ -21,4 +23,4 @@ class Filled(msgspec.Struct, frozen=True, gc=False):
         return len(self.shapes)
 
 
-NOTHING_FILLED = Filled(0, array("i"), array("i"), array("i"))
+NOTHING_FILLED = Filled(0, array("i"), array("i"), array("i"), ())

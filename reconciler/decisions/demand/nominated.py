@@ -14,8 +14,8 @@ from itertools import compress
 from reconciler.decisions.demand.gangs import without
 from reconciler.decisions.demand.pending import Demand
 from reconciler.decisions.demand.pod_counts import LINGER_SECONDS
+from reconciler.decisions.demand.queue import Served
 from reconciler.decisions.draft import Draft
-from reconciler.decisions.growth.scale_up import Served
 from reconciler.decisions.reasons.pods import RoomAfterOthers, RoomOnNode
 from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import PodOutcome

@@ -107,25 +107,25 @@ def _option(draft: Draft, group: GroupDraft, waiting: Waiting, room: int) -> Opt
     if not nodes:
         return None
     columns = [array("i", column) for column in zip(*bindings, strict=True)]
-    return _option_of(draft, group, template, Filled(len(nodes), columns[0], columns[1], columns[2]))
+    served: dict[int, int] = {}
+    for shape, _, many in bindings:
+        served[shape] = served.get(shape, 0) + many
+    return _option_of(draft, group, template, Filled(len(nodes), columns[0], columns[1], columns[2], tuple(served.items())))
 
 
 def _option_of(draft: Draft, group: GroupDraft, template: NodeShape, filled: Filled) -> Option | None:
     if not filled.opened:
         return None
-    served: dict[int, int] = {}
-    for shape, many in zip(filled.shapes, filled.counts, strict=True):
-        served[shape] = served.get(shape, 0) + many
     cpu = memory = ephemeral = 0
     extended: dict[str, int] = {}
-    for shape, many in served.items():
+    for shape, many in filled.served:
         requests = draft.state.pod_shape(shape).requests
         cpu += requests.cpu_milli * many
         memory += requests.memory_bytes * many
         ephemeral += requests.ephemeral_bytes * many
         for name, amount in requests.extended:
             extended[name] = extended.get(name, 0) + amount * many
-    pods = sum(served.values())
+    pods = sum(many for _, many in filled.served)
     return Option(
         position=group.position,
         group=group.group.name,

@@ -2,11 +2,10 @@
 
 from array import array
 from collections import Counter
-from itertools import islice
 
 import msgspec
 
-from reconciler.decisions.demand.pending import Demand
+from reconciler.decisions.demand.queue import Queue, Served
 from reconciler.decisions.demand.rejections import rejections
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.growth.balancing import next_group, siblings
@@ -34,36 +33,6 @@ from reconciler.plan.plan import PodOutcome
 from reconciler.plan.reason import Reason
 from reconciler.policy.documents import Expander
 from reconciler.scheduling.packing import label_keys
-
-
-class Served(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What this plan means for one pod: its outcome, the node or group, the reasons."""
-
-    outcome: PodOutcome
-    node: str | None = None
-    group: str | None = None
-    reasons: tuple[Reason, ...] = ()
-
-
-class Queue:
-    """Pods still waiting for a place, by demand, and what became of the others."""
-
-    def __init__(self, demands: tuple[Demand, ...]) -> None:
-        self.demands = demands
-        self.served: dict[int, Served] = {}
-        self._pods = {demand.shape: demand.pods for demand in demands}
-        self._taken = dict.fromkeys(self._pods, 0)
-
-    def take(self, shape: int, count: int, served: Served) -> None:
-        """The next `count` pods of a shape are served."""
-        taken = self._taken[shape]
-        self.served.update(dict.fromkeys(self._pods[shape][taken : taken + count], served))
-        self._taken[shape] = taken + count
-
-    def waiting(self) -> list[tuple[int, int]]:
-        """(shape, pods left) in serving order, without empty ones."""
-        left = [(shape, len(pods) - self._taken[shape]) for shape, pods in self._pods.items()]
-        return [(shape, count) for shape, count in left if count > 0]
 
 
 def heal_minimums(draft: Draft) -> None:
@@ -114,7 +83,7 @@ def grow_for(draft: Draft, queue: Queue) -> None:
         tier = [group for group in draft.groups if group.group.tier_rank == rank and draft.growth_stop(group) is None]
         open_domains(draft, tier, [shape for shape, _ in queue.waiting()])
         growth = Growth(draft)
-        before = len(queue.served), [len(group.reasons) for group in draft.groups]
+        before = queue.taken, [len(group.reasons) for group in draft.groups]
         expanders = expanders_in_force(draft.policy.expanders, (group.group.price_micros for group in tier))
         _grow_tier(draft, queue, tier, growth, expanders)
         if expanders[:1] == (Expander.LEAST_COST,) and not draft.work.exhausted:
@@ -144,7 +113,7 @@ def _grow_tier(draft: Draft, queue: Queue, tier: list[GroupDraft], growth: Growt
         _fill_freed(draft, queue, growth)
 
 
-def _serve_again(draft: Draft, queue: Queue, found: Rearranged, served_before: int, reasons_before: list[int]) -> None:
+def _serve_again(draft: Draft, queue: Queue, found: Rearranged, taken_before: dict[int, int], reasons_before: list[int]) -> None:
     """Pods of this tier whose nodes were bought again get the new ones, and the groups the new reasons."""
     names = [group.group.name for group in draft.groups]
     if found.bought is None:
@@ -156,15 +125,13 @@ def _serve_again(draft: Draft, queue: Queue, found: Rearranged, served_before: i
         staying.update({(shape, names[node.position]): many for shape, many in node.load})
     moving: dict[int, list[int]] = {}
     left: set[str | None] = set()
-    shape_of = draft.world.pods.shape
-    for pod, entry in islice(queue.served.items(), served_before, None):
+    for shape, entry, pods in queue.taken_since(taken_before):
         if entry.outcome is not PodOutcome.TRIGGERS_SCALE_UP:
             continue
-        shape = shape_of[pod]
-        if staying and staying[shape, entry.group] > 0:
-            staying[shape, entry.group] -= 1
-        else:
-            moving.setdefault(shape, []).append(pod)
+        stay = min(len(pods), max(0, staying[shape, entry.group]))
+        staying[shape, entry.group] -= stay
+        if stay < len(pods):
+            moving.setdefault(shape, []).extend(pods[stay:])
             left.add(entry.group)
     for group, count in zip(draft.groups, reasons_before, strict=True):
         if group.group.name in left:
@@ -243,13 +210,10 @@ def _keep(draft: Draft, queue: Queue, choice: Choice) -> dict[int, tuple[int, in
     if template is None:
         return {}
     nodes = draft.grow(group, template, option.nodes)
-    counts: dict[int, int] = {}
     filled = option.bindings
     draft.state.bind_list(array("i", [nodes[number] for number in filled.nodes]), filled.shapes, filled.counts)
-    for shape, many in zip(filled.shapes, filled.counts, strict=True):
-        counts[shape] = counts.get(shape, 0) + many
     served = _served_by_new(group, choice.expander)
-    for shape, many in counts.items():
+    for shape, many in filled.served:
         queue.take(shape, many, served)
     return {group.position: (option.nodes, option.pods)}
 

@@ -1,8 +1,8 @@
 """The lines of a plan: groups, pods, nodes, cost, from what was drafted."""
 
+from reconciler.decisions.demand.queue import Served
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.growth.requests import replacements
-from reconciler.decisions.growth.scale_up import Served
 from reconciler.decisions.money import price_text
 from reconciler.decisions.ownership.handover import from_topology
 from reconciler.decisions.ownership.owner import NO_OWNER

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from reconciler.cluster.world import World
+from reconciler.decisions.demand.queue import Served
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.groups.group import EffectiveGroup
-from reconciler.decisions.growth.scale_up import Served
 from reconciler.decisions.memory import ConflictState, Memory
 from reconciler.decisions.ownership.owner import OUR_MANAGER, UndoneWrite
 from reconciler.decisions.reasons.owners import Conflict

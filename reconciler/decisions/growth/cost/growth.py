@@ -1,5 +1,6 @@
 """What one tier has gained since a point: as a list of loaded nodes, to be taken back and given again otherwise."""
 
+from array import array
 from collections import Counter
 from collections.abc import Iterable
 from itertools import groupby
@@ -40,15 +41,14 @@ class Growth:
             for group, (_, count) in zip(draft.groups, self._before, strict=True)
             for node in group.new_nodes[count:]
         )
-        return [GrownNode(position, self._load(node, position)) for node, position in numbers]
+        daemons = [Counter(group.daemons) for group in draft.groups]
+        return [GrownNode(position, self._load(node, daemons[position])) for node, position in numbers]
 
-    def _load(self, node: int, position: int) -> tuple[tuple[int, int], ...]:
-        bound, daemons = self._draft.state.bound(node), self._draft.groups[position].daemons
+    def _load(self, node: int, daemons: Counter[int]) -> tuple[tuple[int, int], ...]:
+        bound = self._draft.state.bound(node)
         if not daemons:
             return bound
-        load = Counter(dict(bound))
-        load.subtract(Counter(daemons))
-        return tuple((shape, count) for shape, count in sorted(load.items()) if count > 0)
+        return tuple([(shape, left) for shape, count in bound if (left := count - daemons.get(shape, 0)) > 0])
 
     def take_back(self) -> None:
         """The draft as it was at the point, but for reasons and served pods."""
@@ -76,7 +76,8 @@ class Growth:
         template = group.group.template
         if template is None or draft.room(group, template)[0] < times:
             return False
-        for number in draft.grow(group, template, times):
-            for shape, count in node.load:
-                draft.state.bind(shape, number, count)
+        numbers = draft.grow(group, template, times)
+        places = array("i", [number for number in numbers for _ in node.load])
+        shapes, counts = (array("i", [pair[part] for pair in node.load]) * len(numbers) for part in (0, 1))
+        draft.state.bind_list(places, shapes, counts)
         return True

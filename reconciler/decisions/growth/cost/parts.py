@@ -1,5 +1,7 @@
 """A problem taken apart where nothing ties its parts together: no pod may go to nodes of two of them, no bound is over both."""
 
+from itertools import compress
+
 import msgspec
 
 from reconciler.decisions.growth.cost.problem import Filling, Mix, Problem
@@ -39,8 +41,13 @@ def parts(problem: Problem) -> list[Part]:
         return [everything]
     # By offer the first item of its part.
     part_of: dict[int, int] = {}
+    known = set[tuple[int, ...]]()
     for number, item in enumerate(problem.items):
-        offers = [offer for offer, may in enumerate(item.offers) if may]
+        offers = tuple(compress(range(len(item.offers)), item.offers))
+        if offers in known:
+            # Whatever goes to the same nodes is in one part already.
+            continue
+        known.add(offers)
         joined = {part_of[offer] for offer in offers if offer in part_of} | {number}
         first = min(joined)
         part_of = {offer: first if part in joined else part for offer, part in part_of.items()}

@@ -1,6 +1,9 @@
 """Making a mix cheaper step by step: a cheaper node for the same load, two loads on one node, a node less."""
 
 from collections import Counter
+from functools import reduce
+from itertools import compress
+from typing import NamedTuple
 
 from reconciler.decisions.growth.cost.problem import Filling, Load, Mix, Problem, Room
 
@@ -21,6 +24,21 @@ def polish(problem: Problem, mix: Mix) -> Mix:
     return tuple(sorted((filling, times) for filling, times in work.nodes.items() if times))
 
 
+class _Taken(NamedTuple):
+    """What a load takes by resource, and the offers whose labels and taints let all its pods in, a bit each."""
+
+    used: tuple[int, ...]
+    offers: int
+
+    def fits(self, offer: int, free: tuple[int, ...]) -> bool:
+        """Does a node of the offer take it?"""
+        return bool(self.offers >> offer & 1) and all(map(int.__le__, self.used, free))
+
+    def with_more(self, other: "_Taken") -> "_Taken":
+        """Both loads on one node."""
+        return _Taken(tuple(map(int.__add__, self.used, other.used)), self.offers & other.offers)
+
+
 class _Polish:
     def __init__(self, problem: Problem, mix: Mix) -> None:
         self.nodes: Counter[Filling] = Counter(dict(mix))
@@ -28,35 +46,35 @@ class _Polish:
         self._prices = [offer.price_micros for offer in problem.offers]
         self._by_price = sorted(range(len(problem.offers)), key=lambda offer: (self._prices[offer], offer))
         self._kinds = range(len(problem.offers[0].free))
-        self._used: dict[Load, tuple[int, ...]] = {}
+        self._needs = [tuple(item.need[kind] for item in problem.items) for kind in self._kinds]
+        # By item a bit for every offer that lets it in.
+        self._lets_in = [sum(1 << offer for offer, may in enumerate(item.offers) if may) for item in problem.items]
+        self._known: dict[Load, _Taken] = {}
         self._room = Room(problem)
         for filling, times in mix:
             self._room.take(filling.offer, times)
 
-    def used(self, load: Load) -> tuple[int, ...]:
-        """What a load takes, by resource."""
-        found = self._used.get(load)
+    def taken(self, load: Load) -> "_Taken":
+        """What a load takes, and which offers let it in."""
+        found = self._known.get(load)
         if found is None:
-            pairs = [(item.need, pods) for item, pods in zip(self._problem.items, load, strict=True) if pods]
-            found = self._used[load] = tuple(sum(need[kind] * pods for need, pods in pairs) for kind in self._kinds)
+            used = tuple(sum(map(int.__mul__, needs, load)) for needs in self._needs)
+            offers = reduce(int.__and__, compress(self._lets_in, load), (1 << len(self._prices)) - 1)
+            found = self._known[load] = _Taken(used, offers)
         return found
-
-    def lets_in(self, offer: int, load: Load) -> bool:
-        """Do the node's labels and taints let all pods of the load in?"""
-        return all(item.offers[offer] for item, pods in zip(self._problem.items, load, strict=True) if pods)
 
     def downgrade(self) -> None:
         """The cheapest node that takes the load."""
         offers = self._problem.offers
         for filling in sorted(self.nodes):
-            used = self.used(filling.load)
+            taken, left = self.taken(filling.load), self.nodes[filling]
             for offer in self._by_price:
-                if self._prices[offer] >= self._prices[filling.offer] or not self.nodes[filling]:
+                if self._prices[offer] >= self._prices[filling.offer] or not left:
                     break
-                fits = all(map(int.__le__, used, offers[offer].free)) and self.lets_in(offer, filling.load)
-                times = min(self.nodes[filling], max(0, self._room.of(offer))) if fits else 0
+                times = min(left, max(0, self._room.of(offer))) if taken.fits(offer, offers[offer].free) else 0
                 if times:
                     self._swap(((filling, times),), ((Filling(offer, filling.load), times),))
+                    left -= times
 
     def _swap(self, old: tuple[tuple[Filling, int], ...], new: tuple[tuple[Filling, int], ...]) -> None:
         for filling, times in old:
@@ -71,25 +89,29 @@ class _Polish:
         changed = False
         largest = [max(offer.free[kind] for offer in self._problem.offers) for kind in self._kinds]
         present = sorted(filling for filling, times in self.nodes.items() if times)
+        taken = [self.taken(filling.load) for filling in present]
+        counts = [self.nodes[filling] for filling in present]
         for position, one in enumerate(present):
-            for other in present[position:]:
-                needed = 2 if one == other else 1
-                if self.nodes[one] < needed or self.nodes[other] < needed:
+            for place in range(position, len(present)):
+                needed = 2 if place == position else 1
+                if counts[position] < needed or counts[place] < needed:
                     continue
-                sums = tuple(map(int.__add__, self.used(one.load), self.used(other.load)))
-                if all(map(int.__le__, sums, largest)) and self._merge(one, other, sums):
+                both = taken[position].with_more(taken[place])
+                if all(map(int.__le__, both.used, largest)) and self._merge(one, present[place], both):
                     changed = True
+                    counts = [self.nodes[filling] for filling in present]
         return changed
 
-    def _merge(self, one: Filling, other: Filling, sums: tuple[int, ...]) -> bool:
+    def _merge(self, one: Filling, other: Filling, taken: "_Taken") -> bool:
         both = self._prices[one.offer] + self._prices[other.offer]
-        load = tuple(map(int.__add__, one.load, other.load))
         for offer in self._by_price:
             if self._prices[offer] >= both:
                 return False
-            if all(map(int.__le__, sums, self._problem.offers[offer].free)) and self.lets_in(offer, load):
+            if taken.fits(offer, self._problem.offers[offer].free):
                 if self._room.of(offer) <= 0:
                     continue
+                load = tuple(map(int.__add__, one.load, other.load))
+                self._known[load] = taken
                 self._swap(((one, 1), (other, 1)), ((Filling(offer, load), 1),))
                 return True
         return False
@@ -109,7 +131,7 @@ class _Polish:
     def _share(self, filling: Filling) -> float:
         """The largest share of a resource that the load takes."""
         free = self._problem.offers[filling.offer].free
-        return max(taken / have if have else 0.0 for taken, have in zip(self.used(filling.load), free, strict=True))
+        return max(taken / have if have else 0.0 for taken, have in zip(self.taken(filling.load).used, free, strict=True))
 
     def _spread(self, load: Load) -> list[tuple[Filling, Filling]] | None:
         items = self._problem.items
@@ -117,7 +139,7 @@ class _Polish:
         moves = []
         for filling in sorted(self.nodes):
             offer = self._problem.offers[filling.offer]
-            spare = tuple(map(int.__sub__, offer.free, self.used(filling.load)))
+            spare = tuple(map(int.__sub__, offer.free, self.taken(filling.load).used))
             for _ in range(self.nodes[filling]):
                 free, more = list(spare), [0] * len(left)
                 for index, item in enumerate(items):

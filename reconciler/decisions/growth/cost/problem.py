@@ -63,11 +63,16 @@ class Problem(msgspec.Struct, frozen=True):
 
     def holds(self, offer: int, load: Load) -> bool:
         """Does one node of the offer take the load?"""
-        on = [(self.items[index], pods) for index, pods in enumerate(load) if pods]
-        if not all(item.offers[offer] for item, _ in on):
-            return False
-        free = self.offers[offer].free
-        return all(sum([item.need[kind] * pods for item, pods in on]) <= have for kind, have in enumerate(free))
+        needs: list[tuple[int, ...]] = []
+        pods: list[int] = []
+        for item, many in zip(self.items, load, strict=True):
+            if many:
+                if not item.offers[offer]:
+                    return False
+                needs.append(item.need)
+                pods.append(many)
+        used = (sum(map(int.__mul__, column, pods)) for column in zip(*needs, strict=True))
+        return not pods or all(map(int.__le__, used, self.offers[offer].free))
 
     def proper(self, mix: Mix) -> bool:
         """Are all pods placed, every node within what it offers, every bound kept?"""

@@ -45,7 +45,8 @@ def rearrange(draft: Draft, tier: Sequence[GroupDraft], growth: Growth) -> Rearr
     grown = growth.nodes()
     keys = _keys(draft, grown)
     free = {group.position for group in tier if not group.group.whole}
-    moving = [n for n in grown if n.load and n.position in free and all(shape in keys for shape, _ in n.load)]
+    kept = {shape for node in grown for shape, _ in node.load} - keys.keys()
+    moving = [n for n in grown if n.load and n.position in free and not (kept and any(shape in kept for shape, _ in n.load))]
     if not moving:
         return None
     taken = frozenset(moving)
