@@ -11,6 +11,7 @@ from reconciler.cli.commands.bounds import command
 from reconciler.cluster.target import TargetRef
 from reconciler.decisions.groups.admission_bounds import AdmissionBounds, TargetBound
 from reconciler.rendering.bounds_manifest import LONGEST_KEY, bound_key, bounds_differences, bounds_manifest, left_out
+from tests.gitops.repositories import GitRepo
 
 POLICY = """
 apiVersion: reconciler.dev/v1alpha1
@@ -100,6 +101,15 @@ def test_a_name_that_no_key_holds_is_told() -> None:
     assert len(bound_key(target)) > LONGEST_KEY
     assert bound_key(target) not in bounds_manifest(bounds, "reconciler")
     assert [sentence.partition(" is called")[0] for sentence in left_out(bounds)] == [str(target)]
+
+
+def test_a_repository_is_rendered_as_its_branch_has_it(tmp_path: Path) -> None:
+    """What is in the work tree and not committed says nothing."""
+    repo = GitRepo(tmp_path / "repo")
+    repo.commit({"prod.yaml": POLICY})
+    (repo.root / "prod.yaml").write_text(POLICY.replace("max: 40", "max: 9999"))
+    done = _run("--git", f"file://{repo.root}/.git", "--git-protocol", "file", "--git-cache", tmp_path / "cache")
+    assert yaml.safe_load(done.stdout)["data"]["MachineDeployment_prod_general-a.b"] == "2-40"
 
 
 def test_custom_resources_are_for_the_cluster_that_has_them() -> None:

@@ -50,7 +50,8 @@ class OwnLoop:
     """A loop over the groups of one namespace. `ahead_seconds` is how far its clock is before the real one. `server` is the
     URL of a proxy to go through. `longest_silence_seconds` and `silence_seconds` are the view's. `marking`: the policy has
     this name, and its targets are marked with it. `silent`: a policy whose Lease lies here has ended at the first look. `served`
-    are the platforms that it looks after, `beside` more namespaces with targets of theirs."""
+    are the platforms that it looks after, `beside` more namespaces with targets of theirs. `user` is who it
+    is, where that is not somebody new."""
 
     def __init__(
         self,
@@ -66,12 +67,13 @@ class OwnLoop:
         silent: bool = False,
         served: tuple[Served, ...] = CLUSTER_API,
         beside: tuple[str, ...] = (),
+        user: str = "",
         **fields: object,
     ) -> None:
         grant(plane)
         self.plane = plane
         self.namespace = namespace
-        self.user = f"reconciler-{next(_numbers)}"
+        self.user = user or f"reconciler-{next(_numbers)}"
         self.ahead_seconds = 0
         self._named = {"name": marking} if marking else {}
         self.hands = Hands(own_policy(*groups, **self._named, **fields))

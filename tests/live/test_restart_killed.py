@@ -18,7 +18,7 @@ from reconciler.kube.leading.state import StateObject
 from reconciler.policy.documents import GroupFields, PolicySet, ScaleDown
 from tests.live.demand import HealthWatcher, budget, deployment, healthy, own_nodes
 from tests.live.killed_process import Fault, Run, killed, running_until
-from tests.live.own_loop import OWNER, group, own_policy
+from tests.live.own_loop import AT_ONCE, OWNER, group, own_policy
 from tests.live.ownership import NO_NODES
 from tests.live.rights import GROUP, grant
 from tests.testbed.api import Object
@@ -42,9 +42,12 @@ class Life:
         self._kubeconfig = plane.kubeconfig_of("killed", GROUP)
         self._log = directory / "log"
 
-    def policy(self, *, least: int = 0, unneeded_seconds: int = 0, revision: str = "abc") -> PolicySet:
+    def policy(
+        self, *, least: int = 0, unneeded_seconds: int = 0, revision: str = "abc", approval_above: int | None = None
+    ) -> PolicySet:
         fields = GroupFields(scale_down=ScaleDown(unneeded_time_seconds=unneeded_seconds, utilization_threshold_percent=50))
-        made = own_policy(group(self.name, self.cluster.namespace, least=least, most=20), defaults=fields)
+        pace = msgspec.structs.replace(AT_ONCE, require_approval_above=approval_above)
+        made = own_policy(group(self.name, self.cluster.namespace, least=least, most=20), defaults=fields, pace=pace)
         return msgspec.structs.replace(made, revision=revision)
 
     def run(self, policy: PolicySet, **fields: Any) -> Run:
@@ -133,14 +136,14 @@ def test_a_new_instance_takes_over_from_one_that_was_killed(grown_by_hand: Life)
 
 def test_shrinking_survives_a_kill_at_every_write(new_cluster: NewCluster, control_plane: ControlPlane, tmp_path: Path) -> None:
     """Taint, each eviction, mark and replicas: exactly one node goes of three, where two are needed; its pods move, one at a
-    time as their budget says; no mark, no taint is left."""
+    time as their budget says; no mark, no taint is left. It counts once for who asks for approvals."""
     cluster = new_cluster()
     life = Life(control_plane, cluster, own_nodes(cluster, "g", 3), tmp_path)
     cluster.until_nodes(3)
     deployment(cluster, "web", 6, "1")
     budget(cluster, "web", "web", max_unavailable=2)
     before = life.machines()
-    policy = life.policy()
+    policy = life.policy(approval_above=2)
     with HealthWatcher(cluster) as watcher:
         for kind in ("taint", "evict", "evict", "mark", "apply"):
             for after in (BEFORE, AFTER):
@@ -152,6 +155,7 @@ def test_shrinking_survives_a_kill_at_every_write(new_cluster: NewCluster, contr
     after_all = life.machines()
     assert (life.replicas(), len(after_all), set(after_all) < set(before)) == (2, 2, True)
     assert (life.marks(), life.tainted()) == ([], [])
+    assert [count for spans in life.memory().departures.values() for _, count in spans] == [1]
     pods = cluster.api.get(f"/api/v1/namespaces/{cluster.namespace}/pods")["items"]
     assert (len(pods), all(map(healthy, pods))) == (6, True)
 

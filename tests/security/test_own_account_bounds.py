@@ -1,6 +1,6 @@
 """Our own account, with the program in other hands: amounts. The product renders the bounds, somebody else applies them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -8,10 +8,17 @@ import yaml
 from click.testing import CliRunner
 
 from reconciler.cli.commands.bounds import command
+from reconciler.control.turn.report import ActionResult, LoopReport, ResultState
+from reconciler.kube.connection.access import may
+from reconciler.kube.connection.transport import connect
 from tests.deploy.attempt import OURS, Attempt, Guarded, Object, deleted, forced, json_patch, merge, replaced
-from tests.deploy.installed import ACCOUNT_GROUPS, NAMESPACE, Installed
+from tests.deploy.installed import ACCOUNT, ACCOUNT_GROUPS, NAMESPACE, Installed
 from tests.deploy.rendered import with_component
+from tests.deploy.test_rights import CAPI, EVERYTHING, MAPI, NEVER, READ, SIZED, WORKLOAD
+from tests.gitops.repositories import GitRepo
+from tests.live.own_loop import OwnLoop
 from tests.live.ownership import NO_NODES
+from tests.policies import node_group
 from tests.testbed.api import ApiError, collection, path_of
 from tests.testbed.cluster_api import ClusterApi
 from tests.testbed.cluster_documents import Group, machine_deployment, machine_template, namespace
@@ -33,8 +40,9 @@ FOREIGN = "does not name the field manager whose claim is taken"
 
 @pytest.fixture(scope="module")
 def bounded(cluster_api: ClusterApi, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
-    """The overlay `enforce` with the component `bounds`; our service account is an administrator besides."""
-    objects = with_component("enforce", "bounds", tmp_path_factory.mktemp("bounds"))
+    """The overlay `enforce` with the component `bounds`, which may read custom resources too; our service account is an
+    administrator besides."""
+    objects = with_component("enforce", ("bounds", "custom-resources"), tmp_path_factory.mktemp("bounds"))
     installed = Installed(cluster_api.plane, "enforce", objects)
     ours = installed.user(MASTERS)
     installed.wait_for_policies(ours)
@@ -71,14 +79,14 @@ def bounds(bounded: Guarded, cluster: WorkCluster, tmp_path_factory: pytest.Temp
 
 def rendered(directory: Path) -> str:
     """What `reconciler bounds` prints."""
-    write_policy(directory)
+    (directory / "policy.yaml").write_text(policy_text())
     done = CliRunner().invoke(command, ["--policy", str(directory)], standalone_mode=False)
     assert done.return_value == 0, done.output
     return done.stdout
 
 
-def write_policy(directory: Path, **changed: str) -> None:
-    """The policy in files; `changed` groups say something else."""
+def policy_text(**changed: str) -> str:
+    """The policy; `changed` groups say something else."""
     rules = "mode: Enforce\n  adoptFrom: [gitops-of-a-team]\n  drain: {blockedNamespaces: [own-bounds-blocked]}"
     documents = [f"kind: NodeGroupPolicy\nmetadata: {{name: prod}}\nspec:\n  {rules}\n"]
     for name, spec in {**GROUPS, **changed}.items():
@@ -88,7 +96,7 @@ def write_policy(directory: Path, **changed: str) -> None:
             f"spec:\n  policyRef: {{name: prod}}\n  target: {target}\n  {spec}\n"
         )
     head = "apiVersion: reconciler.dev/v1alpha1\n"
-    (directory / "policy.yaml").write_text("---\n".join(head + text for text in documents))
+    return "---\n".join(head + text for text in documents)
 
 
 def in_force(bounded: Guarded, cluster: WorkCluster) -> None:
@@ -253,43 +261,106 @@ def test_the_bounds_are_not_ours_to_write(bounded: Guarded, bounds: Object, clus
     bounded.refused(deleted(item), why)
 
 
-def test_another_account_renews_them_as_the_policy_changes(
-    bounded: Guarded, bounds: Object, cluster: WorkCluster, cluster_api: ClusterApi, tmp_path: Path
-) -> None:
-    """With the rights of the component and no others. What somebody else keeps is not taken; then a wider range arrives, a bad
-    commit changes nothing, and no request of it all was refused or went elsewhere."""
+@pytest.fixture
+def renewal(cluster_api: ClusterApi) -> Iterator[Callable[..., str]]:
+    """One look of the process that renews them, as its account: given its source and how it ends, what it says. No request of it
+    is refused by rights, or is about anything else."""
     plane = cluster_api.plane
     kubeconfig = str(plane.kubeconfig_of(RENEWAL, *ACCOUNT_GROUPS, "system:authenticated"))
     before = len(plane.audit(RENEWAL, mutating=False))
 
-    def renewed(*, code: int) -> str:
-        words = ["--apply", "--once", "--policy", str(tmp_path), "--name", "prod", "--namespace", NAMESPACE]
-        done = CliRunner().invoke(command, [*words, "--kubeconfig", kubeconfig], standalone_mode=False)
+    def renewed(*source: str, code: int) -> str:
+        words = ["--apply", "--once", *source, "--name", "prod", "--namespace", NAMESPACE, "--kubeconfig", kubeconfig]
+        done = CliRunner().invoke(command, words, standalone_mode=False)
         assert (done.return_value, done.exception) == (code, None), done.output
         return done.stderr
 
-    write_policy(tmp_path, ranged="size: {min: 1, max: 7}")
+    yield renewed
+    requests = plane.audit(RENEWAL, mutating=False)[before:]
+    assert [one for one in requests if one.code >= 400 and one.code not in (404, 409)] == []
+    assert {(one.verb, one.resource) for one in requests if one.resource} <= {
+        *(("list", kind) for kind in ("machinedeployments", "machinesets", "machinepools")),
+        *((verb, kind) for verb in ("list", "watch") for kind in ("nodegrouppolicies", "nodegroups")),
+        ("get", "configmaps"), ("patch", "configmaps"),
+    }  # fmt: skip
+
+
+def test_another_account_renews_them_as_the_policy_changes(
+    bounded: Guarded, bounds: Object, cluster: WorkCluster, renewal: Callable[..., str], tmp_path: Path
+) -> None:
+    """From git. What somebody else keeps is not taken; then a wider range arrives, and a bad commit changes nothing."""
+    repo = GitRepo(tmp_path / "repo")
+    source = ("--git", f"file://{repo.root}/.git", "--git-protocol", "file", "--git-cache", str(tmp_path / "cache"))
+    repo.commit({"policy.yaml": policy_text(ranged="size: {min: 1, max: 7}")})
     bounded.refused(lambda: sized(cluster, "ranged", 7), "says 1-5 of this target")
-    told = renewed(code=1)
+    told = renewal(*source, code=1)
     assert '"BoundsNotRenewed"' in told
     assert 'conflict with \\"gitops\\"' in told
     cluster.api.apply({key: bounds[key] for key in ("apiVersion", "kind", "metadata")}, "gitops")
-    assert "ranged: nothing there, 1-7 by the policy" in renewed(code=0)
+    assert "ranged: nothing there, 1-7 by the policy" in renewal(*source, code=0)
     cluster.api.wait(
         cluster.path("machinedeployments"), lambda _: passes(bounded, cluster, 7), "the renewed bounds being in force"
     )
     bounded.refused(lambda: sized(cluster, "ranged", 8), "says 1-7 of this target")
-    write_policy(tmp_path, ranged="size: {min: 1, max: many}")
-    told = renewed(code=0)
+    repo.commit({"policy.yaml": policy_text(ranged="size: {min: 1, max: many}")})
+    told = renewal(*source, code=0)
+    assert "policy.yaml:" in told
     assert "size.max must be an integer" in told
     assert '"BoundsRenewed"' not in told
     bounded.refused(lambda: sized(cluster, "ranged", 8), "says 1-7 of this target")
-    requests = plane.audit(RENEWAL, mutating=False)[before:]
-    assert [one for one in requests if one.code >= 400 and one.code not in (404, 409)] == []
-    assert {(one.verb, one.resource) for one in requests if one.resource} == {
-        *(("list", kind) for kind in ("machinedeployments", "machinesets", "machinepools")),
-        ("get", "configmaps"), ("patch", "configmaps"),
-    }  # fmt: skip
+
+
+def test_they_follow_custom_resources_as_well(
+    bounded: Guarded, bounds: Object, cluster: WorkCluster, renewal: Callable[..., str]
+) -> None:
+    """The same objects that the loop follows, and nothing is left of another source."""
+    documents = list(yaml.safe_load_all(policy_text(ranged="size: {min: 2, max: 6}")))
+    items = [item for item in documents if item["metadata"]["name"] in ("prod", "ranged")]
+    for item in items:
+        cluster.api.apply(item, "kubectl")
+    cluster.api.apply({key: bounds[key] for key in ("apiVersion", "kind", "metadata")}, "gitops")
+    renewal("--custom-resources", code=0)
+    said = cluster.api.read(bounds)["data"]
+    assert {key: text for key, text in said.items() if "_" in key} == {f"MachineDeployment_{WHERE}_ranged": "2-6"}
+    for item in reversed(items):
+        cluster.api.delete(item)
+
+
+def test_whoever_renews_them_may_do_nothing_else(bounded: Guarded, cluster_api: ClusterApi) -> None:
+    """Asked as that account: nothing that the loop or anybody may do, but for lists of targets, policies and this one object."""
+    plane = cluster_api.plane
+    api = connect(plane.kubeconfig_of(RENEWAL, *ACCOUNT_GROUPS, "system:authenticated"), environment={})
+    listed = {("list", CAPI, kind, "") for kind in SIZED} | {("list", MAPI, "machinesets", "")}
+    listed |= {(verb, "reconciler.dev", kind, "") for verb in READ for kind in WORKLOAD["reconciler.dev"]}
+    asked = {right for right in EVERYTHING | NEVER if right[2] != "selfsubjectaccessreviews"}
+    assert {right for right in asked if may(api, *right)} == {right for right in asked if (*right[:3], "") in listed}
+    for name, allowed in (("reconciler-bounds", True), ("reconciler-policy-source", False), ("reconciler-state-prod", False)):
+        assert [may(api, verb, "", "configmaps", NAMESPACE, name) for verb in ("get", "patch")] == [allowed, allowed]
+    assert not any(may(api, verb, "", "configmaps", NAMESPACE, "reconciler-bounds") for verb in ("create", "update", "delete"))
+
+
+def test_what_the_bounds_refuse_is_told_and_tried_again(
+    bounded: Guarded, bounds: Object, cluster: WorkCluster, cluster_api: ClusterApi
+) -> None:
+    """The loop, whose policy is ahead of its bounds: the sentence of the API server, turn after turn, until they allow it."""
+    wider = {"data": {f"MachineDeployment_{WHERE}_late": "0-3"}}
+
+    def late(report: LoopReport) -> list[ActionResult]:
+        return [one for one in report.results if one.action.group == "late"]
+
+    cluster.api.apply(without_replicas("late"), "kubectl")
+    group = node_group("late", namespace=WHERE, min=3, max=3)
+    with OwnLoop(cluster_api.plane, WHERE, group, user=ACCOUNT) as loop:
+        for _ in range(2):
+            (refused,) = late(loop.until(late, "the write"))
+            assert (refused.state, refused.code) == (ResultState.REFUSED, "Refused")
+            assert refused.message == (
+                f"MachineDeployment {WHERE}/late: admission policy reconciler-bounds-targets refuses it: ConfigMap "
+                "reconciler-bounds says nothing of this target, and the reconciler asks for 3 replicas"
+            )
+        cluster.api.merge(bounds, wider, "somebody")
+        done = loop.until(lambda report: any(one.state is ResultState.DONE for one in late(report)), "the write that is allowed")
+        assert [one.action.to for one in late(done)] == [3]
 
 
 def passes(bounded: Guarded, cluster: WorkCluster, replicas: int) -> bool:
