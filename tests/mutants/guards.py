@@ -163,4 +163,18 @@ GUARDS: tuple[Guard, ...] = (
         after="{key, signer} & set(signers.names)",
         tests=("tests/gitops/test_signature.py::test_gpg_signature_of_a_subkey",),
     ),
+    Guard(
+        name="bounds of others are not taken",
+        file="reconciler/control/bounds/kept_bounds.py",
+        before='"force": "false"',
+        after='"force": "true"',
+        tests=("tests/control/test_bounds_keeper.py::test_a_key_of_somebody_else_is_not_taken",),
+    ),
+    Guard(
+        name="a removal that was about to be written and whose node is gone counts",
+        file="reconciler/decisions/removal/begun.py",
+        before="(name in leaving or name not in there)",
+        after="name in leaving",
+        tests=("tests/decisions/test_approval_ceiling.py::test_what_was_about_to_be_written_is_judged_by_what_is_there",),
+    ),
 )
