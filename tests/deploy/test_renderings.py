@@ -203,6 +203,21 @@ def test_values_reach_the_pods(tmp_path: Path) -> None:
     } <= set(container["args"])  # fmt: skip
 
 
+def test_another_group_of_cluster_api_reaches_everybody(tmp_path: Path) -> None:
+    """Whoever reads targets: the loop, the previewer and what renews the bounds may read them, and know where they are."""
+    objects = chart(EVERYTHING, tmp_path)
+    for item in of_kind(objects, "Deployment"):
+        (container,) = item["spec"]["template"]["spec"]["containers"]
+        assert {"name": "CAPI_GROUP", "value": "capi.example.org"} in container["env"], item["metadata"]["name"]
+    assert len(of_kind(objects, "Deployment")) == 3
+    assert "cluster.x-k8s.io" not in {
+        group
+        for item in of_kind(objects, "ClusterRole")
+        for rule in item.get("rules") or ()
+        for group in rule.get("apiGroups", ())
+    }
+
+
 def test_a_key_for_ssh_is_mounted_with_the_hosts_keys(tmp_path: Path) -> None:
     """And only then: with custom resources no Secret of git is asked for."""
     template = deployment(chart({**SETS["ssh"], "previewer": {"enabled": False}}, tmp_path))["spec"]["template"]
