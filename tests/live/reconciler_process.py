@@ -79,9 +79,11 @@ class Reconciler:
         *arguments: str,
         program: str = "reconciler",
         environment: Mapping[str, str] | None = None,
+        directory: Path | None = None,
     ) -> None:
         """`kubeconfig` None: it is found by the environment. `policy` None: `arguments` say where it is. `program` is the module
-        that is run: one of a test's own wraps the real one. `environment` is added to this process' own."""
+        that is run: one of a test's own wraps the real one. `environment` is added to this process' own; it works in
+        `directory`."""
         command = [
             sys.executable,
             "-m",
@@ -99,6 +101,7 @@ class Reconciler:
             stdout=subprocess.PIPE,
             text=True,
             env={**os.environ, "CI": "1", **(environment or {})},
+            cwd=directory,
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()

@@ -1,19 +1,34 @@
-"""The examples of the help that need a cluster, from the wheel, on a real control plane."""
+"""Commands that need a cluster, from the wheel in an empty folder, on a real control plane."""
 
+import json
 import re
 from pathlib import Path
 
+from tests.gitops.conftest import first_commit, repo
+from tests.gitops.hosts import TOKEN
+from tests.gitops.previewing import MORE, Place, github
+from tests.live.reconciler_process import Reconciler, policy_text
+from tests.openshift.conftest import NewSet, new_set
 from tests.testbed.cluster_documents import Group
 from tests.testbed.control_plane import ControlPlane
 from tests.testbed.fixtures import NewCluster
 from tests.wheel.conftest import Installed, asking_others
 
-# What these ask for is not here: a loop, a server of git, OpenShift's objects, Flux, approvals. tests/live, tests/gitops and
-# tests/openshift have them.
+__all__ = ["first_commit", "github", "new_set", "repo"]
+
+# What these ask for is not there beside a first cluster: a loop, a server of git, OpenShift's objects (below), Flux, approvals.
 _ELSEWHERE = re.compile(
     r"--live|https://|--cluster-ref|^reconciler (?:status|run|handover|previewer)\b|--approved-by|--readable-policy"
 )
 _GROUP = "from-a-wheel"
+
+
+def installed_for(plane: ControlPlane, packages: Path, folder: Path) -> Installed:
+    """An empty folder, and a kubeconfig with a context `prod`."""
+    kubeconfig = folder / "kubeconfig"
+    kubeconfig.write_text(plane.kubeconfig.read_text().replace("testbed", "prod"))
+    (folder / "empty").mkdir()
+    return Installed(packages, folder / "empty", folder / "programs", kubeconfig)
 
 
 def test_examples(control_plane: ControlPlane, new_cluster: NewCluster, packages: Path, tmp_path: Path) -> None:
@@ -24,10 +39,7 @@ def test_examples(control_plane: ControlPlane, new_cluster: NewCluster, packages
     cluster.api.create(
         {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "giant-0", "namespace": cluster.namespace}, "spec": spec}
     )
-    kubeconfig = tmp_path / "kubeconfig"
-    kubeconfig.write_text(control_plane.kubeconfig.read_text().replace("testbed", "prod"))
-    (tmp_path / "empty").mkdir()
-    installed = Installed(packages, tmp_path / "empty", tmp_path / "programs", kubeconfig)
+    installed = installed_for(control_plane, packages, tmp_path)
     lines = [line for line in asking_others() if not _ELSEWHERE.search(line)]
     assert {line.split()[1] for line in lines} == {
         "init", "plan", "bounds", "apply", "explain", "fit", "drain-report", "doctor", "snapshot", "hold",
@@ -47,3 +59,56 @@ def test_examples(control_plane: ControlPlane, new_cluster: NewCluster, packages
     assert "Pass" in by_command["doctor"].output
     told = [one for one in answers if one.code and one.line.split()[1] not in ("apply", "doctor")]
     assert [*told, *(one for one in answers if re.search("Traceback|unexpected|error: ", one.errors))] == []
+
+
+def test_a_loop_and_who_asks_it(
+    control_plane: ControlPlane, new_cluster: NewCluster, new_set: NewSet, packages: Path, tmp_path: Path
+) -> None:
+    """`run` in its folder, and what `status`, `explain`, `hold` and `handover` say beside it; the one turn of `run --once`."""
+    cluster = new_cluster()
+    cluster.machine_deployment(Group(_GROUP, 0, 0, 3))
+    machine_set = new_set(0, namespace=cluster.namespace, adopted=False).name
+    installed = installed_for(control_plane, packages, tmp_path)
+    (installed.folder / "policies").mkdir()
+    text = policy_text(_GROUP, cluster.namespace, {_GROUP: (0, 3)}, mode="Observe")
+    (installed.folder / "policies" / "policy.yaml").write_text(text)
+    home = f"--namespace {cluster.namespace}"
+    where = ("--context=prod", f"--namespace={cluster.namespace}")
+    # In its folder the checkout is not there; where it is installed in place the wheel comes before it.
+    environment = installed.environment | {"PYTHONSAFEPATH": "1"}
+    with Reconciler(None, Path("policies"), *where, environment=environment, directory=installed.folder) as loop:
+        loop.plan(lambda plan: [group["name"] for group in plan["groups"]] == [_GROUP])
+        live = f"http://127.0.0.1:{loop.port()}"
+        lines = [
+            f"reconciler status --context prod {home}",
+            f"reconciler status --live {live} {home} -o json",
+            f"reconciler explain group {_GROUP} --live {live}",
+            f"reconciler hold {_GROUP} --reason repair --until 2h --context prod",
+            f"reconciler run --policy policies/ --context prod --read-only --once {home}",
+            f"reconciler handover openshift {machine_set} --policy policies/ --context prod {home}",
+        ]
+        answers = installed.commands(lines)
+    assert [one.code for one in answers] == [0] * len(lines), answers
+    assert [one for one in answers if re.search("Traceback|unexpected|error: ", one.errors)] == []
+    status, asked, explained, _, once, handover = (one.output for one in answers)
+    assert _GROUP in status
+    assert json.loads(asked)["plan"]["summary"] == "Plan: 1 adopted."
+    assert "owner: " in explained
+    assert json.loads(once)["groups"][0]["held"]  # by the hold of the line before
+    assert f"{cluster.namespace}/{machine_set}" in handover
+    assert "next  1." in handover
+
+
+def test_a_previewer_beside_a_cluster(control_plane: ControlPlane, packages: Path, github: Place, tmp_path: Path) -> None:
+    """One round over a server of pull requests: the comment tells of the cluster that the kubeconfig names."""
+    (tmp_path / "token").write_text(f"{TOKEN}\n")
+    github.push(7, MORE)
+    installed = installed_for(control_plane, packages, tmp_path)
+    line = (
+        f"reconciler previewer --api-url {github.host.url} --repository team/policies --git {github.url} --git-protocol http"
+        f" --token-file {tmp_path / 'token'} --cluster-name prod --context prod --once"
+    )
+    first, again = installed.commands([line, line])
+    assert (first.code, again.code) == (0, 0), first.errors
+    assert first.output.startswith("#7 prod Created ")
+    assert again.output == "#7 Recent\n"
