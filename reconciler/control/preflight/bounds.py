@@ -38,5 +38,8 @@ def bounds_check(api: Api, namespace: str, world: World, policy: PolicySet, now_
         code=_CODE,
         state=State.WARN,
         message=f"ConfigMap {namespace}/{BOUNDS_NAME} is not what the policy says: {'; '.join(differ[:_SHOWN])}{more}",
-        advice=f"render it again and have it applied: reconciler bounds --namespace {namespace}",
+        advice=(
+            "what renews it (reconciler bounds --apply) says in its log why it does not; without it, render and have it applied: "
+            f"reconciler bounds --namespace {namespace}"
+        ),
     )
