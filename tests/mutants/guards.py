@@ -20,6 +20,9 @@ _WRITES = ("tests/kube/test_write_guards.py",)
 _EDGES = ("tests/decisions/test_edges.py",)
 _PACKING = ("tests/scheduling/test_packing.py",)
 _REMOVALS = ("tests/control/test_several_removals.py",)
+_TABLE = ("tests/providers/test_removal_table.py",)
+_MACHINES = ("tests/providers/test_machine_writes.py",)
+_LEAVING = ("tests/control/test_leaving_nodes.py",)
 _JUDGED_AGAIN = ("tests/control/test_revalidation.py",)
 
 GUARDS: tuple[Guard, ...] = (
@@ -176,5 +179,54 @@ GUARDS: tuple[Guard, ...] = (
         before="(name in leaving or name not in there)",
         after="name in leaving",
         tests=("tests/decisions/test_approval_ceiling.py::test_what_was_about_to_be_written_is_judged_by_what_is_there",),
+    ),
+    Guard(
+        name="ownership is judged again right before replicas are lowered",
+        file="reconciler/providers/machines/removal.py",
+        before="facts.generation != judged.facts.generation or not_ours(facts) is not None",
+        after="facts.generation != judged.facts.generation",
+        tests=_TABLE,
+    ),
+    Guard(
+        name="a target that was written since is not lowered",
+        file="reconciler/providers/machines/removal.py",
+        before="mark is not None and not mark.not_lowered(facts.generation)",
+        after="False",
+        tests=_TABLE,
+    ),
+    Guard(
+        name="nothing is lowered beside a mark whose answer was lost",
+        file="reconciler/providers/machines/removal.py",
+        before="        if doubt is not None:\n",
+        after="        if False:\n",
+        tests=_TABLE,
+    ),
+    Guard(
+        name="a target is sized under the version that was judged",
+        file="reconciler/providers/machines/targets.py",
+        before='"metadata": {**name, "resourceVersion": facts.resource_version},',
+        after='"metadata": {**name},',
+        tests=_MACHINES,
+    ),
+    Guard(
+        name="no running machine goes with those that are cancelled",
+        file="reconciler/providers/machines/cancellation.py",
+        before="if beside <= replicas:",
+        after="if True:",
+        tests=_MACHINES,
+    ),
+    Guard(
+        name="a held removal lowers nothing",
+        file="reconciler/control/live/leaving_nodes.py",
+        before="may_go = group is not None and not held and not called_off",
+        after="may_go = group is not None",
+        tests=_LEAVING,
+    ),
+    Guard(
+        name="a drain that another owner began",
+        file="reconciler/kube/draining/drain.py",
+        before="            if foreign is not None:\n",
+        after="            if False:\n",
+        tests=("tests/kube/test_drain_in_memory.py",),
     ),
 )

@@ -29,7 +29,8 @@ class MachinesInMemory:
     delete_marks = (MARK,)
 
     def __init__(self) -> None:
-        self.replicas, self.generation, self.version, self.observed = 5, 4, 70, 4
+        self.replicas, self.generation, self.version = 5, 4, 70
+        self.observed: int | None = 4
         self.owner = OwnerEvidence(owners=(APPLIED,))
         self.fields: list[dict[str, Any]] = [entry(OUR_MANAGER, "Apply")]
         self.annotations: dict[str, str] = {}
@@ -65,7 +66,8 @@ class MachinesInMemory:
         if "general" in self.unreadable:
             raise self.unreadable["general"]
         metadata = {"resourceVersion": f"{self.version}", "annotations": self.annotations, "managedFields": self.fields}
-        body = json.dumps({"metadata": metadata, "status": {"observedGeneration": self.observed}}).encode()
+        status = {} if self.observed is None else {"status": {"observedGeneration": self.observed}}
+        body = json.dumps({"metadata": metadata, **status}).encode()
         marked = frozenset(name for name, one in self.machines.items() if one.mark is not None)
         facts = msgspec.structs.replace(self.facts(), rolling_out=self.rolling_out and rollout)
         return Reading(facts, body, self.failed, marked, self.on_nodes) if rollout else Reading(facts, body)

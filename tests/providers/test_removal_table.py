@@ -85,6 +85,7 @@ def test_the_floor_counts_those_of_the_same_write(machines: MachinesInMemory) ->
     ("generation", "replicas", "observed", "living", "ends"),
     [
         (5, 4, 4, 5, "finished"),  # the platform has yet to follow
+        (5, 4, None, 4, "finished"),  # it has said nothing yet
         (5, 4, 5, 5, "finished"),  # it follows: five live and four are wanted
         (5, 4, 5, 4, "passed over"),  # it took another one
         (5, 4, 5, 3, "passed over"),
@@ -94,7 +95,7 @@ def test_the_floor_counts_those_of_the_same_write(machines: MachinesInMemory) ->
     ],
 )
 def test_a_marked_machine_of_a_target_that_was_written(
-    machines: MachinesInMemory, generation: int, replicas: int, observed: int, living: int, ends: str
+    machines: MachinesInMemory, generation: int, replicas: int, observed: int | None, living: int, ends: str
 ) -> None:
     """The mark says generation 4 and five replicas."""
     machines.change("m1", mark=OURS)
