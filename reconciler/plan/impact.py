@@ -30,10 +30,12 @@ def evicted_now(world: World, plan: Plan) -> tuple[str, ...]:
     if not names:
         return ()
     leaving = {index for index, node in enumerate(world.nodes) if node.name in names}
-    found = []
-    for pod in world.pods:
-        traits = world.pod_traits[pod.traits]
-        stays = traits.daemonset or traits.mirror or pod.finished or pod.deletion_seconds
-        if pod.node in leaving and not stays:
-            found.append(pod.key)
-    return tuple(sorted(found))
+    pods = world.pods
+    stays = [traits.daemonset or traits.mirror for traits in world.pod_traits]
+    return tuple(
+        sorted(
+            pods.key(row)
+            for row, node in enumerate(pods.node)
+            if node in leaving and not (stays[pods.traits[row]] or pods.finished(row) or pods.deletion_seconds[row])
+        )
+    )

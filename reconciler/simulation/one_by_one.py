@@ -30,9 +30,11 @@ def one_by_one(world: World, disruption: DisruptionController) -> World:
     needed: Counter[tuple[int, BudgetKey]] = Counter()
     pods = world.pods
     stays = [traits.daemonset or traits.mirror for traits in world.pod_traits]
-    for index, node in enumerate(pods.node):
+    covering = {shape: budgets for shape in set(pods.shape) if (budgets := disruption.budgets_of(shape))}
+    for index in [index for index, shape in enumerate(pods.shape) if shape in covering]:
+        node = pods.node[index]
         if node >= 0 and not stays[pods.traits[index]] and not pods.finished(index):
-            for budget in disruption.budgets_of(pods.shape[index]):
+            for budget in covering[pods.shape[index]]:
                 needed[node, budget] += 1
     kept = {node for (node, budget), count in needed.items() if count > allowed.get(budget, 0)}
     return msgspec.structs.replace(

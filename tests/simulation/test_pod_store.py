@@ -10,6 +10,7 @@ from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.world import World
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.disruption_controller import DisruptionController
+from reconciler.simulation.embedded.pod_object import PodObject
 from tests.benchmarks.mixed.situations import small
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
@@ -52,6 +53,15 @@ def _motley(world: World, rng: random.Random) -> World:
         for pod in world.pods
     ]
     return msgspec.structs.replace(world, pods=PodTable(rows))
+
+
+def test_a_pod_that_comes_stands_behind_those_that_were_there():
+    simulated = _three_nodes()
+    objects = simulated.objects
+    node, other = objects.nodes["general-3"], next(iter(objects.nodes["general-1"].pods))
+    objects.add_pod(PodObject(other.namespace, "a-new-one", "uid", other.shape, other.traits, NOW), node)
+    assert len(objects.pods.made()) == 4  # three of general-1, and the new one
+    assert [pod.name for pod in node.pods] == ["api-general-3-1", "web-general-3-1", "web-general-3-2", "a-new-one"]
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -16,6 +16,7 @@ class DomainCounter:
         self.domains = domains
         self.total = 0
         self._counts = [0] * len(domains.values)
+        self._filled: set[int] | None = None
         self._start(bindings.of(shapes))
         for shape in sorted(shapes):
             bindings.watch(shape, self)
@@ -46,13 +47,21 @@ class DomainCounter:
             self._counts.extend([0] * missing)
         return self._counts
 
-    def filled(self) -> list[int]:
-        """Domains with at least one pod."""
-        return [domain for domain, count in enumerate(self.counts) if count > 0]
+    def filled(self) -> set[int]:
+        """Domains with at least one pod; kept current from the first time on, since there may be as many as nodes."""
+        if self._filled is None:
+            self._filled = {domain for domain, count in enumerate(self.counts) if count > 0}
+        return self._filled
 
     def _add(self, domain: int, count: int) -> None:
-        self.counts[domain] += count
+        counts = self.counts
+        counts[domain] += count
         self.total += count
+        if self._filled is not None:
+            if counts[domain] > 0:
+                self._filled.add(domain)
+            else:
+                self._filled.discard(domain)
 
 
 class LevelCounter(DomainCounter):

@@ -84,6 +84,8 @@ class DisruptionController:
         self._count(pod, None)
 
     def _count(self, pod: PodObject, after: Counted | None) -> None:
+        if not self._members:
+            return
         before, pod.counted = pod.counted, after
         for key in self.budgets_of(pod.shape):
             self._members[key].follow(self._owner_key(pod), before, after)

@@ -159,7 +159,7 @@ class ClusterObjects:
         pod.node = node
         pod.unschedulable = 0
         pod.nominated = None
-        node.pods[pod] = None
+        node.put(pod)
         self.turnover.came(pod, node)
         self._waiting.pop(pod, None)
         self.touch_pod(pod)

@@ -72,7 +72,7 @@ class PodObject:
 
 class NodeObject:
     """One node with the pods on it. `target` sizes it (None: nobody). `index` is its place in the last World.
-    `seat`, when it is set, makes the objects of its pods once they are asked for."""
+    `seat`, when it is set, makes the objects of its first pods once they are asked for."""
 
     __slots__ = ("_pods", "index", "seat", "target", "value")
 
@@ -93,5 +93,9 @@ class NodeObject:
         """The pods on the node, in the order in which they came."""
         if self.seat is not None:
             seat, self.seat = self.seat, None
-            self._pods = seat()
+            self._pods = {**seat(), **self._pods}
         return self._pods
+
+    def put(self, pod: PodObject) -> None:
+        """One more pod is on the node."""
+        self._pods[pod] = None

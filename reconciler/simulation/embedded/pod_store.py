@@ -40,7 +40,8 @@ class PodStore(MutableMapping[PodKey, PodObject]):
 
     def get(self, key: PodKey, default: PodObject | None = None) -> PodObject | None:  # type: ignore[override]
         """The pod, or `default`."""
-        return self[key] if key in self._pods else default
+        found = self._pods.get(key, default)
+        return self[key] if isinstance(found, int) else found
 
     def __setitem__(self, key: PodKey, pod: PodObject) -> None:
         self._pods[key] = pod
