@@ -37,7 +37,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     machines that may shrink though the platform picks the instance that goes; `policy` is the one in force (None: there is
     none yet). `guard` raises where this process may not write now, to be asked before every write to a cloud; `notes` keep what
     removals must remember (None: nothing is written). `remembered` are the targets, as plans call them, that the loop sized at
-    its last decision, in whichever process; it raises `StateUnavailableError`."""
+    its last decision, in whichever process; it raises `StateUnavailableError` (None: nobody remembers)."""
 
     management: Api
     served: tuple[Served, ...] = ()
@@ -47,7 +47,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     policy: Callable[[], PolicySet | None] = lambda: None
     guard: Callable[[], None] = lambda: None
     notes: Notes | None = None
-    remembered: Callable[[], Iterable[str]] = tuple
+    remembered: Callable[[], Iterable[str]] | None = None
 
 
 class LivePlatform(msgspec.Struct, frozen=True, kw_only=True):

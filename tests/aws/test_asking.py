@@ -66,7 +66,7 @@ class Clock:
 class Polled:
     """A poll of the service, on a clock that the test moves."""
 
-    def __init__(self, service: Service, policy: PolicySet | None, remembered: Callable[[], Iterable[str]] = tuple) -> None:
+    def __init__(self, service: Service, policy: PolicySet | None, remembered: Callable[[], Iterable[str]] | None = None) -> None:
         self.service = service
         self.policy = policy
         self.clock = Clock()
@@ -421,7 +421,12 @@ def test_one_that_left_while_no_process_ran(service: Service) -> None:
 def test_one_that_left_where_the_policy_names_nothing_of_aws_now(service: Service) -> None:
     """Its region is asked for it alone, and no more once our mark is off it; nothing waits for that."""
     service.account.add(workers("b", tags={POLICY_MARK: "prod"}))
-    polled = Polled(service, policy_set(EMPTY), lambda: [f"AutoScalingGroup {REGION}/b"])
+    polled = Polled(service, None, lambda: [f"AutoScalingGroup {REGION}/b"])
+    (state,) = polled.poll.states()
+    assert state.phase is Phase.WAITING, "the first decision would forget what nobody has asked for yet"
+    polled.turn()
+    assert (polled.poll.states(), service.count()) == ((), 0)
+    polled.policy = policy_set(EMPTY)
     polled.turn()
     assert ([facts.ref.name for facts in polled.world().targets], polled.poll.states()) == (["b"], ())
     del service.account.groups[REGION, "b"].tags[POLICY_MARK]

@@ -1,10 +1,12 @@
 """`reconciler run` with Auto Scaling groups beside MachineDeployments: one policy, both kinds, on a real control plane."""
 
+import http.client
 from pathlib import Path
 
 import yaml
 
 from tests.aws.documents import REGION
+from tests.gitops.repositories import GitRepo
 from tests.kube.custom import definitions
 from tests.live.aws_cloud import AwsCloud
 from tests.live.demand import deployment as spread
@@ -15,6 +17,7 @@ from tests.testbed.api import Object
 from tests.testbed.control_plane import ControlPlane
 from tests.testbed.work_cluster import WorkCluster
 
+_TOKEN = "a secret of this test alone"
 _GROUP = f"""\
 ---
 apiVersion: reconciler.dev/v1alpha1
@@ -87,18 +90,23 @@ def test_both_kinds_in_one_policy(aws: AwsCloud, control_plane: ControlPlane, tm
     assert "create pods/eviction" in changes(control_plane, "run-aws")
 
 
+def unnamed(aws: AwsCloud, directory: Path) -> dict[str, str]:
+    """An environment in which AWS can be asked, though nothing says that it is to be, and a server that keeps no targets."""
+    given = directory / "credentials"
+    given.write_text("[default]\naws_access_key_id = AKIATEST\naws_secret_access_key = secret\n")
+    return {
+        "AWS_SHARED_CREDENTIALS_FILE": str(given), "AWS_ENDPOINT_URL": aws.service.url, "AWS_EC2_METADATA_DISABLED": "true",
+        "CAPI_GROUP": "absent.example.org",
+    }  # fmt: skip
+
+
 def test_only_the_policy_names_the_cloud(aws: AwsCloud, control_plane: ControlPlane, tmp_path: Path) -> None:
     """Policies are custom resources, the server keeps no targets, nothing in the environment names AWS: the loop begins, says
     that there is nothing to size, asks AWS from the first policy that names a group, and no more when none names it, once its
     marks are off the group."""
     cluster = aws.cluster
     spot = aws.group("spot")
-    given = tmp_path / "credentials"
-    given.write_text("[default]\naws_access_key_id = AKIATEST\naws_secret_access_key = secret\n")
-    environment = {
-        "AWS_SHARED_CREDENTIALS_FILE": str(given), "AWS_ENDPOINT_URL": aws.service.url, "AWS_EC2_METADATA_DISABLED": "true",
-        "CAPI_GROUP": "absent.example.org",
-    }  # fmt: skip
+    environment = unnamed(aws, tmp_path)
     text = policy_text("prod", cluster.namespace, {"elsewhere": (0, 5)}, tiers={"spot": "first", "elsewhere": "second"})
     *others, named = yaml.safe_load_all(text + _GROUP.format(namespace=cluster.namespace))
     arguments = ("--custom-resources", "--name=prod", f"--namespace={cluster.namespace}", "--period=1")
@@ -118,6 +126,53 @@ def test_only_the_policy_names_the_cloud(aws: AwsCloud, control_plane: ControlPl
         asked = _quiet(aws, process)
         process.until_page("/metrics", lambda *_: process.turns() >= asked[1] + 5)
         assert (len(aws.account.calls), spot.desired) == (asked[0], 1)
+
+
+def test_a_commit_names_the_cloud_while_the_loop_runs(aws: AwsCloud, control_plane: ControlPlane, tmp_path: Path) -> None:
+    """The policy lies in git and names nothing of AWS: nothing is asked there. The next commit names a group, which grows and
+    bears our mark; another one names none, and the mark goes though the size stays. A group that leaves while no process runs
+    loses its mark by the next process, which knows it from the memory of the first."""
+    cluster = aws.cluster
+    spot = aws.group("spot")
+    without = policy_text("prod", cluster.namespace, {"elsewhere": (0, 5)}, tiers={"spot": "first", "elsewhere": "second"})
+    named = without + _GROUP.format(namespace=cluster.namespace)
+    repo = GitRepo(tmp_path / "served")
+    repo.commit({"policy.yaml": without})
+    secret = tmp_path / "secret"
+    secret.write_text(_TOKEN)
+    arguments = (
+        f"--git=file://{repo.root}", "--git-protocol=file", f"--git-cache={tmp_path / 'cache'}", "--name=prod",
+        f"--webhook-secret-file={secret}", f"--namespace={cluster.namespace}", "--period=1",
+    )  # fmt: skip
+    kubeconfig, environment = user(control_plane, "run-commit"), unnamed(aws, tmp_path)
+
+    def is_marked() -> bool:
+        return "reconciler.dev/policy" in spot.tags
+
+    def push(text: str, process: Reconciler) -> None:
+        """A commit, and the word of the git host that there is one."""
+        repo.commit({"policy.yaml": text})
+        host = http.client.HTTPConnection("127.0.0.1", process.port(), timeout=120)
+        host.request("POST", "/webhook", body=b"{}", headers={"X-Gitlab-Token": _TOKEN})
+        assert host.getresponse().status == 202
+        host.close()
+
+    with Reconciler(kubeconfig, None, *arguments, environment=environment) as process:
+        assert "names no target of a cloud" in process.said("NothingToSize")["message"]
+        assert aws.account.calls == []
+        pods(cluster, "p", 1, "1500m")
+        push(named, process)
+        assert nodes_of_pods(cluster, 1) == {aws.node(name) for name in spot.instances}
+        assert is_marked()
+        push(without, process)
+        aws.until(lambda: not is_marked(), "the group being released", lambda: process.page("/plan"))
+        pods(cluster, "q", 1, "1500m")
+        push(named, process)
+        aws.until(lambda: is_marked() and spot.desired == 2, "the group being sized again", lambda: process.page("/plan"))
+    repo.commit({"policy.yaml": without})
+    with Reconciler(kubeconfig, None, *arguments, environment=environment) as process:
+        aws.until(lambda: not is_marked(), "the group being released", lambda: process.page("/plan"))
+        assert spot.desired == 2
 
 
 def _quiet(aws: AwsCloud, process: Reconciler) -> tuple[int, int]:

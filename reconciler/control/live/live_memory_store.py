@@ -73,13 +73,19 @@ class LiveMemoryStore:
 
 def remembered_targets(api: Api, namespace: str, policy: str) -> Callable[[], tuple[str, ...]]:
     """What asks for the targets of the groups at the last decision, of this process or an earlier one; it raises
-    `StateUnavailableError`. It reads the state by itself: what the loop has seen of its memory is the loop's to know."""
-    store = LiveMemoryStore(StateObject(api, namespace, policy))
+    `StateUnavailableError`. It reads the state by itself: what the loop has seen of its memory is the loop's to know, and to say
+    where it is damaged; nothing is remembered then."""
+    state = StateObject(api, namespace, policy)
 
     def ask() -> tuple[str, ...]:
         try:
-            return tuple(store.load().known_groups)
-        except StoreUnavailableError as error:
-            raise StateUnavailableError(str(error)) from error
+            content = state.load(PART)
+            return tuple(msgspec.json.decode(content, type=Memory).known_groups) if content is not None else ()
+        except msgspec.DecodeError:
+            return ()
+        except StateUnavailableError as error:
+            if not error.damaged:
+                raise
+            return ()
 
     return ask

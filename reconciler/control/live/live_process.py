@@ -150,7 +150,7 @@ class LiveProcess:
             policy=lambda: None if self.source.missing() else self.source.current(),
             guard=guard,
             notes=self.state,
-            remembered=tuple if settings.read_only else remembered_targets(management, settings.namespace, settings.name),
+            remembered=None if settings.read_only else remembered_targets(management, settings.namespace, settings.name),
         )
         self.view = LiveWorld(
             workload,

@@ -19,6 +19,7 @@ from reconciler.platforms.aws.writing.wanted import Wanted, wanted
 from reconciler.policy.documents import PolicySet
 
 MOVING_SECONDS, RESTING_SECONDS = 10.0, 30.0
+_BEFORE = "Auto Scaling groups that were sized before"
 
 
 class AwsPoll:
@@ -35,13 +36,16 @@ class AwsPoll:
         accounts: Accounts,
         policy: Callable[[], PolicySet | None],
         monotonic: Callable[[], float] = time.monotonic,
-        remembered: Callable[[], Iterable[str]] = tuple,
+        remembered: Callable[[], Iterable[str]] | None = None,
     ) -> None:
         self._accounts = accounts
         self._policy = policy
         self._monotonic = monotonic
-        self._remembered: Callable[[], Iterable[str]] | None = remembered
-        """None: it was asked, and nothing more is to be learned from it."""
+        self._remembered = remembered
+        """None: there is nothing to learn, or it was."""
+        self._known: tuple[str, ...] = ()
+        """What was learned, until there is a policy to hold it against."""
+        self._unknown = ""
         self._lock = threading.Lock()
         self._asked: tuple[Wanted, ...] = ()
         self._regions: dict[Wanted, Region] = {}
@@ -65,14 +69,10 @@ class AwsPoll:
         with self._lock:
             # One that is read anew just now is none that names nothing.
             asked = wanted(policy) if policy is not None else self._asked
-            try:
-                former = _former(self._remembered(), asked) if policy is not None and self._remembered is not None else {}
-            except StateUnavailableError as error:
-                # A first decision without them would forget them.
-                self._failures = dict.fromkeys(asked, str(error))
+            if not self._recall():
                 return True
-            if policy is not None:
-                self._remembered = None
+            former = _former(self._known, asked) if policy is not None else {}
+            self._known = self._known if policy is None else ()
             changed = asked != self._asked or bool(former)
             if changed:
                 self._asked = asked
@@ -108,6 +108,9 @@ class AwsPoll:
             if asked != self._asked:
                 # Another policy: asked now, and not when it is time again.
                 self._thread.wake()
+            if self._remembered is not None:
+                # A first decision without them would forget them.
+                return (polled_state(_BEFORE, None, objects=0, asks=0, failure=self._unknown),)
             return tuple(self._state(one, self._regions.get(one)) for one in asked)
 
     def documents(self) -> tuple[Document, ...]:
@@ -120,6 +123,15 @@ class AwsPoll:
         """What could not be read, though the groups could, by region."""
         with self._lock:
             return tuple(f"{one.region}: {text}" for one, region in self._regions.items() for text in region.problems)
+
+    def _recall(self) -> bool:
+        """Ask once what was sized before; whether that is known."""
+        if self._remembered is not None:
+            try:
+                self._known, self._remembered = tuple(self._remembered()), None
+            except StateUnavailableError as error:
+                self._unknown = str(error)
+        return self._remembered is None
 
     def _followed(
         self, asked: tuple[Wanted, ...], owner: str, former: Mapping[tuple[str, str], frozenset[str]]
