@@ -110,13 +110,13 @@ def test_taking_back_survives_a_kill_at_every_write(aws: AwsCloud, control_plane
 
 
 def test_removing_survives_a_kill_at_every_write(aws: AwsCloud, control_plane: ControlPlane, tmp_path: Path) -> None:
-    """Taint and termination: of three instances exactly the two without pods go, each asked for once, and the third one's pod
-    stays where it is."""
+    """State, taint, termination, and the state after them: of three instances exactly the two without pods go, each asked for
+    once, and the third one's pod stays where it is."""
     life = Life(aws, control_plane, tmp_path, running=3)
     pods(life.cluster, "p", 1, "1500m")
     (pod,) = all_bound(life.cluster, 1)
     before = life.instances()
-    for kind in ("taint", "state", TERMINATE):
+    for kind in ("state", "taint", TERMINATE, "state"):
         for after in (BEFORE, AFTER):
             fault = life.killed(kind, after=after)
             assert set(life.instances()) <= set(before), fault

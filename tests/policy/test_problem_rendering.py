@@ -109,6 +109,7 @@ def test_json_has_everything() -> None:
         "errors": 1,
         "warnings": 0,
         "skipped": {"v1/Secret": 2},
+        "notes": [],
         "problems": [
             {
                 "file": "prod/a.yaml",
