@@ -66,6 +66,8 @@ class Topology:
         self._levels: dict[tuple[_MapKey, frozenset[int]], LevelCounter] = {}
         self._rules: dict[int, TopologyRules] = {}
         self._repelled: dict[int, dict[str, set[int]]] = {}
+        # Shape -> topology keys of the counters that count it: to look through all counters for each shape grows with the square.
+        self._counted: dict[int, set[str]] = {}
 
     def of(self, shape: int) -> TopologyRules:
         """The rules of one shape, ready to be asked about every node of the table."""
@@ -100,8 +102,7 @@ class Topology:
         own.update(term.topology_key for term in (*value.affinity, *value.anti_affinity))
         if rules_of.empty and not self._bindings.watched(shape):
             return frozenset(own)
-        counting = {key for (key, *_), shapes in (*self._counters, *self._levels) if shape in shapes}
-        return frozenset(own | counting | set(self._repelled.get(shape, ())))
+        return frozenset(own | self._counted.get(shape, set()) | set(self._repelled.get(shape, ())))
 
     def counts_otherwise(self, node: int) -> bool:
         """Does the node, with the taints that it has now, count in other domains than before?"""
@@ -190,13 +191,19 @@ class Topology:
         found = self._counters.get(place)
         if found is None:
             found = self._counters[place] = DomainCounter(self._bindings, self._map(place[0]), matching)
+            self._note(key, matching)
         return found
 
     def _level_counter(self, key: _MapKey, matching: frozenset[int]) -> LevelCounter:
         found = self._levels.get((key, matching))
         if found is None:
             found = self._levels[key, matching] = LevelCounter(self._bindings, self._map(key), matching, self._ghosts)
+            self._note(key[0], matching)
         return found
+
+    def _note(self, key: str, matching: frozenset[int]) -> None:
+        for shape in matching:
+            self._counted.setdefault(shape, set()).add(key)
 
     def _map(self, key: _MapKey) -> DomainMap:
         found = self._maps.get(key)
