@@ -71,21 +71,22 @@ def _killed(plane: ControlPlane, policy: Path, times: int) -> list[Figure]:
     """SIGKILL for the leader beside a standby, then for that one, after which a new process begins at once."""
     figures: list[Figure] = []
     for number in range(times):
-        with _process(plane, policy, f"first-{number}") as first, _process(plane, policy, f"standby-{number}") as standby:
+        with _process(plane, policy, f"first-{number}") as first:
             first.said("Leading")
-            _until_ready(standby)
-            killed = _kill(first)
-            standby.said("Leading")
-            figures += _told(Figure(name="killed: a standby leads after", value=_since(killed), bound=STANDBY_SECONDS))
-            killed = _kill(standby)
-            with _process(plane, policy, f"new-{number}") as new:
-                _until_ready(new)
-                figures += _told(Figure(name="killed: a new process is ready after", value=_since(killed), bound=READY_SECONDS))
-                new.said("Leading")
-                bound = STANDBY_SECONDS + READY_SECONDS
-                figures += _told(Figure(name="killed: a new process leads after", value=_since(killed), bound=bound))
-                new.signal(signal.SIGTERM)
-                new.ended()
+            with _process(plane, policy, f"standby-{number}") as standby:
+                _until_ready(standby)
+                killed = _kill(first)
+                standby.said("Leading")
+                figures += _told(Figure(name="killed: a standby leads after", value=_since(killed), bound=STANDBY_SECONDS))
+                killed = _kill(standby)
+        with _process(plane, policy, f"new-{number}") as new:
+            _until_ready(new)
+            figures += _told(Figure(name="killed: a new process is ready after", value=_since(killed), bound=READY_SECONDS))
+            new.said("Leading")
+            bound = STANDBY_SECONDS + READY_SECONDS
+            figures += _told(Figure(name="killed: a new process leads after", value=_since(killed), bound=bound))
+            new.signal(signal.SIGTERM)
+            new.ended()
     return figures
 
 
