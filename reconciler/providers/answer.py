@@ -20,16 +20,16 @@ def failed(error: ApiError | UnreachableError, what: str) -> WriteResult:
     """
     if isinstance(error, UnreachableError):
         code = WriteCode.UNKNOWN if error.sent else WriteCode.UNAVAILABLE
-        return WriteResult(done=False, code=code, message=f"{what}: {error}")
+        return WriteResult(code=code, message=f"{what}: {error}")
     message = f"{what}: {_words(error)}"
     if error.status == 409:
         managers = conflicting(error.causes)
-        return WriteResult(done=False, code=WriteCode.CONFLICT if managers else WriteCode.STALE, message=message)
+        return WriteResult(code=WriteCode.CONFLICT if managers else WriteCode.STALE, message=message)
     if error.status == 404:
-        return WriteResult(done=False, code=WriteCode.NOT_FOUND, message=message)
+        return WriteResult(code=WriteCode.NOT_FOUND, message=message)
     if error.status in (401, 429, 503):
-        return WriteResult(done=False, code=WriteCode.UNAVAILABLE, message=message)
-    return WriteResult(done=False, code=WriteCode.UNKNOWN if error.status >= 500 else WriteCode.REFUSED, message=message)
+        return WriteResult(code=WriteCode.UNAVAILABLE, message=message)
+    return WriteResult(code=WriteCode.UNKNOWN if error.status >= 500 else WriteCode.REFUSED, message=message)
 
 
 def _words(error: ApiError) -> str:
@@ -44,7 +44,7 @@ def unread(error: ApiError | UnreachableError, what: str) -> WriteResult:
     """The result of a write that was not tried, because what it is judged on could not be read."""
     if isinstance(error, ApiError) and error.status in (403, 404):
         return failed(error, what)
-    return WriteResult(done=False, code=WriteCode.UNAVAILABLE, message=f"{what} could not be read: {error}")
+    return WriteResult(code=WriteCode.UNAVAILABLE, message=f"{what} could not be read: {error}")
 
 
 def conflicting(causes: Iterable[Cause]) -> tuple[str, ...]:

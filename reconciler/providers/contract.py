@@ -31,10 +31,14 @@ class WriteResult(msgspec.Struct, frozen=True, kw_only=True):
     """What became of a write. `code` is empty when done, else a `WriteCode`. `generation` is the object's after the
     write (0: not known). `message` of one that is done says what was found and changed, where that is news."""
 
-    done: bool
     code: str = ""
     message: str = ""
     generation: int = 0
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing stands against it."""
+        return not self.code
 
 
 class RemovalState(StrEnum):

@@ -30,22 +30,22 @@ def moved(facts: TargetFacts, bound: Bound) -> WriteResult | None:
     if (facts.replicas or 0) == bound.replicas:
         return None
     message = f"{facts.ref} has {facts.replicas} replicas, {bound.replicas} were judged"
-    return WriteResult(done=False, code=WriteCode.STALE, message=message)
+    return WriteResult(code=WriteCode.STALE, message=message)
 
 
 def not_ours(facts: TargetFacts) -> WriteResult | None:
     """Why replicas may not be written, with the evidence; None when they are ours. Conflict names another manager."""
     if _held(facts):
         message = f"{facts.ref} is held: {facts.owner.hold} (annotation reconciler.dev/hold)"
-        return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+        return WriteResult(code=WriteCode.REFUSED, message=message)
     ownership = judged_now(facts).ownership
     if ownership.state is OwnerState.OURS:
         return None
     evidence = "; ".join(ownership.evidence)
     if ownership.state is OwnerState.UNKNOWN or ownership.by in NO_OWNER:
-        return WriteResult(done=False, code=WriteCode.REFUSED, message=f"{facts.ref} is not ours to write: {evidence}")
+        return WriteResult(code=WriteCode.REFUSED, message=f"{facts.ref} is not ours to write: {evidence}")
     message = f'{facts.ref}: conflict with "{ownership.by}": {evidence}'
-    return WriteResult(done=False, code=WriteCode.CONFLICT, message=message)
+    return WriteResult(code=WriteCode.CONFLICT, message=message)
 
 
 def objection(facts: TargetFacts, bound: Bound) -> WriteResult | None:
@@ -73,7 +73,7 @@ def _evidence_moved(facts: TargetFacts, bound: Bound) -> WriteResult | None:
     if judged_now(facts).digest == bound.owner_digest:
         return None
     message = f"who owns the replicas of {facts.ref} is not as it was judged"
-    return WriteResult(done=False, code=WriteCode.STALE, message=message)
+    return WriteResult(code=WriteCode.STALE, message=message)
 
 
 def held_by_others(facts: TargetFacts) -> bool:

@@ -76,4 +76,4 @@ class SimulatedPort:
 
 
 def _result(written: Written) -> WriteResult:
-    return WriteResult(done=not written.code, code=written.code, message=written.message, generation=written.generation)
+    return WriteResult(code=written.code, message=written.message, generation=written.generation)

@@ -222,9 +222,7 @@ def test_activities_of_many_groups_are_asked_for_together(count: int, *, togethe
     region = Region(aws, BY_TAG)
     region.ask(0)
     asked = [parameters for action, parameters in aws.told() if action == ACTIVITIES]
-    assert asked == (
-        [{"MaxRecords": 100}] if together else [{"AutoScalingGroupName": name, "MaxRecords": 20} for name in names]
-    )
+    assert asked == ([{"MaxRecords": 100}] if together else [{"AutoScalingGroupName": name, "MaxRecords": 20} for name in names])
     assert len(region.items()["ScalingActivity"]) == (1 if together else count)
 
 
@@ -321,7 +319,9 @@ def test_templates_that_a_group_may_use() -> None:
 
 
 def templates(count: int, version: str = "$Default") -> list[Object]:
-    return [group(f"g{number}", LaunchTemplate={"LaunchTemplateId": f"lt-{number}", "Version": version}) for number in range(count)]
+    return [
+        group(f"g{number}", LaunchTemplate={"LaunchTemplateId": f"lt-{number}", "Version": version}) for number in range(count)
+    ]
 
 
 def asked_templates(aws: Scripted) -> list[Object]:

@@ -13,7 +13,7 @@ from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT
 from reconciler.providers.contract import WriteCode, WriteResult
 from tests.builders import ClusterBuilder
 
-TAKEN = WriteResult(done=True, message="our mark was taken off")
+TAKEN = WriteResult(message="our mark was taken off")
 
 
 class Hands:
@@ -73,7 +73,7 @@ def test_a_mark_that_is_taken_back_is_said_once() -> None:
 @pytest.mark.parametrize(
     ("answer", "word"),
     [
-        (WriteResult(done=False, code=WriteCode.REFUSED, message="forbidden by RBAC"), "forbidden by RBAC"),
+        (WriteResult(code=WriteCode.REFUSED, message="forbidden by RBAC"), "forbidden by RBAC"),
         (msgspec.ValidationError("Expected `str`, got `int`"), "cannot be understood"),
     ],
 )
@@ -93,22 +93,22 @@ def test_the_taint_of_a_policy_that_has_ended_is_taken_off() -> None:
 
 def test_the_mark_of_a_policy_that_has_ended_goes_before_its_taint() -> None:
     """Without the taint nobody would look for the mark."""
-    own, old = Hands(WriteResult(done=True)), Hands()
+    own, old = Hands(WriteResult()), Hands()
     _took_back(_world("old.1700000000", marked=True), own, {"old": old})
     assert old.asked == [("abandon", "general-1"), ("undo", "general-1")]
 
 
-@pytest.mark.parametrize("answer", [WriteResult(done=True), WriteResult(done=False, message="away")])
+@pytest.mark.parametrize("answer", [WriteResult(), WriteResult(code=WriteCode.UNAVAILABLE, message="away")])
 def test_a_taint_stays_while_its_machine_may_still_go(answer: WriteResult) -> None:
     """Replicas were lowered for it, or the mark could not be taken off."""
     old = Hands(answer)
-    _took_back(_world("old.1700000000", marked=True), Hands(WriteResult(done=True)), {"old": old})
+    _took_back(_world("old.1700000000", marked=True), Hands(WriteResult()), {"old": old})
     assert old.asked == [("abandon", "general-1")]
 
 
 def test_a_mark_without_taint_of_a_policy_that_has_ended_is_taken_off() -> None:
     """By that policy's name, which the mark itself says."""
-    own, old = Hands(WriteResult(done=True), mark_of="old"), Hands()
+    own, old = Hands(WriteResult(), mark_of="old"), Hands()
     assert _took_back(_world(marked=True), own, {"old": old}) == [("MarkTakenOff", "our mark was taken off")]
     assert old.asked == [("abandon", "general-1")]
 
@@ -125,7 +125,7 @@ def test_taints_of_policies_that_somebody_runs_stay(taint: str) -> None:
 def test_marks_of_policies_that_somebody_runs_stay(policy: str) -> None:
     """Our own provider has judged its own; a mark that names nobody is another program's."""
     old, prod = Hands(), Hands()
-    own = Hands(WriteResult(done=True), mark_of=policy)
+    own = Hands(WriteResult(), mark_of=policy)
     assert _took_back(_world(marked=True), own, {"old": old, "prod": prod}) == []
     assert (own.asked, old.asked, prod.asked) == ([("abandon", "general-1")], [], [])
 

@@ -76,7 +76,7 @@ class GuardedPort(SimulatedPort):
         try:
             self._guard()
         except NotLeaderError as error:
-            return WriteResult(done=False, code=WriteCode.UNAVAILABLE, message=str(error))
+            return WriteResult(code=WriteCode.UNAVAILABLE, message=str(error))
         result = write()
         while self._after:
             self._after.pop()()

@@ -60,7 +60,7 @@ class Platform:
         return policy(node_group("general"))
 
     def may_begin(self, target: TargetRef, machine: str, node: str, bound: Bound) -> WriteResult:
-        return WriteResult(done=True)
+        return WriteResult()
 
     def begin(self, node: str) -> None:
         self.asked.append(("begin", node))
@@ -70,7 +70,7 @@ class Platform:
 
     def abandon(self, target: TargetRef, machine: str) -> WriteResult:
         self.asked.append(("abandon", machine))
-        return WriteResult(done=True)
+        return WriteResult()
 
     def step(self, *asked: Any) -> tuple[TargetRemoval, ...] | DrainStep:
         if len(asked) == 1:

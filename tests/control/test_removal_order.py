@@ -45,7 +45,7 @@ class Platform:
         self.undone.append(node)
 
     def abandon(self, target: TargetRef, machine: str) -> WriteResult:
-        return WriteResult(done=True)
+        return WriteResult()
 
     def step(self, *asked: Any) -> tuple[TargetRemoval, ...] | DrainStep:
         if len(asked) == 1:

@@ -51,10 +51,10 @@ class Platform:
         return policy(node_group("general"))
 
     def may_begin(self, target: TargetRef, machine: str, node: str, bound: Bound) -> WriteResult:
-        return WriteResult(done=True)
+        return WriteResult()
 
     def abandon(self, target: TargetRef, machine: str) -> WriteResult:
-        return WriteResult(done=True)
+        return WriteResult()
 
     def undo(self, node: str) -> None:
         raise AssertionError("nothing is given up here")

@@ -39,19 +39,19 @@ class _Platform:
 
     def resize(self, target: TargetRef, replicas: int, bound: Bound, annotations: Mapping[str, str] | None = None) -> WriteResult:
         self.asked.append(("resize", replicas, dict(annotations or {})))
-        return WriteResult(done=True)
+        return WriteResult()
 
     def adopt(self, target: TargetRef, replicas: int, bound: Bound, annotations: Mapping[str, str] | None = None) -> WriteResult:
         self.asked.append(("adopt", replicas, dict(annotations or {})))
-        return WriteResult(done=True)
+        return WriteResult()
 
     def may_begin(self, target: TargetRef, machine: str, node: str, bound: Bound) -> WriteResult:
         self.asked.append(("may_begin", machine, node))
-        return WriteResult(done=True)
+        return WriteResult()
 
     def abandon(self, target: TargetRef, machine: str) -> WriteResult:
         self.asked.append(("abandon", machine))
-        return WriteResult(done=True)
+        return WriteResult()
 
     def begin(self, node: str) -> None:
         if self.deposed:

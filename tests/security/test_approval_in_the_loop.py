@@ -97,7 +97,7 @@ class MortalPort(SimulatedPort):
         if self.tries == 2:
             raise KilledError
         (begun,) = super().remove_nodes(removals[:1])
-        return begun, WriteResult(done=False, code=WriteCode.STALE)
+        return begun, WriteResult(code=WriteCode.STALE)
 
 
 class Bench:

@@ -89,7 +89,7 @@ class LeftMarks:
             result = provider.abandon(target, machine)
         except msgspec.DecodeError as error:
             message = f"Machine {machine} of {target} cannot be understood: {error}"
-            result = WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+            result = WriteResult(code=WriteCode.REFUSED, message=message)
         if not result.done:
             self.say("MarkKept", machine, f"our mark on Machine {machine} of {target} could not be taken off: {result.message}")
         elif result.message:

@@ -131,7 +131,7 @@ class LivePort:
                 return self._begun(world, one)
             except Exception as error:
                 # A provider may fail in any way; what it meets at one node stops no other.
-                return WriteResult(done=False, code=WriteCode.UNKNOWN, message=f"{type(error).__name__}: {error}")
+                return WriteResult(code=WriteCode.UNKNOWN, message=f"{type(error).__name__}: {error}")
 
         world = self._world or self.observe()
         results = tuple(side_by_side(begin, removals))
@@ -152,17 +152,17 @@ class LivePort:
         found = next((item for item in world.nodes if item.name == node), None)
         facts = _facts(world, target)
         if found is None or facts is None:
-            return WriteResult(done=False, code=WriteCode.NOT_FOUND, message=f"{target} has no node {node}")
+            return WriteResult(code=WriteCode.NOT_FOUND, message=f"{target} has no node {node}")
         machine = machine_of(world.machines, target, node)
         one = machines_on(world, (node,)).get(node)
         if machine and (one is None or one.target != target):
             message = (
                 f"machines of several targets are named node {node}, and the provider id does not say that it is one of {target}"
             )
-            return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+            return WriteResult(code=WriteCode.REFUSED, message=message)
         if not machine and facts.selectable:
             message = f"{target} has no Machine that is node {node}"
-            return WriteResult(done=False, code=WriteCode.NOT_FOUND, message=message)
+            return WriteResult(code=WriteCode.NOT_FOUND, message=message)
 
         def begin(provider: TargetProvider) -> WriteResult:
             allowed = provider.may_begin(target, machine if facts.selectable else "", node, removal.bound)
@@ -228,11 +228,11 @@ class LivePort:
         provider = self._providers.get(target.kind)
         if provider is None:
             message = f"{target}: no provider is configured for {target.kind}"
-            return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+            return WriteResult(code=WriteCode.REFUSED, message=message)
         try:
             return write(provider)
         except NotLeaderError as error:
-            return WriteResult(done=False, code=WriteCode.UNAVAILABLE, message=f"{target}: {error}")
+            return WriteResult(code=WriteCode.UNAVAILABLE, message=f"{target}: {error}")
 
 
 def _facts(world: World, target: TargetRef) -> TargetFacts | None:

@@ -187,7 +187,7 @@ class ControlLoop:
 
     def _act(self, action: Action, judged: World) -> ActionResult:
         """Re-validate and write, up to three times while only the resourceVersion moves under us."""
-        result = WriteResult(done=False, code=WriteCode.STALE, message="never read the same twice")
+        result = WriteResult(code=WriteCode.STALE, message="never read the same twice")
         for _ in range(MAX_TRIES):
             try:
                 checked = revalidate(action, judged, self._port.observe())

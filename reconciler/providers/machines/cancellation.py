@@ -51,7 +51,7 @@ class MachineCancellations:
         for found in living:
             if found.node:
                 message = f"Machine {found.name} has become node {found.node}"
-                return WriteResult(done=False, code=WriteCode.STALE, message=message)
+                return WriteResult(code=WriteCode.STALE, message=message)
             foreign = self._removals.marked_by_others(found)
             if foreign is not None:
                 return foreign
@@ -63,7 +63,7 @@ class MachineCancellations:
             return None
         target = reading.facts.ref
         message = f"{target} has {beside} machines beside those that failed: at {replicas} replicas a running one would go"
-        return WriteResult(done=False, code=WriteCode.STALE, message=message)
+        return WriteResult(code=WriteCode.STALE, message=message)
 
     def _replace(self, reading: Reading, living: list[MachineReading]) -> WriteResult:
         """Replicas stay: the set makes another Machine for each that is deleted."""
@@ -75,7 +75,7 @@ class MachineCancellations:
                 self._targets.api.write("DELETE", path, options)
             except (ApiError, UnreachableError) as error:
                 return failed(error, f"Machine {found.name}")
-        return WriteResult(done=True, generation=reading.facts.generation)
+        return WriteResult(generation=reading.facts.generation)
 
 
 def _not_alone(reading: Reading, cancelled: frozenset[str]) -> WriteResult | None:
@@ -84,4 +84,4 @@ def _not_alone(reading: Reading, cancelled: frozenset[str]) -> WriteResult | Non
     if not others:
         return None
     message = f"{reading.facts.ref}: Machine {', '.join(others)} would go as soon as those that are to be cancelled"
-    return WriteResult(done=False, code=WriteCode.STALE, message=message)
+    return WriteResult(code=WriteCode.STALE, message=message)

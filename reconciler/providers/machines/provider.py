@@ -39,7 +39,7 @@ class MachineProvider:
         """Whether the machine of the node may be removed, as far as can be told before the node is empty."""
         if not machine:
             message = f"{target} has no Machine for node {node}: which one goes could not be chosen"
-            return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+            return WriteResult(code=WriteCode.REFUSED, message=message)
         return self._removals.may_begin(target, machine, node, bound)
 
     def step(self, target: TargetRef, leaving: tuple[LeavingMachine, ...], floor: int) -> tuple[TargetRemoval, ...]:
@@ -48,7 +48,7 @@ class MachineProvider:
 
     def abandon(self, target: TargetRef, machine: str) -> WriteResult:
         """Our mark goes, unless replicas were lowered for it."""
-        return self._removals.abandon(target, machine) if machine else WriteResult(done=True)
+        return self._removals.abandon(target, machine) if machine else WriteResult()
 
     def marked_by(self, target: TargetRef, machine: str) -> str:
         """The policy that our program's mark names, whichever it is."""

@@ -7,12 +7,12 @@ from reconciler.providers.machines.dialect import MachineReading, Reading
 def unfit(found: MachineReading | None, machine: str, node: str) -> WriteResult | None:
     """Why this is no machine to remove: gone, going already, or not the machine of the node."""
     if found is None:
-        return WriteResult(done=False, code=WriteCode.NOT_FOUND, message=f"Machine {machine} is gone")
+        return WriteResult(code=WriteCode.NOT_FOUND, message=f"Machine {machine} is gone")
     if found.deleting:
-        return WriteResult(done=False, code=WriteCode.REFUSED, message=f"Machine {machine} is being deleted already")
+        return WriteResult(code=WriteCode.REFUSED, message=f"Machine {machine} is being deleted already")
     if found.node and found.node != node:
         message = f"Machine {machine} is the machine of node {found.node}, not of {node}"
-        return WriteResult(done=False, code=WriteCode.NOT_FOUND, message=message)
+        return WriteResult(code=WriteCode.NOT_FOUND, message=message)
     return None
 
 
@@ -21,7 +21,7 @@ def marked_before(found: MachineReading | None) -> WriteResult | None:
     if found is None or found.mark is None:
         return None
     message = f"Machine {found.name} still carries a mark of ours ({found.mark!r}): it must be gone before its node is drained"
-    return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+    return WriteResult(code=WriteCode.REFUSED, message=message)
 
 
 def rolling_out(reading: Reading) -> WriteResult | None:
@@ -29,14 +29,14 @@ def rolling_out(reading: Reading) -> WriteResult | None:
     if not reading.facts.rolling_out:
         return None
     message = f"{reading.facts.ref} is rolling out: which of its MachineSets would shrink cannot be told"
-    return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+    return WriteResult(code=WriteCode.REFUSED, message=message)
 
 
 def kept(reading: Reading, machine: str) -> WriteResult | None:
     """Why the chosen machine may not be removed now. One that failed is among those that go."""
     if not reading.facts.keeps_nodes or machine in reading.failed:
         return rolling_out(reading)
-    return WriteResult(done=False, code=WriteCode.REFUSED, message=f"{reading.facts.ref}: {reading.facts.keeps_nodes}")
+    return WriteResult(code=WriteCode.REFUSED, message=f"{reading.facts.ref}: {reading.facts.keeps_nodes}")
 
 
 def others_first(reading: Reading, machine: str, together: frozenset[str]) -> WriteResult | None:
@@ -46,7 +46,7 @@ def others_first(reading: Reading, machine: str, together: frozenset[str]) -> Wr
     if not late:
         return None
     message = f"Machine {', '.join(late)} of {reading.facts.ref} failed too and could go instead: its node has to be empty first"
-    return WriteResult(done=False, code=WriteCode.UNAVAILABLE, message=f"{message} (see spec.budgets where it does not begin)")
+    return WriteResult(code=WriteCode.UNAVAILABLE, message=f"{message} (see spec.budgets where it does not begin)")
 
 
 def below(reading: Reading, floor: int, before: int) -> WriteResult | None:
@@ -55,4 +55,4 @@ def below(reading: Reading, floor: int, before: int) -> WriteResult | None:
     if replicas - 1 >= floor:
         return None
     message = f"{reading.facts.ref} has {replicas} replicas and must keep {floor}"
-    return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+    return WriteResult(code=WriteCode.REFUSED, message=message)

@@ -64,7 +64,7 @@ class MachineRemovals:
             return unread(error, f"{target}, Machine {machine}")
         wrong = unfit(found, machine, node) or self.marked_by_others(found) or marked_before(found)
         wrong = wrong or objection(reading.facts, bound) or kept(reading, machine)
-        return wrong or WriteResult(done=True, generation=reading.facts.generation)
+        return wrong or WriteResult(generation=reading.facts.generation)
 
     def step(self, target: TargetRef, leaving: tuple[LeavingMachine, ...], floor: int) -> tuple[TargetRemoval, ...]:
         """Go on with removals of nodes that are empty, by the table above: all that may go are marked, then replicas are lowered
@@ -74,7 +74,7 @@ class MachineRemovals:
             left = sorted((one for one in leaving if one.node not in ended), key=lambda one: not one.marked)
             if left:
                 ended |= self._round(target, left, floor)
-        stale = WriteResult(done=False, code=WriteCode.STALE, message=f"{target} was never the same twice")
+        stale = WriteResult(code=WriteCode.STALE, message=f"{target} was never the same twice")
         return tuple(ended.get(one.node) or _waiting(stale) for one in leaving)
 
     def _round(self, target: TargetRef, leaving: list[LeavingMachine], floor: int) -> dict[str, TargetRemoval]:
@@ -161,16 +161,16 @@ class MachineRemovals:
             try:
                 found = self.machine(target, machine)
                 if found is None or found.deleting:
-                    return WriteResult(done=True)
+                    return WriteResult()
                 mark = DeleteMark.read(found.mark, self._owner)
                 if mark is None:
-                    return WriteResult(done=True)
+                    return WriteResult()
                 reading = self._targets.read(target, rollout=True)
                 living = partial(self._targets.dialect.living_machines, self._targets.api, reading.facts)
                 if self._lowered(reading, mark) and not _passed_over(reading, found, living):
-                    return WriteResult(done=True)
+                    return WriteResult()
                 self._write_mark(target, found, None)
-                return WriteResult(done=True, message=f"our mark was taken off Machine {machine} of {target}")
+                return WriteResult(message=f"our mark was taken off Machine {machine} of {target}")
             except (ApiError, UnreachableError) as error:
                 result = failed(error, f"Machine {machine}")
                 if result.code != WriteCode.STALE:
@@ -196,11 +196,11 @@ class MachineRemovals:
             if found.deleting or not _passed_over(reading, found, living):
                 return TargetRemoval(state=RemovalState.FINISHED, replicas=replicas, generation=facts.generation)
             message = f"{facts.ref} was lowered to {replicas} for Machine {one.machine}; the platform took another one instead"
-            return self._give_up(facts.ref, one.machine, WriteResult(done=False, code=WriteCode.PASSED_OVER, message=message))
+            return self._give_up(facts.ref, one.machine, WriteResult(code=WriteCode.PASSED_OVER, message=message))
         gone = unfit(found, one.machine, one.node)
         if found is None or gone is not None:
             leaving = found is None or found.deleting
-            return _failed(gone or WriteResult(done=False), reopen=not leaving)
+            return _failed(gone or WriteResult(), reopen=not leaving)
         foreign = self.marked_by_others(found)
         if foreign is not None:
             return _failed(foreign)
@@ -210,7 +210,7 @@ class MachineRemovals:
         wrong = not_ours(facts) or kept(reading, one.machine) or below(reading, floor, before)
         if mark is not None and not mark.not_lowered(facts.generation):
             message = f"{facts.ref} was written by somebody else after {one.machine} was marked: whether it shrank cannot be told"
-            wrong = WriteResult(done=False, code=WriteCode.STALE, message=message)
+            wrong = WriteResult(code=WriteCode.STALE, message=message)
         return self._give_up(facts.ref, one.machine, wrong) if wrong is not None else None
 
     def _lowered(self, reading: Reading, mark: DeleteMark) -> bool:
@@ -248,7 +248,7 @@ class MachineRemovals:
         if found is None or found.mark is None or DeleteMark.read(found.mark, self._owner) is not None:
             return None
         message = f"Machine {found.name} was marked for deletion by somebody else ({found.mark!r})"
-        return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+        return WriteResult(code=WriteCode.REFUSED, message=message)
 
     def mark(self, reading: Reading, found: MachineReading) -> None:
         """Mark the Machine as the first to go, with what the target was at this moment. Raises as the connection does."""
@@ -279,13 +279,13 @@ def _passed_over(reading: Reading, found: MachineReading, living: Callable[[], f
 def _result(error: ApiError | UnreachableError | msgspec.DecodeError, what: str) -> WriteResult:
     if isinstance(error, msgspec.DecodeError):
         message = f"the answer to a write of {what} cannot be understood: {error}"
-        return WriteResult(done=False, code=WriteCode.UNKNOWN, message=message)
+        return WriteResult(code=WriteCode.UNKNOWN, message=message)
     return failed(error, what)
 
 
 def _unread(error: ApiError | UnreachableError | msgspec.DecodeError, what: str) -> TargetRemoval:
     if isinstance(error, msgspec.DecodeError):
-        why = WriteResult(done=False, code=WriteCode.REFUSED, message=f"{what} cannot be understood: {error}")
+        why = WriteResult(code=WriteCode.REFUSED, message=f"{what} cannot be understood: {error}")
     else:
         why = unread(error, what)
     return _waiting(why, untouched=True)

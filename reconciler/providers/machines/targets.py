@@ -70,7 +70,7 @@ class MachineTargets:
             mark = _policy_mark(facts, annotations)
             if claimed and mark and policy_mark(facts):
                 message = f"{target} was marked by policy {policy_mark(facts)} meanwhile"
-                return WriteResult(done=False, code=WriteCode.STALE, message=message)
+                return WriteResult(code=WriteCode.STALE, message=message)
             if held_by_others(facts):
                 reading = self._claim(reading, mark)
                 claimed = True
@@ -93,9 +93,9 @@ class MachineTargets:
                 return stale
             patch = disclaim(reading.body, OUR_MARKS)
             if patch is None:
-                return WriteResult(done=True, generation=reading.facts.generation)
+                return WriteResult(generation=reading.facts.generation)
             written = self._patch(target, patch, ContentType.MERGE_PATCH, _OURS)
-            return WriteResult(done=True, generation=written.generation)
+            return WriteResult(generation=written.generation)
 
         return self.judged(target, write)
 
@@ -134,7 +134,7 @@ class MachineTargets:
             "metadata": {**name, "resourceVersion": facts.resource_version},
             "spec": {"replicas": replicas},
         }
-        return WriteResult(done=True, generation=self._patch(facts.ref, body, ContentType.APPLY, _APPLY).generation)
+        return WriteResult(generation=self._patch(facts.ref, body, ContentType.APPLY, _APPLY).generation)
 
     def read(self, target: TargetRef, *, rollout: bool = False) -> Reading:
         """The target now. Raises as `read_target` does."""
@@ -156,14 +156,14 @@ class MachineTargets:
 
     def judged(self, target: TargetRef, write: Callable[[Reading], WriteResult]) -> WriteResult:
         """Read, judge and write; again from the start when the target moved in between, at most three times (rule 1)."""
-        result = WriteResult(done=False, code=WriteCode.STALE, message=f"{target} was never the same twice")
+        result = WriteResult(code=WriteCode.STALE, message=f"{target} was never the same twice")
         for _ in range(_TRIES):
             try:
                 reading = self.read(target)
             except (ApiError, UnreachableError) as error:
                 return unread(error, str(target))
             except msgspec.ValidationError as error:
-                return WriteResult(done=False, code=WriteCode.REFUSED, message=f"{target} cannot be understood: {error}")
+                return WriteResult(code=WriteCode.REFUSED, message=f"{target} cannot be understood: {error}")
             try:
                 return write(reading)
             except (ApiError, UnreachableError) as error:

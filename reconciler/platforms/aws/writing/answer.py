@@ -25,20 +25,20 @@ def failed(error: AwsError, what: str) -> WriteResult:
     """The result of a write that was refused or never answered."""
     message = f"{what}: {error.message or error.code}"
     if error.throttled or error.code in _BUSY:
-        return WriteResult(done=False, code=WriteCode.UNAVAILABLE, message=message)
+        return WriteResult(code=WriteCode.UNAVAILABLE, message=message)
     if error.code in ("Unreachable", "NoClient", "NoCredentials"):
-        return WriteResult(done=False, code=WriteCode.UNKNOWN if error.sent else WriteCode.UNAVAILABLE, message=message)
+        return WriteResult(code=WriteCode.UNKNOWN if error.sent else WriteCode.UNAVAILABLE, message=message)
     if error.denied:
-        return WriteResult(done=False, code=WriteCode.REFUSED, message=f"{message} (`reconciler doctor` says what is missing)")
+        return WriteResult(code=WriteCode.REFUSED, message=f"{message} (`reconciler doctor` says what is missing)")
     if says(error, NO_GROUP):
-        return WriteResult(done=False, code=WriteCode.NOT_FOUND, message=message)
+        return WriteResult(code=WriteCode.NOT_FOUND, message=message)
     if says(error, BELOW_MINIMUM) or says(error, ABOVE_MAXIMUM):
-        return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
-    return WriteResult(done=False, code=WriteCode.UNKNOWN if error.sent else WriteCode.REFUSED, message=message)
+        return WriteResult(code=WriteCode.REFUSED, message=message)
+    return WriteResult(code=WriteCode.UNKNOWN if error.sent else WriteCode.REFUSED, message=message)
 
 
 def unread(error: AwsError, what: str) -> WriteResult:
     """The result of a write that was not tried, because what it is judged on could not be read."""
     if error.denied or says(error, NO_GROUP):
         return failed(error, what)
-    return WriteResult(done=False, code=WriteCode.UNAVAILABLE, message=f"{what} could not be read: {error}")
+    return WriteResult(code=WriteCode.UNAVAILABLE, message=f"{what} could not be read: {error}")

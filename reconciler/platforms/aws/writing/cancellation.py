@@ -37,13 +37,13 @@ class Cancellations:
             if not result.done:
                 return result
         if kept:
-            return WriteResult(done=True)
+            return WriteResult()
         return self._lower(target, desired)
 
     def _end(self, target: TargetRef, reading: Reading, name: str, *, decrement: bool) -> WriteResult:
         found = reading.instance(name)
         if found is None or found.lifecycle_state.startswith(_ENDING):
-            return WriteResult(done=True)
+            return WriteResult()
         try:
             self._aws.call(
                 AUTO_SCALING, "TerminateInstanceInAutoScalingGroup", InstanceId=name, ShouldDecrementDesiredCapacity=decrement
@@ -51,14 +51,14 @@ class Cancellations:
         except AwsError as error:
             if not says(error, NO_INSTANCE):
                 return failed(error, f"{target}, instance {name}")
-        return WriteResult(done=True)
+        return WriteResult()
 
     def _lower(self, target: TargetRef, desired: int) -> WriteResult:
         now = self._read(target)
         if now is None:
-            return WriteResult(done=False, code=WriteCode.NOT_FOUND, message=f"{target} is gone")
+            return WriteResult(code=WriteCode.NOT_FOUND, message=f"{target} is gone")
         if now.item.desired_capacity <= desired:
-            return WriteResult(done=True)
+            return WriteResult()
         if (wrong := _too_many(now, desired)) is not None:
             return wrong
         shielded = tuple(
@@ -68,7 +68,7 @@ class Cancellations:
             message = (
                 f"{target}: some of its instances bear a scale-in protection of somebody else, which could not be told from ours"
             )
-            return WriteResult(done=False, code=WriteCode.REFUSED, message=f"{message}: the requests that never came stay")
+            return WriteResult(code=WriteCode.REFUSED, message=f"{message}: the requests that never came stay")
         if not shielded:
             return set_desired(self._aws, now, desired)
         # Written first: a process that ends here leaves word of the protection, which the next one takes back.
@@ -77,7 +77,7 @@ class Cancellations:
             self._protect(target, shielded, protected=True)
             last = self._read(target)
             if last is None or last.item.desired_capacity != now.item.desired_capacity:
-                return WriteResult(done=False, code=WriteCode.STALE, message=f"{target} was written by somebody else meanwhile")
+                return WriteResult(code=WriteCode.STALE, message=f"{target} was written by somebody else meanwhile")
             return _too_many(last, desired) or set_desired(self._aws, last, desired)
         finally:
             self.unshield(target, shielded)
@@ -129,4 +129,4 @@ def _too_many(reading: Reading, desired: int) -> WriteResult | None:
     if there <= desired:
         return None
     message = f"{reading.facts.ref} has {there} instances by now: at desired capacity {desired} a running one would go"
-    return WriteResult(done=False, code=WriteCode.STALE, message=message)
+    return WriteResult(code=WriteCode.STALE, message=message)

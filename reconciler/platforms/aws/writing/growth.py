@@ -17,7 +17,7 @@ def set_desired(aws: Aws, reading: Reading, desired: int) -> WriteResult:
     """One absolute write of a value that was judged just now. Raises `AwsError`."""
     name = reading.facts.ref.name
     aws.call(AUTO_SCALING, "SetDesiredCapacity", AutoScalingGroupName=name, DesiredCapacity=desired, HonorCooldown=False)
-    return WriteResult(done=True)
+    return WriteResult()
 
 
 def launches_at_once(reading: Reading) -> bool:
@@ -64,7 +64,7 @@ def launch(aws: Aws, reading: Reading, desired: int) -> WriteResult:
                 # What has come stands; the rest is the next decision's.
                 break
             if error.code == "IdempotentCallInProgress":
-                return WriteResult(done=False, code=WriteCode.UNKNOWN, message=f"{target}: {error.message}")
+                return WriteResult(code=WriteCode.UNKNOWN, message=f"{target}: {error.message}")
             return failed(error, str(target))
         came += sum(len(item.get("InstanceIds") or ()) for item in body.get("Instances") or ())
         errors = body.get("Errors") or ()
@@ -74,11 +74,9 @@ def launch(aws: Aws, reading: Reading, desired: int) -> WriteResult:
         if failure_kind(*refused) is not FailureKind.STOCK:
             break
     if came:
-        return WriteResult(
-            done=True, message="" if came == wanted else f"{came} of {wanted} instances came: {refused[1] or refused[0]}"
-        )
+        return WriteResult(message="" if came == wanted else f"{came} of {wanted} instances came: {refused[1] or refused[0]}")
     kind = failure_kind(*refused)
-    return WriteResult(done=False, code=WriteCode.FAILED, message=f"{target}: {kind}: {refused[0]} - {refused[1]}")
+    return WriteResult(code=WriteCode.FAILED, message=f"{target}: {kind}: {refused[0]} - {refused[1]}")
 
 
 def _token(reading: Reading, zone: str, count: int) -> str:

@@ -64,10 +64,10 @@ class AwsProvider:
                 return wrong
             if replicas < reading.item.desired_capacity:
                 message = f"{target}: AWS would choose which instances go at desired capacity {replicas}"
-                return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+                return WriteResult(code=WriteCode.REFUSED, message=message)
             if replicas > reading.item.max_size:
                 message = f"{target}: {replicas} is above its MaxSize {reading.item.max_size}"
-                return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+                return WriteResult(code=WriteCode.REFUSED, message=message)
             mark = (annotations or {}).get(POLICY_MARK, "")
             if mark and policy_mark(reading.facts) != mark:
                 set_tags(aws, target.name, {POLICY_MARK: mark})
@@ -85,9 +85,9 @@ class AwsProvider:
         except AwsError as error:
             return unread(error, str(target))
         if not there:
-            return WriteResult(done=False, code=WriteCode.NOT_FOUND, message=f"{target} is not there")
+            return WriteResult(code=WriteCode.NOT_FOUND, message=f"{target} is not there")
         message = f"{target}: an Auto Scaling group has no owner that could be taken over from"
-        return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+        return WriteResult(code=WriteCode.REFUSED, message=message)
 
     def release(self, target: TargetRef, bound: Bound) -> WriteResult:
         """Our tags go; desired capacity stays."""
@@ -96,7 +96,7 @@ class AwsProvider:
             found = ours(dict(reading.facts.annotations))
             if found:
                 delete_tags(aws, target.name, found)
-            return WriteResult(done=True)
+            return WriteResult()
 
         return self._judged(target, write)
 
@@ -107,7 +107,7 @@ class AwsProvider:
             wrong = objection(reading.facts, bound)
             if wrong is None and replicas < reading.item.min_size:
                 message = f"{target}: {replicas} is below its MinSize {reading.item.min_size}"
-                wrong = WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+                wrong = WriteResult(code=WriteCode.REFUSED, message=message)
             return wrong or Cancellations(aws, self._read).cancel(reading, machines, replicas)
 
         return self._judged(target, write)
@@ -124,7 +124,7 @@ class AwsProvider:
 
     def abandon(self, target: TargetRef, machine: str) -> WriteResult:
         """Nothing is marked before an instance goes, so that there is nothing to take back."""
-        return WriteResult(done=True)
+        return WriteResult()
 
     def marked_by(self, target: TargetRef, machine: str) -> str:
         """Nobody: instances bear no marks of ours."""
@@ -143,9 +143,9 @@ class AwsProvider:
         except AwsError as error:
             return unread(error, str(target))
         except msgspec.ValidationError as error:
-            return WriteResult(done=False, code=WriteCode.REFUSED, message=f"{target} cannot be understood: {error}")
+            return WriteResult(code=WriteCode.REFUSED, message=f"{target} cannot be understood: {error}")
         if reading is None:
-            return WriteResult(done=False, code=WriteCode.NOT_FOUND, message=f"{target} is not there")
+            return WriteResult(code=WriteCode.NOT_FOUND, message=f"{target} is not there")
         try:
             Cancellations(aws, self._read).recover(reading)
             return write(aws, reading)

@@ -53,14 +53,14 @@ class Removals:
         except AwsError as error:
             return unread(error, str(target))
         except msgspec.ValidationError as error:
-            return WriteResult(done=False, code=WriteCode.REFUSED, message=f"{target} cannot be understood: {error}")
+            return WriteResult(code=WriteCode.REFUSED, message=f"{target} cannot be understood: {error}")
         if reading is None:
-            return WriteResult(done=False, code=WriteCode.NOT_FOUND, message=f"{target} is gone")
+            return WriteResult(code=WriteCode.NOT_FOUND, message=f"{target} is gone")
         wrong = objection(reading.facts, bound) or _unfit(reading, machine)
         if wrong is None and reading.item.desired_capacity <= reading.item.min_size:
             message = f"{target} is at its MinSize {reading.item.min_size}"
-            wrong = WriteResult(done=False, code=WriteCode.REFUSED, message=message)
-        return wrong or WriteResult(done=True)
+            wrong = WriteResult(code=WriteCode.REFUSED, message=message)
+        return wrong or WriteResult()
 
     def step(self, target: TargetRef, leaving: tuple[LeavingMachine, ...], floor: int) -> tuple[TargetRemoval, ...]:
         """Every instance that is not going yet is asked to, then all are looked at once more."""
@@ -69,10 +69,10 @@ class Removals:
         except AwsError as error:
             return tuple(_waiting(unread(error, str(target)), untouched=one.machine not in self._asked) for one in leaving)
         except msgspec.ValidationError as error:
-            why = WriteResult(done=False, code=WriteCode.REFUSED, message=f"{target} cannot be understood: {error}")
+            why = WriteResult(code=WriteCode.REFUSED, message=f"{target} cannot be understood: {error}")
             return tuple(_waiting(why, untouched=True) for _ in leaving)
         if reading is None:
-            gone = WriteResult(done=False, code=WriteCode.NOT_FOUND, message=f"{target} is gone")
+            gone = WriteResult(code=WriteCode.NOT_FOUND, message=f"{target} is gone")
             return tuple(_failed(gone, reopen=False) for _ in leaving)
         desired = reading.item.desired_capacity
         ended: dict[str, WriteResult] = {}
@@ -98,7 +98,7 @@ class Removals:
         lowest = max(floor, reading.item.min_size)
         if wrong is None and desired - 1 < lowest:
             message = f"{target} has desired capacity {desired} and must keep {lowest}"
-            wrong = WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+            wrong = WriteResult(code=WriteCode.REFUSED, message=message)
         if wrong is not None:
             return wrong
         try:
@@ -110,7 +110,7 @@ class Removals:
             if says(error, BELOW_MINIMUM) or not says(error, NO_INSTANCE):
                 return failed(error, f"{target}, instance {machine}")
         self._asked[machine] = self._monotonic()
-        return WriteResult(done=True)
+        return WriteResult()
 
     def _told(self, reading: Reading, machine: str, result: WriteResult | None) -> TargetRemoval:
         if _going(reading, machine):
@@ -118,7 +118,7 @@ class Removals:
             return TargetRemoval(state=RemovalState.FINISHED, replicas=reading.item.desired_capacity)
         if result is None or result.done:
             message = f"instance {machine} was asked to go and is not seen going yet"
-            return _waiting(WriteResult(done=False, code=WriteCode.UNAVAILABLE, message=message))
+            return _waiting(WriteResult(code=WriteCode.UNAVAILABLE, message=message))
         if result.code in _TRANSIENT:
             return _waiting(result, untouched=result.code == WriteCode.UNAVAILABLE)
         return _failed(result)
@@ -133,10 +133,10 @@ def _unfit(reading: Reading, machine: str) -> WriteResult | None:
     """Why this is no instance to remove."""
     found = reading.instance(machine)
     if found is None:
-        return WriteResult(done=False, code=WriteCode.NOT_FOUND, message=f"{reading.facts.ref} has no instance {machine}")
+        return WriteResult(code=WriteCode.NOT_FOUND, message=f"{reading.facts.ref} has no instance {machine}")
     if found.lifecycle_state != IN_SERVICE:
         message = f"instance {machine} of {reading.facts.ref} is {found.lifecycle_state}, not {IN_SERVICE}"
-        return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+        return WriteResult(code=WriteCode.REFUSED, message=message)
     return None
 
 

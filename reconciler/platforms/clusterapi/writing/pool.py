@@ -47,7 +47,7 @@ class BlindRemovals:
         """Refused unless removals without choice are allowed."""
         if not self._allowed(target):
             message = f"{target} has no Machine for node {node}: which one goes could not be chosen (scaleDown.withoutMachines)"
-            return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+            return WriteResult(code=WriteCode.REFUSED, message=message)
         try:
             facts = self._targets.read(target).facts
         except (ApiError, UnreachableError) as error:
@@ -55,7 +55,7 @@ class BlindRemovals:
         wrong = objection(facts, bound)
         if wrong is None:
             self._begun[node] = None
-        return wrong or WriteResult(done=True, generation=facts.generation)
+        return wrong or WriteResult(generation=facts.generation)
 
     def step(self, target: TargetRef, node: str, floor: int) -> TargetRemoval:
         """Lower once."""
@@ -74,7 +74,7 @@ class BlindRemovals:
         wrong = not_ours(reading.facts)
         if wrong is None and replicas - 1 < floor:
             message = f"{target} has {replicas} replicas and must keep {floor}"
-            wrong = WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+            wrong = WriteResult(code=WriteCode.REFUSED, message=message)
         if wrong is None:
             try:
                 applied = self._targets.apply(reading, replicas - 1)

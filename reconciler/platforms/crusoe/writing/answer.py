@@ -9,20 +9,20 @@ def failed(error: CrusoeError, what: str) -> WriteResult:
     """The result of a write that was refused or never answered."""
     message = f"{what}: {error.message or error.code}"
     if error.sent:
-        return WriteResult(done=False, code=WriteCode.UNKNOWN, message=message)
+        return WriteResult(code=WriteCode.UNKNOWN, message=message)
     if error.throttled or error.code in ("Unreachable", "NoCredentials") or error.status == 401:
-        return WriteResult(done=False, code=WriteCode.UNAVAILABLE, message=message)
+        return WriteResult(code=WriteCode.UNAVAILABLE, message=message)
     if error.status == 403:
-        return WriteResult(done=False, code=WriteCode.REFUSED, message=f"{message} (`reconciler doctor` says what is missing)")
+        return WriteResult(code=WriteCode.REFUSED, message=f"{message} (`reconciler doctor` says what is missing)")
     if error.status == 404:
-        return WriteResult(done=False, code=WriteCode.NOT_FOUND, message=message)
+        return WriteResult(code=WriteCode.NOT_FOUND, message=message)
     if failure_kind(error.message) != "Configuration":
-        return WriteResult(done=False, code=WriteCode.FAILED, message=f"{what}: {failure_kind(error.message)}: {error.message}")
-    return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+        return WriteResult(code=WriteCode.FAILED, message=f"{what}: {failure_kind(error.message)}: {error.message}")
+    return WriteResult(code=WriteCode.REFUSED, message=message)
 
 
 def unread(error: CrusoeError, what: str) -> WriteResult:
     """The result of a write that was not tried, because what it is judged on could not be read."""
     if error.status in (403, 404):
         return failed(error, what)
-    return WriteResult(done=False, code=WriteCode.UNAVAILABLE, message=f"{what} could not be read: {error}")
+    return WriteResult(code=WriteCode.UNAVAILABLE, message=f"{what} could not be read: {error}")

@@ -36,21 +36,21 @@ class Cancellations:
         beside = reading.counted.difference(machines)
         if len(beside) > replicas:
             message = f"{target} has {len(beside)} machines by now beside those that failed: at {replicas} a running one could go"
-            return WriteResult(done=False, code=WriteCode.STALE, message=message)
+            return WriteResult(code=WriteCode.STALE, message=message)
         if living and reading.facts.keeps_nodes:
-            return WriteResult(done=False, code=WriteCode.REFUSED, message=f"{target}: {reading.facts.keeps_nodes}")
+            return WriteResult(code=WriteCode.REFUSED, message=f"{target}: {reading.facts.keeps_nodes}")
         if living:
             self._notes.put_all(_intents(reading, living, beside, replicas), reading.there)
         self._guard()
         self._account.set_count(reading.item.id, replicas)
         if not living:
-            return WriteResult(done=True)
+            return WriteResult()
         after = self._read(target)
         lost = sorted(beside - after.there) if after is not None else []
         if lost and after is not None and len(after.counted) <= after.item.count:
             sentence = f"{', '.join(lost)} left when the count was lowered for {', '.join(living)}"
             self._notes.pass_over(reading.item.id, sentence, *living)
-            return WriteResult(done=False, code=WriteCode.PASSED_OVER, message=f"{target}: {sentence}")
+            return WriteResult(code=WriteCode.PASSED_OVER, message=f"{target}: {sentence}")
         result = self._delete(target, living)
         if result.done:
             self._notes.drop(*living)
@@ -64,7 +64,7 @@ class Cancellations:
             except CrusoeError as error:
                 if error.status != 404:
                     return failed(error, f"{target}, machine {name}")
-        return WriteResult(done=True)
+        return WriteResult()
 
 
 def _intents(reading: Reading, living: list[str], beside: frozenset[str], replicas: int) -> dict[str, Intent]:

@@ -48,7 +48,7 @@ class UnnotedError(Exception):
 
     def result(self) -> WriteResult:
         """What it is for whoever asked for a write."""
-        return WriteResult(done=False, code=WriteCode.UNAVAILABLE, message=f"what must be remembered cannot be kept: {self}")
+        return WriteResult(code=WriteCode.UNAVAILABLE, message=f"what must be remembered cannot be kept: {self}")
 
 
 class InMemoryKeeper:

@@ -40,9 +40,9 @@ class CrusoeProvider:
                 return wrong
             if replicas < reading.item.count:
                 message = f"{target}: nobody knows which machines would go at count {replicas}"
-                return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+                return WriteResult(code=WriteCode.REFUSED, message=message)
             if replicas == reading.item.count:
-                return WriteResult(done=True)
+                return WriteResult()
             self._guard()
             return self._outcome(target, self._account.set_count(reading.item.id, replicas))
 
@@ -51,11 +51,11 @@ class CrusoeProvider:
     def adopt(self, target: TargetRef, replicas: int, bound: Bound, annotations: Mapping[str, str] | None = None) -> WriteResult:
         """Nothing on a pool says whose its count is, so that there is nothing to take over."""
         message = f"{target}: a node pool has no owner that could be taken over from"
-        return self._judged(target, lambda _: WriteResult(done=False, code=WriteCode.REFUSED, message=message))
+        return self._judged(target, lambda _: WriteResult(code=WriteCode.REFUSED, message=message))
 
     def release(self, target: TargetRef, bound: Bound) -> WriteResult:
         """A pool bears no marks of ours; its count stays."""
-        return self._judged(target, lambda _: WriteResult(done=True))
+        return self._judged(target, lambda _: WriteResult())
 
     def cancel(self, target: TargetRef, machines: tuple[str, ...], replicas: int, bound: Bound) -> WriteResult:
         """What never came is taken back, and no running machine ends for it."""
@@ -101,9 +101,9 @@ class CrusoeProvider:
         except UnnotedError as error:
             return error.result()
         except msgspec.ValidationError as error:
-            return WriteResult(done=False, code=WriteCode.REFUSED, message=f"{target} cannot be understood: {error}")
+            return WriteResult(code=WriteCode.REFUSED, message=f"{target} cannot be understood: {error}")
         if reading is None:
-            return WriteResult(done=False, code=WriteCode.NOT_FOUND, message=f"{target} is not there")
+            return WriteResult(code=WriteCode.NOT_FOUND, message=f"{target} is not there")
         try:
             return write(reading)
         except CrusoeError as error:
@@ -123,7 +123,7 @@ class CrusoeProvider:
         details = ((found or {}).get("result") or {}).get("details") or {}
         message = plain(str(details.get("error") or ""))
         if found is None or not message:
-            return WriteResult(done=True)
+            return WriteResult()
         if found.get("state") == "FAILED":
-            return WriteResult(done=False, code=WriteCode.FAILED, message=f"{target}: {failure_kind(message)}: {message}")
-        return WriteResult(done=True, message=f"not all of it came: {message}")
+            return WriteResult(code=WriteCode.FAILED, message=f"{target}: {failure_kind(message)}: {message}")
+        return WriteResult(message=f"not all of it came: {message}")

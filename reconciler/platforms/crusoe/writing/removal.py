@@ -57,8 +57,8 @@ class Removals:
             wrong = _refused(f"{target}: {reading.facts.keeps_nodes}")
         if wrong is None and machine not in reading.counted:
             message = f"{target} has no machine {machine} that runs"
-            wrong = WriteResult(done=False, code=WriteCode.NOT_FOUND, message=message)
-        return wrong or WriteResult(done=True)
+            wrong = WriteResult(code=WriteCode.NOT_FOUND, message=message)
+        return wrong or WriteResult()
 
     def step(self, target: TargetRef, leaving: tuple[LeavingMachine, ...], floor: int) -> tuple[TargetRemoval, ...]:
         """One after the other, each on a reading of its own; what is not certain lets those behind it wait."""
@@ -66,9 +66,7 @@ class Removals:
         for one in leaving:
             if found and found[-1].state is RemovalState.DRAINING:
                 found.append(
-                    _waiting(
-                        WriteResult(done=False, code=WriteCode.UNAVAILABLE, message="waits for the one before it"), untouched=True
-                    )
+                    _waiting(WriteResult(code=WriteCode.UNAVAILABLE, message="waits for the one before it"), untouched=True)
                 )
                 continue
             reading = self._reading(target)
@@ -88,7 +86,7 @@ class Removals:
         reading = self._reading(target)
         if isinstance(reading, WriteResult):
             return reading
-        return WriteResult(done=True, message=self._restored(reading, machine))
+        return WriteResult(message=self._restored(reading, machine))
 
     def _reading(self, target: TargetRef) -> Reading | WriteResult:
         try:
@@ -99,7 +97,7 @@ class Removals:
             return error.result()
         except msgspec.ValidationError as error:
             return _refused(f"{target} cannot be understood: {error}")
-        return reading or WriteResult(done=False, code=WriteCode.NOT_FOUND, message=f"{target} is gone")
+        return reading or WriteResult(code=WriteCode.NOT_FOUND, message=f"{target} is gone")
 
     def _remove(self, reading: Reading, machine: str, floor: int) -> TargetRemoval:
         intent = reading.noted.intents.get(machine)
@@ -124,7 +122,7 @@ class Removals:
         if intent is not None and reading.item.count > intent.count:
             self._notes.drop(machine)
             message = f"{reading.facts.ref} was raised to {reading.item.count} by somebody else meanwhile"
-            return _failed(WriteResult(done=False, code=WriteCode.STALE, message=message))
+            return _failed(WriteResult(code=WriteCode.STALE, message=message))
         return self._lower(reading, machine)
 
     def _lower(self, reading: Reading, machine: str) -> TargetRemoval:
@@ -180,10 +178,10 @@ class Removals:
         if lost:
             sentence = f"{', '.join(lost)} left when the count was lowered for {machine}"
             self._notes.pass_over(reading.item.id, sentence, machine)
-            return _failed(WriteResult(done=False, code=WriteCode.PASSED_OVER, message=f"{reading.facts.ref}: {sentence}"))
+            return _failed(WriteResult(code=WriteCode.PASSED_OVER, message=f"{reading.facts.ref}: {sentence}"))
         told = self._restored(reading, machine)
         message = f"another machine of {reading.facts.ref} has stopped, so that none is too many{told and '; '}{told}"
-        return _failed(WriteResult(done=False, code=WriteCode.STALE, message=message))
+        return _failed(WriteResult(code=WriteCode.STALE, message=message))
 
     def _under_way(self, intent: Intent) -> bool:
         """Whether the platform may yet act on the lower count. One that cannot be read any more is over."""
@@ -236,11 +234,11 @@ def _as_if_noted(reading: Reading, machine: str) -> Intent:
 
 
 def _refused(message: str) -> WriteResult:
-    return WriteResult(done=False, code=WriteCode.REFUSED, message=message)
+    return WriteResult(code=WriteCode.REFUSED, message=message)
 
 
 def _unseen(message: str) -> WriteResult:
-    return WriteResult(done=False, code=WriteCode.UNAVAILABLE, message=message)
+    return WriteResult(code=WriteCode.UNAVAILABLE, message=message)
 
 
 def _unreadable(why: WriteResult) -> TargetRemoval:

@@ -50,8 +50,8 @@ class OrchardProvider:
         except OrchardError as error:
             return _refused(error, target)
         if not any(tree.id == machine and not tree.felled for tree in item.trees):
-            return WriteResult(done=False, code=WriteCode.NOT_FOUND, message=f"{target} has no tree for node {node}")
-        return objection(facts(item), bound) or WriteResult(done=True, generation=item.version)
+            return WriteResult(code=WriteCode.NOT_FOUND, message=f"{target} has no tree for node {node}")
+        return objection(facts(item), bound) or WriteResult(generation=item.version)
 
     def step(self, target: TargetRef, leaving: tuple[LeavingMachine, ...], floor: int) -> tuple[TargetRemoval, ...]:
         """Fell each and want one fewer, in one write."""
@@ -59,7 +59,7 @@ class OrchardProvider:
 
     def abandon(self, target: TargetRef, machine: str) -> WriteResult:
         """Nothing is marked."""
-        return WriteResult(done=True)
+        return WriteResult()
 
     def marked_by(self, target: TargetRef, machine: str) -> str:
         """Nobody."""
@@ -71,9 +71,9 @@ class OrchardProvider:
         def change(item: TreeRow) -> WriteResult | TreeRow:
             if not any(tree.id == one.machine and not tree.felled for tree in item.trees):
                 gone.append(item)
-                return WriteResult(done=False, code=WriteCode.NOT_FOUND)
+                return WriteResult(code=WriteCode.NOT_FOUND)
             if item.wanted - 1 < floor:
-                return WriteResult(done=False, code=WriteCode.REFUSED, message=f"{target} must keep {floor}")
+                return WriteResult(code=WriteCode.REFUSED, message=f"{target} must keep {floor}")
             return not_ours(facts(item)) or _felled(_sized(item, item.wanted - 1), (one.machine,))
 
         result = self._written(target, change)
@@ -85,13 +85,13 @@ class OrchardProvider:
 
     def _written(self, target: TargetRef, change: Callable[[TreeRow], WriteResult | TreeRow]) -> WriteResult:
         """Read, judge, write; again when the row has moved in between."""
-        result = WriteResult(done=False, code=WriteCode.STALE)
+        result = WriteResult(code=WriteCode.STALE)
         for _ in range(_TRIES):
             try:
                 changed = change(self._orchard.row(target))
                 if isinstance(changed, WriteResult):
                     return changed
-                return WriteResult(done=True, generation=self._orchard.write(changed, target).version)
+                return WriteResult(generation=self._orchard.write(changed, target).version)
             except OrchardError as error:
                 result = _refused(error, target)
                 if result.code != WriteCode.STALE:
@@ -109,4 +109,4 @@ def _felled(item: TreeRow, names: tuple[str, ...]) -> TreeRow:
 
 
 def _refused(error: OrchardError, target: TargetRef) -> WriteResult:
-    return WriteResult(done=False, code=_CODES.get(error.status, WriteCode.UNKNOWN), message=f"{target}: {error}")
+    return WriteResult(code=_CODES.get(error.status, WriteCode.UNKNOWN), message=f"{target}: {error}")
