@@ -95,7 +95,7 @@ def test_a_right_that_is_missing() -> None:
     ],
 )
 def test_discovery_tags_belong_together(tags: tuple[str, ...], *, half: bool) -> None:
-    """SOURCE: the Cluster Autoscaler's documentation for AWS: it is told to look for both; those of node templates are other ones."""
+    """SOURCE: the Cluster Autoscaler on AWS is told to look for both; tags of node templates are other ones."""
     aws = Scripted(DescribeAutoScalingGroups=[{"AutoScalingGroups": [group(tags=dict.fromkeys(tags, "x"))]}])
     told = Check(
         code="AWS",

@@ -1,4 +1,4 @@
-"""What AWS is asked word for word, and after how many seconds again: the limits of each call are AWS's, the rates are promised."""
+"""What AWS is asked word for word, and after how many seconds again: limits of calls are those of AWS, the rates are promised."""
 
 from typing import Any
 
