@@ -3,12 +3,15 @@
 from collections import Counter
 from fractions import Fraction
 
+import pytest
+
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.growth.expanders import Option, choose, waste
-from reconciler.decisions.reasons.amounts import amount_text, duration_text, permille_text
+from reconciler.decisions.money import price_text
+from reconciler.decisions.reasons.amounts import amount_text, count_text, duration_text, permille_text
 from reconciler.decisions.removal.budgets import BudgetLedger
-from reconciler.decisions.removal.utilization import utilization_permille
+from reconciler.decisions.removal.utilization import has_gpu, utilization_permille
 from reconciler.decisions.situation import unhealthy
 from reconciler.plan.plan import NodeState
 from reconciler.policy.documents import Budget, Expander, RemovalReason
@@ -156,6 +159,28 @@ def test_leaving_nodes_count_against_budgets() -> None:
     assert _allowed((Budget(nodes=3),), 15, RemovalReason.EMPTY, leaving=2) == 1
 
 
+@pytest.mark.parametrize(
+    ("reasons", "leaving", "allowed"),
+    [
+        ((), {RemovalReason.EMPTY: 2}, 1),
+        ((RemovalReason.UNDERUTILIZED,), {RemovalReason.EMPTY: 2}, 3),
+        ((RemovalReason.UNDERUTILIZED,), {RemovalReason.UNDERUTILIZED: 2}, 1),
+        ((RemovalReason.UNDERUTILIZED,), {None: 2}, 1),
+        ((RemovalReason.UNDERUTILIZED,), {None: 1, RemovalReason.UNDERUTILIZED: 1, RemovalReason.EMPTY: 1}, 1),
+        ((RemovalReason.UNDERUTILIZED,), {None: 5}, 0),
+    ],
+)
+def test_leaving_nodes_use_up_the_budgets_of_their_reason(
+    reasons: tuple[RemovalReason, ...], leaving: dict[RemovalReason | None, int], allowed: int
+) -> None:
+    """Of three drains; one whose reason nobody knows any more counts against every budget."""
+    ledger = BudgetLedger((Budget(nodes=3, reasons=reasons),), 15, Counter(leaving), NOW)
+    for _ in range(allowed):
+        assert ledger.refuses(RemovalReason.UNDERUTILIZED) is None
+        ledger.take(RemovalReason.UNDERUTILIZED)
+    assert ledger.refuses(RemovalReason.UNDERUTILIZED) is not None
+
+
 def test_without_budgets_a_tenth_is_drained_at_once() -> None:
     """Rounded up; empty nodes disturb nobody."""
     assert _allowed((), 100, RemovalReason.EMPTY) == 1000
@@ -173,7 +198,90 @@ def test_a_scheduled_budget_binds_only_while_it_is_open() -> None:
 
 def test_amounts_in_words() -> None:
     """Cores, binary sizes, durations and permille as people write them."""
-    assert [amount_text("cpu", value) for value in (7800, 4000, 50, 0)] == ["7.8", "4", "0.05", "0"]
+    assert [amount_text("cpu", value) for value in (7800, 4000, 50, 0, -1500)] == ["7.8", "4", "0.05", "0", "-1.5"]
     assert [amount_text("memory", value) for value in (6 << 30, 1536 << 20, 500)] == ["6Gi", "1.5Gi", "500"]
-    assert [duration_text(value) for value in (0, 59, 600, 5400, 86_461)] == ["0s", "59s", "10m", "1h30m", "24h1m1s"]
-    assert [permille_text(value) for value in (562, 1000, 5)] == ["56.2%", "100%", "0.5%"]
+    sizes = (1 << 50, 1 << 40, 1 << 30, 1 << 20, 1 << 10, (1 << 10) - 1, -(3 << 20))
+    assert [amount_text("memory", value) for value in sizes] == ["1Pi", "1Ti", "1Gi", "1Mi", "1Ki", "1023", "-3Mi"]
+    below = ((1 << 50) - 1, (1 << 40) - 1, (1 << 30) - 1, (1 << 20) - 1)
+    assert [amount_text("memory", value) for value in below] == ["1024Ti", "1024Gi", "1024Mi", "1024Ki"]
+    assert [amount_text(name, 2 << 20) for name in ("hugepages-2Mi", "ephemeral-storage", "nvidia.com/gpu")] == [
+        "2Mi", "2Mi", "2097152",
+    ]  # fmt: skip
+    durations = (0, 59, 600, 5400, 86_461, -90, 3600)
+    assert [duration_text(value) for value in durations] == ["0s", "59s", "10m", "1h30m", "24h1m1s", "-1m30s", "1h"]
+    assert [permille_text(value) for value in (562, 1000, 5, 0)] == ["56.2%", "100%", "0.5%", "0%"]
+
+
+@pytest.mark.parametrize(
+    ("micros", "text"),
+    [
+        (0, "0.00"), (1, "0.000001"), (768_000, "0.768"), (1_500_000, "1.50"), (-100_000, "-0.10"), (12_000_000, "12.00"),
+        (2_345_678, "2.345678"),
+    ],
+)  # fmt: skip
+def test_prices_in_words(micros: int, text: str) -> None:
+    """Two digits after the point at least, and all that are there."""
+    assert price_text(micros) == text
+
+
+def test_counts_in_words() -> None:
+    """One, and any other number."""
+    assert [count_text(number, "node") for number in (0, 1, 2)] == ["0 nodes", "1 node", "2 nodes"]
+    assert [count_text(number, "policy", "policies") for number in (1, 2)] == ["1 policy", "2 policies"]
+
+
+def _machine(cpu: str, memory: str, **extended: int) -> Resources:
+    return amounts(cpu, memory, 110, **extended)
+
+
+@pytest.mark.parametrize(
+    ("requested", "ignored", "permille"),
+    [
+        (("2", "4Gi"), ("0", "0"), 500),
+        (("1", "12Gi"), ("0", "0"), 750),
+        (("2001m", "0"), ("0", "0"), 501),
+        (("0", "0"), ("0", "0"), 0),
+        (("2", "0"), ("1", "0"), 334),
+        (("1", "0"), ("1", "0"), 0),
+        (("4", "0"), ("4", "0"), 0),
+        (("5", "0"), ("4", "0"), 1000),
+    ],
+)
+def test_utilization_without_what_is_ignored(requested: tuple[str, str], ignored: tuple[str, str], permille: int) -> None:
+    """Of 4 cores and 16 GiB: what is ignored leaves requests and allocatable alike; 1 of the other 3 cores is 333.3."""
+    size = _machine("4", "16Gi")
+    shape = NodeShape(capacity=size, allocatable=size)
+    assert utilization_permille(shape, amounts(*requested, 1), amounts(*ignored)) == permille
+
+
+def test_utilization_of_a_node_that_offers_one_of_both() -> None:
+    """What it has none of is no share; the other one is."""
+    only_memory = NodeShape(capacity=_machine("0", "16Gi"), allocatable=_machine("0", "16Gi"))
+    assert utilization_permille(only_memory, amounts("2", "4Gi", 1)) == 250
+    only_cpu = NodeShape(capacity=_machine("4", "0"), allocatable=_machine("4", "0"))
+    assert utilization_permille(only_cpu, amounts("1", "4Gi", 1)) == 250
+
+
+@pytest.mark.parametrize(
+    ("capacity", "allocatable", "gpu"),
+    [
+        ({}, {}, False),
+        ({"gpu": 1}, {}, True),
+        ({}, {"gpu": 1}, True),
+        ({"gpu": 1}, {"gpu": 1}, True),
+        ({"example.com/x": 1}, {}, False),
+    ],
+)
+def test_which_nodes_count_their_gpus(capacity: dict[str, int], allocatable: dict[str, int], gpu: bool) -> None:
+    """Those that have or offer one; another device is none, and such a node goes by cpu and memory."""
+    shape = NodeShape(capacity=_machine("4", "16Gi", **capacity), allocatable=_machine("4", "16Gi", **allocatable))
+    assert has_gpu(shape) is gpu
+    assert utilization_permille(shape, amounts("2", "4Gi", 1)) == (0 if gpu else 500)
+
+
+@pytest.mark.parametrize("name", ["nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i915", "habana.ai/gaudi"])
+def test_gpus_of_all_makers_count(name: str) -> None:
+    """Two of eight."""
+    size = Resources.of({"cpu": 4000, "memory": 16 << 30, "pods": 110, name: 8})
+    used = Resources.of({"cpu": 4000, "pods": 1, name: 2})
+    assert utilization_permille(NodeShape(capacity=size, allocatable=size), used) == 250

@@ -3,11 +3,13 @@
 import msgspec
 import pytest
 
+from reconciler.cluster.pods.pod import PodPhase
 from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.world import World
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.removal.calling_off import called_off
 from reconciler.policy.documents import Hold, Limit, Mode, NodeGroup, PolicySet, ScaleDown, Toggle
+from reconciler.policy.values.label_selector import Selector
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
 
 LEAVING = ("reconciler.dev/deleting=test.1:NoSchedule",)
@@ -120,6 +122,74 @@ def test_a_limit_with_a_minimum_counts_too(cores: int, ended: list[tuple[str, st
     """Two nodes of 4 cores remain of three."""
     rules = policy(node_group("general"), limits=(Limit(name="floor", min=(("cpu", cores * 1000),)),))
     assert _called_off(_cluster().world(), rules=rules) == ended
+
+
+@pytest.mark.parametrize(("cores", "ended"), [(8, []), (9, ["general-1"]), (12, ["general-1"]), (13, ["general-1", "general-2"])])
+def test_a_limit_counts_each_drain_once(cores: int, ended: list[str]) -> None:
+    """Four nodes of 4 cores of which two leave, the second with fewer pods: 12 cores remain of 16 after it, 8 after both."""
+    cluster = _cluster(leaving=2, nodes=4)
+    cluster.pods("web", 1, cpu="1", on="general-1")
+    rules = policy(node_group("general"), limits=(Limit(name="floor", min=(("cpu", cores * 1000),)),))
+    assert _called_off(cluster.world(), rules=rules) == [(name, "LimitMin") for name in ended]
+
+
+@pytest.mark.parametrize(("labels", "ended"), [({"reserve": "own"}, ["general-1"]), ({"reserve": "none"}, [])])
+def test_a_limit_over_chosen_groups_counts_their_nodes_alone(labels: dict[str, str], ended: list[str]) -> None:
+    """Nine cores of groups with that label have to stay: three nodes of 4 are, and one that nobody manages is not."""
+    cluster = _cluster()
+    cluster.node("alone")
+    limit = Limit(name="floor", groups=Selector(match_labels=(("reserve", "own"),)), min=(("cpu", 9000),))
+    rules = policy(node_group("general", labels=tuple(labels.items())), limits=(limit,))
+    assert _called_off(cluster.world(), rules=rules) == [(name, "LimitMin") for name in ended]
+
+
+def test_nodes_of_nobody_stand_on_the_floor_of_a_limit_over_all() -> None:
+    """Two nodes of the group and one that nobody manages remain: twelve cores."""
+    cluster = _cluster()
+    cluster.node("alone")
+    rules = policy(node_group("general"), limits=(Limit(name="floor", min=(("cpu", 12_000),)),))
+    assert _called_off(cluster.world(), rules=rules) == []
+
+
+def test_a_node_that_is_being_deleted_is_past_it() -> None:
+    """Somebody deleted it while it was drained."""
+    world = _cluster().world()
+    nodes = tuple(msgspec.structs.replace(node, deleting=node.name == "general-1") for node in world.nodes)
+    held = node_group("general", hold=Hold(reason="repair"))
+    assert _called_off(msgspec.structs.replace(world, nodes=nodes), held) == []
+
+
+def test_a_node_of_no_group_is_left_alone() -> None:
+    """Its group has left the policy: nothing of this one has a say in it."""
+    cluster = _cluster(leaving=0)
+    cluster.node("alone", taints=LEAVING)
+    assert _called_off(cluster.world(), node_group("general", hold=Hold(reason="repair"))) == []
+
+
+def test_a_node_without_machine_may_be_called_off() -> None:
+    """It belongs to the group by its labels."""
+    cluster = _cluster(leaving=0)
+    cluster.node("general-4", labels={"pool": "general"}, taints=LEAVING)
+    selected = Selector(match_labels=(("pool", "general"),))
+    held = node_group("general", hold=Hold(reason="repair"), nodes=selected)
+    assert _called_off(cluster.world(), held) == [("general-4", "GroupHeld")]
+
+
+def test_a_pod_that_has_ended_does_not_end_it() -> None:
+    """Whatever it is annotated with."""
+    cluster = _cluster()
+    cluster.pods("web", 1, on="general-1", traits={"safe_to_evict": "false"})
+    world = cluster.world()
+    pods = PodTable(msgspec.structs.replace(pod, phase=PodPhase.SUCCEEDED) for pod in world.pods)
+    assert _called_off(msgspec.structs.replace(world, pods=pods)) == []
+
+
+@pytest.mark.parametrize(("priority", "ended"), [(-11, []), (-10, [("general-1", "NotSafeToEvict")])])
+def test_expendable_pods_have_no_say(priority: int, ended: list[tuple[str, str]]) -> None:
+    """Those below the cut-off of -10 may be lost at any time; one at it may not."""
+    cluster = _cluster()
+    cluster.pods("web", 1, on="general-1", priority=priority, traits={"safe_to_evict": "false"})
+    assert _called_off(cluster.world()) == ended
 
 
 def test_above_the_maximum_it_goes_on() -> None:

@@ -1,0 +1,119 @@
+"""Which of several options is taken, by which expander, and the scores that a plan tells of it."""
+
+from fractions import Fraction
+
+import msgspec
+import pytest
+
+from reconciler.cluster.nodes.node import NodeShape
+from reconciler.decisions.growth.expanders import Option, choose, ranked, waste
+from reconciler.policy.documents import Expander
+from tests.builders import amounts
+
+WASTE, COST, NODES, PODS = Expander.LEAST_WASTE, Expander.LEAST_COST, Expander.LEAST_NODES, Expander.MOST_PODS
+
+
+def _option(
+    group: str,
+    cpu: str = "8",
+    memory: str = "32Gi",
+    *,
+    nodes: int = 1,
+    pods: int = 1,
+    asked: tuple[str, str] = ("4", "8Gi"),
+    price: int | None = None,
+) -> Option:
+    """`nodes` nodes of that size for pods that request `asked` together."""
+    size = amounts(cpu, memory, 110)
+    return Option(
+        position=0, group=group, shape=NodeShape(capacity=size, allocatable=size), nodes=nodes, pods=pods,
+        requested=amounts(*asked, pods), price_micros=price,
+    )  # fmt: skip
+
+
+CHEAP = _option("cheap", price=300_000)
+DEAR = _option("dear", price=400_000)
+CASES = [
+    # 4 cores and 8 GiB are worth 4 x 0.031611 + 8 x 0.004237 = 0.16034 by OpenCost's prices; 0.30 is 1.871 times that.
+    ((COST,), 0, [DEAR, CHEAP], "cheap", "LeastCost",
+     ("cheap 1.871 of the request's worth", "dear 2.495 of the request's worth")),
+    # Two nodes at 0.20 for 8 cores and 16 GiB: 0.40 for 0.32068 is 1.247.
+    ((COST,), 0, [CHEAP, _option("more", nodes=2, asked=("8", "16Gi"), price=200_000)], "more", "LeastCost",
+     ("more 1.247 of the request's worth", "cheap 1.871 of the request's worth")),
+    # Pods that request nothing compare by the price of all nodes.
+    ((COST,), 0, [_option("two", nodes=2, asked=("0", "0"), price=200_000), _option("one", asked=("0", "0"), price=300_000)],
+     "one", "LeastCost", ("one 300000.000 of the request's worth", "two 400000.000 of the request's worth")),
+    ((NODES,), 10, [_option("a", nodes=3), _option("b", nodes=2)], "b", "LeastNodes", ("b 2 nodes", "a 3 nodes")),
+    ((PODS,), 10, [_option("a", pods=5), _option("b", pods=7)], "b", "MostPods", ("b 7 pods", "a 5 pods")),
+    ((PODS, NODES), 0, [_option("a", nodes=2, pods=7), _option("b", pods=7), _option("c", pods=5)], "b", "LeastNodes",
+     ("b 1 nodes", "a 2 nodes")),
+    ((PODS, NODES), 0, [_option("a", pods=5), _option("b", nodes=2, pods=7)], "b", "MostPods", ("b 7 pods", "a 5 pods")),
+    ((NODES,), 0, [_option("b"), _option("a")], "a", "name, all else being equal", ()),
+    ((PODS, NODES), 0, [_option("b", pods=7), _option("a", pods=7), _option("c", pods=5)], "a", "MostPods, then name",
+     ("a 7 pods", "b 7 pods", "c 5 pods")),
+    ((WASTE,), 0, [_option("alone")], "alone", "", ()),
+    # 4 of 8 cores and 8 of 32 GiB: 0.5 + 0.75. Of 16 and 32 GiB: 0.75 + 0.75.
+    ((WASTE,), 0, [_option("wide", cpu="16"), _option("fit")], "fit", "LeastWaste",
+     ("fit 1.250 wasted on 1 node", "wide 1.500 wasted on 1 node")),
+    # 10 % of both shares is 0.2: 1.250 and 1.5 are no near tie, 1.250 and 1.375 are (8 of 64 GiB: 0.875).
+    ((WASTE,), 10, [_option("wide", cpu="16"), _option("fit")], "fit", "LeastWaste",
+     ("fit 1.250 wasted on 1 node", "wide 1.500 wasted on 1 node")),
+    ((WASTE,), 10, [_option("wide", memory="64Gi"), _option("fit", "4", "16Gi", nodes=2)], "wide",
+     "LeastWaste, of those within 10% the fewest machines,", ("wide 1.375 wasted on 1 node", "fit 1.250 wasted on 2 nodes")),
+    ((WASTE,), 5, [_option("wide", memory="64Gi"), _option("fit", "4", "16Gi", nodes=2)], "fit", "LeastWaste",
+     ("fit 1.250 wasted on 2 nodes", "wide 1.375 wasted on 1 node")),
+    # Of two near ties of as many machines the one that wastes less.
+    ((WASTE,), 10, [_option("wide", memory="64Gi"), _option("fit")], "fit",
+     "LeastWaste, of those within 10% the fewest machines,", ("fit 1.250 wasted on 1 node", "wide 1.375 wasted on 1 node")),
+    # At exactly 10 % of both shares, 0.2, it is a near tie: 1.25 and 1.45 (8 of 160 GiB: 0.95).
+    ((WASTE,), 10, [_option("wide", memory="160Gi"), _option("fit", "4", "16Gi", nodes=2)], "wide",
+     "LeastWaste, of those within 10% the fewest machines,", ("wide 1.450 wasted on 1 node", "fit 1.250 wasted on 2 nodes")),
+    # A price is missing: LeastWaste for all of them, and the plan says so.
+    ((COST,), 0, [_option("wide", cpu="16", price=1), _option("fit")], "fit",
+     "LeastWaste (a price is unknown, so not LeastCost)", ("fit 1.250 wasted on 1 node", "wide 1.500 wasted on 1 node")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("expanders", "near", "options", "chosen", "expander", "compared"), CASES)
+def test_what_is_chosen_and_what_is_told(
+    expanders: tuple[Expander, ...], near: int, options: list[Option], chosen: str, expander: str, compared: tuple[str, ...]
+) -> None:
+    """Whatever the order of the options; a ranking of all begins with the one that is chosen."""
+    for given in (options, options[::-1]):
+        choice = choose(given, expanders, near)
+        assert (choice.option.group, choice.expander, choice.compared) == (chosen, expander, compared)
+        assert ranked(given, expanders, near)[0].group == chosen
+
+
+def test_a_ranking_tells_all_of_them_apart() -> None:
+    """From the best to the worst, equal ones by name."""
+    given = [_option("d", nodes=2), _option("c"), _option("a", nodes=3), _option("b")]
+    assert [option.group for option in ranked(given, (NODES,))] == ["b", "c", "d", "a"]
+    # At 10 % the first two are near ties of 1.25, and of them fewer machines are better; the third is none.
+    wastes = [_option("two", "4", "16Gi", nodes=2), _option("far", cpu="16"), _option("one", memory="64Gi")]
+    assert [option.group for option in ranked(wastes, (WASTE,), 10)] == ["one", "two", "far"]
+    assert [option.group for option in ranked(wastes, (WASTE,))] == ["two", "one", "far"]
+    priced = [_option("dear", price=3), _option("cheap", cpu="16", price=2)]
+    assert [option.group for option in ranked(priced, (COST,))] == ["cheap", "dear"]
+    assert [option.group for option in ranked([*priced, _option("free", "64")], (COST,))] == ["dear", "cheap", "free"]
+
+
+@pytest.mark.parametrize(
+    ("cpu", "memory", "nodes", "expected"),
+    [
+        ("8", "32Gi", 1, Fraction(5, 4)),
+        ("8", "32Gi", 2, Fraction(3, 4) + Fraction(7, 8)),
+        ("8", "0", 1, Fraction(1, 2)),
+        ("8", "0", 2, Fraction(3, 4)),
+        ("0", "32Gi", 1, Fraction(3, 4)),
+        ("0", "32Gi", 2, Fraction(7, 8)),
+        ("0", "0", 1, Fraction(0)),
+    ],
+)
+def test_waste_is_the_sum_of_what_is_left_of_both(cpu: str, memory: str, nodes: int, expected: Fraction) -> None:
+    """4 cores and 8 GiB are asked for. A machine that says nothing of one resource is measured by the other; one that says
+    nothing of its capacity by what it offers to pods."""
+    option = _option("a", cpu, memory, nodes=nodes)
+    assert waste(option) == expected
+    silent = msgspec.structs.replace(option.shape, capacity=amounts("0", "0", 110))
+    assert waste(msgspec.structs.replace(option, shape=silent)) == expected
