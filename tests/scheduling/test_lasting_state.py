@@ -1,0 +1,124 @@
+"""A state that outlives one look: nodes change and go, and every answer is that of a state which was made anew."""
+
+import msgspec
+import pytest
+
+from reconciler.cluster.nodes.node import NodeShape, Taint
+from reconciler.cluster.world import World
+from reconciler.scheduling.lasting_state import LastingState
+from reconciler.scheduling.state import SchedulingState
+from tests.builders import ClusterBuilder, amounts
+from tests.differential.ours import our_world
+from tests.differential.recorded import Recorded, recorded
+
+_CORDONED = Taint("maintenance", "", "NoSchedule")
+
+
+def _altered(shape: NodeShape) -> NodeShape:
+    """Tainted, cordoned, and with a cpu more."""
+    size = msgspec.structs.replace(shape.allocatable, cpu_milli=shape.allocatable.cpu_milli + 1000)
+    return msgspec.structs.replace(shape, taints=(*shape.taints, _CORDONED), unschedulable=True, allocatable=size)
+
+
+def _names(state: SchedulingState, world: World, nodes: range) -> list[list[tuple[str, ...]]]:
+    shapes = [shape for shape, value in enumerate(world.pod_shapes) if not value.volumes]
+    return [[tuple(said.plugin for said in state.verdict(shape, node)) for node in nodes] for shape in shapes]
+
+
+@pytest.mark.parametrize(
+    "known",
+    [known for known in recorded() if not known.promises and {"spread", "interPodAffinity", "taints"} & set(known.features)],
+    ids=str,
+)
+def test_nodes_that_changed_and_went(known: Recorded) -> None:
+    """The first node is cordoned and tainted, the second gets its first shape back, the last is gone: verdicts, and where
+    pods go, are those of a state of the changed cluster, counts of domains included."""
+    world = our_world(known.snapshot())
+    last = len(world.nodes) - 1
+    lasting = LastingState(world)
+    _names(lasting, world, range(last + 1))
+    first, second = lasting.shape_of(0), lasting.shape_of(1)
+    assert lasting.alter(0, _altered(first))
+    assert lasting.alter(1, _altered(second))
+    assert lasting.alter(1, second)
+    lasting.remove(last)
+
+    fresh = SchedulingState(_changed(world, _altered(first), last))
+
+    assert _names(lasting, world, range(last)) == _names(fresh, world, range(last))
+    assert [lasting.used(node) for node in range(last)] == [fresh.used(node) for node in range(last)]
+    for shape, value in enumerate(world.pod_shapes):
+        if not value.volumes:
+            marks = lasting.mark(), fresh.mark()
+            assert lasting.place(shape, 5) == fresh.place(shape, 5)
+            lasting.undo(marks[0])
+            fresh.undo(marks[1])
+
+
+def _changed(world: World, first: NodeShape, last: int) -> World:
+    """The world with another shape of the first node and without the last one and its pods."""
+    pods = world.pods
+    kept = [pod for pod in range(len(pods)) if pods.node[pod] != last]
+    nodes = (msgspec.structs.replace(world.nodes[0], shape=len(world.node_shapes)), *world.nodes[1:last])
+    table = type(pods)([pods[pod] for pod in kept])
+    return msgspec.structs.replace(world, nodes=nodes, node_shapes=(*world.node_shapes, first), pods=table)
+
+
+def test_other_labels_are_another_node() -> None:
+    """What pods were counted by cannot change under them: the caller reads everything anew. An equal shape is no change."""
+    cluster = ClusterBuilder()
+    cluster.node("n", labels={"zone": "a"})
+    state = LastingState(cluster.world())
+    shape = state.shape_of(0)
+
+    assert not state.alter(0, msgspec.structs.replace(shape, labels=(("zone", "b"),)))
+    assert not state.alter(0, msgspec.structs.replace(shape, without_hostname=True))
+    assert state.shape_of(0) == shape
+    assert state.alter(0, msgspec.structs.replace(shape))
+
+
+def test_a_resource_comes_with_a_changed_node() -> None:
+    """A device plugin has come up: the node lists gpus that no node and no pod has named before."""
+    cluster = ClusterBuilder()
+    cluster.node("n", cpu="2")
+    cluster.pods("web", 1, cpu="1", on="n")
+    state = LastingState(cluster.world())
+    shape = state.shape_of(0)
+    wanted = msgspec.structs.replace(state.pod_shape(0), requests=amounts("1", "0", 1, gpu=1))
+
+    assert state.alter(0, msgspec.structs.replace(shape, allocatable=amounts("2", "16Gi", 110, gpu=2)))
+
+    assert state.used(0) == amounts("1", "0", 1)
+    assert state.place(state.add_shape(wanted), 3, [0]) == ((0, 1),)
+
+
+def test_a_closed_node_opens_again() -> None:
+    """A lasting state closes nodes for good, not until an undo."""
+    cluster = ClusterBuilder()
+    cluster.node("n", cpu="2")
+    cluster.pods("web", 1, cpu="1")
+    state = LastingState(cluster.world())
+    mark = state.mark()
+
+    state.open_or_close(0, closed=True)
+    state.undo(mark)
+    assert state.place(0, 1) == ()
+    state.open_or_close(0, closed=False)
+    assert state.place(0, 1) == ((0, 1),)
+
+
+def test_a_node_that_is_gone_takes_nothing() -> None:
+    """Its index stays, empty; nodes that come later have indices of their own and count in their domains."""
+    cluster = ClusterBuilder()
+    cluster.node("n1", cpu="2")
+    cluster.node("n2", cpu="2")
+    cluster.pods("web", 1, cpu="1", on="n1")
+    state = LastingState(cluster.world())
+
+    state.remove(0)
+
+    assert state.closed(0)
+    assert state.bound(0) == ()
+    assert state.place(0, 9) == ((1, 2),)
+    assert state.place(0, 9, [0]) == ()
+    assert state.node_count == 2

@@ -1,0 +1,236 @@
+"""What a state says of a pod shape itself: whether other pods, hosts or domains matter to where its pods go."""
+
+from array import array
+from collections.abc import Mapping
+
+import pytest
+
+from reconciler.cluster.pods.pod import AffinityTerm, HostPort, SpreadConstraint, VolumeUse
+from reconciler.cluster.workloads.device_class import DeviceClass
+from reconciler.scheduling.state import SchedulingState
+from tests.builders import ClusterBuilder, selector
+
+ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+
+# What pods may carry, by a short name. `web` is the app that is asked about.
+_PARTS: dict[str, Mapping[str, object]] = {
+    "nothing": {},
+    "apart by host": {"anti_affinity": (AffinityTerm(topology_key=HOST, selector=selector(app="web"), namespaces=("shop",)),)},
+    "apart by zone": {"anti_affinity": (AffinityTerm(topology_key=ZONE, selector=selector(app="web"), namespaces=("shop",)),)},
+    "away from db by host": {
+        "anti_affinity": (AffinityTerm(topology_key=HOST, selector=selector(app="db"), namespaces=("shop",)),)
+    },
+    "near by host": {"affinity": (AffinityTerm(topology_key=HOST, selector=selector(app="web"), namespaces=("shop",)),)},
+    "near by rack": {"affinity": (AffinityTerm(topology_key="rack", selector=selector(app="web"), namespaces=("shop",)),)},
+    "spread by zone": {"spread": (SpreadConstraint(topology_key=ZONE, max_skew=1, selector=selector(app="web")),)},
+    "spread by host": {"spread": (SpreadConstraint(topology_key=HOST, max_skew=1, selector=selector(app="web")),)},
+    "port 80": {"host_ports": (HostPort(80),)},
+    "port 81": {"host_ports": (HostPort(81),)},
+    "port 80 and apart by host": {
+        "host_ports": (HostPort(80),),
+        "anti_affinity": (AffinityTerm(topology_key=HOST, selector=selector(app="web"), namespaces=("shop",)),),
+    },
+    "port 80 and spread": {
+        "host_ports": (HostPort(80),),
+        "spread": (SpreadConstraint(topology_key=ZONE, max_skew=1, selector=selector(app="web")),),
+    },
+    "a volume": {"volumes": (VolumeUse(kind="GCEPersistentDisk", identity="d"),)},
+    "a host name": {"host_name_bound": True},
+    "a claim": {"claims": ("gpu",)},
+}
+WEB, OTHER = 0, 1
+
+
+def _state(web: str, other: str = "nothing", *, other_app: str = "db") -> SchedulingState:
+    """Shape 0 is `web` with the one part, shape 1 another app with the other."""
+    cluster = ClusterBuilder()
+    cluster.node("n", labels={ZONE: "a", "rack": "r"})
+    cluster.pods("a-web", 1, labels={"app": "web"}, shape=_PARTS[web])
+    cluster.pods("b-other", 1, labels={"app": other_app, "of": "other"}, shape=_PARTS[other])
+    return SchedulingState(cluster.world())
+
+
+@pytest.mark.parametrize(
+    ("web", "other", "rivals"),
+    [
+        ("nothing", "nothing", set()),
+        ("apart by host", "nothing", {WEB}),
+        ("away from db by host", "nothing", {OTHER}),
+        ("nothing", "apart by host", {OTHER}),
+        ("apart by host", "apart by host", {WEB, OTHER}),
+        ("apart by zone", "nothing", None),
+        ("nothing", "apart by zone", None),
+        ("near by host", "nothing", None),
+        ("spread by host", "nothing", None),
+        ("nothing", "near by host", set()),
+        ("nothing", "spread by zone", set()),
+        ("port 80", "nothing", {WEB}),
+        ("port 80", "port 80", {WEB, OTHER}),
+        ("port 80", "port 81", {WEB}),
+        ("nothing", "port 80", set()),
+        ("port 80", "apart by host", {WEB, OTHER}),
+        ("port 80 and apart by host", "port 81", {WEB}),
+        ("port 80 and spread", "nothing", None),
+        ("a volume", "nothing", None),
+        ("nothing", "a volume", set()),
+        ("a host name", "nothing", None),
+        ("a claim", "nothing", None),
+    ],
+)
+def test_who_shares_no_host(web: str, other: str, rivals: set[int] | None) -> None:
+    """Pods that keep apart by host, in both directions, and those that take the same host port; no answer where more plays a
+    part."""
+    assert _state(web, other).host_rivals(WEB) == rivals
+
+
+@pytest.mark.parametrize(
+    ("web", "other", "keys"),
+    [
+        ("nothing", "nothing", set()),
+        ("spread by zone", "nothing", {ZONE}),
+        ("near by rack", "nothing", {"rack"}),
+        ("apart by zone", "nothing", {ZONE}),
+        ("nothing", "apart by zone", {ZONE}),
+        ("near by rack", "apart by zone", {"rack", ZONE}),
+        ("spread by host", "nothing", None),
+        ("near by host", "nothing", None),
+        ("nothing", "apart by host", None),
+        ("port 80", "nothing", None),
+        ("a volume", "nothing", None),
+        ("a host name", "nothing", None),
+        ("a claim", "nothing", None),
+    ],
+)
+def test_in_which_domains_it_matters(web: str, other: str, keys: set[str] | None) -> None:
+    """The topology keys of its own rules and of those that keep it away; no answer where the host itself matters."""
+    assert _state(web, other).domain_keys(WEB) == keys
+
+
+@pytest.mark.parametrize(
+    ("other", "keys"), [("spread by zone", {ZONE}), ("near by rack", {"rack"}), ("spread by host", None), ("nothing", set())]
+)
+def test_who_is_counted_matters_once_it_is_asked_about(other: str, keys: set[str] | None) -> None:
+    """Pods that another shape's rules count concern it from its first question on."""
+    state = _state("nothing", other)
+    assert state.domain_keys(WEB) == set()
+    state.verdict(OTHER, 0)
+    assert state.domain_keys(WEB) == keys
+
+
+@pytest.mark.parametrize(
+    ("web", "other", "local"),
+    [
+        ("nothing", "nothing", True),
+        ("nothing", "port 80", True),
+        ("nothing", "apart by host", False),
+        *((part, "nothing", False) for part in _PARTS if part != "nothing"),
+    ],
+)
+def test_whether_nothing_but_the_node_matters(web: str, other: str, local: bool) -> None:
+    """Rules, ports, volumes, host names and device claims tie a pod to more than its node."""
+    state = _state(web, other)
+    assert state.node_local(WEB) is local
+    assert state.node_local(WEB) is local
+
+
+def test_a_counted_shape_is_local_no_more() -> None:
+    """Another shape's spread counts its pods once that one is asked about."""
+    state = _state("nothing", "spread by zone")
+    assert state.node_local(WEB)
+    state.verdict(OTHER, 0)
+    assert not state.node_local(WEB)
+
+
+def test_how_far_shapes_are_local() -> None:
+    """The first entry that is not, or the end; what is known already is not asked again."""
+    state = _state("nothing", "port 80")
+    for _ in range(2):
+        assert state.node_local_until([WEB, WEB, OTHER, WEB], 0) == 2
+        assert state.node_local_until([WEB, WEB, OTHER, WEB], 2) == 2
+        assert state.node_local_until([WEB, WEB, OTHER, WEB], 3) == 4
+
+
+@pytest.mark.parametrize(
+    ("listed", "wanted", "touches"),
+    [(0, True, True), (1, True, True), (0, False, False)],
+)
+def test_devices_play_a_part(listed: int, wanted: bool, touches: bool) -> None:
+    """A resource that a device class serves: whether nodes list it or not, more than plain amounts decides."""
+    cluster = ClusterBuilder()
+    cluster.node("n", **({"example.com/card": listed} if listed else {}))
+    cluster.pods("web", 1, **({"example.com/card": 1} if wanted else {}))
+    classes = (DeviceClass(name="card", extended_resource="example.com/card"),)
+    state = SchedulingState(cluster.world(device_classes=classes))
+
+    assert state.node_local(0) is not touches
+    assert (state.host_rivals(0) is None) is touches
+    assert (state.domain_keys(0) is None) is touches
+
+
+def test_a_host_of_its_own() -> None:
+    """Known by its name unless its labels say another one."""
+    cluster = ClusterBuilder()
+    cluster.node("n1")
+    cluster.node("n2", labels={HOST: "rack-7"})
+    cluster.node("n3", labels={HOST: "n3"})
+    state = SchedulingState(cluster.world())
+
+    assert [state.own_host(node) for node in range(3)] == [True, False, True]
+
+
+def test_whether_a_node_lets_a_pod_in() -> None:
+    """Taints, cordons, labels and features count; room does not."""
+    cluster = ClusterBuilder()
+    cluster.node("n1", cpu="0")
+    cluster.node("n2", taints=["t:NoSchedule"])
+    cluster.node("n3", cordoned=True)
+    cluster.node("n4", labels={"pool": "db"})
+    cluster.pods("web", 1, cpu="1")
+    cluster.pods("worker", 1, tolerations=["t"], node_selector={"pool": "db"})
+    state = SchedulingState(cluster.world())
+
+    assert [state.enters(0, node) for node in range(4)] == [True, False, False, True]
+    assert [state.enters(1, node) for node in range(4)] == [False, False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("most", "opened", "columns", "served", "looked"),
+    [
+        (4, 4, [(0, 0, 1), (0, 1, 1), (0, 2, 1), (1, 3, 2)], ((0, 3), (1, 2)), 3 + 4),
+        (3, 3, [(0, 0, 1), (0, 1, 1), (0, 2, 1)], ((0, 3),), 3 + 3),
+        (1, 1, [(0, 0, 1)], ((0, 1),), 1 + 1),
+        (99, 4, [(0, 0, 1), (0, 1, 1), (0, 2, 1), (1, 3, 2)], ((0, 3), (1, 2)), 3 + 4),
+    ],
+)
+def test_how_new_nodes_would_fill(
+    most: int, opened: int, columns: list[tuple[int, int, int]], served: tuple[tuple[int, int], ...], looked: int
+) -> None:
+    """Three pods that take a node each, then two of 2 cpus that share none with them but one with each other: four nodes of
+    4 cpus. Nothing is bound."""
+    cluster = ClusterBuilder()
+    cluster.node("n", cpu="4")
+    cluster.pods("a-web", 3, cpu="1")
+    cluster.pods("b-other", 2, cpu="2")
+    state = SchedulingState(cluster.world())
+
+    filled, seen = state.fill_new(0, array("i", (0, 1)), array("i", (3, 2)), [[], [0]], bytearray((1, 0)), most)
+
+    assert (filled.opened, list(filled), filled.served) == (opened, columns, served)
+    assert len(filled) == len(columns)
+    assert seen == looked
+    assert state.bound(0) == ()
+
+
+def test_new_nodes_are_shared_where_nothing_forbids_it() -> None:
+    """A pod of 3 cpus and one of 1 on a node of 4, the second pod of 3 on the next one."""
+    cluster = ClusterBuilder()
+    cluster.node("n", cpu="4")
+    cluster.pods("a-web", 2, cpu="3")
+    cluster.pods("b-other", 1, cpu="1")
+    cluster.pods("c-none", 1, cpu="5")
+    state = SchedulingState(cluster.world())
+
+    filled, _ = state.fill_new(0, array("i", (0, 1, 2)), array("i", (2, 1, 1)), [[], [], []], bytearray(3), 9)
+
+    assert list(filled) == [(0, 0, 1), (0, 1, 1), (1, 0, 1)]
+    assert filled.served == ((0, 2), (1, 1))
