@@ -30,6 +30,12 @@ def definition(group: str, kind: str, plural: str, version: str = "v1beta2") -> 
     }
 
 
+def definitions() -> list[Object]:
+    """All kinds that objects here are of."""
+    found = [definition(GROUP, kind, plural) for kind, plural in KINDS.items()]
+    return [*found, definition(INFRASTRUCTURE, "TestMachineTemplate", "testmachinetemplates")]
+
+
 def machine_deployment(namespace: str, name: str, replicas: int, template: str = "small") -> Object:
     """A MachineDeployment with an infrastructure template."""
     reference = {"apiGroup": INFRASTRUCTURE, "kind": "TestMachineTemplate", "name": template}

@@ -26,8 +26,7 @@ NOW = 1_800_000_000
 def api(control_plane: ControlPlane) -> Iterator[KubernetesApi]:
     """A cluster with something of most kinds in it."""
     api = connect(control_plane.kubeconfig)
-    definitions = [objects.definition(objects.GROUP, kind, plural) for kind, plural in objects.KINDS.items()]
-    definitions.append(objects.definition(objects.INFRASTRUCTURE, "TestMachineTemplate", "testmachinetemplates"))
+    definitions = objects.definitions()
     create(api, *definitions)
 
     def served() -> bool:
@@ -40,6 +39,17 @@ def api(control_plane: ControlPlane) -> Iterator[KubernetesApi]:
         return True
 
     eventually(served, "serving the custom resources")
+    fill(api)
+    yield api
+    for name in ("kube-live-1", "kube-live-2"):
+        api.write("DELETE", f"/api/v1/nodes/{name}")
+    for definition in definitions:
+        api.write("DELETE", f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{definition['metadata']['name']}")
+    api.write("DELETE", f"/api/v1/namespaces/{NAMESPACE}")
+
+
+def fill(api: Api) -> None:
+    """Something of most kinds."""
     metadata = {"name": NAMESPACE}
     create(api, {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
     selector = {"matchLabels": {"app": "p-0"}}
@@ -76,12 +86,6 @@ def api(control_plane: ControlPlane) -> Iterator[KubernetesApi]:
         objects.machine_deployment(NAMESPACE, "general", 2),
         objects.machine(NAMESPACE, "general-1", "general-set"),
     )
-    yield api
-    for name in ("kube-live-1", "kube-live-2"):
-        api.write("DELETE", f"/api/v1/nodes/{name}")
-    for definition in definitions:
-        api.write("DELETE", f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{definition['metadata']['name']}")
-    api.write("DELETE", f"/api/v1/namespaces/{NAMESPACE}")
 
 
 @pytest.fixture(scope="module")

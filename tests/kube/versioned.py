@@ -93,9 +93,12 @@ class VersionedServer:
 
 
 def asked(module: ModuleType) -> dict[str, object]:
-    """The tests of a module that ask a server, to be asked of another one."""
+    """The tests of a module that ask a server, to be asked of another one; not those that need a whole control plane."""
     tests = {name: test for name, test in vars(module).items() if name.startswith("test_")}
-    return {name: test for name, test in tests.items() if {"api", "scene", "telling"} & set(signature(test).parameters)}
+    needs = {name: set(signature(test).parameters) for name, test in tests.items()}
+    return {
+        name: tests[name] for name, what in needs.items() if {"api", "scene", "telling"} & what and "control_plane" not in what
+    }
 
 
 class Guarded:

@@ -1,0 +1,321 @@
+"""What test_live_world.py asks of a real API server, asked of the one in memory; and what one cannot be made to do."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+import pytest
+
+from reconciler.cluster.snapshots.document import Document
+from reconciler.kube.watching.collection import WORKLOAD, Served
+from reconciler.kube.watching.live_world import IncompleteViewError, LiveWorld
+from reconciler.kube.watching.pace import RealPace
+from reconciler.kube.watching.stream_state import StreamState, polled_state
+from tests.kube import objects, test_live_world
+from tests.kube.cluster import eventually
+from tests.kube.versioned import asked
+from tests.kube.watched import WatchedServer
+
+globals().update(asked(test_live_world))
+live = test_live_world.live
+
+
+@pytest.fixture(scope="module")
+def api() -> WatchedServer:
+    server = WatchedServer()
+    for item in objects.definitions():
+        server.define(item)
+    test_live_world.fill(server)
+    server.forget()
+    return server
+
+
+NOW = test_live_world.NOW
+PODS, NODES = "/api/v1/pods", "/api/v1/nodes"
+FEW = tuple(item for item in WORKLOAD if item.kind in ("Node", "Pod"))
+
+
+class SetPace(RealPace):
+    """Waits as long as it is told, and counts by a clock that only the test moves."""
+
+    now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+class Clock:
+    """The instants that views are of, moved by the test."""
+
+    def __init__(self) -> None:
+        self.now = NOW
+
+    def __call__(self) -> int:
+        return self.now
+
+
+@contextmanager
+def following(server: WatchedServer, management: WatchedServer | None = None, **options: Any) -> Iterator[LiveWorld]:
+    """Nodes, pods and a group of Cluster API, with a trusted view."""
+    own: dict[str, Any] = {"now_seconds": lambda: NOW, "workload_collections": FEW, "capi_group": objects.GROUP}
+    world = LiveWorld(server, management, **(own | options))
+    world.start()
+    try:
+        assert world.wait(30), world.doubts()
+        yield world
+    finally:
+        assert world.stop()
+
+
+@pytest.fixture
+def small() -> WatchedServer:
+    """One node, one pod, one target."""
+    server = WatchedServer()
+    for item in objects.definitions():
+        server.define(item)
+    own = f"/apis/{objects.GROUP}/v1beta2/namespaces"
+    server.put(f"{NODES}/n1", objects.node("n1"))
+    server.put("/api/v1/namespaces/shop/pods/p", objects.pod("shop", "p", nodeName="n1"))
+    server.put(f"{own}/infra/machinedeployments/general", objects.machine_deployment("infra", "general", 2))
+    server.put(f"{own}/other/machinedeployments/other", objects.machine_deployment("other", "other", 1))
+    template = f"/apis/{objects.INFRASTRUCTURE}/v1beta2/namespaces"
+    server.put(f"{template}/infra/testmachinetemplates/small", objects.machine_template("infra", "small"))
+    server.put(f"{template}/other/testmachinetemplates/small", objects.machine_template("other", "small"))
+    return server
+
+
+def test_a_view_is_of_its_instant(small: WatchedServer) -> None:
+    """The same objects a minute later are the same view but for its instant; nothing is read for it."""
+    clock = Clock()
+    with following(small, now_seconds=clock, name="prod") as world:
+        eventually(lambda: world.observe() is world.observe(), "standing still")
+        before, reads = world.observe(), len(small.reads)
+        clock.now += 60
+        after = world.observe()
+        assert (before.captured_seconds, after.captured_seconds) == (NOW, NOW + 60)
+        assert (after.name, after.nodes) == ("prod", before.nodes)
+        assert after.pods is before.pods
+        assert world.observe() is after
+        assert len(small.reads) == reads
+
+
+def test_targets_come_from_the_management_cluster(small: WatchedServer) -> None:
+    """Nodes and pods of one cluster, targets and their templates of the other, in the namespaces that are named."""
+    workload = WatchedServer()
+    workload.put(f"{NODES}/w1", objects.node("w1"))
+    with following(workload, small, namespaces=("infra",)) as world:
+        eventually(lambda: any("testmachinetemplates" in path for path, _ in small.reads), "following the template")
+        eventually(lambda: not world.doubts(), "having read the template")
+        view = world.observe()
+        assert [node.name for node in view.nodes] == ["w1"]
+        assert [target.ref.name for target in view.targets] == ["general"]
+        assert view.targets[0].template is not None
+    read = {path for path, query in small.reads if "watch" in query}
+    assert read == {
+        *(f"/apis/{objects.GROUP}/v1beta2/namespaces/infra/{plural}" for plural in objects.KINDS.values()),
+        f"/apis/{objects.INFRASTRUCTURE}/v1beta2/namespaces/infra/testmachinetemplates",
+    }
+    assert not any(objects.GROUP in path for path, _ in workload.reads)
+
+
+def test_platforms_that_are_named_are_read(small: WatchedServer) -> None:
+    """In the group and version that is said, which the server is not asked for."""
+    served = (Served(platform="clusterAPI", group=objects.GROUP, version="v1beta2"),)
+    with following(small, served=served) as world:
+        assert [target.ref.name for target in world.observe().targets] == ["general", "other"]
+    assert f"/apis/{objects.GROUP}" not in [path for path, _ in small.reads]
+
+
+def test_a_version_of_cluster_api_that_is_named(small: WatchedServer) -> None:
+    """It is read in that version, and the server is not asked which it prefers."""
+    with following(small, capi_version="v1beta2") as world:
+        assert len(world.observe().targets) == 2
+    assert f"/apis/{objects.GROUP}" not in [path for path, _ in small.reads]
+
+
+def test_nothing_is_trusted_before_all_was_read(small: WatchedServer) -> None:
+    """A collection that may not be read: `wait` runs out, the age is infinite, and at most three reasons are told."""
+    small.forbidden = {PODS, NODES, *(f"/apis/{objects.GROUP}/v1beta2/{plural}" for plural in objects.KINDS.values())}
+    world = LiveWorld(small, now_seconds=lambda: NOW, workload_collections=FEW, capi_group=objects.GROUP)
+    assert world.doubts() == ("nothing is followed",)
+    world.start()
+    try:
+        eventually(lambda: all("forbidden" in doubt for doubt in world.doubts()), "refusals", 30)
+        assert not world.wait(0.01)
+        assert world.age_seconds() == float("inf")
+        with pytest.raises(IncompleteViewError) as found:
+            world.observe()
+        assert str(found.value).startswith(
+            f"Cluster: waiting (403 Forbidden: /apis/{objects.GROUP}/v1beta2/clusters is forbidden); "
+        )
+        assert str(found.value).count("; ") == 2
+        assert str(found.value).endswith(" and 4 more")
+        small.forbidden = {PODS, NODES, f"/apis/{objects.GROUP}/v1beta2/machines"}
+        eventually(lambda: len(world.doubts()) == 3, "three refusals", 30)
+        with pytest.raises(IncompleteViewError, match=r"^Machine: .*; Node: .*; Pod: .* is forbidden\)$"):
+            world.observe()
+    finally:
+        assert world.stop()
+    assert world.doubts() == ("nothing is followed",)
+    assert not world.wait(30)
+
+
+def test_how_old_the_view_is(small: WatchedServer) -> None:
+    """As old as the stream that was silent for longest, on the clock that is handed in; more than 120 s are not trusted.
+    Collections that the server has not are no reason."""
+    pace = SetPace()
+    with following(small, capi_group="absent.kube-tests.dev", pace=pace) as world:
+        assert world.age_seconds() == 0
+        pace.now += 120
+        assert (world.age_seconds(), world.doubts()) == (120, ())
+        small.put(f"{NODES}/n2", objects.node("n2"))
+        eventually(lambda: len(world.observe().nodes) == 2, "the node", 30)
+        assert world.age_seconds() == 120
+        pace.now += 1
+        assert world.doubts() == ("Pod: the server has been silent for 121 s",)
+        with pytest.raises(IncompleteViewError, match=r"^Pod: the server has been silent for 121 s$"):
+            world.observe()
+        pace.stop()
+    assert LiveWorld(small, now_seconds=lambda: NOW, workload_collections=()).age_seconds() == float("inf")
+
+
+def test_every_change_is_told(small: WatchedServer) -> None:
+    """In some thread, after it is in the view: what comes, goes, and says something new; a heartbeat does not."""
+    told = threading.Semaphore(0)
+    with following(small, on_change=told.release) as world:
+        eventually(lambda: world.observe() is world.observe(), "standing still")
+        while told.acquire(blocking=False):
+            pass
+        small.put(f"{NODES}/n2", objects.node("n2"))
+        assert told.acquire(timeout=30)
+        assert [node.name for node in world.observe().nodes] == ["n1", "n2"]
+        small.write("DELETE", f"{NODES}/n2")
+        assert told.acquire(timeout=30)
+        assert [node.name for node in world.observe().nodes] == ["n1"]
+        small.put(f"{NODES}/n1", small.objects[f"{NODES}/n1"])
+        small.put(f"{NODES}/n3", objects.node("n3"))
+        assert told.acquire(timeout=30)
+        assert [node.name for node in world.observe().nodes] == ["n1", "n3"]
+        assert not told.acquire(blocking=False)
+
+
+def test_the_version_of_the_server_is_asked_now_and_then(small: WatchedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every ten minutes at most, however often the view changes; one that does not say keeps the last answer."""
+    with following(small) as world:
+        pace, seconds = world._own_pace, [0.0]
+        monkeypatch.setattr(pace, "monotonic", lambda: seconds[0])
+
+        def asked_after(more: float) -> int:
+            seconds[0] += more
+            small.put(f"{NODES}/n1", objects.node("n1", unschedulable=bool(len(small.reads) % 2)))
+            changes = world._changes
+            small.put(f"{NODES}/{seconds[0]}", objects.node(f"{seconds[0]}"))
+            eventually(lambda: world._changes > changes and str(seconds[0]) in [n.name for n in world.observe().nodes], "it", 30)
+            return [path for path, _ in small.reads].count("/version")
+
+        world._version_due = 0.0
+        first = asked_after(1)
+        assert asked_after(599) == first
+        small.forbidden.add("/version")
+        assert asked_after(1) == first + 1
+        assert world.observe().scheduler_version == (1, 36, 3)
+
+
+class Cloud:
+    """A polled source whose documents and state a test says."""
+
+    def __init__(self) -> None:
+        self.changed: Callable[[], None] | None = None
+        self.stopped = False
+        self.found: tuple[Document, ...] = ()
+        self.heard: float | None = None
+
+    def start(self, changed: Callable[[], None]) -> None:
+        self.changed = changed
+
+    def stop(self) -> None:
+        self.stopped = True
+
+    def states(self) -> tuple[StreamState, ...]:
+        return (polled_state("Cloud", self.heard, objects=len(self.found), asks=1, failure="no right"),)
+
+    def documents(self) -> tuple[Document, ...]:
+        return self.found
+
+
+def test_what_a_cloud_tells_is_part_of_the_view(small: WatchedServer) -> None:
+    """Trusted with its first whole answer, read as a snapshot would be, and ended with the rest."""
+    cloud = Cloud()
+    told: list[None] = []
+    world = LiveWorld(
+        small, now_seconds=lambda: NOW, workload_collections=FEW, capi_group=objects.GROUP, polled=(cloud,),
+        on_change=lambda: told.append(None),
+    )  # fmt: skip
+    world.start()
+    try:
+        eventually(lambda: world.doubts() == ("Cloud: waiting (no right)",), "the cloud alone being waited for", 30)
+        assert world.age_seconds() == float("inf")
+        cloud.heard = 7.0
+        assert world.wait(30)
+        assert world.age_seconds() >= 7
+        eventually(lambda: world.observe() is world.observe(), "standing still")
+        namespaces = json.dumps({"metadata": {"name": "from-the-cloud", "labels": {"a": "b"}}}).encode()
+        cloud.found = (Document(file="cloud", api_version="v1", kind="Namespace", items=[msgspec.Raw(namespaces)], is_list=True),)
+        assert "Namespace" in world.observe().not_captured
+        count = len(told)
+        assert cloud.changed is not None
+        cloud.changed()
+        assert len(told) == count + 1
+        assert "Namespace" not in world.observe().not_captured
+        odd = msgspec.Raw(b'{"metadata":{"name":7}}')
+        cloud.found = (Document(file="cloud", api_version="v1", kind="Namespace", items=[odd], is_list=True),)
+        cloud.changed()
+        for _ in range(2):
+            with pytest.raises(IncompleteViewError, match="cloud"):
+                world.observe()
+        cloud.found = ()
+        cloud.changed()
+        assert [node.name for node in world.observe().nodes] == ["n1"]
+    finally:
+        assert world.stop()
+    assert cloud.stopped
+
+
+def test_an_end_that_takes_too_long(small: WatchedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that does not end in time is told by `stop`; the threads that are waited for have ten seconds together."""
+    waited: list[float] = []
+
+    def join(timeout_seconds: float) -> bool:
+        waited.append(timeout_seconds)
+        return False
+
+    with following(small) as world, monkeypatch.context() as patched:
+        patched.setattr(world._reflectors[-1], "join", join)
+        assert not world.stop()
+        assert 9 < waited[0] <= 10
+        assert not world.stop(0.0)
+        assert waited[1] == 0.01
+
+
+def test_infrastructure_templates_are_followed_once(small: WatchedServer) -> None:
+    """However many targets refer to a kind, and however often the view is asked for."""
+    with following(small) as world:
+        path = f"/apis/{objects.INFRASTRUCTURE}/v1beta2/testmachinetemplates"
+        eventually(lambda: any(where == path for where, _ in small.reads), "following the template", 30)
+        eventually(lambda: not world.doubts(), "having read it", 30)
+        for _ in range(3):
+            world.observe()
+        assert [where for where, query in small.reads if "watch" in query].count(path) == 1
+        assert [state.collection for state in world.freshness()] == sorted(["Node", "Pod", *objects.KINDS, "TestMachineTemplate"])
+
+
+def test_two_collections_of_one_kind_are_one_view(small: WatchedServer) -> None:
+    """Each namespace has its own watch; what they bring stands in one view, and a change of either is in it."""
+    with following(small, namespaces=("infra", "other")) as world:
+        assert [target.ref.name for target in world.observe().targets] == ["general", "other"]
+        path = f"/apis/{objects.GROUP}/v1beta2/namespaces/other/machinedeployments/other"
+        small.write("DELETE", path)
+        eventually(lambda: [t.ref.name for t in world.observe().targets] == ["general"], "its end", 30)
