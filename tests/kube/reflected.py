@@ -21,10 +21,8 @@ def event(kind: str, name: str, version: int, **spec: object) -> bytes:
 
 
 def bookmark(version: int, *, end: bool = False) -> bytes:
-    annotations = {"k8s.io/initial-events-end": "true"} if end else {}
-    return json.dumps(
-        {"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": str(version), "annotations": annotations}}}
-    ).encode()
+    annotations = {"annotations": {"k8s.io/initial-events-end": "true"}} if end else {}
+    return json.dumps({"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": str(version), **annotations}}}).encode()
 
 
 def gone() -> bytes:
@@ -41,14 +39,22 @@ def page(names: list[str], version: int, more: str = "") -> bytes:
 class Run:
     """A reflector run in the test's own thread until its scripts have run out."""
 
-    def __init__(self, streams: list[Any], lists: list[Any] | None = None, *, pauses: int = 1000) -> None:
-        self.pace = ManualPace(pauses)
+    def __init__(
+        self,
+        streams: list[Any],
+        lists: list[Any] | None = None,
+        *,
+        pauses: int = 1000,
+        chance: float = 0.0,
+        collection: Collection = NODES,
+    ) -> None:
+        self.pace = ManualPace(pauses, chance)
         self.api = ScriptedApi(streams, lists, ended=self.end)
         self.changes = 0
         self.seen: list[tuple[Phase, list[str], str]] = []
         self.reflector = Reflector(
             self.api,
-            NODES,
+            collection,
             lambda found: ObjectStore(found, "cluster.x-k8s.io"),
             pace=self.pace,
             lock=threading.Lock(),

@@ -188,6 +188,7 @@ def test_servers_that_know_nothing_of_streaming_lists() -> None:
     """A server that never closes the initial state is given three chances, then read in pages."""
     silent = [[event("ADDED", "a", 1), UnreachableError("silence")] for _ in range(3)]
     run = Run([*silent, []], [page(["a", "b"], 4)]).go()
+    assert [kind for kind, _, _ in run.api.asked][:5] == ["watch", "watch", "watch", "list", "watch"]
     assert run.names() == ["a", "b"]
 
 

@@ -268,8 +268,7 @@ def _whole(answer: "BaseHTTPResponse", deadline: float) -> bytes:
 
 
 def _unreachable(server: str, error: Exception) -> str:
-    reason = getattr(error, "reason", None) or error
-    return f"{server} does not answer: {type(error).__name__}: {reason}"
+    return f"{server} does not answer: {type(error).__name__}: {error}"
 
 
 def _opened(choice: Choice) -> "tuple[Configuration, PoolManager]":

@@ -21,7 +21,7 @@ from reconciler.kube.watching.watch_event import ListPage
 from reconciler.policy.documents import DrainRules
 
 _TRIES = 5
-_NOT_FOUND, _CONFLICT, _TOO_MANY, _UNPROCESSABLE, _SERVER_ERROR = 404, 409, 429, 422, 500
+_NOT_FOUND, _CONFLICT, _UNPROCESSABLE = 404, 409, 422
 _page = msgspec.json.Decoder(ListPage)
 
 
@@ -197,11 +197,11 @@ def _taints(node: _Node) -> list[NodeTaint]:
     return [msgspec.json.decode(raw, type=NodeTaint) for raw in node.spec.taints or ()]
 
 
-def _kept(node: _Node, without: str | None = None) -> list[Any]:
-    """The taints as they came, fields that we do not know included; `without` the mark of one owner."""
+def _kept(node: _Node, without: str = "") -> list[Any]:
+    """The taints as they came, fields that we do not know included; `without` the mark of one owner (empty: of none)."""
     kept = []
     for raw in node.spec.taints or ():
         taint = msgspec.json.decode(raw, type=NodeTaint)
-        if without is None or mark_of([taint], without) is None:
+        if mark_of([taint], without) is None:
             kept.append(raw)
     return kept

@@ -186,7 +186,7 @@ class Reflector:
         """One connection, or one paged list."""
         if not self._located.version or not self._located.plural:
             self._located = located(self.collection, self._api)
-        if self._version or self._last is not None:
+        if self._version:
             self._follow()
         elif self._streaming_lists:
             self._stream_all()
