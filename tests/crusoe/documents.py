@@ -51,7 +51,7 @@ def files(*pools: Object, behaviour: Object | None = KEEPS, **documents: Any) ->
     whole = {
         "nodePools": list(pools),
         "crusoeClusters": [cluster()],
-        "nodePoolInstances": [instance(name) for item in pools for name in item["instance_ids"]],
+        "nodePoolInstances": [instance(name) for item in pools for name in item.get("instance_ids") or ()],
         "autoClusterOperations": [],
         **documents,
     }

@@ -3,6 +3,7 @@
 import pytest
 
 from reconciler.kube.leading.lease import NotLeaderError
+from reconciler.platforms.crusoe.writing.notes import Intent, Notes
 from reconciler.providers.contract import WriteCode
 from tests.crusoe.service.server import Service
 from tests.crusoe.writes import Writer, ids, ref
@@ -68,3 +69,59 @@ def test_only_the_leader_takes_back(service: Service) -> None:
         with pytest.raises(NotLeaderError):
             writer.provider.cancel(ref(pool), (ids(service, pool)[0],), replicas, writer.bound(pool))
     assert (service.count("PATCH"), service.count("DELETE")) == (0, 0)
+
+
+@pytest.mark.parametrize(("replicas", "code"), [(2, ""), (1, WriteCode.STALE)])
+def test_as_many_as_there_are(service: Service, replicas: int, code: str) -> None:
+    """The count may fall to what runs beside those that failed, and not below."""
+    service.account.replaces_after = 10_000
+    pool, writer = service.account.add(count=4, running=2), Writer(service)
+    assert writer.provider.cancel(ref(pool), (), replicas, writer.bound(pool)).code == code
+    assert pool.count == (4 if code else replicas)
+
+
+@pytest.mark.parametrize(("missing", "told"), [(0, True), (1, True), (2, False)])
+def test_one_that_leaves_while_another_is_taken_back(service: Service, missing: int, *, told: bool) -> None:
+    """The platform took it where no more machines are left than are asked for; where there are, it left for another reason."""
+    service.account.replaces_after = 10_000
+    pool, writer = service.account.add(count=4), Writer(service)
+    first, victim, *_ = service.account.of(pool)
+
+    def leaves(method: str, _: str) -> None:
+        if method == "PATCH":
+            first.state = "DELETING"
+            service.account.after.clear()
+            pool.count -= missing - 1
+
+    service.account.after.append(leaves)
+    result = writer.provider.cancel(ref(pool), (victim.id,), 3, writer.bound(pool))
+    sentence = f"{first.id} left when the count was lowered for {victim.id}"
+    assert (result.code, sentence in result.message) == ((WriteCode.PASSED_OVER, True) if told else ("", False))
+    assert Notes(writer.keeper).read().intents == {}
+    assert service.account.deleted == ([] if told else [victim.id])
+
+
+@pytest.mark.parametrize(("status", "done"), [(404, True), (403, False), (500, False)])
+def test_a_machine_that_has_gone_by_itself(service: Service, status: int, *, done: bool) -> None:
+    """That is what was wanted; any other refusal ends it there."""
+    pool, writer = service.account.add(count=2), Writer(service)
+    service.account.faults.append(("DELETE", "", (status, {"code": "x", "message": "no"}, {})))
+    assert writer.provider.cancel(ref(pool), (ids(service, pool)[0],), 2, writer.bound(pool)).done is done
+
+
+def test_what_is_noted_of_two(service: Service) -> None:
+    """As if the count fell by one for each, after it had fallen for the requests without a machine; what was noted of machines
+    that are gone is over."""
+    service.account.replaces_after = 10_000
+    pool, writer = service.account.add(count=6, running=4), Writer(service)
+    first, one, other, last = ids(service, pool)
+    Notes(writer.keeper).put("gone", Intent(pool=pool.id, count=9, beside=()))
+    Notes(writer.keeper).put("elsewhere", Intent(pool="another", count=9, beside=()))
+    service.account.faults.append(("DELETE", "", (500, {"code": "x", "message": "no"}, {})))
+    assert not writer.provider.cancel(ref(pool), (one, other), 2, writer.bound(pool)).done
+    beside = (first, last)
+    assert Notes(writer.keeper).read().intents == {
+        one: Intent(pool=pool.id, count=4, beside=beside, cancelled=True),
+        other: Intent(pool=pool.id, count=3, beside=beside, cancelled=True),
+        "elsewhere": Intent(pool="another", count=9, beside=()),
+    }

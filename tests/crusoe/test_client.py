@@ -1,16 +1,20 @@
 """The client: signature, pages, errors, what is never told."""
 
 import base64
+import json
 import logging
 import traceback
+from datetime import UTC, datetime
+from email.utils import format_datetime
 from pathlib import Path
 
 import pytest
+from urllib3 import HTTPResponse
 
 from reconciler.platforms.crusoe.writing.account import Account
 from reconciler.platforms.crusoe.writing.calls import CrusoeError
 from reconciler.platforms.crusoe.writing.checking import operation_text
-from reconciler.platforms.crusoe.writing.client import HttpCrusoe
+from reconciler.platforms.crusoe.writing.client import HttpCrusoe, _decoded, _error
 from reconciler.platforms.crusoe.writing.credentials import Credentials, CredentialsError, configured, read_credentials
 from reconciler.platforms.crusoe.writing.signature import canonical, signed
 from tests.crusoe.service.server import ACCESS_KEY, LOST, SECRET, Service
@@ -168,3 +172,194 @@ def test_what_is_needed() -> None:
     with pytest.raises(CredentialsError, match="https"):
         Credentials({**whole, "CRUSOE_API_ENDPOINT": "http://crusoe.example/v1"})
     assert (configured({}), configured(whole)) == (False, True)
+
+
+class Clock:
+    """Monotonic seconds that pass when a test says so."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+def refused(service: Service, status: int = 429, **heads: str) -> None:
+    service.account.faults.append(("GET", "nodepools", (status, {"code": "too_many_requests", "message": "slow"}, heads)))
+
+
+def test_how_long_a_throttled_user_waits(service: Service) -> None:
+    """Five seconds, then twice as long each time, up to a minute; any other answer ends that."""
+    clock = Clock()
+    client = HttpCrusoe(service.credentials, monotonic=clock)
+    found = Account(client, client.credentials)
+    for pause in (5, 10, 20, 40, 60, 60):
+        refused(service)
+        with pytest.raises(CrusoeError):
+            found.pools()
+        sent = client.calls
+        clock.seconds += pause - 1
+        with pytest.raises(CrusoeError, match="asked again in 1 s") as raised:
+            found.pools()
+        assert (raised.value.status, raised.value.code, client.calls) == (429, "too_many_requests", sent)
+        clock.seconds += 1
+    refused(service, 500)
+    with pytest.raises(CrusoeError):
+        found.pools()
+    refused(service)
+    for _ in range(2):
+        with pytest.raises(CrusoeError):
+            found.pools()
+    clock.seconds += 5
+    assert found.pools() == []
+
+
+@pytest.mark.parametrize(("wait", "seconds"), [("30", 30), ("600", 600), ("601", 600), ("3", 3), ("soon", 0), ("", 0)])
+def test_the_time_that_an_answer_names(service: Service, wait: str, seconds: float) -> None:
+    """In whole seconds, and at most ten minutes."""
+    refused(service, **{"Retry-After": wait})
+    with pytest.raises(CrusoeError) as raised:
+        account(service).pools()
+    assert raised.value.retry_after_seconds == seconds
+
+
+@pytest.mark.parametrize(("apart", "told"), [(60, False), (61, True), (-60, False), (-61, True), (3600, True)])
+def test_how_wrong_a_clock_may_be(apart: int, *, told: bool) -> None:
+    """A minute: what is more is told with a refusal, in whichever direction; without the other clock nothing can be."""
+    ours = 1_800_000_000
+    heads = {"Date": format_datetime(datetime.fromtimestamp(ours + apart, UTC), usegmt=True)}
+    answer = _error(HTTPResponse(b"", headers=heads, status=401), b'{"code": "bad_credential", "message": "no"}', float(ours))
+    more = f" (our clock and Crusoe's are {abs(apart)} s apart, and requests are signed with the time)" if told else ""
+    assert (answer.message, answer.denied, answer.sent) == (f"no{more}", True, False)
+    silent = _error(HTTPResponse(b"", status=401), b"", float(ours))
+    assert (silent.message, silent.code) == ("status 401", "status_401")
+
+
+@pytest.mark.parametrize(
+    ("status", "content", "code", "message", "sent"),
+    [
+        (500, b'{"code": "internal_error", "message": "broken"}', "internal_error", "broken", True),
+        (499, b'{"message": "x"}', "status_499", "x", False),
+        (502, b"<html>", "status_502", "status 502", True),
+        (400, b"[]", "status_400", "status 400", False),
+        (400, b'{"message": "rpc error: code = X desc = a desc = b"}', "status_400", "b", False),
+        (400, b'{"message": "a desc = b"}', "status_400", "a desc = b", False),
+    ],
+)
+def test_what_an_answer_says(status: int, content: bytes, code: str, message: str, *, sent: bool) -> None:
+    """In the platform's own words where it has some; a fault of the service may come after it had done what was asked."""
+    found = _error(HTTPResponse(b"", status=status), content, 0.0)
+    assert (found.code, found.message, found.status, found.sent) == (code, message, status, sent)
+
+
+def test_a_message_without_end() -> None:
+    """It is cut off."""
+    content = json.dumps({"message": "x" * 400}).encode()
+    assert len(_error(HTTPResponse(b"", status=400), content, 0.0).message) == 300
+
+
+@pytest.mark.parametrize(("content", "found"), [(b"", {}), (b" \n", {}), (b'{"a": 1}', {"a": 1}), (b"[1]", {"items": [1]})])
+def test_what_an_answer_holds(content: bytes, found: object) -> None:
+    """A list alone is one of items; nothing is nothing."""
+    assert _decoded(content) == found
+
+
+def test_no_json_at_all() -> None:
+    """Whoever has answered, the call may have been done."""
+    with pytest.raises(CrusoeError, match="something else than Crusoe") as raised:
+        _decoded(b"<html>")
+    assert raised.value.sent
+
+
+def test_an_answer_that_is_too_large(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is read no further; one of exactly so many bytes is."""
+    body = b'{"items": []}'
+    for most, fits in ((len(body), True), (len(body) - 1, False)):
+        monkeypatch.setattr("reconciler.platforms.crusoe.writing.client._MOST_BYTES", most)
+        service.account.faults.append(("GET", "nodepools", (200, body, {})))
+        if fits:
+            assert account(service).pools() == []
+        else:
+            with pytest.raises(CrusoeError, match="too large") as raised:
+                account(service).pools()
+            assert raised.value.sent
+
+
+def test_no_answer_is_followed(service: Service) -> None:
+    """Requests are signed for one place: a redirect is an answer like any other."""
+    service.account.faults.append(("GET", "nodepools", (302, {"code": "moved", "message": "away"}, {"Location": "/v1/other"})))
+    with pytest.raises(CrusoeError, match="moved: away"):
+        account(service).pools()
+    assert service.count("GET") == 1
+
+
+def test_connections_are_kept(service: Service) -> None:
+    """Each call on a new one would cost a handshake."""
+    client = HttpCrusoe(service.credentials)
+    found = Account(client, client.credentials)
+    for _ in range(3):
+        found.pools()
+    pools = client._connections()
+    assert client._connections() is pools
+    assert sum(pool.num_connections for pool in pools.pools._container.values()) == 1
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "denied", "throttled"),
+    [
+        ("unauthorized", 403, True, False),
+        ("bad_credential", 401, True, False),
+        ("NoCredentials", 0, True, False),
+        ("not_found", 404, False, False),
+        ("bad", 402, False, False),
+        ("too_many_requests", 429, False, True),
+        ("bad", 430, False, False),
+        ("Unreachable", 0, False, False),
+    ],
+)
+def test_what_a_refusal_is(code: str, status: int, *, denied: bool, throttled: bool) -> None:
+    """By its status, and where there is none by its code."""
+    error = CrusoeError(code, "x", status=status)
+    assert (error.denied, error.throttled, error.sent, error.retry_after_seconds) == (denied, throttled, False, 0)
+
+
+def test_files_win_over_variables(tmp_path: Path) -> None:
+    """Of those that are there; what cannot be read as text is told by its path alone."""
+    whole = dict.fromkeys(("CRUSOE_ACCESS_KEY", "CRUSOE_SECRET_KEY", "CRUSOE_PROJECT_ID", "CRUSOE_CLUSTER_ID"), "YWJj")
+    environment = {**whole, "CRUSOE_LOWERING": "Trims", "CRUSOE_CREDENTIALS_DIRECTORY": str(tmp_path)}
+    (tmp_path / "CRUSOE_LOWERING").write_text(" Keeps\n")
+    (tmp_path / "CRUSOE_ORGANIZATION_ID").write_text("o-1")
+    found = read_credentials(environment)
+    assert (found.lowering, found.organization, found.project, found.base_path) == ("Keeps", "o-1", "YWJj", "/v1")
+    assert repr(found) == "Credentials(YWJj…, project YWJj)"
+    (tmp_path / "CRUSOE_PROJECT_ID").write_bytes(b"\xff")
+    with pytest.raises(CredentialsError, match="CRUSOE_PROJECT_ID: UnicodeDecodeError"):
+        read_credentials(environment)
+
+
+@pytest.mark.parametrize(("secret", "key"), [("YQ", b"a"), ("YWI", b"ab"), ("YWJj", b"abc"), ("YWI=", b"ab"), ("YQ==", b"a")])
+def test_secrets_with_and_without_padding(secret: str, key: bytes) -> None:
+    """Either way of writing base64 is the same key."""
+    whole = dict.fromkeys(("CRUSOE_ACCESS_KEY", "CRUSOE_PROJECT_ID", "CRUSOE_CLUSTER_ID"), "a")
+    assert Credentials({**whole, "CRUSOE_SECRET_KEY": secret}).key() == key
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "allowed"),
+    [
+        ("http://127.0.0.1:1/v1/", True),
+        ("http://localhost/v1", True),
+        ("http://[::1]/v1", True),
+        ("https://crusoe.example/v1", True),
+        ("http://crusoe.example/v1", False),
+        ("ftp://crusoe.example/v1", False),
+    ],
+)
+def test_where_a_key_may_be_sent(endpoint: str, *, allowed: bool) -> None:
+    """Over TLS, and without it on this machine alone; a slash at the end says nothing."""
+    whole = dict.fromkeys(("CRUSOE_ACCESS_KEY", "CRUSOE_SECRET_KEY", "CRUSOE_PROJECT_ID", "CRUSOE_CLUSTER_ID"), "YWJj")
+    if allowed:
+        assert Credentials({**whole, "CRUSOE_API_ENDPOINT": endpoint}).endpoint == endpoint.rstrip("/")
+    else:
+        with pytest.raises(CredentialsError, match="CRUSOE_API_ENDPOINT must be https"):
+            Credentials({**whole, "CRUSOE_API_ENDPOINT": endpoint})

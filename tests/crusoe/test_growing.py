@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 
 from reconciler.kube.leading.lease import NotLeaderError
-from reconciler.providers.contract import WriteCode
+from reconciler.platforms.crusoe.writing.answer import failed, unread
+from reconciler.platforms.crusoe.writing.calls import CrusoeError
+from reconciler.providers.contract import WriteCode, WriteResult
 from tests.crusoe.service.server import LOST, Service
 from tests.crusoe.writes import Writer, ids, ref
 
@@ -147,3 +149,70 @@ def test_what_is_not_there(service: Service) -> None:
     service.account.pools.clear()
     assert writer.provider.resize(ref(pool), 2, bound).code == WriteCode.NOT_FOUND
     assert service.count("PATCH") == 0
+
+
+@pytest.mark.parametrize(
+    ("failed", "partial", "expected"),
+    [
+        (False, "", WriteResult()),
+        (False, "rpc error: code = X desc = 1 of 2 came", WriteResult(message="not all of it came: 1 of 2 came")),
+        (
+            True,
+            "rpc error: code = X desc = out of stock",
+            WriteResult(code=WriteCode.FAILED, message="NodePool us-east1-a/h100: Stock: out of stock"),
+        ),
+        (True, "", WriteResult()),
+    ],
+)
+def test_what_is_said_of_it_at_once(service: Service, *, failed: bool, partial: str, expected: WriteResult) -> None:
+    """The write stands; what its operation says is told, and one that failed is a failure."""
+    pool, writer = service.account.add(count=1), Writer(service)
+    service.account.partial = partial
+    service.account.after.append(lambda *_: [setattr(one, "failed", failed) for one in service.account.operations.values()])
+    assert writer.provider.resize(ref(pool), 2, writer.bound(pool)) == expected
+    assert pool.count == 2
+
+
+def test_an_operation_that_cannot_be_read(service: Service) -> None:
+    """The write stands all the same."""
+    pool, writer = service.account.add(count=1), Writer(service)
+    service.account.faults.append(("GET", "/operations/", (500, {"code": "x", "message": "y"}, {})))
+    assert writer.provider.resize(ref(pool), 2, writer.bound(pool)) == WriteResult()
+
+
+def test_as_large_as_it_is(service: Service) -> None:
+    """Nothing is written for a count that is there already."""
+    pool, writer = service.account.add(count=2), Writer(service)
+    assert writer.provider.resize(ref(pool), 2, writer.bound(pool)) == WriteResult()
+    assert (service.count("PATCH"), writer.provider.marked_by(ref(pool), ids(service, pool)[0])) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (CrusoeError("bad_credential", "no", status=401), WriteCode.UNAVAILABLE),
+        (CrusoeError("NoCredentials", "no"), WriteCode.UNAVAILABLE),
+        (CrusoeError("Unreachable", "no"), WriteCode.UNAVAILABLE),
+        (CrusoeError("Unreachable", "no", sent=True), WriteCode.UNKNOWN),
+        (CrusoeError("bad_request", "quota exceeded", status=400), WriteCode.FAILED),
+        (CrusoeError("bad_request", "no", status=402), WriteCode.REFUSED),
+    ],
+)
+def test_what_a_refusal_means(error: CrusoeError, code: WriteCode) -> None:
+    """Later, perhaps, or not so."""
+    assert failed(error, "x").code == code
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [(403, WriteCode.REFUSED), (404, WriteCode.NOT_FOUND), (405, WriteCode.UNAVAILABLE), (500, WriteCode.UNAVAILABLE)],
+)
+def test_what_could_not_be_read(status: int, code: WriteCode) -> None:
+    """Forbidden and gone are definite; all else may be read later."""
+    assert unread(CrusoeError("code", "words", status=status), "x").code == code
+
+
+def test_a_refusal_without_words() -> None:
+    """The code stands in their place."""
+    assert failed(CrusoeError("bad_request", "", status=400), "x").message == "x: bad_request"
+    assert unread(CrusoeError("bad_request", "no", status=400), "x").message == "x could not be read: bad_request: no"

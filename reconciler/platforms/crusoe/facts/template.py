@@ -59,8 +59,8 @@ def _alike(pool: wire.NodePool, view: CrusoeView) -> tuple[Node, str] | None:
 
     def rank(item: tuple[Node, str]) -> tuple[int, int, int, str]:
         allocatable = view.shapes[item[0].shape].allocatable
-        devices = sum(1 for _, amount in allocatable.extended if amount)
-        return -devices, allocatable.cpu_milli, allocatable.memory_bytes, item[0].name
+        devices = [name for name, amount in allocatable.extended if amount]
+        return -len(devices), allocatable.cpu_milli, allocatable.memory_bytes, item[0].name
 
     return min(found, key=rank, default=None)
 

@@ -34,7 +34,7 @@ class CrusoeView(msgspec.Struct, frozen=True, kw_only=True):
         cluster = self.clusters.get(pool.cluster_id)
         if cluster is not None and cluster.location:
             return cluster.location
-        beside = (one for one in self.pools if one.cluster_id == pool.cluster_id and one.id != pool.id)
+        beside = (one for one in self.pools if one.cluster_id == pool.cluster_id)
         places = (
             self.instances[name].location for one in (pool, *beside) for name in one.instance_ids or () if name in self.instances
         )

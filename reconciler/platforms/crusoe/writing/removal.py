@@ -118,7 +118,9 @@ class Removals:
         if reading.facts.keeps_nodes:
             return _failed(_refused(f"{reading.facts.ref}: {reading.facts.keeps_nodes}"))
         if lowered or _free_surplus(reading, machine) > 0:
-            return self._delete(reading, machine, intent or _as_if_noted(reading, machine))
+            # Of a count that is low already, without a word of ours, this machine is the one too many.
+            beside = frozenset(intent.beside) if intent is not None else reading.counted - {machine}
+            return self._delete(reading, machine, beside, intent.operation if intent is not None else "")
         if intent is not None and reading.item.count > intent.count:
             self._notes.drop(machine)
             message = f"{reading.facts.ref} was raised to {reading.item.count} by somebody else meanwhile"
@@ -138,20 +140,21 @@ class Removals:
                 self._notes.drop(machine)
             return _waiting(result) if result.code in _TRANSIENT else _failed(result)
         if operation:
-            intent = msgspec.structs.replace(intent, operation=operation)
-            self._notes.put(machine, intent)
+            self._notes.put(machine, msgspec.structs.replace(intent, operation=operation))
         after = self._reading(target)
         if isinstance(after, WriteResult):
             return _waiting(after)
         if after.item.count != count - 1:
             return _waiting(_unseen(f"{target} was lowered to {count - 1} and is at {after.item.count}"))
-        return self._delete(after, machine, intent)
+        return self._delete(after, machine, frozenset(intent.beside), operation)
 
-    def _delete(self, reading: Reading, machine: str, intent: Intent) -> TargetRemoval:
+    def _delete(self, reading: Reading, machine: str, beside: frozenset[str], operation: str) -> TargetRemoval:
+        """`beside` are the machines that were there with it, `operation` that of the write which lowered the count (empty: not
+        known)."""
         target = reading.facts.ref
         if _free_surplus(reading, machine) < 1:
-            return self._not_too_many(reading, machine, intent)
-        if self._under_way(intent):
+            return self._not_too_many(reading, machine, beside)
+        if self._under_way(operation):
             return _waiting(_unseen(f"the operation that lowered {target} is under way"))
         self._guard()
         try:
@@ -166,15 +169,15 @@ class Removals:
         after = self._reading(target)
         if isinstance(after, WriteResult) or machine in after.there:
             return _waiting(_unseen(f"machine {machine} was deleted and is not seen going yet"))
-        lost = sorted(set(intent.beside) - after.there - set(after.noted.intents))
+        lost = sorted(beside - after.there - after.noted.intents.keys())
         if lost and len(after.counted) < after.item.count:
             self._notes.pass_over(after.item.id, f"{', '.join(lost)} left as well when machine {machine} was deleted", machine)
         self._notes.drop(machine)
         return TargetRemoval(state=RemovalState.FINISHED, replicas=after.item.count)
 
-    def _not_too_many(self, reading: Reading, machine: str, intent: Intent) -> TargetRemoval:
+    def _not_too_many(self, reading: Reading, machine: str, beside: frozenset[str]) -> TargetRemoval:
         """The count was lowered, and yet no machine is one too many: nothing may be deleted."""
-        lost = sorted(set(intent.beside) - reading.there)
+        lost = sorted(beside - reading.there)
         if lost:
             sentence = f"{', '.join(lost)} left when the count was lowered for {machine}"
             self._notes.pass_over(reading.item.id, sentence, machine)
@@ -183,9 +186,9 @@ class Removals:
         message = f"another machine of {reading.facts.ref} has stopped, so that none is too many{told and '; '}{told}"
         return _failed(WriteResult(code=WriteCode.STALE, message=message))
 
-    def _under_way(self, intent: Intent) -> bool:
+    def _under_way(self, operation: str) -> bool:
         """Whether the platform may yet act on the lower count. One that cannot be read any more is over."""
-        found = self._account.operation(intent.operation) if intent.operation else None
+        found = self._account.operation(operation) if operation else None
         return found is not None and found.get("state") == IN_PROGRESS
 
     def _restored(self, reading: Reading, machine: str) -> str:
@@ -225,12 +228,6 @@ def _free_surplus(reading: Reading, machine: str) -> int:
         if name != machine and intent.pool == reading.item.id and name in reading.counted and reading.item.count < intent.count
     )
     return len(reading.counted) - reading.item.count - others
-
-
-def _as_if_noted(reading: Reading, machine: str) -> Intent:
-    """A count that is low already, without a word of ours: this machine is the one too many."""
-    beside = tuple(sorted(reading.counted - {machine}))
-    return Intent(pool=reading.item.id, count=reading.item.count + 1, beside=beside)
 
 
 def _refused(message: str) -> WriteResult:
