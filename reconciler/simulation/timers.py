@@ -20,7 +20,20 @@ def next_timer_seconds(plan: Plan, memory: Memory, policy: NodeGroupPolicy, afte
         )
         if since
     )
+    running.extend(_removable(plan))
+    return min((instant for instant in running if instant > after_seconds), default=None)
+
+
+def gathered_seconds(plan: Plan, first_seconds: int, within_seconds: int) -> int:
+    """The last instant at which a node becomes removable, no later than so many seconds after the first one's: pods of one
+    Deployment end over some seconds, and their nodes can go in one write. Where no node becomes removable then: that instant."""
+    removable = _removable(plan)
+    if first_seconds not in removable:
+        return first_seconds
+    return max(instant for instant in removable if instant <= first_seconds + within_seconds)
+
+
+def _removable(plan: Plan) -> set[int]:
     # Many nodes share an instant, and reading one costs more than keeping a set of texts.
     texts = {line.removable_at for line in plan.nodes if line.removable_at is not None}
-    running.extend(int(datetime.fromisoformat(text).timestamp()) for text in texts)
-    return min((instant for instant in running if instant > after_seconds), default=None)
+    return {int(datetime.fromisoformat(text).timestamp()) for text in texts}

@@ -201,4 +201,22 @@ def test_a_timer_that_runs_out_is_looked_at_then(stage: Stage, monkeypatch: pyte
     decided = Decided(world=cluster.world(), policy=rules, memory=memory, now_seconds=1000)
     stage.turn = lambda: LoopReport(at_seconds=1000, plan=plan, decided=decided)
     stage.run.look()
-    assert found == [31.0]
+    assert found == [30.0]
+
+
+def test_nodes_whose_time_is_up_one_soon_after_the_other_go_together(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three of four that are removable within three seconds of the first are waited for, the fourth is not."""
+    found: list[float] = []
+    monkeypatch.setattr(stage.wake, "again", found.append)
+    rules = policy(node_group("general", scale_down=ScaleDown(unneeded_time_seconds=30)))
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=4)
+    world = cluster.world()
+    plan, memory = decide(world, rules, Memory(), 1000)
+    since = dict(zip(memory.unneeded_since, (1000, 1001, 1003, 1004), strict=True))
+    memory = msgspec.structs.replace(memory, unneeded_since=since)
+    plan, memory = decide(world, rules, memory, 1005)
+    decided = Decided(world=world, policy=rules, memory=memory, now_seconds=1000)
+    stage.turn = lambda: LoopReport(at_seconds=1000, plan=plan, decided=decided)
+    stage.run.look()
+    assert found == [33.0]

@@ -73,6 +73,7 @@ class Platform:
 
     def turn(self, port: LivePort) -> dict[str, RemovalState]:
         self.stepped.clear()
+        port.observe()
         return {progress.node: progress.state for progress in port.continue_removals()}
 
 
@@ -93,6 +94,38 @@ def test_a_machine_that_is_gone_after_its_removal_was_finished_is_no_failure() -
     gone = TargetRemoval(state=RemovalState.FAILED, code=WriteCode.NOT_FOUND, message="Machine is gone", reopen=False)
     platform.busy, platform.answers = set(), dict.fromkeys(("general-1", "general-2", "general-3"), gone)
     assert platform.turn(port) == {"general-3": RemovalState.FAILED}
+
+
+def test_a_machine_that_replicas_were_lowered_for_is_left_to_the_platform() -> None:
+    """While more live than are asked for nothing can be told of it; then it is looked at, since it may have been passed over."""
+    platform = Platform()
+    port = platform.port()
+    platform.turn(port)
+    (facts,) = platform.world.targets
+    platform.world = msgspec.structs.replace(platform.world, targets=(msgspec.structs.replace(facts, replicas=1),))
+    platform.turn(port)
+    assert platform.stepped == []
+    (facts,) = platform.world.targets
+    two_go = tuple(msgspec.structs.replace(one, deleting=one.node != "general-1") for one in platform.world.machines)
+    platform.world = msgspec.structs.replace(platform.world, machines=two_go)
+    platform.turn(port)
+    assert platform.stepped == [["general-1"]]
+    unknown = msgspec.structs.replace(facts, replicas=None)
+    platform.world = msgspec.structs.replace(platform.world, targets=(unknown,))
+    platform.turn(port)
+    assert platform.stepped == [["general-1"]]
+
+
+def test_a_removal_that_is_called_off_is_looked_at_although_the_platform_is_at_work() -> None:
+    """Whether replicas were lowered for it is the platform's to say."""
+    platform = Platform()
+    port = platform.port()
+    platform.turn(port)
+    facts = msgspec.structs.replace(platform.world.targets[0], replicas=1)
+    platform.world = msgspec.structs.replace(platform.world, targets=(facts,))
+    port.call_off(facts.ref, "general-2", "a pod came")
+    platform.turn(port)
+    assert platform.stepped == [["general-2"]]
 
 
 def test_a_machine_that_still_drains_holds_no_other_one_up() -> None:

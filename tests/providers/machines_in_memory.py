@@ -42,6 +42,9 @@ class MachinesInMemory:
         }
         self.unreadable: dict[str, Exception] = {}
         self.before: Callable[[str], None] = lambda _: None
+        self.lists, self.unlisted = 0, set[str]()
+        self.unlistable: Exception | None = None
+        self.gets: list[str] = []
         self.writes: list[tuple[str, str, Any]] = []
 
     def manifest_kind(self, target: TargetRef) -> str:
@@ -75,7 +78,14 @@ class MachinesInMemory:
     def read_machine(self, api: Api, namespace: str, name: str) -> MachineReading | None:
         if name in self.unreadable:
             raise self.unreadable[name]
+        self.gets.append(name)
         return self.machines.get(name)
+
+    def machines_of(self, api: Api, facts: TargetFacts) -> dict[str, MachineReading]:
+        if self.unlistable is not None:
+            raise self.unlistable
+        self.lists += 1
+        return {name: one for name, one in self.machines.items() if name not in self.unlisted}
 
     def living_machines(self, api: Api, facts: TargetFacts) -> frozenset[str]:
         return frozenset(name for name, one in self.machines.items() if not one.deleting)

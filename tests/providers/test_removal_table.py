@@ -367,3 +367,39 @@ def test_whose_mark_it_is(machines: MachinesInMemory) -> None:
     machines.unreadable["m4"] = UnreachableError("cut")
     marked_by = machines.provider("prod").marked_by
     assert [marked_by(GENERAL, name) for name in ("m1", "m2", "m3", "m4", "m9")] == ["test", "", "", "", ""]
+
+
+def _ten(machines: MachinesInMemory) -> tuple[str, ...]:
+    for one in range(6, 11):
+        machines.machines[f"m{one}"] = msgspec.structs.replace(machines.machines["m1"], name=f"m{one}", node=f"n{one}")
+    machines.replicas = 10
+    return tuple(machines.machines)
+
+
+def test_many_machines_are_read_in_one_answer(machines: MachinesInMemory) -> None:
+    """One that is not in it is asked for by its name; each is judged as if it had been read alone."""
+    names = _ten(machines)
+    machines.change("m2", mark="somebody-else")
+    machines.change("m4", node="n2")
+    machines.unlisted = {"m3"}
+    ended = dict(zip(names, machines.step(*names), strict=True))
+    assert (machines.lists, machines.gets) == (1, ["m3"])
+    assert {name for name, one in ended.items() if one.state is RemovalState.FAILED} == {"m2", "m4"}
+    assert machines.replicas == 2
+    assert machines.machines["m3"].mark == "nodegroup-reconciler.test.g4.r10"
+
+
+def test_machines_that_cannot_be_listed_are_read_one_by_one(machines: MachinesInMemory) -> None:
+    """Nobody loses a removal over an answer that is only cheaper."""
+    names = _ten(machines)
+    machines.unlistable = ApiError(503, "ServiceUnavailable", "not now")
+    assert {one.state for one in machines.step(*names)} == {RemovalState.FINISHED}
+    assert sorted(machines.gets) == sorted(names)
+
+
+def test_few_of_many_are_read_one_by_one(machines: MachinesInMemory) -> None:
+    """A list of all would be the larger answer."""
+    names = _ten(machines)
+    machines.replicas = 20
+    machines.step(*names[:8])
+    assert (machines.lists, sorted(machines.gets)) == (0, sorted(names[:8]))

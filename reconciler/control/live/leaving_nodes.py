@@ -1,5 +1,6 @@
 """The nodes that are leaving: emptied side by side, then handed to their targets, all of one target together."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
@@ -102,13 +103,15 @@ class LeavingNodes:
         called_off, self._called_off = self._called_off, {}
         machines = machines_on(world, leaving)
         facts = {one.ref: one for one in world.targets}
+        shrinking = _shrinking(world) if self._told else frozenset()
         prepared: list[tuple[_Empty, bool]] = []
         for node, taint in sorted(leaving.items()):
             machine = machines.get(node)
             if machine is None:
                 self._without_machine(None, node, found)
                 continue
-            if machine.deleting and (node, taint, RemovalState.FINISHED) in self._told:
+            lowered = (node, taint, RemovalState.FINISHED) in self._told
+            if lowered and (machine.deleting or (machine.target in shrinking and node not in called_off)):
                 continue
             one = self._prepared(machine, facts, groups, world.rivals, node, taint, called_off.get(node, ""), found)
             if one is not None:
@@ -275,6 +278,13 @@ def machines_on(world: World, nodes: Iterable[str]) -> dict[str, Machine]:
         if len({machine.target for machine in alike}) == 1:
             found[name] = alike[0]
     return found
+
+
+def _shrinking(world: World) -> frozenset[TargetRef]:
+    """Targets with more machines that live than they ask for. One that replicas were lowered for need not be looked at then: it
+    can only be passed over once no more live than are wanted."""
+    living = Counter(machine.target for machine in world.machines if not machine.deleting)
+    return frozenset(facts.ref for facts in world.targets if facts.replicas is not None and living[facts.ref] > facts.replicas)
 
 
 def _stopped(group: EffectiveGroup | None, rivals: tuple[str, ...]) -> str:

@@ -14,12 +14,15 @@ from reconciler.control.turn.report import LoopReport, ResultState
 from reconciler.decisions.reasons.pods import Arriving
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.plan.plan import ActionKind, Plan
-from reconciler.simulation.timers import next_timer_seconds
+from reconciler.simulation.timers import gathered_seconds, next_timer_seconds
 
 _BURST_SECONDS = 0.5
 """So soon it is asked again whether a burst of pods has ended."""
 _BEGUN_SECONDS = 1.0
-"""So soon the first step of a removal follows, and what a timer has kept waiting."""
+"""So soon the first step of a removal follows: time for the scheduler to see the taint before the pods are looked for."""
+_GATHERED_SECONDS = 3
+"""So long the first nodes whose time is up wait for those that follow. They go in one write; of several lots each would wait for
+its marks while the platform deletes the machines of the one before it."""
 
 
 class Loop(Protocol):
@@ -146,7 +149,7 @@ class LiveRun:
             decided = report.decided
             timer = next_timer_seconds(report.plan, decided.memory, decided.policy.policy, decided.now_seconds)
             if timer is not None:
-                due.append(max(timer - self._now_seconds(), 0) + _BEGUN_SECONDS)
+                due.append(max(gathered_seconds(report.plan, timer, _GATHERED_SECONDS) - self._now_seconds(), 0))
         if due:
             self._wake.again(min(due))
 

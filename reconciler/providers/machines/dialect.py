@@ -70,5 +70,8 @@ class MachineDialect(Protocol):
     def read_machine(self, api: Api, namespace: str, name: str) -> MachineReading | None:
         """The Machine, or None when it is gone."""
 
+    def machines_of(self, api: Api, facts: TargetFacts) -> dict[str, MachineReading]:
+        """The target's Machines by name in one answer, those that are going too. One may be missing: `read_machine` finds it."""
+
     def living_machines(self, api: Api, facts: TargetFacts) -> frozenset[str]:
         """The names of the target's Machines that are not being deleted."""

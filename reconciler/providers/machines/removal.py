@@ -26,7 +26,7 @@ those that it has and takes it first, before the marks, so that the marked one s
 shrinking, whoever asks for that, when its node may have pods again.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 
 import msgspec
@@ -41,10 +41,12 @@ from reconciler.providers.contract import LeavingMachine, RemovalState, TargetRe
 from reconciler.providers.delete_mark import DeleteMark
 from reconciler.providers.machines.dialect import MachineReading, Reading
 from reconciler.providers.machines.refusals import below, kept, marked_before, others_first, unfit
+from reconciler.providers.machines.shared_readings import SharedReadings
 from reconciler.providers.machines.targets import MachineTargets
 from reconciler.providers.ownership_guard import not_ours, objection
 
 _TRIES, _ROUNDS = 3, 2
+_MANY = 8
 _TRANSIENT = (WriteCode.STALE, WriteCode.UNAVAILABLE, WriteCode.UNKNOWN)
 
 
@@ -54,11 +56,12 @@ class MachineRemovals:
     def __init__(self, targets: MachineTargets, owner: str) -> None:
         self._targets = targets
         self._owner = owner
+        self._beginning = SharedReadings(partial(targets.read, rollout=True))
 
     def may_begin(self, target: TargetRef, machine: str, node: str, bound: Bound) -> WriteResult:
         """Whether the machine may be removed, as far as can be told before its node is empty."""
         try:
-            reading = self._targets.read(target, rollout=True)
+            reading = self._beginning.of(target)
             found = self.machine(target, machine)
         except (ApiError, UnreachableError) as error:
             return unread(error, f"{target}, Machine {machine}")
@@ -87,7 +90,8 @@ class MachineRemovals:
         going: list[tuple[LeavingMachine, MachineReading]] = []
         living = cache(lambda: self._targets.dialect.living_machines(self._targets.api, reading.facts))
         together = frozenset(one.machine for one in leaving)
-        readings = side_by_side(lambda one: self._machine_or_why(target, one.machine), leaving)
+        listed = self._listed(reading, len(leaving))
+        readings = side_by_side(lambda one: listed.get(one.machine) or self._machine_or_why(target, one.machine), leaving)
         for one, found in zip(leaving, readings, strict=True):
             if isinstance(found, TargetRemoval):
                 ended[one.node] = found
@@ -238,6 +242,16 @@ class MachineRemovals:
             return self.machine(target, machine)
         except (ApiError, UnreachableError, msgspec.DecodeError) as error:
             return _unread(error, f"{target}, Machine {machine}")
+
+    def _listed(self, reading: Reading, asked: int) -> Mapping[str, MachineReading]:
+        """All Machines of the target in one answer, where most of them are asked for anyway; else none. One that is not in it is
+        asked for by its name: it may be gone, or not bear the label."""
+        if asked < _MANY or asked * 2 < (reading.facts.replicas or 0):
+            return {}
+        try:
+            return self._targets.dialect.machines_of(self._targets.api, reading.facts)
+        except (ApiError, UnreachableError, msgspec.DecodeError):
+            return {}
 
     def machine(self, target: TargetRef, machine: str) -> MachineReading | None:
         """The Machine now, or None when it is gone."""

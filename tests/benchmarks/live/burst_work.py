@@ -101,9 +101,14 @@ class BurstWork:
         found = self.cluster.api.items(f"/api/v1/namespaces/{self.cluster.namespace}/pods")
         return [item for item in found if "deletionTimestamp" not in item["metadata"]]
 
+    def sizes(self) -> dict[str, int]:
+        """What each group asks for."""
+        found = self.cluster.api.items(self.cluster.path("machinedeployments"))
+        return {item["metadata"]["name"]: int(item["spec"]["replicas"]) for item in found}
+
     def replicas(self) -> int:
         """What all groups ask for."""
-        return sum(int(item["spec"]["replicas"]) for item in self.cluster.api.items(self.cluster.path("machinedeployments")))
+        return sum(self.sizes().values())
 
     def until_pods(self, count: int, seconds: float = 300) -> float:
         """When so many pods were there."""
@@ -133,6 +138,14 @@ class BurstWork:
             self.cluster.machines,
             lambda found: sum("deletionTimestamp" not in one["metadata"] for one in found) <= most,
             f"{most} machines", seconds,
+        )  # fmt: skip
+
+    def until_gone(self, seconds: float = 500) -> float:
+        """When no Machine and no Node was there any more."""
+        return until(
+            lambda: [*self.cluster.machines(), *self.cluster.nodes()],
+            lambda found: not found,
+            "no Machine and no Node", seconds,
         )  # fmt: skip
 
     def bought(self) -> Bought:

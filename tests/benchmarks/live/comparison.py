@@ -1,9 +1,10 @@
 """The work on which the loop was compared with the Cluster Autoscaler: `python -m tests.benchmarks.live.comparison`.
 
 200 pods at once onto three groups from zero, all gone; five bursts of 50, all gone; many empty nodes at once; many nodes with a
-small pod each. Prints times, machines, requests by verb, processor time and memory. The figures of the Cluster Autoscaler 1.36.1
-with its Cluster API provider were measured on another machine at rest, with every component at its default flags. Exit code 1:
-a bound was missed.
+small pod each. Prints times, machines, requests by verb, processor time and memory. Then the loop ends, and the burst and the
+empty nodes come again with a hand in its place (`by_hand`): ours, the hand's and the difference are printed beside each other.
+The figures of the Cluster Autoscaler 1.36.1 with its Cluster API provider were measured on another machine at rest, with every
+component at its default flags. Exit code 1: a bound was missed.
 """
 
 import argparse
@@ -18,6 +19,7 @@ import msgspec
 
 from tests.benchmarks.live.bench import Figure
 from tests.benchmarks.live.burst_work import BurstWork
+from tests.benchmarks.live.by_hand import Burst, Emptied, Mix, burst, burst_by_hand, emptied, emptied_by_hand
 from tests.live.reconciler_process import Reconciler, user
 from tests.testbed import progress
 from tests.testbed.cluster_api import ClusterApi
@@ -30,6 +32,8 @@ USER = "reconciler-compared"
 UNNEEDED_SECONDS = 30
 MIX = (("web", 40, "500m"), ("api", 40, "750m"), ("job", 80, "1"), ("big", 40, "1500m"))
 """200 pods for 190 cores: 48 machines of 4, 26 of 8 (208 cores, what the Cluster Autoscaler took), 13 of 16."""
+_WHOLE = "large"
+"""The group of machines that are emptied at once."""
 THEIR_MACHINES, THEIR_CORES, THEIR_REQUESTS, THEIR_CPU_SECONDS = 26, 208, 876, 3.5
 
 
@@ -78,14 +82,19 @@ def compared(plane: ControlPlane, running: ClusterApi, sizes: Sizes) -> list[Fig
         with Reconciler(user(plane, USER), policy, f"--namespace={work.cluster.namespace}") as process:
             process.said("Leading")
             try:
-                figures = _told(_at_once(plane, work, process, sizes.part))
+                at_once, figures = _at_once(plane, work, process, sizes.part)
                 figures += _told(_bursts(work, sizes)) if sizes.bursts else []
-                figures += _told(_empty(work, sizes.empty_nodes)) if sizes.empty_nodes else []
+                empty = _empty(work, sizes.empty_nodes) if sizes.empty_nodes else None
                 figures += _told(_drained(work, sizes.drained_nodes)) if sizes.drained_nodes else []
-                return figures + _told(_requests(plane, process))
+                figures += _told(_requests(plane, process))
             finally:
                 if sizes.log:
                     Path(sizes.log).write_text("".join(f"{msgspec.json.encode(line).decode()}\n" for line in process.lines))
+    figures += _told(_burst_beside(at_once, burst_by_hand(work, _mix(sizes.part), at_once)))
+    if empty is not None:
+        plain, marked = (emptied_by_hand(work, _WHOLE, sizes.empty_nodes, marked=marked) for marked in (False, True))
+        figures += _told(_empty_beside(sizes.empty_nodes, empty, plain, marked))
+    return figures
 
 
 def _told(figures: list[Figure]) -> list[Figure]:
@@ -94,31 +103,43 @@ def _told(figures: list[Figure]) -> list[Figure]:
     return figures
 
 
-def _at_once(plane: ControlPlane, work: BurstWork, process: Reconciler, part: int) -> list[Figure]:
+def _mix(part: int) -> Mix:
+    return tuple((name, count // part, request) for name, count, request in MIX)
+
+
+def _at_once(plane: ControlPlane, work: BurstWork, process: Reconciler, part: int) -> tuple[Burst, list[Figure]]:
     """The burst, and all of it gone."""
     before, cpu = len(plane.audit(USER, mutating=False)), process.processor_seconds()
-    pods = sum(count // part for _, count, _ in MIX)
-    for name, count, request in MIX:
-        work.deployment(name, count // part, request)
-    came = work.until_pods(pods)
-    wrote = work.until_replicas(lambda found: found > 0, "the first write")
-    last = work.until_bound(pods)
-    found, after_nodes = work.bought(), work.bound_after_nodes_seconds()
+    ours = burst(work, _mix(part), lambda _: work.until_replicas(lambda found: found > 0, "the first write"))
+    found = work.bought()
     requests, used = len(plane.audit(USER, mutating=False)) - before, process.processor_seconds() - cpu
     work.remove(*(name for name, _, _ in MIX))
     empty = work.until_pods(0)
     gone = work.until_machines(0)
-    print(f"{pods} pods at once: {found.machines} machines, {found.cores} cores, {found.empty} of them empty")
-    return [
-        Figure(name="last pod to first write", value=max(0.0, wrote - came), bound=3.0),
-        Figure(name="last pod to all bound", value=last - came),
-        Figure(name="last node ready to all bound", value=after_nodes, bound=3.0),
+    print(f"a burst at once: {found.machines} machines, {found.cores} cores, {found.empty} of them empty")
+    figures = [
+        Figure(name="last pod to first write", value=ours.write_seconds, bound=3.0),
         Figure(name="machines", value=found.machines, bound=THEIR_MACHINES * 1.1 / part + 1, unit=""),
         Figure(name="cores", value=found.cores, bound=THEIR_CORES / part + 16 * (part > 1), unit=""),
         Figure(name="empty machines", value=found.empty, bound=0, unit=""),
         Figure(name="requests of the burst", value=requests, bound=THEIR_REQUESTS, unit=""),
         Figure(name="processor time of the burst", value=used, bound=THEIR_CPU_SECONDS),
-        Figure(name="last pod gone to all machines gone", value=gone - empty, bound=UNNEEDED_SECONDS + 15.0),
+        Figure(name="last pod gone to no machine living", value=gone - empty, bound=UNNEEDED_SECONDS + 15.0),
+    ]
+    return ours, _told(figures)
+
+
+def _burst_beside(ours: Burst, hand: Burst) -> list[Figure]:
+    """The burst beside that of a hand which knew the numbers."""
+    print("the burst, ours beside a hand's:", ", ".join(f"{count} {name}" for name, count in ours.sizes.items() if count))
+    bound, after = ours.bound_seconds, ours.after_nodes_seconds
+    return [
+        Figure(name="last node ready to all bound", value=after),
+        Figure(name="    by hand", value=hand.after_nodes_seconds),
+        Figure(name="    difference", value=after - hand.after_nodes_seconds, bound=3.0),
+        Figure(name="last pod to all bound", value=bound),
+        Figure(name="    by hand", value=hand.bound_seconds),
+        Figure(name="    difference", value=bound - hand.bound_seconds, bound=3.0),
     ]
 
 
@@ -143,17 +164,29 @@ def _bursts(work: BurstWork, sizes: Sizes) -> list[Figure]:
     ]
 
 
-def _empty(work: BurstWork, nodes: int) -> list[Figure]:
-    """Nodes that become empty in one moment, each the whole of a large machine. What follows our last write is Cluster API's."""
+def _empty(work: BurstWork, nodes: int) -> Emptied:
+    """Nodes that become empty in one moment, each the whole of a large machine; times are from the end of their unneeded time,
+    counted from the last pod that went."""
     work.deployment("whole", nodes, "15500m")
     work.until_bound(nodes)
     work.remove("whole")
-    empty = work.until_pods(0)
-    asked = work.until_replicas(lambda found: found == 0, "nothing asked for")
-    gone = work.until_machines(0)
+    return emptied(work, work.until_pods(0) + UNNEEDED_SECONDS)
+
+
+def _empty_beside(nodes: int, ours: Emptied, plain: Emptied, marked: Emptied) -> list[Figure]:
+    """Empty nodes beside those that a hand takes away in one write, without marks and with them."""
+    print(f"{nodes} empty nodes after their time, ours beside one write of a hand without marks and with them")
     return [
-        Figure(name=f"{nodes} empty nodes: nothing asked for after", value=asked - empty, bound=UNNEEDED_SECONDS + 15.0),
-        Figure(name=f"{nodes} empty nodes gone after", value=gone - empty, bound=UNNEEDED_SECONDS + 15.0),
+        Figure(name="nothing more asked for", value=ours.asked_seconds, bound=3.0),
+        Figure(name="    by hand", value=plain.asked_seconds),
+        Figure(name="    by hand, marked", value=marked.asked_seconds),
+        Figure(name="no machine living", value=ours.deleted_seconds, bound=15.0),
+        Figure(name="    by hand", value=plain.deleted_seconds),
+        Figure(name="    by hand, marked", value=marked.deleted_seconds),
+        Figure(name="no Machine and no Node there", value=ours.gone_seconds),
+        Figure(name="    by hand", value=plain.gone_seconds),
+        Figure(name="    by hand, marked", value=marked.gone_seconds),
+        Figure(name="    difference to the marked", value=ours.gone_seconds - marked.gone_seconds, bound=3.0),
     ]
 
 

@@ -67,10 +67,13 @@ def read_machine(api: Api, version: ClusterApiVersion, namespace: str, name: str
         if error.status == 404:
             return None
         raise
-    item = _machine.decode(body)
+    return _reading(_machine.decode(body), version)
+
+
+def _reading(item: wire.Machine, version: ClusterApiVersion) -> MachineReading:
     reference = item.status.node_ref if item.status else None
     return MachineReading(
-        name=name,
+        name=item.metadata.name,
         resource_version=item.metadata.resource_version,
         deleting=item.metadata.deletion_timestamp is not None,
         mark=(item.metadata.annotations or {}).get(version.delete_machine),
@@ -78,18 +81,27 @@ def read_machine(api: Api, version: ClusterApiVersion, namespace: str, name: str
     )
 
 
+def machines_of(api: Api, version: ClusterApiVersion, facts: TargetFacts) -> dict[str, MachineReading]:
+    """The target's Machines by name, those that are being deleted too. Raises as `read_target` does."""
+    return {item.metadata.name: _reading(item, version) for item in _listed(api, version, facts)}
+
+
 def living_machines(api: Api, version: ClusterApiVersion, facts: TargetFacts) -> frozenset[str]:
     """The names of the target's Machines that are not being deleted. Raises as `read_target` does."""
+    return frozenset(item.metadata.name for item in _listed(api, version, facts) if item.metadata.deletion_timestamp is None)
+
+
+def _listed(api: Api, version: ClusterApiVersion, facts: TargetFacts) -> list[wire.Machine]:
     target = facts.ref
     if target.kind == MACHINE_DEPLOYMENT:
         label = f"{version.group}/deployment-name={target.name}"
     else:
         # The name of a set or pool is hashed in its Machines' labels when it is long.
         label = f"{version.group}/cluster-name={facts.cluster_name}"
-    found = set()
+    found = []
     for item in _machines.decode(api.get(version.path("Machine", target.namespace), {"labelSelector": label})).items:
         owner = controlling(item.metadata.owner_references)
         mine = target.kind == MACHINE_DEPLOYMENT or (owner is not None and (owner.kind, owner.name) == (target.kind, target.name))
-        if mine and item.metadata.deletion_timestamp is None:
-            found.add(item.metadata.name)
-    return frozenset(found)
+        if mine:
+            found.append(item)
+    return found

@@ -2,7 +2,7 @@
 
 from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.kube.connection.api import Api
-from reconciler.platforms.clusterapi.writing.reading import living_machines, read_machine, read_target
+from reconciler.platforms.clusterapi.writing.reading import living_machines, machines_of, read_machine, read_target
 from reconciler.platforms.clusterapi.writing.resource import ClusterApiVersion
 from reconciler.providers.machines.dialect import MachineReading, Reading
 from reconciler.providers.machines.targets import MachineTargets
@@ -31,6 +31,10 @@ class ClusterApiDialect:
     def read_machine(self, api: Api, namespace: str, name: str) -> MachineReading | None:
         """One Machine."""
         return read_machine(api, self._version, namespace, name)
+
+    def machines_of(self, api: Api, facts: TargetFacts) -> dict[str, MachineReading]:
+        """All of one target."""
+        return machines_of(api, self._version, facts)
 
     def living_machines(self, api: Api, facts: TargetFacts) -> frozenset[str]:
         """Those that are not going."""

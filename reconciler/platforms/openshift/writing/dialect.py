@@ -73,27 +73,38 @@ class MachineApiDialect:
             if error.status == _NOT_FOUND:
                 return None
             raise
-        return MachineReading(
-            name=name,
-            resource_version=item.metadata.resource_version,
-            deleting=item.metadata.deletion_timestamp is not None,
-            mark=_mark(item),
-            node=_node(api, item),
-        )
+        return _reading(api, item)
+
+    def machines_of(self, api: Api, facts: TargetFacts) -> dict[str, MachineReading]:
+        """All of one set."""
+        return {item.metadata.name: _reading(api, item) for item in self._all(api, facts.ref)}
 
     def living_machines(self, api: Api, facts: TargetFacts) -> frozenset[str]:
         """Those that are not going: one that goes no longer counts, whatever keeps it."""
         return frozenset(item.metadata.name for item in self._living(api, facts.ref))
 
     def _living(self, api: Api, ref: TargetRef) -> list[wire.Machine]:
+        return [item for item in self._all(api, ref) if item.metadata.deletion_timestamp is None]
+
+    def _all(self, api: Api, ref: TargetRef) -> list[wire.Machine]:
         listed = _machines.decode(api.get(self.path("Machine", ref.namespace))).items
-        return [item for item in listed if target_of(item) == ref and item.metadata.deletion_timestamp is None]
+        return [item for item in listed if target_of(item) == ref]
 
     def _autoscaler(self, api: Api, ref: TargetRef) -> wire.MachineAutoscaler | None:
         if self._autoscaling is None:
             return None
         path = f"/apis/{self._autoscaling.api_version}/namespaces/{ref.namespace}/machineautoscalers"
         return autoscaler_of(_autoscalers.decode(api.get(path)).items).get((ref.namespace, ref.name))
+
+
+def _reading(api: Api, item: wire.Machine) -> MachineReading:
+    return MachineReading(
+        name=item.metadata.name,
+        resource_version=item.metadata.resource_version,
+        deleting=item.metadata.deletion_timestamp is not None,
+        mark=_mark(item),
+        node=_node(api, item),
+    )
 
 
 def _node(api: Api, item: wire.Machine) -> str:
