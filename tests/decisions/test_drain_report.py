@@ -1,6 +1,12 @@
 """The drain report: nodes times thresholds, every blocker, the money that it pins."""
 
-from reconciler.decisions.removal.drain_report import DrainReport, drain_report
+import msgspec
+import pytest
+
+from reconciler.cluster.pods.pod import PodPhase
+from reconciler.cluster.pods.pod_table import PodTable
+from reconciler.decisions.removal.drain_report import DrainReport, Pin, drain_report
+from reconciler.policy.documents import Hold, ScaleDown, Toggle
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 
@@ -65,3 +71,83 @@ def test_an_unknown_price_stays_unknown() -> None:
     report = _report(cluster, price=None)
     assert report.nodes[0].price_per_hour is None
     assert report.pins[0].price_per_hour is None
+
+
+def test_a_whole_report() -> None:
+    """Three pods of 1 core of which another node takes one; a pod of 2.5 without controller and without another place; a node
+    that leaves; a smaller node that nobody manages, whose pod of 1.5 fits on the second."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=3)
+    cluster.node("general-3", labels={"pool": "general"}, taints=("reconciler.dev/deleting=test.1:NoSchedule",))
+    cluster.node("alone", cpu="2")
+    cluster.pods("web", 3, cpu="1", on="general-1")
+    cluster.pods("odd", 1, cpu="2500m", on="general-2", owner=None)
+    cluster.pods("gone", 1, cpu="1", on="general-3", owner=None)
+    cluster.pods("shell", 1, cpu="1500m", on="alone", owner=None)
+    cluster.pods("bare", 1, on="general-1")
+    cluster.pods("waits", 1)
+    cluster.pods("little", 1, memory="1Mi", on="general-1")
+    cluster.pods("ended", 1, on="general-1")
+    world = cluster.world()
+    rows = (msgspec.structs.replace(one, phase=PodPhase.SUCCEEDED) if one.name == "ended-1" else one for one in world.pods)
+    world = msgspec.structs.replace(world, pods=PodTable(rows))
+    rules = policy(node_group("general", min=5, price_per_hour="0.40"), currency="EUR")
+    unowned = ("Unreplicated", "no controller would make it again")
+    found = drain_report(world, rules, NOW, (30, 62, 80), 1_000_000)
+    assert [
+        (one.node, one.group, one.utilization_permille, one.price_per_hour, one.safe, [(b.code, b.pod, b.message) for b in one.blockers])
+        for one in found.nodes
+    ] == [
+        ("alone", None, 750, None, (False, False, False), [(unowned[0], "shop/shell-1", unowned[1])]),
+        (
+            "general-1", "general", 750, "0.40", (False, False, False),
+            [("NoPlaceToMove", "shop/web-1", "2 of 3 pods like it have no place on another node")],
+        ),
+        (
+            "general-2", "general", 625, "0.40", (False, False, False),
+            [
+                (unowned[0], "shop/odd-1", unowned[1]),
+                ("NoPlaceToMove", "shop/odd-1", "1 of 1 pods like it have no place on another node"),
+            ],
+        ),
+        ("general-3", "general", 250, "0.40", (False, False, False), [("Leaving", "", "it is leaving already")]),
+    ]  # fmt: skip
+    no_room = "another node needs room: lower the requests, or let a group grow"
+    assert found.pins == (
+        Pin(
+            pod="shop/odd-1", codes=("NoPlaceToMove", "Unreplicated"), nodes=("general-2",), price_per_hour="0.40",
+            advice=(no_room, "run it under a controller"),
+        ),
+        Pin(pod="shop/web-1", codes=("NoPlaceToMove",), nodes=("general-1",), price_per_hour="0.40", advice=(no_room,)),
+        Pin(
+            pod="shop/shell-1", codes=("Unreplicated",), nodes=("alone",), price_per_hour=None,
+            advice=("run it under a controller",),
+        ),
+    )  # fmt: skip
+    assert (found.cluster, found.thresholds, found.currency) == ("test", (30, 62, 80), "EUR")
+    assert found.without_requests == ("shop/bare-1",)
+    lower = drain_report(world, rules, NOW, (30, 62), 1_000_000)
+    assert lower.pins == ()
+    at_it = drain_report(world, rules, NOW, (63,), 1_000_000)
+    assert [one.pod for one in at_it.pins] == ["shop/odd-1"]
+
+
+@pytest.mark.parametrize(("work", "examined"), [(0, 0), (2, 0), (3, 1), (9, 3)])
+def test_nodes_that_the_work_budget_did_not_reach_are_not_safe(work: int, examined: int) -> None:
+    """Three nodes with a pod each, whose places are looked for on three nodes."""
+    cluster = ClusterBuilder()
+    names = cluster.group("general", nodes=3)
+    cluster.pods("web", 3, cpu="1", on=list(names))
+    found = drain_report(cluster.world(), policy(node_group("general")), NOW, (50,), work)
+    assert [one.safe for one in found.nodes] == [(True,)] * examined + [(False,)] * (3 - examined)
+    assert {(b.code, b.message) for one in found.nodes[examined:] for b in one.blockers} <= {
+        ("NotExamined", "the work budget ran out before it")
+    }
+
+
+def test_what_only_the_loop_minds_makes_no_node_unsafe() -> None:
+    """A hold, a mode, a maximum of use: whoever drains by hand need not mind; a pod in the way he must."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1)
+    held = node_group("general", hold=Hold(reason="repair"), scale_down=ScaleDown(mode=Toggle.DISABLED))
+    assert drain_report(cluster.world(), policy(held), NOW, (0,), 9).nodes[0].safe == (True,)
