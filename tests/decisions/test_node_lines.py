@@ -32,7 +32,9 @@ def _cluster(nodes: int = 1, **group: object) -> ClusterBuilder:
     return cluster
 
 
-def _case(cluster: ClusterBuilder | World, memory: Memory | None = None, policy_fields: dict | None = None, **group: object) -> Case:
+def _case(
+    cluster: ClusterBuilder | World, memory: Memory | None = None, policy_fields: dict | None = None, **group: object
+) -> Case:
     world = cluster.world() if isinstance(cluster, ClusterBuilder) else cluster
     return world, policy(node_group("general", **group), **{"budgets": OPEN, **(policy_fields or {})}), memory or Memory()
 
@@ -351,11 +353,15 @@ CASES: dict[str, tuple[Callable[[], Case], Said]] = {
         ),
     ),
     "that waits for the cool-down that ends last": (
-        lambda: limited(Pace(delay_after_add_seconds=600, delay_after_delete_seconds=240, delay_after_failure_seconds=180), OPEN, COOLING),
+        lambda: limited(
+            Pace(delay_after_add_seconds=600, delay_after_delete_seconds=240, delay_after_failure_seconds=180), OPEN, COOLING
+        ),
         (NodeState.EMPTY, 0, [("CoolDown", "removals wait 10m after nodes were added, until 2027-01-15T08:09:00Z")]),
     ),
     "that waits for another cool-down that ends last": (
-        lambda: limited(Pace(delay_after_add_seconds=60, delay_after_delete_seconds=240, delay_after_failure_seconds=180), OPEN, COOLING),
+        lambda: limited(
+            Pace(delay_after_add_seconds=60, delay_after_delete_seconds=240, delay_after_failure_seconds=180), OPEN, COOLING
+        ),
         (NodeState.EMPTY, 0, [("CoolDown", "removals wait 4m after a removal, until 2027-01-15T08:03:30Z")]),
     ),
     "that waits for a budget in nodes": (
