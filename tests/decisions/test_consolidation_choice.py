@@ -8,8 +8,9 @@ from reconciler.decisions.memory import Memory, Replacement
 from reconciler.decisions.removal.consolidation import Opportunity
 from reconciler.plan.plan import ActionKind, Plan
 from reconciler.policy.documents import Budget, Consolidation, Hold, NodeGroup, PolicySet, RemovalReason, ScaleDown, Toggle
+from reconciler.policy.pace import Pace
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
-from tests.decisions.deciding import blocker_codes, codes, group, of_kind, plan_of
+from tests.decisions.deciding import blocker_codes, codes, group, node, of_kind, plan_of
 
 ON = ScaleDown(unneeded_time_seconds=0, consolidation=Consolidation(mode=Toggle.ENABLED))
 OPEN = (Budget(nodes=100),)
@@ -56,8 +57,8 @@ def test_of_nodes_with_equal_pods_the_dearer_go_first() -> None:
     """One of 0.20 and two of 0.40 an hour."""
     cluster = ClusterBuilder()
     for name, nodes in (("a-cheap", 1), ("dear", 2)):
-        for node in cluster.group(name, nodes=nodes, cpu="4"):
-            cluster.pods(f"web-{node}", 1, cpu="3", on=node)
+        for one in cluster.group(name, nodes=nodes, cpu="4"):
+            cluster.pods(f"web-{one}", 1, cpu="3", on=one)
     cluster.group("mega", nodes=0, cpu="6")
     rules = _rules(_group("a-cheap", "0.20"), _group("dear", "0.40"), _group("mega", "0.50"))
     assert _replaced(plan_of(cluster.world(), rules)) == [("mega", ("dear-1", "dear-2"))]
@@ -224,3 +225,39 @@ def test_nodes_that_only_a_budget_keeps_are_waited_for() -> None:
     leaving.group("mega", nodes=1, cpu="8", created=NOW - 60)
     memory = msgspec.structs.replace(_begun(9000), leaving={"small-1": NOW - 60})
     assert _under_way(leaving, memory)
+
+
+def test_without_a_pace_no_replacement_begins() -> None:
+    """No node may be removed by this plan, so that none is bought for it."""
+    cluster = _smalls()
+    cluster.group("mega", nodes=0, cpu="8")
+    for percent, begun in ((0, 0), (1, 1)):
+        rules = _rules(_group("small", "0.20"), _group("mega", "0.30"), pace=Pace(max_removed_percent=percent))
+        assert len(_replaced(plan_of(cluster.world(), rules))) == begun
+
+
+def test_nodes_of_a_replacement_under_way_are_not_free_to_go() -> None:
+    """Neither those that wait for the new node, nor the new one."""
+    cluster = _smalls()
+    cluster.group("mega", nodes=0, cpu="8", replicas=1)
+    waiting = plan_of(cluster.world(), PRICED, _begun(60))
+    assert [(line.node, line.removable, line.blockers[0].message) for line in waiting.nodes] == [
+        (name, False, f"it is replaced as soon as a new node of {MEGA} is ready") for name in ("small-1", "small-2")
+    ]
+    cluster = _smalls()
+    cluster.group("mega", nodes=1, cpu="8", created=NOW - 60)
+    came = plan_of(cluster.world(), PRICED, _begun(120))
+    assert [(line.node, line.removable) for line in came.nodes] == [("mega-1", False), ("small-1", True), ("small-2", True)]
+    assert node(came, "mega-1").blockers[0].message == "it stands in for small-1, small-2"
+
+
+def test_what_keeps_a_node_keeps_it_in_a_replacement_under_way() -> None:
+    """A pod that must not be evicted; that the node is much used does not matter any more."""
+    cluster = ClusterBuilder()
+    names = cluster.group("small", nodes=2, cpu="4")
+    cluster.pods("kept", 1, cpu="3", on=names[0], traits={"safe_to_evict": "false"})
+    cluster.pods("web", 1, cpu="3", on=names[1])
+    cluster.group("mega", nodes=1, cpu="8", created=NOW - 60)
+    plan = plan_of(cluster.world(), PRICED, _begun(120))
+    assert (blocker_codes(plan, "small-1"), node(plan, "small-1").removable) == (["NotSafeToEvict"], False)
+    assert [action.nodes for action in plan.actions] == [("small-2",)]

@@ -5,7 +5,7 @@ import pytest
 
 from reconciler.cluster.pods.pod import PodPhase
 from reconciler.cluster.pods.pod_table import PodTable
-from reconciler.decisions.removal.drain_report import DrainReport, Pin, drain_report
+from reconciler.decisions.removal.drain_report import DrainReport, NodeDrain, Pin, drain_report
 from reconciler.policy.documents import Hold, ScaleDown, Toggle
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
@@ -94,9 +94,12 @@ def test_a_whole_report() -> None:
     rules = policy(node_group("general", min=5, price_per_hour="0.40"), currency="EUR")
     unowned = ("Unreplicated", "no controller would make it again")
     found = drain_report(world, rules, NOW, (30, 62, 80), 1_000_000)
+
+    def said(one: NodeDrain) -> list[tuple[str, str, str]]:
+        return [(blocker.code, blocker.pod, blocker.message) for blocker in one.blockers]
+
     assert [
-        (one.node, one.group, one.utilization_permille, one.price_per_hour, one.safe, [(b.code, b.pod, b.message) for b in one.blockers])
-        for one in found.nodes
+        (one.node, one.group, one.utilization_permille, one.price_per_hour, one.safe, said(one)) for one in found.nodes
     ] == [
         ("alone", None, 750, None, (False, False, False), [(unowned[0], "shop/shell-1", unowned[1])]),
         (

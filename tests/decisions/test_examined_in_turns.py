@@ -24,7 +24,9 @@ def _little_used(unneeded: int = 0, free: str = "") -> tuple[World, PolicySet]:
 
 
 def _left_out(plan: Plan) -> set[str]:
-    return {line.node for line in plan.nodes if any(blocker.code == "NotExamined" for blocker in line.blockers)}
+    found = {line.node: line for line in plan.nodes if any(blocker.code == "NotExamined" for blocker in line.blockers)}
+    assert not any(line.removable or line.removable_at for line in found.values())
+    return set(found)
 
 
 def test_every_node_is_examined_by_one_of_several_plans() -> None:

@@ -450,3 +450,17 @@ def test_rejections_are_told_for_so_many_shapes() -> None:
     said = [line.blockers[0].message for line in plan.nodes]
     assert all("have no place on the other 65 nodes" in message for message in said)
     assert sum(message.endswith(": 65 NodeAffinity") for message in said) == 64
+
+
+@pytest.mark.parametrize(("disks", "leaves"), [(("ssd", "ssd"), True), (("ssd", ""), False), (("", ""), False)])
+def test_headroom_keeps_pods_that_it_could_take(disks: tuple[str, str], leaves: bool) -> None:
+    """The second node is kept empty; the third has room and the disk that pods may ask for. Where one of the two pods of the
+    first node could go to the second, it stays."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=3)
+    cluster.node("general-3", labels={"pool": "general", "disk": "ssd"})
+    cluster.pods("base", 1, cpu="2200m", on="general-3", traits=BOUND)
+    for number, disk in enumerate(disks):
+        cluster.pods(f"web{number}", 1, cpu=f"{500 + number}m", on="general-1", node_selector={"disk": disk} if disk else {})
+    plan = plan_of(*_case(cluster, headroom=Headroom(nodes=1), scale_down=ScaleDown(unneeded_time_seconds=0)))
+    assert [action.nodes for action in plan.actions] == ([("general-1",)] if leaves else [])
