@@ -1,11 +1,10 @@
 """Which pods are on which nodes, as a stack of cells that is its own undo log."""
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Protocol
 
 from reconciler.cluster.pods.pod_table import FINISHED_PHASES, PodTable
-from reconciler.scheduling.filled import Filled
 from reconciler.scheduling.kernels import loops, passes
 from reconciler.scheduling.nodes import NodeTable
 from reconciler.scheduling.shapes import ShapeTable
@@ -185,51 +184,6 @@ class Bindings:
             self.size,
         )
         return looked[1], looked[0]
-
-    def fill_new(
-        self,
-        node: int,
-        shapes: "array[int]",
-        counts: "array[int]",
-        rivals: Sequence[Sequence[int]],
-        alone: bytearray,
-        most: int,
-    ) -> tuple[Filled, int]:
-        """See the kernel; every new node has free what this one has."""
-        width, pods = self._nodes.columns.width, sum(counts)
-        most = min(most, pods)
-        rival_starts, flat = array("i", (0,)), array("i")
-        for others in rivals:
-            flat.extend(others)
-            rival_starts.append(len(flat))
-        starts, told = array("i", bytes(4 * (len(shapes) + 1))), array("q", (0,))
-        entries, nodes, many = (array("i", bytes(4 * pods)) for _ in range(3))
-        opened = passes.fill_new(
-            shapes,
-            counts,
-            self._shapes.requests,
-            width,
-            self._nodes.free_row(node),
-            alone,
-            rival_starts,
-            flat,
-            most,
-            array("q", bytes(8 * width * most)),
-            bytearray(most),
-            starts,
-            entries,
-            nodes,
-            many,
-            told,
-        )
-        size = starts[-1]
-        placed, served = array("i"), []
-        for entry, shape in enumerate(shapes):
-            first, end = starts[entry], starts[entry + 1]
-            if first < end:
-                placed.extend(array("i", (shape,)) * (end - first))
-                served.append((shape, sum(many[first:end])))
-        return Filled(opened, placed, nodes[:size], many[:size], tuple(served)), told[0]
 
     def since(self, size: int) -> tuple["array[int]", "array[int]", "array[int]"]:
         """Nodes, shapes and counts of the cells from `size` on."""

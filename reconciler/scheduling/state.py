@@ -12,6 +12,7 @@ from reconciler.scheduling.bindings import Bindings
 from reconciler.scheduling.columns import ResourceColumns, largest_amount
 from reconciler.scheduling.filled import Filled
 from reconciler.scheduling.filters import Filters
+from reconciler.scheduling.new_nodes import Entries, HostSpread, fill_new
 from reconciler.scheduling.nodes import NodeTable
 from reconciler.scheduling.release import release_of
 from reconciler.scheduling.shapes import ShapeTable
@@ -146,8 +147,8 @@ class SchedulingState:
         return len(shapes)
 
     def host_rivals(self, shape: int) -> frozenset[int] | None:
-        """Shapes whose pods share no host with those of this one (itself among them: one pod a host), when nothing else about
-        other pods concerns it, nor a volume or a host name; None when something does."""
+        """Shapes whose pods share no host with those of this one (itself among them: one pod a host), when besides them and a
+        spread over hosts nothing about other pods concerns it, nor a volume or a host name; None when something does."""
         return self._filters.host_rivals(shape)
 
     def domain_keys(self, shape: int) -> frozenset[str] | None:
@@ -164,19 +165,19 @@ class SchedulingState:
         """Is the node a host of its own, known by its name?"""
         return self._nodes.hostname(node) == self._nodes.names[node]
 
-    def fill_new(
-        self,
-        node: int,
-        shapes: "array[int]",
-        counts: "array[int]",
-        rivals: Sequence[Sequence[int]],
-        alone: bytearray,
-        most: int,
-    ) -> tuple[Filled, int]:
+    def fill_new(self, node: int, asked: Entries, most: int) -> tuple[Filled, int]:
         """How pods of several shapes would fill nodes like this one, `most` of them at most, one shape after the other and first
-        fit: what the kernel of this name says, with how many nodes were looked at. `rivals` are entries before each entry.
-        Nothing is bound."""
-        return self._bindings.fill_new(node, shapes, counts, rivals, alone, most)
+        fit, with how many nodes were looked at. Nothing is bound."""
+        return fill_new(self._nodes, self._shapes, node, asked, most)
+
+    def spread_with(self, shape: int) -> frozenset[int]:
+        """Shapes whose pods a spread constraint of this one over hosts counts; none without one."""
+        return self._filters.topology.spread_with(shape)
+
+    def host_spread(self, shape: int, node: int) -> HostSpread | None:
+        """The constraint of `spread_with` as nodes like this one, which is new and empty, would meet it; None where they do not
+        count."""
+        return self._filters.topology.host_spread(shape, node)
 
     def fits(self, shape: int, node: int) -> bool:
         """Would one more pod of this shape run on this node? False on closed nodes and for shapes not modelled."""

@@ -165,12 +165,20 @@ def fill_all(passes: ModuleType, board: Board) -> object:
     shapes, counts = array("i", range(many)), array("i", [(board.count + shape) % 7 for shape in range(many)])
     alone = bytearray((board.seed + shape) % 2 for shape in range(many))
     rivals = array("i", [0] * (many - 1))
+    skews = array("i", [(board.seed + board.stop + shape) % 3 for shape in range(many)])
+    lowest = array("q", [(0, 1, 1 << 40)[(board.nodes + shape) % 3] for shape in range(many)])
+    missing = array("q", [board.nodes % 4] * many)
     columns = [array("i", bytes(4 * 64)) for _ in range(4)]
     free, told = array("q", bytes(8 * most * board.width)), array("q", (0,))
     opened = passes.fill_new(
         shapes, counts, board.requests, board.width, board.free[: board.width], alone, array("i", [0, *range(many)]),
-        rivals, most, free, bytearray(most), *columns, told,
+        rivals, skews, lowest, missing, most, free, bytearray(most), array("q", bytes(8 * most)), *columns, told,
     )  # fmt: skip
+    starts, _, nodes, placed = columns
+    for shape in range(many):
+        mine = list(nodes[starts[shape] : starts[shape + 1]])
+        assert mine == sorted(set(mine))
+        assert sum(placed[starts[shape] : starts[shape + 1]]) <= counts[shape]
     return opened, list(free), [list(column) for column in columns], told[0]
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from reconciler.cluster.pods.pod import AffinityTerm, HostPort, SpreadConstraint, VolumeUse
 from reconciler.cluster.workloads.device_class import DeviceClass
+from reconciler.scheduling.new_nodes import NO_HOST, NO_SPREAD, Entries, HostSpread
 from reconciler.scheduling.state import SchedulingState
 from tests.builders import ClusterBuilder, selector
 
@@ -24,6 +25,10 @@ _PARTS: dict[str, Mapping[str, object]] = {
     "near by rack": {"affinity": (AffinityTerm(topology_key="rack", selector=selector(app="web"), namespaces=("shop",)),)},
     "spread by zone": {"spread": (SpreadConstraint(topology_key=ZONE, max_skew=1, selector=selector(app="web")),)},
     "spread by host": {"spread": (SpreadConstraint(topology_key=HOST, max_skew=1, selector=selector(app="web")),)},
+    "spread by host, another app": {"spread": (SpreadConstraint(topology_key=HOST, max_skew=1, selector=selector(app="db")),)},
+    "spread by host and zone": {
+        "spread": tuple(SpreadConstraint(topology_key=key, max_skew=1, selector=selector(app="web")) for key in (HOST, ZONE)),
+    },
     "port 80": {"host_ports": (HostPort(80),)},
     "port 81": {"host_ports": (HostPort(81),)},
     "port 80 and apart by host": {
@@ -61,7 +66,10 @@ def _state(web: str, other: str = "nothing", *, other_app: str = "db") -> Schedu
         ("apart by zone", "nothing", None),
         ("nothing", "apart by zone", None),
         ("near by host", "nothing", None),
-        ("spread by host", "nothing", None),
+        ("spread by host", "nothing", set()),
+        ("spread by host", "apart by host", {OTHER}),
+        ("spread by host, another app", "nothing", None),
+        ("spread by host and zone", "nothing", None),
         ("nothing", "near by host", set()),
         ("nothing", "spread by zone", set()),
         ("port 80", "nothing", {WEB}),
@@ -213,7 +221,8 @@ def test_how_new_nodes_would_fill(
     cluster.pods("b-other", 2, cpu="2")
     state = SchedulingState(cluster.world())
 
-    filled, seen = state.fill_new(0, array("i", (0, 1)), array("i", (3, 2)), [[], [0]], bytearray((1, 0)), most)
+    asked = Entries(array("i", (0, 1)), array("i", (3, 2)), [[], [0]], bytearray((1, 0)), [NO_SPREAD] * 2)
+    filled, seen = state.fill_new(0, asked, most)
 
     assert (filled.opened, list(filled), filled.served) == (opened, columns, served)
     assert len(filled) == len(columns)
@@ -230,7 +239,49 @@ def test_new_nodes_are_shared_where_nothing_forbids_it() -> None:
     cluster.pods("c-none", 1, cpu="5")
     state = SchedulingState(cluster.world())
 
-    filled, _ = state.fill_new(0, array("i", (0, 1, 2)), array("i", (2, 1, 1)), [[], [], []], bytearray(3), 9)
+    asked = Entries(array("i", (0, 1, 2)), array("i", (2, 1, 1)), [[], [], []], bytearray(3), [NO_SPREAD] * 3)
+    filled, _ = state.fill_new(0, asked, 9)
 
     assert list(filled) == [(0, 0, 1), (0, 1, 1), (1, 0, 1)]
     assert filled.served == ((0, 2), (1, 1))
+
+
+@pytest.mark.parametrize(
+    ("spread", "pods", "most", "on_each"),
+    [
+        # The first host may take all; each further one may get one more than the fewest, which are 4.
+        (HostSpread(1, NO_HOST, 0), 9, 9, [4, 4, 1]),
+        (HostSpread(1, 0, 0), 3, 9, [1, 1, 1]),
+        (HostSpread(2, 0, 0), 5, 9, [2, 2, 1]),
+        (HostSpread(1, 2, 0), 7, 9, [3, 3, 1]),
+        # Two more hosts have to come before the fewest are more than none.
+        (HostSpread(1, NO_HOST, 2), 4, 9, [1, 2, 1]),
+        (HostSpread(1, NO_HOST, 9), 4, 9, [1, 1, 1, 1]),
+        (HostSpread(1, 0, 0), 5, 2, [1, 1]),
+    ],
+)
+def test_pods_spread_over_new_hosts(spread: HostSpread, pods: int, most: int, on_each: list[int]) -> None:
+    """Pods of 1 cpu on new nodes of 4, worked out by hand after the rule: at most maxSkew above the fewest of all hosts."""
+    cluster = ClusterBuilder()
+    cluster.node("n", cpu="4")
+    cluster.pods("web", 1, cpu="1")
+    state = SchedulingState(cluster.world())
+
+    filled, _ = state.fill_new(0, Entries(array("i", (0,)), array("i", (pods,)), [[]], bytearray(1), [spread]), most)
+
+    assert [many for _, _, many in filled] == on_each
+    assert [node for _, node, _ in filled] == list(range(len(on_each)))
+
+
+def test_a_pod_on_the_emptiest_host_lets_the_others_have_more() -> None:
+    """Three nodes of 4 cpus with a pod of 3.8 each, and five pods of 0.1 under a skew of 1: one each, then a second each."""
+    cluster = ClusterBuilder()
+    cluster.node("n", cpu="4")
+    cluster.pods("a-large", 1, cpu="3800m")
+    cluster.pods("b-small", 1, cpu="100m")
+    state = SchedulingState(cluster.world())
+
+    asked = Entries(array("i", (0, 1)), array("i", (3, 5)), [[], []], bytearray(2), [NO_SPREAD, HostSpread(1, NO_HOST, 0)])
+    filled, _ = state.fill_new(0, asked, 3)
+
+    assert list(filled)[3:] == [(1, 0, 2), (1, 1, 2), (1, 2, 1)]

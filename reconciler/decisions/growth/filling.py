@@ -7,6 +7,7 @@ import msgspec
 
 from reconciler.decisions.draft import Draft
 from reconciler.scheduling.filled import Filled
+from reconciler.scheduling.new_nodes import NO_SPREAD, Entries, HostSpread
 
 Waiting = list[tuple[int, int]]
 
@@ -14,6 +15,7 @@ Waiting = list[tuple[int, int]]
 class _Kept(msgspec.Struct, frozen=True, gc=False):
     waiting: tuple[tuple[int, int], ...]
     room: int
+    spreads: tuple[HostSpread, ...]
     filled: Filled
 
 
@@ -23,18 +25,27 @@ class Filling:
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
         self._rivals: dict[int, frozenset[int] | None] = {}
+        self._spread: dict[int, frozenset[int]] = {}
         self._enters: dict[object, dict[int, bool]] = {}
         self._kept: dict[object, _Kept] = {}
         self._last: tuple[tuple[int, ...], tuple[bytearray, list[list[int]]]] = ((), (bytearray(), []))
 
     def covers(self, waiting: Waiting) -> bool:
         """Does nothing concern the pods that wait but their node and who else is on it?"""
-        known = self._rivals
+        known, state = self._rivals, self._draft.state
+        together: frozenset[int] | None = None
         for shape, _ in waiting:
             if shape not in known:
-                known[shape] = self._draft.state.host_rivals(shape)
+                known[shape] = state.host_rivals(shape)
+                if known[shape] is not None and (counted := state.spread_with(shape)):
+                    self._spread[shape] = counted
             if known[shape] is None:
                 return False
+            if shape in self._spread:
+                together = together or frozenset(other for other, _ in waiting)
+                if len(self._spread[shape] & together) > 1:
+                    # A pod of one shape would change what the other meets.
+                    return False
         return True
 
     def fill(self, alike: object, probe: int, waiting: Waiting, room: int, daemons: tuple[int, ...]) -> Filled | None:
@@ -53,16 +64,32 @@ class Filling:
             if may:
                 served.append((shape, count))
         served = self._within_shares(served, room)
+        spreads = self._spreads(served, probe, daemons)
+        if spreads is None:
+            return None
         kept = self._kept.get(alike)
-        if kept is not None and kept.waiting == tuple(served) and _holds(kept, room):
+        if kept is not None and kept.waiting == tuple(served) and kept.spreads == spreads and _holds(kept, room):
             # The last choice took none of these pods.
             return kept.filled
         shapes = array("i", [shape for shape, _ in served])
         alone, before, steps = self._apart(tuple(shapes))
-        filled, looked = state.fill_new(probe, shapes, array("i", [count for _, count in served]), before, alone, room)
+        asked = Entries(shapes, array("i", [count for _, count in served]), before, alone, spreads)
+        filled, looked = state.fill_new(probe, asked, room)
         self._draft.shares.spend_together(Counter(map(self._draft.namespace, shapes)), looked + 1 + steps)
-        self._kept[alike] = _Kept(tuple(served), room, filled)
+        self._kept[alike] = _Kept(tuple(served), room, spreads, filled)
         return filled
+
+    def _spreads(self, served: Waiting, probe: int, daemons: tuple[int, ...]) -> tuple[HostSpread, ...] | None:
+        """By entry how new nodes like the probe meet its spread over hosts; None where they do not count, or not from nothing."""
+        found = [NO_SPREAD] * len(served)
+        for entry, (shape, _) in enumerate(served):
+            counted = self._spread.get(shape)
+            if counted is not None:
+                spread = self._draft.state.host_spread(shape, probe)
+                if spread is None or not counted.isdisjoint(daemons):
+                    return None
+                found[entry] = spread
+        return tuple(found)
 
     def _apart(self, shapes: tuple[int, ...]) -> tuple[bytearray, list[list[int]], int]:
         """By entry, whether one of it fills a node, and which entries before it share none with it; and the steps that took: none

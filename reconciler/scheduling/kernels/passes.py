@@ -167,9 +167,13 @@ def fill_new(
     alone: cython.uchar[::1],
     rival_starts: cython.int[::1],
     rivals: cython.int[::1],
+    skews: cython.int[::1],
+    lowest: cython.longlong[::1],
+    missing: cython.longlong[::1],
     most: cython.Py_ssize_t,
     free: cython.longlong[::1],
     shut: cython.uchar[::1],
+    held: cython.longlong[::1],
     starts: cython.int[::1],
     entries: cython.int[::1],
     nodes: cython.int[::1],
@@ -180,9 +184,12 @@ def fill_new(
     other, each first fit over the nodes that are open, then on one more while it takes any. Returns how many were opened.
 
     No node takes two pods of an entry that is `alone`, nor one beside pods of an entry before it that is among its rivals,
-    `rivals[rival_starts[entry]:rival_starts[entry + 1]]`. What was placed is written as columns `entries`, `nodes` (by number)
-    and `many_of`; those of one entry are at `starts[entry]` to `starts[entry + 1]`. `free` holds `most` rows and `shut` as
-    many zeros, to work on. `told[0]` is how many nodes were looked at.
+    `rivals[rival_starts[entry]:rival_starts[entry + 1]]`. Where `skews[entry]` is above 0, no node has more pods of the entry
+    than that above the fewest that a host has: `lowest[entry]` is the fewest of the hosts that are not new, and 0 counts as
+    the fewest while less than `missing[entry]` new ones are open. A pod more on the last node with the fewest lets the first
+    nodes take more. What was placed is written as columns `entries`, `nodes` (by number) and `many_of`; those of one entry are
+    at `starts[entry]` to `starts[entry + 1]`. `free` holds `most` rows, `shut` as many zeros and `held` as many numbers, to
+    work on. `told[0]` is how many nodes were looked at.
     """
     entry: cython.Py_ssize_t
     other: cython.Py_ssize_t
@@ -193,9 +200,14 @@ def fill_new(
     column: cython.Py_ssize_t
     opened: cython.Py_ssize_t = 0
     size: cython.Py_ssize_t = 0
+    at_least: cython.Py_ssize_t
+    fresh: cython.bint
     count: cython.longlong
     many: cython.longlong
     each: cython.longlong
+    spare: cython.longlong
+    least: cython.longlong
+    skew: cython.longlong
     amount: cython.longlong
     room: cython.longlong
     steps: cython.longlong = 0
@@ -208,9 +220,17 @@ def fill_new(
             other = rivals[index]
             for row in range(starts[other], starts[other + 1]):
                 shut[nodes[row]] = 1
+        # Under a skew: the fewest pods of the entry on a new node, and how many nodes have so few.
+        skew = skews[entry]
+        least = 0
+        at_least = opened
+        if skew > 0:
+            for node in range(opened):
+                held[node] = 0
         node = 0
         while count > 0:
-            if node == opened:
+            fresh = node == opened
+            if fresh:
                 if opened == most:
                     break
                 for column in range(width):
@@ -218,8 +238,25 @@ def fill_new(
             steps += 1
             row = node * width
             many = 0
-            if node == opened or not shut[node]:
+            if fresh or not shut[node]:
                 many = each if each < count else count
+                if skew > 0:
+                    spare = lowest[entry]
+                    if opened > 0 and least < spare:
+                        spare = least
+                    if fresh:
+                        if opened + 1 < missing[entry]:
+                            spare = 0
+                        spare += skew
+                    else:
+                        if opened < missing[entry]:
+                            spare = 0
+                        spare += skew - held[node]
+                        if held[node] == least and at_least == 1 and opened >= missing[entry] and least < lowest[entry]:
+                            spare = 1
+                        if alone[entry] and held[node] > 0:
+                            spare = 0
+                    many = min(many, spare)
                 for column in range(width):
                     amount = requests[base + column]
                     if amount > 0:
@@ -229,18 +266,43 @@ def fill_new(
                             break
                         if room < amount * many:
                             many = room // amount
-            if node == opened:
+            if fresh:
                 if many <= 0:
                     break
                 opened += 1
             if many > 0:
                 for column in range(width):
                     free[row + column] -= requests[base + column] * many
-                entries[size] = entry
-                nodes[size] = node
-                many_of[size] = many
-                size += 1
                 count -= many
+                if skew > 0 and not fresh and held[node] > 0:
+                    # A node has its second turn once all have had their first: its entry is the one of its number.
+                    many_of[starts[entry] + node] += many
+                else:
+                    entries[size] = entry
+                    nodes[size] = node
+                    many_of[size] = many
+                    size += 1
+                if skew > 0 and fresh:
+                    held[node] = many
+                    if opened == 1 or many < least:
+                        least = many
+                        at_least = 0
+                    if many == least:
+                        at_least += 1
+                elif skew > 0:
+                    if held[node] == least:
+                        at_least -= 1
+                    held[node] += many
+                    if at_least == 0:
+                        if least < lowest[entry] and opened >= missing[entry]:
+                            # All may have more now: from the first one on.
+                            node = -1
+                        least = held[0]
+                        for other in range(opened):
+                            least = min(least, held[other])
+                        for other in range(opened):
+                            if held[other] == least:
+                                at_least += 1
             node += 1
         starts[entry + 1] = size
         for index in range(rival_starts[entry], rival_starts[entry + 1]):

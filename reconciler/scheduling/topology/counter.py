@@ -14,6 +14,7 @@ class DomainCounter:
     def __init__(self, bindings: Bindings, domains: DomainMap, shapes: frozenset[int]) -> None:
         domains.sync()
         self.domains = domains
+        self.shapes = shapes
         self.total = 0
         self._counts = [0] * len(domains.values)
         self._filled: set[int] | None = None
@@ -103,6 +104,12 @@ class LevelCounter(DomainCounter):
     def alone_at_lowest(self, domain: int) -> bool:
         """Is this the only open domain with the smallest count?"""
         return self.counts[domain] == self._low and self._levels.get(self._low) == 1
+
+    def lowest_beside(self, domain: int) -> int | None:
+        """The smallest count of the open domains besides this one, which is open; None when there is no other."""
+        if not self.alone_at_lowest(domain):
+            return self._low
+        return min((level for level in self._levels if level != self._low), default=None)
 
     def change(self, shape: int, node: int, count: int) -> None:
         """See `Watcher`."""

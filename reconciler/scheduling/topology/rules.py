@@ -8,12 +8,13 @@ from reconciler.cluster.nodes.node import HOSTNAME_LABEL
 from reconciler.cluster.pods.pod import AffinityTerm, PodShape, SpreadConstraint
 from reconciler.scheduling.bindings import Bindings
 from reconciler.scheduling.eligibility import Eligibility
+from reconciler.scheduling.new_nodes import NO_HOST, HostSpread
 from reconciler.scheduling.nodes import NodeTable
 from reconciler.scheduling.predicates.inter_pod_affinity import AffinityRules
 from reconciler.scheduling.predicates.pod_topology_spread import SpreadRule
 from reconciler.scheduling.shapes import Demand, ShapeTable
 from reconciler.scheduling.topology.counter import DomainCounter, Ghosts, LevelCounter
-from reconciler.scheduling.topology.domains import DomainMap
+from reconciler.scheduling.topology.domains import NO_DOMAIN, DomainMap
 from reconciler.scheduling.topology.selection import ShapeSelection
 
 # A topology key, all keys that a node must have, the index of the demand that it must meet, whether taints belong to it.
@@ -81,17 +82,38 @@ class Topology:
         return found
 
     def host_rivals(self, shape: int) -> frozenset[int] | None:
-        """Shapes whose pods share no host with those of this one (itself among them: one pod a host), when that is all that
-        concerns it; None when there are other rules."""
+        """Shapes whose pods share no host with those of this one (itself among them: one pod a host), when that and a spread over
+        hosts that counts its own pods is all that concerns it; None when there are other rules."""
         if self._seen < len(self._shapes.shapes):
             self._learn()
         value, repelled = self._shapes.shapes[shape], self._repelled.get(shape, {})
-        if value.spread or value.affinity or any(key != HOSTNAME_LABEL for key in repelled):
+        if value.affinity or any(key != HOSTNAME_LABEL for key in repelled):
+            return None
+        if value.spread and (len(value.spread) > 1 or value.spread[0].topology_key != HOSTNAME_LABEL):
+            return None
+        if value.spread and not self.of(shape).spread[0].adds:
             return None
         if any(term.topology_key != HOSTNAME_LABEL for term in value.anti_affinity):
             return None
         own = [self._selection.by_own_term(term) for term in value.anti_affinity]
         return frozenset(repelled.get(HOSTNAME_LABEL, ())).union(*own)
+
+    def spread_with(self, shape: int) -> frozenset[int]:
+        """Shapes that the one spread constraint of this shape counts; none without one."""
+        if not self._shapes.shapes[shape].spread:
+            return frozenset()
+        return self.of(shape).spread[0].counter.shapes
+
+    def host_spread(self, shape: int, node: int) -> HostSpread | None:
+        """The one spread constraint of this shape, which is over hosts, beside a node that is new and empty; None where such a
+        node does not count."""
+        (rule,) = self.of(shape).spread
+        counter = rule.counter
+        domain = counter.domains.of[node]
+        if domain == NO_DOMAIN or not counter.domains.counts[node]:
+            return None
+        lowest, beside = counter.lowest_beside(domain), counter.open_domains - 1
+        return HostSpread(rule.max_skew, NO_HOST if lowest is None else lowest, max(0, rule.min_domains - beside))
 
     def keys_about(self, shape: int) -> frozenset[str]:
         """Topology keys of all rules that concern the shape: its own, those that keep it away, and those of other shapes asked

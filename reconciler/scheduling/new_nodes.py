@@ -1,0 +1,78 @@
+"""How equal new nodes would fill with pods of several shapes, where a pod minds who else is on its node alone."""
+
+from array import array
+from collections.abc import Sequence
+
+import msgspec
+
+from reconciler.scheduling.filled import Filled
+from reconciler.scheduling.kernels import passes
+from reconciler.scheduling.nodes import NodeTable
+from reconciler.scheduling.shapes import ShapeTable
+
+
+class HostSpread(msgspec.Struct, frozen=True, gc=False):
+    """A spread constraint over hosts as new nodes meet it: no host has more than `max_skew` pods above the one with the fewest,
+    which of the hosts that are there are `lowest` (`NO_HOST`: there is none), and 0 as long as `missing` more have not come."""
+
+    max_skew: int
+    lowest: int
+    missing: int
+
+
+NO_HOST = 1 << 40
+NO_SPREAD = HostSpread(0, 0, 0)
+
+
+class Entries(msgspec.Struct, frozen=True):
+    """Pods that wait, an entry a shape in serving order: the shapes and how many pods; of each entry those before it with which
+    it shares no node (`rivals`), whether one of it fills a node (`alone`), and how it is spread over hosts."""
+
+    shapes: "array[int]"
+    counts: "array[int]"
+    rivals: Sequence[Sequence[int]]
+    alone: bytearray
+    spreads: Sequence[HostSpread]
+
+
+def fill_new(nodes: NodeTable, shapes: ShapeTable, node: int, asked: Entries, most: int) -> tuple[Filled, int]:
+    """First fit of the entries, one after the other, on nodes like this one, `most` of them at most: what the kernel of this name
+    says, with how many nodes were looked at."""
+    width, pods = nodes.columns.width, sum(asked.counts)
+    most = min(most, pods)
+    rival_starts, rivals = array("i", (0,)), array("i")
+    for others in asked.rivals:
+        rivals.extend(others)
+        rival_starts.append(len(rivals))
+    starts, told = array("i", bytes(4 * (len(asked.shapes) + 1))), array("q", (0,))
+    entries, numbers, many = (array("i", bytes(4 * pods)) for _ in range(3))
+    opened = passes.fill_new(
+        asked.shapes,
+        asked.counts,
+        shapes.requests,
+        width,
+        nodes.free_row(node),
+        asked.alone,
+        rival_starts,
+        rivals,
+        array("i", [spread.max_skew for spread in asked.spreads]),
+        array("q", [spread.lowest for spread in asked.spreads]),
+        array("q", [spread.missing for spread in asked.spreads]),
+        most,
+        array("q", bytes(8 * width * most)),
+        bytearray(most),
+        array("q", bytes(8 * most)),
+        starts,
+        entries,
+        numbers,
+        many,
+        told,
+    )
+    size = starts[-1]
+    placed, served = array("i"), []
+    for entry, shape in enumerate(asked.shapes):
+        first, end = starts[entry], starts[entry + 1]
+        if first < end:
+            placed.extend(array("i", (shape,)) * (end - first))
+            served.append((shape, sum(many[first:end])))
+    return Filled(opened, placed, numbers[:size], many[:size], tuple(served)), told[0]
