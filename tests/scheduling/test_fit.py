@@ -13,7 +13,7 @@ from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.world import World
 from reconciler.rendering.fit import fit_json, fit_text
 from reconciler.rendering.fold import EVERYTHING, Fold
-from reconciler.scheduling.fit import Asked, fit
+from reconciler.scheduling.fit import Asked, fit, targets_of_nodes
 from tests.builders import ClusterBuilder
 
 _POD = {
@@ -191,7 +191,27 @@ def test_only_what_is_asked_about() -> None:
     assert pods(Asked(pods=("web-*",))) == ["shop/web-1", "shop/web-2"]
     assert pods(Asked(pods=("shop/web-1",))) == ["shop/web-1"]
     assert pods(Asked(pods=("batch/web-1",))) == []
+    assert pods(Asked(pods=("other", "shop/web-2"))) == ["shop/web-2"]
+    assert pods(Asked(pods=("web-*",), namespaces=("batch",))) == []
     assert pods(Asked(namespaces=("batch",))) == ["batch/job-1"]
+    assert pods(Asked(namespaces=("other", "bat*"))) == ["batch/job-1"]
     for messages in (True, False):
         found = [item.nodes for item in fit(world, messages=messages, asked=Asked(nodes=("n2",)))]
         assert [(node.node, node.rejections) for nodes in found for node in nodes] == [("n2", ())] * 3
+
+
+def test_only_nodes_of_groups() -> None:
+    """By the name of the target that a node's machine belongs to; a machine without a node, or of no target, counts for none."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=2, replicas=3)
+    cluster.node("alone")
+    cluster.pods("web", 1)
+    coming = cluster.target("other", 1)
+    cluster.machine("other-1", coming)
+    world = cluster.world()
+
+    assert targets_of_nodes(world) == {"general-1": "general", "general-2": "general"}
+    (found,) = fit(world, asked=Asked(groups=("gen*",)))
+    assert [node.node for node in found.nodes] == ["general-1", "general-2"]
+    (found,) = fit(world, asked=Asked(groups=("general",), nodes=("*-2", "alone")))
+    assert [node.node for node in found.nodes] == ["general-2"]

@@ -4,10 +4,11 @@ import msgspec
 import pytest
 
 from reconciler.cluster.nodes.node import NodeShape, Taint
+from reconciler.cluster.pods.pod import AffinityTerm
 from reconciler.cluster.world import World
 from reconciler.scheduling.lasting_state import LastingState
 from reconciler.scheduling.state import SchedulingState
-from tests.builders import ClusterBuilder, amounts
+from tests.builders import ClusterBuilder, amounts, selector
 from tests.differential.ours import our_world
 from tests.differential.recorded import Recorded, recorded
 
@@ -31,7 +32,7 @@ def _names(state: SchedulingState, world: World, nodes: range) -> list[list[tupl
     ids=str,
 )
 def test_nodes_that_changed_and_went(known: Recorded) -> None:
-    """The first node is cordoned and tainted, the second gets its first shape back, the last is gone: verdicts, and where
+    """The second node is cordoned and tainted, the first gets its first shape back, the last is gone: verdicts, and where
     pods go, are those of a state of the changed cluster, counts of domains included."""
     world = our_world(known.snapshot())
     last = len(world.nodes) - 1
@@ -40,10 +41,10 @@ def test_nodes_that_changed_and_went(known: Recorded) -> None:
     first, second = lasting.shape_of(0), lasting.shape_of(1)
     assert lasting.alter(0, _altered(first))
     assert lasting.alter(1, _altered(second))
-    assert lasting.alter(1, second)
+    assert lasting.alter(0, first)
     lasting.remove(last)
 
-    fresh = SchedulingState(_changed(world, _altered(first), last))
+    fresh = SchedulingState(_changed(world, _altered(second), last))
 
     assert _names(lasting, world, range(last)) == _names(fresh, world, range(last))
     assert [lasting.used(node) for node in range(last)] == [fresh.used(node) for node in range(last)]
@@ -55,13 +56,14 @@ def test_nodes_that_changed_and_went(known: Recorded) -> None:
             fresh.undo(marks[1])
 
 
-def _changed(world: World, first: NodeShape, last: int) -> World:
-    """The world with another shape of the first node and without the last one and its pods."""
+def _changed(world: World, second: NodeShape, last: int) -> World:
+    """The world with another shape of the second node and without the last one and its pods."""
     pods = world.pods
     kept = [pod for pod in range(len(pods)) if pods.node[pod] != last]
-    nodes = (msgspec.structs.replace(world.nodes[0], shape=len(world.node_shapes)), *world.nodes[1:last])
+    changed = msgspec.structs.replace(world.nodes[1], shape=len(world.node_shapes))
+    nodes = (world.nodes[0], changed, *world.nodes[2:last])
     table = type(pods)([pods[pod] for pod in kept])
-    return msgspec.structs.replace(world, nodes=nodes, node_shapes=(*world.node_shapes, first), pods=table)
+    return msgspec.structs.replace(world, nodes=nodes, node_shapes=(*world.node_shapes, second), pods=table)
 
 
 def test_other_labels_are_another_node() -> None:
@@ -122,3 +124,58 @@ def test_a_node_that_is_gone_takes_nothing() -> None:
     assert state.place(0, 9) == ((1, 2),)
     assert state.place(0, 9, [0]) == ()
     assert state.node_count == 2
+
+
+def _apart(*zones: str) -> LastingState:
+    cluster = ClusterBuilder()
+    for number, zone in enumerate(zones):
+        cluster.node(f"n{number}", labels={"zone": zone})
+    term = AffinityTerm(topology_key="zone", selector=selector(app="web"), namespaces=("shop",))
+    cluster.pods("web", 1, shape={"anti_affinity": (term,)})
+    state = LastingState(cluster.world())
+    state.verdict(0, 0)
+    return state
+
+
+@pytest.mark.parametrize(
+    ("zones", "gone", "placed"),
+    [
+        ("aaa", 2, ((0, 1),)),
+        ("aaab", 0, ((1, 1), (3, 1))),
+        ("aa", 0, ((1, 1),)),
+        ("ab", 0, ((1, 1),)),
+        ("aab", 2, ((0, 1),)),
+    ],
+)
+def test_zones_are_shared_by_those_that_are_left(zones: str, gone: int, placed: tuple[tuple[int, int], ...]) -> None:
+    """Pods that keep apart by zone take one node of each zone, whoever has gone from it."""
+    state = _apart(*zones)
+
+    state.remove(gone)
+
+    assert state.place(0, 9) == placed
+    assert state.place(0, 9) == ()
+
+
+def test_zones_of_nodes_that_were_undone() -> None:
+    """New nodes in zones that are there and in a new one come, take pods, and are taken back."""
+    state = _apart("a", "b")
+    for names, zone, placed in ((("x",), "a", ((0, 1), (1, 1))), (("x", "y"), "c", ((0, 1), (1, 1), (2, 1)))):
+        mark = state.mark()
+        state.add_nodes(names, msgspec.structs.replace(state.shape_of(0), labels=(("zone", zone),)))
+        assert state.place(0, 9) == placed
+        state.undo(mark)
+        assert state.place(0, 9) == ((0, 1), (1, 1))
+        state.undo(mark)
+
+
+def test_pods_of_a_shared_zone_count_after_an_undo() -> None:
+    """One node of two goes back: the other one is alone in its zone and takes one pod."""
+    state = _apart("a", "b")
+    shape = msgspec.structs.replace(state.shape_of(0), labels=(("zone", "c"),))
+    state.add_node("x", shape)
+    mark = state.mark()
+    state.add_node("y", shape)
+    state.verdict(0, 3)
+    state.undo(mark)
+    assert state.place(0, 9) == ((0, 1), (1, 1), (2, 1))

@@ -9,7 +9,7 @@ from reconciler.scheduling.amount import amount_text
 from reconciler.scheduling.label_match import satisfies
 from reconciler.scheduling.predicates.node_affinity import affinity_rejection, matches
 from reconciler.scheduling.predicates.node_declared_features import features_rejection
-from reconciler.scheduling.predicates.node_ports import conflicts
+from reconciler.scheduling.predicates.node_ports import conflicts, ports_rejection
 from reconciler.scheduling.predicates.taint_toleration import taint_rejection, tolerates, unschedulable_rejection
 
 GPU = Taint("dedicated", "gpu", "NoSchedule")
@@ -112,6 +112,59 @@ def test_what_a_node_lacks_is_said() -> None:
     assert rejection.message == "wants zone=a; the node has pool=gpu, zone=b"
 
 
+def _fields(*values: str) -> tuple[Requirement, ...]:
+    return (Requirement("metadata.name", "In", values),)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "terms", "message"),
+    [
+        ((("pool", "gpu"), ("tier", "x")), None, "wants pool=gpu, tier=x; the node has pool=db, no tier"),
+        ((), (_term(Requirement("zone", "In", ("b",))),), "wants zone=b; the node has zone=a"),
+        (
+            (),
+            (
+                _term(Requirement("zone", "In", ("b", "c")), Requirement("gen", "Gt", ("3",))),
+                _term(Requirement("spot", "Exists")),
+            ),
+            "wants (zone in (b,c), gen>3) or spot; the node has no gen, no spot, zone=a",
+        ),
+        ((), (_term(Requirement("zone", "NotIn", ("a",))),), "wants zone!=a; the node has zone=a"),
+        ((), (_term(Requirement("zone", "NotIn", ("a", "b"))),), "wants zone notin (a,b); the node has zone=a"),
+        ((), (_term(Requirement("zone", "DoesNotExist")),), "wants !zone; the node has zone=a"),
+        ((), (_term(Requirement("gen", "Lt", ("3",))),), "wants gen<3; the node has no gen"),
+        ((), (_term(fields=_fields("n2")),), "wants metadata.name=n2; the node has metadata.name=n1"),
+        ((), (), "wants no node (its affinity has no terms); the node has no say"),
+        ((), (_term(),), "wants nothing (an empty term); the node has no say"),
+    ],
+)
+def test_what_was_wanted_is_said(
+    pairs: tuple[tuple[str, str], ...], terms: tuple[NodeSelectorTerm, ...] | None, message: str
+) -> None:
+    """In the notation of kubectl, with what the node has of it; pairs come before terms."""
+    rejection = affinity_rejection(pairs, terms, {"zone": "a", "pool": "db"}.get, "n1")
+
+    assert rejection is not None
+    assert rejection.message == message
+
+
+@pytest.mark.parametrize(
+    ("taken", "message"),
+    [
+        ([HostPort(80)], "host port 80/TCP is taken"),
+        ([HostPort(80), HostPort(53, "UDP", "10.0.0.1")], "host port 80/TCP, 10.0.0.1:53/UDP is taken"),
+        ([HostPort(53, "UDP", "10.0.0.2")], None),
+        ([], None),
+    ],
+)
+def test_ports_that_are_taken_are_named(taken: list[HostPort], message: str | None) -> None:
+    """With protocol, and with the address where one is asked for."""
+    wanted = [HostPort(80, "", "0.0.0.0"), HostPort(53, "UDP", "10.0.0.1")]
+    rejection = ports_rejection(wanted, taken)
+
+    assert (rejection and rejection.message) == message
+
+
 @pytest.mark.parametrize(
     ("one", "other", "clash"),
     [
@@ -121,6 +174,10 @@ def test_what_a_node_lacks_is_said() -> None:
         (HostPort(80, "TCP", "10.0.0.1"), HostPort(80, "TCP", "10.0.0.2"), False),
         (HostPort(80, "TCP", "10.0.0.1"), HostPort(80), True),
         (HostPort(80, "", ""), HostPort(80, "TCP", "127.0.0.1"), True),
+        (HostPort(80, "", "10.0.0.1"), HostPort(80, "TCP", "0.0.0.0"), True),
+        (HostPort(80, "TCP", "10.0.0.1"), HostPort(80, "TCP", "10.0.0.1"), True),
+        (HostPort(80, "SCTP"), HostPort(80, ""), False),
+        (HostPort(0), HostPort(0), False),
     ],
 )
 def test_host_ports(one: HostPort, other: HostPort, clash: bool) -> None:
@@ -148,6 +205,21 @@ def test_features_that_a_kubelet_does_not_declare() -> None:
         ("memory", 100, "100"),
         ("memory", -(1 << 20), "-1Mi"),
         ("nvidia.com/gpu", 3, "3"),
+        ("nvidia.com/gpu", 4096, "4096"),
+        ("cpu", -1500, "-1.5"),
+        ("cpu", 0, "0"),
+        ("memory", 0, "0"),
+        ("memory", 1023, "1023"),
+        ("memory", 1024, "1Ki"),
+        ("memory", 1 << 20, "1Mi"),
+        ("memory", 1 << 30, "1Gi"),
+        ("memory", 1 << 40, "1Ti"),
+        ("memory", 1 << 50, "1Pi"),
+        ("memory", 1 << 60, "1Ei"),
+        ("memory", (1 << 30) - 1, "1023.99Mi"),
+        ("ephemeral-storage", 5 << 30, "5Gi"),
+        ("hugepages-2Mi", 4 << 20, "4Mi"),
+        ("memory", (1 << 30) + (1 << 30) // 20, "1.04Gi"),
     ],
 )
 def test_amounts(resource: str, amount: int, text: str) -> None:

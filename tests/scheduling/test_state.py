@@ -1,5 +1,9 @@
 """The contract of a scheduling state, by small cases that can be followed by hand."""
 
+from array import array
+
+import msgspec
+
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.pods.pod import HostPort, PodPhase, PodShape
 from reconciler.scheduling.state import SchedulingState
@@ -236,3 +240,49 @@ def test_what_was_said_of_an_undone_node_is_forgotten() -> None:
     state.undo(mark)
 
     assert state.fits(0, state.add_node("new-2", _OFFER))
+
+
+def test_two_new_nodes_are_two() -> None:
+    """Each has its own room, and the nodes can be named as any numbers."""
+    cluster = ClusterBuilder()
+    cluster.node("n", cpu="1")
+    cluster.pods("web", 1, cpu="1")
+    state = SchedulingState(cluster.world())
+    mark = state.mark()
+
+    assert list(state.add_nodes(("x", "y"), state.shape_of(0))) == [1, 2]
+    assert [state.name(node) for node in range(state.node_count)] == ["n", "x", "y"]
+    assert state.place(0, 9, array("q", (2, 1, 0, *range(3), *range(3)))) == ((2, 1), (1, 1), (0, 1))
+    state.undo(mark)
+    assert state.place(0, 9) == ((0, 1),)
+    state.undo(mark)
+    assert state.place(0, 0) == state.place(0, 9, []) == ()
+
+
+def test_a_batch_follows_shapes_and_nodes_that_came() -> None:
+    """Shapes and node shapes that are added between two batches are judged like those that were there."""
+    cluster = ClusterBuilder()
+    cluster.node("n1", cpu="2", labels={"pool": "a"})
+    cluster.pods("web", 1, cpu="1", node_selector={"pool": "a"})
+    cluster.pods("zoo", 1, cpu="1", node_selector={"pool": "b"})
+    state = SchedulingState(cluster.world())
+
+    assert _batch(state, (0, 1)) == ([(0, 0)], 1)
+    third = state.add_shape(msgspec.structs.replace(state.pod_shape(0), node_selector=(), priority=7))
+    assert _batch(state, (third, 1)) == ([(third, 0)], 1)
+    other = msgspec.structs.replace(state.shape_of(0), labels=(("pool", "b"),))
+    node = state.add_node("n2", other)
+    assert _batch(state, (1, third)) == ([(1, node), (third, 0)], 2)
+    fourth = state.add_shape(msgspec.structs.replace(state.pod_shape(1), priority=7))
+    assert _batch(state, (fourth, 1, 0)) == ([(fourth, node), (1, node), (0, 0)], 3)
+
+
+def _batch(state: SchedulingState, shapes: tuple[int, ...]) -> tuple[list[tuple[int, int]], int]:
+    """(shape, node) of one pod a shape, and the first entry that lacks a place; undone."""
+    mark, size, many = state.mark(), state.stack_size, len(shapes)
+    wanted, every = array("i", shapes), array("i", range(state.node_count))
+    cursor, reached = array("i", bytes(4 * state.shape_count)), array("i", bytes(4 * many))
+    stopped, _ = state.fit_each(wanted, array("i", (1,)) * many, 0, many, array("i"), every, cursor, reached)
+    nodes, found, _ = state.bound_since(size)
+    state.undo(mark)
+    return list(zip(found, nodes, strict=True)), stopped

@@ -216,6 +216,7 @@ def test_disks_shared_on_a_node(kind: str, read_only: bool, clash: bool) -> None
 
     assert disks_conflict(disk, disk) is clash
     assert not disks_conflict(disk, VolumeUse(kind=kind, identity="other"))
+    assert not disks_conflict(disk, VolumeUse(kind="GCEPersistentDisk" if kind == "RBD" else "RBD", identity="d"))
     state = _state(Storage(), ("a", {"volumes": (disk,)}, None))
     assert (state.place(0, 5) == ((0, 1), (1, 1), (2, 1))) is clash
 
@@ -301,3 +302,141 @@ def test_an_attachment_that_a_pod_uses_counts_once() -> None:
     )
 
     assert _says(_state(storage, ("a", _uses("one"), "n0"), ("b", _uses("two"), None), nodes=1), 1) == [[]]
+
+
+def _message(state: SchedulingState, plugin: str, node: int = 0, shape: int = 0) -> str:
+    return {said.plugin: said.message for said in state.verdict(shape, node)}[plugin]
+
+
+def test_what_each_plugin_says_with_names_and_numbers() -> None:
+    """The claim, volume, class, driver or zone that is in the way, and how many there are."""
+    zonal = StorageClass(
+        name="zonal", provisioner=DRIVER, binding_mode="WaitForFirstConsumer", allowed_topologies=_term(ZONE, "b")
+    )
+    storage = Storage(
+        volumes=(
+            _volume("one", labels=((ZONE, "b__c"),)),
+            _volume("two"),
+            _volume("far", required_terms=_term(ZONE, "b")),
+            _volume("three", labels=((ZONE, "a__"), ("topology.kubernetes.io/region", "r"))),
+        ),
+        claims=(
+            _bound("one", "one"),
+            _bound("two", "two"),
+            _bound("far", "far"),
+            _bound("three", "three"),
+            _claim("zonal", storage_class="zonal"),
+            _claim("local", storage_class="local"),
+            _claim("none"),
+            _claim("lost", storage_class="gone"),
+            _claim("now", storage_class="now"),
+            _bound("away", "nowhere"),
+            _claim("shared", access_modes=("ReadWriteOncePod",), storage_class="later"),
+        ),
+        classes=(zonal, LOCAL, LATER, StorageClass(name="now", provisioner=DRIVER)),
+        csi_nodes=_limited(1, 0),
+    )
+    disk = {"volumes": (VolumeUse(kind="GCEPersistentDisk", identity="d"),)}
+    asks = (
+        ("NodeVolumeLimits", _uses("one", "two"), f"{DRIVER} attaches 1 volumes; 0 are there, 2 more needed"),
+        ("NodeVolumeLimits", _uses("x", "y"), "claim x does not exist"),
+        ("VolumeZone", _uses("one"), f"a volume is in {ZONE}=b|c"),
+        ("VolumeZone", _uses("three"), "a volume is in topology.kubernetes.io/region=r"),
+        ("VolumeZone", _uses("x"), "claim x does not exist"),
+        ("VolumeZone", _uses("none"), "claim none has neither volume nor storage class"),
+        ("VolumeZone", _uses("lost"), "storage class gone of claim lost does not exist"),
+        ("VolumeZone", _uses("now"), "claim now has no volume yet"),
+        ("VolumeZone", _uses("away"), "volume nowhere of claim away does not exist"),
+        ("VolumeBinding", _uses("far", "now"), "claim now is not bound"),
+        ("VolumeBinding", _uses("far"), "volume far cannot be used on this node"),
+        ("VolumeBinding", _uses("zonal"), "class zonal of claim zonal provisions no volume for this node's topology"),
+        (
+            "VolumeBinding",
+            _uses("far", "local"),
+            "volume far cannot be used on this node; "
+            "no volume of class local matches claim local on this node, and none is provisioned",
+        ),
+        ("VolumeRestrictions", _uses("x"), "claim x does not exist"),
+        ("VolumeRestrictions", _uses("shared"), "claim shared is ReadWriteOncePod and in use by another pod"),
+        ("VolumeRestrictions", disk, "another pod on the node has the same disk mounted"),
+    )
+    for plugin, shape, message in asks:
+        used = (("z", shape, "n0"),) if plugin == "VolumeRestrictions" and "exist" not in message else ()
+        assert _message(_state(storage, ("web", shape, None), *used), plugin) == message
+    assert "VolumeBinding" not in [said.plugin for said in _state(storage, ("web", _uses("zonal"), None)).verdict(0, 1)]
+
+
+def test_claims_of_generic_ephemeral_volumes() -> None:
+    """They belong to the pod that they were made for; one of somebody else stops the pod, and on the node every other."""
+    storage = Storage(
+        volumes=(_volume("one"), _volume("two")),
+        claims=(_bound("web-1-a", "one", owner_uid="else"), _bound("web-1-b", "two", owner_uid="else")),
+        csi_nodes=_limited(5, 5),
+    )
+    own = tuple(VolumeUse(kind="PersistentVolumeClaim", claim=f"web-1-{part}", ephemeral=True) for part in "ab")
+    state = _state(storage, ("web", {"volumes": own}, None), ("zoo", _uses("web-1-b"), None))
+
+    assert _message(state, "NodeVolumeLimits") == "claim web-1-a was not made for this pod"
+    assert _message(state, "VolumeBinding") == "claim web-1-a was not made for this pod"
+    state.bind(0, 1)
+    assert _message(state, "NodeVolumeLimits", 1, 1) == "a pod on the node uses a claim that was not made for it"
+    assert _says(state, 1)[0] == []
+    state.unbind(0, 1)
+    assert _says(state, 1)[1] == []
+
+
+def test_a_waiting_claim_stays_as_long_as_a_pod_uses_it() -> None:
+    """Two pods placed, one gone: the claim's volume is still on that node; with the second one it is free again."""
+    storage = Storage(
+        volumes=(_volume("pv", storage_class="local", driver="Local"),),
+        claims=(_claim("data", storage_class="local"), _claim("other", storage_class="local")),
+        classes=(LOCAL,),
+    )
+    state = _state(storage, ("a", _uses("data"), None), ("b", _uses("other"), None))
+    assert _says(state, 1) == [[], [], []]
+
+    state.bind(0, 1, 2)
+    assert _says(state, 0) == [["VolumeBinding"], [], ["VolumeBinding"]]
+    assert _says(state, 1) == [["VolumeBinding"]] * 3
+    state.unbind(0, 1)
+    assert _says(state, 1) == [["VolumeBinding"]] * 3
+    state.unbind(0, 1)
+    assert _says(state, 1) == _says(state, 0) == [[], [], []]
+
+
+@pytest.mark.parametrize(
+    ("volumes", "placed"),
+    [
+        ((_volume("pv", storage_class="local", required_terms=_term(ZONE, "b")),), (1,)),
+        ((_volume("pv", storage_class="local", required_terms=_term(ZONE, "b"), capacity_bytes=_GIB),), (1,)),
+        ((_volume("pv", storage_class="local", required_terms=_term(ZONE, "b"), capacity_bytes=_GIB - 1),), ()),
+        ((_volume("pv", storage_class="local", claim="shop/data"),), (0, 1, 2)),
+        ((_volume("pv", storage_class="local", claim="shop/data", claim_uid="uid-data", phase="Bound"),), (0, 1, 2)),
+        ((_volume("pv", storage_class="local", claim="shop/data", claim_uid="other"),), ()),
+        ((_volume("pv", storage_class="local", claim="shop/other"),), ()),
+        ((_volume("pv", storage_class="local", phase="Released"),), ()),
+        ((_volume("pv", storage_class="later"),), ()),
+        (
+            (
+                _volume("a", storage_class="local", required_terms=_term(ZONE, "a")),
+                _volume("c", storage_class="local", claim="shop/data", required_terms=_term(ZONE, "c")),
+            ),
+            (2,),
+        ),
+    ],
+)
+def test_where_a_claim_finds_its_volume(volumes: tuple[PersistentVolume, ...], placed: tuple[int, ...]) -> None:
+    """On the nodes of volumes that match it; one that is reserved for it is the only candidate."""
+    storage = Storage(volumes=volumes, claims=(_claim("data", storage_class="local"),), classes=(LOCAL,))
+    state = _state(storage, ("web", _uses("data"), None))
+
+    assert [node for node in range(3) if state.fits(0, node)] == list(placed)
+    assert [node for node, said in enumerate(state.rejecting_plugins(0)) if not said] == list(placed)
+    assert state.place(0, 1) == tuple((node, 1) for node in placed[:1])
+
+
+def test_a_mark_of_the_binder_alone_binds_nothing() -> None:
+    """Source: `isPVCFullyBound` asks for the volume's name as well: such a claim still waits for its consumer."""
+    claim = _claim("data", storage_class="later", bind_completed=True)
+
+    assert _says(_state(Storage(claims=(claim,), classes=(LATER,)), ("web", _uses("data"), None))) == [[], [], []]

@@ -1,3 +1,38 @@
 """Changes of `reconciler/scheduling` that change nothing that anybody could see."""
 
-EQUIVALENT: dict[str, dict[str, str]] = {}
+_LARGER = "a buffer has room to spare, of which nothing is read"
+_SLOWER = "the two ways give the same answer, one of them with fewer steps"
+
+EQUIVALENT: dict[str, dict[str, str]] = {
+    "reconciler/scheduling/amount.py": {
+        "3 -> 4": "milli-cpus have three decimals, and zeros at the end are dropped",
+    },
+    "reconciler/scheduling/bindings.py": {
+        "max(256, len(self._node) // 2) -> min(256, len(self._node) // 2)": _LARGER,
+    },
+    "reconciler/scheduling/filters.py": {
+        "left < amount * most -> left <= amount * most": "where both are equal the division gives what was there",
+    },
+    "reconciler/scheduling/packing.py": {
+        "left and self._state.pod_shape(shape).spread -> left": "without spread an opened node that was full stays full",
+    },
+    "reconciler/scheduling/predicates/volume_binding.py": {
+        "volume.phase == 'Available' and (claim.selector is None or selects(claim.selector, volume.labels)) and "
+        "(set(claim.access_modes) <= set(volume.access_modes)) and _could_serve(volume, claim) -> "
+        "volume.phase == 'Available' and (claim.selector is None or selects(claim.selector, volume.labels)) and "
+        "(set(claim.access_modes) <= set(volume.access_modes))": _SLOWER,
+    },
+    "reconciler/scheduling/state.py": {
+        "count <= 0 -> count < 0": "no pods are placed in any case where none are asked for",
+    },
+    "reconciler/scheduling/topology/limits.py": {
+        "False -> True": "a domain takes one pod at most whether its floor moves or not",
+    },
+    "reconciler/scheduling/topology/rationing.py": {
+        "64 -> 65": _SLOWER,
+    },
+    "reconciler/scheduling/topology/rules.py": {
+        "selector is not None and shape in self._selection.in_namespace(value.namespace, selector) -> "
+        "shape in self._selection.in_namespace(value.namespace, selector)": "no selector selects nothing there either",
+    },
+}

@@ -1,0 +1,59 @@
+"""Pods promised to a node and topology spread: what kube-scheduler 1.36.3's filter plugins answered to each of these cases."""
+
+import msgspec
+import pytest
+
+from reconciler.cluster.pods.pod import SpreadConstraint
+from reconciler.cluster.pods.pod_table import PodTable
+from reconciler.cluster.values.selector import LabelSelector
+from reconciler.scheduling.fit import fit
+from tests.builders import ClusterBuilder, selector
+
+ZONE = "topology.kubernetes.io/zone"
+_SPREAD, _TAINT = "PodTopologySpread", "TaintToleration"
+_EVERY_POD = LabelSelector()
+
+
+@pytest.mark.parametrize(
+    ("zones", "promised", "constraint", "said"),
+    [
+        ("ab", 1, {}, [{_SPREAD}, set()]),
+        ("ab", 2, {"max_skew": 3}, [set(), set()]),
+        ("ab", 2, {"max_skew": 2}, [{_SPREAD}, set()]),
+        ("a", 1, {}, [set()]),
+        ("a", 1, {"min_domains": 2}, [{_SPREAD}]),
+        ("abc", 1, {"min_domains": 2}, [{_SPREAD}, set(), set()]),
+        ("-b", 1, {}, [{_SPREAD}, set()]),
+        ("Ab", 1, {"node_taints_policy": "Honor"}, [{_TAINT}, set()]),
+        ("Ab", 1, {"node_taints_policy": "Ignore"}, [{_SPREAD, _TAINT}, set()]),
+        ("ab", 1, {"selector": None}, [set(), set()]),
+        ("ab", 1, {"selector": selector(app="p")}, [{_SPREAD}, set()]),
+        ("ab", 1, {"selector": selector(app="q")}, [set(), set()]),
+    ],
+)
+def test_an_empty_selector_counts_promised_pods(
+    zones: str, promised: int, constraint: dict[str, object], said: list[set[str]]
+) -> None:
+    """A node a zone (`-`: without one, a capital: tainted), pods promised to the first, and one more with an empty selector
+    unless told: it counts no bound pod, yet those that are promised."""
+    assert _said(zones, ["shop"] * promised, constraint) == said
+
+
+def test_pods_of_other_namespaces_are_not_counted() -> None:
+    assert _said("ab", ["batch"], {}) == [set(), set()]
+
+
+def _said(zones: str, promised: list[str], constraint: dict[str, object]) -> list[set[str]]:
+    cluster = ClusterBuilder()
+    for number, zone in enumerate(zones):
+        labels = {} if zone == "-" else {ZONE: zone.lower()}
+        cluster.node(f"n{number}", labels=labels, taints=["t:NoSchedule"] if zone.isupper() else [])
+    for number, namespace in enumerate(promised):
+        cluster.pods(f"p{number}", 1, labels={"app": "p"}, namespace=namespace)
+    given = {"topology_key": ZONE, "max_skew": 1, "selector": _EVERY_POD, **constraint}
+    cluster.pods("web", 1, labels={"app": "p"}, shape={"spread": (SpreadConstraint(**given),)})
+    world = cluster.world()
+    rows = [msgspec.structs.replace(pod, nominated=0) if pod.name.startswith("p") else pod for pod in world.pods]
+    world = msgspec.structs.replace(world, pods=PodTable(rows))
+    (found,) = (pod for pod in fit(world) if pod.pod == "shop/web-1")
+    return [{rejection.plugin for rejection in node.rejections} for node in found.nodes]
