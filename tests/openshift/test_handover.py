@@ -1,5 +1,6 @@
 """How a MachineSet changes hands, said from what is there: every step, and what is found when it is not done."""
 
+import msgspec
 import pytest
 
 from reconciler.cluster.world import World
@@ -7,7 +8,7 @@ from reconciler.decisions.ownership.owner import Terms, judge
 from reconciler.decisions.platform_handover import Handover, HandoverCase, handovers
 from reconciler.plan.plan import OwnerState
 from reconciler.platforms.openshift.kinds import MACHINE_SET
-from reconciler.policy.documents import NodeGroup, Size, TargetSpec
+from reconciler.policy.documents import Mode, NodeGroup, Size, TargetSpec
 from tests.openshift.objects import GROUP, NAMESPACE, Object, machine, machine_autoscaler, machine_set, owners, world
 from tests.policies import node_group, policy
 
@@ -139,3 +140,207 @@ def test_an_autoscaler_at_work_elsewhere_holds_only_what_it_sizes() -> None:
     for annotations, state in (({}, OwnerState.OURS), (SIZES, OwnerState.HELD)):
         (facts,) = world(machine_set("a", 3, annotations=annotations)).targets
         assert judge(facts, terms).ownership.state is state
+
+
+def told(handover: Handover, place: int) -> tuple[bool, str]:
+    step = handover.steps[place]
+    return step.done, step.found
+
+
+@pytest.mark.parametrize(
+    ("groups", "expected"),
+    [
+        ((), (False, "no NodeGroup of policy test names the set")),
+        ((named(),), (True, "NodeGroup a names the set")),
+        ((named(min=1, max=None),), (False, "NodeGroup a names the set, without its size")),
+    ],
+)
+def test_whether_the_policy_names_it(groups: tuple[NodeGroup, ...], expected: tuple[bool, str]) -> None:
+    """With its size, since the bounds go with the MachineAutoscaler."""
+    handover = asked(world(machine_set("a", 3)), *groups)
+    assert told(handover, 0) == expected
+    assert bool(handover.steps[0].lines) is not expected[0]
+
+
+@pytest.mark.parametrize(
+    ("items", "groups", "bounds"),
+    [
+        ((machine_set("a", 3),), (), "{min: 0, max: 3}"),
+        ((machine_set("a", 0),), (), "{min: 0, max: 1}"),
+        ((machine_set("a", None),), (), "{min: 0, max: 1}"),
+        (autoscaled(), (), "{min: 1, max: 6}"),
+        ((machine_set("a", 3, annotations=SIZES), machine_autoscaler("ma", "a", 5, 9)), (), "{min: 3, max: 9}"),
+        ((machine_set("a", 3),), (named(min=2, max=None),), "{min: 2, max: 3}"),
+        ((machine_set("a", 3, annotations=SIZES),), (named(min=None, max=None),), "{min: 1, max: 6}"),
+    ],
+)
+def test_the_size_that_is_proposed(items: tuple[Object, ...], groups: tuple[NodeGroup, ...], bounds: str) -> None:
+    """Of the group, else of the autoscaler, else what is there; never a minimum above what is there."""
+    assert asked(world(*items), *groups).steps[0].lines == (
+        "spec:",
+        f"  target: {{openshift: {{namespace: {NAMESPACE}, machineSet: a}}}}",
+        f"  size: {bounds}",
+    )
+
+
+def test_whom_the_policy_may_take_over_from() -> None:
+    """What is allowed is told where that is enough; nobody is named twice."""
+    ours = asked(world(machine_set("a", 3)), named(), adopt_from=("x", "y"))
+    assert (told(ours, 1), ours.steps[1].lines) == ((True, "adoptFrom is [x, y]"), ())
+    applied = machine_set("a", 3, managed=[owners("cluster-autoscaler", "Apply")])
+    twice = asked(world(applied, machine_autoscaler("ma", "a", 1, 6)), named(), adopt_from=())
+    assert twice.steps[1].lines == ("spec: {adoptFrom: [cluster-autoscaler]}",)
+    held = machine_set("a", 3, managed=[owners("argocd", "Apply")], labels={"hive.openshift.io/managed": "true"})
+    assert asked(world(held), named()).steps[1].lines == ()
+
+
+@pytest.mark.parametrize(
+    ("items", "expected", "lines"),
+    [
+        ((machine_set("a", 3),), (True, "no MachineAutoscaler and no size annotations: the autoscaler passes the set over"), ()),
+        (
+            autoscaled(),
+            (False, f"MachineAutoscaler {NAMESPACE}/ma names the set"),
+            (f"oc delete machineautoscaler ma -n {NAMESPACE}",),
+        ),
+        (
+            (machine_set("a", 3, annotations=SIZES),),
+            (False, "cluster-api-autoscaler-node-group-max-size are still there"),
+            (
+                f"oc annotate machineset a -n {NAMESPACE} {GROUP}/cluster-api-autoscaler-node-group-min-size- "
+                f"{GROUP}/cluster-api-autoscaler-node-group-max-size-",
+            ),
+        ),
+    ],
+)
+def test_what_the_autoscaler_still_sizes(items: tuple[Object, ...], expected: tuple[bool, str], lines: tuple[str, ...]) -> None:
+    """Its object first, then what that wrote."""
+    handover = asked(world(*items), named())
+    done_, found = told(handover, 2)
+    assert (done_, found.endswith(expected[1]), handover.steps[2].lines) == (expected[0], True, lines)
+
+
+TAINT = {"key": "ToBeDeletedByClusterAutoscaler", "value": "1", "effect": "NoSchedule"}
+CORDON = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+
+
+def node(name: str, *taints: Object) -> Object:
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "spec": {"taints": list(taints)}, "status": {}}
+
+
+@pytest.mark.parametrize(
+    ("taints", "of", "left"),
+    [((TAINT,), "a", True), ((CORDON, TAINT), "a", True), ((CORDON,), "a", False), ((), "a", False), ((TAINT,), "b", False)],
+)
+def test_taints_of_the_autoscaler(taints: tuple[Object, ...], of: str, *, left: bool) -> None:
+    """On a node of the set, beside whatever others there are."""
+    there = world(machine_set("a", 3), machine("m", of, node="n1"), machine("x", "a"), node("n1", *taints))
+    handover = asked(there, named())
+    keys = "ToBeDeletedByClusterAutoscaler- DeletionCandidateOfClusterAutoscaler-"
+    assert told(handover, 3) == (
+        (False, "node n1 carries a taint of the autoscaler") if left else (True, "no taint and no mark of the autoscaler")
+    )
+    assert handover.steps[3].lines == ((f"oc adm taint nodes n1 {keys}",) if left else ())
+
+
+def test_a_mark_is_taken_back_in_both_spellings() -> None:
+    """As the autoscaler writes it."""
+    marked = machine("m", "a", annotations={f"{GROUP}/delete-machine": "x"})
+    (line,) = asked(world(machine_set("a", 3), marked), named()).steps[3].lines
+    assert line == f"oc annotate machine m -n {NAMESPACE} {GROUP}/delete-machine- {GROUP}/cluster-api-delete-machine-"
+
+
+QUIET = "; the mode is Observe, in which the loop writes nothing"
+
+
+@pytest.mark.parametrize(
+    ("managed", "mode", "expected"),
+    [
+        ([], Mode.ENFORCE, (False, "spec.replicas belongs to nobody")),
+        ([], None, (False, f"spec.replicas belongs to nobody{QUIET}")),
+        ([], Mode.OBSERVE, (False, f"spec.replicas belongs to nobody{QUIET}")),
+        (WRITTEN, Mode.ENFORCE, (False, "spec.replicas belongs to cluster-autoscaler (Update)")),
+        (OURS, None, (True, "spec.replicas belongs to nodegroup-reconciler (Apply)")),
+        (
+            [*OURS, *WRITTEN],
+            Mode.ENFORCE,
+            (False, "spec.replicas belongs to nodegroup-reconciler (Apply), cluster-autoscaler (Update)"),
+        ),
+    ],
+)
+def test_whose_replicas_are(managed: list[Object], mode: Mode | None, expected: tuple[bool, str]) -> None:
+    """Ours alone; in mode Observe they will never be, which is told until they are."""
+    group = msgspec.structs.replace(named(), mode=mode)
+    (facts,) = world(machine_set("a", 3, managed=managed)).targets
+    rules = msgspec.structs.replace(policy(group), policy=msgspec.structs.replace(policy(group).policy, mode=Mode.OBSERVE))
+    case = HandoverCase(facts=facts, world=world(), policy=rules, now_seconds=NOW)
+    found = told(OPENSHIFT.to_us(msgspec.structs.replace(case)), 4)
+    assert (found[0], set(found[1].replace(QUIET, "")), QUIET in found[1]) == (
+        expected[0],
+        set(expected[1].replace(QUIET, "")),
+        QUIET in expected[1],
+    )
+
+
+def test_replicas_that_a_writer_still_sizes() -> None:
+    """Ours by their owner, and yet a MachineAutoscaler names the set."""
+    assert not told(asked(world(machine_set("a", 3, managed=OURS), machine_autoscaler("ma", "a", 1, 6)), named()), 4)[0]
+
+
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        ({}, (True, "no applied manifest declares replicas")),
+        ({"managed": OURS}, (True, "no applied manifest declares replicas")),
+        ({"managed": [owners("argocd", "Apply")]}, (False, "no applied manifest declares replicas")),
+        ({"managed": [*OURS, owners("argocd", "Apply")]}, (False, "no applied manifest declares replicas")),
+        ({"managed": [owners("kubectl-edit", "Update")]}, (True, "no applied manifest declares replicas")),
+        (
+            {"annotations": {LAST_APPLIED: '{"spec": {"replicas": 3}}'}},
+            (False, "kept by kubectl: replicas stay 3 when the line goes"),
+        ),
+        ({"annotations": {LAST_APPLIED: '{"spec": {}}'}}, (True, "no applied manifest declares replicas")),
+    ],
+)
+def test_what_a_manifest_declares(parts: dict[str, object], expected: tuple[bool, str]) -> None:
+    """By who applies the field, and by what kubectl has left of its manifest."""
+    assert told(asked(world(machine_set("a", 3, **parts)), named()), 5) == expected
+
+
+def test_what_gitops_keeps() -> None:
+    """Its mark says who keeps the object there."""
+    tracked = machine_set("a", 3, annotations={"argocd.argoproj.io/tracking-id": "app:x/y:z/a"})
+    found = told(asked(world(tracked), named()), 5)
+    assert (found[0], found[1].endswith(": replicas stay 3 when the line goes"), "kubectl" in found[1]) == (True, True, False)
+
+
+def test_every_step_back() -> None:
+    """What is found at each, done or not."""
+    ours, free = machine_set("a", 3, managed=OURS), machine_set("a", 3)
+    ma = machine_autoscaler("ma", "a", 1, 6)
+    begun = asked(world(ours), named(), back=True)
+    assert told(begun, 0) == (False, "NodeGroup a names the set")
+    assert told(begun, 1) == (False, "no MachineAutoscaler names the set")
+    assert told(begun, 2) == (False, "annotation autoscaling.openshift.io/machineautoscaler is not there yet")
+    marked = machine_set("a", 3, annotations={"reconciler.dev/policy": "prod"})
+    assert told(asked(world(marked), back=True), 0) == (False, "the loop has not released it yet")
+    assert told(asked(world(free), back=True), 0) == (True, "released")
+    named_ = asked(world(free, ma), back=True)
+    assert told(named_, 1) == (True, f"MachineAutoscaler {NAMESPACE}/ma names the set")
+    assert told(named_, 2)[0] is False
+    left = asked(
+        world(machine_set("a", 3, annotations=SIZES | {"autoscaling.openshift.io/machineautoscaler": "gone"})), back=True
+    )
+    assert told(asked(world(*autoscaled()), back=True), 2) == (True, f"MachineAutoscaler {NAMESPACE}/ma")
+    assert left.steps[1].lines == (
+        "apiVersion: autoscaling.openshift.io/v1beta1",
+        "kind: MachineAutoscaler",
+        f"metadata: {{name: a, namespace: {NAMESPACE}}}",
+        "spec:",
+        "  minReplicas: 1",
+        "  maxReplicas: 6",
+        f"  scaleTargetRef: {{apiVersion: {GROUP}/v1beta1, kind: MachineSet, name: a}}",
+    )
