@@ -30,26 +30,28 @@ def _replaced(plan: Plan) -> list[tuple[str, tuple[str, ...]]]:
 
 
 @pytest.mark.parametrize(
-    ("cpus", "memories", "replaced"),
+    ("cpus", "memories", "counts", "replaced"),
     [
-        (("3", "2900m", "2800m"), ("0", "0", "0"), ("small-2", "small-3")),
-        (("2800m", "2900m", "3"), ("0", "0", "0"), ("small-1", "small-2")),
-        (("2900m", "2900m", "2900m"), ("3Gi", "2Gi", "1Gi"), ("small-2", "small-3")),
-        # 2.9 cores are worth 0.0917, and 2.7 with 6 GiB 0.1108: less cpu is not less.
-        (("2700m", "2900m", "2900m"), ("6Gi", "0", "0"), ("small-2", "small-3")),
-        (("2900m", "2900m", "2900m"), ("0", "0", "0"), ("small-1", "small-2")),
+        (("3", "2900m", "2800m"), ("0", "0", "0"), (1, 1, 1), ("small-2", "small-3")),
+        (("2800m", "2900m", "3"), ("0", "0", "0"), (1, 1, 1), ("small-1", "small-2")),
+        (("2900m", "2900m", "2900m"), ("3Gi", "2Gi", "1Gi"), (1, 1, 1), ("small-2", "small-3")),
+        # 2.9 cores are worth 0.0917, and 2.7 with 2 GiB 0.0938: less cpu is not less.
+        (("2700m", "2900m", "2900m"), ("2Gi", "0", "0"), (1, 1, 1), ("small-2", "small-3")),
+        (("2900m", "2900m", "2900m"), ("0", "0", "0"), (1, 1, 1), ("small-1", "small-2")),
+        (("1450m", "2800m", "2700m"), ("0", "0", "0"), (2, 1, 1), ("small-2", "small-3")),
+        (("1450m", "2900m", "2900m"), ("2Gi", "3Gi", "3Gi"), (2, 1, 1), ("small-2", "small-3")),
     ],
 )
 def test_nodes_whose_pods_are_worth_least_go_first(
-    cpus: tuple[str, ...], memories: tuple[str, ...], replaced: tuple[str, ...]
+    cpus: tuple[str, ...], memories: tuple[str, ...], counts: tuple[int, ...], replaced: tuple[str, ...]
 ) -> None:
-    """Three nodes of 4 cores with a pod each, and room for two of them on one of 6: by cpu and memory at the prices of a core and
-    a GiB, then by name."""
+    """Three nodes of 4 cores with so many pods each, and room for those of two of them on one of 6: by cpu and memory at the
+    prices of a core and a GiB, then by name."""
     cluster = ClusterBuilder()
     names = cluster.group("small", nodes=3, cpu="4")
     cluster.group("mega", nodes=0, cpu="6")
-    for name, cpu, memory in zip(names, cpus, memories, strict=True):
-        cluster.pods(f"web-{name}", 1, cpu=cpu, memory=memory, on=name)
+    for name, cpu, memory, count in zip(names, cpus, memories, counts, strict=True):
+        cluster.pods(f"web-{name}", count, cpu=cpu, memory=memory, on=name)
     assert _replaced(plan_of(cluster.world(), _rules(_group("small", "0.20"), _group("mega", "0.30")))) == [("mega", replaced)]
 
 
