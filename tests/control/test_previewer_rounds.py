@@ -1,0 +1,336 @@
+"""Rounds over open pull requests: who is previewed, what is told, and when it is told again; comments are kept in memory."""
+
+import io
+import json
+from collections.abc import Iterator, Sequence
+
+import msgspec
+import pytest
+
+from reconciler.control.log import Log
+from reconciler.control.previewer import (
+    LEAST_COMMIT_DIGITS,
+    LONGEST_WAIT_SECONDS,
+    Done,
+    Forks,
+    Line,
+    Previewer,
+    PreviewFailedError,
+    Previews,
+    Settings,
+    Telling,
+)
+from reconciler.gitops.pull_requests.comment import Comment, CommentHost, HostCode, HostError
+from reconciler.gitops.pull_requests.open_request import OpenRequest, Quota
+from reconciler.gitops.sources.fault import FaultCode, failed
+
+START, REFRESH = 1_800_000_000, 600
+HEAD = "3f2a01c9be77" + "0" * 28
+
+
+class _Comments:
+    """The comments of one pull request."""
+
+    def __init__(self) -> None:
+        self.all: list[Comment] = []
+
+    def author(self) -> str:
+        return "bot"
+
+    def comments(self) -> Iterator[Comment]:
+        return iter(tuple(self.all))
+
+    def create(self, body: str) -> Comment:
+        self.all.append(Comment(id=len(self.all), author="bot", body=body, url=f"https://host/{len(self.all)}"))
+        return self.all[-1]
+
+    def update(self, comment: Comment, body: str) -> Comment:
+        self.all[comment.id] = msgspec.structs.replace(comment, body=body)
+        return self.all[comment.id]
+
+    def delete(self, comment: Comment) -> None:
+        raise AssertionError(comment)
+
+
+class _Repository:
+    """A host with these pull requests, and everything that a round needs beside it."""
+
+    def __init__(self, *requests: OpenRequest, keys: tuple[str, ...] = ("prod",), forks: Forks = Forks.LABEL) -> None:
+        self.requests: tuple[OpenRequest, ...] = requests
+        self.threads: dict[int, _Comments] = {}
+        self.now = START
+        self.rate: Quota | None = None
+        self.spent = 0
+        self.asked: list[int] = []
+        self.digest = "d1"
+        self.changed: frozenset[str] = frozenset(keys)
+        self.touched = True
+        self.cut_short: frozenset[int] = frozenset()
+        self.errors: dict[int, Exception] = {}
+        self.down: HostError | None = None
+        self.settings = Settings(branch="main", keys=keys, refresh_seconds=REFRESH, forks=forks, fork_label="preview")
+        self.restart()
+
+    def restart(self) -> None:
+        self.text = io.StringIO()
+        self.previewer = Previewer(
+            self.settings, lambda: self, self._previews, lambda: self.now, Log(self.text, lambda: self.now)
+        )
+
+    def open_requests(self, branch: str) -> tuple[OpenRequest, ...]:
+        assert branch == "main"
+        if self.down is not None:
+            raise self.down
+        return self.requests
+
+    def comments(self, number: int) -> CommentHost:
+        return self.threads.setdefault(number, _Comments())
+
+    def quota(self) -> Quota | None:
+        return self.rate
+
+    def _previews(self, request: OpenRequest) -> Previews:
+        self.asked.append(request.number)
+        if request.number in self.errors:
+            raise self.errors[request.number]
+        if self.rate is not None:
+            self.rate = msgspec.structs.replace(self.rate, remaining=self.rate.remaining - self.spent)
+        return Previews(head=request.head, touched=self.touched, tellings=lambda: self._tellings(request))
+
+    def _tellings(self, request: OpenRequest) -> Sequence[Telling]:
+        return [
+            Telling(
+                key=key, digest=self.digest, head=request.head, summary=f"{key} of #{request.number}",
+                changed=key in self.changed, markdown=f"{key} {self.digest}", cut_short=request.number in self.cut_short,
+            )
+            for key in self.settings.keys
+        ]  # fmt: skip
+
+    def round(self, later: int = 0) -> list[tuple[int, Done]]:
+        self.now += later
+        return [(line.number, line.done) for line in self.previewer.round()]
+
+    def said(self) -> list[tuple[str, str]]:
+        """Level and code of each line of the log."""
+        lines = [json.loads(line) for line in self.text.getvalue().splitlines()]
+        return [(line["level"], line["code"]) for line in lines]
+
+
+def _request(number: int, **fields: object) -> OpenRequest:
+    given = {"head": HEAD, "ref": f"refs/pull/{number}/head", "branch": "main", "fork": False, **fields}
+    return OpenRequest(number=number, **given)
+
+
+def test_a_comment_is_written_once_and_then_kept_up() -> None:
+    """Created, not looked at until the refresh or another commit, left alone while it says the same, updated when that moves."""
+    repository = _Repository(_request(7))
+
+    assert repository.previewer.round() == (
+        Line(number=7, done=Done.CREATED, key="prod", url="https://host/0", summary="prod of #7"),
+    )
+    assert repository.round(REFRESH - 1) == [(7, Done.RECENT)]
+    assert repository.round(1) == [(7, Done.UNCHANGED)]
+    repository.digest = "d2"
+    assert repository.round(1) == [(7, Done.RECENT)]
+    assert repository.round(REFRESH) == [(7, Done.UPDATED)]
+    repository.requests = (_request(7, head="f" * 40),)
+    assert repository.round(1) == [(7, Done.UNCHANGED)]
+    assert repository.asked == [7, 7, 7, 7]
+    assert repository.said() == [("info", "Created"), ("info", "Updated")]
+    assert len(repository.threads[7].all) == 1
+
+
+def test_a_restart_reads_when_it_last_told() -> None:
+    """The comment says for which commit and when it was written; one of the future, of another commit, or of one key of two
+    does not count."""
+    repository = _Repository(_request(7), keys=("a", "b"))
+    assert repository.round() == [(7, Done.CREATED)] * 2
+    repository.restart()
+    assert repository.round(REFRESH - 1) == [(7, Done.RECENT)]
+    assert repository.round(1) == [(7, Done.UNCHANGED)] * 2
+    repository.restart()
+    repository.now = START - 1
+    assert repository.round() == [(7, Done.NEWER)] * 2
+    repository.now = START
+    repository.restart()
+    repository.requests = (_request(7, head="f" * 40),)
+    assert repository.round(1) == [(7, Done.UNCHANGED)] * 2
+    repository.threads[7].all.pop()
+    repository.restart()
+    assert sorted(repository.round(1)) == [(7, Done.CREATED), (7, Done.UNCHANGED)]
+
+
+def test_the_oldest_comment_decides_when_a_restart_asks_again() -> None:
+    """Two keys, one of them told 100 s before the other: a refresh after the first, both are made again."""
+    repository = _Repository(_request(7), keys=("a", "b"))
+    repository.round()
+    repository.digest, repository.changed = "d2", frozenset()
+    repository.threads[7].all[1] = msgspec.structs.replace(
+        repository.threads[7].all[1], body=repository.threads[7].all[1].body.replace(f"order={START}", f"order={START + 100}")
+    )
+    repository.restart()
+    assert repository.round(REFRESH - 1) == [(7, Done.RECENT)]
+    assert repository.round(1)[0] == (7, Done.UPDATED)
+
+
+@pytest.mark.parametrize(
+    ("forks", "labels", "done"),
+    [
+        (Forks.NEVER, (f"preview@{HEAD[:12]}",), Done.FORK),
+        (Forks.ALWAYS, (), Done.CREATED),
+        (Forks.LABEL, (), Done.FORK),
+        (Forks.LABEL, ("preview",), Done.FORK),
+        (Forks.LABEL, ("other", f"preview@{HEAD[:LEAST_COMMIT_DIGITS]}"), Done.CREATED),
+        (Forks.LABEL, (f"preview@{HEAD}",), Done.CREATED),
+        (Forks.LABEL, (f"preview@{HEAD[: LEAST_COMMIT_DIGITS - 1]}",), Done.FORK),
+        (Forks.LABEL, (f"preview@{'f' * 12}",), Done.FORK),
+        (Forks.LABEL, (f"look@{HEAD[:12]}",), Done.FORK),
+    ],
+)
+def test_forks_need_a_label_for_the_commit(forks: Forks, labels: tuple[str, ...], done: Done) -> None:
+    """Twelve digits of the commit that somebody has looked at; a later push needs another label."""
+    repository = _Repository(_request(7, fork=True, labels=labels), _request(8), forks=forks)
+
+    assert repository.round() == [(7, done), (8, Done.CREATED)]
+    assert repository.asked == ([8] if done is Done.FORK else [7, 8])
+
+
+def test_what_does_not_reach_the_policies_is_told_where_we_spoke_already() -> None:
+    """Nothing is written for a change of other files; a comment that stands is kept up, also after a restart."""
+    repository = _Repository(_request(7))
+    repository.touched = False
+    assert repository.round() == [(7, Done.UNTOUCHED)]
+    assert repository.threads[7].all == []
+    repository.touched = True
+    assert repository.round(REFRESH) == [(7, Done.CREATED)]
+    repository.touched, repository.digest = False, "d2"
+    assert repository.round(REFRESH) == [(7, Done.UPDATED)]
+    repository.restart()
+    repository.digest = "d3"
+    assert repository.round(REFRESH) == [(7, Done.UPDATED)]
+
+
+def test_of_several_policies_only_those_that_change_speak() -> None:
+    """One that the change does not reach says nothing, unless it has spoken before; a single one always speaks."""
+    repository = _Repository(_request(7), keys=("a", "b"))
+    repository.changed = frozenset("b")
+    assert [(line.key, line.done) for line in repository.previewer.round()] == [("b", Done.CREATED)]
+    repository.changed, repository.digest = frozenset(), "d2"
+    repository.now += REFRESH
+    assert [(line.key, line.done) for line in repository.previewer.round()] == [("b", Done.UPDATED)]
+    alone = _Repository(_request(7))
+    alone.changed = frozenset()
+    assert alone.round() == [(7, Done.CREATED)]
+
+
+def test_a_slow_one_comes_last_and_more_seldom() -> None:
+    """A preview that was cut short is tried again after four refreshes, or with another commit once all others were looked at."""
+    repository = _Repository(_request(1), _request(2))
+    repository.cut_short = frozenset({1})
+    repository.round()
+    assert repository.round(REFRESH) == [(2, Done.UNCHANGED), (1, Done.RECENT)]
+    assert repository.round(3 * REFRESH - 1)[1] == (1, Done.RECENT)
+    assert repository.round(1) == [(2, Done.RECENT), (1, Done.UNCHANGED)]
+    repository.cut_short = frozenset()
+    repository.requests = (_request(1, head="f" * 40), _request(2, head="f" * 40))
+    assert repository.round(1) == [(2, Done.UNCHANGED), (1, Done.UNCHANGED)]
+    assert repository.round(REFRESH) == [(1, Done.UNCHANGED), (2, Done.UNCHANGED)]
+
+
+def test_a_closed_one_is_forgotten() -> None:
+    """Opened again, it is read from its comment as after a restart."""
+    repository = _Repository(_request(1), _request(2))
+    repository.cut_short = frozenset({1})
+    repository.round()
+    repository.requests = (_request(2),)
+    assert repository.round(1) == [(2, Done.RECENT)]
+    repository.requests = (_request(1), _request(2))
+    assert repository.round(1) == [(1, Done.RECENT), (2, Done.RECENT)]
+
+
+@pytest.mark.parametrize(
+    ("error", "logged"),
+    [
+        (HostError(HostCode.FORBIDDEN, "the token may only read"), ("warning", "Forbidden")),
+        (failed(FaultCode.UNREACHABLE, "cannot fetch"), ("warning", "SourceUnreachable")),
+        (ValueError("a defect"), ("error", "PreviewBroken")),
+    ],
+)
+def test_what_is_wrong_with_one_stops_no_other(error: Exception, logged: tuple[str, str]) -> None:
+    """It is said with its number, tried again in the next round, and the round does not count as failed."""
+    repository = _Repository(_request(1), _request(2))
+    repository.errors = {1: error}
+
+    assert repository.round() == [(1, Done.FAILED), (2, Done.CREATED)]
+    assert repository.said()[0] == logged
+    assert json.loads(repository.text.getvalue().splitlines()[0])["pullRequest"] == 1
+    assert repository.previewer.failures == 0
+    repository.errors = {}
+    assert repository.round(1) == [(1, Done.CREATED), (2, Done.RECENT)]
+
+
+def test_a_defect_says_where_it_was_met() -> None:
+    """The function and line, and the commit to try it on: no traceback."""
+    repository = _Repository(_request(1))
+    repository.errors = {1: ValueError("a defect")}
+    repository.round()
+    line = json.loads(repository.text.getvalue())
+    assert line["message"] == "#1 could not be previewed: ValueError: a defect"
+    assert line["where"].startswith("_previews:")
+    assert line["inputs"] == HEAD
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (HostError(HostCode.RATE_LIMITED, "too many"), "RateLimited"),
+        (HostError(HostCode.UNREACHABLE, "gone"), "Unreachable"),
+        (PreviewFailedError("the cluster does not answer"), "ClusterUnreadable"),
+    ],
+)
+def test_what_is_wrong_with_the_host_or_the_cluster_ends_the_round(error: Exception, code: str) -> None:
+    """The others would meet it as well. Failed rounds are counted until one succeeds."""
+    repository = _Repository(_request(1), _request(2))
+    repository.errors = {1: error}
+
+    assert (repository.round(), repository.round()) == ([], [])
+    assert repository.asked == [1, 1]
+    assert repository.said() == [("warning", code)] * 2
+    assert repository.previewer.failures == 2
+    repository.errors = {}
+    assert repository.round() == [(1, Done.CREATED), (2, Done.CREATED)]
+    assert repository.previewer.failures == 0
+    repository.down = HostError(HostCode.UNREACHABLE, "gone")
+    assert repository.round() == []
+    assert repository.previewer.failures == 1
+
+
+@pytest.mark.parametrize(
+    ("remaining", "limit", "reset", "pause"),
+    [
+        (100, 1000, START + 60, 0),
+        (99, 1000, START + 60, 60),
+        (99, 1000, START - 1, 0),
+        (99, 1000, START + LONGEST_WAIT_SECONDS + 1, LONGEST_WAIT_SECONDS),
+        (0, 0, START + 60, 0),
+    ],
+)
+def test_a_tenth_of_the_rate_limit_is_left_for_others(remaining: int, limit: int, reset: int, pause: int) -> None:
+    """Below it nothing is asked until the reset, and no longer than an hour."""
+    repository = _Repository(_request(1))
+    assert repository.previewer.pause_seconds() == 0
+    repository.rate = Quota(remaining=remaining, limit=limit, reset_seconds=reset)
+
+    assert repository.round() == ([] if pause else [(1, Done.CREATED)])
+    assert repository.previewer.pause_seconds() == pause
+    assert repository.said() == [("warning", "RateLimitSpared") if pause else ("info", "Created")]
+
+
+def test_a_round_ends_when_the_reserve_is_reached() -> None:
+    """The rest waits for the next round."""
+    repository = _Repository(_request(1), _request(2))
+    repository.rate, repository.spent = Quota(remaining=101, limit=1000, reset_seconds=START + 60), 2
+
+    assert repository.round() == [(1, Done.CREATED)]
+    repository.rate = Quota(remaining=1000, limit=1000, reset_seconds=START + 60)
+    assert repository.round(60) == [(1, Done.RECENT), (2, Done.CREATED)]
