@@ -1,0 +1,200 @@
+"""What a capture reads of two clusters, and how it is laid out; the servers are tables of lists."""
+
+import json
+from collections.abc import Mapping
+
+import msgspec
+import pytest
+import yaml
+
+from reconciler.control.capture import Capture, Clusters, Unread, capture, capture_targets
+from reconciler.kube.connection.api import ApiError
+from reconciler.kube.watching.collection import WORKLOAD, cluster_api
+
+NOW = 1_800_000_000
+CAPI = "/apis/cluster.x-k8s.io/v1beta2"
+INFRA = "infrastructure.cluster.x-k8s.io"
+Object = dict[str, object]
+
+
+class _Server:
+    """Answers lists by path, page by page; an error in place of a page is raised. Everything else is an empty list."""
+
+    def __init__(self, lists: Mapping[str, list[list[Object] | ApiError]] | None = None, **answers: object) -> None:
+        self.lists = {path: list(pages) for path, pages in (lists or {}).items()}
+        self.answers = {"/version": {"gitVersion": "v1.36.3"}, **answers}
+        self.asked: list[tuple[str, dict[str, str]]] = []
+
+    def get(self, path: str, query: Mapping[str, str] | None = None) -> bytes:
+        self.asked.append((path, dict(query or {})))
+        answer = self.answers.get(path)
+        if isinstance(answer, ApiError):
+            raise answer
+        if answer is not None:
+            return json.dumps(answer).encode()
+        pages = self.lists.get(path, [])
+        page = pages.pop(0) if pages else []
+        if isinstance(page, ApiError):
+            raise page
+        return json.dumps({"metadata": {"continue": f"after-{len(pages)}" if pages else ""}, "items": page or None}).encode()
+
+
+def _clusters(workload: _Server, management: _Server | None = None, namespaces: tuple[str, ...] = ()) -> Clusters:
+    return Clusters(
+        workload=workload, management=management or workload, served=(cluster_api(version="v1beta2"),), namespaces=namespaces  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def _item(name: str, namespace: str = "", **fields: object) -> Object:
+    return {"metadata": {"name": name, "namespace": namespace, "managedFields": [{"manager": "x"}]}, **fields}
+
+
+def _target(name: str, namespace: str = "prod", reference: Object | None = None) -> Object:
+    machine = {"clusterName": "c", "bootstrap": {}, "infrastructureRef": reference or {}}
+    return _item(name, namespace, spec={"clusterName": "c", "template": {"spec": machine}})
+
+
+def _names(found: Capture, file: str) -> list[str]:
+    (listing,) = (item for item in found.listings if item.file == file)
+    return [item["metadata"]["name"] for item in listing.items]
+
+
+def test_one_cluster_is_one_folder() -> None:
+    """A list a kind, sorted by namespace and name; who owns which field is kept of targets alone."""
+    server = _Server(
+        {
+            "/api/v1/pods": [[_item("b", "y"), _item("a", "y"), _item("c", "x")]],
+            f"{CAPI}/machinedeployments": [[_target("md")]],
+            f"{CAPI}/machines": [[_item("m", "prod")]],
+        }
+    )
+    found = capture(_clusters(server), "prod-eu", NOW)
+
+    assert _names(found, "pods") == ["c", "a", "b"]
+    files = found.files()
+    assert set(files) == {"snapshot.yaml", *(f"{item.file}.json" for item in found.listings)}
+    assert {f"{kind.plural}.json" for kind in WORKLOAD} < set(files)
+    assert {"machinedeployments.json", "machines.json"} < set(files)
+    assert "managedFields" not in json.loads(files["pods.json"])["items"][0]["metadata"]
+    assert "managedFields" not in json.loads(files["machines.json"])["items"][0]["metadata"]
+    assert json.loads(files["machinedeployments.json"])["items"][0]["metadata"]["managedFields"] == [{"manager": "x"}]
+    assert json.loads(files["pods.json"])["kind"] == "PodList"
+    assert (found.captured_seconds, found.capi_group, found.templates, found.unread) == (NOW, "cluster.x-k8s.io", (), ())
+
+
+@pytest.mark.parametrize("version", ["v1.36.3", ""])
+def test_the_manifest_says_what_was_captured(version: str) -> None:
+    """When, of which cluster and version, and every kind, also where nothing is there."""
+    server = _Server(**{"/version": {"gitVersion": version}})
+    found = capture(_clusters(server), 'the "blue" one', NOW)
+
+    manifest = yaml.safe_load(found.files()["snapshot.yaml"])
+    kinds = manifest.pop("kinds")
+    assert manifest == {
+        "formatVersion": "1.0", "capturedAt": "2027-01-15T08:00:00Z", "cluster": 'the "blue" one',
+    } | ({"kubernetesVersion": version} if version else {})  # fmt: skip
+    assert kinds == sorted(set(kinds))
+    assert {item.kind for item in WORKLOAD} | {"MachineDeployment", "Machine", "Cluster"} <= set(kinds)
+    assert (found.world().name, found.world().captured_seconds) == ('the "blue" one', NOW)
+
+
+def test_two_clusters_are_two_folders() -> None:
+    """Pods and nodes of the one, targets of the other, and the version of the one that runs the pods."""
+    workload = _Server({"/api/v1/nodes": [[_item("n")]]}, **{"/version": {"gitVersion": "v1.35.0"}})
+    management = _Server({f"{CAPI}/machinedeployments": [[_target("md")]]})
+    found = capture(_clusters(workload, management), "", NOW)
+
+    assert _names(found, "workload/nodes") == ["n"]
+    assert _names(found, "management/machinedeployments") == ["md"]
+    assert {item.file.partition("/")[0] for item in found.listings} == {"workload", "management"}
+    assert found.version == "v1.35.0"
+    assert "/api/v1/pods" not in [path for path, _ in management.asked]
+    assert not any(path.startswith(CAPI) for path, _ in workload.asked)
+
+
+def test_targets_only() -> None:
+    """What belongs to targets, without pods; or the targets themselves alone. Neither asks for a version."""
+    server = _Server({f"{CAPI}/machinedeployments": [[_target("md")]], f"{CAPI}/machines": [[_item("m", "prod")]]})
+    found = capture(_clusters(server), "", NOW, targets_only=True)
+    assert _names(found, "machines") == ["m"]
+    assert found.version == ""
+    assert not any(path.startswith("/api/v1") for path, _ in server.asked)
+
+    server = _Server({f"{CAPI}/machinedeployments": [[_target("md")]], f"{CAPI}/machines": [[_item("m", "prod")]]})
+    found = capture_targets(_clusters(server), NOW)
+    assert _names(found, "machinedeployments") == ["md"]
+    assert {item.kind for item in found.listings} == {"MachineDeployment", "MachineSet", "MachinePool"}
+    assert (found.captured_seconds, found.cluster, found.version) == (NOW, "", "")
+
+
+def test_what_we_may_not_list_is_named() -> None:
+    """A kind that is not served is left out; any other refusal is an error."""
+    server = _Server(
+        {
+            "/apis/policy/v1/poddisruptionbudgets": [ApiError(403, "Forbidden", "may not list")],
+            "/apis/resource.k8s.io/v1/deviceclasses": [ApiError(404, "NotFound", "no such path")],
+        }
+    )
+    found = capture(_clusters(server), "", NOW)
+    assert found.unread == (Unread(kind="PodDisruptionBudget", why="may not list"),)
+    assert not {"PodDisruptionBudget", "DeviceClass"} & set(found.kinds)
+
+    with pytest.raises(ApiError, match="500"):
+        capture(_clusters(_Server({"/api/v1/nodes": [ApiError(500, "Internal", "broken")]})), "", NOW)
+
+
+def test_some_namespaces() -> None:
+    """One list a kind; one namespace that we may not list leaves the kind out, and is named."""
+    paths = [f"{CAPI}/namespaces/{namespace}/machinedeployments" for namespace in ("blue", "green")]
+    server = _Server({paths[0]: [[_target("b", "blue")]], paths[1]: [[_target("a", "green")]]})
+    assert _names(capture(_clusters(server, namespaces=("blue", "green")), "", NOW), "machinedeployments") == ["b", "a"]
+
+    refused: list[list[Object] | ApiError] = [ApiError(403, "Forbidden", "not yours")]
+    server = _Server({paths[0]: [[_target("b", "blue")]], paths[1]: refused})
+    found = capture_targets(_clusters(server, namespaces=("blue", "green")), NOW)
+    assert found.unread == (Unread(kind="MachineDeployment in green", why="not yours"),)
+    assert "MachineDeployment" not in found.kinds
+
+
+def test_pages() -> None:
+    """500 objects at a time; a list that the server forgot half-way is read anew from its beginning."""
+    server = _Server({"/api/v1/pods": [[_item("a", "x")], [_item("b", "x")]]})
+    assert _names(capture(_clusters(server), "", NOW), "pods") == ["a", "b"]
+    assert [query for path, query in server.asked if path == "/api/v1/pods"] == [
+        {"limit": "500"},
+        {"limit": "500", "continue": "after-1"},
+    ]
+
+    gone = ApiError(410, "Expired", "too old")
+    server = _Server({"/api/v1/pods": [[_item("a", "x")], gone, [_item("a", "x"), _item("b", "x")]]})
+    assert _names(capture(_clusters(server), "", NOW), "pods") == ["a", "b"]
+    assert [query for path, query in server.asked if path == "/api/v1/pods"][2] == {}
+    with pytest.raises(ApiError, match="410"):
+        capture(_clusters(_Server({"/api/v1/pods": [gone]})), "", NOW)
+
+
+def test_templates_that_targets_refer_to() -> None:
+    """Each kind once, in a file that names its group, since two groups may call it the same."""
+    reference = {"apiGroup": INFRA, "kind": "DockerMachineTemplate", "name": "t"}
+    server = _Server(
+        {
+            f"{CAPI}/machinedeployments": [[_target("a", reference=reference), _target("b", reference=reference)]],
+            f"/apis/{INFRA}/v1beta2/dockermachinetemplates": [[_item("t", "prod")]],
+        },
+        **{
+            f"/apis/{INFRA}": {"preferredVersion": {"version": "v1beta2"}, "versions": []},
+            f"/apis/{INFRA}/v1beta2": {"resources": [{"name": "dockermachinetemplates", "kind": "DockerMachineTemplate"}]},
+        },
+    )
+    found = capture(_clusters(server), "", NOW)
+
+    assert found.templates == ((INFRA, "dockermachinetemplates"),)
+    assert _names(found, f"dockermachinetemplates.{INFRA}") == ["t"]
+    assert [path for path, _ in server.asked].count(f"/apis/{INFRA}/v1beta2/dockermachinetemplates") == 1
+
+
+def test_files_are_encoded_when_they_are_asked_for() -> None:
+    """Equal objects give equal bytes but for the instant."""
+    first, later = (capture(_clusters(_Server({"/api/v1/nodes": [[_item("n")]]})), "", NOW + late) for late in (0, 60))
+    assert first.files() != later.files()
+    assert first.files() == msgspec.structs.replace(later, captured_seconds=NOW).files()
