@@ -118,7 +118,7 @@ class PodLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=Fals
     reasons: tuple[Reason, ...] = ()
 
 
-class Blocker(msgspec.Struct, frozen=True, order=True, kw_only=True, rename="camel"):
+class Blocker(msgspec.Struct, frozen=True, order=True, kw_only=True, rename="camel", gc=False):
     """Something that keeps a node: a pod (`namespace/name`) or, with an empty pod, the node or group itself."""
 
     code: str
@@ -126,7 +126,7 @@ class Blocker(msgspec.Struct, frozen=True, order=True, kw_only=True, rename="cam
     message: str
 
 
-class NodeLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class NodeLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
     """One node. Times are RFC 3339 instants or None. `utilization_permille` None: the node advertises nothing to divide by."""
 
     node: str

@@ -139,6 +139,8 @@ class SchedulingState:
     def node_local_until(self, shapes: Sequence[int], first: int) -> int:
         """The entry behind the last of those from `first` on that are `node_local` one after the other."""
         known = self._local if self._local_at == self._bindings.watching else {}
+        if all(map(known.get, shapes[first:])):
+            return len(shapes)
         for entry in range(first, len(shapes)):
             if not known.get(shapes[entry]):
                 if not self.node_local(shapes[entry]):

@@ -17,7 +17,7 @@ SCALE_DOWN_DISABLED = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
 DELAY_DELETION_PREFIX = "delay-deletion.cluster-autoscaler.kubernetes.io/"
 
 
-class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+class Candidate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One node as a removal sees it.
 
     `reason` is why it could go by its own use (None: it is used), `above_max` that its group is too large; `pods` are
@@ -137,6 +137,8 @@ def keepers(world: World, group: EffectiveGroup, held_why: str, index: int) -> l
     if group.facts is not None and not group.facts.selectable and not group.platform_chooses:
         why = f"{group.target} has no Machines, so that nobody can choose which node it loses"
         found.append(("NotSelectable", f"{why}; scaleDown.withoutMachines of {group.name} is Block"))
+    if not found and not world.nodes[index].annotations:
+        return []
     annotations = dict(world.nodes[index].annotations)
     if annotations.get(SCALE_DOWN_DISABLED) == "true":
         found.append(("ScaleDownDisabledAnnotation", f"annotation {SCALE_DOWN_DISABLED} is true"))

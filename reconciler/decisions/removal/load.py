@@ -15,7 +15,7 @@ from reconciler.plan.plan import Blocker
 from reconciler.scheduling.kernels import loops
 
 
-class NodeLoad(msgspec.Struct, frozen=True, kw_only=True):
+class NodeLoad(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One node. `requested` sums what runs and counts; `moving` are pods by shape that need another place, `evicted` those
     that a drain would evict (expendable ones too), the same mapping where they are the same; `blockers` come from pods and
     their disruption budgets."""
@@ -116,10 +116,15 @@ class NodeLoads:
         cpu = memory = 0
         covered = False
         known = self._plain
-        for kind in classes:
-            plain = known[kind] if kind in known else self._as_plain(kind, on_node[classes.index(kind)])
+        plains = list(map(known.get, classes))
+        if None in plains:
+            for kind in classes:
+                if (known[kind] if kind in known else self._as_plain(kind, on_node[classes.index(kind)])) is None:
+                    return None
+            plains = list(map(known.get, classes))
+        for plain in plains:
             if plain is None:
-                return None
+                continue
             number, cpu_milli, memory_bytes, moves, over = plain
             cpu += cpu_milli
             memory += memory_bytes

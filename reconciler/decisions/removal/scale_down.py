@@ -32,7 +32,7 @@ _TOLD_AT_MOST = 64
 """Shapes of pods a plan of which it is told what rejects them on every other node."""
 
 
-class Judged(msgspec.Struct, frozen=True, kw_only=True):
+class Judged(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The end of one node's trial. `safe`: nothing but time, budgets or cool-downs keeps it. `why` is set when it leaves."""
 
     candidate: Candidate
@@ -75,6 +75,9 @@ class Removals:
         self._floor = floor_of(draft)
         self._receivers = set(draft.promised)
         self._told: dict[int, str] = {}
+        shapes = draft.world.pod_shapes
+        sizes = sorted(range(len(shapes)), key=lambda shape: (-shapes[shape].requests.cpu_milli, shape))
+        self._by_size = {shape: rank for rank, shape in enumerate(sizes)}
         self._places = {False: Places(draft.state), True: Places(draft.state)}
         self.stopped_at = ""
         """The first node that was not examined for want of work, by name; empty where there is none."""
@@ -204,18 +207,20 @@ class Removals:
             return Blocker(code="NotEnoughPdb", message=message)
         if draft.work.exhausted:
             return NOT_EXAMINED
-        order = sorted(moving, key=lambda shape: (-draft.world.pod_shapes[shape].requests.cpu_milli, shape))
+        order = sorted(moving, key=self._by_size.__getitem__)
         mark, looked = state.mark(), places.looked
         self._lift(candidate, order)
+        lifted = state.mark()
         found = places.fit(order, [moving[shape] for shape in order])
         blocker: Blocker | None = None
         if found.short is not None:
             blocker = self._short_of(candidate, found, places, reason, mark)
         elif len(moving) > 1:
-            blocker = self._crowded_out(candidate, found, places, mark)
+            blocker = self._crowded_out(candidate, found, places, lifted)
             if blocker is None:
-                self._lift(candidate, order)
                 state.bind_list(found.nodes, found.shapes, found.counts)
+            else:
+                state.undo(mark)
         draft.work.spend(places.looked - looked)
         if blocker is None:
             places.keep(found)
@@ -241,15 +246,15 @@ class Removals:
         message = self._no_place(shape, candidate.moving[shape], reason, others) + told
         return Blocker(code="NoPlaceToMove", pod=_pod_of(self._draft.world, candidate, shape), message=message)
 
-    def _crowded_out(self, candidate: Candidate, found: Moved, places: Places, mark: int) -> Blocker | None:
+    def _crowded_out(self, candidate: Candidate, found: Moved, places: Places, lifted: int) -> Blocker | None:
         """A shape that lacks a place when the smaller pods are bound before it, where it was to go: kube-scheduler binds evicted
-        pods in the order in which they are made again, wherever they fit. The state goes back to `mark`."""
+        pods in the order in which they are made again, wherever they fit. The state goes back to where nothing but the node is
+        `lifted`."""
         state, moving = self._draft.state, candidate.moving
-        state.undo(mark)
+        state.undo(lifted)
         order = list(dict.fromkeys(found.shapes))[::-1]
-        self._lift(candidate, order)
         again = places.fit(order, [moving[shape] for shape in order], array("i", dict.fromkeys(found.nodes)))
-        state.undo(mark)
+        state.undo(lifted)
         if again.short is None:
             return None
         needs = self._needs(again.short, moving[again.short])
