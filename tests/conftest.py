@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.scheduler import OneWorkerEach
-from tests.testbed.fixtures import cluster_api, control_plane, machine_api, new_cluster
+from tests.testbed.fixtures import cluster_api, control_plane, machine_api, new_cluster, stop_components
 from tests.workers import CONTROL_PLANES, group_of
 
 os.environ.pop("COLUMNS", None)  # pytest's workers have 80: what is printed would hang on how the tests are run
@@ -17,6 +17,15 @@ def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
     for item in items:
         if "control_plane" in getattr(item, "fixturenames", ()) and group_of(item.nodeid) not in CONTROL_PLANES:
             raise pytest.UsageError(f"{item.nodeid} uses the control plane: name its file in tests/workers.py")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """A worker that has run the tests of its control plane has done with it; without workers others of its tests may follow."""
+    group = group_of(item.nodeid)
+    last = nextitem is None or group_of(nextitem.nodeid) != group
+    if last and group in CONTROL_PLANES and hasattr(item.config, "workerinput"):
+        stop_components()
 
 
 @pytest.hookimpl(optionalhook=True)

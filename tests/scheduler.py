@@ -1,8 +1,8 @@
-"""Who runs which tests: those of one real component in one worker, all others wherever there is time."""
+"""Who runs which tests: those that share something in one worker, all others wherever there is time."""
 
 from xdist.scheduler import LoadGroupScheduling
 
-from tests.workers import group_of
+from tests.workers import unit_of
 
 
 class OneWorkerEach(LoadGroupScheduling):
@@ -13,4 +13,4 @@ class OneWorkerEach(LoadGroupScheduling):
     """
 
     def _split_scope(self, nodeid: str) -> str:
-        return group_of(nodeid) or nodeid
+        return unit_of(nodeid)

@@ -5,6 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from tests.workers import unit_of
+
 ROOT = Path(__file__).resolve().parents[1]
 CONFTEST = "from tests.conftest import pytest_xdist_make_scheduler\n"
 NOTES = """
@@ -14,6 +18,46 @@ import os, pathlib, pytest
 def test_it(number):
     pathlib.Path(__file__).with_suffix(f".{number}").write_text(os.environ["PYTEST_XDIST_WORKER"])
 """
+
+
+def test_what_is_run_by_one_worker() -> None:
+    """The tests of a component, whatever their file; those of a parameter where they look at one thing; else each alone."""
+    assert unit_of("tests/live/test_run.py::test_it[1]") == unit_of("tests/crusoe/test_live_run.py::test_that")
+    converged = "tests/properties/test_convergence.py::test_{}[{}]"
+    assert unit_of(converged.format("a", 1)) == unit_of(converged.format("b", 1)) != unit_of(converged.format("b", 11))
+    alone = ("tests/plan/test_text.py::test_it[1]", "tests/plan/test_text.py::test_that[1]", "tests/plan/test_text.py::test_it")
+    assert [unit_of(one) for one in alone] == list(alone)
+
+
+STOPPED = """
+import pathlib, pytest
+from tests.conftest import pytest_runtest_teardown, pytest_xdist_make_scheduler
+from tests.testbed.fixtures import _stopped_by
+
+@pytest.fixture(scope="session")
+def component():
+    here = pathlib.Path(__file__).parent
+    with _stopped_by(lambda: (here / "stopped").write_text(str((here / "later").exists()))):
+        yield
+"""
+
+
+@pytest.mark.parametrize(("workers", "after_all"), [("1", False), ("0", True)])
+def test_a_component_is_stopped_with_its_last_test(tmp_path: Path, workers: str, after_all: bool) -> None:
+    """A worker goes on with other tests, and a control plane takes a good part of a processor while nobody asks it. Without
+    workers, tests of other folders that use it may follow."""
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "tests" / "kube").mkdir(parents=True)
+    (tmp_path / "tests" / "plan").mkdir()
+    (tmp_path / "tests" / "conftest.py").write_text(STOPPED)
+    (tmp_path / "tests" / "kube" / "test_one.py").write_text("def test_it(component): pass\ndef test_that(component): pass\n")
+    later = "import pathlib\ndef test_it(): pathlib.Path(__file__).parents[1].joinpath('later').touch()\n"
+    (tmp_path / "tests" / "plan" / "test_later.py").write_text(later)
+    words = [sys.executable, "-m", "pytest", "-q", "-n", workers, "--dist", "loadgroup", "-p", "no:cacheprovider"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(words, check=False, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "tests" / "stopped").read_text() == str(after_all)
 
 
 def test_one_worker_for_each_component(tmp_path: Path) -> None:

@@ -21,11 +21,16 @@ _GROUPS = {
     "tests/deploy/": _SECOND,
     "tests/docs/test_first_hour.py": "first-hour",
     "tests/kube/": _SECOND,
+    # The longest of the folder that need nothing of it, so that the three take about as long.
+    "tests/live/test_restart_killed_aws.py": _SECOND,
+    "tests/live/test_run_aws.py": _SECOND,
+    "tests/live/test_soak.py": _SECOND,
     "tests/live/": _FIRST,
+    "tests/providers/test_removal_restart.py": _THIRD,
     "tests/providers/": _SECOND,
     "tests/rows/test_rows_live_crusoe.py": _THIRD,
     "tests/rows/test_rows_live_": _SECOND,
-    "tests/security/test_network_attack.py": _FIRST,
+    "tests/security/test_network_attack.py": _THIRD,
     "tests/security/test_own_account": _SECOND,
     "tests/security/test_published_snapshot.py": _FIRST,
     "tests/schemas/test_crds_on_api_server.py": _SECOND,
@@ -36,8 +41,18 @@ _GROUPS = {
     "tests/wheel/": "wheel",
 }
 """By how a test's path begins; the first that fits."""
+_BY_PARAMETER = frozenset({"tests/properties/test_convergence.py"})
+"""Files whose tests with the same parameter look at one thing that takes longer to make than to look at."""
 
 
 def group_of(test: str) -> str:
     """The real component that a test belongs to, by its path or id; empty for none."""
     return next((group for start, group in _GROUPS.items() if test.startswith(start)), "")
+
+
+def unit_of(test: str) -> str:
+    """What is run by one worker without a break: the tests of a component, of one parameter, or the test alone."""
+    path, _, name = test.partition("::")
+    parameter = name.partition("[")[2]
+    shared = f"{path}[{parameter}" if parameter and path in _BY_PARAMETER else test
+    return group_of(test) or shared
