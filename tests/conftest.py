@@ -8,6 +8,10 @@ from tests.scheduler import OneWorkerEach
 from tests.testbed.fixtures import cluster_api, control_plane, machine_api, new_cluster, stop_components
 from tests.workers import CONTROL_PLANES, group_of
 
+# The API servers of the tests live for half an hour with some hundred objects; a fifth of their processor time is the garbage
+# collector's. Up to this much memory each it may wait longer (benchmarks have Go's own defaults).
+os.environ.setdefault("GOGC", "400")
+os.environ.setdefault("GOMEMLIMIT", "1200MiB")
 os.environ.pop("COLUMNS", None)  # pytest's workers have 80: what is printed would hang on how the tests are run
 __all__ = ["cluster_api", "control_plane", "machine_api", "new_cluster"]
 

@@ -41,7 +41,8 @@ def browser() -> Iterator[Browser]:
         running.close()
 
 
-WIDTHS = (320, 768, 1280)
+WIDTHS = (320, 1280)
+"""One of each layout: cards, and tables. What a tablet sees are cards that are wider."""
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 BEYOND = "[...document.querySelectorAll('.scroll')].map(e => e.scrollWidth - e.clientWidth).filter(n => n > 0)"
 """By how many pixels tables are wider than what is seen of them."""
