@@ -1,6 +1,6 @@
 """`decide` and `settle`: the only door to the decisions. Pure, total, deterministic."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import groupby
 
 import msgspec
@@ -18,6 +18,7 @@ from reconciler.decisions.growth.requests import cancel_requests
 from reconciler.decisions.growth.scale_up import explain_rest, fill_existing, grow_for, heal_minimums
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.outcome.actions import actions, releases
+from reconciler.decisions.outcome.foreseen import Foreseen, foreseen
 from reconciler.decisions.outcome.lines import cost, group_lines, node_lines, pod_lines
 from reconciler.decisions.outcome.problems import plan_problems
 from reconciler.decisions.ownership.conflict import conflict_reasons
@@ -36,7 +37,7 @@ from reconciler.plan.plan import ActionKind, Plan, PodOutcome
 from reconciler.plan.summary import summary
 from reconciler.policy.documents import Expander, Headroom, PolicySet
 
-__all__ = ["DEFAULT_WORK_BUDGET", "decide", "decide_counted", "settle"]
+__all__ = ["DEFAULT_WORK_BUDGET", "Decision", "decide", "decide_ahead", "decide_counted", "settle"]
 
 DEFAULT_WORK_BUDGET = 50_000_000
 _NO_HEADROOM = Headroom()
@@ -54,6 +55,14 @@ class _Grown(msgspec.Struct, frozen=True):
     for_headroom: frozenset[str]
 
 
+class Decision(msgspec.Struct, frozen=True):
+    """A plan (without `settled` columns), what to remember, and what it leads to where that can be told (see `Foreseen`)."""
+
+    plan: Plan
+    memory: Memory
+    foreseen: Foreseen | None
+
+
 def decide(
     world: World, policy: PolicySet, memory: Memory, now_seconds: int, work_budget: int = DEFAULT_WORK_BUDGET
 ) -> tuple[Plan, Memory]:
@@ -63,6 +72,19 @@ def decide(
 
 def decide_counted(world: World, policy: PolicySet, memory: Memory, now_seconds: int, work: Work) -> tuple[Plan, Memory]:
     """The same with the steps counted in `work`, for who makes many decisions within one bound."""
+    plan, remembered, _ = _decided(world, policy, memory, now_seconds, work)
+    return plan, remembered
+
+
+def decide_ahead(world: World, policy: PolicySet, memory: Memory, now_seconds: int, work: Work) -> Decision:
+    """The same with what the plan leads to."""
+    plan, remembered, ahead = _decided(world, policy, memory, now_seconds, work)
+    return Decision(plan, remembered, ahead())
+
+
+def _decided(
+    world: World, policy: PolicySet, memory: Memory, now_seconds: int, work: Work
+) -> tuple[Plan, Memory, Callable[[], Foreseen | None]]:
     view = View.of(world, policy, memory, now_seconds, work)
     grown = _grow_in_gangs(view, lift_holds=False)
     draft = grown.draft
@@ -108,7 +130,7 @@ def decide_counted(world: World, policy: PolicySet, memory: Memory, now_seconds:
     remembered = replaced.told(remember(draft, judged, view.memory))
     adopted = {action.group for action in done if action.kind is ActionKind.ADOPT}
     remembered = msgspec.structs.replace(remembered, purchase=demand.purchase(grew, adopted), examine_next=removals.stopped_at)
-    return with_digest(plan), remembered
+    return with_digest(plan), remembered, lambda: foreseen(draft, judged, grown.served, done, halted)
 
 
 def _wanted(view: View, grown: _Grown) -> dict[str, int]:

@@ -63,7 +63,7 @@ class GroupDraft:
 
 class Draft:
     """Everything that the steps of one decision share. `protected` are nodes that headroom stands on, `promised` those that
-    take pods of nodes that are leaving already."""
+    take pods of nodes that are leaving already. What `state` binds from `begun` on was decided."""
 
     def __init__(
         self,
@@ -94,6 +94,7 @@ class Draft:
         self.cutoff = policy.pods.expendable_below_priority
         self.state = SchedulingState(world, pods=self._counted_pods())
         self._prepare_nodes()
+        self.begun = self.state.stack_size
 
     def _counted_pods(self) -> Iterable[int] | None:
         """Bound pods that hold room (None: all that run): expendable ones do not (Cluster Autoscaler leaves them out of its

@@ -3,8 +3,9 @@
 import msgspec
 
 from reconciler.cluster.world import World
-from reconciler.decisions.decide import decide
+from reconciler.decisions.decide import decide_ahead
 from reconciler.decisions.memory import Memory
+from reconciler.decisions.work import Work
 from reconciler.plan.comparison import compare_plans
 from reconciler.plan.picture import Pictures, picture
 from reconciler.plan.preview import Preview, PreviewSide
@@ -83,5 +84,5 @@ def _pictures(world: World, rest: Rest, before: Rest | None) -> Pictures:
 
 
 def _decided(world: World, policy: PolicySet, memory: Memory, now_seconds: int, work_budget: int) -> tuple[Rest, Memory]:
-    plan, remembered = decide(world, policy, memory, now_seconds, work_budget)
-    return come_to_rest(world, policy, remembered, now_seconds, plan, work_budget), remembered
+    made = decide_ahead(world, policy, memory, now_seconds, Work(work_budget))
+    return come_to_rest(world, policy, made.memory, now_seconds, made.plan, work_budget, made), made.memory

@@ -1,24 +1,25 @@
 """The World as a decision sees it when leaving takes no time: nodes that share a disruption budget go one after the other."""
 
 from collections import Counter
+from collections.abc import Callable, Iterable
 
 import msgspec
 
 from reconciler.cluster.nodes.node import Node
 from reconciler.cluster.world import World
 from reconciler.decisions.removal.candidates import SCALE_DOWN_DISABLED
-from reconciler.simulation.embedded.disruption_controller import BudgetKey, DisruptionController
 
+BudgetKey = tuple[str, str]
 _ANY_NUMBER = 1_000_000
 
 
-def one_by_one(world: World, disruption: DisruptionController) -> World:
+def one_by_one(world: World, budgets_of: Callable[[int], Iterable[BudgetKey]]) -> World:
     """Disruption budgets that allow anything allow any number, but not for one node.
 
     A budget that lets one pod go at a time lets ten nodes go one after the other, since evicted pods come back healthy
     in between; judged all at once they would take ten plans. A node that alone needs more evictions than a budget
     allows can never be drained; it is kept by the annotation that disables its removal, so that this stays so.
-    `disruption` knows which budgets take which shapes of this World.
+    `budgets_of` tells which budgets take pods of a shape, by namespace and name.
     """
     allowed = {
         (budget.namespace, budget.name): budget.disruptions_allowed
@@ -30,7 +31,7 @@ def one_by_one(world: World, disruption: DisruptionController) -> World:
     needed: Counter[tuple[int, BudgetKey]] = Counter()
     pods = world.pods
     stays = [traits.daemonset or traits.mirror for traits in world.pod_traits]
-    covering = {shape: budgets for shape in set(pods.shape) if (budgets := disruption.budgets_of(shape))}
+    covering = {shape: budgets for shape in set(pods.shape) if (budgets := tuple(budgets_of(shape)))}
     for index in [index for index, shape in enumerate(pods.shape) if shape in covering]:
         node = pods.node[index]
         if node >= 0 and not stays[pods.traits[index]] and not pods.finished(index):

@@ -18,7 +18,8 @@ class Case(msgspec.Struct, frozen=True):
     """One figure: its name, what to run (a function, or the arguments of a process), and the seconds asked for, if any.
 
     With `seeds` what runs is made anew of each seed by `run`, and the figure is the median over seeds; `bound_multiple` is
-    the multiple of the yardstick asked for.
+    the multiple of the yardstick asked for. With `beside` as well it is a multiple of that, made of the same seed and run right
+    before it: what the machine does meanwhile drops out.
     """
 
     name: str
@@ -26,11 +27,13 @@ class Case(msgspec.Struct, frozen=True):
     bound_seconds: float | None = None
     bound_multiple: float | None = None
     seeds: tuple[int, ...] = ()
+    beside: Prepare | None = None
 
 
 class Figure(msgspec.Struct, frozen=True):
     """What was measured: medians of several runs, as the clock on the wall has it and as processor time; memory only of
-    processes. Processor time is what is compared: it hangs less on what else the machine does."""
+    processes. Processor time is what is compared: it hangs less on what else the machine does. `ratio` is the median multiple of
+    what is beside it, `worst_ratio` the largest."""
 
     name: str
     seconds: float
@@ -38,6 +41,8 @@ class Figure(msgspec.Struct, frozen=True):
     peak_mib: float | None
     runs: int
     worst_cpu_seconds: float | None = None
+    ratio: float | None = None
+    worst_ratio: float | None = None
 
 
 # Short cases are repeated until a median means something, long ones are not.
@@ -72,14 +77,24 @@ def _over_seeds(case: Case) -> Figure:
     prepare = cast("Prepare", case.run)
     seconds: list[float] = []
     cpu: list[float] = []
+    ratios: list[float] = []
     for seed in case.seeds:
         run = prepare(seed)
-        gc.collect()
-        started, busy = time.perf_counter(), time.process_time()
-        run()
-        cpu.append(time.process_time() - busy)
-        seconds.append(time.perf_counter() - started)
-    return Figure(case.name, statistics.median(seconds), statistics.median(cpu), None, len(cpu), max(cpu))
+        base = None if case.beside is None else _once(case.beside(seed))[1]
+        elapsed, busy = _once(run)
+        cpu.append(busy)
+        seconds.append(elapsed)
+        if base is not None:
+            ratios.append(busy / base)
+    ratio, worst = (statistics.median(ratios), max(ratios)) if ratios else (None, None)
+    return Figure(case.name, statistics.median(seconds), statistics.median(cpu), None, len(cpu), max(cpu), ratio, worst)
+
+
+def _once(run: Callable[[], object]) -> tuple[float, float]:
+    gc.collect()
+    started, busy = time.perf_counter(), time.process_time()
+    run()
+    return time.perf_counter() - started, time.process_time() - busy
 
 
 def _again(seconds: list[float]) -> bool:

@@ -3,7 +3,7 @@ import sys
 import pytest
 
 from tests.benchmarks.harness import Committed, complaint
-from tests.benchmarks.measure import Case, Figure, measure
+from tests.benchmarks.measure import Case, Figure, Prepare, measure
 
 
 def test_a_figure_may_be_half_as_large_again() -> None:
@@ -55,3 +55,15 @@ def test_seeds_are_measured_one_by_one() -> None:
     assert figure.runs == 3
     assert figure.worst_cpu_seconds is not None
     assert figure.worst_cpu_seconds >= figure.cpu_seconds
+
+
+def test_what_is_beside_a_case_is_its_measure() -> None:
+    """Both are made of the same seed; three times the work is about three times as much, whatever the machine does."""
+
+    def loop(times: int) -> Prepare:
+        return lambda seed: lambda: sum(range(times * (seed + 200_000)))
+
+    figure = measure(Case("thrice", loop(3), seeds=tuple(range(9)), beside=loop(1)))
+    assert figure.ratio is not None
+    assert 1.5 < figure.ratio < 6
+    assert "what is beside it, asked 1" in complaint(figure, figure.ratio, None, 1.0)

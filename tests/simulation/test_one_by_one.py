@@ -51,6 +51,6 @@ def test_budget_that_allows_nothing_stays():
     cluster.pods("db", 1, on="general-1")
     cluster.budget("db", max_unavailable="0", healthy=1, desired=1, expected=1)
     world = cluster.world()
-    seen = one_by_one(world, DisruptionController(ClusterObjects(world, {})))
+    seen = one_by_one(world, DisruptionController(ClusterObjects(world, {})).budgets_of)
     assert {budget.name: budget.disruptions_allowed > 1 for budget in seen.budgets} == {"db": False, "web": True}
     assert [node.name for node in seen.nodes if node.annotations] == ["general-1"]

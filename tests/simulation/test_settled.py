@@ -11,8 +11,16 @@ from reconciler.plan.digest import plan_digest
 from reconciler.plan.plan import Plan
 from reconciler.policy.documents import Budget, Headroom, Mode, PolicySet, ScaleDown
 from reconciler.policy.pace import Pace
+from reconciler.simulation import settled as settled_module
 from reconciler.simulation.settled import come_to_rest, settled
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
+
+
+@pytest.fixture(autouse=True, params=["played", "foreseen"])
+def _way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways to the rest, whatever the size of the cluster."""
+    if request.param == "foreseen":
+        monkeypatch.setattr(settled_module, "MOST_PLAYED", -1)
 
 
 def _settle(cluster: ClusterBuilder, rules: PolicySet) -> Plan:
@@ -41,9 +49,10 @@ def test_a_threshold_shows_before_its_timer_has_run_out(percent, rest):
 def test_coming_to_rest_counts_its_steps():
     """Where they run out it ends there, whatever is left to be decided, and the plan says so; with enough of them it does not."""
     cluster = ClusterBuilder()
-    names = cluster.group("general", nodes=2, cpu="4")
-    cluster.pods("web", 4, cpu="500m", on=[name for name in names for _ in range(2)])
-    rules = policy(node_group("general", scale_down=ScaleDown(utilization_threshold_percent=50, unneeded_time_seconds=600)))
+    cluster.pods("web", 6, cpu="100m", on=cluster.group("general", nodes=6, cpu="4"))
+    cluster.budget("web", max_unavailable="1", allowed=1, healthy=6, desired=5, expected=6)
+    cluster.pods("home", 1, cpu="24", on=cluster.group("home", nodes=1, cpu="32")[0])
+    rules = policy(node_group("general", scale_down=ScaleDown(unneeded_time_seconds=600)), node_group("home"))
     world = cluster.world()
     plan, memory = decide(world, rules, Memory(), NOW)
     short, whole = (come_to_rest(world, rules, memory, NOW, plan, budget).plan for budget in (1, 1_000_000))

@@ -70,7 +70,8 @@ def command(
     from reconciler.cli.outputs.failure import EXIT_CHANGES, EXIT_OK
     from reconciler.cli.outputs.stats import Stats
     from reconciler.cli.outputs.terminal import progress
-    from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide
+    from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide_ahead
+    from reconciler.decisions.work import Work
     from reconciler.plan.narrowed import narrowed
 
     measured = Stats()
@@ -78,7 +79,8 @@ def command(
         inputs = read_inputs(policy_path, name, cluster_path, now, connection_choice(connection), namespace)
     budget = DEFAULT_WORK_BUDGET if work_budget is None else work_budget
     with measured.stage("decide"), progress("deciding"):
-        plan, memory = decide(inputs.world, inputs.policy, inputs.memory, inputs.now_seconds, budget)
+        decision = decide_ahead(inputs.world, inputs.policy, inputs.memory, inputs.now_seconds, Work(budget))
+        plan = decision.plan
     chosen = chosen_of({"groups": groups, "nodes": nodes, "pod_namespaces": pod_namespaces})
     check_chosen(chosen, plan, inputs.world)
     at_rest = None
@@ -86,7 +88,7 @@ def command(
         from reconciler.simulation.settled import come_to_rest
 
         with measured.stage("settle"), progress("deciding on until nothing changes"):
-            rest = come_to_rest(inputs.world, inputs.policy, memory, inputs.now_seconds, plan, budget)
+            rest = come_to_rest(inputs.world, inputs.policy, decision.memory, inputs.now_seconds, plan, budget, decision)
             plan, at_rest = rest.plan, rest.world
     with measured.stage("render"):
         shown = narrowed(plan, chosen)

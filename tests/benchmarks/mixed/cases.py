@@ -1,11 +1,14 @@
-"""Whole decisions on clusters drawn anew at every run, under the default budgets, expanders and work budget. Each has its twin of
-equal pods and machines in `tests.benchmarks.decisions.decide`. Bounds are multiples of the yardstick."""
+"""Whole decisions on clusters drawn anew at every run, under the default budgets, expanders and work budget. Each has its twin
+of equal pods and machines in `tests.benchmarks.decisions.decide`. Bounds are multiples of the yardstick; those of settled columns
+are multiples of the decision that they begin with."""
 
 import secrets
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from reconciler.decisions.decide import decide
+from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide, decide_ahead
+from reconciler.decisions.work import Work
+from reconciler.simulation.settled import come_to_rest
 from tests.benchmarks.measure import Case
 from tests.benchmarks.mixed.apps import USUAL
 from tests.benchmarks.mixed.situations import (
@@ -34,7 +37,36 @@ def cases() -> Iterator[Case]:
     yield _case("mixed: 15,000 nodes, 1,000 candidates", partial(large, **_VAST), 5.0, seeds=3)
     for pods, bound in ((1_000, 5.0), (2_000, 11.0), (4_000, 25.0)):
         yield _case(f"unique anti-affinity, {pods:,} pods", partial(unique_anti_affinity, pods=pods), bound, seeds=3)
+    yield _settled("50 apps x 1,000, 20 groups", replica_sets, 1.0)
+    yield _settled("2,000 nodes x 40 pods of 50 apps", half_empty, 1.0)
+    yield _settled("5,000 nodes, 5,000 pending", large, 1.0)
+    yield _settled("5,000 nodes, 300 apps with rules", partial(large, rules=USUAL, low=300), None)
     yield _case("1,200 pods that all keep apart", partial(all_apart, pods=1_200), 15.0, seeds=3)
+
+
+def _settled(name: str, make: Callable[[int], Situation], bound: float | None, *, seeds: int = SEEDS) -> Case:
+    """The settled column as a multiple of the decision that it begins with."""
+    drawn = tuple(secrets.randbelow(1 << 31) for _ in range(seeds))
+    return Case(
+        f"settled / decide: {name}",
+        partial(_to_rest, make),
+        seeds=drawn,
+        bound_multiple=bound,
+        beside=partial(_prepared, make),
+    )
+
+
+def _to_rest(make: Callable[[int], Situation], seed: int) -> Callable[[], object]:
+    world, rules, memory = make(seed)
+    decision = decide_ahead(world, rules, memory, NOW, Work(DEFAULT_WORK_BUDGET))
+
+    def run() -> str:
+        rest = come_to_rest(world, rules, decision.memory, NOW, decision.plan, DEFAULT_WORK_BUDGET, decision)
+        if any(problem.code == "SettlingCutShort" for problem in rest.plan.problems):
+            raise RuntimeError(f"seed {seed}: the work budget ran out on the way to the rest")
+        return rest.plan.summary
+
+    return run
 
 
 def _case(name: str, make: Callable[[int], Situation], bound: float | None, *, seeds: int = SEEDS) -> Case:

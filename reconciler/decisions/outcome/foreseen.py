@@ -1,0 +1,117 @@
+"""What a decision leads to when nothing but time is in its way: which nodes leave, which join, and where pods go."""
+
+from array import array
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from reconciler.cluster.nodes.node import NodeShape
+from reconciler.cluster.target import TargetRef
+from reconciler.decisions.demand.queue import Served
+from reconciler.decisions.draft import Draft, GroupDraft
+from reconciler.decisions.removal.scale_down import Judged
+from reconciler.plan.plan import Action, ActionKind, NodeState, PodOutcome
+from reconciler.policy.documents import NodeGroupPolicy
+
+_PLACED = (PodOutcome.FITS_EXISTING, PodOutcome.TRIGGERS_SCALE_UP)
+_PLAIN_STATES = frozenset((NodeState.IN_USE, NodeState.UNMANAGED))
+_PLAIN_ACTIONS = (ActionKind.RESIZE, ActionKind.REMOVE_NODE)
+
+
+class NewNode(msgspec.Struct, frozen=True, kw_only=True):
+    """A node that joins: `index` is what `Foreseen.nodes` calls it, `daemons` the shapes of the DaemonSet pods on it."""
+
+    index: int
+    shape: NodeShape
+    daemons: tuple[int, ...]
+
+
+class ChangedGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """A group that has another size then: `to` replicas."""
+
+    name: str
+    target: TargetRef
+    to: int
+    joining: tuple[NewNode, ...]
+    leaving: tuple[int, ...]
+
+
+class Foreseen(msgspec.Struct, frozen=True, kw_only=True):
+    """`groups` are those that change. Nodes are indices of the World, the new ones behind them.
+
+    `nodes`, `shapes` and `counts` are columns of what is bound beyond what was bound before, in order; counts below zero are
+    taken off. `placed` are rows of pending pods that get a place among these. By `last_seconds` the last of the nodes may leave.
+    """
+
+    groups: tuple[ChangedGroup, ...]
+    nodes: "array[int]"
+    shapes: "array[int]"
+    counts: "array[int]"
+    placed: tuple[int, ...]
+    last_seconds: int
+
+
+def foreseen(
+    draft: Draft, judged: Mapping[int, Judged], served: Mapping[int, Served], actions: Iterable[Action], halted: tuple[str, ...]
+) -> Foreseen | None:
+    """None where more than time is in the way, or where more happens than that nodes join, leave and pods move: nodes that are
+    starting, leaving or not ready, machines on their way, adoptions, replacements, pods that give way to others."""
+    if not _plain(draft, actions) or any(entry.outcome is PodOutcome.DELAYED for entry in served.values()):
+        return None
+    leaving = {index: entry for index, entry in judged.items() if entry.safe}
+    waiting = [entry for entry in leaving.values() if entry.why is None]
+    if waiting and (halted or _forbids(draft.policy)):
+        return None
+    by_group: dict[int, list[int]] = {}
+    for index in sorted(leaving):
+        by_group.setdefault(draft.members.group_of[index], []).append(index)
+    groups = tuple(
+        _changed(draft, group, tuple(by_group.get(group.position, ())))
+        for group in draft.groups
+        if group.new_nodes or group.position in by_group
+    )
+    nodes, shapes, counts = draft.state.bound_since(draft.begun)
+    return Foreseen(
+        groups=groups,
+        nodes=nodes,
+        shapes=shapes,
+        counts=counts,
+        placed=tuple(row for row, entry in served.items() if entry.outcome in _PLACED),
+        last_seconds=max((entry.removable_at or 0 for entry in leaving.values()), default=0),
+    )
+
+
+def _plain(draft: Draft, actions: Iterable[Action]) -> bool:
+    return (
+        _PLAIN_STATES.issuperset(draft.states)
+        and all(_still(group) for group in draft.groups)
+        and not draft.memory.replacements
+        and all(action.kind in _PLAIN_ACTIONS for action in actions)
+        and all(shape.priority >= draft.cutoff for shape in draft.world.pod_shapes)
+    )
+
+
+def _still(group: GroupDraft) -> bool:
+    """Whether nothing is under way in a group."""
+    now = group.situation
+    if now.upcoming or now.starting or now.failed or now.size != now.current:
+        return False
+    return bool(group.held_why) or now.current == len(now.nodes)
+
+
+def _forbids(policy: NodeGroupPolicy) -> bool:
+    """Whether a bound of zero keeps nodes for ever."""
+    pace = policy.pace
+    zero = any(budget.nodes == 0 or budget.percent == 0 for budget in policy.budgets)
+    return zero or pace.max_removed_percent == 0 or pace.require_approval_above == 0
+
+
+def _changed(draft: Draft, group: GroupDraft, leaving: tuple[int, ...]) -> ChangedGroup:
+    joining = tuple(NewNode(index=node, shape=draft.state.shape_of(node), daemons=group.daemons) for node in group.new_nodes)
+    return ChangedGroup(
+        name=group.group.name,
+        target=group.group.target,
+        to=group.situation.current + len(joining) - len(leaving),
+        joining=joining,
+        leaving=leaving,
+    )

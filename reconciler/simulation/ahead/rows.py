@@ -1,0 +1,108 @@
+"""The rows of the pods when what a decision foresees has come true."""
+
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from itertools import compress
+
+from reconciler.cluster.pods.pod import Owner, Pod, PodPhase, PodTraits
+from reconciler.cluster.pods.pod_table import PodTable, phase_code, pod_flags
+from reconciler.cluster.world import World
+from reconciler.decisions.outcome.foreseen import Foreseen
+from reconciler.scheduling.kernels import loops
+from reconciler.simulation.ahead.moves import Moves
+from reconciler.simulation.ahead.nodes import Nodes
+
+_RUNNING = phase_code(PodPhase.RUNNING)
+_READY = pod_flags(ready=True, gated=False)
+_COLUMNS = tuple(name for name in PodTable.__slots__ if name != "unknown_node")
+
+
+def pods_after(
+    world: World, foreseen: Foreseen, moves: Moves, nodes: Nodes, now_seconds: int
+) -> tuple[PodTable, tuple[PodTraits, ...]]:
+    """Rows in order of namespace and name, and the traits that they point to. Pods that moved run, those of DaemonSets are on new
+    nodes, too, and what goes with a node is gone."""
+    old = world.pods
+    node, phase, flags, unschedulable = old.node[:], old.phase[:], old.flags[:], old.unschedulable_seconds[:]
+    for row, place in moves.to.items():
+        node[row] = place
+        phase[row] = _RUNNING
+        flags[row] = _READY
+        unschedulable[row] = 0
+    table = PodTable.of_columns(
+        namespace=old.namespace,
+        name=old.name,
+        uid=old.uid,
+        shape=old.shape,
+        traits=old.traits,
+        node=array("i", map(nodes.moved.__getitem__, node)),
+        nominated=old.nominated,
+        phase=phase,
+        flags=flags,
+        created_seconds=old.created_seconds,
+        deletion_seconds=old.deletion_seconds,
+        unschedulable_seconds=unschedulable,
+        unknown_node={},
+    )
+    traits = list(world.pod_traits)
+    fresh = PodTable(_daemons(world, foreseen, nodes, traits, now_seconds))
+    if moves.gone or len(fresh):
+        table = _arranged(table, moves.gone, fresh)
+    return table, tuple(traits)
+
+
+def _daemons(world: World, foreseen: Foreseen, nodes: Nodes, traits: list[PodTraits], now_seconds: int) -> list[Pod]:
+    """The DaemonSet pods of the new nodes; `traits` get theirs."""
+    by_shape = defaultdict(list)
+    for daemon in world.daemon_pods:
+        by_shape[daemon.shape].append(daemon)
+    index = {known: number for number, known in enumerate(traits)} if by_shape else {}
+    rows = []
+    for new in (new for group in foreseen.groups for new in group.joining):
+        node = nodes.moved[new.index]
+        for shape, many in Counter(new.daemons).items():
+            for daemon in by_shape[shape][:many]:
+                owned = PodTraits(namespace=daemon.namespace, controller=Owner("apps", "DaemonSet", daemon.name), daemonset=True)
+                if owned not in index:
+                    index[owned] = len(traits)
+                    traits.append(owned)
+                name = f"{daemon.name}-{nodes.nodes[node].name}"
+                rows.append(
+                    Pod(
+                        namespace=daemon.namespace,
+                        name=name,
+                        uid=f"uid-{name}",
+                        shape=shape,
+                        traits=index[owned],
+                        node=node,
+                        phase=PodPhase.RUNNING,
+                        ready=True,
+                        created_seconds=now_seconds,
+                    )
+                )
+    return rows
+
+
+def _arranged(table: PodTable, gone: Iterable[int], fresh: PodTable) -> PodTable:
+    """The rows of both, in order, without those that are gone."""
+    kept = bytearray(b"\1") * len(table)
+    for row in gone:
+        kept[row] = 0
+    order = array("i", compress(range(len(table)), kept))
+    if len(fresh):
+        keys = [*zip(table.namespace, table.name, strict=True), *zip(fresh.namespace, fresh.name, strict=True)]
+        order = array("i", sorted([*order, *range(len(table), len(keys))], key=keys.__getitem__))
+    arranged = PodTable()
+    for name in _COLUMNS:
+        setattr(arranged, name, _taken(getattr(table, name) + getattr(fresh, name), order))
+    return arranged
+
+
+def _taken(column: "list[str] | array[int]", order: "array[int]") -> "list[str] | array[int]":
+    if isinstance(column, list):
+        return list(map(column.__getitem__, order))
+    found = array(column.typecode, bytes(column.itemsize * len(order)))
+    if order:
+        loops.take(memoryview(column).cast("B"), column.itemsize, order, memoryview(found).cast("B"))
+    return found
