@@ -49,8 +49,11 @@ def disclaim(body: bytes, annotations: tuple[str, ...]) -> dict[str, Any] | None
 
 
 def _without(metadata: dict[str, Any], concerned: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    there = metadata.get("managedFields") or []
+    if not there:
+        return {"resourceVersion": metadata["resourceVersion"]}
     entries = []
-    for entry in metadata.get("managedFields") or ():
+    for entry in there:
         spec = (entry.get("fieldsV1") or {}).get(_SPEC)
         if spec is None or _REPLICAS not in spec or not concerned(entry):
             entries.append(entry)
@@ -62,8 +65,7 @@ def _without(metadata: dict[str, Any], concerned: Callable[[dict[str, Any]], boo
             entries.append(entry)
     # An empty list would mean "forget all owners", and the next apply would meet an invented owner of everything.
     if not entries:
-        entry = (metadata.get("managedFields") or [])[0]
-        entries = [{**entry, "fieldsV1": {_SPEC: {}}}]
+        entries = [{**there[0], "fieldsV1": {_SPEC: {}}}]
     return {"resourceVersion": metadata["resourceVersion"], "managedFields": entries}
 
 

@@ -202,9 +202,9 @@ class MachineRemovals:
             message = f"{facts.ref} was lowered to {replicas} for Machine {one.machine}; the platform took another one instead"
             return self._give_up(facts.ref, one.machine, WriteResult(code=WriteCode.PASSED_OVER, message=message))
         gone = unfit(found, one.machine, one.node)
-        if found is None or gone is not None:
+        if gone is not None:
             leaving = found is None or found.deleting
-            return _failed(gone or WriteResult(), reopen=not leaving)
+            return _failed(gone, reopen=not leaving)
         foreign = self.marked_by_others(found)
         if foreign is not None:
             return _failed(foreign)
@@ -284,7 +284,7 @@ class MachineRemovals:
 def _passed_over(reading: Reading, found: MachineReading, living: Callable[[], frozenset[str]]) -> bool:
     """Whether the platform has followed a target that was lowered, and `found` is not the one that went: no more machines live
     than are wanted, so that none of them goes any more. `living` reads their names, and raises as the connection does."""
-    if not reading.followed or reading.facts.rolling_out or found.deleting:
+    if not reading.followed or reading.facts.rolling_out:
         return False
     names = living()
     return found.name in names and len(names) <= (reading.facts.replicas or 0)
