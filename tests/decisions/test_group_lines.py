@@ -8,11 +8,12 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
+from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.target import FieldOwner
 from reconciler.cluster.world import World
 from reconciler.decisions.memory import BackoffState, Memory, SizeState
 from reconciler.plan.plan import ActionKind, Cost, Plan, PlanProblem
-from reconciler.policy.documents import Headroom, HeadroomPods, Hold, Limit, NodeGroup, PolicySet, ScaleDown
+from reconciler.policy.documents import Headroom, HeadroomPods, Hold, Limit, NodeGroup, PolicySet, ScaleDown, Tier
 from reconciler.policy.pace import Pace
 from reconciler.policy.values.label_selector import Selector
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
@@ -124,6 +125,18 @@ CASES: dict[str, tuple[Callable[[], Case], tuple[int, int, int | None], list[tup
         [
             ("RequestCancelled", "machine a never became a node (quota): taken back, all 2 nodes stay"),
             ("MachinesFailed", "2 machines failed or did not register in time; a: quota"),
+        ],
+    ),
+    "a machine failed while a node leaves": (
+        lambda: (
+            _with_machines(_full(3, replicas=4), "a", failed="quota"),
+            _group(),
+            Memory(leaving={"general-1": NOW - 9}),
+        ),
+        (4, 3, None),
+        [
+            ("RequestCancelled", "machine a never became a node (quota): taken back, all 2 nodes stay"),
+            ("MachinesFailed", "1 machine failed or did not register in time; a: quota"),
         ],
     ),
     "a machine and a request without one failed": (
@@ -427,3 +440,40 @@ def test_an_empty_policy_releases_nothing_where_there_were_groups() -> None:
         "the policy has no groups any more, where it had 2: nothing is released",
     )
     assert plan_of(_full(1).world(), rules).problems == ()
+
+
+def test_a_node_on_its_way_is_headroom_whatever_daemons_it_will_carry() -> None:
+    """No pod of the DaemonSet runs yet."""
+    cluster = ClusterBuilder()
+    cluster.daemonset("agent", cpu="100m")
+    cluster.group("general", nodes=0, replicas=1)
+    plan = plan_of(cluster.world(), policy(_group(headroom=Headroom(nodes=1))))
+    assert group(plan, "general").desired == 1
+
+
+@pytest.mark.parametrize(("owner", "desired"), [("ReplicaSet", 2), (None, 2), ("StatefulSet", 3)])
+def test_who_comes_after_a_pod_that_ends_on_a_leaving_node(owner: str | None, desired: int) -> None:
+    """One node is free and a pod waits for it. The successor of a pod that ends asks by itself, or never comes: no place is
+    kept for it; that of a StatefulSet comes when the name is free, and finds its place."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=2)
+    cluster.pods("gone", 1, cpu="3", on="general-1", owner=owner)
+    cluster.pods("web", 1, cpu="3")
+    world = cluster.world()
+    rows = (msgspec.structs.replace(pod, deletion_seconds=NOW + 20 if pod.name == "gone-1" else 0) for pod in world.pods)
+    world = msgspec.structs.replace(world, pods=PodTable(rows))
+    plan = plan_of(world, policy(_group()), Memory(leaving={"general-1": NOW - 9}))
+    assert group(plan, "general").desired == desired
+
+
+def test_siblings_are_of_one_tier() -> None:
+    """Four nodes for four pods: shared by two groups of the first tier, and not with the one of the second."""
+    cluster = ClusterBuilder()
+    for name in ("a", "b", "c"):
+        cluster.group(name, nodes=0)
+    cluster.target("d", 0)
+    cluster.pods("web", 4, cpu="4")
+    tiers = (Tier(name="first"), Tier(name="second"))
+    groups = [node_group(name, tier="second" if name == "c" else "first", balance_with="all") for name in "abcd"]
+    plan = plan_of(cluster.world(), policy(*groups, tiers=tiers))
+    assert {line.name: line.desired for line in plan.groups} == {"a": 2, "b": 2, "c": 0, "d": 0}

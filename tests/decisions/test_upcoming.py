@@ -45,3 +45,12 @@ def test_nothing_is_on_its_way():
     cluster = ClusterBuilder()
     cluster.group("a", nodes=2)
     assert upcoming(cluster) == ()
+
+
+def test_failed_machines_stand_for_no_request_without_one():
+    """Three are asked for: one machine failed, the other two have none yet."""
+    cluster = ClusterBuilder()
+    cluster.group("a", nodes=1, replicas=4)
+    cluster.machine("a-bad", A, created=NOW - 30, failed="no such image")
+    found = upcoming(cluster)
+    assert sorted((node.machine, node.failed) for node in found) == [("", ""), ("", ""), ("a-bad", "no such image")]

@@ -1,6 +1,15 @@
 """Changes of `reconciler/decisions` that change nothing that anybody could see."""
 
 EQUIVALENT: dict[str, dict[str, str]] = {
+    "reconciler/decisions/decide.py": {
+        "entry.outcome is PodOutcome.FITS_EXISTING and entry.node -> entry.node": "no other outcome names a node",
+        "entry.outcome is PodOutcome.FITS_EXISTING and entry.node -> entry.outcome is PodOutcome.FITS_EXISTING": (
+            "that outcome always names a node"
+        ),
+        "entry.outcome is PodOutcome.FITS_EXISTING and entry.node -> entry.outcome is PodOutcome.FITS_EXISTING or entry.node": (
+            "that outcome and a node always come together"
+        ),
+    },
     "reconciler/decisions/removal/approval_ceiling.py": {
         "nodes > 0 -> nodes >= 0": "a span with no nodes in it is dropped further down",
         "self._free or 0 -> self._free": "asked only where there is a ceiling, which is a number then",
