@@ -79,7 +79,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
         value = f"{self.value:9.3f} s" if self.unit == "s" else f"{self.value:5.0f} {self.unit:5}"
         asked = "" if self.bound is None else f"asked {self.bound:g} {self.unit}".rstrip()
         cpu = "" if self.cpu_seconds is None else f"{self.cpu_seconds:9.3f} s {self.cpu_seconds / yardstick:8.3g} x"
-        return f"{self.name:34} {value:11} {cpu:22}   {asked:14} {'missed' if self.missed else ''}".rstrip()
+        return f"{self.name:48} {value:11} {cpu:22}   {asked:14} {'missed' if self.missed else ''}".rstrip()
 
 
 def measured(plane: ControlPlane, pods: list[str]) -> list[Figure]:
@@ -115,8 +115,8 @@ def measured(plane: ControlPlane, pods: list[str]) -> list[Figure]:
 
 
 def _report(figures: list[Figure], yardstick: float) -> None:
-    print(f"\n{'':34} {'wall':>11} {'processor':>11}   ({_load()})")
-    print(f"{'yardstick':34} {'':11} {yardstick:9.3f} s        1 x")
+    print(f"\n{'':48} {'wall':>11} {'processor':>11}   ({_load()})")
+    print(f"{'yardstick':48} {'':11} {yardstick:9.3f} s        1 x")
     for figure in figures:
         print(figure.line(yardstick))
     missed = [figure.name for figure in figures if figure.missed]
@@ -187,7 +187,7 @@ def _figure(name: str, events: list[Event], bound_seconds: float | None) -> Figu
     """The medians of some events."""
     seconds, cpu = (statistics.median(times) for times in zip(*((one.seconds, one.cpu_seconds) for one in events), strict=True))
     worst = f", slowest {max(event.seconds for event in events):.3f} s" if len(events) > 1 else ""
-    print(f"{name:34} {seconds:7.3f} s, processor {cpu:7.3f} s{worst}   {_load()}", flush=True)
+    print(f"{name:48} {seconds:7.3f} s, processor {cpu:7.3f} s{worst}   {_load()}", flush=True)
     return Figure(name=name, value=seconds, bound=bound_seconds, cpu_seconds=cpu)
 
 

@@ -90,10 +90,10 @@ def compared(plane: ControlPlane, running: ClusterApi, sizes: Sizes) -> list[Fig
             finally:
                 if sizes.log:
                     Path(sizes.log).write_text("".join(f"{msgspec.json.encode(line).decode()}\n" for line in process.lines))
-    figures += _told(_burst_beside(at_once, burst_by_hand(work, _mix(sizes.part), at_once)))
+    figures += _told(burst_beside(at_once, burst_by_hand(work, _mix(sizes.part), at_once)))
     if empty is not None:
         plain, marked = (emptied_by_hand(work, _WHOLE, sizes.empty_nodes, marked=marked) for marked in (False, True))
-        figures += _told(_empty_beside(sizes.empty_nodes, empty, plain, marked))
+        figures += _told(empty_beside(sizes.empty_nodes, empty, plain, marked))
     return figures
 
 
@@ -129,17 +129,17 @@ def _at_once(plane: ControlPlane, work: BurstWork, process: Reconciler, part: in
     return ours, _told(figures)
 
 
-def _burst_beside(ours: Burst, hand: Burst) -> list[Figure]:
+def burst_beside(ours: Burst, hand: Burst) -> list[Figure]:
     """The burst beside that of a hand which knew the numbers."""
     print("the burst, ours beside a hand's:", ", ".join(f"{count} {name}" for name, count in ours.sizes.items() if count))
     bound, after = ours.bound_seconds, ours.after_nodes_seconds
     return [
         Figure(name="last node ready to all bound", value=after),
-        Figure(name="    by hand", value=hand.after_nodes_seconds),
-        Figure(name="    difference", value=after - hand.after_nodes_seconds, bound=3.0),
+        Figure(name="last node ready to all bound: by hand", value=hand.after_nodes_seconds),
+        Figure(name="last node ready to all bound: beyond it", value=after - hand.after_nodes_seconds, bound=3.0),
         Figure(name="last pod to all bound", value=bound),
-        Figure(name="    by hand", value=hand.bound_seconds),
-        Figure(name="    difference", value=bound - hand.bound_seconds, bound=3.0),
+        Figure(name="last pod to all bound: by hand", value=hand.bound_seconds),
+        Figure(name="last pod to all bound: beyond it", value=bound - hand.bound_seconds, bound=3.0),
     ]
 
 
@@ -173,20 +173,20 @@ def _empty(work: BurstWork, nodes: int) -> Emptied:
     return emptied(work, work.until_pods(0) + UNNEEDED_SECONDS)
 
 
-def _empty_beside(nodes: int, ours: Emptied, plain: Emptied, marked: Emptied) -> list[Figure]:
+def empty_beside(nodes: int, ours: Emptied, plain: Emptied, marked: Emptied) -> list[Figure]:
     """Empty nodes beside those that a hand takes away in one write, without marks and with them."""
     print(f"{nodes} empty nodes after their time, ours beside one write of a hand without marks and with them")
     return [
         Figure(name="nothing more asked for", value=ours.asked_seconds, bound=3.0),
-        Figure(name="    by hand", value=plain.asked_seconds),
-        Figure(name="    by hand, marked", value=marked.asked_seconds),
+        Figure(name="nothing more asked for: by hand", value=plain.asked_seconds),
+        Figure(name="nothing more asked for: by hand, marked", value=marked.asked_seconds),
         Figure(name="no machine living", value=ours.deleted_seconds, bound=15.0),
-        Figure(name="    by hand", value=plain.deleted_seconds),
-        Figure(name="    by hand, marked", value=marked.deleted_seconds),
+        Figure(name="no machine living: by hand", value=plain.deleted_seconds),
+        Figure(name="no machine living: by hand, marked", value=marked.deleted_seconds),
         Figure(name="no Machine and no Node there", value=ours.gone_seconds),
-        Figure(name="    by hand", value=plain.gone_seconds),
-        Figure(name="    by hand, marked", value=marked.gone_seconds),
-        Figure(name="    difference to the marked", value=ours.gone_seconds - marked.gone_seconds, bound=3.0),
+        Figure(name="no Machine and no Node there: by hand", value=plain.gone_seconds),
+        Figure(name="no Machine and no Node there: by hand, marked", value=marked.gone_seconds),
+        Figure(name="no Machine and no Node there: beyond the marked", value=ours.gone_seconds - marked.gone_seconds, bound=3.0),
     ]
 
 
