@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from reconciler.cluster.wire.node import NodeTaint
-from reconciler.kube.connection.api import ApiError, UnreachableError
+from reconciler.kube.connection.api import ApiError, Cause, UnreachableError
 from reconciler.kube.draining.drain import NodeDrain
 from reconciler.kube.draining.drain_mark import DrainMark, checked_owner, mark_of, read_mark
 from tests.kube import test_drain
@@ -134,6 +134,36 @@ def test_a_blocked_pod_that_is_leaving_anyway(scene: EmptiedNode) -> None:
     step = scene.drain.step(scene.node)
     assert (step.remaining, step.given_up) == (1, "")
     assert not [path for _, path, _ in scene.api.sent if path.endswith("/eviction")]
+
+
+def test_a_node_that_is_not_ours_any_more(scene: EmptiedNode) -> None:
+    """Somebody took our taint off: given up, with nothing counted."""
+    scene.pods("a")
+    step = scene.drain.step(scene.node)
+    assert (step.remaining, step.message, step.code) == (0, "", "NotMarked")
+    assert step.given_up == f"our taint is not on node {scene.node} any more"
+
+
+def test_a_list_of_nothing(scene: EmptiedNode) -> None:
+    """A server may write null for a list without items."""
+    scene.drain.begin(scene.node)
+    get = scene.api.get
+    scene.api.get = lambda path, query=None: b'{"metadata":{},"items":null}' if path == "/api/v1/pods" else get(path, query)  # type: ignore[method-assign]
+    assert scene.drain.step(scene.node).remaining == 0
+    assert scene.drain.step(scene.node).given_up == ""
+
+
+@pytest.mark.parametrize(("cause", "told"), [
+    (Cause(reason="DisruptionBudget", message="The budget says no"), "The budget says no"),
+    (Cause(reason="DisruptionBudget"), "in short"),
+    (Cause(reason="Other", message="another"), "in short"),
+])  # fmt: skip
+def test_the_budgets_own_words(scene: EmptiedNode, cause: Cause, told: str) -> None:
+    """Where it has any; else the server's."""
+    scene.pods("a")
+    scene.drain.begin(scene.node)
+    scene.api.refused[f"{scene.path('a')}/eviction"] = ApiError(429, "TooManyRequests", "in short", (cause,))
+    assert scene.drain.step(scene.node).message == f"kube-drain/{scene.node}-a: {told}"
 
 
 def test_unreadable_pods_are_told_by_name(scene: EmptiedNode) -> None:

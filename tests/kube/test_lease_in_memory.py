@@ -64,6 +64,7 @@ def test_the_standing_of_a_lease() -> None:
     """Who holds it, since when in the holder's words, and for how long: that of the lease, else ours."""
     server, two = _two()
     assert two.second.standing == ("", "", 0)
+    assert (two.second.refused, two.second.transitions) == (False, 0)
     path = f"{test_lease.LEASES}/ours"
     spec = {"holderIdentity": "one", "renewTime": "then", "leaseDurationSeconds": 40, "leaseTransitions": 3}
     server.put(path, {"metadata": {"name": "ours"}, "spec": spec})

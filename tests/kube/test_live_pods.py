@@ -65,6 +65,17 @@ def test_forms_that_are_gone_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> N
     assert len(live._drafts) + len(live._traits) + len(live._draft_numbers) + len(live._node_names) < 500
 
 
+def test_how_many_forms_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many more as were said, of both sorts: 102 with one pod and 50; then only that pod's are left."""
+    monkeypatch.setattr(live_pods, "_UNUSED_FORMS", 50)
+    live, counts = LivePods(), []
+    for form in range(200):
+        live.add(pod("p", form, "n-1"), 0)
+        counts.append(len(live._drafts) + len(live._traits))
+    assert max(counts) == 102
+    assert counts[counts.index(102) + 1] == 2
+
+
 def test_a_pod_that_cannot_be_read_keeps_its_old_row() -> None:
     """A change that cannot be understood leaves the row that was there."""
     live = LivePods()

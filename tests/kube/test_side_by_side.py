@@ -4,6 +4,7 @@ import threading
 
 import pytest
 
+from reconciler.kube.connection import side_by_side as module
 from reconciler.kube.connection.side_by_side import AT_ONCE, side_by_side
 
 
@@ -16,6 +17,22 @@ def test_calls_wait_beside_each_other_and_answers_keep_their_order() -> None:
         return item * item
 
     assert side_by_side(call, range(2 * AT_ONCE)) == [item * item for item in range(2 * AT_ONCE)]
+
+
+def test_two_calls_wait_beside_each_other() -> None:
+    """Already two are quicker so."""
+    together = threading.Barrier(2, timeout=30)
+    assert sorted(side_by_side(lambda _: together.wait(), "ab")) == [0, 1]
+
+
+@pytest.mark.parametrize(("items", "threads"), [(2, 2), (8, 8), (9, 8), (100, 8)])
+def test_no_more_threads_than_calls_and_eight(monkeypatch: pytest.MonkeyPatch, items: int, threads: int) -> None:
+    """Many more would be refused by the server's own priorities."""
+    made: list[int] = []
+    pool = module.ThreadPoolExecutor
+    monkeypatch.setattr(module, "ThreadPoolExecutor", lambda max_workers: (made.append(max_workers), pool(max_workers))[1])
+    assert side_by_side(lambda item: item, range(items)) == list(range(items))
+    assert made == [threads]
 
 
 def test_one_call_needs_no_thread() -> None:

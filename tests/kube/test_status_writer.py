@@ -115,6 +115,22 @@ def test_a_hundred_in_a_round() -> None:
     assert [len(server.applied), server.applied[-1][1]["metadata"]["name"]] == [150, "g149"]
 
 
+@pytest.mark.parametrize(("others", "again"), [(110, 0), (111, 111)])
+def test_how_many_written_ones_are_remembered(others: int, again: int) -> None:
+    """Twice as many as there are and a hundred, here 120; above that only those that are there."""
+    server, writer = _writer()
+    few = [(_of(name=f"f{number}"), _status()) for number in range(10)]
+    rest = [(_of(name=f"g{number}"), _status()) for number in range(others)]
+    for part in (rest[:60], rest[60:], few):
+        writer.round([*part, *few], "t1") if part is few else writer.round([*part, *rest], "t1")
+    count = len(server.applied)
+    assert count == others + 10
+    writer.round(few, "t2")
+    writer.round(rest, "t2")
+    writer.round(rest, "t2")
+    assert len(server.applied) - count == again
+
+
 @pytest.mark.parametrize("error", [ApiError(403, "Forbidden", "no"), UnreachableError("cut")])
 def test_a_write_that_fails_is_tried_again(error: Exception) -> None:
     """Counted, and told by the object's name."""

@@ -36,7 +36,7 @@ def choose(kubeconfig: str | None, context: str | None, environment: Mapping[str
     account. Where several files are listed, the first that says a thing wins, as kubectl reads them. Raises
     `ConnectionConfigError`.
     """
-    listed = kubeconfig or environment.get("KUBECONFIG") or ""
+    listed = kubeconfig or environment.get("KUBECONFIG", "")
     if not listed:
         default = Path(_DEFAULT_FILE).expanduser()
         if default.is_file():

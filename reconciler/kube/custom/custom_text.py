@@ -76,11 +76,11 @@ def placed(problem: Problem, texts: Mapping[str, CustomText]) -> Problem:
 def _written(name: str, document: object) -> CustomText:
     lines: list[str] = []
     fields: list[str] = []
-    _write(document, "", "", 0, lines, fields)
+    _write(document, "", "", lines, fields)
     return CustomText(name, "\n".join(lines).encode(), tuple(fields))
 
 
-def _write(value: object, head: str, path: str, depth: int, lines: list[str], fields: list[str]) -> None:
+def _write(value: object, head: str, path: str, lines: list[str], fields: list[str]) -> None:
     """`head` is what stands before the value on its first line."""
     pairs: list[tuple[str, str, object]] = []
     if isinstance(value, dict):
@@ -95,10 +95,10 @@ def _write(value: object, head: str, path: str, depth: int, lines: list[str], fi
     lines.append(head + opening)
     fields.append(path)
     for head_of_item, path_of_item, item in pairs:
-        _write(item, "  " * (depth + 1) + head_of_item, path_of_item, depth + 1, lines, fields)
+        _write(item, head_of_item, path_of_item, lines, fields)
         lines[-1] += ","
     lines[-1] = lines[-1][:-1]
-    lines.append("  " * depth + closing)
+    lines.append(closing)
     fields.append(path)
 
 

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from reconciler.kube.connection.api import QuietError, UnreachableError
 
-_CHUNK_BYTES = 1 << 18
+_CHUNK_BYTES = 262_144
 
 
 class Body(Protocol):

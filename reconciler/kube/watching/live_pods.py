@@ -89,7 +89,7 @@ class LivePods(PodRows):
         # Numbers of names count on from 0, whatever place -1 had among them.
         used = {number: index for index, number in enumerate(used)}
         self._node_names = [self._node_names[number] for number in used]
-        self._node_numbers = {"": -1, **{name: index for index, name in enumerate(self._node_names)}}
+        self._node_numbers = {name: index for index, name in enumerate(self._node_names)}
         for column in (self._node, self._nominated):
             column[:] = array("i", [used.get(number, -1) for number in column])
         self._texts = {text: text for text in self._namespace}

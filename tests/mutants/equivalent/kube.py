@@ -1,3 +1,26 @@
 """Changes of `reconciler/kube` that change nothing that anybody could see."""
 
-EQUIVALENT: dict[str, dict[str, str]] = {}
+_AT_ONCE = "it is how much is read from a socket at once: what comes out is the same bytes"
+_TOGETHER = "draft and document are None together, and both are asked for type checkers alone"
+EQUIVALENT: dict[str, dict[str, str]] = {
+    "reconciler/kube/connection/transport.py": {
+        "1048576 -> 1048577": _AT_ONCE,
+        "256 -> 257": "it is how many idle connections are kept, and a watch holds one each: far fewer are there at once",
+    },
+    "reconciler/kube/watching/line_stream.py": {"262144 -> 262145": _AT_ONCE},
+    "reconciler/kube/custom/in_force.py": {
+        "read.draft is None or document is None or (not names_target(read.draft)) -> "
+        "document is None or not names_target(read.draft)": _TOGETHER,
+        "read.draft is None or document is None or (not names_target(read.draft)) -> "
+        "read.draft is None or not names_target(read.draft)": _TOGETHER,
+    },
+    "reconciler/kube/custom/custom_policy.py": {
+        "policy is None or draft is None -> draft is None": "where there is no policy there is no draft of it either",
+        "draft is None or refusal is None or (not draft.sound(refusal.path)) -> "
+        "refusal is None or not draft.sound(refusal.path)": "without a draft no refusal was looked for: both are None then",
+    },
+    "reconciler/kube/draining/leaving_pods.py": {
+        "True -> False": "that a document is a list counts where pages of it are missing, and none is here",
+        "False -> True": "the newest instant in the pods is looked for and not used: the clock's is given",
+    },
+}
