@@ -5,7 +5,7 @@ import zlib
 
 import pytest
 
-from reconciler.kube.connection.api import ApiError
+from reconciler.kube.connection.api import ApiError, UnreachableError
 from reconciler.kube.leading.state import StateObject, StateUnavailableError
 from tests.kube import test_state
 from tests.kube.versioned import VersionedServer, asked
@@ -25,6 +25,9 @@ def test_a_busy_server_is_not_somebody_else(api: VersionedServer) -> None:
     state.load("memory")
     api.refused["/api/v1/namespaces/kube-state/configmaps"] = ApiError(500, "InternalError", "busy")
     with pytest.raises(StateUnavailableError, match="500 InternalError: busy"):
+        state.save("memory", b"1")
+    api.refused["/api/v1/namespaces/kube-state/configmaps"] = UnreachableError("cut")
+    with pytest.raises(StateUnavailableError, match=r"ConfigMap kube-state/reconciler-state-prod: cut$"):
         state.save("memory", b"1")
     api.refused.clear()
     assert state.save("memory", b"1")

@@ -110,8 +110,10 @@ def _collisions(files: Iterable[Entry]) -> Iterator[TreeProblem]:
     seen: dict[str, str] = {}
     for entry in files:
         key = unicodedata.normalize("NFC", entry.path).casefold()
-        other = seen.setdefault(key, entry.path)
-        if other is not entry.path:
+        other = seen.get(key)
+        if other is None:
+            seen[key] = entry.path
+        else:
             same = other == entry.path
             told = "stands twice in the tree" if same else f"differs from {other} only in case or in how accents are composed"
             message = f"the name {told}"

@@ -5,6 +5,7 @@ _TOGETHER = "draft and document are None together, and both are asked for type c
 EQUIVALENT: dict[str, dict[str, str]] = {
     "reconciler/kube/connection/transport.py": {
         "1048576 -> 1048577": _AT_ONCE,
+        "time.monotonic() > deadline -> time.monotonic() >= deadline": "no clock is read at the very instant of a deadline",
         "256 -> 257": "it is how many idle connections are kept, and a watch holds one each: far fewer are there at once",
     },
     "reconciler/kube/watching/line_stream.py": {"262144 -> 262145": _AT_ONCE},
