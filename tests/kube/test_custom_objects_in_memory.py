@@ -4,10 +4,11 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import pytest
 
 from reconciler.kube.connection.api import UnreachableError
-from reconciler.kube.custom.custom_object import GROUPS, POLICIES, CustomObject, CustomObjects
+from reconciler.kube.custom.custom_object import GROUPS, POLICIES, CustomObject, CustomObjects, CustomStore
 from tests.kube.cluster import eventually
 from tests.kube.watched import WatchedServer
 
@@ -209,4 +210,7 @@ def test_an_object_says_nothing_of_itself() -> None:
     """What a server did not say is empty, and no generation was observed."""
     found = CustomObject(kind="NodeGroupPolicy", name="prod")
     assert (found.says(), found.title) == (("", 0, {}, None), "NodeGroupPolicy prod")
+    store = CustomStore(POLICIES)
+    assert store.put(msgspec.Raw(b'{"metadata":{"name":"prod"}}'))
+    assert list(store.objects.values()) == [found]
     assert (POLICIES.path, GROUPS.path) == (f"{TOP}/nodegrouppolicies", f"{TOP}/nodegroups")

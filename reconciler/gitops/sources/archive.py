@@ -17,7 +17,7 @@ from reconciler.gitops.git.tree_listing import Entry, TreeProblem, chosen_files,
 MAX_ARCHIVE_BYTES = 50 << 20
 MAX_UNPACKED_BYTES = 256 << 20
 MAX_MEMBERS = 100_000
-_CHUNK_BYTES = 1 << 20
+_CHUNK_BYTES = 1_048_576
 _MODES = {tarfile.SYMTYPE: "120000", tarfile.LNKTYPE: "120000"}
 
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 TIMEOUT_SECONDS = 60.0
 _SILENCE_SECONDS = 15.0
-_CHUNK_BYTES = 1 << 16
+_CHUNK_BYTES = 65_536
 _OK = 200
 
 Download = Callable[[str, int], bytes]
@@ -47,18 +47,19 @@ def downloaded(url: str, most_bytes: int, timeout_seconds: float = TIMEOUT_SECON
     )
     try:
         connection.request("GET", (parts.path or "/") + (f"?{parts.query}" if parts.query else ""))
-        response = connection.getresponse()
-        if response.status != _OK:
-            raise DownloadError(f"the server answers {response.status}")
-        content = bytearray()
-        while chunk := response.read1(_CHUNK_BYTES):
-            content += chunk
-            if len(content) > most_bytes:
-                raise DownloadError(f"it has more than {most_bytes >> 20} MiB", too_large=True)
-            if time.monotonic() > deadline:
-                raise DownloadError(f"it did not come within {timeout_seconds:g} s", timed_out=True)
-        if response.length:
-            raise DownloadError("the connection ended in the middle")
+        # A server of HTTP/1.0 leaves its socket to the answer: closing the connection would not close it.
+        with connection.getresponse() as response:
+            if response.status != _OK:
+                raise DownloadError(f"the server answers {response.status}")
+            content = bytearray()
+            while chunk := response.read1(_CHUNK_BYTES):
+                content += chunk
+                if len(content) > most_bytes:
+                    raise DownloadError(f"it has more than {most_bytes >> 20} MiB", too_large=True)
+                if time.monotonic() > deadline:
+                    raise DownloadError(f"it did not come within {timeout_seconds:g} s", timed_out=True)
+            if response.length:
+                raise DownloadError("the connection ended in the middle")
     except TimeoutError:
         raise DownloadError(f"no answer within {silence:g} s", timed_out=True) from None
     except (OSError, http.client.HTTPException) as error:
