@@ -1,0 +1,97 @@
+"""Purchases at their edges: who shares them, what is told of the groups that offered nothing, what is waited for."""
+
+import msgspec
+import pytest
+
+from reconciler.cluster.target import Machine
+from reconciler.cluster.world import World
+from reconciler.decisions.decide import decide
+from reconciler.decisions.memory import BackoffState, Memory, SizeState
+from reconciler.policy.documents import Expander, Hold, Tier
+from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
+from tests.decisions.deciding import group, plan_of
+
+REF = machine_deployment("general")
+TARGET = str(REF)
+
+
+def test_a_sibling_gets_only_nodes_whose_pods_all_run_there() -> None:
+    """Nodes of 4 and of 2 cores share three pods of 3 cores: the small ones take none; of pods of 2 cores they take turns."""
+    for cpu, expected in (("3", {"large": 3, "small": 0}), ("2", {"large": 1, "small": 1})):
+        cluster = ClusterBuilder()
+        cluster.group("large", nodes=0, cpu="4")
+        cluster.group("small", nodes=0, cpu="2")
+        cluster.pods("web", 3, cpu=cpu)
+        rules = policy(*(node_group(name, balance_with="all") for name in ("large", "small")), expanders=(Expander.LEAST_NODES,))
+        assert {line.name: line.desired for line in plan_of(cluster.world(), rules).groups} == expected
+
+
+def test_why_other_groups_offered_nothing() -> None:
+    """Each by the code of what stands in its way, the first five by name."""
+    cluster = ClusterBuilder()
+    for name in ("a-held", "b-full", "d-failed", "f-late", "taken"):
+        cluster.group(name, nodes=0)
+    cluster.target("c-unknown", 0)
+    cluster.group("e-other", nodes=0, taints=("dedicated=x:NoSchedule",))
+    cluster.pods("web", 1, cpu="4")
+    tiers = (Tier(name="first"), Tier(name="second"))
+    groups = [
+        node_group("a-held", hold=Hold(reason="x"), tier="first"),
+        node_group("b-full", max=0, tier="first"),
+        node_group("c-unknown", tier="first"),
+        node_group("d-failed", tier="first"),
+        node_group("e-other", tier="first"),
+        node_group("f-late", tier="second"),
+        node_group("taken", tier="first"),
+    ]
+    memory = Memory(backoffs={"d-failed": BackoffState(failures=1, failed_seconds=NOW - 1, until_seconds=NOW + 1)})
+    plan = plan_of(cluster.world(), policy(*groups, tiers=tiers), memory)
+    (told,) = [reason.message for reason in group(plan, "taken").reasons]
+    assert told == (
+        "1 pending pod on 1 new node; the only group that can now; not a-held (GroupHeld), b-full (AtMaxSize), "
+        "c-unknown (TemplateUnknown), d-failed (BackedOff), e-other (TaintToleration), 1 more"
+    )
+    fewer = [one for one in groups if one.name in ("e-other", "f-late", "taken")]
+    (told,) = [reason.message for reason in group(plan_of(cluster.world(), policy(*fewer, tiers=tiers)), "taken").reasons]
+    assert told.endswith("not e-other (TaintToleration), f-late (LowerTier)")
+
+
+def _world(replicas: int, *machines: Machine) -> World:
+    """Two nodes and their machines, and other machines."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=2, replicas=replicas)
+    world = cluster.world()
+    return msgspec.structs.replace(world, machines=tuple(sorted((*world.machines, *machines))))
+
+
+def _machine(name: str, **fields: object) -> Machine:
+    return Machine(namespace="prod", name=name, target=REF, **fields)
+
+
+@pytest.mark.parametrize(
+    ("world", "waits"),
+    [
+        (_world(2), {}),
+        (_world(3), {f"{TARGET} at 3": NOW}),
+        (_world(3, _machine("x", created_seconds=NOW - 5)), {}),
+        (_world(3, _machine("x")), {f"{TARGET}/x": NOW}),
+        (_world(4, _machine("x")), {f"{TARGET}/x": NOW, f"{TARGET} at 4": NOW}),
+        (_world(3, _machine("x", created_seconds=NOW - 5, deleting=True)), {f"{TARGET} at 3": NOW}),
+        (_world(2, _machine("x", node="general-9")), {}),
+    ],
+)
+def test_what_is_waited_for_since_its_first_sight(world: World, waits: dict[str, int]) -> None:
+    """Machines that do not say their age, and replicas for which there is no machine; seen before, it counts from then."""
+    rules = policy(node_group("general"))
+    found = decide(world, rules, Memory(waiting_since={"gone": 1}), NOW)[1]
+    assert found.waiting_since == waits
+    again = decide(world, rules, found, NOW + 60)[1]
+    assert again.waiting_since == waits
+
+
+@pytest.mark.parametrize(("replicas", "since"), [(2, 7), (3, NOW)])
+def test_since_when_a_target_has_its_size(replicas: int, since: int) -> None:
+    """Another size begins anew; targets that are gone are forgotten."""
+    before = Memory(sizes={TARGET: SizeState(replicas=2, since_seconds=7), "gone": SizeState(replicas=1, since_seconds=7)})
+    found = decide(_world(replicas), policy(node_group("general")), before, NOW)[1]
+    assert found.sizes == {TARGET: SizeState(replicas=replicas, since_seconds=since)}
