@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from reconciler.cluster.nodes.node import NodeShape
-from reconciler.decisions.growth.expanders import Option, choose, ranked, waste
+from reconciler.decisions.growth.expanders import _RULES, Option, choose, ranked, waste
 from reconciler.policy.documents import Expander
 from tests.builders import amounts
 
@@ -117,3 +117,21 @@ def test_waste_is_the_sum_of_what_is_left_of_both(cpu: str, memory: str, nodes: 
     assert waste(option) == expected
     silent = msgspec.structs.replace(option.shape, capacity=amounts("0", "0", 110))
     assert waste(msgspec.structs.replace(option, shape=silent)) == expected
+
+
+@pytest.mark.parametrize(
+    ("expander", "better", "worse"),
+    [
+        (COST, _option("z", price=300_000), _option("a", price=400_000)),
+        (WASTE, _option("z", cpu="4", memory="8Gi"), _option("a")),
+        (NODES, _option("z", nodes=1), _option("a", nodes=2)),
+        (PODS, _option("z", pods=3), _option("a", pods=2)),
+    ],
+)
+def test_every_expander_has_its_rule(expander: Expander, better: Option, worse: Option) -> None:
+    """It decides against the name, and says so first; one that is new needs a row here as in the table of rules."""
+    choice = choose([worse, better], (expander,))
+    assert (choice.option.group, choice.expander) == ("z", expander.value)
+    assert choice.compared[0].startswith("z ")
+    assert ranked([worse, better], (expander,))[0].group == "z"
+    assert set(_RULES) == set(Expander)

@@ -1,6 +1,6 @@
 """Choosing one of several groups that could serve the same pods."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 
 import msgspec
@@ -67,7 +67,7 @@ def choose(options: list[Option], expanders: tuple[Expander, ...], near_tie_perc
             told = f"{label}, of those within {near_tie_percent}% the fewest machines," if near and near_tie_percent else label
             decided = told
             compared = tuple(
-                f"{option.group} {_score_text(used, option)}"
+                f"{option.group} {_RULES[used].told(option)}"
                 for option, _ in sorted(zip(left, keys, strict=True), key=lambda pair: (pair[1], pair[0].group))
             )
         left = [option for option, key in zip(left, keys, strict=True) if key == best]
@@ -88,7 +88,7 @@ def ranked(options: list[Option], expanders: tuple[Expander, ...], near_tie_perc
 def _keys(expander: Expander, options: list[Option], near_tie_percent: int) -> list[tuple[bool, Fraction, Fraction]]:
     """Smaller is better: whether it is no near tie with the best, then the score. Near ties in waste go to fewer machines for
     what they serve: each has to be booted, patched, watched and paid for once more than its waste says."""
-    scores = [_score(expander, option) for option in options]
+    scores = [_RULES[expander].score(option) for option in options]
     if expander is not Expander.LEAST_WASTE or not near_tie_percent:
         return [(False, score, Fraction(0)) for score in scores]
     # A score is the sum of two shares, of cpu and of memory.
@@ -97,18 +97,6 @@ def _keys(expander: Expander, options: list[Option], near_tie_percent: int) -> l
         (True, score, Fraction(0)) if score > most else (False, _machines_for_value(option), score)
         for option, score in zip(options, scores, strict=True)
     ]
-
-
-def _score(expander: Expander, option: Option) -> Fraction:
-    match expander:
-        case Expander.LEAST_NODES:
-            return Fraction(option.nodes)
-        case Expander.MOST_PODS:
-            return Fraction(-option.pods)
-        case Expander.LEAST_COST:
-            return _cost_for_value(option)
-        case _:
-            return waste(option)
 
 
 def waste(option: Option) -> Fraction:
@@ -146,12 +134,16 @@ def _machines_for_value(option: Option) -> Fraction:
     return Fraction(option.nodes, worth) if worth else Fraction(option.nodes)
 
 
-def _score_text(expander: Expander, option: Option) -> str:
-    score = _score(expander, option)
-    if expander is Expander.MOST_PODS:
-        return f"{-score} pods"
-    if expander is Expander.LEAST_NODES:
-        return f"{score} nodes"
-    if expander is Expander.LEAST_COST:
-        return f"{float(score):.3f} of the request's worth"
-    return f"{float(score):.3f} wasted on {count_text(option.nodes, 'node')}"
+class _Rule(msgspec.Struct, frozen=True):
+    """One expander: what it compares (the smallest is best), and how that is told."""
+
+    score: Callable[[Option], Fraction]
+    told: Callable[[Option], str]
+
+
+_RULES = {
+    Expander.LEAST_COST: _Rule(_cost_for_value, lambda option: f"{float(_cost_for_value(option)):.3f} of the request's worth"),
+    Expander.LEAST_WASTE: _Rule(waste, lambda option: f"{float(waste(option)):.3f} wasted on {count_text(option.nodes, 'node')}"),
+    Expander.LEAST_NODES: _Rule(lambda option: Fraction(option.nodes), lambda option: f"{option.nodes} nodes"),
+    Expander.MOST_PODS: _Rule(lambda option: Fraction(-option.pods), lambda option: f"{option.pods} pods"),
+}

@@ -10,6 +10,7 @@ from reconciler.policy.problems.suggestion import choose, near
 from reconciler.policy.text.nodes import Node, Scalar
 from reconciler.policy.text.plain_scalar import Look, described, look_of, shown
 from reconciler.policy.values.duration import DurationError, format_duration, parse_duration
+from reconciler.policy.values.expander_names import CLUSTER_AUTOSCALER_EXPANDERS
 from reconciler.policy.values.instant import InstantError, parse_instant
 from reconciler.policy.values.label import (
     item_name_fault,
@@ -35,10 +36,7 @@ _ALIASES = {
     "off": "Disabled",
     "no": "Disabled",
     "dryrun": "Observe",
-    "least-waste": "LeastWaste",
-    "most-pods": "MostPods",
-    "least-nodes": "LeastNodes",
-    "price": "LeastCost",
+    **CLUSTER_AUTOSCALER_EXPANDERS,
 }
 _RESOURCE_ALIASES = {"gpu": "nvidia.com/gpu", "gpus": "nvidia.com/gpu", "cores": "cpu", "mem": "memory", "maxpods": "pods"}
 

@@ -13,14 +13,13 @@ from reconciler.policy.field import Field, Kind
 from reconciler.policy.fields import document_kinds, walk
 from reconciler.policy.platform_flags import NamedTarget, PlaceNeededError, flags_of, platform_flags
 from reconciler.policy.values.duration import DurationError, format_duration, parse_duration
+from reconciler.policy.values.expander_names import CLUSTER_AUTOSCALER_EXPANDERS
 from reconciler.rendering.imported.settings import Setting
 from reconciler.rendering.policy_yaml import Value
 
 Tree = dict[str, Value]
-_EXPANDERS = {
-    "least-waste": "LeastWaste", "leastwaste": "LeastWaste", "least-nodes": "LeastNodes",
-    "most-pods": "MostPods", "price": "LeastCost",
-}  # fmt: skip
+# OpenShift writes `LeastWaste`.
+_EXPANDERS = CLUSTER_AUTOSCALER_EXPANDERS | {name.replace("-", ""): here for name, here in CLUSTER_AUTOSCALER_EXPANDERS.items()}
 _GIB = "Gi"
 _REASONS = {"--max-drain-parallelism": ("Underutilized", "Unready"), "--max-empty-bulk-delete": ("Empty",)}
 _OF_RUN = {
