@@ -1,14 +1,20 @@
 """MachineSets row by row: who else sizes them, what discovery takes, what a Machine says of itself."""
 
+from typing import cast
+
 import pytest
 
 from reconciler.cluster.target import TargetRef
 from reconciler.cluster.values.selection import label_pairs
+from reconciler.kube.connection.api import Api, ApiError
+from reconciler.kube.watching.collection import Served
 from reconciler.platforms.openshift.kinds import MACHINE_SET
 from reconciler.platforms.openshift.rules import RULES, takes
+from reconciler.platforms.openshift.writing.dialect import MachineApiDialect
 from reconciler.policy.documents import Discovery
 from tests.cluster.objects import scalable
 from tests.openshift.objects import GROUP, NAMESPACE, Object, machine, machine_autoscaler, machine_set, only, world
+from tests.providers.scripted_api import ScriptedApi
 
 SIZES = {f"{GROUP}/cluster-api-autoscaler-node-group-{end}-size": size for end, size in (("min", "1"), ("max", "6"))}
 
@@ -204,3 +210,15 @@ def test_a_machine_autoscaler_that_is_going(*, deleting: bool) -> None:
     other = machine_autoscaler("ma", "a", 1, 6)
     other["spec"]["scaleTargetRef"]["kind"] = "MachineDeployment"  # type: ignore[index]
     assert only(machine_set("a"), other).writers == ()
+
+
+@pytest.mark.parametrize("status", [404, 403])
+def test_a_machine_that_is_not_there(status: int) -> None:
+    """It is gone where the server says so; where it may not be read nobody knows."""
+    dialect = MachineApiDialect((Served(platform="openshift", group=GROUP, version="v1beta1"),))
+    api = cast(Api, ScriptedApi({f"/apis/{GROUP}/v1beta1/namespaces/{NAMESPACE}/machines/m": status}))
+    if status == 404:
+        assert dialect.read_machine(api, NAMESPACE, "m") is None
+    else:
+        with pytest.raises(ApiError):
+            dialect.read_machine(api, NAMESPACE, "m")

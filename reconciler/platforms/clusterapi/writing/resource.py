@@ -48,15 +48,15 @@ def newest(versions: Iterable[str]) -> str:
 
     SOURCE: version priority of CustomResourceDefinitions; names of another form come last, in alphabetical order.
     """
-    return min(versions, key=_rank, default="")
+    there = sorted(versions)
+    known = [version for version in there if _VERSION.fullmatch(version)]
+    return max(known, key=_rank, default=next(iter(there), ""))
 
 
-def _rank(version: str) -> tuple[int, int, int, int, str]:
-    match = _VERSION.fullmatch(version)
-    if match is None:
-        return 1, 0, 0, 0, version
-    major, stage, minor = match.groups()
-    return 0, -_STAGES[stage], -int(major), -int(minor or 0), version
+def _rank(version: str) -> tuple[int, list[int]]:
+    """Of one whose form is that of Kubernetes: its stage, then its numbers."""
+    _, major, stage, minor = _VERSION.split(version)[:4]
+    return _STAGES[stage], [int(number) for number in (major, minor) if number]
 
 
 def served_version(api: Api, environment: Mapping[str, str]) -> ClusterApiVersion | None:
