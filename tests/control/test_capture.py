@@ -193,6 +193,24 @@ def test_templates_that_targets_refer_to() -> None:
     assert [path for path, _ in server.asked].count(f"/apis/{INFRA}/v1beta2/dockermachinetemplates") == 1
 
 
+def test_templates_of_some_namespaces() -> None:
+    """They are read where the targets are."""
+    reference = {"apiGroup": INFRA, "kind": "DockerMachineTemplate", "name": "t"}
+    server = _Server(
+        {
+            f"{CAPI}/namespaces/blue/machinedeployments": [[_target("a", "blue", reference)]],
+            f"/apis/{INFRA}/v1beta2/namespaces/blue/dockermachinetemplates": [[_item("t", "blue")]],
+            f"/apis/{INFRA}/v1beta2/namespaces/green/dockermachinetemplates": [[_item("u", "green")]],
+        },
+        **{
+            f"/apis/{INFRA}": {"preferredVersion": {"version": "v1beta2"}, "versions": []},
+            f"/apis/{INFRA}/v1beta2": {"resources": [{"name": "dockermachinetemplates", "kind": "DockerMachineTemplate"}]},
+        },
+    )
+    found = capture(_clusters(server, namespaces=("blue", "green")), "", NOW)
+    assert _names(found, f"dockermachinetemplates.{INFRA}") == ["t", "u"]
+
+
 def test_files_are_encoded_when_they_are_asked_for() -> None:
     """Equal objects give equal bytes but for the instant."""
     first, later = (capture(_clusters(_Server({"/api/v1/nodes": [[_item("n")]]})), "", NOW + late) for late in (0, 60))

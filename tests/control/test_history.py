@@ -1,5 +1,8 @@
 """The last decisions of a loop: each is told once, with what became of it."""
 
+import msgspec
+import pytest
+
 from reconciler.control.turn.history import MOST, History
 from reconciler.control.turn.report import ActionResult, LoopReport, ResultState
 from reconciler.plan.decided import Fate
@@ -95,6 +98,25 @@ def test_removals_end_one_by_one():
     gone = RemovalProgress(target=TARGET, node="n1", state=RemovalState.FINISHED, replicas=2)
     history.turned(LoopReport(at_seconds=120, plan=plan(2, 2), removals=(gone,)))
     assert (history.entries()[0].fate, history.entries()[0].fate_seconds) == (Fate.DONE, 120)
+
+
+@pytest.mark.parametrize(
+    ("result", "fate", "words"),
+    [
+        (removal("n1"), Fate.UNDER_WAY, "being drained"),
+        (msgspec.structs.replace(removal("n1"), message="cordoned"), Fate.UNDER_WAY, "cordoned"),
+        (msgspec.structs.replace(removal("n1"), state=ResultState.REFUSED, message="stale"), Fate.REFUSED, "stale"),
+        (resize(2, 5, ResultState.DONE), Fate.UNDER_WAY, "3 of them still to join"),
+        (resize(2, 5, ResultState.DONE, message="asked"), Fate.UNDER_WAY, "asked"),
+        (resize(5, 2, ResultState.DONE, message="written"), Fate.DONE, "written"),
+    ],
+)
+def test_what_a_decision_says_when_it_is_made(result: ActionResult, fate: Fate, words: str):
+    """A removal is under way until its node is gone, growth until its nodes are there; a smaller size is done when written."""
+    history = History()
+    history.turned(LoopReport(at_seconds=100, plan=plan(2, 2), results=(result,)))
+    (entry,) = history.entries()
+    assert (entry.fate, entry.words) == (fate, words)
 
 
 def test_a_removal_that_an_earlier_leader_began():

@@ -75,6 +75,12 @@ class Stage:
         return [line["code"] for line in lines]
 
 
+def _said(stage: Stage) -> list[tuple[str, str, str]]:
+    """Level, code and message of each line."""
+    lines = [json.loads(line) for line in stage.stream.getvalue().splitlines()]
+    return [(line["level"], line["code"], line["message"]) for line in lines]
+
+
 @pytest.fixture
 def stage() -> Stage:
     return Stage()
@@ -99,6 +105,42 @@ def test_one_that_led_again_between_two_looks_begins_anew(stage: Stage) -> None:
     stage.run.look()
     assert (stage.turns, stage.begun, stage.within) == (3, 2, [1, 2, 2])
     assert stage.codes() == ["Leading", "Plan", "Leading"]
+
+
+def test_what_is_said_of_who_leads_and_what_is_decided(stage: Stage) -> None:
+    """In words: who leads instead, that this one does or does again, the plan, and that there is a view and a policy again."""
+    stage.leading = 0
+    stage.run.look()
+    stage.leading, stage.missing = 1, "not read yet"
+    stage.run.look()
+    stage.missing = ""
+    stage.run.look()
+    stage.leading = 2
+    stage.run.look()
+    stage.turn = lambda: LoopReport(at_seconds=1000, plan=None, unavailable="no view")
+    stage.run.look()
+    assert _said(stage) == [
+        ("info", "StandingBy", "pod-7 leads"),
+        ("info", "Leading", "this instance leads"),
+        ("warning", "NoPolicy", "nothing is decided: not read yet"),
+        ("info", "Available", "there is a view to trust and a policy again"),
+        ("info", "Plan", "No changes."),
+        ("info", "Leading", "this instance leads again, and begins anew: another one may have led"),
+        ("warning", "Unavailable", "nothing is decided: no view"),
+    ]
+
+
+def test_the_soonest_of_what_is_due(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A burst that ends comes before the next step of a removal."""
+    found: list[float] = []
+    monkeypatch.setattr(stage.wake, "again", found.append)
+    results = (
+        _result(ActionKind.REMOVE_NODE, ResultState.DONE),
+        _result(ActionKind.RESIZE, ResultState.SKIPPED, "BurstArriving"),
+    )
+    stage.turn = lambda: LoopReport(at_seconds=1000, plan=PLAN, results=results)
+    stage.run.look()
+    assert found == [0.5]
 
 
 def test_without_a_policy_nothing_is_decided(stage: Stage) -> None:

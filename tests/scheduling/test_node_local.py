@@ -97,6 +97,7 @@ def _term(*expressions: Requirement, fields: tuple[Requirement, ...] = ()) -> No
         ((_term(fields=(Requirement("metadata.name", "NotIn", ("n1",)),)),), False),
         ((_term(fields=(Requirement("metadata.name", "In", ("n0", "n1")),)),), False),
         ((_term(fields=(Requirement("metadata.name", "Exists"),)),), False),
+        ((_term(fields=(Requirement("metadata.name", "Exists", ("n2",)),)),), False),
     ],
 )
 def test_required_terms(terms: tuple[NodeSelectorTerm, ...] | None, fits: bool) -> None:

@@ -57,6 +57,7 @@ def test_what_was_undone_has_its_room_again() -> None:
     state = SchedulingState(world)
     shape = next(s for s in range(state.shape_count) if state.node_local(s))
     places = Places(state, range(len(world.nodes)))
+    assert places.looked == 0
     mark = state.mark()
     first = places.fit((shape,), (1,))
     state.undo(mark)

@@ -209,3 +209,46 @@ def test_a_new_node_opens_its_zone_and_undo_closes_it() -> None:
 
 def _in_zone(shape: NodeShape, zone: str) -> NodeShape:
     return msgspec.structs.replace(shape, labels=((ZONE, zone),))
+
+
+def test_terminating_pods_are_left_out_one_by_one() -> None:
+    """Of a running and a terminating pod in zone a one counts, and none once the running one is gone; two that terminate are
+    two."""
+    cluster = _zones("a", "b")
+    cluster.pods("web", 2, cpu="1", on="n0", shape=_spread())
+    for gone, said in (([0], ["PodTopologySpread"]), ([0, 1], [])):
+        world = cluster.world()
+        for pod in gone:
+            world.pods.deletion_seconds[pod] = cluster.now
+        state = SchedulingState(world)
+        assert [item.plugin for item in state.verdict(0, 0)] == said
+        if said:
+            state.unbind(0, 0)
+            assert state.verdict(0, 0) == ()
+            state.bind(0, 0)
+            assert [item.plugin for item in state.verdict(0, 0)] == said
+
+
+def test_a_node_without_one_of_the_keys_counts_for_none() -> None:
+    """Zone b has no rack: it is no domain of pods that spread over both, and holds nobody back."""
+    cluster = ClusterBuilder()
+    cluster.node("n0", labels={ZONE: "a", "rack": "r"})
+    cluster.node("n1", labels={ZONE: "b"})
+    both = (*_spread("rack")["spread"], *_spread(ZONE)["spread"])
+    cluster.pods("web", 1, cpu="1", shape={"spread": both})
+
+    assert SchedulingState(cluster.world()).place(0, 3) == ((0, 3),)
+
+
+def test_a_group_has_begun_where_any_of_its_keys_is() -> None:
+    """One pod is in zone a on a node without a rack: the next one is no first of its group, and finds no rack with another.
+    Source: InterPodAffinity starts a group only while no term has counted any pod."""
+    cluster = ClusterBuilder()
+    cluster.node("n0", labels={ZONE: "a"})
+    cluster.node("n1", labels={ZONE: "a", "rack": "r"})
+    cluster.pods("web", 1, on="n0", shape={"affinity": (_apart(ZONE), _apart("rack"))})
+    state = SchedulingState(cluster.world())
+
+    assert [item.message for item in state.verdict(0, 1)] == ["affinity: no matching pod in rack=r"]
+    state.unbind(0, 0)
+    assert state.verdict(0, 1) == ()

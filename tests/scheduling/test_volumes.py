@@ -440,3 +440,44 @@ def test_a_mark_of_the_binder_alone_binds_nothing() -> None:
     claim = _claim("data", storage_class="later", bind_completed=True)
 
     assert _says(_state(Storage(claims=(claim,), classes=(LATER,)), ("web", _uses("data"), None))) == [[], [], []]
+
+
+def test_a_disk_among_others_keeps_pods_apart() -> None:
+    """Whether few nodes are named or all: one pod a node, though most of its disks would be shared."""
+    disks = tuple(VolumeUse(kind="GCEPersistentDisk", identity=name, read_only=name != "d") for name in "cde")
+    for nodes in (None, [0, 1, 2]):
+        assert _state(Storage(), ("a", {"volumes": disks}, None)).place(0, 5, nodes) == ((0, 1), (1, 1), (2, 1))
+
+
+def test_a_claim_for_one_pod_is_for_one_pod() -> None:
+    """On few nodes as on many; a pod whose own ephemeral volume is called like it does not use it."""
+    claim = _bound("data", "pv", access_modes=("ReadWriteOncePod",))
+    storage = Storage(volumes=(_volume("pv"),), claims=(claim,))
+    for nodes in (None, [0, 1, 2]):
+        assert _state(storage, ("web", _uses("data"), None)).place(0, 5, nodes) == ((0, 1),)
+    own = {"volumes": (VolumeUse(kind="PersistentVolumeClaim", claim="data", ephemeral=True),)}
+    assert _says(_state(storage, ("web", _uses("data"), None), ("zoo", own, "n0"))) == [[], [], []]
+
+
+def test_claims_of_different_sizes_are_judged_apart() -> None:
+    """The driver has 2 GiB left for zone a and 8 for the others: the larger claim goes elsewhere, whoever was asked first."""
+    where = (("a", 2), ("b", 8), ("c", 8))
+    capacities = tuple(
+        StorageCapacity(
+            namespace="kube-system", name=f"x-{zone}", storage_class="later", limit_bytes=most * _GIB,
+            nodes=LabelSelector((Requirement(ZONE, "In", (zone,)),)),
+        )
+        for zone, most in where
+    )  # fmt: skip
+    storage = Storage(
+        claims=(_claim("small", storage_class="later"), _claim("large", storage_class="later", requested_bytes=4 * _GIB)),
+        classes=(LATER,),
+        csi_drivers=(CsiDriver(name=DRIVER, storage_capacity=True),),
+        capacities=capacities,
+    )
+    state = _state(storage, ("a", _uses("small"), None), ("b", _uses("large"), None))
+    every = [*range(3), *range(3), *range(3)]
+    for shape, placed in ((0, ((0, 1),)), (1, ((1, 1),))):
+        mark = state.mark()
+        assert state.place(shape, 1, every) == placed
+        state.undo(mark)

@@ -3,6 +3,7 @@
 from array import array
 from collections.abc import Mapping
 
+import msgspec
 import pytest
 
 from reconciler.cluster.pods.pod import AffinityTerm, HostPort, SpreadConstraint, VolumeUse
@@ -285,3 +286,43 @@ def test_a_pod_on_the_emptiest_host_lets_the_others_have_more() -> None:
     filled, _ = state.fill_new(0, asked, 3)
 
     assert list(filled)[3:] == [(1, 0, 2), (1, 1, 2), (1, 2, 1)]
+
+
+@pytest.mark.parametrize(
+    ("there", "min_domains", "lowest", "missing"),
+    [
+        ((2, 1), 1, 1, 0),
+        ((2, 0), 1, 0, 0),
+        ((2, 2), 3, 2, 1),
+        ((2, 2), 5, 2, 3),
+        ((), 1, NO_HOST, 1),
+        ((), 2, NO_HOST, 2),
+    ],
+)
+def test_a_spread_over_hosts_beside_a_new_node(there: tuple[int, ...], min_domains: int, lowest: int, missing: int) -> None:
+    """Of the hosts that are there the one with the fewest pods, and how many hosts are to come before that counts."""
+    cluster = ClusterBuilder()
+    spread = SpreadConstraint(topology_key=HOST, max_skew=3, min_domains=min_domains, selector=selector(app="web"))
+    for number, pods in enumerate(there):
+        cluster.node(f"n{number}")
+        if pods:
+            cluster.pods(f"on-{number}", pods, labels={"app": "web"}, on=f"n{number}", shape={"spread": (spread,)})
+    cluster.pods("web", 1, shape={"spread": (spread,)})
+    cluster.node("other")
+    world = cluster.world()
+    nodes = tuple(node for node in world.nodes if node.name != "other")
+    shape = world.node_shapes[world.nodes[-1].shape]
+    state = SchedulingState(msgspec.structs.replace(world, nodes=nodes))
+    waiting = world.pods.shape[len(world.pods) - 1]
+    new = state.add_node("x", shape)
+
+    assert state.host_spread(waiting, new) == HostSpread(max_skew=3, lowest=lowest, missing=missing)
+    tainted = msgspec.structs.replace(shape, without_hostname=True)
+    assert state.host_spread(waiting, state.add_node("y", tainted)) is None
+
+
+def test_whom_a_spread_counts() -> None:
+    """The shapes that its selector matches, its own among them; none without a spread."""
+    state = _state("spread by host", "nothing", other_app="web")
+    assert state.spread_with(WEB) == {WEB, OTHER}
+    assert state.spread_with(OTHER) == frozenset()

@@ -10,7 +10,11 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     "reconciler/scheduling/bindings.py": {
         "max(256, len(self._node) // 2) -> min(256, len(self._node) // 2)": _LARGER,
     },
+    "reconciler/scheduling/eligibility.py": {
+        "len(judged.allowed) < len(self._nodes.shapes) -> len(judged.allowed) <= len(self._nodes.shapes)": _SLOWER,
+    },
     "reconciler/scheduling/filters.py": {
+        "self._shapes.shapes[shape].volumes and self._volumes.waits(shape) -> self._shapes.shapes[shape].volumes": _SLOWER,
         "left < amount * most -> left <= amount * most": "where both are equal the division gives what was there",
     },
     "reconciler/scheduling/packing.py": {
@@ -22,7 +26,11 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "volume.phase == 'Available' and (claim.selector is None or selects(claim.selector, volume.labels)) and "
         "(set(claim.access_modes) <= set(volume.access_modes))": _SLOWER,
     },
+    "reconciler/scheduling/presence.py": {
+        "self.counts.get(node, 0) + count -> self.counts.get(node, 0) - count": "only whether it is zero is ever asked",
+    },
     "reconciler/scheduling/state.py": {
+        "self._nodes.columns.width > width -> self._nodes.columns.width >= width": "rows of the same width stay what they are",
         "count <= 0 -> count < 0": "no pods are placed in any case where none are asked for",
     },
     "reconciler/scheduling/topology/limits.py": {

@@ -1,0 +1,221 @@
+"""Each check of a live cluster before the loop runs on it: its state, its words, and what to do."""
+
+import json
+from collections.abc import Mapping
+
+import msgspec
+import pytest
+
+from reconciler.cluster.workloads.workload import Controller
+from reconciler.cluster.world import World
+from reconciler.control.preflight.preflight import Preflight
+from reconciler.control.preflight.rights import RunMode
+from reconciler.decisions.memory import Memory
+from reconciler.kube.connection.api import ApiError
+from reconciler.kube.watching.collection import cluster_api
+from reconciler.providers.check import Check, State
+from tests.builders import ClusterBuilder
+
+NOW = 1_800_000_000  # 2027-01-15T08:00:00Z
+_REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+
+
+class _Server:
+    """Answers by path, allows everything but `refused` (verb and resource), and has a clock."""
+
+    def __init__(self, refused: tuple[str, ...] = (), seconds: int | None = NOW, **answers: object) -> None:
+        self.refused = refused
+        self.seconds = seconds
+        kinds = [{"name": kind.lower(), "kind": kind} for kind in ("MachineDeployment", "MachineSet", "Machine", "Cluster")]
+        self.answers: dict[str, object] = {
+            "/version": {"major": "1", "minor": "36", "gitVersion": "v1.36.3"},
+            "/apis/cluster.x-k8s.io/v1beta2": {"resources": kinds},
+            **answers,
+        }
+
+    def get(self, path: str, query: Mapping[str, str] | None = None) -> bytes:
+        found = self.answers.get(path, {})
+        if isinstance(found, Exception):
+            raise found
+        return json.dumps(found).encode()
+
+    def write(self, method: str, path: str, body: dict[str, dict[str, dict[str, str]]]) -> bytes:
+        assert (method, path) == ("POST", _REVIEWS)
+        asked = body["spec"]["resourceAttributes"]
+        return json.dumps({"status": {"allowed": f"{asked['verb']} {asked['resource']}" not in self.refused}}).encode()
+
+    def server_seconds(self) -> int | None:
+        return self.seconds
+
+
+def _checks(
+    server: _Server | None = None,
+    management: _Server | None = None,
+    *,
+    mode: RunMode = RunMode.ENFORCE,
+    world: World | None = None,
+    memory: Memory | None = None,
+) -> dict[str, Check]:
+    workload = server or _Server()
+    found = Preflight(
+        workload=workload, management=management or workload, served=(cluster_api(version="v1beta2"),), mode=mode,
+        namespace="reconciler", target_namespaces=(), templates=(), world=world or World(captured_seconds=NOW),
+        memory=memory or Memory(), now_seconds=float(NOW),
+    ).checks()  # fmt: skip
+    return {check.code: check for check in found}
+
+
+def test_all_is_well() -> None:
+    """Every check passes, in words that say what was seen."""
+    found = {code: (check.state, check.message) for code, check in _checks().items() if code != "ClusterApi"}
+    expected = {
+        "ServerVersion": "Kubernetes v1.36.3; 1.30 to 1.36 are supported",
+        "Rights": "all rights that Enforce needs are there",
+        "Namespace": "Lease and state go to namespace reconciler",
+        "Clock": "our clock and the API server's differ by 0 s",
+        "CustomResources": "reconciler.dev/v1alpha1 is served",
+        "OtherAutoscalers": "no other autoscaler is at work",
+        "NodesComeBack": "no node came back after a removal of ours",
+    }
+    assert {code: found[code] for code in expected} == {code: (State.PASS, message) for code, message in expected.items()}
+
+
+@pytest.mark.parametrize(
+    ("version", "state", "message", "advice"),
+    [
+        (("1", "29", "v1.29.9"), State.FAIL, "Kubernetes v1.29.9 is too old", "1.30 is the oldest supported"),
+        (
+            ("1", "37", "v1.37.0"), State.WARN, "Kubernetes v1.37.0 is newer than any this release was tested on",
+            "1.30 to 1.36 are supported; a newer release of reconciler may know it",
+        ),
+        (
+            ("2", "1", "v2.1.0"), State.WARN, "Kubernetes v2.1.0 is newer than any this release was tested on",
+            "1.30 to 1.36 are supported; a newer release of reconciler may know it",
+        ),
+        (("1", "x", "odd"), State.FAIL, "Kubernetes odd is too old", "1.30 is the oldest supported"),
+    ],
+)  # fmt: skip
+def test_versions(version: tuple[str, str, str], state: State, message: str, advice: str) -> None:
+    """What is wrong with one, and which are supported."""
+    answer = dict(zip(("major", "minor", "gitVersion"), version, strict=True))
+    found = _checks(_Server(**{"/version": answer}))["ServerVersion"]
+    assert (found.state, found.message, found.advice) == (state, message, advice)
+
+
+@pytest.mark.parametrize(
+    ("mode", "refused", "state", "named"),
+    [
+        (RunMode.ENFORCE, ("create events",), State.WARN, "create events.events.k8s.io (for events)"),
+        (RunMode.ENFORCE, ("patch nodes",), State.FAIL, "patch nodes"),
+        (
+            RunMode.ENFORCE, ("patch nodes", "create events"), State.FAIL,
+            "create events.events.k8s.io (for events); patch nodes",
+        ),
+        (RunMode.OBSERVE, ("update leases",), State.FAIL, "update leases.coordination.k8s.io in namespace reconciler"),
+    ],
+)  # fmt: skip
+def test_rights_that_are_missing(mode: RunMode, refused: tuple[str, ...], state: State, named: str) -> None:
+    """Those that the loop can do without only warn; each is named with what it is for."""
+    found = _checks(_Server(refused), mode=mode)["Rights"]
+    assert (found.state, found.message) == (state, f"{mode} needs, and we may not: {named}")
+    assert found.advice == "bind the role of that mode, or check another with --mode"
+
+
+def test_rights_of_a_mode_that_needs_less() -> None:
+    assert _checks(_Server(("patch nodes",)), mode=RunMode.OBSERVE)["Rights"].state is State.PASS
+    assert _checks(_Server(("update leases",)), mode=RunMode.READ_ONLY)["Rights"].state is State.PASS
+
+
+@pytest.mark.parametrize(
+    ("mode", "error", "state", "message"),
+    [
+        (
+            RunMode.ENFORCE, ApiError(404, "NotFound", "x"), State.FAIL,
+            "namespace reconciler, for Lease and state, is not there",
+        ),
+        (RunMode.ENFORCE, ApiError(403, "Forbidden", "may not"), State.WARN, "namespace reconciler: may not"),
+        (RunMode.READ_ONLY, ApiError(404, "NotFound", "x"), State.PASS, "nothing is kept in a cluster that is only read"),
+    ],
+)  # fmt: skip
+def test_the_namespace_of_lease_and_state(mode: RunMode, error: ApiError, state: State, message: str) -> None:
+    """It has to be there for a loop that writes."""
+    found = _checks(_Server(**{"/api/v1/namespaces/reconciler": error}), mode=mode)["Namespace"]
+    assert (found.state, found.message) == (state, message)
+    assert ("kubectl create namespace reconciler" in found.advice) is (state is State.FAIL)
+
+
+@pytest.mark.parametrize(
+    ("workload", "management", "state", "message"),
+    [
+        (NOW - 30, NOW, State.PASS, "our clock and the API server's differ by 30 s"),
+        (NOW, NOW + 31, State.WARN, "our clock and the API server's are 31 s apart, and ages are counted across both"),
+        (NOW - 40, NOW + 31, State.WARN, "our clock and the API server's are 40 s apart, and ages are counted across both"),
+        (None, NOW + 5, State.PASS, "our clock and the API server's differ by 5 s"),
+        (None, None, State.WARN, "the API server does not say what time it is"),
+    ],
+)
+def test_the_clocks_of_both_servers(workload: int | None, management: int | None, state: State, message: str) -> None:
+    """The one that is further off counts."""
+    found = _checks(_Server(seconds=workload), _Server(seconds=management))["Clock"]
+    assert (found.state, found.message) == (state, message)
+
+
+def test_definitions() -> None:
+    """That they are not served is said; any other answer is an error."""
+    found = _checks(_Server(**{"/apis/reconciler.dev/v1alpha1": ApiError(404, "NotFound", "x")}))["CustomResources"]
+    assert (found.state, found.advice) == (State.WARN, "reconciler schema crds | kubectl apply --server-side -f -")
+    with pytest.raises(ApiError, match="500"):
+        _checks(_Server(**{"/apis/reconciler.dev/v1alpha1": ApiError(500, "Internal", "x")}))
+
+
+def _with(*controllers: Controller, rivals: tuple[str, ...] = (), joined: int = 0) -> World:
+    cluster = ClusterBuilder()
+    if joined:
+        cluster.node("n1", created=joined)
+    world = cluster.world()
+    return msgspec.structs.replace(world, controllers=controllers, rivals=rivals)
+
+
+def _deployment(name: str, replicas: int = 1, kind: str = "Deployment") -> Controller:
+    return Controller(api_group="apps", kind=kind, namespace="kube-system", name=name, uid=name, replicas=replicas)
+
+
+@pytest.mark.parametrize(
+    ("world", "named"),
+    [
+        (_with(_deployment("karpenter", 2)), "Deployment kube-system/karpenter has 2 replicas"),
+        (_with(_deployment("karpenter", 0)), ""),
+        (_with(_deployment("karpenter", kind="ReplicaSet")), ""),
+        (_with(_deployment("coredns")), ""),
+        (
+            _with(_deployment("karpenter"), rivals=("a Lease is renewed", "a Lease is renewed")),
+            "Deployment kube-system/karpenter has 1 replicas; a Lease is renewed",
+        ),
+    ],
+)
+def test_other_autoscalers(world: World, named: str) -> None:
+    """Karpenter by its usual name while it has replicas, others by what they write; each once."""
+    found = _checks(world=world)["OtherAutoscalers"]
+    if not named:
+        assert found.state is State.PASS
+        return
+    assert (found.state, found.message) == (State.WARN, f"another autoscaler is at work: {named}")
+    assert found.advice == "scale it to 0 before mode Enforce; until then its groups are held"
+
+
+@pytest.mark.parametrize(
+    ("joined", "added", "back"),
+    [(-3000, 0, False), (-2999, 0, True), (-2400, 0, True), (-2399, 0, False), (-2700, -3000, False), (-2700, -3001, True)],
+)
+def test_nodes_that_come_back(joined: int, added: int, back: bool) -> None:
+    """One that joined within ten minutes after our removal (50 minutes ago), when we had asked for none since."""
+    memory = Memory(last_removed_seconds=NOW - 3000, last_added_seconds=NOW + added if added else 0)
+    found = _checks(world=_with(joined=NOW + joined), memory=memory)["NodesComeBack"]
+    assert found.state is (State.WARN if back else State.PASS)
+    if back:
+        assert found.message == (
+            "n1 joined within 10 minutes after our removal at 2027-01-15T07:10:00Z, and we asked for none: "
+            "no autoscaler that we know of is here: look for one outside the cluster"
+        )
+    elif not added:
+        assert found.message == "no node came back after 2027-01-15T07:10:00Z"
