@@ -1,0 +1,124 @@
+"""A turn in words: as lines of the log, and as a turn of a simulated run."""
+
+import pytest
+
+from reconciler.control.live.told_results import result_lines
+from reconciler.control.log import LogLevel
+from reconciler.control.simulated.run_document import run_turn
+from reconciler.control.simulated.simulated_run import Turn
+from reconciler.control.turn.report import ActionResult, LoopReport, ResultState
+from reconciler.plan.plan import Action, ActionKind, Bound, Plan
+from reconciler.plan.reason import Reason
+from reconciler.providers.contract import RemovalProgress, RemovalState
+from reconciler.simulation.embedded.journal import Event, Happened
+from reconciler.simulation.embedded.rules import Violation
+from tests.builders import machine_deployment
+
+NOW = 1_800_000_000
+TARGET = machine_deployment("a")
+
+
+def _result(
+    state: ResultState, code: str = "", message: str = "", *, kind: ActionKind = ActionKind.RESIZE, nodes: tuple[str, ...] = ()
+) -> ActionResult:
+    action = Action(
+        kind=kind, group="a", target=str(TARGET), from_=2, to=3, nodes=nodes,
+        bound=Bound(resource_version="1", replicas=2, owner_digest="", policy_digest=""), reason=Reason("Why", "pods wait"),
+    )  # fmt: skip
+    return ActionResult(action=action, state=state, code=code, message=message)
+
+
+def _removal(node: str, state: RemovalState, message: str = "", code: str = "") -> RemovalProgress:
+    return RemovalProgress(target=TARGET, node=node, state=state, message=message, code=code)
+
+
+@pytest.mark.parametrize(
+    ("result", "told"),
+    [
+        (_result(ResultState.DONE), (LogLevel.INFO, "pods wait")),
+        (_result(ResultState.DONE, "Held"), (LogLevel.INFO, "pods wait")),
+        (_result(ResultState.REFUSED, "Conflict", "kubectl owns it"), (LogLevel.WARNING, "kubectl owns it")),
+        (_result(ResultState.SKIPPED, "Stale", "moved"), (LogLevel.INFO, "moved")),
+        *((_result(ResultState.SKIPPED, code), None) for code in ("Observe", "Held", "Deferred", "BurstArriving")),
+    ],
+)
+def test_an_action_is_a_line_unless_the_plan_has_said_it(result: ActionResult, told: tuple[LogLevel, str] | None) -> None:
+    """Done and refused always; what was not tried because the plan says so never."""
+    lines = list(result_lines(LoopReport(at_seconds=NOW, results=(result,))))
+    assert [(line.level, line.message) for line in lines] == ([] if told is None else [told])
+    if told is not None:
+        (line,) = lines
+        assert line.code == "Resize"
+        assert (line.fields["fromReplicas"], line.fields["toReplicas"], line.fields["reason"]) == (2, 3, "Why")
+
+
+@pytest.mark.parametrize(
+    ("removal", "told"),
+    [
+        (_removal("n1", RemovalState.FINISHED), (LogLevel.INFO, "RemovalFinished", f"n1 is gone from {TARGET}")),
+        (_removal("n1", RemovalState.FAILED, "a pod came", "Blocked"), (LogLevel.WARNING, "RemovalFailed", "a pod came")),
+        (_removal("n1", RemovalState.DRAINING, "waits"), None),
+    ],
+)
+def test_a_removal_is_a_line_when_it_ends(removal: RemovalProgress, told: tuple[LogLevel, str, str] | None) -> None:
+    lines = list(result_lines(LoopReport(at_seconds=NOW, removals=(removal,))))
+    assert [(line.level, line.code, line.message) for line in lines] == ([] if told is None else [told])
+
+
+@pytest.mark.parametrize(
+    ("states", "changed"),
+    [((), False), ((ResultState.SKIPPED,), False), ((ResultState.SKIPPED, ResultState.DONE), True), ((ResultState.DONE,), True)],
+)
+def test_whether_a_turn_did_anything(states: tuple[ResultState, ...], changed: bool) -> None:
+    """One write that was accepted is enough."""
+    assert LoopReport(at_seconds=NOW, results=tuple(map(_result, states))).changed is changed
+
+
+def _turn(report: LoopReport, *events: Event, broken: tuple[Violation, ...] = ()) -> Turn:
+    return Turn(at_seconds=NOW + 60, report=report, events=events, violations=broken)
+
+
+def test_a_turn_in_which_nothing_was_done_is_not_printed() -> None:
+    """Nor one before which only what nobody asked about happened."""
+    quiet = LoopReport(at_seconds=NOW, plan=Plan(now="", mode="Enforce", summary="No changes."))
+    evicted = Event(at_seconds=NOW, kind=Happened.POD_BOUND, object="shop/web")
+    assert run_turn(_turn(quiet), NOW) is None
+    assert run_turn(_turn(quiet, evicted), NOW) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "text"),
+    [
+        (Happened.SCENARIO, "told", "why"),
+        (Happened.DEMAND_CHANGED, "told", "why"),
+        (Happened.MACHINE_FAILED, "told", "machine x failed: why"),
+        (Happened.REMOVAL_FAILED, "told", "the removal of node x was given up: why"),
+        (Happened.WRITE_REFUSED, "told", "a write to x was refused: why"),
+        (Happened.NODE_JOINED, "joined", "x"),
+        (Happened.NODE_GONE, "gone", "x"),
+    ],
+)
+def test_what_happened_before_a_turn(kind: Happened, field: str, text: str) -> None:
+    """Each kind in its own words."""
+    turn = run_turn(_turn(LoopReport(at_seconds=NOW), Event(at_seconds=NOW, kind=kind, object="x", detail="why")), NOW)
+    assert turn is not None
+    told = {"told": turn.told, "joined": turn.joined, "gone": turn.gone}
+    assert told == {"told": (), "joined": (), "gone": (), field: (text,)}
+    assert (turn.at, turn.at_seconds, turn.summary) == ("2027-01-15T08:01:00Z", 60, "")
+
+
+def test_a_turn_with_results_or_broken_rules() -> None:
+    """Actions with their ends, why nothing was decided, and each rule that was broken."""
+    plan = Plan(now="", mode="Enforce", summary="Plan: 1 group up.")
+    turn = run_turn(_turn(LoopReport(at_seconds=NOW, plan=plan, results=(_result(ResultState.DONE, message="written"),))), NOW)
+    assert turn is not None
+    (action,) = turn.actions
+    assert (action.kind, action.from_, action.to, action.state, action.message) == ("Resize", 2, 3, "Done", "pods wait")
+    assert (action.explanation, turn.summary) == ("written", "Plan: 1 group up.")
+    blind = run_turn(_turn(LoopReport(at_seconds=NOW, unavailable="no view")), NOW)
+    assert blind is not None
+    assert blind.unavailable == "no view"
+    broken = Violation(at_seconds=NOW, rule="PDB", object="shop/web", message="two at once")
+    found = run_turn(_turn(LoopReport(at_seconds=NOW), broken=(broken,)), NOW)
+    assert found is not None
+    assert found.violations == ("PDB shop/web: two at once",)
