@@ -1,0 +1,290 @@
+"""One live process, put together over a server that nobody asks: who leads in words, what it may write, what ends it."""
+
+import io
+import json
+from collections.abc import Callable, Mapping
+
+import msgspec
+import pytest
+
+from reconciler.control.live.live_process import LiveProcess, Settings
+from reconciler.control.log import Log
+from reconciler.control.turn.report import Decided, LoopReport
+from reconciler.decisions.memory import Memory
+from reconciler.kube.connection.api import ApiError
+from reconciler.kube.leading.lease import NotLeaderError
+from reconciler.plan.plan import Action, ActionKind, Bound, Plan
+from reconciler.plan.reason import Reason
+from reconciler.policy.documents import DrainRules, PolicySet
+from reconciler.providers.contract import RemovalProgress, RemovalState
+from tests.builders import ClusterBuilder, machine_deployment, node_group, policy
+
+NOW = 1_800_000_000
+
+
+class _Connection:
+    """Nothing is there; writes ask the guard and are kept."""
+
+    def __init__(self, guard: Callable[[], None] | None = None, sent: list[str] | None = None) -> None:
+        self.guard = guard
+        self.sent = [] if sent is None else sent
+
+    def with_guard(self, guard: Callable[[], None] | None) -> "_Connection":
+        return _Connection(guard, self.sent)
+
+    def with_timeout(self, seconds: float) -> "_Connection":
+        return self
+
+    def get(self, path: str, query: Mapping[str, str] | None = None) -> bytes:
+        raise ApiError(404, "NotFound", path)
+
+    def write(self, method: str, path: str, *_: object, **__: object) -> bytes:
+        if self.guard is not None:
+            self.guard()
+        self.sent.append(f"{method} {path}")
+        return b"{}"
+
+
+class _Source:
+    def __init__(self) -> None:
+        self.policy: PolicySet = policy(node_group("general"))
+        self.why = ""
+        self.told: list[str] = []
+
+    def current(self) -> PolicySet:
+        return self.policy
+
+    def missing(self) -> str:
+        return self.why
+
+    def start(self, changed: Callable[[], None]) -> None:
+        self.told.append("start")
+
+    def poll(self) -> bool:
+        self.told.append("poll")
+        return True
+
+    def notify(self) -> None:
+        self.told.append("notify")
+
+    def stop(self) -> None:
+        self.told.append("stop")
+
+
+class _Lease:
+    """Leads in the terms that are set, one after the other."""
+
+    identity = "pod-1"
+
+    def __init__(self, *terms: int) -> None:
+        self.terms = list(terms)
+        self.holder, self.message = "", ""
+        self.released = 0
+
+    def step(self) -> None:
+        if len(self.terms) > 1:
+            self.terms.pop(0)
+
+    def term(self) -> int:
+        return self.terms[0]
+
+    def release(self) -> None:
+        self.released += 1
+
+
+class _Made:
+    """A process and what is around it."""
+
+    def __init__(self, *, read_only: bool = False, once: bool = False) -> None:
+        self.source, self.text, self.connection = _Source(), io.StringIO(), _Connection()
+        self.process = LiveProcess(
+            Settings(name="prod", namespace="reconciler", identity="pod-1", read_only=read_only, once=once),
+            self.connection, self.connection, lambda _, __: self.source, Log(self.text, lambda: NOW),
+            now_seconds=lambda: NOW, wall_seconds=lambda: float(NOW),
+        )  # fmt: skip
+
+    def lease(self, *terms: int) -> _Lease:
+        lease = _Lease(*terms)
+        self.process.lease = lease  # type: ignore[assignment]
+        return lease
+
+    def codes(self) -> list[str]:
+        return [json.loads(line)["code"] for line in self.text.getvalue().splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("holder", "message", "told"),
+    [
+        ("", "", "nobody is known to lead yet"),
+        ("pod-2", "", "pod-2 leads"),
+        ("pod-1", "", "nobody is known to lead yet"),
+        ("pod-2", "403 Forbidden", "the Lease cannot be claimed: 403 Forbidden"),
+    ],
+)
+def test_who_leads_in_a_sentence(holder: str, message: str, told: str) -> None:
+    """As far as the Lease says."""
+    made = _Made()
+    lease = made.lease(0)
+    lease.holder, lease.message = holder, message
+    assert made.process.leader() == told
+    assert (made.process.leads(), made.process.term()) == (False, 0)
+    lease.terms = [3]
+    assert made.process.leader() == "this instance leads (pod-1)"
+    assert (made.process.leads(), made.process.term()) == (True, 3)
+
+
+def test_one_that_only_reads_writes_nothing() -> None:
+    """It decides for itself, and no connection of it lets a write out."""
+    made = _Made(read_only=True)
+    assert (made.process.leader(), made.process.term()) == ("this instance only reads", 1)
+    for connection in (made.process.management, made.process.workload):
+        with pytest.raises(NotLeaderError, match="started to read only"):
+            connection.write("PATCH", "/x")
+    assert made.connection.sent == []
+
+
+def test_one_that_does_not_lead_writes_nothing() -> None:
+    made = _Made()
+    for connection in (made.process.management, made.process.workload):
+        with pytest.raises(NotLeaderError):
+            connection.write("PATCH", "/x")
+    assert made.connection.sent == []
+
+
+@pytest.mark.parametrize(
+    ("doubts", "message", "told"),
+    [
+        ((), "", ""),
+        ((), "403", "the Lease: 403"),
+        (("a", "b"), "403", "a; b"),
+        (("a", "b", "c"), "", "a; b; c"),
+        (("a", "b", "c", "d", "e"), "", "a; b; c and 2 more"),
+    ],
+)
+def test_why_there_is_no_view(doubts: tuple[str, ...], message: str, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three doubts, how many more, else the Lease."""
+    made = _Made()
+    monkeypatch.setattr(made.process.view, "doubts", lambda: doubts)
+    made.lease(0).message = message
+    assert made.process.view_problem() == told
+
+
+@pytest.mark.parametrize(
+    ("terms", "told"),
+    [((0, 0, 0), []), ((0, 1, 1), ["notify"]), ((0, 1, 2), ["notify", "notify"]), ((0, 1, 0), ["notify"])],
+)
+def test_who_begins_to_lead_looks_at_once(terms: tuple[int, ...], told: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the policy when a term begins, at the cluster when one ends; the Lease goes at the end."""
+    made = _Made()
+    lease, woken, waited = made.lease(*terms), list[str](), list[float]()
+    monkeypatch.setattr(made.process.wake, "notify", lambda *_: woken.append("wake"))
+    monkeypatch.setattr(made.process._pace, "random", lambda: 0.5)
+    monkeypatch.setattr(made.process._pace, "pause", lambda seconds: waited.append(seconds) or len(waited) == len(terms))
+    made.process._lead()
+    assert made.source.told == told
+    assert woken == (["wake"] if terms[-1] < terms[-2] else [])
+    assert lease.released == 1
+    assert waited == [pytest.approx(made.process.settings.lease.retry_seconds * 1.1)] * len(terms)
+    assert made.process._leading.is_set() is bool(told)
+
+
+def test_a_lease_that_fails_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until something else is wrong with it."""
+    made = _Made()
+    lease, waited = made.lease(0), list[float]()
+    said = iter(("403", "403", "", "403", "500"))
+    monkeypatch.setattr(lease, "step", lambda: setattr(lease, "message", next(said)))
+    monkeypatch.setattr(made.process._pace, "pause", lambda seconds: waited.append(seconds) or len(waited) == 5)
+    made.process._lead()
+    assert made.codes() == ["LeaseFailed"] * 3
+
+
+def test_marks_and_rules_are_those_of_the_policy_in_force() -> None:
+    """The revision where there is one; no rules without a policy."""
+    made = _Made()
+    target = machine_deployment("general")
+    made.source.policy = policy(node_group("general"), drain=DrainRules(blocked_namespaces=("payments",)))
+    assert made.process._marks(target) == {"reconciler.dev/policy": "prod"}
+    made.source.policy = msgspec.structs.replace(made.source.policy, revision="r1")
+    assert made.process._marks(target) == {"reconciler.dev/policy": "prod", "reconciler.dev/revision": "r1"}
+    rules = made.process._drain_rules()
+    assert rules is not None
+    assert rules.blocked_namespaces == ("payments",)
+    made.source.why = "not read yet"
+    assert made.process._drain_rules() is None
+
+
+def test_the_last_plan_is_kept_for_those_who_ask() -> None:
+    """With what it was decided from; a turn without a plan leaves it."""
+    made = _Made(read_only=True)
+    plan = Plan(now="", mode="Observe", summary="No changes.")
+    decided = Decided(world=ClusterBuilder().world(), policy=made.source.policy, memory=Memory(), now_seconds=NOW)
+    for report in (
+        LoopReport(at_seconds=NOW),
+        LoopReport(at_seconds=NOW, plan=plan),
+        LoopReport(at_seconds=NOW, decided=decided),
+    ):
+        made.process._announce(report)
+        assert made.process.last is None
+    made.process._announce(LoopReport(at_seconds=NOW, plan=plan, decided=decided))
+    made.process._announce(LoopReport(at_seconds=NOW))
+    assert made.process.last == (plan, decided)
+
+
+@pytest.mark.parametrize("target", [machine_deployment("general"), None])
+def test_removals_that_are_given_up_are_said(target: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line each with its node; ending does not fail for it."""
+    made = _Made()
+    progress = RemovalProgress(target=target, node="n1", state=RemovalState.FAILED, message="given up")  # type: ignore[arg-type]
+    monkeypatch.setattr(made.process.port, "abandon_removals", lambda: (progress,))
+    made.process._abandon()
+    (line,) = map(json.loads, made.text.getvalue().splitlines())
+    assert (line["code"], line["nodes"], line["target"]) == ("RemovalFailed", ["n1"], "" if target is None else str(target))
+    monkeypatch.setattr(made.process.port, "abandon_removals", lambda: 1 // 0)
+    made.process._abandon()
+    assert made.codes()[-1] == "AbandonFailed"
+
+
+@pytest.mark.parametrize(
+    ("read_only", "view", "leading", "missing", "why", "polled"),
+    [
+        (False, False, True, "", "no view", False),
+        (False, True, False, "", "nobody is known to lead yet", False),
+        (False, True, True, "no policy", "no policy", True),
+        (True, True, False, "no policy", "no policy", True),
+        (True, True, False, "", "nobody is known to lead yet", True),
+    ],
+)
+def test_one_turn_and_why_there_was_none(
+    read_only: bool, view: bool, leading: bool, missing: str, why: str, polled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A view to trust, the Lease, a policy, in this order; one that only reads needs no Lease."""
+    made = _Made(read_only=read_only, once=True)
+    made.lease(0)
+    made.source.why = missing
+    begun = list[str]()
+    monkeypatch.setattr(made.process.view, "start", lambda: begun.append("view"))
+    monkeypatch.setattr(made.process._lease_thread, "start", lambda: begun.append("lease"))
+    monkeypatch.setattr(made.process.view, "wait", lambda seconds: seconds == 0.01 and view)
+    monkeypatch.setattr(made.process.view, "doubts", lambda: ("no view",))
+    report = LoopReport(at_seconds=NOW)
+    monkeypatch.setattr(made.process.run_loop, "look", lambda: report)
+    if leading:
+        made.process._leading.set()
+    found = made.process.one_turn(0.01)
+    assert found == (report if polled and not missing else None, why)
+    assert made.source.told == (["poll"] if polled else [])
+    assert begun == (["view"] if read_only else ["view", "lease"])
+
+
+def test_one_turn_alone_keeps_nodes() -> None:
+    """What takes a node away needs more than one turn to end well."""
+    made = _Made(once=True)
+    choose = made.process.run_loop._loop._choose  # type: ignore[attr-defined]
+    bound = Bound(resource_version="1", replicas=1, owner_digest="", policy_digest="")
+    actions = tuple(
+        Action(kind=kind, group="a", target="t", from_=1, to=1, bound=bound, reason=Reason("Why", "why")) for kind in ActionKind
+    )
+    plan = Plan(now="", mode="Enforce", summary="", actions=actions)
+    kept = {action.kind for action in choose(plan, ClusterBuilder().world())}
+    assert kept == {ActionKind.RESIZE, ActionKind.ADOPT, ActionKind.RELEASE, ActionKind.CANCEL}
