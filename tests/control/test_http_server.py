@@ -11,6 +11,7 @@ from contextlib import contextmanager
 import pytest
 
 from reconciler.control.log import Log
+from reconciler.control.pages import http_server
 from reconciler.control.pages.http_server import HttpServer
 from reconciler.control.pages.page_faults import PageFaults
 from reconciler.control.pages.route import Answer, Broken, Request, Route
@@ -123,3 +124,56 @@ def test_other_pages_from_the_next_request_on():
         assert [ask(server.port, path)[0] for path in ("/a", "/b")] == [404, 403]
     finally:
         server.stop()
+
+
+@pytest.mark.parametrize(
+    ("host", "both", "families"),
+    [
+        ("127.0.0.1", True, [(socket.AF_INET, False)]),
+        ("::1", True, [(socket.AF_INET6, False)]),
+        ("", True, [(socket.AF_INET6, True)]),
+        ("", False, [(socket.AF_INET, False)]),
+    ],
+)
+def test_which_addresses_are_listened_on(host: str, both: bool, families: list[object], monkeypatch: pytest.MonkeyPatch):
+    """The one that is named; every one of both families where none is, and of one where the other is not there."""
+    asked = []
+
+    class Listening:
+        def settimeout(self, seconds: float) -> None:
+            asked.append(seconds)
+
+    def create(address: tuple[str, int], *, family: int, backlog: int, dualstack_ipv6: bool) -> Listening:
+        assert (address, backlog > 0) == ((host, 8080), True)
+        asked.append((family, dualstack_ipv6))
+        return Listening()
+
+    monkeypatch.setattr(socket, "has_dualstack_ipv6", lambda: both)
+    monkeypatch.setattr(socket, "create_server", create)
+    http_server._listening((host, 8080))
+    assert asked == [*families, 0]
+
+
+@pytest.mark.parametrize("host", ["", "::1"])
+def test_a_kernel_without_ipv6(host: str, monkeypatch: pytest.MonkeyPatch):
+    """Where no address is named the other family is enough; one that is named is an error."""
+    asked = []
+
+    class Listening:
+        def settimeout(self, seconds: float) -> None:
+            pass
+
+    def create(address: tuple[str, int], **fields: object) -> Listening:
+        asked.append(fields.get("family", socket.AF_INET))
+        if asked[-1] == socket.AF_INET6:
+            raise OSError("no such family")
+        return Listening()
+
+    monkeypatch.setattr(socket, "has_dualstack_ipv6", lambda: True)
+    monkeypatch.setattr(socket, "create_server", create)
+    if host:
+        with pytest.raises(OSError, match="no such family"):
+            http_server._listening((host, 8080))
+    else:
+        http_server._listening((host, 8080))
+    assert asked == [socket.AF_INET6] + [socket.AF_INET] * (not host)

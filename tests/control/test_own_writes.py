@@ -53,3 +53,39 @@ def test_a_view_that_never_shows_it_is_taken_in_the_end() -> None:
     began = pace.monotonic()
     assert own.shown(_world(4), lambda: _world(4)).targets[0].generation == 4
     assert pace.monotonic() - began >= PATIENCE_SECONDS
+
+
+@pytest.mark.parametrize(
+    ("removal", "there"),
+    [
+        (_removal(_world(4).targets[0].ref, 9, RemovalState.DRAINING), 4),
+        (_removal(_world(4).targets[0].ref, 9, RemovalState.FAILED), 4),
+        (_removal(_world(4).targets[0].ref, 0), 4),
+        (msgspec.structs.replace(_removal(_world(4).targets[0].ref, 9), target=None), 4),
+        (_removal(_world(4).targets[0].ref, 9), 0),
+        (_removal(_world(4).targets[0].ref, 4), 4),
+    ],
+)
+def test_what_is_not_waited_for(removal: RemovalProgress, there: int) -> None:
+    """Removals that did not end, or wrote no generation or no target of ours; targets of which no generation is known."""
+    pace = ManualPace()
+    own = OwnWrites(pace)
+    own.note([removal])
+    began = pace.monotonic()
+    assert own.shown(_world(there), lambda: _world(99)).targets[0].generation == there
+    assert pace.monotonic() == began
+
+
+def test_without_a_pace_nothing_is_waited_for() -> None:
+    own = OwnWrites(None)
+    own.note([_removal(_world(4).targets[0].ref, 9)])
+    assert own.shown(_world(4), lambda: _world(9)).targets[0].generation == 4
+
+
+def test_the_latest_of_several_writes_is_waited_for() -> None:
+    """In whatever order they were told."""
+    ref = _world(4).targets[0].ref
+    own = OwnWrites(ManualPace())
+    own.note([_removal(ref, 6), _removal(ref, 5)])
+    views = Views(4, 5, 6)
+    assert own.shown(views.look(), views.look).targets[0].generation == 6
