@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from reconciler.cluster.nodes.node import NodeShape, Taint
-from reconciler.cluster.pods.pod import AffinityTerm
+from reconciler.cluster.pods.pod import AffinityTerm, SpreadConstraint
 from reconciler.cluster.world import World
 from reconciler.scheduling.lasting_state import LastingState
 from reconciler.scheduling.state import SchedulingState
@@ -179,3 +179,38 @@ def test_pods_of_a_shared_zone_count_after_an_undo() -> None:
     state.verdict(0, 3)
     state.undo(mark)
     assert state.place(0, 9) == ((0, 1), (1, 1), (2, 1))
+
+
+def test_a_zone_is_shared_again() -> None:
+    """A node comes into a zone, goes, and comes again: one pod for the zone each time; two that stay share it too."""
+    shape = _apart("a").shape_of(0)
+    state = _apart("a")
+    mark = state.mark()
+    state.add_node("x", shape)
+    state.verdict(0, 1)
+    state.undo(mark)
+    state.add_node("x", shape)
+    assert state.place(0, 9) == ((0, 1),)
+
+    state = _apart("a", "a")
+    mark = state.mark()
+    state.add_node("x", shape)
+    state.verdict(0, 2)
+    state.undo(mark)
+    assert state.place(0, 9) == ((0, 1),)
+
+
+def test_a_new_node_may_change_before_anybody_asks() -> None:
+    """It is tainted while pods of its kind were counted by taints only on the nodes before it."""
+    cluster = ClusterBuilder()
+    cluster.node("n", labels={"zone": "a"})
+    spread = SpreadConstraint(topology_key="zone", max_skew=1, selector=selector(app="web"), node_taints_policy="Honor")
+    cluster.pods("web", 1, shape={"spread": (spread,)})
+    state = LastingState(cluster.world())
+    shape = state.shape_of(0)
+    assert state.verdict(0, 0) == ()
+
+    node = state.add_node("x", msgspec.structs.replace(shape, labels=(("zone", "b"),)))
+    assert state.alter(node, msgspec.structs.replace(shape, labels=(("zone", "b"),), taints=(_CORDONED,)))
+
+    assert state.place(0, 3) == ((0, 3),)

@@ -93,6 +93,7 @@ def test_handles_of_others_are_their_own() -> None:
             (_term(("pool", "x"), (EBS_ZONE, "a")), _term(("pool", "y"), (EBS_ZONE, "a"))),
         ),
         (((BETA_ZONE, "a"),), (_term((BETA_REGION, "r")),), (_term((REGION, "r"), (EBS_ZONE, "a")),)),
+        ((), (_term((BETA_REGION, "r")),), (_term((BETA_REGION, "r")),)),
     ],
 )
 def test_where_an_amazon_volume_can_be_used(

@@ -252,3 +252,16 @@ def test_a_group_has_begun_where_any_of_its_keys_is() -> None:
     assert [item.message for item in state.verdict(0, 1)] == ["affinity: no matching pod in rack=r"]
     state.unbind(0, 0)
     assert state.verdict(0, 1) == ()
+
+
+def test_the_first_node_with_room_comes_first_whatever_its_zone() -> None:
+    """Zones a and b in turn: n0 is full after one pod, n1 (zone b) comes before n2 (zone a) whenever both may take one."""
+    for nodes in (None, [0, 1, 2] * 9, [0, 1, 2]):
+        cluster = ClusterBuilder()
+        cluster.node("n0", cpu="1", labels={ZONE: "a"})
+        cluster.node("n1", cpu="5", labels={ZONE: "b"})
+        cluster.node("n2", cpu="5", labels={ZONE: "a"})
+        cluster.pods("web", 1, cpu="1", shape=_spread())
+        state = SchedulingState(cluster.world())
+        assert dict(state.place(0, 5, nodes)) == {0: 1, 1: 3, 2: 1}
+        assert dict(state.place(0, 1, nodes)) == {2: 1}

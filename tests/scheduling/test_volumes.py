@@ -481,3 +481,24 @@ def test_claims_of_different_sizes_are_judged_apart() -> None:
         mark = state.mark()
         assert state.place(shape, 1, every) == placed
         state.undo(mark)
+
+
+def test_a_claim_that_is_provisioned_on_the_first_node() -> None:
+    """The choice may be any node, the first of all included."""
+    claim = _claim("data", storage_class="later", selected_node="n0")
+    state = _state(Storage(claims=(claim,), classes=(LATER,)), ("web", _uses("data"), None))
+
+    assert state.place(0, 1, [2, 1, 0] * 9) == ((0, 1),)
+
+
+@pytest.mark.parametrize("driver", ["NFS", "AWSElasticBlockStore"])
+def test_attachments_of_disks_that_are_no_csi_volumes(driver: str) -> None:
+    """They do not count, under whatever driver they are attached."""
+    storage = Storage(
+        volumes=(_volume("one"), _volume("other", driver=driver)),
+        claims=(_bound("one", "one"),),
+        csi_nodes=_limited(1),
+        attachments=(VolumeAttachment(name="x", driver=DRIVER, node="n0", volume="other"),),
+    )
+
+    assert _says(_state(storage, ("a", _uses("one"), None), nodes=1)) == [[]]

@@ -26,6 +26,9 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "volume.phase == 'Available' and (claim.selector is None or selects(claim.selector, volume.labels)) and "
         "(set(claim.access_modes) <= set(volume.access_modes))": _SLOWER,
     },
+    "reconciler/scheduling/predicates/volume_restrictions.py": {
+        "use.kind == CLAIM_KIND and (not use.ephemeral) -> not use.ephemeral": "other volumes name no claim",
+    },
     "reconciler/scheduling/presence.py": {
         "self.counts.get(node, 0) + count -> self.counts.get(node, 0) - count": "only whether it is zero is ever asked",
     },
@@ -38,6 +41,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     },
     "reconciler/scheduling/topology/rationing.py": {
         "64 -> 65": _SLOWER,
+        "len(limit.counter.domains.values) > _COARSE -> len(limit.counter.domains.values) >= _COARSE": _SLOWER,
     },
     "reconciler/scheduling/topology/rules.py": {
         "selector is not None and shape in self._selection.in_namespace(value.namespace, selector) -> "
