@@ -477,3 +477,16 @@ def test_siblings_are_of_one_tier() -> None:
     groups = [node_group(name, tier="second" if name == "c" else "first", balance_with="all") for name in "abcd"]
     plan = plan_of(cluster.world(), policy(*groups, tiers=tiers))
     assert {line.name: line.desired for line in plan.groups} == {"a": 2, "b": 2, "c": 0, "d": 0}
+
+
+def test_headroom_in_zones_protects_one_node_in_each() -> None:
+    """An empty node of zone a and one of zone b are kept, and none is added."""
+    zone = "topology.kubernetes.io/zone"
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1, labels={zone: "a"})
+    cluster.node("general-2", labels={"pool": "general", zone: "b"})
+    cluster.machine("general-2", REF, node="general-2")
+    cluster.target("general", 2, template=cluster.world().targets[0].template)
+    plan = plan_of(cluster.world(), policy(_group(headroom=Headroom(nodes_per_zone=1))))
+    assert plan.actions == ()
+    assert [[blocker.code for blocker in line.blockers] for line in plan.nodes] == [["Headroom"], ["Headroom"]]

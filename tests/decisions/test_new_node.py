@@ -1,5 +1,7 @@
 """What one new node of a group is taken to offer, from each source and from several of them; and which values a group has."""
 
+from functools import partial
+
 import pytest
 
 from reconciler.cluster.nodes.node import NodeShape, Taint
@@ -54,49 +56,67 @@ def _size(made: TemplateResult) -> tuple[Resources, Resources] | None:
 
 
 AMOUNTS = {
-    "nothing is known": (_made(), None, ()),
+    "nothing is known": (partial(_made), None, ()),
     "written in the policy": (
-        _made(WRITTEN), (amounts("8", "32Gi", 110), amounts("8", "32Gi", 110)), ("here 0",),
+        partial(_made, WRITTEN),
+        (amounts("8", "32Gi", 110), amounts("8", "32Gi", 110)),
+        ("here 0",),
     ),
     "written in a further level": (
-        _made(Template(), WRITTEN), (amounts("8", "32Gi", 110), amounts("8", "32Gi", 110)), ("here 1",),
+        partial(_made, Template(), WRITTEN),
+        (amounts("8", "32Gi", 110), amounts("8", "32Gi", 110)),
+        ("here 1",),
     ),
     "written twice: the nearer level": (
-        _made(WRITTEN, Template(capacity=(("cpu", 1),))), (amounts("8", "32Gi", 110), amounts("8", "32Gi", 110)), ("here 0",),
+        partial(_made, WRITTEN, Template(capacity=(("cpu", 1),))),
+        (amounts("8", "32Gi", 110), amounts("8", "32Gi", 110)),
+        ("here 0",),
     ),
     "written with pods": (
-        _made(Template(capacity=(("cpu", 8000), ("pods", 30)))), (amounts("8", "0", 30), amounts("8", "0", 30)), ("here 0",),
+        partial(_made, Template(capacity=(("cpu", 8000), ("pods", 30)))),
+        (amounts("8", "0", 30), amounts("8", "0", 30)),
+        ("here 0",),
     ),
     "written with what is reserved": (
-        _made(Template(reserved=(("cpu", 500), ("memory", 4 * GI))), WRITTEN),
-        (amounts("8", "32Gi", 110), amounts("7500m", "28Gi", 110)), ("here 1",),
+        partial(_made, Template(reserved=(("cpu", 500), ("memory", 4 * GI))), WRITTEN),
+        (amounts("8", "32Gi", 110), amounts("7500m", "28Gi", 110)),
+        ("here 1",),
     ),
     "said by the target": (
-        _made(target=TargetTemplate(capacity=BIG, allocatable=OFFERED, origins=("annotations", "type"))), (BIG, OFFERED),
+        partial(_made, target=TargetTemplate(capacity=BIG, allocatable=OFFERED, origins=("annotations", "type"))),
+        (BIG, OFFERED),
         ("annotations", "type"),
     ),
     "said by the target, what is reserved by the policy": (
-        _made(Template(reserved=(("cpu", 500),)), target=TargetTemplate(capacity=BIG, allocatable=OFFERED)),
-        (BIG, amounts("15500m", "64Gi", 200)), (),
+        partial(_made, Template(reserved=(("cpu", 500),)), target=TargetTemplate(capacity=BIG, allocatable=OFFERED)),
+        (BIG, amounts("15500m", "64Gi", 200)),
+        (),
     ),
-    "said by the target without what it offers": (_made(target=TargetTemplate(capacity=BIG)), (BIG, BIG), ()),
+    "said by the target without what it offers": (partial(_made, target=TargetTemplate(capacity=BIG)), (BIG, BIG), ()),
     "said by the target with pods on one side": (
-        _made(target=TargetTemplate(capacity=BIG, allocatable=amounts("15", "60Gi"))), (BIG, OFFERED), (),
+        partial(_made, target=TargetTemplate(capacity=BIG, allocatable=amounts("15", "60Gi"))),
+        (BIG, OFFERED),
+        (),
     ),
     "said by both: the policy": (
-        _made(WRITTEN, target=TargetTemplate(capacity=BIG)), (amounts("8", "32Gi", 110), amounts("8", "32Gi", 110)), ("here 0",),
+        partial(_made, WRITTEN, target=TargetTemplate(capacity=BIG)),
+        (amounts("8", "32Gi", 110), amounts("8", "32Gi", 110)),
+        ("here 0",),
     ),
-    "seen on its node": (_made(nodes=_node()), (amounts("4", "16Gi", 110), amounts("4", "16Gi", 110)), (LIVE,)),
+    "seen on its node": (partial(_made, nodes=_node()), (amounts("4", "16Gi", 110), amounts("4", "16Gi", 110)), (LIVE,)),
     "the pods of its node": (
-        _made(WRITTEN, nodes=_node(max_pods=58)), (amounts("8", "32Gi", 58), amounts("8", "32Gi", 58)), ("here 0",),
+        partial(_made, WRITTEN, nodes=_node(max_pods=58)),
+        (amounts("8", "32Gi", 58), amounts("8", "32Gi", 58)),
+        ("here 0",),
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", AMOUNTS)
 def test_capacity_and_what_is_offered_of_it(name: str) -> None:
     """By the first source that says it."""
-    made, size, sources = AMOUNTS[name]
+    make, size, sources = AMOUNTS[name]
+    made = make()
     assert _size(made) == size
     assert made.sources == sources
     assert bool(made.problem) is (size is None)
@@ -151,34 +171,46 @@ def test_the_usual_kinds_of_resources_count() -> None:
 
 ZONE, OLD_ZONE = "topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"
 LABELS = {
-    "of a first node": (_made(WRITTEN), LINUX),
+    "of a first node": (partial(_made, WRITTEN), LINUX),
     "of the target": (
-        _made(WRITTEN, target=TargetTemplate(architecture="arm64", zone="a", labels=(("x", "1"),))),
+        partial(_made, WRITTEN, target=TargetTemplate(architecture="arm64", zone="a", labels=(("x", "1"),))),
         (("kubernetes.io/arch", "arm64"), ("kubernetes.io/os", "linux"), (ZONE, "a"), ("x", "1")),
     ),
     "of the policy over the target": (
-        _made(
-            Template(labels=(("x", "2"),), architecture="arm64"), Template(labels=(("x", "3"), ("y", "3")), architecture="amd64"),
-            WRITTEN, target=TargetTemplate(labels=(("x", "1"), ("z", "1"))),
+        partial(
+            _made,
+            Template(labels=(("x", "2"),), architecture="arm64"),
+            Template(labels=(("x", "3"), ("y", "3")), architecture="amd64"),
+            WRITTEN,
+            target=TargetTemplate(labels=(("x", "1"), ("z", "1"))),
         ),
         (("kubernetes.io/arch", "arm64"), ("kubernetes.io/os", "linux"), ("x", "2"), ("y", "3"), ("z", "1")),
     ),
     "of a node, without its own name": (
-        _made(nodes=_node(labels={
-            "pool": "a", "kubernetes.io/hostname": "n1", "node.kubernetes.io/exclude-from-external-load-balancers": "",
-        })),
+        partial(
+            _made,
+            nodes=_node(
+                labels={
+                    "pool": "a",
+                    "kubernetes.io/hostname": "n1",
+                    "node.kubernetes.io/exclude-from-external-load-balancers": "",
+                }
+            ),
+        ),
         (*LINUX, ("pool", "a")),
     ),
     "of the target over the node": (
-        _made(target=TargetTemplate(labels=(("pool", "b"),)), nodes=_node(labels={"pool": "a"})), (*LINUX, ("pool", "b")),
+        partial(_made, target=TargetTemplate(labels=(("pool", "b"),)), nodes=_node(labels={"pool": "a"})),
+        (*LINUX, ("pool", "b")),
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", LABELS)
 def test_labels(name: str) -> None:
     """What all nodes share, overlaid by the target's, overlaid by the policy's."""
-    made, labels = LABELS[name]
+    make, labels = LABELS[name]
+    made = make()
     assert made.shape is not None
     assert made.shape.labels == tuple(sorted(labels))
 
@@ -209,35 +241,40 @@ OF_NODE = ("a=0:NoSchedule", "b=0:NoSchedule")
 STARTING = ("agent=x:NoExecute", "agent=x:NoSchedule", "b=0:NoSchedule")
 STARTUP = TaintSpec(key="agent", effect="NoExecute")
 TAINTS = {
-    "none": (_made(WRITTEN), ()),
+    "none": (partial(_made, WRITTEN), ()),
     "of the target": (
-        _made(target=TargetTemplate(capacity=BIG, taints=(taint("a=1:NoSchedule"),)), nodes=_node(taints=OF_NODE)),
+        partial(_made, target=TargetTemplate(capacity=BIG, taints=(taint("a=1:NoSchedule"),)), nodes=_node(taints=OF_NODE)),
         ("a=1:NoSchedule", "b=0:NoSchedule"),
     ),
     "of the policy alone": (
-        _made(
-            Template(taints=(TaintSpec(key="c", value="2", effect="NoSchedule"),)), WRITTEN,
+        partial(
+            _made,
+            Template(taints=(TaintSpec(key="c", value="2", effect="NoSchedule"),)),
+            WRITTEN,
             target=TargetTemplate(taints=(taint("a=1:NoSchedule"),)),
         ),
         ("c=2:NoSchedule",),
     ),
     "none, by the policy": (
-        _made(Template(taints=()), WRITTEN, target=TargetTemplate(taints=(taint("a=1:NoSchedule"),))), (),
+        partial(_made, Template(taints=()), WRITTEN, target=TargetTemplate(taints=(taint("a=1:NoSchedule"),))),
+        (),
     ),
     "but those of a start": (
-        _made(Template(startup_taints=(STARTUP,)), nodes=_node(taints=STARTING)),
+        partial(_made, Template(startup_taints=(STARTUP,)), nodes=_node(taints=STARTING)),
         ("agent=x:NoSchedule", "b=0:NoSchedule"),
     ),
     "but those of the moment": (
-        _made(nodes=_node(taints=("node.kubernetes.io/not-ready=:NoExecute", "b=0:NoSchedule"))), ("b=0:NoSchedule",),
+        partial(_made, nodes=_node(taints=("node.kubernetes.io/not-ready=:NoExecute", "b=0:NoSchedule"))),
+        ("b=0:NoSchedule",),
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", TAINTS)
 def test_taints(name: str) -> None:
     """The policy's where it says any, else what nodes share and what the target says."""
-    made, taints = TAINTS[name]
+    make, taints = TAINTS[name]
+    made = make()
     assert made.shape is not None
     assert made.shape.taints == tuple(sorted(taint(text) for text in taints))
 
