@@ -1,6 +1,6 @@
 """Whole decisions on clusters drawn anew at every run, under the default budgets, expanders and work budget. Each has its twin
 of equal pods and machines in `tests.benchmarks.decisions.decide`. Bounds are multiples of the yardstick; those of settled columns
-are multiples of the decision that they begin with."""
+are multiples of the decision that they begin with, that of twice the apps of the one with half of them."""
 
 import secrets
 from collections.abc import Callable, Iterator
@@ -16,8 +16,10 @@ from tests.benchmarks.mixed.situations import (
     all_apart,
     half_empty,
     large,
+    many_rules,
     one_a_node,
     replica_sets,
+    spread_over_hosts,
     unique_anti_affinity,
 )
 from tests.builders import NOW
@@ -30,6 +32,10 @@ def cases() -> Iterator[Case]:
     """Each name says what is there; the seeds are printed with the figures."""
     yield _case("mixed: 50 apps x 1,000, 20 groups", replica_sets, 1.25)
     yield _case("mixed: 100 apps x 500, 20 groups", partial(replica_sets, apps=100, each=500), 1.6)
+    half, whole = replica_sets, partial(replica_sets, apps=100, each=500)
+    yield _case("mixed: 100 apps / 50 apps", whole, 1.3, beside=half)
+    yield _case("mixed: host spread of 10 apps, 2,000 pods", spread_over_hosts, 0.4)
+    yield _case("mixed: 100 apps with rules, 3,000 pods", many_rules, 12.0)
     yield _case("mixed: host anti-affinity, 1,000, 20 groups", one_a_node, 0.4)
     yield _case("mixed: 2,000 nodes x 40 pods of 50 apps", half_empty, 0.75)
     yield _case("mixed: 5,000 nodes, 5,000 pending", large, 1.5)
@@ -69,9 +75,17 @@ def _to_rest(make: Callable[[int], Situation], seed: int) -> Callable[[], object
     return run
 
 
-def _case(name: str, make: Callable[[int], Situation], bound: float | None, *, seeds: int = SEEDS) -> Case:
+def _case(
+    name: str,
+    make: Callable[[int], Situation],
+    bound: float | None,
+    *,
+    seeds: int = SEEDS,
+    beside: Callable[[int], Situation] | None = None,
+) -> Case:
     drawn = tuple(secrets.randbelow(1 << 31) for _ in range(seeds))
-    return Case(name, partial(_prepared, make), seeds=drawn, bound_multiple=bound)
+    other = None if beside is None else partial(_prepared, beside)
+    return Case(name, partial(_prepared, make), seeds=drawn, bound_multiple=bound, beside=other)
 
 
 def _prepared(make: Callable[[int], Situation], seed: int) -> Callable[[], object]:

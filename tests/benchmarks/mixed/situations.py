@@ -4,7 +4,7 @@ import random
 
 from msgspec.structs import replace
 
-from reconciler.cluster.pods.pod import AffinityTerm
+from reconciler.cluster.pods.pod import AffinityTerm, SpreadConstraint
 from reconciler.cluster.world import World
 from reconciler.decisions.memory import Memory
 from reconciler.policy.documents import Budget, Expander, PolicySet
@@ -36,6 +36,27 @@ def one_a_node(seed: int, *, pods: int = 1_000) -> Situation:
     value = cluster.app(app)
     cluster.change(app, anti_affinity=(apart(value.name, value.shape.namespace),))
     cluster.wait(app, pods)
+    return cluster.world(), policy(*cluster.groups, pace=_STEP), Memory()
+
+
+def spread_over_hosts(seed: int, *, apps: int = 10, each: int = 200) -> Situation:
+    """Apps whose pods are spread evenly over the hosts, onto twenty machine types."""
+    cluster = MixedCluster(seed)
+    cluster.add_groups(MACHINES, [0] * len(MACHINES))
+    for app in cluster.add_apps(apps):
+        mine = selector(app=cluster.app(app).name)
+        cluster.change(app, spread=(SpreadConstraint(topology_key=HOST, max_skew=1, selector=mine),))
+        cluster.wait(app, each)
+    return cluster.world(), policy(*cluster.groups, pace=_STEP), Memory()
+
+
+def many_rules(seed: int, *, apps: int = 100, pods: int = 3_000) -> Situation:
+    """Apps with every kind of rule, affinity, anti-affinity, host ports and both spreads among them."""
+    rules = Rules(spread_zones=20, apart=15, pinned_pool=10, host_ports=10, near=10, spread_hosts=10)
+    cluster = MixedCluster(seed, rules)
+    cluster.add_groups(MACHINES, [1, 0] * (len(MACHINES) // 2))
+    for app, count in zip(cluster.add_apps(apps), replica_counts(cluster.rng, apps, pods), strict=True):
+        cluster.wait(app, count)
     return cluster.world(), policy(*cluster.groups, pace=_STEP), Memory()
 
 

@@ -2,11 +2,12 @@
 
 import subprocess
 import sys
+from typing import Any
 
 import msgspec
 import pytest
 
-from reconciler.decisions.growth.cost.master import solver
+from reconciler.decisions.growth.cost.master import Master, solver
 from reconciler.decisions.growth.cost.mixes import least_cost
 from reconciler.decisions.growth.cost.problem import Cap, Filling, Item, Mix, Offer, Problem
 from tests.decisions.cost.brute_force import cheapest
@@ -109,3 +110,22 @@ def test_equal_bytes_in_processes_with_other_hash_seeds() -> None:
         for seed in ("1", "2")
     }
     assert len(texts) == 1
+
+
+def test_a_large_problem_puts_few_fillings_to_the_solver_in_whole_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thirty items: of the fillings that the linear program knows the best 200 are chosen from, and the mix to be beaten.
+    What the solver takes for them grows with more than their square."""
+    asked: list[tuple[int, int]] = []
+    plain = Master._integers
+
+    def integers(self: Master, columns: Any, nodes: int, **how: bool) -> Any:
+        asked.append((len(columns), len(self.fillings)))
+        return plain(self, columns, nodes, **how)
+
+    monkeypatch.setattr(Master, "_integers", integers)
+    problem = instance(3, pods=120, shapes=30, offers=7)
+    given = one_choice(problem)
+    answer = least_cost(problem, given, solver)
+    assert answer.cost_micros <= problem.cost(given)
+    assert asked
+    assert all(columns <= 200 + 20 < known for columns, known in asked)

@@ -114,24 +114,27 @@ class Master:
             amounts=list(solution.col_value),
         )
 
-    def whole(self, known: Mix, prices: Prices, nodes: int) -> tuple[Mix | None, bool]:
+    def whole(self, known: Mix, prices: Prices, nodes: int, most: int | None = None) -> tuple[Mix | None, bool]:
         """The cheapest mix of the fillings in whole numbers, at most as dear as `known`, and whether that is proved.
 
         Fillings whose reduced cost alone closes the gap to `known` are left out: none of them is in a cheaper mix. A
         second solve decides between mixes of equal cost: fewest nodes, then the earliest fillings.
+
+        With `most`, so many of the fillings with the least reduced cost are chosen from, and the solver looks for mixes of
+        its own with less effort: what that takes grows with more than the square of the fillings.
         """
         problem = self._problem
         budget = problem.cost(known)
         slack = budget - prices.bound
-        useful = sorted(filling for filling in self.fillings if self._reduced(filling, prices) <= slack + 1)
-        columns = sorted({*useful, *(filling for filling, _ in known)})
-        first = self._integers(columns, nodes)
+        useful = sorted((reduced, one) for one in self.fillings if (reduced := self._reduced(one, prices)) <= slack + 1)
+        columns = sorted({*(filling for _, filling in useful[:most]), *(filling for filling, _ in known)})
+        first = self._integers(columns, nodes, quick=most is not None)
         self._give(first, columns, known)
         mix, proved = self._solve(first, columns)
         if mix is None or not proved:
             return mix, False
         cost = sum(problem.offers[filling.offer].price_micros * times for filling, times in mix)
-        second = self._integers(columns, nodes)
+        second = self._integers(columns, nodes, quick=most is not None)
         rows = list(range(len(columns)))
         spent = [problem.offers[filling.offer].price_micros / _MICROS_A_UNIT for filling in columns]
         second.addRow(-self._highs.kHighsInf, cost / _MICROS_A_UNIT + _WHOLE, len(columns), rows, spent)
@@ -144,7 +147,7 @@ class Master:
     def _reduced(self, filling: Filling, prices: Prices) -> int:
         return prices.prices[filling.offer] - sum(map(int.__mul__, prices.values, filling.load))
 
-    def _integers(self, columns: Sequence[Filling], nodes: int) -> "highspy.Highs":
+    def _integers(self, columns: Sequence[Filling], nodes: int, *, quick: bool) -> "highspy.Highs":
         highs = self._model()
         for option, value in (
             ("mip_max_nodes", nodes),
@@ -153,6 +156,8 @@ class Master:
             # Both cost a third of the time each and gained nothing on the instances that are measured.
             ("mip_allow_restart", False),
             ("mip_heuristic_run_rins", False),
+            ("mip_heuristic_run_rens", not quick),
+            ("mip_heuristic_run_root_reduced_cost", not quick),
         ):
             highs.setOptionValue(option, value)
         whole = self._highs.HighsVarType.kInteger
