@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import io
 import tarfile
+import zlib
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -313,6 +314,7 @@ def test_what_is_no_document_in_an_archive(tmp_path: Path) -> None:
     ((member("a.json", b"1"), member("a.json.gz", gzip.compress(b"2"))), "'a.json' stands in it twice"),
     ((member("a.json.gz", gzip.compress(b"2" * 999)[:-9]),), "'a.json.gz' is cut off, or unpacks to more than"),
     ((member("a.json.gz", b"no gzip"),), "damaged or cut-off archive"),
+    ((member("a.json.gz", zlib.compress(b"1")),), "damaged or cut-off archive"),
 ])  # fmt: skip
 def test_archives_of_snapshots_that_are_none(
     tmp_path: Path, members: tuple[tuple[tarfile.TarInfo, bytes], ...], told: str

@@ -110,3 +110,15 @@ def test_never_good_stays_never_good() -> None:
         assert entry.hold is not None
         assert entry.hold.reason.endswith("; it never was good")
         assert (entry.target.name, entry.size.min, entry.tier) == ("a", None, None)
+
+
+def test_group_that_is_deeper_than_is_read() -> None:
+    """Nobody knows what it says: it is told and sizes nothing; one that was good keeps its last good version."""
+    deep: list[Any] = []
+    for _ in range(200):
+        deep = [deep]
+    found = judged(policy(), changed(group("a"), windows=deep), group("b"))
+    assert list(groups(found)) == ["b"]
+    assert list(found.problems) == ["NodeGroup infra/a"]
+    kept = judged(policy(), changed(group("a"), windows=deep), before=judged(policy(), group("a", low=2)))
+    assert (groups(kept)["a"].size.min, groups(kept)["a"].hold is not None) == (2, True)
