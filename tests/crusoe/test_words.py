@@ -292,6 +292,15 @@ def test_two_signs_of_remediation() -> None:
     )
 
 
+def test_a_replacement_of_a_pool_without_machines() -> None:
+    """One that names no pool may concern it; one that names another does not."""
+    bare = pool("a")
+    del bare["instance_ids"]
+    for metadata, held in (({}, True), ({"pool": "pool-a"}, True), ({"vm": A}, False)):
+        under_way = [{"operation_id": "o", "state": "IN_PROGRESS", "metadata": metadata}]
+        assert bool(facts(bare, pool("b", machines=(A,)), autoClusterOperations=under_way).writers) is held
+
+
 def types(**more: object) -> list[Object]:
     return [{"product_name": TYPE, "cpu_cores": 8, "memory_gb": 32, **more}]
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from reconciler.decisions.ownership.owner import POLICY_MARK
 from reconciler.kube.connection.api import ApiError, UnreachableError
 from reconciler.providers.answer import failed, unread
 from reconciler.providers.chosen_machine import machine_of
@@ -19,11 +20,11 @@ def machines() -> MachinesInMemory:
     return MachinesInMemory()
 
 
-@pytest.mark.parametrize("deleting", [False, True])
-def test_a_target_that_was_lowered_to_nothing(machines: MachinesInMemory, *, deleting: bool) -> None:
+@pytest.mark.parametrize(("deleting", "observed"), [(False, 4), (True, 4), (False, 5)])
+def test_a_target_that_was_lowered_to_nothing(machines: MachinesInMemory, observed: int, *, deleting: bool) -> None:
     """Somebody took the field away after a machine was marked: it counts as none, and the marked one goes."""
     machines.change("m1", mark=OURS, deleting=deleting)
-    machines.replicas, machines.generation = None, 5  # type: ignore[assignment]
+    machines.replicas, machines.generation, machines.observed = None, 5, observed  # type: ignore[assignment]
     (found,) = machines.step("m1", marked=("m1",))
     assert found == TargetRemoval(state=RemovalState.FINISHED, replicas=0, generation=5)
 
@@ -51,6 +52,29 @@ def test_a_machine_that_is_no_longer_listed(machines: MachinesInMemory) -> None:
     names = frozenset({"m2", "m3", "m4", "m5"})
     machines.living_machines = lambda *_: names  # type: ignore[method-assign]
     assert machines.step("m1", marked=("m1",))[0].state is RemovalState.FINISHED
+
+
+def test_a_machine_that_is_listed_still(machines: MachinesInMemory) -> None:
+    """It goes already, whatever a list that is older says."""
+    machines.change("m1", mark=OURS, deleting=True)
+    machines.replicas, machines.generation, machines.observed = 4, 5, 5
+    names = frozenset({"m1", "m2", "m3", "m4"})
+    machines.living_machines = lambda *_: names  # type: ignore[method-assign]
+    assert machines.step("m1", marked=("m1",))[0].state is RemovalState.FINISHED
+
+
+def test_our_mark_is_taken_off_meanwhile(machines: MachinesInMemory) -> None:
+    """By whomever: no other policy has written, so that it is written again, and replicas after it."""
+    answers = [ApiError(409, "Conflict", "the object has been modified")]
+
+    def before(path: str) -> None:
+        if machines.annotations and answers:
+            machines.annotations = {}
+            raise answers.pop()
+
+    machines.before = before
+    assert machines.provider().resize(GENERAL, 7, machines.bound(), {POLICY_MARK: "test"}).done
+    assert (machines.replicas, machines.annotations) == (7, {POLICY_MARK: "test"})
 
 
 @pytest.mark.parametrize(
@@ -121,6 +145,9 @@ def test_fields_that_nobody_manages() -> None:
         assert claim(body) == {"metadata": {"resourceVersion": "7"}}
         assert disclaim(body, ("a", "b")) == {"metadata": {"resourceVersion": "7", "annotations": {"a": None}}}
         assert disclaim(body, ("b",)) is None
+    silent = b'{"metadata": {"resourceVersion": "7", "managedFields": [{"manager": "x"}]}}'
+    assert claim(silent)["metadata"]["managedFields"] == [{"manager": "x"}]
+    assert disclaim(silent, ()) is None
 
 
 def test_clouds_together() -> None:

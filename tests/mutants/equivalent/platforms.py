@@ -1,8 +1,34 @@
 """Changes of `reconciler/platforms` that change nothing that anybody could see."""
 
 EQUIVALENT: dict[str, dict[str, str]] = {
+    "reconciler/platforms/clusterapi/facts/machinedeployment.py": {
+        "item.spec.template.spec.failure_domain or '' -> item.spec.template.spec.failure_domain": (
+            "where it is asked for, no zone is as empty as ''"
+        ),
+    },
+    "reconciler/platforms/clusterapi/facts/machinepool.py": {
+        "item.spec.template.spec.failure_domain or '' -> item.spec.template.spec.failure_domain": (
+            "where it is asked for, no zone is as empty as ''"
+        ),
+    },
+    "reconciler/platforms/clusterapi/facts/machineset.py": {
+        "item.spec.template.spec.failure_domain or '' -> item.spec.template.spec.failure_domain": (
+            "where it is asked for, no zone is as empty as ''"
+        ),
+    },
+    "reconciler/platforms/openshift/reading.py": {
+        "known.failed and known.node and there and (known.node not in there) -> "
+        "known.failed and there and (known.node not in there)": "a Machine without a node stays without one",
+    },
+    "reconciler/platforms/clusterapi/writing/pool.py": {
+        "reading.facts.replicas or 0 -> reading.facts.replicas": "a target without replicas is nobody's to write: refused before",
+        "0 -> 1": "a target without replicas is nobody's to write: refused before",
+    },
     "reconciler/platforms/clusterapi/writing/resource.py": {
         "2 -> 3": "the rank of a version without a stage: any number above that of beta is the same order",
+    },
+    "reconciler/platforms/crusoe/writing/checking.py": {
+        "policy is None or not named(policy) -> not named(policy)": "`named` says no where there is no policy",
     },
     "reconciler/platforms/crusoe/facts/ownership.py": {
         "pool.reservation_id or '' -> pool.reservation_id": "reservations are looked up by their ids: none is called None or ''",
