@@ -22,7 +22,7 @@ _OF_EACH = 2  # fillings of an offer that one round adds
 _CLOSE_STEPS, _CLOSER, _CLOSEST_STEPS, _ALL_STEPS = 10_000, 4, 1_000_000, 8_000_000
 _CLOSE_PERMILLE = 2
 _BRANCH_NODES = 5
-_MOST_FILLINGS = 200  # that large problems choose from in whole numbers: 1,200 took 6 s and gave the same mix
+_MOST_FILLINGS = 200  # that large problems choose from in whole numbers: 1,200 took 6 s and cost the same
 _NEAR_STEPS, _NEAR_FILLINGS = 2_000, 60
 _ROUNDING = 5  # micros: what duals lose when they become integers
 
