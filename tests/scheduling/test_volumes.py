@@ -502,3 +502,16 @@ def test_attachments_of_disks_that_are_no_csi_volumes(driver: str) -> None:
     )
 
     assert _says(_state(storage, ("a", _uses("one"), None), nodes=1)) == [[]]
+
+
+def test_a_claim_takes_the_smallest_volume_that_holds_it() -> None:
+    """The larger one is left for a claim that needs it, whichever is named first."""
+    sizes = (("a", 5), ("b", 3), ("c", 4))
+    storage = Storage(
+        volumes=tuple(_volume(name, storage_class="local", capacity_bytes=size * _GIB) for name, size in sizes),
+        claims=(_claim("data", storage_class="local"), _claim("large", storage_class="local", requested_bytes=5 * _GIB)),
+        classes=(LOCAL,),
+    )
+    state = _state(storage, ("a", _uses("data"), None), ("b", _uses("large"), None))
+    state.bind(0, 1)
+    assert _says(state, 1) == [[], [], []]

@@ -15,6 +15,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     },
     "reconciler/scheduling/filters.py": {
         "self._shapes.shapes[shape].volumes and self._volumes.waits(shape) -> self._shapes.shapes[shape].volumes": _SLOWER,
+        "self._shapes.shapes[shape].volumes and self._volumes.waits(shape) -> self._volumes.waits(shape)": _SLOWER,
         "left < amount * most -> left <= amount * most": "where both are equal the division gives what was there",
     },
     "reconciler/scheduling/packing.py": {
@@ -33,6 +34,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "self.counts.get(node, 0) + count -> self.counts.get(node, 0) - count": "only whether it is zero is ever asked",
     },
     "reconciler/scheduling/state.py": {
+        "count > 1 and self._filters.starts_group(shape) -> count > 1 or self._filters.starts_group(shape)": _SLOWER,
         "self._nodes.columns.width > width -> self._nodes.columns.width >= width": "rows of the same width stay what they are",
         "count <= 0 -> count < 0": "no pods are placed in any case where none are asked for",
     },
