@@ -41,7 +41,7 @@ def fault(run: Callable[[], object]) -> Fault:
 
 @pytest.mark.parametrize(("revision", "told"), [
     (f"main@sha1:{COMMIT}", COMMIT), (f"sha1:{COMMIT}", COMMIT), (f"v1@sha256:{'b' * 64}", "b" * 64), ("main", "main"),
-    ("", SHA256),
+    pytest.param("", SHA256, id="what came"),  # the archive's digest hangs on the clock
 ])  # fmt: skip
 @pytest.mark.parametrize("algorithm", ["sha256", "sha384", "sha512"])
 def test_revision_of_an_artifact(revision: str, told: str, algorithm: str) -> None:
