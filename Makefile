@@ -36,7 +36,7 @@ ifneq ($(shell $(BIN)/python -c '' 2>/dev/null && cat $(STAMP) 2>/dev/null),$(CU
 .PHONY: $(STAMP)
 endif
 
-.PHONY: help setup run demo-preview testbed test check docs lock format bench bench-check bench-live bench-data builds differential mutants soak stress clean
+.PHONY: help setup run demo-preview testbed test check docs lock format bench bench-check bench-live bench-data builds differential mutants mutants-sample soak stress clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -103,6 +103,9 @@ builds: $(STAMP) ## Compare N plans of random clusters between the compiled and 
 
 mutants: $(STAMP) ## Change MUTANTS lines at random, one at a time, and see whether quick tests notice: make mutants MUTANTS=300
 	@$(BIN)/python -m tests.mutants.campaign --mutants $(MUTANTS) $(if $(filter command line,$(origin SEED)),--seed $(SEED))
+
+mutants-sample: $(STAMP) ## 60 mutants of one area by chance, for two minutes; fails where chance alone cannot explain what nobody noticed
+	@$(BIN)/python -m tests.mutants.campaign --mutants 60 --seconds 120 --sample
 
 soak: $(STAMP) ## Run the loop for MINUTES on a real control plane, QUIET of them without any work: every turn must decide
 	$(TIMED) "components for the soak" $(BIN)/python -m tests.testbed.components etcd kube-apiserver kube-scheduler kube-controller-manager kwok kwok-stages cluster-api cluster-api-manifests
