@@ -42,9 +42,11 @@ def api(control_plane: ControlPlane) -> Api:
 
 
 def send(api: Api, document: dict[str, Any]) -> None:
-    """Let the server judge one object as `kubectl apply --dry-run=server --validate=strict` would."""
+    """Let the server judge one object as `kubectl apply --dry-run=server --validate=strict` would. Others use it, too, and
+    may have made one of that name."""
     namespaced = document["kind"] == "NodeGroup"
     document["metadata"].pop("namespace", None)
+    document["metadata"]["name"] = f"judged-{document['metadata']['name']}"
     path = f"{OURS}/namespaces/reconciler/nodegroups" if namespaced else f"{OURS}/nodegrouppolicies"
     api.call("POST", path + STRICT, document)
 
