@@ -26,7 +26,6 @@ _GROUPS = {
     "tests/live/test_run_aws.py": _SECOND,
     "tests/live/test_soak.py": _SECOND,
     "tests/live/": _FIRST,
-    "tests/providers/test_removal_restart.py": _THIRD,
     "tests/providers/": _SECOND,
     "tests/rows/test_rows_live_crusoe.py": _THIRD,
     "tests/rows/test_rows_live_": _SECOND,
