@@ -40,7 +40,7 @@ def every_filling(problem: Problem) -> list[Filling]:
 
 @cache
 def cheapest_bounded(problem: Problem) -> tuple[int, int] | None:
-    """Micros an hour of the cheapest mix and the nodes that the smallest of such mixes has; None where nothing places all pods."""
+    """Micros an hour of the cheapest mix and the fewest nodes that such a mix has; None where nothing places all pods."""
     fillings = every_filling(problem)
 
     @cache

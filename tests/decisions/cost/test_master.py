@@ -170,7 +170,9 @@ def test_fillings_that_cannot_be_in_a_cheaper_mix_are_left_out(monkeypatch: pyte
     master = master_of(problem, [Filling(0, (1,)), Filling(0, (2,)), Filling(0, (4,)), Filling(1, (10,))])
     asked: list[Any] = []
     plain = Master._integers
-    monkeypatch.setattr(Master, "_integers", lambda self, columns, *rest, **how: asked.append(columns) or plain(self, columns, *rest, **how))
+    monkeypatch.setattr(
+        Master, "_integers", lambda self, columns, *rest, **how: asked.append(columns) or plain(self, columns, *rest, **how)
+    )
     mix, proved = master.whole(_mix((0, (2,), 1), (0, (4,), 2)), relaxed(master), 1_000)
     assert (mix, proved) == (_mix((1, (10,), 1)), True)
     assert asked[0] == [Filling(0, (2,)), Filling(0, (4,)), Filling(1, (10,))]
