@@ -7,6 +7,7 @@ from reconciler.cluster.target import OwnerEvidence, TargetFacts
 from reconciler.control.live import holds
 from reconciler.control.live.holds import HoldState, set_hold
 from reconciler.kube.connection.api import ApiError, UnreachableError
+from reconciler.providers.cloud_answer import CloudError
 from tests.builders import ClusterBuilder, node_group, policy
 from tests.kube.versioned import VersionedServer
 
@@ -82,3 +83,44 @@ def test_what_a_topology_owns_is_held_there(server: VersionedServer) -> None:
     off = _set(server, "", hold="by you", **owned)
     assert (off.before, off.now, off.lines[-1]) == ("by you", "by you", '    reconciler.dev/hold: "by you"')
     assert ": take out of " in off.message
+
+
+def test_an_object_without_annotations(server: VersionedServer) -> None:
+    """The first one is written."""
+    server.put(PATH, {"metadata": {"name": "general"}})
+    assert _set(server, "by me").state is HoldState.HELD
+    assert server.objects[PATH]["metadata"]["annotations"] == {HOLD: "by me"}
+
+
+@pytest.mark.parametrize(
+    ("before", "text", "state", "message"),
+    [
+        ("", "by me", HoldState.HELD, ""),
+        ("by you", "by me", HoldState.HELD, ""),
+        ("by me", "by me", HoldState.UNCHANGED, ""),
+        ("by me", "", HoldState.RELEASED, ""),
+        ("", "", HoldState.UNCHANGED, ""),
+        (None, "by me", HoldState.REFUSED, "a hold is not written there; hold it in the policy (spec.hold)"),
+        (CloudError("no credentials"), "by me", HoldState.FAILED, "no credentials"),
+    ],
+)
+def test_a_target_that_a_cloud_keeps(
+    before: str | Exception | None, text: str, state: HoldState, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Written there, as the policy says; no server of ours is asked."""
+    asked: list[tuple[object, ...]] = []
+
+    def hold(*what: object) -> str | None:
+        asked.append(what)
+        if isinstance(before, Exception):
+            raise before
+        return before
+
+    monkeypatch.setattr(holds, "hold_in_cloud", hold)
+    rules, facts, server = policy(node_group("general")), _facts(), VersionedServer()
+    found = set_hold(server, (), rules, "general", facts, text)
+    assert (found.group, found.target, found.state) == ("general", str(facts.ref), state)
+    assert found.message.endswith(message)
+    written = state in (HoldState.HELD, HoldState.RELEASED, HoldState.UNCHANGED)
+    assert (found.before, found.now) == ((before, text) if written else ("", ""))
+    assert (asked, server.sent) == ([(facts.ref, rules, text)], [])

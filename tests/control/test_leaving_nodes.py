@@ -138,8 +138,10 @@ def test_a_held_removal_is_handed_over_to_end(leaving: Leaving, case: str, why: 
 def test_one_is_called_off(leaving: Leaving) -> None:
     """In the next step alone; the other one goes on, and after it."""
     leaving.nodes.call_off(TWO, "a pod needs the room")
+    leaving.drains = {TWO: AssertionError("drained")}
     leaving.answers = {TWO: TargetRemoval(state=RemovalState.FAILED, code=WriteCode.REFUSED, message="below the floor")}
     told = leaving.turn()
+    leaving.drains.clear()
     assert (told[TWO].code, told[TWO].message) == ("CalledOff", "a pod needs the room")
     assert told[ONE].state is RemovalState.FINISHED
     assert leaving.asked == [((TWO,), NOTHING_MAY_GO), ((ONE,), 0)]
@@ -241,13 +243,24 @@ def test_a_failure_that_leaves_the_node_closed(leaving: Leaving) -> None:
 def test_a_provider_that_cannot_answer(leaving: Leaving, error: Exception) -> None:
     """Marks may be there: others of the target wait for those that were handed over."""
     leaving.answers = {ONE: error}
-    assert {one.state for one in leaving.turn().values()} == {RemovalState.DRAINING}
+    assert {(one.state, one.remaining) for one in leaving.turn().values()} == {(RemovalState.DRAINING, 0)}
     leaving.answers, leaving.drains = {}, {ONE: DrainStep(remaining=1)}
-    assert leaving.turn()[TWO].message == f"waits until replicas are lowered for {ONE}"
+    waits = leaving.turn()[TWO]
+    assert (waits.message, waits.remaining) == (f"waits until replicas are lowered for {ONE}", 0)
     assert leaving.asked == []
     leaving.drains = {}
     assert {one.state for one in leaving.turn().values()} == {RemovalState.FINISHED}
     assert [one.marked for one in leaving.leaving] == [True, True]
+
+
+def test_what_goes_on_after_its_end_is_told_as_going_on(leaving: Leaving) -> None:
+    """Only a machine that is gone since says nothing new."""
+    leaving.turn()
+    leaving.answers = {ONE: TargetRemoval(state=RemovalState.DRAINING, message="asked again", reopen=False)}
+    told = leaving.turn()
+    assert {node: (one.state, one.message, one.remaining) for node, one in told.items()} == {
+        ONE: (RemovalState.DRAINING, "asked again", 0)
+    }
 
 
 def test_what_cannot_be_understood_stops_no_other(leaving: Leaving) -> None:

@@ -23,6 +23,7 @@ class Hands:
         self.answer = answer
         self.mark_of = mark_of
         self.away = False
+        self.writes = True
         self.asked: list[tuple[str, str]] = []
 
     def abandon(self, target: TargetRef, machine: str) -> WriteResult:
@@ -40,7 +41,7 @@ class Hands:
         self.asked.append(("undo", node))
 
     def policy(self) -> FormerPolicy:
-        return FormerPolicy({MACHINE_DEPLOYMENT: self}, self)  # type: ignore[dict-item]
+        return FormerPolicy({MACHINE_DEPLOYMENT: self} if self.writes else {}, self)  # type: ignore[dict-item]
 
 
 def _world(taint: str = "", *, marked: bool, deleting: bool = False) -> World:
@@ -51,17 +52,20 @@ def _world(taint: str = "", *, marked: bool, deleting: bool = False) -> World:
     return msgspec.structs.replace(world, machines=machines)
 
 
-def _took_back(world: World, own: Hands, ended: Mapping[str, Hands], *, turns: int = 1) -> list[tuple[str, str]]:
+def _took_back(
+    world: World, own: Hands, ended: Mapping[str, Hands], *, turns: int = 1, leaving: Mapping[str, str] | None = None
+) -> list[tuple[str, str]]:
     """What was said while our policy is `prod` and these others have ended."""
     said: list[tuple[str, str]] = []
 
     def former(policy: str) -> FormerPolicy | None:
+        assert policy not in ("", "prod"), "nobody's, and our own"
         return ended[policy].policy() if policy in ended else None
 
     providers = {MACHINE_DEPLOYMENT: own}
     marks = LeftMarks(providers, "prod", lambda code, message: said.append((code, message)), former)  # type: ignore[arg-type]
     for _ in range(turns):
-        marks.take_back(world, {})
+        marks.take_back(world, leaving or {})
     return said
 
 
@@ -96,6 +100,42 @@ def test_the_mark_of_a_policy_that_has_ended_goes_before_its_taint() -> None:
     own, old = Hands(WriteResult()), Hands()
     _took_back(_world("old.1700000000", marked=True), own, {"old": old})
     assert old.asked == [("abandon", "general-1"), ("undo", "general-1")]
+
+
+@pytest.mark.parametrize("taint", ["", "old.1700000000"])
+def test_a_policy_whose_platform_is_not_there_any_more(taint: str) -> None:
+    """Nobody can take its mark off the machine, which is no reason to keep the node closed."""
+    own, old = Hands(WriteResult(), mark_of="old"), Hands()
+    old.writes = False
+    _took_back(_world(taint, marked=True), own, {"old": old})
+    assert old.asked == ([("undo", "general-1")] if taint else [])
+
+
+@pytest.mark.parametrize("case", ["leaving", "deleting", "not marked", "no target", "other platform"])
+def test_a_mark_that_has_its_use_is_left_alone(case: str) -> None:
+    """Its removal is under way, or its machine is going already; without a target nobody can write it."""
+    world = _world(marked=case != "not marked", deleting=case == "deleting")
+    (machine,) = world.machines
+    assert machine.target is not None
+    targets = {"no target": None, "other platform": msgspec.structs.replace(machine.target, kind="AutoScalingGroup")}
+    machine = msgspec.structs.replace(machine, target=targets.get(case, machine.target))
+    own = Hands()
+    leaving = {"general-1": "prod.1700000000"} if case == "leaving" else {}
+    assert _took_back(msgspec.structs.replace(world, machines=(machine,)), own, {}, leaving=leaving) == []
+    assert own.asked == []
+
+
+def test_what_was_said_of_a_machine_is_forgotten_with_it() -> None:
+    """Another one of that name, and who leads anew, is told of it again."""
+    said: list[tuple[str, str]] = []
+    marks = LeftMarks({MACHINE_DEPLOYMENT: Hands()}, "prod", lambda *told: said.append(told), None)  # type: ignore[dict-item, arg-type]
+    here, empty = _world(marked=True), ClusterBuilder().world()
+    for world in (here, empty, here, here):
+        marks.take_back(world, {})
+    assert len(said) == 2
+    marks.forget()
+    marks.take_back(here, {})
+    assert len(said) == 3
 
 
 @pytest.mark.parametrize("answer", [WriteResult(), WriteResult(code=WriteCode.UNAVAILABLE, message="away")])

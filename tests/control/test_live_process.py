@@ -7,16 +7,18 @@ from collections.abc import Callable, Mapping
 import msgspec
 import pytest
 
+from reconciler.control.live import live_process
 from reconciler.control.live.live_process import LiveProcess, Settings
 from reconciler.control.log import Log
 from reconciler.control.turn.report import Decided, LoopReport
 from reconciler.decisions.memory import Memory
-from reconciler.kube.connection.api import ApiError
+from reconciler.kube.connection.api import Api, ApiError
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.plan.plan import Action, ActionKind, Bound, Plan
 from reconciler.plan.reason import Reason
-from reconciler.policy.documents import DrainRules, PolicySet
+from reconciler.policy.documents import DrainRules, Mode, PolicySet
 from reconciler.providers.contract import RemovalProgress, RemovalState
+from reconciler.providers.live_platform import Surroundings
 from tests.builders import ClusterBuilder, machine_deployment, node_group, policy
 
 NOW = 1_800_000_000
@@ -97,10 +99,11 @@ class _Made:
 
     def __init__(self, *, read_only: bool = False, once: bool = False) -> None:
         self.source, self.text, self.connection = _Source(), io.StringIO(), _Connection()
+        self.objects: list[Api] = []
         self.process = LiveProcess(
             Settings(name="prod", namespace="reconciler", identity="pod-1", read_only=read_only, once=once),
             self.connection, self.connection, lambda _, __: self.source, Log(self.text, lambda: NOW),
-            now_seconds=lambda: NOW, wall_seconds=lambda: float(NOW),
+            now_seconds=lambda: NOW, wall_seconds=lambda: float(NOW), objects=self.objects.append,
         )  # fmt: skip
 
     def lease(self, *terms: int) -> _Lease:
@@ -288,3 +291,77 @@ def test_one_turn_alone_keeps_nodes() -> None:
     plan = Plan(now="", mode="Enforce", summary="", actions=actions)
     kept = {action.kind for action in choose(plan, ClusterBuilder().world())}
     assert kept == {ActionKind.RESIZE, ActionKind.ADOPT, ActionKind.RELEASE, ActionKind.CANCEL}
+
+
+def test_how_often_it_turns_unless_it_is_told() -> None:
+    """Every ten seconds (row S18), a second after the last event, and two after the first at the latest; a drain takes ten
+    minutes at most, as one of the Cluster Autoscaler does."""
+    settings = _Made().process.settings
+    assert (settings.period_seconds, settings.idle_seconds, settings.most_seconds) == (10, 1, 2)
+    assert (settings.drain_timeout_seconds, settings.longest_silence_seconds) == (600, 120)
+    assert (settings.read_only, settings.beside_autoscaler, settings.once) == (False, False, False)
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+def test_one_that_only_reads_decides_as_one_that_observes(*, read_only: bool) -> None:
+    """Whatever the policy says; and it tells nothing on custom resources, which are written with the guard of the Lease."""
+    made = _Made(read_only=read_only)
+    mode = Mode.OBSERVE if read_only else Mode.ENFORCE
+    assert made.source.policy.policy.mode is Mode.ENFORCE
+    assert made.process.run_loop._loop._policies.current().policy.mode is mode  # type: ignore[attr-defined]
+    assert made.process.port._policies.current().policy.mode is mode
+    assert made.objects == ([] if read_only else [made.process.management])
+
+
+@pytest.mark.parametrize(("missing", "known"), [("", True), ("not read yet", False)])
+def test_platforms_are_told_the_policy_in_force(missing: str, *, known: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """None while there is none."""
+    around: list[Surroundings] = []
+    monkeypatch.setattr(live_process, "polled", lambda found: around.append(found) or ())
+    made = _Made()
+    made.source.why = missing
+    assert (around[0].policy() is made.source.policy) is known
+    assert (around[0].policy() is None) is not known
+
+
+@pytest.mark.parametrize(("read_only", "leading", "ended"), [(False, True, True), (False, False, False), (True, True, False)])
+def test_a_process_ends_in_order(read_only: bool, leading: bool, ended: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No new turn, the policy is followed no more, removals end while it leads, counts of Events are written, the view stops."""
+    made = _Made(read_only=read_only)
+    process, order = made.process, list[str]()
+    made.lease(int(leading))
+    monkeypatch.setattr(made.source, "stop", lambda: order.append(f"policy, {process.wake.stopped}"))
+    monkeypatch.setattr(process, "_abandon", lambda: order.append(f"removals, {process.run_loop.turning.locked()}"))
+    monkeypatch.setattr(process._telling, "flush", lambda: order.append("events"))
+    monkeypatch.setattr(process.view, "stop", lambda: order.append("view"))
+    process.stop()
+    assert order == ["policy, True", *(["removals, True"] if ended else []), "events", "view"]
+    assert process._pace.pause(0), "whoever waits for the next renewal goes on, to release the Lease"
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+def test_a_turn_is_told_by_one_that_may_write(read_only: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = _Made(read_only=read_only)
+    told: list[tuple[object, ...]] = []
+    monkeypatch.setattr(made.process._telling, "turned", lambda *what: told.append(what))
+    report = LoopReport(at_seconds=NOW)
+    made.process._announce(report)
+    assert told == ([] if read_only else [(report, None, ())])
+
+
+def test_who_begins_to_lead_forgets_what_another_one_may_have_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, forgotten = _Made(), list[str]()
+    monkeypatch.setattr(made.process.port, "forget", lambda: forgotten.append("removals"))
+    monkeypatch.setattr(made.process._telling, "began", lambda: forgotten.append("what was told"))
+    made.process._began()
+    assert forgotten == ["removals", "what was told"]
+
+
+@pytest.mark.parametrize(("read_only", "begun"), [(True, ["view"]), (False, ["view", "lease"])])
+def test_a_start_follows_clusters_and_policy(read_only: bool, begun: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """And claims the Lease, unless it only reads."""
+    made, order = _Made(read_only=read_only), list[str]()
+    monkeypatch.setattr(made.process.view, "start", lambda: order.append("view"))
+    monkeypatch.setattr(made.process._lease_thread, "start", lambda: order.append("lease"))
+    made.process.start()
+    assert (order, made.source.told) == (begun, ["start"])

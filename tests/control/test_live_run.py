@@ -152,6 +152,7 @@ def test_without_a_policy_nothing_is_decided(stage: Stage) -> None:
     seen = stage.figures.seen()
     # It lives, so that no probe ends it, and is not ready.
     assert (seen.turned_seconds, seen.unavailable) == (1000, "there is no policy: policies was not read yet")
+    assert seen.turn_seconds_sum == 0
 
 
 def test_a_turn_like_the_one_before_is_no_news(stage: Stage) -> None:
@@ -244,6 +245,20 @@ def test_a_timer_that_runs_out_is_looked_at_then(stage: Stage, monkeypatch: pyte
     stage.turn = lambda: LoopReport(at_seconds=1000, plan=plan, decided=decided)
     stage.run.look()
     assert found == [30.0]
+
+
+def test_a_timer_that_has_run_out_since_is_looked_at_now(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The turn took longer than the timer."""
+    found: list[float] = []
+    monkeypatch.setattr(stage.wake, "again", found.append)
+    rules = policy(node_group("general", scale_down=ScaleDown(unneeded_time_seconds=30)))
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1)
+    plan, memory = decide(cluster.world(), rules, Memory(), 900)
+    decided = Decided(world=cluster.world(), policy=rules, memory=memory, now_seconds=900)
+    stage.turn = lambda: LoopReport(at_seconds=900, plan=plan, decided=decided)
+    stage.run.look()
+    assert found == [0]
 
 
 def test_nodes_whose_time_is_up_one_soon_after_the_other_go_together(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

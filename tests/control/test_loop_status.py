@@ -140,6 +140,9 @@ def test_the_policy_in_force() -> None:
     assert found.policy_in_force == PolicyStatus(source="git", revision="a" * 40, read_at="2027-01-15T07:59:00Z", signer="Ann")
     assert found.problems == ()
 
+    StandingRecord(server.state).save(Standing(source="git", revision="a" * 40))
+    assert _status(server).problems == ()
+
     fault = Fault(code=FaultCode.INVALID_POLICY, message="a.yaml has 1 error")
     StandingRecord(server.state).save(Standing(source="git", revision="a" * 40, fault=fault, since_seconds=NOW))
     (problem,) = _status(server).problems

@@ -78,6 +78,21 @@ def test_what_cannot_be_read_now_is_waited_for() -> None:
     assert store.load() == _KNOWN
 
 
+def test_a_server_that_is_away_after_damage_is_waited_for() -> None:
+    """Damage was told, and the next load would begin afresh; one that cannot be answered now must not."""
+    state = _State(b"no json")
+    store = LiveMemoryStore(state)
+    with pytest.raises(StoreUnavailableError, match="is damaged"):
+        store.load()
+    state.fails = StateUnavailableError("no answer")
+    for _ in range(2):
+        with pytest.raises(StoreUnavailableError, match=r"^no answer$"):
+            store.load()
+    state.fails = None
+    with pytest.raises(StoreUnavailableError, match="is damaged"):
+        store.load()
+
+
 def test_a_memory_of_a_later_release_is_never_thrown_away() -> None:
     state = _State(msgspec.json.encode(Memory(version=MEMORY_VERSION + 1)))
     store = LiveMemoryStore(state)

@@ -65,6 +65,17 @@ def test_a_removal_is_a_line_when_it_ends(removal: RemovalProgress, told: tuple[
     assert [(line.level, line.code, line.message) for line in lines] == ([] if told is None else [told])
 
 
+def test_what_a_line_says_of_a_removal() -> None:
+    """Target, nodes and code, as fields; one that ended where the view has no machine has no target."""
+    ended = _removal("n1", RemovalState.FAILED, "a pod came", "Blocked")
+    nowhere = RemovalProgress(target=None, node="n2", state=RemovalState.FAILED, code="NotFound", message="no machine")
+    lines = list(result_lines(LoopReport(at_seconds=NOW, removals=(ended, nowhere))))
+    assert [line.fields for line in lines] == [
+        {"target": str(TARGET), "nodes": ("n1",), "resultCode": "Blocked"},
+        {"target": "", "nodes": ("n2",), "resultCode": "NotFound"},
+    ]
+
+
 @pytest.mark.parametrize(
     ("states", "changed"),
     [((), False), ((ResultState.SKIPPED,), False), ((ResultState.SKIPPED, ResultState.DONE), True), ((ResultState.DONE,), True)],

@@ -2,6 +2,8 @@
 
 import threading
 
+import pytest
+
 from reconciler.control.live.wake import Wake, WakeReason
 
 
@@ -89,3 +91,40 @@ def test_a_turn_that_was_asked_for_begins_in_its_time_once():
     wake.notify()
     clock.now += 1
     assert wake.wait() is WakeReason.EVENT
+
+
+class Waiting:
+    """A `Wake` as the loop has it, whose waits take no time: they move its clock."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.clock = Hand()
+        self.wake = Wake(self.clock)
+        self.waits: list[float] = []
+        monkeypatch.setattr(self.wake._changed, "wait", self._wait)
+
+    def _wait(self, seconds: float) -> None:
+        self.waits.append(seconds)
+        self.clock.now += seconds
+
+
+def test_ten_seconds_after_the_turn_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing happened (row S18)."""
+    waiting = Waiting(monkeypatch)
+    assert (waiting.wake.wait(), waiting.waits) == (WakeReason.PERIOD, [10])
+
+
+def test_one_second_after_the_last_event(monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting = Waiting(monkeypatch)
+    waiting.wake.notify()
+    assert (waiting.wake.wait(), waiting.waits) == (WakeReason.EVENT, [1])
+
+
+@pytest.mark.parametrize(("events", "reason"), [(0, WakeReason.PERIOD), (1, WakeReason.EVENT)])
+def test_not_before_it_was_asked_for(events: int, reason: WakeReason, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half a second from now, before the period and before the second of quiet; then the period is waited for again."""
+    waiting = Waiting(monkeypatch)
+    for _ in range(events):
+        waiting.wake.notify()
+    waiting.wake.again(0.5)
+    assert (waiting.wake.wait(), waiting.waits) == (reason, [0.5])
+    assert (waiting.wake.wait(), waiting.waits) == (WakeReason.PERIOD, [0.5, 10])

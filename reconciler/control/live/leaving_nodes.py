@@ -162,7 +162,6 @@ class LeavingNodes:
             return None
         group = groups.get(target)
         held = _stopped(group, rivals_over(facts[target], rivals))
-        may_go = group is not None and not held and not called_off
         pending = node in self._pending.get(target, ())
         return _Empty(
             node=node,
@@ -172,7 +171,7 @@ class LeavingNodes:
             machine=LeavingMachine(
                 machine=machine.name if facts[target].selectable else "", node=node, marked=machine.delete_marked or pending
             ),
-            floor=max(group.min_size, self._floors.get(target, 0)) if group is not None and may_go else NOTHING_MAY_GO,
+            floor=NOTHING_MAY_GO if group is None or held or called_off else max(group.min_size, self._floors.get(target, 0)),
             held=held,
             called_off=called_off,
         )

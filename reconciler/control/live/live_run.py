@@ -100,7 +100,7 @@ class LiveRun:
         """One turn, if this process leads and there is something to decide by; None: it stood by."""
         term = self._term()
         if term != self._led:
-            again = " again, and begins anew: another one may have led" if term and self._led else ""
+            again = " again, and begins anew: another one may have led" if self._led else ""
             self._led = term
             self._figures.leads(leader=term > 0)
             self._log.info("Leading" if term else "StandingBy", f"this instance leads{again}" if term else self._leader())

@@ -157,7 +157,7 @@ def _groups(
         facts = targets.get(target)
         mark = read_hold(facts.owner.hold) if facts is not None else None
         backoff = memory.backoffs.get(name)
-        waits = backoff is not None and backoff.until_seconds > now_seconds
+        waiting = backoff if backoff is not None and backoff.until_seconds > now_seconds else None
         conflict = memory.conflicts.get(target)
         found.append(
             GroupStatus(
@@ -174,8 +174,8 @@ def _groups(
                 next=next_step(line) if line is not None else "",
                 hold=facts.owner.hold if facts is not None else "",
                 hold_over=mark is not None and not mark.holds(now_seconds),
-                backoff_until=instant_text(backoff.until_seconds) if backoff is not None and waits else "",
-                backoff_reason=backoff.reason if backoff is not None and waits else "",
+                backoff_until=instant_text(waiting.until_seconds) if waiting is not None else "",
+                backoff_reason=waiting.reason if waiting is not None else "",
                 conflict=f"{conflict.writer} undid our writes {conflict.count} times: {conflict.ours} -> {conflict.theirs}"
                 if conflict is not None
                 else "",
