@@ -176,3 +176,15 @@ def test_fillings_that_cannot_be_in_a_cheaper_mix_are_left_out(monkeypatch: pyte
     mix, proved = master.whole(_mix((0, (2,), 1), (0, (4,), 2)), relaxed(master), 1_000)
     assert (mix, proved) == (_mix((1, (10,), 1)), True)
     assert asked[0] == [Filling(0, (2,)), Filling(0, (4,)), Filling(1, (10,))]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_bound_is_near_that_of_all_fillings(seed: int) -> None:
+    """Of few pods all fillings can be listed: what is told as the bound is not below their linear program, nor far above."""
+    problem = bounded(seed)
+    given = some_mix(problem)
+    assert given is not None
+    answer = least_cost(problem, given, solver)
+    every = relaxed(master_of(problem, every_filling(problem))).bound
+    if answer.bound_micros:
+        assert every - 10 <= answer.bound_micros <= every * 1.02

@@ -1,0 +1,115 @@
+"""A mix made cheaper step by step, on problems worked out by hand: what each step does, and what keeps it from doing it."""
+
+import msgspec
+import pytest
+
+from reconciler.decisions.growth.cost import polish as steps
+from reconciler.decisions.growth.cost.polish import polish
+from reconciler.decisions.growth.cost.problem import Filling, Item, Load, Mix, Offer, Problem
+
+# Pods of 1 on nodes of 1, 2, 4 and 8, each a little cheaper than two of the size before.
+SIZES = tuple(Offer(price, (free,), 99) for price, free in ((4, 1), (7, 2), (13, 4), (25, 8)))
+EIGHT = Problem((Item(8, (1,), (True,) * 4),), SIZES)
+
+
+def _mix(*nodes: tuple[int, Load, int]) -> Mix:
+    return tuple((Filling(offer, load), times) for offer, load, times in nodes)
+
+
+def test_nodes_are_merged_again_and_again() -> None:
+    """Eight nodes become four, two and one."""
+    assert polish(EIGHT, _mix((0, (1,), 8))) == _mix((3, (8,), 1))
+
+
+def test_what_merging_leaves_is_merged_with_the_next() -> None:
+    """Seven pods: 4 + 2 + 1 on the largest node that is cheaper than those."""
+    seven = msgspec.structs.replace(EIGHT, items=(Item(7, (1,), (True,) * 4),))
+    assert polish(seven, _mix((0, (1,), 7))) == _mix((2, (4,), 1), (1, (2,), 1), (0, (1,), 1))[::-1]
+
+
+def test_the_cheapest_nodes_that_there_are() -> None:
+    """Four pods of 3, one to a node of 5 for 10: two go to the two nodes of 3 for 7, one to the node of 4 for 8."""
+    offers = (Offer(10, (5,), 9), Offer(7, (3,), 2), Offer(8, (4,), 1), Offer(1, (2,), 9))
+    problem = Problem((Item(4, (3,), (True,) * 4),), offers)
+    assert polish(problem, _mix((0, (1,), 4))) == _mix((0, (1,), 1), (1, (1,), 2), (2, (1,), 1))
+
+
+def test_no_cheaper_node_where_prices_are_equal() -> None:
+    """A node moves for less alone."""
+    problem = Problem((Item(1, (1,), (True, True)),), (Offer(5, (4,), 9), Offer(5, (2,), 9)))
+    assert polish(problem, _mix((0, (1,), 1))) == _mix((0, (1,), 1))
+    assert polish(problem, _mix((1, (1,), 1))) == _mix((1, (1,), 1))
+
+
+def test_two_nodes_are_not_merged_for_their_price() -> None:
+    """A node of twice the size for twice the price gains nothing."""
+    problem = Problem((Item(2, (1,), (True, True)),), (Offer(5, (1,), 9), Offer(10, (2,), 9)))
+    assert polish(problem, _mix((0, (1,), 2))) == _mix((0, (1,), 2))
+    cheaper = msgspec.structs.replace(problem, offers=(problem.offers[0], Offer(9, (2,), 9)))
+    assert polish(cheaper, _mix((0, (1,), 2))) == _mix((1, (2,), 1))
+
+
+def test_merging_takes_the_next_offer_where_one_is_used_up() -> None:
+    """Two nodes of 5: the one of 6 is there no more, that of 8 is; with neither they stay."""
+    item = Item(2, (1,), (True,) * 3)
+    for most, merged in (((1, 1), (1, (2,), 1)), ((0, 1), (2, (2,), 1)), ((0, 0), None)):
+        problem = Problem((item,), (Offer(5, (1,), 9), Offer(6, (2,), most[0]), Offer(8, (2,), most[1])))
+        assert polish(problem, _mix((0, (1,), 2))) == (_mix(merged) if merged else _mix((0, (1,), 2)))
+
+
+# Of p one pod of (3, 0), of q two of (1, 1), r fills most of the only node that takes all of them.
+YES, NO = True, False
+THREE = Problem(
+    (Item(1, (3, 0), (YES, NO, YES)), Item(2, (1, 1), (NO, YES, YES)), Item(1, (7, 8), (NO, NO, YES))),
+    (Offer(10, (10, 10), 1), Offer(10, (10, 10), 1), Offer(10, (10, 10), 1)),
+)
+APART = _mix((0, (1, 0, 0), 1), (1, (0, 2, 0), 1), (2, (0, 0, 1), 1))
+
+
+def test_the_emptiest_node_is_spread_first() -> None:
+    """p takes three tenths of its node and q two; there is room beside r for one of them."""
+    assert polish(THREE, APART) == _mix((0, (1, 0, 0), 1), (2, (0, 2, 1), 1))
+
+
+@pytest.mark.parametrize(
+    ("r", "left"),
+    [
+        ((7, 9), _mix((1, (0, 2, 0), 1), (2, (1, 0, 1), 1))),
+        ((8, 8), _mix((0, (1, 0, 0), 1), (2, (0, 2, 1), 1))),
+        ((8, 9), APART),
+        ((5, 8), _mix((2, (1, 2, 1), 1))),
+    ],
+)
+def test_a_node_is_spread_whole_or_not(r: tuple[int, int], left: Mix) -> None:
+    """Beside a larger r q has no place but p has; beside another p has none, nor both; beside a small one both have."""
+    problem = msgspec.structs.replace(THREE, items=(*THREE.items[:2], Item(1, r, (NO, NO, YES))))
+    assert polish(problem, APART) == left
+
+
+def test_pods_of_one_node_go_to_several() -> None:
+    """Three pods to two nodes with room for one each and one with room for one: all nodes are there before, and full after."""
+    problem = Problem((Item(12, (1,), (YES,)),), (Offer(10, (4,), 4),))
+    assert polish(problem, _mix((0, (3,), 4))) == _mix((0, (4,), 3))
+    eleven = msgspec.structs.replace(problem, items=(Item(11, (1,), (YES,)),))
+    assert polish(eleven, _mix((0, (2,), 1), (0, (3,), 3))) == _mix((0, (3,), 1), (0, (4,), 2))
+    thirteen = msgspec.structs.replace(problem, items=(Item(13, (1,), (YES,)),))
+    assert polish(thirteen, _mix((0, (3,), 3), (0, (4,), 1))) == _mix((0, (3,), 3), (0, (4,), 1))
+
+
+@pytest.mark.parametrize(("more", "merged"), [(0, True), (1, False)])
+def test_of_very_many_nodes_only_cheaper_ones_are_looked_for(more: int, merged: bool) -> None:
+    """The rest would take long and gain little."""
+    nodes = steps._MOST_NODES + more
+    problem = Problem((Item(nodes, (1,), (YES, YES)),), (Offer(5, (1,), nodes), Offer(6, (2,), nodes)))
+    mix = _mix((0, (1,), nodes))
+    assert (problem.cost(polish(problem, mix)) < problem.cost(mix)) is merged
+
+
+@pytest.mark.parametrize(("more", "merged"), [(0, True), (1, False)])
+def test_of_very_many_loads_only_cheaper_nodes_are_looked_for(more: int, merged: bool) -> None:
+    """Each of them with all others is a question."""
+    kinds = steps._MOST_LOADS + more
+    items = tuple(Item(1, (1,), (YES, YES)) for _ in range(kinds))
+    problem = Problem(items, (Offer(5, (1,), kinds), Offer(6, (2,), kinds)))
+    mix = tuple(sorted((Filling(0, tuple(int(own == kind) for own in range(kinds))), 1) for kind in range(kinds)))
+    assert (problem.cost(polish(problem, mix)) < problem.cost(mix)) is merged

@@ -1,0 +1,174 @@
+"""What a tier has grown by, bought again for less: which nodes take part, what is told, what is charged."""
+
+import msgspec
+import pytest
+
+from reconciler.cluster.pods.pod import AffinityTerm
+from reconciler.decisions.draft import Draft
+from reconciler.decisions.growth.cost import rearrange as module
+from reconciler.decisions.growth.cost.growth import GrownNode, Growth
+from reconciler.decisions.growth.cost.mixes import work
+from reconciler.decisions.growth.cost.posing import pose
+from reconciler.decisions.growth.cost.rearrange import Rearranged, _answer, rearrange
+from reconciler.decisions.memory import Memory
+from reconciler.decisions.reasons.cost import LeastCostMix, SolverMissing
+from reconciler.decisions.view import View
+from reconciler.decisions.work import Work
+from reconciler.policy.documents import PolicySet
+from tests.builders import NOW, ClusterBuilder, node_group, policy, selector
+
+LARGE, SMALL = 0, 1  # positions: groups are in order of their names
+HOST = "kubernetes.io/hostname"
+
+
+def draft_of(documents: PolicySet | None = None, budget: int = 10**9) -> Draft:
+    """Groups of 10 and of 4 cores from zero; pods of one core, and some that keep apart from each other."""
+    cluster = ClusterBuilder()
+    cluster.group("large", nodes=0, cpu="10", memory="64Gi")
+    cluster.group("small", nodes=0, cpu="4", memory="64Gi")
+    cluster.pods("web", 14, cpu="1", memory="1Gi")
+    apart = AffinityTerm(topology_key=HOST, selector=selector(app="db"), namespaces=("shop",))
+    cluster.pods("db", 3, cpu="1", memory="1Gi", shape={"anti_affinity": (apart,)})
+    rules = documents or policy(node_group("large", price_per_hour="0.90"), node_group("small", price_per_hour="0.40"))
+    return View.of(cluster.world(), rules, Memory(), NOW, Work(budget)).draft()
+
+
+def shapes(draft: Draft) -> tuple[int, int]:
+    """Of web and db."""
+    by_app = {dict(shape.labels)["app"]: index for index, shape in enumerate(draft.world.pod_shapes)}
+    return by_app["web"], by_app["db"]
+
+
+def grown(draft: Draft, nodes: list[GrownNode]) -> Growth:
+    """A draft that has these nodes."""
+    growth = Growth(draft)
+    assert growth.give(nodes)
+    return growth
+
+
+def small_ones(draft: Draft, *loads: int) -> list[GrownNode]:
+    """Small nodes with so many pods of web."""
+    return [GrownNode(SMALL, ((shapes(draft)[0], pods),)) for pods in loads]
+
+
+def desired(draft: Draft) -> list[int]:
+    """Of the large group and the small one."""
+    return [group.desired for group in draft.groups]
+
+
+def test_a_mix_in_the_stead_of_one_group() -> None:
+    """Fourteen cores: four small nodes cost 1.60, a large and a small one 1.30."""
+    draft = draft_of()
+    web, _ = shapes(draft)
+    found = rearrange(draft, draft.groups, grown(draft, small_ones(draft, 4, 4, 4, 2)))
+    because = LeastCostMix(
+        mix="1 x large + 1 x small", cost_per_hour="1.30", one_by_one="one group alone", one_by_one_per_hour="1.60", solver=True
+    )
+    bought = [GrownNode(LARGE, ((web, 10),)), GrownNode(SMALL, ((web, 4),))]
+    assert found == Rearranged([], bought, because)
+    assert found.compared == ("1 x large + 1 x small 1.30/h", "one group alone 1.60/h")
+    assert (desired(draft), draft.added, draft.state.node_count) == ([1, 1], 2, 2)
+
+
+def test_what_several_groups_were_bought_for_one_after_the_other() -> None:
+    """A large node half empty beside two small ones cost 1.70."""
+    draft = draft_of()
+    web, _ = shapes(draft)
+    found = rearrange(draft, draft.groups, grown(draft, [GrownNode(LARGE, ((web, 6),)), *small_ones(draft, 4, 4)]))
+    assert found is not None
+    assert isinstance(found.because, LeastCostMix)
+    assert (found.because.one_by_one, found.because.one_by_one_per_hour) == ("one group after the other", "1.70")
+    assert desired(draft) == [1, 1]
+
+
+def test_nodes_with_pods_under_rules_about_hosts_stay() -> None:
+    """Those that keep apart, alone or beside others; empty nodes as well."""
+    draft = draft_of()
+    web, db = shapes(draft)
+    stay = [GrownNode(SMALL, ((db, 1),)), GrownNode(SMALL, tuple(sorted(((db, 1), (web, 3))))), GrownNode(SMALL, ())]
+    found = rearrange(draft, draft.groups, grown(draft, [*stay, *small_ones(draft, 4, 4, 4, 2)]))
+    assert found is not None
+    assert sorted(found.stay) == sorted(stay)
+    assert found.bought == [GrownNode(LARGE, ((web, 10),)), GrownNode(SMALL, ((web, 4),))]
+    assert desired(draft) == [1, 4]
+
+
+def test_nothing_cheaper_leaves_the_draft_as_it_was() -> None:
+    """Four pods on one small node."""
+    draft = draft_of()
+    growth = grown(draft, small_ones(draft, 4))
+    assert rearrange(draft, draft.groups, growth) is None
+    assert growth.nodes() == small_ones(draft, 4)
+    assert (desired(draft), draft.added, draft.state.node_count) == ([0, 1], 1, 1)
+
+
+def test_without_a_solver_it_is_said_what_was_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eleven pods on three small nodes for 1.20: whether less is possible is not proved."""
+    monkeypatch.setattr(module, "solver", lambda: None)
+    draft = draft_of()
+    nodes = small_ones(draft, 4, 4, 3)
+    found = rearrange(draft, draft.groups, grown(draft, nodes))
+    assert found == Rearranged(nodes, None, SolverMissing(cost_per_hour="1.20"))
+    assert found.compared == ()
+    assert desired(draft) == [0, 3]
+
+
+def test_a_group_of_another_tier_takes_no_part() -> None:
+    """Only the small group is asked: its four nodes are what there is."""
+    draft = draft_of()
+    assert rearrange(draft, draft.groups[SMALL:], grown(draft, small_ones(draft, 4, 4, 4, 2))) is None
+    assert desired(draft) == [0, 4]
+
+
+@pytest.mark.parametrize(("budget", "asked"), [(200, True), (199, False)])
+def test_the_work_of_a_mix_is_charged_before_it_is_done(budget: int, asked: bool) -> None:
+    """A shape and two groups: two hundred steps, or none where they are not left."""
+    draft = draft_of(budget=budget)
+    web, _ = shapes(draft)
+    posed = pose(draft, draft.groups, small_ones(draft, 4, 4, 4, 2), {web: frozenset()})
+    assert posed is not None
+    assert work(posed.problem) == 200
+    before = draft.work.spent
+    assert (_answer(draft, posed) is not None) is asked
+    assert draft.work.spent - before == (200 if asked else 0)
+
+
+def test_of_equal_mixes_the_draft_keeps_its_own() -> None:
+    """Two small nodes for 0.80 cost as much as one of a third group would."""
+    rules = policy(node_group("large", price_per_hour="0.80"), node_group("small", price_per_hour="0.40"))
+    draft = draft_of(rules)
+    growth = grown(draft, small_ones(draft, 4, 4))
+    assert rearrange(draft, draft.groups, growth) is None
+    assert growth.nodes() == small_ones(draft, 4, 4)
+
+
+def test_a_bound_that_refuses_the_mix_leaves_the_draft_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A node that does not take its load after all."""
+    monkeypatch.setattr(module, "_takes", lambda *_: False)
+    draft = draft_of()
+    nodes = small_ones(draft, 4, 4, 4, 2)
+    growth = grown(draft, nodes)
+    assert rearrange(draft, draft.groups, growth) is None
+    assert (growth.nodes(), desired(draft)) == (nodes, [0, 4])
+
+
+def test_no_price_no_mix() -> None:
+    """What the large group costs is not known."""
+    draft = draft_of(policy(node_group("large"), node_group("small", price_per_hour="0.40")))
+    nodes = small_ones(draft, 4, 4, 4, 2)
+    growth = grown(draft, nodes)
+    assert rearrange(draft, draft.groups, growth) is None
+    assert growth.nodes() == nodes
+
+
+def test_groups_that_grow_whole_stay() -> None:
+    """Their nodes come all or none."""
+    draft = draft_of()
+    large = draft.groups[LARGE]
+    large.group = msgspec.structs.replace(large.group, whole=True)
+    nodes = small_ones(draft, 4, 4, 4, 2)
+    assert rearrange(draft, draft.groups, grown(draft, nodes)) is None
+    small = draft.groups[SMALL]
+    small.group = msgspec.structs.replace(small.group, whole=True)
+    again = draft_of()
+    assert rearrange(again, [], grown(again, small_ones(again, 4, 4, 4, 2))) is None
