@@ -87,12 +87,12 @@ def test_a_node_is_spread_whole_or_not(r: tuple[int, int], left: Mix) -> None:
 
 
 def test_pods_of_one_node_go_to_several() -> None:
-    """Three pods to two nodes with room for one each and one with room for one: all nodes are there before, and full after."""
-    problem = Problem((Item(12, (1,), (YES,)),), (Offer(10, (4,), 4),))
+    """Three pods to three nodes with room for one each. One node for all of them is there, and is dearer than two."""
+    problem = Problem((Item(12, (1,), (YES, YES)),), (Offer(10, (4,), 4), Offer(100, (99,), 4)))
     assert polish(problem, _mix((0, (3,), 4))) == _mix((0, (4,), 3))
-    eleven = msgspec.structs.replace(problem, items=(Item(11, (1,), (YES,)),))
+    eleven = msgspec.structs.replace(problem, items=(Item(11, (1,), (YES, YES)),))
     assert polish(eleven, _mix((0, (2,), 1), (0, (3,), 3))) == _mix((0, (3,), 1), (0, (4,), 2))
-    thirteen = msgspec.structs.replace(problem, items=(Item(13, (1,), (YES,)),))
+    thirteen = msgspec.structs.replace(problem, items=(Item(13, (1,), (YES, YES)),))
     assert polish(thirteen, _mix((0, (3,), 3), (0, (4,), 1))) == _mix((0, (3,), 3), (0, (4,), 1))
 
 

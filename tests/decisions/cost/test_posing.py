@@ -161,6 +161,7 @@ def test_growth_is_taken_back_and_given_again() -> None:
     assert template is not None
     assert draft.room(draft.groups[SMALL], template)[0] == 6
     assert growth.add(GrownNode(SMALL, ((shape, 1),)), 6)
+    assert growth.nodes() == [GrownNode(SMALL, ((shape, 1),))] * 6
     assert not growth.add(GrownNode(LARGE, ((shape, 1),)), 1)
 
 
