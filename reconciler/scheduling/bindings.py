@@ -66,7 +66,7 @@ class Bindings:
 
     def add_nodes(self, many: int) -> None:
         """Nodes were appended to the table."""
-        self.head.extend(_NOTHING_ON if many == 1 else _NOTHING_ON * many)
+        self.head.extend(_NOTHING_ON * many)
 
     def drop_to(self, count: int) -> None:
         """Nodes from index `count` on are gone; nothing is bound to them any more."""
@@ -278,7 +278,7 @@ class Bindings:
         wanted = bytearray(len(self._shapes))
         for shape in shapes:
             wanted[shape] = 1
-        if not any(wanted) or not self.size:
+        if not any(wanted):
             return []
         found = array("i", bytes(4 * self.size))
         many = loops.cells_of(wanted, self._shape, self.size, found)

@@ -25,6 +25,7 @@ from reconciler.scheduling.volumes.filter import VolumeFilters
 
 NOT_MODELLED = "NotModelled"
 _NO_BOUND = 1 << 31
+_NOT_ASKED = -1
 
 
 class Filters:
@@ -165,15 +166,15 @@ class Filters:
         return self._eligibility.allowed(self._demand(shape))
 
     def allowed_matrix(self, shapes: Iterable[int]) -> tuple[bytearray, "array[int]"]:
-        """`allowed` of at least these shapes, a row of bytes a demand, and the row of each shape (-1: not asked)."""
+        """`allowed` of at least these shapes, a row of bytes a demand, and the row of each shape (`_NOT_ASKED`: none yet)."""
         rows, width = self._row_of_shape, len(self._nodes.shapes)
         if width != self._matrix_width:
             self._matrix, self._matrix_width, self._matrix_rows = bytearray(), width, {}
-            rows = self._row_of_shape = array("i", [-1]) * len(self._shapes)
+            rows = self._row_of_shape = array("i", [_NOT_ASKED]) * len(self._shapes)
         elif len(rows) < len(self._shapes):
-            rows.extend([-1] * (len(self._shapes) - len(rows)))
+            rows.extend([_NOT_ASKED] * (len(self._shapes) - len(rows)))
         for shape in shapes:
-            if rows[shape] < 0:
+            if rows[shape] == _NOT_ASKED:
                 demand = self._demand(shape)
                 row = self._matrix_rows.setdefault(demand, len(self._matrix_rows))
                 if row * width == len(self._matrix):

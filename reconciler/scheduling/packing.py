@@ -121,13 +121,13 @@ class _Filling:
             if not placed:
                 return left
             left -= placed
-            if left and self._state.pod_shape(shape).spread:
+            if self._state.pod_shape(shape).spread:
                 # A pod more in one domain frees a place in the others.
                 left -= self._place(shape, left)
         return 0
 
     def _place(self, shape: int, count: int) -> int:
-        found = self._state.place(shape, count, list(self._opened)) if self._opened else ()
+        found = self._state.place(shape, count, list(self._opened))
         self.bindings.extend((shape, node, many) for node, many in found)
         return sum(many for _, many in found)
 

@@ -74,7 +74,7 @@ class Places:
     def _one_by_one(self, shape: int, count: int, before: "array[int]") -> int | None:
         left = count
         for order in (before, self.order):
-            if len(order) and left:
+            if left:
                 self.looked += len(order)
                 left -= sum(many for _, many in self._state.place(shape, left, order))
         return shape if left else None

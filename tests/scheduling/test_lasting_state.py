@@ -214,3 +214,29 @@ def test_a_new_node_may_change_before_anybody_asks() -> None:
     assert state.alter(node, msgspec.structs.replace(shape, labels=(("zone", "b"),), taints=(_CORDONED,)))
 
     assert state.place(0, 3) == ((0, 3),)
+
+
+@pytest.mark.parametrize(
+    ("zone", "placed"),
+    # A zone behind a taint holds nobody back any more; a node without a zone is in none before and after.
+    [("b", ((0, 4),)), (None, ((0, 4),))],
+)
+def test_a_node_that_is_tainted_counts_no_more(zone: str | None, placed: tuple[tuple[int, int], ...]) -> None:
+    """Pods that are spread over zones which they tolerate, n0 in zone a; n1 gets a taint, loses it and gets it again."""
+    cluster = ClusterBuilder()
+    cluster.node("n0", labels={"zone": "a"})
+    cluster.node("n1", labels={"zone": zone} if zone else {})
+    spread = SpreadConstraint(topology_key="zone", max_skew=1, selector=selector(app="web"), node_taints_policy="Honor")
+    cluster.pods("web", 1, cpu="1", shape={"spread": (spread,)})
+    state = LastingState(cluster.world())
+    open_shape = state.shape_of(1)
+    before = (((0, 4), (1, 4)) if zone else placed, placed)
+    state.verdict(0, 0)
+
+    for shape, expected in zip(
+        (_altered(open_shape), open_shape, _altered(open_shape)), (before[1], before[0], before[1]), strict=True
+    ):
+        assert state.alter(1, shape)
+        mark = state.mark()
+        assert state.place(0, 9) == expected
+        state.undo(mark)

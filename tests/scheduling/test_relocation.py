@@ -2,12 +2,15 @@
 
 import random
 from array import array
+from itertools import pairwise
 
 import pytest
 
+from reconciler.cluster.pods.pod import HostPort
 from reconciler.scheduling.relocation import Places
 from reconciler.scheduling.state import SchedulingState
 from tests.benchmarks.mixed.situations import small
+from tests.builders import ClusterBuilder
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -70,3 +73,58 @@ def _merged(nodes, shapes, counts) -> dict[tuple[int, int], int]:
     for node, shape, many in zip(nodes, shapes, counts, strict=True):
         found[node, shape] = found.get((node, shape), 0) + many
     return found
+
+
+def _rooms(*rooms: int, ports: bool = False) -> Places:
+    """Nodes that have room for so many pods of one cpu, and one shape of such a pod."""
+    cluster = ClusterBuilder()
+    for number, room in enumerate(rooms):
+        cluster.node(f"n{number}", cpu=str(room))
+    cluster.pods("web", 1, cpu="1", shape={"host_ports": (HostPort(80),)} if ports else {})
+    return Places(SchedulingState(cluster.world()), range(len(rooms)))
+
+
+def test_places_that_are_known_to_be_full_are_passed_over() -> None:
+    """Rooms of 1 and 2: a place is known to be full once a pod was turned away there, and is not looked at after that."""
+    places, looked = _rooms(1, 2), [0]
+    for _ in range(4):
+        places.keep(places.fit((0,), (1,)))
+        looked.append(places.looked)
+
+    assert [after - before for before, after in pairwise(looked)] == [1, 2, 1, 1]
+
+
+def test_a_place_with_room_for_one_is_kept_for_one() -> None:
+    """Two pods find one place between them, so that none of them moves; a single pod asked for later still finds it."""
+    places = _rooms(0, 1)
+    state = places._state
+    mark = state.mark()
+    assert places.fit((0,), (2,)).short == 0
+    state.undo(mark)
+
+    places.skip_full(0)
+
+    assert state.bound(1) == ()
+    found = places.fit((0,), (1,))
+    assert (list(found.nodes), list(found.counts), found.short) == ([1], [1], None)
+
+
+@pytest.mark.parametrize(
+    ("before", "pods", "nodes", "looked", "short"),
+    [
+        ((2,), 1, [2], 1, None),
+        ((2,), 2, [2, 0], 1 + 3, None),
+        ((), 2, [0, 1], 3, None),
+        ((2,), 4, [2, 0, 1], 1 + 3, 0),
+    ],
+)
+def test_pods_that_mind_other_pods_are_placed_one_kind_at_a_time(
+    before: tuple[int, ...], pods: int, nodes: list[int], looked: int, short: int | None
+) -> None:
+    """One pod a node because of its host port: first the nodes named before all others, which are looked at only for pods that
+    are left."""
+    places = _rooms(4, 4, 4, ports=True)
+
+    found = places.fit((0,), (pods,), array("i", before))
+
+    assert (list(found.nodes), found.short, places.looked) == (nodes, short, looked)

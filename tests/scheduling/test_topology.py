@@ -5,6 +5,7 @@ import msgspec
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.pods.pod import AffinityTerm, SpreadConstraint
 from reconciler.cluster.values.selector import LabelSelector, Requirement
+from reconciler.scheduling.lasting_state import LastingState
 from reconciler.scheduling.state import SchedulingState
 from reconciler.scheduling.verdict import Rejection
 from tests.builders import ClusterBuilder, selector
@@ -265,3 +266,62 @@ def test_the_first_node_with_room_comes_first_whatever_its_zone() -> None:
         state = SchedulingState(cluster.world())
         assert dict(state.place(0, 5, nodes)) == {0: 1, 1: 3, 2: 1}
         assert dict(state.place(0, 1, nodes)) == {2: 1}
+
+
+def test_pods_on_nodes_that_do_not_count_are_not_counted() -> None:
+    """With nodeTaintsPolicy Honor a pod behind a taint in zone a is nowhere, whether it was there or came; with Ignore it holds
+    the next one back."""
+    for policy, fits in (("Honor", True), ("Ignore", False)):
+        cluster = ClusterBuilder()
+        cluster.node("n0", labels={ZONE: "a"})
+        cluster.node("n1", labels={ZONE: "a"}, taints=["t=1:NoSchedule"])
+        cluster.node("n2", labels={ZONE: "b"})
+        cluster.pods("web", 1, cpu="1", on="n1", shape=_spread(node_taints_policy=policy))
+        state = SchedulingState(cluster.world())
+
+        assert state.fits(0, 0) is fits
+        state.unbind(0, 1)
+        assert state.fits(0, 0)
+        state.bind(0, 1)
+        assert state.fits(0, 0) is fits
+
+
+def test_terminating_pods_that_go_with_their_node_are_nobody() -> None:
+    """Two pods terminate on n1 of zone b, and the node goes for good: the zone has none, as before, and takes one."""
+    cluster = _zones("a", "b", "b")
+    cluster.pods("web", 2, cpu="1", on="n1", shape=_spread())
+    world = cluster.world()
+    for pod in range(2):
+        world.pods.deletion_seconds[pod] = cluster.now
+    state = LastingState(world)
+    assert state.fits(0, 2)
+
+    state.remove(1)
+
+    assert state.place(0, 9, [2]) == ((2, 1),)
+
+
+def test_terminating_pods_of_others_hide_nobody() -> None:
+    """A pod of another app terminates where one of this app runs: that one counts."""
+    cluster = _zones("a", "b")
+    cluster.pods("web", 1, cpu="1", on="n1", shape=_spread())
+    cluster.pods("db", 1, cpu="1", on="n1")
+    world = cluster.world()
+    web = next(index for index, shape in enumerate(world.pod_shapes) if shape.spread)
+    for pod, shape in enumerate(world.pods.shape):
+        world.pods.deletion_seconds[pod] = 0 if shape == web else cluster.now
+
+    assert [SchedulingState(world).fits(web, node) for node in (0, 1)] == [True, False]
+
+
+def test_a_new_zone_is_one_more() -> None:
+    """minDomains 3: a second zone leaves the least at none, a third one ends that."""
+    cluster = _zones("a")
+    cluster.pods("web", 1, cpu="1", on="n0", shape=_spread(min_domains=3))
+    world = cluster.world()
+    state = SchedulingState(world)
+    for zone, fits in (("b", False), ("c", True)):
+        node = state.add_node(zone, _in_zone(world.node_shapes[0], zone))
+        assert not state.fits(0, 0)
+        state.bind(0, node)
+        assert state.fits(0, 0) is fits

@@ -42,8 +42,8 @@ class SpreadRule:
         return UNLIMITED if left >= self.matches_itself else 0
 
     def moves_floor(self, domain: int) -> bool:
-        """Would one more pod in the domain move the floor?"""
-        return self.adds and self.counter.open_domains >= self.min_domains and self.counter.alone_at_lowest(domain)
+        """Would one more pod in the domain move the floor, where the rule counts it?"""
+        return not self.floor_is_forced and self.counter.alone_at_lowest(domain)
 
     def blocked_domains(self) -> list[int]:
         """Domains that take no pod now."""

@@ -88,7 +88,7 @@ class VolumeBinding:
             assumed = self._assumed.get((claim.namespace, claim.name))
             if assumed is not None:
                 found.append(self._only(assumed.node))
-            elif any(_could_take(volume, claim) for volume in self._book.volumes_of_class(claim.storage_class or "")):
+            elif any(_could_take(volume, claim) for volume in self._book.volumes_of_class(claim)):
                 by_node = True
             else:
                 to_provision.append(claim)
@@ -229,7 +229,7 @@ class VolumeBinding:
         is the only candidate; else the smallest that is available, large enough, of the class, mode and attributes class,
         selected, with all access modes, and usable on the node."""
         best: PersistentVolume | None = None
-        for volume in self._book.volumes_of_class(claim.storage_class or ""):
+        for volume in self._book.volumes_of_class(claim):
             if volume.name in taken or not _could_serve(volume, claim):
                 continue
             if volume.claim:

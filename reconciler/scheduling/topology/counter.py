@@ -15,7 +15,6 @@ class DomainCounter:
         domains.sync()
         self.domains = domains
         self.shapes = shapes
-        self.total = 0
         self._counts = [0] * len(domains.values)
         self._filled: set[int] | None = None
         self._start(bindings.of(shapes))
@@ -44,7 +43,7 @@ class DomainCounter:
         """Pods by domain."""
         # Domains come with every new node; thousands of counters follow only when they are asked.
         missing = len(self.domains.values) - len(self._counts)
-        if missing > 0:
+        if missing:
             self._counts.extend([0] * missing)
         return self._counts
 
@@ -77,7 +76,6 @@ class LevelCounter(DomainCounter):
         self._seen: dict[tuple[int, int], int] = {}
         self._open = 0
         self._levels: dict[int, int] = {}
-        self._low = 0
         super().__init__(bindings, domains, shapes)
         domains.listen(self)
 
@@ -99,7 +97,7 @@ class LevelCounter(DomainCounter):
     @property
     def lowest(self) -> int:
         """The smallest count of an open domain; 0 when there is none."""
-        return self._low if self._open else 0
+        return self._low
 
     def alone_at_lowest(self, domain: int) -> bool:
         """Is this the only open domain with the smallest count?"""
@@ -136,9 +134,8 @@ class LevelCounter(DomainCounter):
     def _add(self, domain: int, count: int) -> None:
         before = self.counts[domain]
         super()._add(domain, count)
-        if self.domains.counting[domain] and count:
-            self._enter(before + count)
-            self._leave(before)
+        self._enter(before + count)
+        self._leave(before)
 
     def _enter(self, level: int) -> None:
         self._levels[level] = self._levels.get(level, 0) + 1

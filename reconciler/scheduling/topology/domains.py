@@ -111,7 +111,6 @@ class DomainMap:
             self.members[domain].remove(node)
             self._shared -= len(self.members[domain]) == 1
             if self.counts[node]:
-                self.counts[node] = 0
                 self._discount(domain)
 
     def _count(self, domain: int) -> None:

@@ -13,7 +13,7 @@ NamespaceLabels = Mapping[str, tuple[tuple[str, str], ...]]
 class ShapeSelection:
     """Selections over a shape table, remembered until shapes are added."""
 
-    def __init__(self, shapes: ShapeTable, namespaces: NamespaceLabels, *, negation_selects_all: bool = False) -> None:
+    def __init__(self, shapes: ShapeTable, namespaces: NamespaceLabels, *, negation_selects_all: bool) -> None:
         """`namespaces` are the Namespace objects with their labels. `negation_selects_all`: see `Release`."""
         self._negation_selects_all = negation_selects_all
         self._shapes = shapes

@@ -98,9 +98,9 @@ class Attachments:
         found = set()
         for attachment in self._book.attached(name):
             volume = self._book.volume(attachment.volume)
-            in_tree = volume is None or volume.driver in MIGRATIONS or volume.driver in NOT_ATTACHED_BY_CSI
-            if volume is not None and not in_tree and attachment.driver:
-                found.add((attachment.driver, volume.handle))
+            if volume is None or volume.driver in MIGRATIONS or volume.driver in NOT_ATTACHED_BY_CSI:
+                continue
+            found.add((attachment.driver, volume.handle))
         return frozenset(found)
 
     def _watch(self) -> None:

@@ -26,7 +26,7 @@ class StorageBook:
         for attachment in storage.attachments:
             self._attached.setdefault(attachment.node, []).append(attachment)
         self._nodes = {node.name: node for node in storage.csi_nodes}
-        self._by_class: dict[str, list[PersistentVolume]] = {}
+        self._by_class: dict[str | None, list[PersistentVolume]] = {}
         for volume in storage.volumes:
             self._by_class.setdefault(volume.storage_class, []).append(volume)
         ephemeral = {index for index, shape in enumerate(world.pod_shapes) if any(volume.ephemeral for volume in shape.volumes)}
@@ -49,9 +49,9 @@ class StorageBook:
         default class is written into it when it is made."""
         return self._classes.get(claim.storage_class) if claim.storage_class else None
 
-    def volumes_of_class(self, name: str) -> list[PersistentVolume]:
-        """All volumes of one class."""
-        return self._by_class.get(name, [])
+    def volumes_of_class(self, claim: PersistentVolumeClaim) -> list[PersistentVolume]:
+        """All volumes of the class that a claim names."""
+        return self._by_class.get(claim.storage_class, [])
 
     def csi_node(self, name: str) -> CsiNode | None:
         """What CSI drivers say about a node."""

@@ -59,7 +59,7 @@ def inline_handle(kind: str, identity: str) -> str:
 def volume_handle(volume: PersistentVolume) -> str:
     """The handle of an in-tree volume that was taken over."""
     labels = dict(volume.labels)
-    text = labels.get(BETA_ZONE) or labels.get(ZONE) or ""
+    text = labels.get(BETA_ZONE) or labels.get(ZONE)
     return _handle(volume.driver, volume.handle, tuple(text.split(_ZONE_SEPARATOR)) if text else ())
 
 

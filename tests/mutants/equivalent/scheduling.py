@@ -1,6 +1,8 @@
 """Changes of `reconciler/scheduling` that change nothing that anybody could see."""
 
 _LARGER = "a buffer has room to spare, of which nothing is read"
+_ROWS = "rows of the same width stay what they are"
+_NO_NODE = "a node that is gone is in no domain, and nothing is asked of it besides"
 _SLOWER = "the two ways give the same answer, one of them with fewer steps"
 
 EQUIVALENT: dict[str, dict[str, str]] = {
@@ -18,9 +20,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "self._shapes.shapes[shape].volumes and self._volumes.waits(shape) -> self._volumes.waits(shape)": _SLOWER,
         "left < amount * most -> left <= amount * most": "where both are equal the division gives what was there",
     },
-    "reconciler/scheduling/packing.py": {
-        "left and self._state.pod_shape(shape).spread -> left": "without spread an opened node that was full stays full",
-    },
+    "reconciler/scheduling/lasting_state.py": {"self._nodes.columns.width > width -> self._nodes.columns.width >= width": _ROWS},
     "reconciler/scheduling/predicates/volume_binding.py": {
         "volume.phase == 'Available' and (claim.selector is None or selects(claim.selector, volume.labels)) and "
         "(set(claim.access_modes) <= set(volume.access_modes)) and _could_serve(volume, claim) -> "
@@ -35,10 +35,24 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     },
     "reconciler/scheduling/state.py": {
         "count > 1 and self._filters.starts_group(shape) -> count > 1 or self._filters.starts_group(shape)": _SLOWER,
-        "self._nodes.columns.width > width -> self._nodes.columns.width >= width": "rows of the same width stay what they are",
+        "self._nodes.columns.width > width -> self._nodes.columns.width >= width": _ROWS,
         "count <= 0 -> count < 0": "no pods are placed in any case where none are asked for",
     },
+    "reconciler/scheduling/topology/counter.py": {
+        "0 -> 1 in: self._low = min(self._levels, default=0)": "without an open domain there are fewer than minDomains, and the "
+        "least is 0 by that",
+        "self.counts[domain] == self._low and self._levels.get(self._low) == 1 -> self._levels.get(self._low) == 1": _SLOWER,
+    },
+    "reconciler/scheduling/topology/domains.py": {
+        "0 -> 1 in: self.missing.append(0)": _NO_NODE,
+        "0 -> 1 in: self.counts.append(0)": _NO_NODE,
+        "0 -> 1 in: self.missing[node] = 0": _NO_NODE,
+        "1 -> 2 in: NO_DOMAIN = -1": "it is a number that no domain has",
+        "2 -> 3 in: _UNKNOWN = -2": "it is a number that no domain has",
+        "0 -> 1 in: self._shared = 0": _SLOWER,
+    },
     "reconciler/scheduling/topology/limits.py": {
+        "0 -> 1 in: floor = 0": "it never moves, whatever it is",
         "False -> True": "a domain takes one pod at most whether its floor moves or not",
     },
     "reconciler/scheduling/topology/rationing.py": {
