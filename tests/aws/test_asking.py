@@ -16,6 +16,7 @@ from reconciler.platforms.aws.writing.accounts import Accounts
 from reconciler.platforms.aws.writing.asking import Region, filters
 from reconciler.platforms.aws.writing.bucket import BURST, Metered
 from reconciler.platforms.aws.writing.calls import Answer, AwsError
+from reconciler.platforms.aws.writing.client import BotoAws
 from reconciler.platforms.aws.writing.polling import AwsPoll
 from reconciler.platforms.aws.writing.wanted import Wanted, role_of, wanted
 from reconciler.policy.documents import PolicySet
@@ -506,9 +507,10 @@ def test_items_of_tags_add_up(service: Service) -> None:
 
 def test_every_call_is_one_attempt(service: Service) -> None:
     """The SDK would ask again by itself, unseen: a fault and a throttled call are each heard of at once."""
+    asking = BotoAws(REGION, "", service.url)
     for error in (ServiceError("InternalFailure", "x", 500), ServiceError("Throttling", "Rate exceeded")):
         service.account.faults["DescribePolicies"] = [error]
         service.account.calls.clear()
         with pytest.raises(AwsError, match=error.code):
-            client(REGION, "", service.url).call("autoscaling", "DescribePolicies")
+            asking.call("autoscaling", "DescribePolicies")
         assert service.count("DescribePolicies") == 1

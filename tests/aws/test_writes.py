@@ -328,6 +328,10 @@ def test_a_group_that_cannot_be_read() -> None:
             desired(2, "Pending", "InService"), "i-1",
             WriteResult(code=WriteCode.REFUSED, message=f"instance i-1 of {NAME} is Pending, not InService"),
         ),
+        (
+            desired(1, "Pending", MinSize=1), "i-1",
+            WriteResult(code=WriteCode.REFUSED, message=f"instance i-1 of {NAME} is Pending, not InService"),
+        ),
     ],
 )  # fmt: skip
 def test_whether_it_may_begin(item: Object, name: str, expected: WriteResult) -> None:

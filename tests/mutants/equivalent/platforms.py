@@ -16,6 +16,22 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "where it is asked for, no zone is as empty as ''"
         ),
     },
+    "reconciler/platforms/aws/writing/once.py": {
+        "0 -> 1 in: known[-1].ask(0)": "it is asked once: no later instant is compared with this one",
+        "0 -> 1 in: one.ask(0)": "it is asked once: no later instant is compared with this one",
+    },
+    "reconciler/platforms/aws/writing/checking.py": {
+        "0 -> 1 in: region.ask(0)": "it is asked once: no later instant is compared with this one",
+    },
+    "reconciler/platforms/aws/writing/polling.py": {
+        "0 -> 1 in: return (polled_state(_BEFORE, None, objects=0, asks=self._asks, failure=self._unknown),)": (
+            "objects of a source that was never heard count as none"
+        ),
+    },
+    "reconciler/platforms/aws/writing/asking.py": {
+        "item['VersionNumber'] > latest[template]['VersionNumber'] -> "
+        "item['VersionNumber'] >= latest[template]['VersionNumber']": "a template has every version number once",
+    },
     "reconciler/platforms/openshift/reading.py": {
         "known.failed and known.node and there and (known.node not in there) -> "
         "known.failed and there and (known.node not in there)": "a Machine without a node stays without one",

@@ -57,6 +57,8 @@ class Region:
         self._written: set[str] = set()
         self.heard: float | None = None
         """When all groups were last listed."""
+        self.whole = False
+        """Whether everything that groups are judged by was read at least once; types of machines are known without."""
         self.problems: tuple[str, ...] = ()
         """What could not be read, though the groups could."""
 
@@ -92,6 +94,7 @@ class Region:
         self._ask_refreshes(now)
         self._ask_templates(now, problems)
         self._ask_node_groups(now, problems)
+        self.whole = True
         told = self._machines.ask(now, self._groups.values(), self._templates.values())
         self.problems = tuple(problems)
         return told or before != (self._groups, self._beside, self._templates, self._managed)
@@ -308,7 +311,7 @@ def picks(item: Parameters) -> set[tuple[str, str]]:
 
 
 def _mark(item: Parameters) -> str:
-    return next((str(tag.get("Value") or "") for tag in item.get("Tags") or () if tag["Key"] == POLICY_MARK), "")
+    return next((str(tag.get("Value", "")) for tag in item.get("Tags") or () if tag["Key"] == POLICY_MARK), "")
 
 
 def misses(item: Parameters) -> bool:

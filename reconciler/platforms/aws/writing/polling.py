@@ -95,8 +95,8 @@ class AwsPoll:
                     continue
                 changed = changed or news or failure != self._failures.get(one, "")
                 self._failures[one] = failure
-                if news or one not in self._documents:
-                    self._documents[one] = _documents(one, region) if region.heard is not None else ()
+                if region.whole and (news or one not in self._documents):
+                    self._documents[one] = _documents(one, region)
                 self._asks += 1
         return changed
 
@@ -110,7 +110,7 @@ class AwsPoll:
                 self._thread.wake()
             if self._remembered is not None:
                 # A first decision without them would forget them.
-                return (polled_state(_BEFORE, None, objects=0, asks=0, failure=self._unknown),)
+                return (polled_state(_BEFORE, None, objects=0, asks=self._asks, failure=self._unknown),)
             return tuple(self._state(one, self._regions.get(one)) for one in asked)
 
     def documents(self) -> tuple[Document, ...]:
@@ -157,10 +157,10 @@ class AwsPoll:
     def _state(self, one: Wanted, region: Region | None) -> StreamState:
         name = f"Auto Scaling groups of {one.region}" + (f" as {one.role}" if one.role else "")
         # Heard of the groups alone is not enough: what stands around them is asked next, and the view is whole or none.
-        if region is None or region.heard is None or not self._documents.get(one):
-            return polled_state(name, None, objects=0, asks=self._asks, failure=self._failures.get(one, ""))
-        age, count = self._monotonic() - region.heard, len(region.items()[AUTO_SCALING_GROUP])
-        return polled_state(name, age, objects=count, asks=self._asks, failure="")
+        heard = region.heard if region is not None and one in self._documents else None
+        age = None if heard is None else self._monotonic() - heard
+        groups = region.items()[AUTO_SCALING_GROUP] if region is not None else ()
+        return polled_state(name, age, objects=len(groups), asks=self._asks, failure=self._failures.get(one, ""))
 
     def _wrote(self, region: str, name: str, others: bool = False) -> None:  # noqa: FBT001, FBT002 - as it is told
         with self._lock:

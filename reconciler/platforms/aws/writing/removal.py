@@ -20,7 +20,7 @@ import msgspec
 
 from reconciler.cluster.target import TargetRef
 from reconciler.plan.plan import Bound
-from reconciler.platforms.aws.writing.answer import BELOW_MINIMUM, NO_INSTANCE, failed, says, unread
+from reconciler.platforms.aws.writing.answer import NO_INSTANCE, failed, says, unread
 from reconciler.platforms.aws.writing.calls import AUTO_SCALING, Aws, AwsError
 from reconciler.platforms.aws.writing.fresh import IN_SERVICE, Reading, seen_again
 from reconciler.providers.contract import LeavingMachine, RemovalState, TargetRemoval, WriteCode, WriteResult
@@ -107,7 +107,7 @@ class Removals:
             )
         except AwsError as error:
             # One code stands for an instance that is gone and for one that may not go: the latter still runs.
-            if says(error, BELOW_MINIMUM) or not says(error, NO_INSTANCE):
+            if not says(error, NO_INSTANCE):
                 return failed(error, f"{target}, instance {machine}")
         self._asked[machine] = self._monotonic()
         return WriteResult()
