@@ -13,7 +13,9 @@ from reconciler.platforms.aws.facts.aws_beside import ManagedNodeGroup, ScalingA
 from reconciler.platforms.aws.facts.notices import Notice, going, notices
 from reconciler.platforms.aws.facts.shown import shown, words_of_group
 from reconciler.platforms.aws.facts.view import region_of
+from reconciler.platforms.aws.rules import RULES
 from reconciler.platforms.aws.writing.fresh import converted
+from reconciler.policy.documents import Discovery
 from tests.aws.documents import REGION, TEMPLATE, Object, arn, facts, group, world
 from tests.aws.test_shapes import GIB, M5_LARGE, PICK, amounts, mixed, template
 from tests.aws.test_words import MANAGED, A, B, instance, versions
@@ -250,6 +252,40 @@ def test_amounts_in_tags() -> None:
     assert (unknown.problems, unknown.template.capacity) == ((), alone.capacity)
     half = facts(group(tags={f"{TEMPLATE}resources/cpu": "4"}, LaunchTemplate=PICK), **versions({"InstanceType": "z9.nano"}))
     assert "z9.nano" in half.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("region", "tags", "taken"),
+    [
+        (REGION, {}, True),
+        ("", {}, True),
+        ("us-east-1", {}, False),
+        (REGION, {"team": "ml"}, True),
+        (REGION, {"team": "other"}, False),
+        (REGION, {"team": ""}, True),
+        (REGION, {"none": ""}, False),
+        (REGION, {"team": "ml", "owned": ""}, True),
+        (REGION, {"team": "ml", "none": ""}, False),
+        (REGION, {"team": "other", "owned": ""}, False),
+        ("us-east-1", {"team": "ml"}, False),
+    ],
+)
+def test_what_an_item_of_discovery_takes(region: str, tags: dict[str, str], *, taken: bool) -> None:
+    """In its region, with every tag; an empty value takes any."""
+    found = facts(group(tags={"team": "ml", "owned": "yes"}))
+    item = Discovery(name="d", provider="aws", region=region, tags=tuple(sorted(tags.items())))
+    assert RULES.takes(item, found) is taken
+    assert RULES.policy_value(found.ref) == {"aws": {"autoScalingGroup": "workers", "region": REGION}}
+
+
+@pytest.mark.parametrize(
+    ("tags", "told"), [({"cpu": "4"}, True), ({"memory": "8Gi"}, True), ({"cpu": "4", "memory": "8Gi"}, False)]
+)
+def test_a_type_that_is_missed(tags: dict[str, str], *, told: bool) -> None:
+    """It is told unless tags say both what pods ask for most."""
+    item = group(tags={f"{TEMPLATE}resources/{name}": text for name, text in tags.items()}, LaunchTemplate=PICK)
+    problems = facts(item, **versions({"InstanceType": "z9.nano"})).problems
+    assert any("z9.nano" in text for text in problems) is told
 
 
 def test_whether_a_shape_is_an_estimate() -> None:

@@ -178,6 +178,32 @@ def test_launched_at_once(answers: list[Any], asked: list[tuple[str, int]], expe
     assert {(action, one["AutoScalingGroupName"], one["RetryStrategy"]) for action, one in told} == {(LAUNCH, "workers", "none")}
 
 
+def test_an_answer_that_says_nothing() -> None:
+    """Nothing came, and nobody says why."""
+    for answer in ({}, {"Instances": [{}], "Errors": None}):
+        aws = Scripted(LaunchInstances=[answer])
+        assert launch(aws, reading({**desired(0), **ZONES}), 1).code == WriteCode.FAILED
+        assert len(aws.asked) == 1
+
+
+def tokens(item: Object, number: int) -> list[str]:
+    aws = Scripted(LaunchInstances=[bought(error=STOCK)])
+    launch(aws, reading(item), number)
+    return [parameters["ClientToken"] for _, parameters in aws.told()]
+
+
+def test_the_same_call_launches_nothing_twice() -> None:
+    """One token for what was judged: another zone, size, number or instance is another call. AWS takes 64 characters."""
+    item = {**desired(2), **ZONES}
+    bare = {key: value for key, value in item.items() if key != "Instances"}
+    first = tokens(item, 4)
+    assert first == tokens(item, 4) == tokens(bare, 4)
+    others = [tokens({**item, "DesiredCapacity": 3}, 5), tokens(item, 5), tokens({**item, "Instances": [_instance(B)]}, 4)]
+    every = [token for found in (first, *others) for token in found]
+    assert len({*every}) == len(every) == 8
+    assert {len(token) for token in every} == {64}
+
+
 def test_a_hundred_at_once() -> None:
     """AWS takes no more in one call: the rest is the next decision's."""
     aws = Scripted(LaunchInstances=[bought(error=STOCK)])

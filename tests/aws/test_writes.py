@@ -160,6 +160,13 @@ def test_a_hold_is_written_where_it_changes(before: str, text: str, action: str)
     assert [name for name, _ in wrote(aws)] == ([action] if action else [])
 
 
+def test_a_hold_on_a_group_without_tags() -> None:
+    """AWS may leave the list out."""
+    bare = group()
+    del bare["Tags"]
+    assert set_hold(answered(bare), REF, "a") == ""
+
+
 @pytest.mark.parametrize(
     ("action", "text", "error", "way"),
     [
@@ -244,6 +251,13 @@ def test_an_end_that_is_refused(error: AwsError, expected: TargetRemoval) -> Non
     assert reads == (2 if error in (FAULT, NO_INSTANCE) else 1)
 
 
+def test_a_group_that_goes_while_an_instance_ends() -> None:
+    """What was read before is all that is known of it: the instance is not seen going."""
+    aws = answered(desired(2, "InService", "InService"))
+    aws.answers["DescribeAutoScalingGroups"] = [*aws.answers["DescribeAutoScalingGroups"], {}]  # type: ignore[misc]
+    assert step(removals(aws), "i-1") == [waits(WriteCode.UNAVAILABLE, UNSEEN)]
+
+
 def test_asked_again_after_five_minutes() -> None:
     """What is read may be older than what was asked: until then the instance is not asked for again."""
     aws, now = answered(desired(2, "InService", "InService")), clock()
@@ -292,8 +306,8 @@ def test_an_end_that_failed_does_not_lower_the_floor_of_the_next() -> None:
     ],
 )
 def test_an_instance_that_is_elsewhere(state: str, expected: TargetRemoval) -> None:
-    """Going already, or taken out by a person: nothing is written."""
-    aws = answered(desired(1, state, "InService"))
+    """Going already, or taken out by a person: nothing is written, and that is said also where the size may not fall."""
+    aws = answered(desired(1, state, "InService", MinSize=1))
     assert (step(removals(aws), "i-1"), wrote(aws)) == ([expected], [])
 
 

@@ -51,6 +51,21 @@ def test_row() -> None:
 
 
 @pytest.mark.parametrize(
+    ("spec", "status", "zone"),
+    [
+        ({"failureDomain": "a"}, {}, "a"),
+        ({}, {"failureDomain": "b"}, "b"),
+        ({"failureDomain": "a"}, {"failureDomain": "b"}, "b"),
+        ({}, {}, ""),
+    ],
+)
+def test_zone_and_provider_id(spec: Object, status: Object, zone: str) -> None:
+    """Where it was placed, else where it was to be; one that was not made yet has no id."""
+    found = only(machine(spec=spec, **status), machine_set(controlled=True))
+    assert (found.zone, found.provider_id) == (zone, "")
+
+
+@pytest.mark.parametrize(
     ("references", "labels", "others", "target"),
     [
         ([owner("MachineSet", "pool-1")], {}, [machine_set(controlled=True)], DEPLOYMENT),

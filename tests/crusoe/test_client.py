@@ -100,6 +100,19 @@ def test_errors(service: Service) -> None:
         found.pools()
 
 
+@pytest.mark.parametrize(("status", "taken"), [(200, True), (299, True), (300, False), (307, False), (404, False)])
+def test_what_counts_as_an_answer(service: Service, status: int, *, taken: bool) -> None:
+    """Nothing is followed elsewhere, where requests that are signed for Crusoe would go as well."""
+    service.account.faults.append(("GET", "nodepools", (status, {"items": []}, {"Location": f"{service.url}/elsewhere"})))
+    if taken:
+        assert account(service).pools() == []
+    else:
+        with pytest.raises(CrusoeError) as raised:
+            account(service).pools()
+        assert (raised.value.status, raised.value.code, raised.value.sent) == (status, f"status_{status}", False)
+    assert service.count("GET", "elsewhere") == 0
+
+
 def test_nobody_there() -> None:
     """A connection that is refused has done nothing."""
     environment = dict.fromkeys(("CRUSOE_ACCESS_KEY", "CRUSOE_SECRET_KEY", "CRUSOE_PROJECT_ID", "CRUSOE_CLUSTER_ID"), "YWJj")

@@ -7,7 +7,7 @@ from reconciler.platforms.crusoe.writing import once
 from reconciler.platforms.crusoe.writing.asking import Known
 from reconciler.platforms.crusoe.writing.calls import CrusoeError
 from reconciler.platforms.crusoe.writing.notes import InMemoryKeeper, Intent, Notes, UnnotedError
-from reconciler.platforms.crusoe.writing.polling import CrusoePoll
+from reconciler.platforms.crusoe.writing.polling import CrusoePoll, named
 from reconciler.providers.cloud_answer import CloudAnswer, CloudQuestion
 from tests.aws.policies import policy_set
 from tests.crusoe.documents import CLUSTER, TYPE, Object, instance, machine_id, pool
@@ -70,6 +70,33 @@ def test_at_rest() -> None:
         assert not found.ask(seconds)
         assert (seconds, crusoe.told()) == (seconds, [*often, *more])
     assert found.heard == 3600
+
+
+def test_a_pool_without_a_type() -> None:
+    """There is no stock that could be asked for; beside others theirs alone is."""
+    bare = pool("a", 1, (A,))
+    del bare["type"]
+    for pools, asked in (([bare], []), ([bare, pool("b", 0)], [{"product_name": TYPE}])):
+        crusoe = rested()
+        crusoe.answers["/nodepools"] = [{"items": pools}]
+        known(crusoe).ask(0)
+        assert [query for _, path, query, _ in crusoe.told() if path == "/capacities"] == asked
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ("", False),
+        ("discovery: [{name: a, crusoe: {location: us-east1-a}}]", True),
+        ("discovery: [{name: a, openshift: {}}]", False),
+        ("discovery: [{name: a, openshift: {}}, {name: b, crusoe: {location: us-east1-a}}]", True),
+    ],
+)
+def test_whether_a_policy_is_about_pools(spec: str, *, expected: bool) -> None:
+    """By what it discovers, or by a group that it names."""
+    head = "apiVersion: reconciler.dev/v1alpha1\nkind: NodeGroupPolicy\nmetadata: {name: p}\n"
+    assert named(policy_set(f"{head}spec: {{{spec}}}\n")) is expected
+    assert (named(POLICY), named(None)) == (True, False)
 
 
 def test_while_something_moves() -> None:

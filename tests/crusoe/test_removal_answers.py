@@ -222,6 +222,15 @@ def test_the_floor_of_one_that_was_lowered(service: Service) -> None:
     assert (pool.count, noted(writer)) == (3, {})
 
 
+def test_one_that_was_lowered_may_reach_the_floor(service: Service) -> None:
+    """It is not counted off twice."""
+    pool, writer, (victim, *_) = three(service)
+    service.account.faults.append(("DELETE", victim.id, BROKEN))
+    writer.remove(pool, victim.id)
+    assert writer.remove(pool, victim.id, floor=2) == (TargetRemoval(state=RemovalState.FINISHED, replicas=2),)
+    assert (pool.count, service.account.deleted) == (2, [victim.id])
+
+
 def lowered(service: Service, count: int, *counts: int) -> tuple[Pool, Writer, list[str]]:
     """A pool whose count was lowered for one machine after the other, from these on, and none of them deleted."""
     service.account.replaces_after = 10_000
@@ -299,6 +308,14 @@ def test_a_surplus_that_belongs_to_another_removal(service: Service) -> None:
     pool, writer, (other, victim, *_) = lowered(service, 3, 4)
     assert writer.remove(pool, victim) == (TargetRemoval(state=RemovalState.FINISHED, replicas=2),)
     assert (service.account.deleted, list(noted(writer))) == ([victim], [other])
+
+
+def test_a_surplus_beside_a_machine_that_stopped(service: Service) -> None:
+    """What was lowered for one that runs no more takes no other's place: this one is too many, and the count stays."""
+    pool, writer, (stopped, victim, *_) = lowered(service, 2, 4)
+    service.account.machines[stopped].state = "SHUTOFF"
+    assert writer.remove(pool, victim) == (TargetRemoval(state=RemovalState.FINISHED, replicas=2),)
+    assert (pool.count, service.account.deleted) == (2, [victim])
 
 
 def test_notes_that_cannot_be_read(service: Service) -> None:

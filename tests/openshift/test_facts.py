@@ -104,6 +104,53 @@ def test_an_instance_type_of_the_table() -> None:
     assert only(machine_set("a", value={"vmSize": "m5.xlarge"})).template.capacity is None
 
 
+@pytest.mark.parametrize(
+    ("value", "cpu_milli", "origin"),
+    [
+        ({"numCPUs": 2, "memoryMiB": 2048, "instanceType": "m5.xlarge"}, 2000, "providerSpec"),
+        ({"numCPUs": 4}, 0, ""),
+        ({"memoryMiB": 2048}, 0, ""),
+        ({"vcpuSockets": 4, "memorySize": "2Gi"}, 0, ""),
+        ({"vcpusPerSocket": 4, "memorySize": "2Gi"}, 0, ""),
+        ({}, 0, ""),
+    ],
+)
+def test_a_provider_spec_says_its_size_whole_or_not_at_all(value: Object, cpu_milli: int, origin: str) -> None:
+    """Half of it is none; where it is whole no table is looked at."""
+    template = only(machine_set("a", value=value)).template
+    assert (template.capacity.cpu_milli if template.capacity else 0, "".join(template.origins)) == (cpu_milli, origin)
+
+
+@pytest.mark.parametrize(
+    ("value", "interruptible"),
+    [
+        ({"spotMarketOptions": {}}, True),
+        ({"spotVMOptions": {"maxPrice": 1}}, True),
+        ({"preemptible": True}, True),
+        ({"preemptible": False}, False),
+        ({"preemptible": "true"}, False),
+        ({"spotMarketOptions": None}, False),
+        ({}, False),
+    ],
+)
+def test_instances_that_may_be_taken_back(value: Object, *, interruptible: bool) -> None:
+    """SOURCE: the providerSpecs of AWS, Azure and Google, in this order: options that are there at all, or the flag."""
+    labels = dict(only(machine_set("a", value=value)).template.labels)
+    assert ("machine.openshift.io/interruptible-instance" in labels) is interruptible
+
+
+def test_a_set_that_says_nothing_about_itself() -> None:
+    """Without annotations, labels, status and a size in its template: nobody's, of an unknown shape."""
+    item = machine_set("a")
+    for key in ("annotations", "labels"):
+        del item["metadata"][key]  # type: ignore[attr-defined]
+    del item["status"]
+    item["spec"]["template"] = {"spec": {}}  # type: ignore[index]
+    found = only(item)
+    assert (found.template.capacity, found.problems, found.writers, found.labels) == (None, (), (), ())
+    assert state(item)[0] is OwnerState.OURS
+
+
 def test_what_a_node_will_carry() -> None:
     """Labels and taints of the template's spec go to the Node; those of its metadata are the Machine's."""
     item = machine_set(

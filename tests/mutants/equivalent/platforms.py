@@ -43,6 +43,9 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     "reconciler/platforms/clusterapi/writing/resource.py": {
         "2 -> 3": "the rank of a version without a stage: any number above that of beta is the same order",
     },
+    "reconciler/platforms/crusoe/writing/client.py": {
+        "1 -> 2 in: content = answer.read(_MOST_BYTES + 1)": "an answer beyond the bound is refused, by one byte or by two",
+    },
     "reconciler/platforms/crusoe/writing/checking.py": {
         "policy is None or not named(policy) -> not named(policy)": "`named` says no where there is no policy",
     },

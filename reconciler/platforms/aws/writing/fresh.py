@@ -38,7 +38,7 @@ def read(aws: Aws, target: TargetRef) -> Reading | None:
     """The group and everything that could hold it, asked just now; None when it is not there. Raises `AwsError` (also where
     only a part could not be read: who else writes is part of what is judged) and `msgspec.ValidationError`."""
     answer = aws.call(AUTO_SCALING, "DescribeAutoScalingGroups", AutoScalingGroupNames=[target.name])
-    found = answer.body.get("AutoScalingGroups") or ()
+    found = answer.body.get("AutoScalingGroups")
     if not found:
         return None
     item = converted(found[0], AutoScalingGroup)
@@ -61,7 +61,7 @@ def seen_again(aws: Aws, before: Reading) -> Reading | None:
     gone. Raises as `read`."""
     name = before.facts.ref.name
     answer = aws.call(AUTO_SCALING, "DescribeAutoScalingGroups", AutoScalingGroupNames=[name])
-    found = answer.body.get("AutoScalingGroups") or ()
+    found = answer.body.get("AutoScalingGroups")
     if not found:
         return None
     return Reading(converted(found[0], AutoScalingGroup), before.facts, answer.date_seconds)

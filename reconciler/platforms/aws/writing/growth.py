@@ -48,15 +48,15 @@ def launch(aws: Aws, reading: Reading, desired: int) -> WriteResult:
     came = 0
     refused: tuple[str, str] = ("", "")
     for zone in sorted(reading.item.availability_zones or (), key=lambda name: (counts[name], name)):
-        token = _token(reading, zone, wanted - came)
+        missing = wanted - came
         try:
             body = aws.call(
                 AUTO_SCALING,
                 "LaunchInstances",
                 AutoScalingGroupName=target.name,
-                RequestedCapacity=wanted - came,
+                RequestedCapacity=missing,
                 AvailabilityZones=[zone],
-                ClientToken=token,
+                ClientToken=_token(reading, zone, missing),
                 RetryStrategy="none",
             ).body
         except AwsError as error:
@@ -67,7 +67,7 @@ def launch(aws: Aws, reading: Reading, desired: int) -> WriteResult:
                 return WriteResult(code=WriteCode.UNKNOWN, message=f"{target}: {error.message}")
             return failed(error, str(target))
         came += sum(len(item.get("InstanceIds") or ()) for item in body.get("Instances") or ())
-        errors = body.get("Errors") or ()
+        errors = body.get("Errors")
         if came >= wanted or not errors:
             break
         refused = errors[0].get("ErrorCode") or "", errors[0].get("ErrorMessage") or ""
@@ -82,4 +82,4 @@ def launch(aws: Aws, reading: Reading, desired: int) -> WriteResult:
 def _token(reading: Reading, zone: str, count: int) -> str:
     known = ",".join(sorted(one.instance_id for one in reading.item.instances or ()))
     text = f"{reading.facts.uid}/{reading.item.desired_capacity}/{zone}/{count}/{known}"
-    return hashlib.sha256(text.encode()).hexdigest()[:64]
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -15,10 +15,10 @@ def set_hold(aws: Aws, target: TargetRef, text: str) -> str:
     action = "DescribeAutoScalingGroups"
     try:
         answer = aws.call(AUTO_SCALING, action, AutoScalingGroupNames=[target.name])
-        found = answer.body.get("AutoScalingGroups") or ()
+        found = answer.body.get("AutoScalingGroups")
         if not found:
             raise CloudError(f"{target} is not there")
-        before = next((str(tag.get("Value") or "") for tag in found[0].get("Tags") or () if tag["Key"] == HOLD), "")
+        before = next((str(tag.get("Value", "")) for tag in found[0].get("Tags") or () if tag["Key"] == HOLD), "")
         action = "CreateOrUpdateTags" if text else "DeleteTags"
         if text and before != text:
             set_tags(aws, target.name, {HOLD: text})

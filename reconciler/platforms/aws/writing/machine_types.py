@@ -28,16 +28,16 @@ class MachineTypes:
         """Everything that groups name and that was not asked for within a day; whether there is news. Raises `AwsError` for
         anything but a refusal."""
         found = list(groups)
+        before = len(self._configurations)
         wanted = {item["LaunchConfigurationName"] for item in found if item.get("LaunchConfigurationName")}
-        missing = sorted(wanted - self._configurations.keys() - self._without)
-        for some in _portions(missing, _CONFIGURATIONS_AT_ONCE):
+        for some in _portions(sorted(wanted - self._configurations.keys() - self._without), _CONFIGURATIONS_AT_ONCE):
             self._ask_configurations(some)
         named = types_of(found, templates) | {item["InstanceType"] for item in self._configurations.values()}
         due = sorted(name for name in named if now - self._asked.get(name, float("-inf")) >= TYPES_SECONDS)
         for some in _portions(due, _TYPES_AT_ONCE):
             self._ask_types(some)
             self._asked.update(dict.fromkeys(some, now))
-        return bool(missing or due)
+        return len(self._configurations) != before or bool(due)
 
     def items(self) -> dict[str, list[Parameters]]:
         """All that is known, by kind; a kind of which nothing was said is not there."""

@@ -60,6 +60,6 @@ def _other_api(item: wire.MachineSet) -> OtherWriter | None:
     if condition is not None and condition.status != "True":
         why = f"condition Synchronized is {condition.status}: {condition.message}"
         return OtherWriter(by=_MIGRATION, evidence=f"{told}, {why}")
-    if there and status.synchronized_generation and status.synchronized_generation < item.metadata.generation:
+    if status.synchronized_generation and status.synchronized_generation < item.metadata.generation:
         return OtherWriter(by=_MIGRATION, evidence=f"{told}, generation {item.metadata.generation} is not synchronized yet")
     return None

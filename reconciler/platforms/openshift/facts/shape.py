@@ -70,8 +70,8 @@ def instance_type(value: wire.ProviderValue) -> str:
 
 
 def _one_spelling(annotations: Mapping[str, str]) -> dict[str, str]:
-    """The upstream keys, each filled from the older one where it is missing or zero."""
-    found = {key: text for key, text in annotations.items() if key in capacity.KEYS and not _zero(text)}
+    """All of them, each upstream key filled from the older one where it is missing or zero."""
+    found = {key: text for key, text in annotations.items() if not _zero(text)}
     for old, key in OLD_KEYS.items():
         text = annotations.get(old, "")
         if key not in found and text and not _zero(text):

@@ -87,7 +87,6 @@ class MachineSetStatus(msgspec.Struct, rename="camel"):
     """`status` of a MachineSet."""
 
     replicas: int | None = None
-    observed_generation: int = 0
     authoritative_api: str = msgspec.field(default="", name="authoritativeAPI")
     synchronized_generation: int = 0
     conditions: list[Condition] | None = None

@@ -1,0 +1,68 @@
+"""Answers and objects that say less than usual, or nothing at all: what counts then."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from reconciler.kube.connection.api import ApiError
+from reconciler.providers.answer import failed
+from reconciler.providers.contract import LeavingMachine, RemovalProgress, RemovalState, TargetRemoval, WriteCode, WriteResult
+from tests.providers.machines_in_memory import GENERAL, MachinesInMemory
+
+OURS = "nodegroup-reconciler.test.g4.r5"
+
+
+@pytest.fixture
+def machines() -> MachinesInMemory:
+    return MachinesInMemory()
+
+
+def test_values_of_the_contract() -> None:
+    """Done, of a generation that nobody knows; a node that is opened again; a machine that bears no mark."""
+    nothing: dict[str, Any] = {"generation": 0, "code": "", "message": ""}
+    assert msgspec.structs.asdict(WriteResult()) == nothing
+    progress = RemovalProgress(target=None, node="n", state=RemovalState.DRAINING)
+    assert msgspec.structs.asdict(progress) == {
+        "target": None, "node": "n", "state": RemovalState.DRAINING, "replicas": 0, "remaining": 0, **nothing
+    }  # fmt: skip
+    removal = TargetRemoval(state=RemovalState.FAILED)
+    assert msgspec.structs.asdict(removal) == {
+        "state": RemovalState.FAILED, "replicas": 0, "reopen": True, "untouched": False, **nothing
+    }  # fmt: skip
+    assert not LeavingMachine(machine="m", node="n").marked
+
+
+def test_an_error_without_a_message() -> None:
+    """Its code and reason are all that there is to say."""
+    assert failed(ApiError(400, "BadRequest", ""), "x").message == "x: 400 BadRequest: "
+    assert failed(ApiError(400, "BadRequest", "no such field"), "x").message == "x: no such field"
+
+
+def test_an_answer_to_a_write_without_a_generation(machines: MachinesInMemory) -> None:
+    """It is done all the same, of a generation that nobody knows."""
+    machines.write = lambda *_, **__: b'{"metadata": {}}'  # type: ignore[method-assign]
+    assert machines.provider().resize(GENERAL, 7, machines.bound()) == WriteResult(generation=0)
+
+
+def test_many_machines_of_a_target_that_declares_no_replicas(machines: MachinesInMemory) -> None:
+    """It has none: they are asked for in one list, and nothing is lowered."""
+    machines.replicas = None  # type: ignore[assignment]
+    found = machines.step(*(f"m{number}" for number in range(1, 9)))
+    assert machines.lists == 1
+    assert {one.code for one in found[5:]} == {WriteCode.NOT_FOUND}
+    assert machines.written == []
+
+
+def test_a_conflict_before_anything_was_judged(machines: MachinesInMemory) -> None:
+    """Who meets one is read again, and waits: a machine that was not judged is none that goes, whatever it bears."""
+    machines.change("m1", mark=OURS)
+    machines.replicas, machines.generation, machines.observed = 4, 5, 5
+
+    def living(*_: Any) -> frozenset[str]:
+        raise ApiError(409, "Conflict", "the list is being compacted")
+
+    machines.living_machines = living  # type: ignore[method-assign]
+    (found,) = machines.step("m1", marked=("m1",))
+    assert (found.state, found.code) == (RemovalState.DRAINING, WriteCode.STALE)
+    assert machines.written == []
