@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from reconciler.cluster.pods.pod import SpreadConstraint
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.growth.cost.growth import GrownNode, Growth
 from reconciler.decisions.growth.cost.posing import Posed, pose
@@ -13,7 +14,7 @@ from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.policy.documents import Limit, PolicySet, Selector
 from reconciler.policy.pace import Pace
-from tests.builders import NOW, ClusterBuilder, node_group, policy
+from tests.builders import NOW, ClusterBuilder, node_group, policy, selector
 from tests.decisions.cost.zones import ZONE
 
 GIB = 1 << 30
@@ -90,12 +91,50 @@ def test_pods_in_two_domains_are_two_items() -> None:
     """Ten in the zone of the large node, two in that of the small one."""
     draft = draft_of()
     shape = web(draft)
-    nodes = [GrownNode(SMALL, ((shape, 2),)), GrownNode(LARGE, ((shape, 9),)), GrownNode(LARGE, ((shape, 1),))]
+    nodes = [GrownNode(LARGE, ((shape, 9),)), GrownNode(LARGE, ((shape, 1),)), GrownNode(SMALL, ((shape, 2),))]
     found = pose(draft, draft.groups, nodes, {shape: frozenset({ZONE})})
     assert found is not None
     assert [(item.count, item.offers) for item in found.problem.items] == [(2, (False, True)), (10, (True, False))]
     assert found.shapes == (shape, shape)
     assert found.given == ((Filling(0, (0, 1)), 1), (Filling(0, (0, 9)), 1), (Filling(1, (2, 0)), 1))
+
+
+def test_items_are_in_canonical_order() -> None:
+    """By shape, then by domain; a group without the label is a domain before all others."""
+    cluster = cluster_of()
+    cluster.group("nowhere", nodes=0, cpu="4", memory="64Gi")
+    cluster.pods("api", 3, cpu="2", memory="1Gi")
+    draft = draft_of(policy(*rules().groups, node_group("nowhere", price_per_hour="0.50")), cluster)
+    positions = {group.group.name: group.position for group in draft.groups}
+    api, web_shape = sorted(index for index, shape in enumerate(draft.world.pod_shapes) if shape.namespace == "shop")
+    both = ((api, 1), (web_shape, 1))
+    nodes = [GrownNode(positions[name], both) for name in ("small", "nowhere", "large")]
+    found = pose(draft, draft.groups, nodes[::-1], dict.fromkeys((api, web_shape), frozenset({ZONE})))
+    assert found is not None
+    assert found.shapes == (api, api, api, web_shape, web_shape, web_shape)
+    offers = [item.offers for item in found.problem.items]
+    # large (zone b), nowhere, small (zone a)
+    assert offers == [(False, True, False), (False, False, True), (True, False, False)] * 2
+    assert {item.count for item in found.problem.items} == {1}
+
+
+def test_which_nodes_let_pods_in() -> None:
+    """Pods of 6 cores that spread over zones: not on 4 cores, not where a taint keeps them out, and wherever else there is a
+    node, though one zone is ahead now: as many go to each zone as before."""
+    cluster = ClusterBuilder()
+    (full,) = cluster.group("ahead", nodes=1, cpu="6", labels={ZONE: "a"})
+    cluster.group("behind", nodes=0, cpu="8", labels={ZONE: "b"})
+    cluster.group("large", nodes=0, cpu="8", labels={ZONE: "a"})
+    cluster.group("small", nodes=0, cpu="4", memory="64Gi", labels={ZONE: "a"})
+    cluster.group("tainted", nodes=0, cpu="8", labels={ZONE: "a"}, taints=("dedicated=x:NoSchedule",))
+    spread = SpreadConstraint(topology_key=ZONE, max_skew=1, selector=selector(app="web"))
+    cluster.pods("web", 3, cpu="6", on=[full, None, None], shape={"spread": (spread,)})
+    names = ("ahead", "behind", "large", "small", "tainted")
+    draft = draft_of(policy(*(node_group(name, price_per_hour="1") for name in names)), cluster)
+    large, shape = names.index("large"), web(draft)
+    nodes = [GrownNode(large, ((shape, 1),))]
+    (item,) = (pose(draft, draft.groups, nodes, {shape: frozenset({ZONE})}) or pytest.fail("not posed")).problem.items
+    assert item.offers == (True, False, True, False, False)
 
 
 @pytest.mark.parametrize(
@@ -140,10 +179,23 @@ def test_what_cannot_be_posed() -> None:
     unpriced = policy(node_group("small", price_per_hour="0.40"), node_group("large"))
     assert posed(draft_of(unpriced)) is None
     assert posed(draft_of(rules(small=0))) is None
+    draft = draft_of(rules(large=0))
+    assert pose(draft, draft.groups, [*grown(draft), GrownNode(LARGE, ((web(draft), 1),))], {web(draft): frozenset()}) is None
     shut = policy(node_group("small", price_per_hour="0.40"), node_group("large", max=0))
     found = posed(draft_of(shut))
     assert found is not None
     assert found.positions == (SMALL,)
+
+
+def test_a_group_without_template_takes_no_part() -> None:
+    """Nobody knows what its nodes are: it is not posed, and grows by none."""
+    cluster = cluster_of()
+    cluster.target("unknown", 0)
+    draft = draft_of(policy(*rules().groups, node_group("unknown", price_per_hour="0.01")), cluster)
+    found = posed(draft)
+    assert found is not None
+    assert found.positions == (LARGE, SMALL)
+    assert not Growth(draft).add(GrownNode(2, ((web(draft), 1),)), 1)
 
 
 def test_growth_is_taken_back_and_given_again() -> None:
