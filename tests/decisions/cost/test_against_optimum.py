@@ -35,15 +35,18 @@ def test_the_greedy_start_is_near_the_optimum() -> None:
     assert statistics.median(ratios) <= 1.05
 
 
-def test_mixes_are_at_the_optimum() -> None:
-    """Mean at most 1.005 times the proved bound, worst at most 1.02, none below it."""
+@pytest.mark.parametrize("tenth", range(10))
+def test_mixes_are_at_the_optimum(tenth: int) -> None:
+    """Mean at most 1.005 times the proved bound, worst at most 1.02, none below it: of all because of every tenth of them."""
     ratios = []
-    for optimum in optima():
+    for optimum in optima()[tenth::10]:
         problem = optimum.problem()
         answer = least_cost(problem, one_choice(problem), solver)
         assert problem.proper(answer.mix)
         assert answer.cost_micros >= optimum.bound_micros
+        assert answer.bound_micros <= optimum.best_micros
         ratios.append(answer.cost_micros / optimum.bound_micros)
+    assert len(ratios) >= 5
     assert statistics.mean(ratios) <= 1.005
     assert max(ratios) <= 1.02
 
