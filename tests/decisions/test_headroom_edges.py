@@ -86,10 +86,11 @@ def test_headroom_in_every_zone_that_new_nodes_may_be_in(full: int, each: int, d
 
 
 def test_empty_nodes_beyond_the_headroom_are_not_kept_by_it() -> None:
-    """Of three empty nodes two are headroom; a node with a DaemonSet's pod alone is empty."""
+    """Of three empty nodes two are headroom; a node with a DaemonSet's pod, or a mirror pod, alone is empty."""
     cluster = ClusterBuilder()
     cluster.group("general", nodes=3)
     cluster.daemonset("agent")
+    cluster.pods("proxy", 1, cpu="100m", on="general-1", owner=None, traits={"mirror": True})
     plan = plan_of(cluster.world(), policy(node_group("general", headroom=Headroom(nodes=2))))
     assert group(plan, "general").desired == 3
     kept = [name for name in ("general-1", "general-2", "general-3") if "Headroom" in blocker_codes(plan, name)]

@@ -8,12 +8,14 @@ import msgspec
 import pytest
 
 from reconciler.decisions.growth.cost.filling import match
-from reconciler.decisions.growth.cost.mixes import Answer, at_least, least_cost, merged, remainder, work
+from reconciler.decisions.growth.cost.master import Master, Prices, solver
+from reconciler.decisions.growth.cost.mixes import Answer, at_least, greedy_mix, least_cost, merged, remainder, work
 from reconciler.decisions.growth.cost.parts import parts
 from reconciler.decisions.growth.cost.polish import polish
 from reconciler.decisions.growth.cost.pricing import Pricing
 from reconciler.decisions.growth.cost.problem import Cap, Filling, Item, Load, Mix, Offer, Problem, Room
 from reconciler.decisions.growth.cost.start import greedy, orders, ways_to_fill, worths
+from tests.decisions.cost.instances import instance, one_choice
 
 A, B = Item(3, (2, 1), (True, True)), Item(2, (1, 4), (True, False))
 LARGE, SMALL = Offer(10, (4, 8), 5), Offer(7, (4, 2), 1)
@@ -190,6 +192,14 @@ def test_what_no_mix_can_cost_less_than(prices: tuple[int, int], mix: Mix, bound
     assert at_least(Problem((item,), offers), mix) == bound
 
 
+def test_nodes_that_take_some_items_alone_bound_the_cost_too() -> None:
+    """One item goes to the nodes for 10 with room for 4, the other to those for 7 with room for 2: 2.5 a unit is the best price,
+    of five units."""
+    items = (Item(2, (2,), (True, False)), Item(1, (1,), (False, True)))
+    problem = Problem(items, (Offer(10, (4,), 9), Offer(7, (2,), 9)))
+    assert at_least(problem, _mix((0, (2, 0), 1), (1, (0, 1), 1))) == 13
+
+
 def test_what_pods_are_worth() -> None:
     """A of 2 and 1, three of them; B of 1 and 4, two: 8 and 11 are asked for, 8 and 10 offered; the second is 1.1 times as
     scarce."""
@@ -304,6 +314,24 @@ def test_a_mix_that_places_not_everything_is_given_back() -> None:
     """As it was."""
     given = _mix((1, (1,), 2))
     assert least_cost(ONE, given, _never) == Answer(given, 14, 14)
+
+
+@pytest.mark.parametrize("answers", [0, 1])
+def test_a_linear_program_without_an_end_leaves_the_greedy_mix(answers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the beginning, or after the first answer: what was begun with, and no bound is told."""
+    plain, asked = Master.relaxed, []
+
+    def relaxed(self: Master) -> Prices | None:
+        asked.append(self)
+        return plain(self) if len(asked) <= answers else None
+
+    monkeypatch.setattr(Master, "relaxed", relaxed)
+    problem = instance(2, pods=60)
+    given = one_choice(problem)
+    start, _ = greedy_mix(problem, given)
+    answer = least_cost(problem, given, solver)
+    assert answer == Answer(start, problem.cost(start), problem.cost(start))
+    assert len(asked) > answers
 
 
 def test_parts_add_up() -> None:

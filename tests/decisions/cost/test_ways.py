@@ -52,11 +52,13 @@ def test_nodes_filled_by_value(seed: int) -> None:
     every = every_filling(problem)
     worth = {filling: sum(map(int.__mul__, values, filling.load)) for filling in every}
     node = NodeFilling(problem)
+    best_of = dict(node.by_value(values, values, [-1] * len(problem.offers), 1))
     for offer in range(len(problem.offers)):
         most = max((worth[filling] for filling in every if filling.offer == offer), default=0)
         counts = array("q", (item.count for item in problem.items))
         load = node.by_worth(offer, values, counts)
         assert not any(load) or Filling(offer, load) in worth
+        assert sum(map(int.__mul__, values, load)) == sum(map(int.__mul__, values, best_of[offer]))
         best, taken = node.improved(offer, values, 10_000)
         assert (best.worth, sum(map(int.__mul__, values, best.load))) == (most, most)
         # What is not used is not counted: twice the steps take as many.

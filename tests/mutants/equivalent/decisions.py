@@ -1,5 +1,7 @@
 """Changes of `reconciler/decisions` that change nothing that anybody could see."""
 
+_EFFORT = "how much is tried, one more of many: no answer becomes dearer by it, and none wrong"
+
 EQUIVALENT: dict[str, dict[str, str]] = {
     "reconciler/decisions/decide.py": {
         "entry.outcome is PodOutcome.FITS_EXISTING and entry.node -> entry.node": "no other outcome names a node",
@@ -9,6 +11,119 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "entry.outcome is PodOutcome.FITS_EXISTING and entry.node -> entry.outcome is PodOutcome.FITS_EXISTING or entry.node": (
             "that outcome and a node always come together"
         ),
+    },
+    "reconciler/decisions/demand/pod_counts.py": {
+        "0 -> 1 in: found = {kind: max(before.get(kind, 0), now.get(kind, 0)) for kind in sorted({*before, *now})}": (
+            "every kind is in one of them, and what is counted is one at least"
+        ),
+        "all((len(kind) <= digits for kind in counts)) -> any((len(kind) <= digits for kind in counts))": (
+            "all kinds of one count have as many digits"
+        ),
+        "len(kind) <= digits -> len(kind) < digits": "folding to as many digits as there are changes nothing",
+    },
+    "reconciler/decisions/demand/purchase.py": {
+        "state is NodeState.UNREADY or not node.ready or shape.unschedulable -> not node.ready or shape.unschedulable": (
+            "a node in that state is not ready"
+        ),
+    },
+    "reconciler/decisions/growth/cost/filling.py": {
+        "6 -> 7": _EFFORT,
+        "1 -> 2 in: best, best_score = -1, 0.0": "any number below zero stands for none",
+    },
+    "reconciler/decisions/growth/cost/growth.py": {
+        "len(group.new_nodes) > count -> len(group.new_nodes) >= count": (
+            "a group that did not grow has its size, and none are counted"
+        ),
+        "template is not None and len(group.new_nodes) > count -> template is not None": (
+            "a group that did not grow has its size, and none are counted"
+        ),
+        "template is not None and len(group.new_nodes) > count -> len(group.new_nodes) > count": (
+            "a group without template grows by no nodes"
+        ),
+        "template is not None and len(group.new_nodes) > count -> template is not None or len(group.new_nodes) > count": (
+            "a group that did not grow has its size, and none are counted"
+        ),
+    },
+    "reconciler/decisions/growth/cost/master.py": {
+        "10000 -> 10001": "a scale of costs: what is read back is scaled back",
+        "offer.most < most -> offer.most <= most": "a row that binds nothing: no mix needs more nodes than there are pods",
+        '1 -> 2 in: ("threads", 1),': "the solver may use threads in parallel methods alone, which are off",
+        '0 -> 1 in: ("random_seed", 0),': "any seed will do that is always the same",
+        "100000 -> 100001": _EFFORT,
+        "(reduced := self._reduced(one, prices)) <= slack + 1 -> (reduced := self._reduced(one, prices)) < slack + 1": (
+            "a mix with such a filling is no cheaper"
+        ),
+        "slack + 1 -> slack - 1": "a mix with such a filling is cheaper by two millionths of a dollar an hour at most",
+        "1 -> 2 in: useful = sorted((reduced, one) for one in self.fillings if (reduced := self._reduced(one, prices)) "
+        "<= slack + 1)": ("a mix with such a filling is no cheaper"),
+        "mix is None or not proved -> not proved": "where there is no mix nothing is proved",
+        'False -> True in: ("mip_allow_restart", False),': "how the solver gets there, not what is cheapest",
+        'False -> True in: ("mip_heuristic_run_rins", False),': "how the solver gets there, not what is cheapest",
+        "not quick -> quick": "how the solver gets there, not what is cheapest",
+    },
+    "reconciler/decisions/growth/cost/polish.py": {
+        "300 -> 301": _EFFORT,
+        "80 -> 81": _EFFORT,
+        "12 -> 13": _EFFORT,
+        "8 -> 9": _EFFORT,
+        "self._prices[offer] >= self._prices[filling.offer] or not left -> self._prices[offer] >= self._prices[filling.offer]": (
+            "where no node is left none is moved"
+        ),
+        "all(map(int.__le__, both.used, largest)) -> any(map(int.__le__, both.used, largest))": (
+            "a quick look before the full one, which refuses loads that fit no node"
+        ),
+        "all(map(int.__le__, both.used, largest)) and self._merge(one, present[place], both) -> self._merge(one, "
+        "present[place], both)": ("a quick look before the full one, which refuses loads that fit no node"),
+        "left[index] and item.offers[filling.offer] -> item.offers[filling.offer]": "where no pod is left none is moved",
+    },
+    "reconciler/decisions/growth/cost/posing.py": {
+        "template is None or price is None -> template is None": "groups without a price ended it above",
+        "template is None or price is None -> price is None": "groups without template were left out above",
+        "template is None or price is None -> template is None and price is None": (
+            "groups without either were left out above, or ended it"
+        ),
+    },
+    "reconciler/decisions/growth/cost/start.py": {
+        "100 -> 101": _EFFORT,
+        "1 -> 2 in: best_of: list[tuple[int | Load, int]] = [(-1, 0)] * len(problem.offers)": (
+            "filled for every offer that may be used before it is read"
+        ),
+        "0 -> 1 in: best_of: list[tuple[int | Load, int]] = [(-1, 0)] * len(problem.offers)": (
+            "filled for every offer that may be used before it is read"
+        ),
+        "0 -> 1 in: best_offer, best_price, best_worth = -1, 1, 0": "read once there is a best offer, and written with it",
+        "1 -> 2 in: best_offer, best_price, best_worth = -1, 1, 0": (
+            "any number below zero stands for none; the price is written with the offer"
+        ),
+        "0 -> 1 in: load, gain = known.get((offer, way), ((), 0))": "without a load it is worked out before it is read",
+        "best_offer < 0 or price * best_worth < best_price * gain -> price * best_worth < best_price * gain": (
+            "without a best offer the right side is above zero and the left is not"
+        ),
+        "1 -> 2 in: asked = [sum(item.need[kind] * item.count for item in problem.items) or 1 for kind in kinds]": (
+            "what nobody asks for is divided: of nothing"
+        ),
+        "1 -> 2 in: offered = [sum(offer.free[kind] for offer in problem.offers) or 1 for kind in kinds]": (
+            "pods that need what nobody offers have no place, whatever they are worth"
+        ),
+        "1 -> 2 in: largest = [max(offer.free[kind] for offer in problem.offers) or 1 for kind in kinds]": (
+            "pods that need what nobody offers have no place, in whatever order"
+        ),
+    },
+    "reconciler/decisions/growth/filling.py": {
+        "self._rivals[shape] or frozenset() -> self._rivals[shape]": "`covers` has said yes, so that it is a set for every shape",
+    },
+    "reconciler/decisions/growth/headroom.py": {
+        "template is not None and (own := template.label(ZONE_LABEL)) -> (own := template.label(ZONE_LABEL))": (
+            "a group without template may not grow, and was passed over"
+        ),
+        "left and template is not None and (draft.room(group, template)[0] > 0) -> template is not None and "
+        "draft.room(group, template)[0] > 0": ("no placeholder is left to place, which ends the loop as well"),
+        "left and template is not None and (draft.room(group, template)[0] > 0) -> left and draft.room(group, template)[0] > 0": (
+            "a group without template may not grow, and was passed over"
+        ),
+        "missing <= 0 -> missing < 0": "growing by none changes nothing and tells nothing",
+        "missing <= 0 or (zone is not None and template.label(ZONE_LABEL) != zone) -> zone is not None and "
+        "template.label(ZONE_LABEL) != zone": ("growing by none or fewer changes nothing and tells nothing"),
     },
     "reconciler/decisions/removal/approval_ceiling.py": {
         "nodes > 0 -> nodes >= 0": "a span with no nodes in it is dropped further down",

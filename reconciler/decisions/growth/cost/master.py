@@ -77,7 +77,7 @@ class Master:
             self._column(self._lp, filling)
         return len(fresh)
 
-    def _column(self, highs: "highspy.Highs", filling: Filling, most: float | None = None) -> None:
+    def _column(self, highs: "highspy.Highs", filling: Filling) -> None:
         rows = [index for index, pods in enumerate(filling.load) if pods]
         weights = [float(filling.load[index]) for index in rows]
         first = len(self._problem.items)
@@ -88,9 +88,8 @@ class Master:
             if cap.weights[filling.offer]:
                 rows.append(first + len(self._offer_rows) + index)
                 weights.append(cap.weights[filling.offer] / max(cap.weights))
-        upper = self._highs.kHighsInf if most is None else most
         cost = self._problem.offers[filling.offer].price_micros / _MICROS_A_UNIT
-        highs.addCol(cost, 0.0, upper, len(rows), rows, weights)
+        highs.addCol(cost, 0.0, self._highs.kHighsInf, len(rows), rows, weights)
 
     def relaxed(self) -> Prices | None:
         """Solve the linear program over the fillings so far; None when that did not come to an end."""
