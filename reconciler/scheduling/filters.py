@@ -50,7 +50,7 @@ class Filters:
         pods = world.pods
         if any(pods.deletion_seconds):
             for pod in bound:
-                if pods.deletion_seconds[pod] and pods.node[pod] >= 0:
+                if pods.deletion_seconds[pod]:
                     place = (pods.shape[pod], pods.node[pod])
                     ghosts[place] = ghosts.get(place, 0) + 1
         self._volumes = VolumeFilters(world, nodes, shapes, bindings, self._eligibility)
@@ -171,7 +171,7 @@ class Filters:
         if width != self._matrix_width:
             self._matrix, self._matrix_width, self._matrix_rows = bytearray(), width, {}
             rows = self._row_of_shape = array("i", [_NOT_ASKED]) * len(self._shapes)
-        elif len(rows) < len(self._shapes):
+        else:
             rows.extend([_NOT_ASKED] * (len(self._shapes) - len(rows)))
         for shape in shapes:
             if rows[shape] == _NOT_ASKED:

@@ -132,8 +132,8 @@ class SchedulingState:
             value = self._shapes.shapes[shape]
             bound_to = value.host_ports or value.volumes or value.host_name_bound or self._filters.hangs_on_devices(shape)
             found = not (bound_to or self._filters.has_rules(shape) or self._bindings.watched(shape))
-            if self._local_at == self._bindings.watching:
-                self._local[shape] = found
+            # Where a rule came to watch shapes meanwhile, the next question forgets it.
+            self._local[shape] = found
         return found
 
     def node_local_until(self, shapes: Sequence[int], first: int) -> int:
@@ -303,9 +303,7 @@ class SchedulingState:
 
     def _place_on_few(self, shape: int, count: int, nodes: Iterable[int]) -> tuple[tuple[int, int], ...]:
         placed: dict[int, int] = {}
-        progress = True
-        while progress and count > 0:
-            progress = False
+        while count > 0:
             for node in nodes:
                 many = self._filters.room(shape, node, count)
                 if many:
@@ -313,9 +311,10 @@ class SchedulingState:
                     placed[node] = placed.get(node, 0) + many
                     count -= many
                     # A floor may have moved: the first node may take one more.
-                    progress = self._filters.has_rules(shape)
-                    if progress:
+                    if self._filters.has_rules(shape):
                         break
+            else:
+                break
         return tuple(placed.items())
 
     def _place_on_many(self, shape: int, count: int, order: "array[int] | None") -> tuple[tuple[int, int], ...]:

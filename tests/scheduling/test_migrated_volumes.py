@@ -69,6 +69,7 @@ def test_handles_of_google_disks(labels: Pairs, place: str | None) -> None:
 def test_handles_of_others_are_their_own() -> None:
     """A disk that a pod names has no zone."""
     assert volume_handle(_volume("AzureDisk", "/subscriptions/x")) == "/subscriptions/x"
+    assert inline_handle("AzureDisk", "aws://eu-1a/vol-1") == "aws://eu-1a/vol-1"
     assert inline_handle("GCEPersistentDisk", "disk") == "projects/UNSPECIFIED/zones/UNSPECIFIED/disks/disk"
 
 

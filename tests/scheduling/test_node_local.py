@@ -26,6 +26,9 @@ GPU = Taint("dedicated", "gpu", "NoSchedule")
         (Toleration("", "Exists", "", "NoExecute"), False),
         (Toleration("other", "Exists", "", ""), False),
         (Toleration("dedicated", "Gt", "1", ""), False),
+        (Toleration("dedicated", "Lt", "gpu", ""), False),
+        (Toleration("", "Equal", "gpu", ""), True),
+        (Toleration("dedicated", "Exists", "cpu", "NoSchedule"), True),
     ],
 )
 def test_tolerations(toleration: Toleration, covered: bool) -> None:
@@ -74,6 +77,15 @@ def test_cordoned_nodes(tolerations: tuple[Toleration, ...], rejected: bool) -> 
         ("Gt", ("1", "2"), "3", False),
         ("Gt", ("1",), "9223372036854775808", False),
         ("Lt", ("1_0",), "1", False),
+        ("Gt", ("0",), "9223372036854775807", True),
+        ("Lt", ("0",), "-9223372036854775808", True),
+        ("Lt", ("0",), "-9223372036854775809", False),
+        ("Lt", ("5",), "5", False),
+        ("Gt", (), "5", False),
+        ("NotIn", ("a",), "b", True),
+        ("DoesNotExist", (), "", False),
+        ("Exists", (), None, False),
+        ("Near", ("a",), "a", False),
     ],
 )
 def test_requirements(operator: str, values: tuple[str, ...], label: str | None, holds: bool) -> None:
@@ -96,6 +108,11 @@ def _term(*expressions: Requirement, fields: tuple[Requirement, ...] = ()) -> No
         ((_term(fields=(Requirement("metadata.name", "In", ("n1",)),)),), True),
         ((_term(fields=(Requirement("metadata.name", "NotIn", ("n1",)),)),), False),
         ((_term(fields=(Requirement("metadata.name", "In", ("n0", "n1")),)),), False),
+        ((_term(fields=(Requirement("metadata.name", "In", ("n1", "n0")),)),), False),
+        ((_term(fields=(Requirement("metadata.name", "NotIn", ("n0",)),)),), True),
+        ((_term(fields=(Requirement("metadata.uid", "In", ("n1",)),)),), False),
+        ((_term(Requirement("zone", "In", ("a",)), fields=(Requirement("metadata.name", "In", ("n0",)),)),), False),
+        ((_term(Requirement("zone", "In", ("b",)), fields=(Requirement("metadata.name", "In", ("n1",)),)),), False),
         ((_term(fields=(Requirement("metadata.name", "Exists"),)),), False),
         ((_term(fields=(Requirement("metadata.name", "Exists", ("n2",)),)),), False),
     ],
@@ -103,6 +120,7 @@ def _term(*expressions: Requirement, fields: tuple[Requirement, ...] = ()) -> No
 def test_required_terms(terms: tuple[NodeSelectorTerm, ...] | None, fits: bool) -> None:
     """Terms are alternatives, requirements in one term all hold; fields take exactly one value; empty ones match nothing."""
     assert matches((), terms, {"zone": "a"}.get, "n1") is fits
+    assert (affinity_rejection((), terms, {"zone": "a"}.get, "n1") is None) is fits
 
 
 def test_what_a_node_lacks_is_said() -> None:
@@ -122,6 +140,9 @@ def _fields(*values: str) -> tuple[Requirement, ...]:
     [
         ((("pool", "gpu"), ("tier", "x")), None, "wants pool=gpu, tier=x; the node has pool=db, no tier"),
         ((), (_term(Requirement("zone", "In", ("b",))),), "wants zone=b; the node has zone=a"),
+        ((("pool", "gpu"),), (_term(Requirement("zone", "In", ("b",))),), "wants pool=gpu; the node has pool=db, zone=a"),
+        ((("pool", "gpu"),), (_term(Requirement("zone", "In", ("a",))),), "wants pool=gpu; the node has pool=db, zone=a"),
+        ((("pool", "db"),), (_term(Requirement("zone", "In", ("b",))),), "wants zone=b; the node has pool=db, zone=a"),
         (
             (),
             (
@@ -179,6 +200,8 @@ def test_ports_that_are_taken_are_named(taken: list[HostPort], message: str | No
         (HostPort(80, "TCP", "10.0.0.1"), HostPort(80, "TCP", "10.0.0.1"), True),
         (HostPort(80, "SCTP"), HostPort(80, ""), False),
         (HostPort(0), HostPort(0), False),
+        (HostPort(1), HostPort(1), True),
+        (HostPort(-1), HostPort(-1), False),
     ],
 )
 def test_host_ports(one: HostPort, other: HostPort, clash: bool) -> None:
@@ -205,6 +228,9 @@ def test_features_that_a_kubelet_does_not_declare() -> None:
         ("memory", 3 << 29, "1.5Gi"),
         ("memory", 100, "100"),
         ("memory", -(1 << 20), "-1Mi"),
+        # Less than nothing is free: the less is said, rounded away from zero.
+        ("memory", -(1 << 30) - 1, "-1.01Gi"),
+        ("cpu", -1, "-0.001"),
         ("nvidia.com/gpu", 3, "3"),
         ("nvidia.com/gpu", 4096, "4096"),
         ("cpu", -1500, "-1.5"),

@@ -38,6 +38,12 @@ _CLAIM = {"volumes": (VolumeUse(kind="PersistentVolumeClaim", claim="data"),)}
         # VolumeRestrictions looks at disks of types that are not shared freely.
         (_disk("d"), _disk("d"), {}, ["VolumeRestrictions"]),
         (_disk("d"), _disk("e"), {}, []),
+        (
+            {"volumes": (*_disk("d")["volumes"], VolumeUse(kind="AzureDisk", identity="x"))},
+            _disk("d"),
+            {},
+            ["VolumeRestrictions"],
+        ),
         (_disk("d", read_only=True), _disk("d", read_only=True), {}, []),
         # A claim for one pod: only one that is in use already makes it look.
         (_CLAIM, _CLAIM, {}, []),

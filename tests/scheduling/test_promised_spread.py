@@ -39,6 +39,12 @@ def test_an_empty_selector_counts_promised_pods(
     assert _said(zones, ["shop"] * promised, constraint) == said
 
 
+def test_pods_that_are_promised_to_a_node_that_does_not_count() -> None:
+    """Source: `updateWithPod` looks at the inclusion policies of the constraint: behind the taint of zone a nobody is counted."""
+    assert _said("Abc", ["shop"], {"node_taints_policy": "Honor"}) == [{_TAINT}, set(), set()]
+    assert _said("Abc", ["shop"], {"node_taints_policy": "Ignore"}) == [{_TAINT, _SPREAD}, set(), set()]
+
+
 def test_pods_of_other_namespaces_are_not_counted() -> None:
     assert _said("ab", ["batch"], {}) == [set(), set()]
 

@@ -26,6 +26,7 @@ _NOT_DATA = LabelSelector((Requirement("kubernetes.io/metadata.name", "NotIn", (
         ((1, 37, 0), True),
         ((1, 37, 1), False),
         ((1, 38, 0), False),
+        ((2, 36, 0), False),
         (None, True),
     ],
 )

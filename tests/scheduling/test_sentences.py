@@ -43,6 +43,8 @@ def _said(shape: dict[str, object], there: dict[str, object] | None = None, node
         ({"anti_affinity": (_term("zone", "web"),)}, None, 1, []),
         ({"anti_affinity": (_term("zone", "web"),)}, None, 2, []),
         ({"anti_affinity": (_term("zone", "db"),)}, None, 0, []),
+        ({"anti_affinity": (_term("rack", "web"),)}, None, 1, []),
+        ({}, {"anti_affinity": (_term("rack", "web"),)}, 1, []),
         (
             {"anti_affinity": (_term("rack", "web"), _term("zone", "web"))},
             None,

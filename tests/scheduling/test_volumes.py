@@ -105,6 +105,8 @@ def test_pods_that_share_a_waiting_claim_follow_the_first() -> None:
     state = _state(Storage(claims=(_claim("data", storage_class="later"),), classes=(LATER,)), ("web", _uses("data"), None))
     mark = state.mark()
 
+    assert state.place(0, 6, [1, 0, 2] * 9) == ((1, 4),)
+    state.undo(mark)
     assert state.place(0, 6, [1, 0, 2]) == ((1, 4),)
     assert _says(state) == [["VolumeBinding"], ["NodeResourcesFit"], ["VolumeBinding"]]
     state.undo(mark)
@@ -207,6 +209,7 @@ def test_read_write_once_pod() -> None:
         ("AWSElasticBlockStore", True, True),
         ("ISCSI", True, False),
         ("RBD", False, True),
+        ("RBD", True, False),
         ("AzureDisk", False, False),
     ],
 )
@@ -216,6 +219,8 @@ def test_disks_shared_on_a_node(kind: str, read_only: bool, clash: bool) -> None
 
     assert disks_conflict(disk, disk) is clash
     assert not disks_conflict(disk, VolumeUse(kind=kind, identity="other"))
+    writing = VolumeUse(kind=kind, identity="d")
+    assert disks_conflict(disk, writing) is disks_conflict(writing, disk) is (kind != "AzureDisk")
     assert not disks_conflict(disk, VolumeUse(kind="GCEPersistentDisk" if kind == "RBD" else "RBD", identity="d"))
     state = _state(Storage(), ("a", {"volumes": (disk,)}, None))
     assert (state.place(0, 5) == ((0, 1), (1, 1), (2, 1))) is clash

@@ -46,14 +46,15 @@ class SpreadRule:
         return not self.floor_is_forced and self.counter.alone_at_lowest(domain)
 
     def blocked_domains(self) -> list[int]:
-        """Domains that take no pod now."""
-        most = self.max_skew + self.floor - self.matches_itself
+        """Domains that take no pod now, as long as the rule counts none of the shape's own: one that matches them all the same
+        (an empty selector) has counted nothing, and a skew of one lets each of them in."""
+        most = self.max_skew + self.floor
         return [domain for domain, count in enumerate(self.counter.counts) if count > most]
 
     def is_crowded(self, node: int, promised: int) -> bool:
         """Would `promised` pods, counted on this node and nowhere else, be too many? For selectors that count no bound pod."""
-        domains, counter = self.counter.domains, self.counter
-        if domains.of[node] == NO_DOMAIN or not domains.counts[node]:
+        counter = self.counter
+        if not counter.domains.counts[node]:
             return False
         floor = promised if counter.open_domains == 1 and not self.floor_is_forced else 0
         return promised + self.matches_itself - floor > self.max_skew

@@ -252,9 +252,7 @@ class VolumeBinding:
         return mask
 
     def _provision_mask(self, claim: PersistentVolumeClaim) -> bytearray:
-        found = self._book.storage_class(claim)
-        tracked = found is not None and self._book.capacities(found) is not None
-        key = ("provision", claim.storage_class, claim.requested_bytes if tracked else 0)
+        key = ("provision", claim.storage_class, claim.requested_bytes)
         return self._masks.get(key, lambda node: not self._provision_objection(claim, node))
 
     def _volume_mask(self, volume: PersistentVolume) -> bytearray:

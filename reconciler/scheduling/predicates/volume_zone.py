@@ -88,7 +88,7 @@ class VolumeZone:
         found: dict[Demand, None] = {}
         for use in claim_uses(value):
             claim = None if use.ephemeral else self._book.claim(value.namespace, use.claim)
-            volume = self._book.volume(claim.volume) if claim is not None and claim.volume else None
+            volume = None if claim is None else self._book.volume(claim.volume)
             if volume is not None:
                 found.update(dict.fromkeys(volume_demands(volume)))
         return tuple(found)
@@ -100,4 +100,4 @@ class VolumeZone:
             return True
         key, values = demand
         have = labels.get(key, labels.get(_NEW_KEY.get(key, key)))
-        return have is not None and have in values
+        return have in values
