@@ -48,6 +48,10 @@ def removal(node: str) -> ActionResult:
     return ActionResult(action=action, state=ResultState.DONE)
 
 
+def of_kind(kind: ActionKind, result: ActionResult) -> ActionResult:
+    return msgspec.structs.replace(result, action=msgspec.structs.replace(result.action, kind=kind))
+
+
 def test_growth_is_under_way_until_its_nodes_are_there():
     """Three more: two of them have joined, then all."""
     history = History()
@@ -109,6 +113,10 @@ def test_removals_end_one_by_one():
         (resize(2, 5, ResultState.DONE), Fate.UNDER_WAY, "3 of them still to join"),
         (resize(2, 5, ResultState.DONE, message="asked"), Fate.UNDER_WAY, "asked"),
         (resize(5, 2, ResultState.DONE, message="written"), Fate.DONE, "written"),
+        (resize(2, 2, ResultState.DONE, message="written"), Fate.DONE, "written"),
+        (of_kind(ActionKind.ADOPT, resize(2, 3, ResultState.DONE, message="taken over")), Fate.DONE, "taken over"),
+        (of_kind(ActionKind.REPLACE, resize(2, 3, ResultState.DONE)), Fate.UNDER_WAY, "1 of them still to join"),
+        (resize(2, 5, ResultState.FAILED, message="cut"), Fate.FAILED, "cut"),
     ],
 )
 def test_what_a_decision_says_when_it_is_made(result: ActionResult, fate: Fate, words: str):
@@ -130,8 +138,79 @@ def test_a_removal_that_an_earlier_leader_began():
 
 def test_history_is_bounded():
     """However much is decided."""
+    assert MOST == 500
     history = History()
     for at in range(MOST + 100):
         history.turned(LoopReport(at_seconds=at, plan=plan(2, 2), results=(resize(2, at, ResultState.REFUSED, "Stale"),)))
     assert len(history.entries()) == MOST
     assert history.entries()[-1].to == MOST + 99
+
+
+def test_an_action_that_is_done_again_is_another_one():
+    """Growth that was asked for twice: each waits for its own nodes."""
+    history = History()
+    for at in (100, 110):
+        history.turned(LoopReport(at_seconds=at, plan=plan(2, 2), results=(resize(2, 5, ResultState.DONE),)))
+    assert [(entry.at_seconds, entry.times, entry.fate) for entry in history.entries()] == [
+        (100, 1, Fate.UNDER_WAY),
+        (110, 1, Fate.UNDER_WAY),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("at", "replicas", "fate"),
+    [(160, 4, Fate.UNDER_WAY), (161, 4, Fate.FAILED), (900, 5, Fate.UNDER_WAY), (900, 6, Fate.UNDER_WAY)],
+)
+def test_growth_fails_where_a_minute_later_fewer_are_asked_for(at: int, replicas: int, fate: Fate):
+    """However long machines take that are still asked for."""
+    history = History()
+    history.turned(LoopReport(at_seconds=100, plan=plan(2, 2), results=(resize(2, 5, ResultState.DONE),)))
+    history.turned(LoopReport(at_seconds=at, plan=plan(replicas, 2)))
+    (entry,) = history.entries()
+    assert (entry.fate, entry.fate_seconds) == (fate, 100 if fate is Fate.UNDER_WAY else at)
+
+
+def test_growth_of_a_group_that_is_gone_is_over():
+    """Its nodes may still be in the view."""
+    history = History()
+    history.turned(LoopReport(at_seconds=100, plan=plan(2, 2), results=(resize(2, 5, ResultState.DONE),)))
+    history.turned(LoopReport(at_seconds=110, plan=msgspec.structs.replace(plan(2, 2), groups=())))
+    (entry,) = history.entries()
+    assert (entry.fate, entry.words) == (Fate.DONE, "the group is not decided any more")
+
+
+def test_nodes_of_other_groups_are_no_growth():
+    history = History()
+    history.turned(LoopReport(at_seconds=100, plan=plan(2, 2), results=(resize(2, 3, ResultState.DONE),)))
+    elsewhere = tuple(msgspec.structs.replace(node, group="b") for node in plan(2, 2).nodes)
+    seen = plan(3, 2)
+    history.turned(LoopReport(at_seconds=110, plan=msgspec.structs.replace(seen, nodes=(*seen.nodes, *elsewhere))))
+    assert history.entries()[0].words == "1 of them still to join"
+
+
+def test_a_removal_says_how_far_it_is_and_since_when():
+    """A step without a word is one of a drain; the time is that of the last change of its fate."""
+    history = History()
+    history.turned(LoopReport(at_seconds=100, plan=plan(3, 3), results=(removal("n1"),)))
+    waits = RemovalProgress(target=TARGET, node="n1", state=RemovalState.DRAINING, message="a budget")
+    for at, progress in ((110, waits), (120, msgspec.structs.replace(waits, message=""))):
+        history.turned(LoopReport(at_seconds=at, removals=(progress,)))
+    (entry,) = history.entries()
+    assert (entry.words, entry.fate_seconds, entry.last_seconds) == ("being drained", 100, 120)
+
+
+def test_a_removal_of_a_node_ends_no_other_action_on_it():
+    """A replacement names the node too, and waits for the new one; what is drained by nobody's decision here is not told before
+    its end."""
+    history = History()
+    grows = of_kind(ActionKind.REPLACE, resize(2, 3, ResultState.DONE))
+    grows = msgspec.structs.replace(grows, action=msgspec.structs.replace(grows.action, nodes=("n1",)))
+    history.turned(LoopReport(at_seconds=100, plan=plan(2, 2), results=(grows,)))
+    waits = RemovalProgress(target=TARGET, node="n1", state=RemovalState.DRAINING, message="a budget")
+    history.turned(LoopReport(at_seconds=110, removals=(waits,)))
+    assert [(entry.kind, entry.words) for entry in history.entries()] == [(ActionKind.REPLACE, "1 of them still to join")]
+    stays = RemovalProgress(target=TARGET, node="n1", state=RemovalState.FAILED, code="Blocked", message="a pod", replicas=2)
+    history.turned(LoopReport(at_seconds=120, removals=(stays,)))
+    _, ended = history.entries()
+    assert (ended.kind, ended.fate, ended.words, ended.code) == (ActionKind.REMOVE_NODE, Fate.FAILED, "stays: a pod", "Blocked")
+    assert (ended.from_, ended.to, ended.nodes, ended.at_seconds, ended.fate_seconds) == (2, 2, ("n1",), 120, 120)

@@ -80,6 +80,8 @@ def test_what_a_topology_owns_is_held_there(server: VersionedServer) -> None:
     assert (refused.state, refused.now, server.sent) == (HoldState.REFUSED, "", [])
     assert refused.lines[-1] == '    reconciler.dev/hold: "by me"'
     assert ": add to " in refused.message
+    server.put(PATH, {"metadata": {"name": "general", "annotations": {HOLD: "by me"}}})
+    assert (_set(server, "by me", hold="by me", **owned).state, server.sent) == (HoldState.UNCHANGED, [])
     off = _set(server, "", hold="by you", **owned)
     assert (off.before, off.now, off.lines[-1]) == ("by you", "by you", '    reconciler.dev/hold: "by you"')
     assert ": take out of " in off.message

@@ -102,6 +102,14 @@ def test_the_mark_of_a_policy_that_has_ended_goes_before_its_taint() -> None:
     assert old.asked == [("abandon", "general-1"), ("undo", "general-1")]
 
 
+def test_the_node_of_no_machine_is_opened_too() -> None:
+    """Its policy has ended, and nothing of it can go any more."""
+    old = Hands()
+    world = msgspec.structs.replace(_world("old.1700000000", marked=True), machines=())
+    _took_back(world, Hands(), {"old": old})
+    assert old.asked == [("undo", "general-1")]
+
+
 @pytest.mark.parametrize("taint", ["", "old.1700000000"])
 def test_a_policy_whose_platform_is_not_there_any_more(taint: str) -> None:
     """Nobody can take its mark off the machine, which is no reason to keep the node closed."""

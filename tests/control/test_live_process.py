@@ -8,8 +8,10 @@ import msgspec
 import pytest
 
 from reconciler.control.live import live_process
+from reconciler.control.live.live_memory_store import LiveMemoryStore
 from reconciler.control.live.live_process import LiveProcess, Settings
 from reconciler.control.log import Log
+from reconciler.control.turn.memory_store import InMemoryStore
 from reconciler.control.turn.report import Decided, LoopReport
 from reconciler.decisions.memory import Memory
 from reconciler.kube.connection.api import Api, ApiError
@@ -365,3 +367,44 @@ def test_a_start_follows_clusters_and_policy(read_only: bool, begun: list[str], 
     monkeypatch.setattr(made.process._lease_thread, "start", lambda: order.append("lease"))
     made.process.start()
     assert (order, made.source.told) == (begun, ["start"])
+
+
+@pytest.mark.parametrize("two", [False, True])
+@pytest.mark.parametrize("beside", [False, True])
+def test_another_autoscaler_is_looked_for_on_both_clusters(two: bool, beside: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once where both are one, and in the namespaces of the targets too; not where the policy is to work beside it."""
+    asked: list[tuple[object, ...]] = []
+
+    class Watch:
+        def __init__(self, *what: object, **_: object) -> None:
+            asked.append(what)
+
+        def evidence(self) -> tuple[str, ...]:
+            return ("it is alive",)
+
+    monkeypatch.setattr(live_process, "RivalWatch", Watch)
+    workload = _Connection()
+    management = _Connection() if two else workload
+    settings = Settings(name="prod", namespace="ours", identity="a", beside_autoscaler=beside, target_namespaces=("theirs",))
+    process = LiveProcess(
+        settings, workload, management, lambda _, __: _Source(), Log(io.StringIO(), lambda: NOW),
+        now_seconds=lambda: NOW, wall_seconds=lambda: float(NOW),
+    )  # fmt: skip
+    assert process.port._rivals() == (() if beside else ("it is alive",))
+    if not beside:
+        ((apis, namespaces),) = asked
+        assert apis == ((workload, management) if two else (workload,))
+        assert namespaces[:2] == ("ours", "theirs")
+    assert beside is not bool(asked)
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+def test_one_that_only_reads_leaves_closed_nodes_to_the_one_that_leads(*, read_only: bool) -> None:
+    assert _Made(read_only=read_only).process.run_loop._loop._reopens is not read_only  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+def test_what_must_outlive_the_process_lies_on_the_server(*, read_only: bool) -> None:
+    """One that only reads remembers for itself, and asks nobody what was sized before it."""
+    store = _Made(read_only=read_only).process.run_loop._loop._store  # type: ignore[attr-defined]
+    assert isinstance(store, InMemoryStore if read_only else LiveMemoryStore)

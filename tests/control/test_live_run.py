@@ -1,5 +1,6 @@
 """When a live process turns, and what it says: one look at a time, with loop, view and lease made up."""
 
+import gc
 import io
 import json
 from collections.abc import Callable
@@ -41,6 +42,7 @@ class Stage:
         self.figures = Figures()
         self.stream = io.StringIO()
         self.wake = Wake(lambda: 0.0)
+        self.clock = self.took = 0.0
 
         class View:
             def doubts(self) -> tuple[str, ...]:
@@ -52,11 +54,12 @@ class Stage:
         class Loop:
             def turn(inner) -> LoopReport:  # noqa: N805 - the stage is self
                 self.turns += 1
+                self.clock += self.took
                 return self.turn()
 
         self.run = LiveRun(
             Loop(), View(), self.wake, self.figures, Log(self.stream, lambda: 1000), term=lambda: self.leading,
-            within=self._within, policy_missing=lambda: self.missing, monotonic=lambda: 0.0, now_seconds=lambda: 1000,
+            within=self._within, policy_missing=lambda: self.missing, monotonic=lambda: self.clock, now_seconds=lambda: 1000,
             leader=lambda: "pod-7 leads", began=self._began, after_turn=self.told.append,
         )  # fmt: skip
 
@@ -200,6 +203,30 @@ def test_a_defect_does_not_end_the_loop(stage: Stage) -> None:
     stage.turn = lambda: LoopReport(at_seconds=1010, plan=PLAN)
     stage.run.look()
     assert (stage.codes(), stage.figures.seen().unavailable) == (["Available", "Plan"], "")
+
+
+def test_how_long_turns_took(stage: Stage) -> None:
+    """Those that ended by a defect, too."""
+    stage.clock, stage.took = 1000.0, 2.5
+    stage.run.look()
+    stage.turn = lambda: 1 // 0  # type: ignore[assignment, return-value]
+    stage.run.look()
+    assert stage.figures.seen().turn_seconds_sum == 5
+
+
+def test_the_first_view_is_set_aside_once(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the first turn that decided: its objects stay, and no collection walks them again."""
+    done: list[str] = []
+    monkeypatch.setattr(gc, "collect", lambda: done.append("collect"))
+    monkeypatch.setattr(gc, "freeze", lambda: done.append("freeze"))
+    decides = stage.turn
+    stage.turn = lambda: LoopReport(at_seconds=1000, unavailable="no view")
+    stage.run.look()
+    assert done == []
+    stage.turn = decides
+    for _ in range(3):
+        stage.run.look()
+    assert done == ["collect", "freeze"]
 
 
 def test_no_turn_begins_after_the_stop(stage: Stage) -> None:

@@ -1,10 +1,11 @@
 """The metrics say what the last plan and the counts of all turns are; what is gone leaves no series behind."""
 
 import msgspec
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from reconciler.control.pages.metrics import exposition
-from reconciler.control.turn.figures import Figures
+from reconciler.control.turn.figures import Figures, Seen
 from reconciler.control.turn.report import ActionResult, LoopReport, ResultState
 from reconciler.plan.plan import (
     Action,
@@ -21,6 +22,7 @@ from reconciler.plan.plan import (
     PodOutcome,
 )
 from reconciler.plan.reason import Reason
+from reconciler.providers.contract import RemovalProgress, RemovalState
 
 BOUND = Bound(resource_version="1", replicas=2, owner_digest="", policy_digest="")
 
@@ -151,3 +153,29 @@ def test_names_of_the_cluster_autoscaler_only_when_asked_for():
     assert found["cluster_autoscaler_nodes_count", (("state", "ready"),)] == 2
     assert found["cluster_autoscaler_unneeded_nodes_count", ()] == 1
     assert found["cluster_autoscaler_node_group_max_count", (("node_group", "t/h"),)] == 9
+
+
+def test_before_the_first_turn_nothing_has_happened():
+    """Every count is 0, and no time is known."""
+    assert Figures().seen() == Seen(
+        plan=None, plan_seconds=0, turned_seconds=0, unavailable="", leader=False, view_age_seconds=0, turns=(), actions=(),
+        added_nodes=0, removed_nodes=0, failed_removals=0, failed_pages=(), turn_seconds_sum=0, turn_seconds=(), decisions=(),
+    )  # fmt: skip
+
+
+def test_nodes_that_came_and_went_add_up_over_turns():
+    """Only growth that was written adds nodes: a smaller size and an adoption add none. A turn that takes as long as a bucket
+    allows is in it (`le`)."""
+    figures = Figures()
+    adopted = msgspec.structs.replace(resize(9, ResultState.DONE).action, kind=ActionKind.ADOPT)
+    results = (resize(5, ResultState.DONE), resize(1, ResultState.DONE), ActionResult(action=adopted, state=ResultState.DONE))
+    ended = [
+        RemovalProgress(target=None, node=f"n{number}", state=state)
+        for number, state in enumerate((RemovalState.FINISHED, RemovalState.FAILED, RemovalState.FAILED, RemovalState.DRAINING))
+    ]
+    for took in (0.05, 0.25):
+        figures.turned(LoopReport(at_seconds=1000, plan=PLAN, results=results, removals=tuple(ended)), took, 0)
+    seen = figures.seen()
+    assert (seen.added_nodes, seen.removed_nodes, seen.failed_removals) == (6, 2, 4)
+    assert seen.turn_seconds_sum == pytest.approx(0.3)
+    assert seen.turn_seconds == ((0.05, 1), (0.1, 1), (0.25, 2), (0.5, 2), (1.0, 2), (2.5, 2), (5.0, 2), (10.0, 2))

@@ -1,5 +1,6 @@
 """A turn in words: as lines of the log, and as a turn of a simulated run."""
 
+import msgspec
 import pytest
 
 from reconciler.control.live.told_results import result_lines
@@ -74,6 +75,18 @@ def test_what_a_line_says_of_a_removal() -> None:
         {"target": str(TARGET), "nodes": ("n1",), "resultCode": "Blocked"},
         {"target": "", "nodes": ("n2",), "resultCode": "NotFound"},
     ]
+
+
+def test_nodes_that_leave_for_different_reasons_are_told_by_an_example() -> None:
+    """One line for both, whose words are not alike; from the largest size to the smallest."""
+    first, second = (
+        _result(ResultState.DONE, message=text, kind=ActionKind.REMOVE_NODE, nodes=(node,))
+        for node, text in (("n1", "n1 was cordoned"), ("n2", "the budget allowed it"))
+    )
+    second = msgspec.structs.replace(second, action=msgspec.structs.replace(second.action, from_=1, to=0))
+    (line,) = result_lines(LoopReport(at_seconds=NOW, results=(first, second)))
+    assert line.message == "2 nodes: for example n1 was cordoned"
+    assert (line.fields["fromReplicas"], line.fields["toReplicas"], line.fields["nodes"]) == (2, 0, ("n1", "n2"))
 
 
 @pytest.mark.parametrize(

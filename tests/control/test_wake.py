@@ -119,6 +119,19 @@ def test_one_second_after_the_last_event(monkeypatch: pytest.MonkeyPatch) -> Non
     assert (waiting.wake.wait(), waiting.waits) == (WakeReason.EVENT, [1])
 
 
+def test_two_seconds_after_the_first_event_where_there_is_no_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every half second comes another one: neither before nor after."""
+    waiting = Waiting(monkeypatch)
+
+    def more(_: float) -> None:
+        waiting.clock.now += 0.5
+        waiting.wake.notify()
+
+    monkeypatch.setattr(waiting.wake._changed, "wait", more)
+    waiting.wake.notify()
+    assert (waiting.wake.wait(), waiting.clock.now) == (WakeReason.EVENT, 102)
+
+
 @pytest.mark.parametrize(("events", "reason"), [(0, WakeReason.PERIOD), (1, WakeReason.EVENT)])
 def test_not_before_it_was_asked_for(events: int, reason: WakeReason, monkeypatch: pytest.MonkeyPatch) -> None:
     """Half a second from now, before the period and before the second of quiet; then the period is waited for again."""

@@ -1,3 +1,17 @@
 """Changes of `reconciler/control` that change nothing that anybody could see."""
 
-EQUIVALENT: dict[str, dict[str, str]] = {}
+_NO_PROVIDER = "a machine of no target has no provider either: the words are for the type checker"
+_STOPPED = "a target of no group is held, so that the other words say so too: these are for the type checker"
+EQUIVALENT: dict[str, dict[str, str]] = {
+    "reconciler/control/live/leaving_nodes.py": {
+        "target is None or provider is None or target not in facts -> provider is None or target not in facts": _NO_PROVIDER,
+        "group is None or held or called_off -> held or called_off": _STOPPED,
+    },
+    "reconciler/control/live/own_writes.py": {
+        "0 -> 1 in: return any(0 < facts.generation < self._awaited.get(facts.ref, 0) for facts in world.targets)": (
+            "no whole number is between 0 and 1"
+        ),
+        "one.target is not None and one.state is RemovalState.FINISHED and one.generation -> "
+        "one.state is RemovalState.FINISHED and one.generation": "no target of a view is None, so that nothing waits for it",
+    },
+}
