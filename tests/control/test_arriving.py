@@ -87,3 +87,15 @@ def test_actions_that_somebody_chose_wait_for_no_burst() -> None:
 def test_a_pause_of_zero_waits_for_nobody() -> None:
     """Every turn buys for what it sees."""
     assert _codes(_turn(_burst(0), PodRules(burst_pause_seconds=0))) == ["Done"]
+
+
+def test_a_group_below_its_minimum_grows_beside_one_that_waits() -> None:
+    """What is bought for pods waits for the end of the burst, what is bought for the minimum does not."""
+    cluster = _burst()
+    cluster.pods("web", 1, cpu="1", age=0, node_selector={"pool": "general"})
+    cluster.group("other", nodes=1)
+    rules = policy(node_group("general", max=40), node_group("other", min=3))
+    simulated = SimulatedCluster(cluster.world(), rules, NOW)
+    simulated.advance_to(NOW)
+    report = ControlLoop(SimulatedPort(simulated), _InForce(rules), InMemoryStore()).turn()
+    assert {result.action.group: result.code for result in report.results} == {"general": "BurstArriving", "other": ""}

@@ -6,18 +6,33 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any, cast
 
+import msgspec
 import pytest
 
 from reconciler.cluster.target import FieldOwner
+from reconciler.cluster.world import World
 from reconciler.control.live.live_process import LiveProcess
+from reconciler.control.live.wake import WakeReason
+from reconciler.control.saved_plans.apply import Applied
 from reconciler.control.saved_plans.apply_document import apply_document
-from reconciler.control.saved_plans.live_apply import FixedSource, LiveApply
+from reconciler.control.saved_plans.live_apply import FixedSource, LiveApply, SettlingPort
+from reconciler.control.turn.report import ActionResult, ResultState
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
-from reconciler.kube.connection.api import Api, ApiError
+from reconciler.kube.connection.api import Api, ApiError, UnreachableError
 from reconciler.kube.leading.lease import LeaderLease, NotLeaderError
+from reconciler.plan.intersection import Refusal
+from reconciler.plan.plan import Action, ActionKind, Bound
+from reconciler.plan.reason import Reason
 from reconciler.policy.documents import PolicySet, ScaleDown
-from reconciler.providers.contract import NodeRemoval, RemovalProgress, WriteCode, WriteResult
+from reconciler.providers.contract import (
+    NodeRemoval,
+    RemovalProgress,
+    RemovalState,
+    ViewUnavailableError,
+    WriteCode,
+    WriteResult,
+)
 from reconciler.providers.simulated import SimulatedPort
 from reconciler.rendering.apply import ApplyDocument
 from reconciler.simulation.embedded.cluster import SimulatedCluster
@@ -118,7 +133,12 @@ class Stage:
         self._process = SimpleNamespace(
             port=GuardedPort(self.cluster, self.lease.guard, lambda: lost(self)), state=GuardedState(self.lease.guard),
             source=FixedSource(rules), lease=self.lease, term=self.lease.term, settings=SimpleNamespace(name="test"),
+            wake=SimpleNamespace(wait=self._wait),
         )  # fmt: skip
+        self.waits = 0
+        self.woken = WakeReason.PERIOD
+        self.abandoned: tuple[RemovalProgress, ...] | Exception = ()
+        self._process.port.abandon_removals = self._abandon
 
     def regained(self) -> None:
         """The Lease runs out, and is had again."""
@@ -129,6 +149,17 @@ class Stage:
     def gone(self) -> None:
         """The Lease runs out."""
         self.pace.now += 11
+
+    def _wait(self) -> WakeReason:
+        """A minute goes by."""
+        self.waits += 1
+        self.cluster.advance_to(self.cluster.now_seconds + 60)
+        return self.woken
+
+    def _abandon(self) -> tuple[RemovalProgress, ...]:
+        if isinstance(self.abandoned, Exception):
+            raise self.abandoned
+        return self.abandoned
 
     def apply(self) -> ApplyDocument:
         process = cast(LiveProcess, self._process)
@@ -203,3 +234,179 @@ def test_a_drain_is_not_waited_for_after_the_lease_was_lost() -> None:
     assert document.actions[0].reasons[0].message.startswith(f"first-1 had not left: {LOST}")
     assert stage.told[-1].startswith(LOST)
     assert "first-1" in stage.cluster.objects.nodes
+
+
+def _one_goes() -> Stage:
+    cluster = ClusterBuilder()
+    cluster.group("first", nodes=1)
+    return Stage(cluster, policy(node_group("first", scale_down=ScaleDown(unneeded_time_seconds=0))), lambda _: None)
+
+
+def test_a_drain_is_waited_for_until_its_node_has_left() -> None:
+    """Turn after turn, and no longer; what happened is told as it happens, and at the end."""
+    stage = _one_goes()
+    document = stage.apply()
+    assert ends(document) == [("RemoveNode", "first", "Done", [])]
+    gone = f"node first-1: drained, its machine is being deleted; {machine_deployment('first')} has 0 replicas"
+    assert document.happened == (gone,)
+    assert stage.told == ["node first-1: it is empty", gone]
+    assert stage.waits == 1
+
+
+def test_a_drain_that_takes_a_while_is_looked_at_again() -> None:
+    """Its pod leaves within a minute."""
+    cluster = ClusterBuilder()
+    cluster.group("first", nodes=2, cpu="4")
+    cluster.pods("web", 1, cpu="500m", on="first-1")
+    cluster.pods("rest", 1, cpu="3", on="first-2")
+    stage = Stage(cluster, policy(node_group("first", scale_down=ScaleDown(unneeded_time_seconds=0))), lambda _: None)
+    document = stage.apply()
+    assert (ends(document), document.complete) == ([("RemoveNode", "first", "Done", [])], True)
+    assert stage.waits == 1
+    assert stage.told[0].startswith("node first-1: 1 pods have not left yet")
+
+
+class Held(GuardedPort):
+    """Removals that never end."""
+
+    def continue_removals(self) -> tuple[RemovalProgress, ...]:
+        return ()
+
+
+@pytest.mark.parametrize(
+    ("abandoned", "happened"),
+    [
+        ((), []),
+        (
+            (RemovalProgress(target=None, node="first-1", state=RemovalState.FAILED, code="Stopped", message="undone"),),
+            ["node first-1 stays: undone [Stopped]"],
+        ),
+        (UnreachableError("cut"), ["what was under way is left as it is: cut"]),
+        (ViewUnavailableError("no view"), ["what was under way is left as it is: no view"]),
+        (NotLeaderError("b leads"), ["what was under way is left as it is: b leads"]),
+    ],
+)
+def test_a_command_that_is_ended_leaves_no_drain_behind(
+    abandoned: tuple[RemovalProgress, ...] | Exception, happened: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it can; the action has failed, since its node has not left, by what became of it."""
+    stage = _one_goes()
+    monkeypatch.setattr(GuardedPort, "continue_removals", Held.continue_removals)
+    stage.woken, stage.abandoned = WakeReason.STOP, abandoned
+    document = stage.apply()
+    assert (ends(document), stage.waits) == ([("RemoveNode", "first", "Failed", ["Stopped"])], 1)
+    assert (list(document.happened), stage.told) == (happened, happened)
+    told = happened[0] if isinstance(abandoned, tuple) and abandoned else "first-1 had not left when the command was ended"
+    assert document.actions[0].reasons[0].message == told
+
+
+def _planned(group: str) -> Action:
+    return Action(
+        kind=ActionKind.RESIZE, group=group, target=str(machine_deployment(group)), from_=1, to=2, reason=Reason("Why", ""),
+        bound=Bound(resource_version="1", replicas=1, owner_digest="", policy_digest=""),
+    )  # fmt: skip
+
+
+def test_what_was_judged_stands_after_the_lease_was_lost() -> None:
+    """Done, refused by somebody, refused by the plan: as it was. Put off, turned away and never reached: refused by name."""
+    stage = _one_goes()
+    done, refused, put_off, away, judged, unknown = (_planned(name) for name in ("a", "b", "c", "d", "e", "f"))
+    plan = msgspec.structs.replace(stage.plan, actions=(done, refused, put_off, away, judged, unknown))
+    results = (
+        ActionResult(action=done, state=ResultState.DONE),
+        ActionResult(action=refused, state=ResultState.REFUSED, code="Conflict"),
+        ActionResult(action=put_off, state=ResultState.SKIPPED, code="Deferred"),
+        ActionResult(action=away, state=ResultState.REFUSED, code="Unavailable"),
+    )
+    against = Refusal(action=judged, reasons=(Reason("OwnerMoved", "theirs"),))
+    process = cast(LiveProcess, stage._process)
+    apply = LiveApply(process, plan, None, stage.pace, stage.told.append)
+    apply._application = cast(Any, SimpleNamespace(run=lambda: stage.regained() or Applied(results=results, refusals=(against,))))
+    applied, _ = apply.run()
+    assert applied.results == results[:2]
+    assert [(one.action.group, one.reasons[0].code) for one in applied.refusals] == [
+        ("e", "OwnerMoved"), ("c", "LostLease"), ("d", "LostLease"), ("f", "LostLease"),
+    ]  # fmt: skip
+    assert applied.unavailable.startswith(LOST)
+
+
+def test_one_that_never_led_does_nothing_of_it() -> None:
+    stage = _one_goes()
+    assert LiveApply(cast(LiveProcess, stage._process), stage.plan, None, stage.pace, stage.told.append)._lost(0)
+
+
+def test_a_policy_that_was_read_once() -> None:
+    """It is there, and nothing of it is ever new."""
+    rules = policy(node_group("first"))
+    source = FixedSource(rules)
+    assert (source.current(), source.missing(), source.poll()) == (rules, "", False)
+
+
+class Versions:
+    """A port whose views have these versions of its first target one after the other, the last one for ever; the second target
+    never moves."""
+
+    def __init__(self, *versions: str) -> None:
+        self.versions = list(versions)
+        cluster = two_groups()
+        self.world = cluster.world()
+        self.answer = WriteResult()
+        self.views = 0
+
+    def observe(self) -> World:
+        self.views += 1
+        version = self.versions.pop(0) if len(self.versions) > 1 else self.versions[0]
+        first, *others = self.world.targets
+        return msgspec.structs.replace(self.world, targets=(msgspec.structs.replace(first, resource_version=version), *others))
+
+    def resize(self, *_: object) -> WriteResult:
+        return self.answer
+
+    adopt = release = cancel = resize
+
+
+BOUND = Bound(resource_version="1", replicas=1, owner_digest="", policy_digest="")
+FIRST = machine_deployment("first")
+WRITES: list[Callable[[SettlingPort], WriteResult]] = [
+    lambda port: port.resize(FIRST, 2, BOUND),
+    lambda port: port.adopt(FIRST, 1, BOUND),
+    lambda port: port.release(FIRST, BOUND),
+    lambda port: port.cancel(FIRST, (), 1, BOUND),
+]
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_a_view_shows_our_write_before_anything_is_decided_on_it(write: Callable[[SettlingPort], WriteResult]) -> None:
+    """Two views are older; once it was shown it is waited for no more."""
+    behind, pace = Versions("1", "1", "1", "2", "2"), ManualPace()
+    port = SettlingPort(cast(Any, behind), pace)
+    port.observe()
+    assert write(port).done
+    assert port.observe().targets[0].resource_version == "2"
+    assert (pace.waits, behind.views) == ([0.05, 0.05], 4)
+    port.observe()
+    assert behind.views == 5
+
+
+def test_a_write_that_never_shows_is_waited_for_ten_seconds() -> None:
+    """The judgement refuses then; a command that ends does not wait."""
+    for pauses, waited in ((100_000, 10), (3, 0.15)):
+        pace = ManualPace(pauses=pauses)
+        port = SettlingPort(cast(Any, Versions("1")), pace)
+        port.observe()
+        port.resize(FIRST, 2, BOUND)
+        assert port.observe().targets[0].resource_version == "1"
+        assert sum(pace.waits) == pytest.approx(waited, abs=0.11)
+
+
+@pytest.mark.parametrize("case", ["refused", "no view yet"])
+def test_what_is_not_waited_for(case: str) -> None:
+    """A write that was not done, and one on a view that nobody took."""
+    behind, pace = Versions("1"), ManualPace()
+    port = SettlingPort(cast(Any, behind), pace)
+    if case == "refused":
+        port.observe()
+        behind.answer = WriteResult(code=WriteCode.REFUSED)
+    port.resize(FIRST, 2, BOUND)
+    port.observe()
+    assert pace.waits == []

@@ -3,7 +3,7 @@
 import pytest
 
 from reconciler.control.saved_plans.apply_document import apply_document
-from reconciler.control.saved_plans.simulated_apply import SimulatedApply
+from reconciler.control.saved_plans.simulated_apply import LONGEST_SECONDS, SimulatedApply
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide
 from reconciler.decisions.memory import Memory
 from reconciler.policy.documents import Budget, Consolidation, PolicySet, ScaleDown, Toggle
@@ -56,3 +56,58 @@ def test_a_replacement_is_done_when_the_old_nodes_have_left():
         ("Replace", ("small-1", "small-2"), "Done")
     ]
     assert nodes == {"mega-1"}
+
+
+def happened(cluster: ClusterBuilder, rules: PolicySet) -> tuple[str, ...]:
+    """What is told of the plan of a cluster."""
+    world = cluster.world()
+    plan = decide(world, rules, Memory(), NOW)[0]
+    return SimulatedApply(world, rules, NOW, plan, None, DEFAULT_WORK_BUDGET).run()[1]
+
+
+def test_what_happened_to_a_node_that_leaves():
+    """Its pod gets 30 s to end and finds the room that is left; then the machine takes 20 s to go."""
+    assert happened(two_nodes(grace_seconds=30), policy(node_group("general", min=1, scale_down=AT_ONCE))) == (
+        "MachineDeployment prod/general: replicas 2 -> 1, written by nodegroup-reconciler",
+        "1 node (general-2) began to drain",
+        "1 pod (shop/small-1) evicted",
+        "1 node (general-2) gone, the last after 50s",
+        "pods without a node: 0 before, 0 after",
+    )
+
+
+def test_what_happened_to_nodes_that_come():
+    """Five are asked for, three are named; of six pods one is too large for any."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=0, cpu="4")
+    cluster.pods("web", 5, cpu="3")
+    cluster.pods("giant", 1, cpu="64")
+    assert happened(cluster, policy(node_group("general"))) == (
+        "MachineDeployment prod/general: replicas 0 -> 5, written by nodegroup-reconciler",
+        "5 nodes (general-1, general-2, general-3 and 2 more) joined, the last after 1m30s",
+        "pods without a node: 6 before, 1 after",
+    )
+
+
+def test_three_nodes_are_all_named():
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=0, cpu="4")
+    cluster.pods("web", 3, cpu="3")
+    assert "3 nodes (general-1, general-2, general-3) joined, the last after 1m30s" in happened(
+        cluster, policy(node_group("general"))
+    )
+
+
+def test_what_happened_to_a_node_that_stays():
+    """Its pod takes a quarter of an hour to end, and a drain ten minutes at most."""
+    assert happened(two_nodes(grace_seconds=900), policy(node_group("general", min=1, scale_down=AT_ONCE))) == (
+        "1 node (general-2) began to drain",
+        "1 pod (shop/small-1) evicted",
+        "general-2: DrainTimeout: 1 pods have not ended",
+        "pods without a node: 0 before, 0 after",
+    )
+
+
+def test_nothing_is_waited_for_after_an_hour():
+    """A replacement is looked at each minute, and given up then: its new node never comes."""
+    assert LONGEST_SECONDS == 3600

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from reconciler.control.turn.revalidation import revalidate
+from reconciler.control.turn.revalidation import Moved, Stands, revalidate
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import ActionKind, Bound
@@ -71,6 +71,6 @@ def test_the_loop_sees_that_the_machine_joined_after_all() -> None:
     plan, _ = decide(judged, policy(node_group("general")), Memory(), NOW)
     (action,) = [action for action in plan.actions if action.kind is ActionKind.CANCEL]
     machines = tuple(msgspec.structs.replace(m, node=m.node or f"{m.name}-node") for m in judged.machines)
-    moved = revalidate(action, judged, msgspec.structs.replace(judged, machines=machines)).moved
-    assert moved == "machine late has become node late-node"
-    assert revalidate(action, judged, judged).moved == ""
+    moved = revalidate(action, judged, msgspec.structs.replace(judged, machines=machines))
+    assert moved == Moved("machine late has become node late-node")
+    assert isinstance(revalidate(action, judged, judged), Stands)

@@ -180,7 +180,7 @@ def _groups(
                 if conflict is not None
                 else "",
                 approval=_said(line, WAITS_FOR_APPROVAL),
-                why=_said(line, GroupHeld.code) if line is not None and line.held else "",
+                why=_said(line, GroupHeld.code),
             )
         )
     return tuple(sorted(found, key=lambda group: group.name))

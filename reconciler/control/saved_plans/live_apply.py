@@ -20,7 +20,6 @@ from reconciler.control.live.live_memory_store import LiveMemoryStore
 from reconciler.control.live.live_process import LiveProcess
 from reconciler.control.live.wake import WakeReason
 from reconciler.control.saved_plans.apply import Applied, PlanApplication, RemovalTerms
-from reconciler.control.turn.report import ResultState
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
 from reconciler.kube.connection.api import ApiError, UnreachableError
 from reconciler.kube.leading.lease import NotLeaderError
@@ -203,11 +202,7 @@ class LiveApply:
     def _without_the_rest(self, applied: Applied) -> Applied:
         """Every action that was not done, and that nobody judged, refused by name."""
         why = LostLease(policy=self._process.settings.name)
-        not_judged = {
-            action_key(result.action)
-            for result in applied.results
-            if result.state is not ResultState.DONE and result.code in _NOT_JUDGED
-        }
+        not_judged = {action_key(result.action) for result in applied.results if result.code in _NOT_JUDGED}
         known = {action_key(result.action) for result in applied.results}
         known |= {action_key(refusal.action) for refusal in applied.refusals}
         left = [action for action in self._saved.actions if action_key(action) in not_judged or action_key(action) not in known]

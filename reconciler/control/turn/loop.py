@@ -9,7 +9,7 @@ from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
 from reconciler.control.turn.memory_store import MemoryStore, StoreUnavailableError
 from reconciler.control.turn.report import ActionResult, Decided, LoopReport, ResultState
-from reconciler.control.turn.revalidation import revalidate
+from reconciler.control.turn.revalidation import Moved, revalidate
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide, settle
 from reconciler.decisions.demand.arriving import arriving
 from reconciler.decisions.groups.effective import effective_groups
@@ -172,8 +172,8 @@ class ControlLoop:
                 going: dict[int, NodeRemoval] = {}
                 for number, action in left.items():
                     checked = revalidate(action, judged, fresh)
-                    if checked.target is None or checked.bound is None:
-                        results[number] = _skipped(action, "Stale", checked.moved)
+                    if isinstance(checked, Moved):
+                        results[number] = _skipped(action, "Stale", checked.why)
                     else:
                         node, replicas = action.nodes[0], action.to
                         going[number] = NodeRemoval(target=checked.target, node=node, replicas=replicas, bound=checked.bound)
@@ -191,8 +191,8 @@ class ControlLoop:
         for _ in range(MAX_TRIES):
             try:
                 checked = revalidate(action, judged, self._port.observe())
-                if checked.target is None or checked.bound is None:
-                    return _skipped(action, "Stale", checked.moved)
+                if isinstance(checked, Moved):
+                    return _skipped(action, "Stale", checked.why)
                 result = self._write(action, checked.target, checked.bound)
             except ViewUnavailableError as error:
                 return _skipped(action, "Stale", f"the view was lost: {error}")

@@ -7,15 +7,20 @@ from reconciler.cluster.world import World
 from reconciler.plan.plan import Action, Bound
 
 
-class Revalidated(msgspec.Struct, frozen=True, kw_only=True):
-    """`moved` is empty when the action stands, with the bound to write under; else what has moved."""
+class Stands(msgspec.Struct, frozen=True):
+    """The action may be done: on what, and the bound to write under."""
 
-    target: TargetRef | None = None
-    bound: Bound | None = None
-    moved: str = ""
+    target: TargetRef
+    bound: Bound
 
 
-def revalidate(action: Action, judged: World, fresh: World) -> Revalidated:
+class Moved(msgspec.Struct, frozen=True):
+    """It may not: `why` says what has moved."""
+
+    why: str
+
+
+def revalidate(action: Action, judged: World, fresh: World) -> Stands | Moved:
     """Judge again with what a fresh view says.
 
     Replicas and all ownership evidence must be what they were; a resourceVersion that moved for another reason (status,
@@ -24,21 +29,21 @@ def revalidate(action: Action, judged: World, fresh: World) -> Revalidated:
     """
     facts = _facts(fresh, action.target)
     if facts is None:
-        return Revalidated(moved=f"{action.target} is not there any more")
+        return Moved(f"{action.target} is not there any more")
     if (facts.replicas or 0) != action.bound.replicas:
-        return Revalidated(moved=f"{action.target} has {facts.replicas} replicas now, {action.bound.replicas} were judged")
+        return Moved(f"{action.target} has {facts.replicas} replicas now, {action.bound.replicas} were judged")
     if fresh is not judged:
         before = _facts(judged, action.target)
         if before is None or before.owner != facts.owner:
-            return Revalidated(moved=f"who owns the replicas of {action.target} has changed since they were judged")
+            return Moved(f"who owns the replicas of {action.target} has changed since they were judged")
         for node in action.nodes:
             moved = _node_moved(node, judged, fresh)
             if moved:
-                return Revalidated(moved=moved)
+                return Moved(moved)
         joined = _machine_joined(action, fresh)
         if joined:
-            return Revalidated(moved=joined)
-    return Revalidated(target=facts.ref, bound=msgspec.structs.replace(action.bound, resource_version=facts.resource_version))
+            return Moved(joined)
+    return Stands(facts.ref, msgspec.structs.replace(action.bound, resource_version=facts.resource_version))
 
 
 def _facts(world: World, target: str) -> TargetFacts | None:

@@ -8,6 +8,9 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "group is None or held or called_off -> held or called_off": _STOPPED,
     },
     "reconciler/control/live/own_writes.py": {
+        "0 -> 1 in: self._awaited[one.target] = max(one.generation, self._awaited.get(one.target, 0))": (
+            "a generation that is known is 1 at least"
+        ),
         "0 -> 1 in: return any(0 < facts.generation < self._awaited.get(facts.ref, 0) for facts in world.targets)": (
             "no whole number is between 0 and 1"
         ),
