@@ -24,9 +24,11 @@ class Seen:
         self.answer = Answer(body=b"found\n")
         self.go_on = threading.Event()
         self.routes = (
-            Route(method="GET", path="/page", answer=self._page), Route(method="POST", path="/hook", answer=self._page, max_body_bytes=8),
-            Route(method="GET", path="/slow", answer=self._slow), Route(method="GET", path="/judged", answer=self._page, details=True),
-        )  # fmt: skip
+            Route(method="GET", path="/page", answer=self._page),
+            Route(method="POST", path="/hook", answer=self._page, max_body_bytes=8),
+            Route(method="GET", path="/slow", answer=self._slow),
+            Route(method="GET", path="/judged", answer=self._page, details=True),
+        )
 
     def _page(self, request: Request) -> Answer:
         self.requests.append(request)

@@ -54,8 +54,8 @@ class Store(InMemoryStore):
 
 
 class Bench:
-    """Policy and port at once. `answers` by what is asked (a target, or a node that is to leave) are taken one after the other, the
-    last one for ever; without one it is done. Views of these numbers, from 1, are `lost`."""
+    """Policy and port at once. `answers` by what is asked (a target, or a node that is to leave) are taken one after the other,
+    the last one for ever; without one it is done. Views of these numbers, from 1, are `lost`."""
 
     def __init__(self, rules: PolicySet | None = None) -> None:
         self.rules = rules or policy(node_group("general"), node_group("other"))

@@ -120,7 +120,8 @@ def test_whether_all_of_it_was_done(applied: Applied, *, complete: bool) -> None
 
 
 def test_the_document_has_every_action_of_the_plan() -> None:
-    """In its order; what was done needs no reason, a state without a code is its own, and what nobody knows of was not reached."""
+    """In its order; what was done needs no reason, a state without a code is its own, and what nobody knows of was not
+    reached."""
     c = _action("c")
     plan = msgspec.structs.replace(PLAN, actions=(A, B, c))
     failed = _result(msgspec.structs.replace(B, to=5), ResultState.FAILED, message="cut")
@@ -235,6 +236,9 @@ def test_an_approval_is_of_evictions_too() -> None:
         assert _ends(stage.apply(RemovalTerms(limit=0, approvals=(approval,)))) == [("RemoveNode", "empty", code)]
 
 
+SMALL = machine_deployment("small")
+
+
 class Watching(SimulatedPort):
     """Calls `after` once, after something was adopted."""
 
@@ -265,8 +269,7 @@ def test_what_somebody_took_over_after_the_adoption_is_refused() -> None:
         stage = _adopting()
         port = stage._port
         assert isinstance(port, Watching)
-        target = machine_deployment("small")
-        port.after = lambda stage=stage, via=via: stage.cluster.write_replicas(target, 1, "argocd-controller", via)
+        port.after = lambda cluster=stage.cluster, via=via: cluster.write_replicas(SMALL, 1, "argocd-controller", via)
         applied = stage.apply()
         assert _ends(applied)[0] == ("Adopt", "small", "Done")
         assert (stage.replicas("small"), applied.complete) == (1, False)
