@@ -49,7 +49,7 @@ def disclaim(body: bytes, annotations: tuple[str, ...]) -> dict[str, Any] | None
 
 
 def _without(metadata: dict[str, Any], concerned: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-    there = metadata.get("managedFields") or []
+    there = metadata.get("managedFields")
     if not there:
         return {"resourceVersion": metadata["resourceVersion"]}
     entries = []

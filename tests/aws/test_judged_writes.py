@@ -73,6 +73,7 @@ def test_the_lowest_size_that_requests_are_taken_back_to() -> None:
             {POLICY_MARK: "prod"},
             {POLICY_MARK: "prod", "reconciler.dev/reason": "r", "reconciler.dev/desired": "4.1800000000"},
         ),
+        ({POLICY_MARK: "prod"}, None, {}, {"reconciler.dev/desired": "4.1800000000"}),
         ({POLICY_MARK: "prod"}, {POLICY_MARK: "prod"}, {}, {POLICY_MARK: "prod", "reconciler.dev/desired": "4.1800000000"}),
     ],
 )

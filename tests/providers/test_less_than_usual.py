@@ -1,14 +1,17 @@
 """Answers and objects that say less than usual, or nothing at all: what counts then."""
 
+import json
 from typing import Any
 
 import msgspec
 import pytest
 
+from reconciler.decisions.ownership.owner import OUR_MANAGER, POLICY_MARK
 from reconciler.kube.connection.api import ApiError
 from reconciler.providers.answer import failed
 from reconciler.providers.contract import LeavingMachine, RemovalProgress, RemovalState, TargetRemoval, WriteCode, WriteResult
-from tests.providers.machines_in_memory import GENERAL, MachinesInMemory
+from reconciler.providers.field_claim import claim, disclaim
+from tests.providers.machines_in_memory import GENERAL, MachinesInMemory, entry
 
 OURS = "nodegroup-reconciler.test.g4.r5"
 
@@ -66,3 +69,21 @@ def test_a_conflict_before_anything_was_judged(machines: MachinesInMemory) -> No
     (found,) = machines.step("m1", marked=("m1",))
     assert (found.state, found.code) == (RemovalState.DRAINING, WriteCode.STALE)
     assert machines.written == []
+
+
+def test_a_write_that_nobody_explains(machines: MachinesInMemory) -> None:
+    """The mark of a policy that is there stays, and replicas alone are written."""
+    machines.annotations = {POLICY_MARK: "another"}
+    assert machines.provider().resize(GENERAL, 7, machines.bound()).done
+    assert (machines.annotations, machines.written) == ({POLICY_MARK: "another"}, [("PATCH", "general")])
+
+
+def test_managers_of_other_fields_of_the_spec() -> None:
+    """Who does not stand on replicas keeps everything that he stands on."""
+    other = {"manager": "x", "operation": "Update", "fieldsV1": {"f:spec": {"f:paused": {}}}}
+    theirs, ours = entry("kubectl", "Update"), entry(OUR_MANAGER, "Apply")
+    body = json.dumps({"metadata": {"resourceVersion": "7", "managedFields": [other, theirs, ours]}}).encode()
+    assert claim(body)["metadata"]["managedFields"] == [other, ours]
+    taken = disclaim(body, ())
+    assert taken is not None
+    assert taken["metadata"]["managedFields"] == [other, theirs]

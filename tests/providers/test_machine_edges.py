@@ -45,6 +45,15 @@ def test_whether_the_platform_took_another(
     assert (found.state, found.code) == ((RemovalState.FAILED, WriteCode.PASSED_OVER) if passed else (RemovalState.FINISHED, ""))
 
 
+def test_the_last_machine_of_a_target_that_was_lowered_to_nothing(machines: MachinesInMemory) -> None:
+    """One lives where none is wanted: it goes yet, and none went in its place."""
+    machines.change("m1", mark=OURS)
+    for number in range(2, 6):
+        machines.change(f"m{number}", deleting=True)
+    machines.replicas, machines.generation, machines.observed = None, 5, 5  # type: ignore[assignment]
+    assert machines.step("m1", marked=("m1",)) == [TargetRemoval(state=RemovalState.FINISHED, replicas=0, generation=5)]
+
+
 def test_a_machine_that_is_no_longer_listed(machines: MachinesInMemory) -> None:
     """It was read a moment ago, and goes: it is none that was passed over."""
     machines.change("m1", mark=OURS)

@@ -151,6 +151,22 @@ def test_our_own_mark_stands_in_nobodys_way(machines: MachinesInMemory) -> None:
     assert machines.replicas == 9
 
 
+def test_our_own_claim_is_no_news(machines: MachinesInMemory) -> None:
+    """The person's entry is gone by our own write when the apply meets a conflict: what is left is judged, and written."""
+    machines.owner = OwnerEvidence(owners=(THEIRS,))
+    machines.fields = [entry("kubectl-edit", "Update")]
+    bound = machines.bound()
+
+    def touched(_: str) -> None:
+        if machines.writes:
+            machines.owner, machines.version = OwnerEvidence(), machines.version + 1
+            machines.before = lambda _: None
+
+    machines.before = touched
+    assert machines.provider().adopt(GENERAL, 5, bound).done
+    assert (machines.owner.owners, machines.replicas) == ((APPLIED,), 5)
+
+
 @pytest.mark.parametrize("method", ["resize", "adopt"])
 @pytest.mark.parametrize(
     ("owner", "bound", "code"),
@@ -159,6 +175,8 @@ def test_our_own_mark_stands_in_nobodys_way(machines: MachinesInMemory) -> None:
         (OwnerEvidence(owners=(APPLIED,)), {"owner_digest": "x"}, WriteCode.STALE),
         (OwnerEvidence(owners=(APPLIED,), hold="me"), {}, WriteCode.REFUSED),
         (OwnerEvidence(managed_fields_present=False), {}, WriteCode.REFUSED),
+        (OwnerEvidence(owners=(APPLIED,), paused="spec.paused"), {}, WriteCode.REFUSED),
+        (OwnerEvidence(owners=(APPLIED,), deleting=True), {}, WriteCode.REFUSED),
     ],
 )
 def test_what_may_not_be_sized(
@@ -179,8 +197,9 @@ def test_a_persons_write_is_taken_over_by_adopting_alone(machines: MachinesInMem
     assert (result.code, machines.writes) == (WriteCode.CONFLICT, [])
     assert 'conflict with "kubectl-edit"' in result.message
     assert machines.provider().adopt(GENERAL, 5, machines.bound(owner_digest="x")).code is WriteCode.STALE
-    assert machines.provider().adopt(GENERAL, 5, machines.bound()).done
+    assert machines.provider().adopt(GENERAL, 5, machines.bound(), {POLICY: "prod"}).done
     assert (machines.replicas, machines.owner.owners, len(machines.writes)) == (5, (APPLIED,), 2)
+    assert machines.annotations == {POLICY: "prod"}
 
 
 def test_what_cannot_be_read_is_not_written(machines: MachinesInMemory) -> None:

@@ -20,6 +20,11 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "0 -> 1 in: known[-1].ask(0)": "it is asked once: no later instant is compared with this one",
         "0 -> 1 in: one.ask(0)": "it is asked once: no later instant is compared with this one",
     },
+    "reconciler/platforms/aws/writing/removal.py": {
+        "_going(reading, one.machine) or self._lately(one.machine) -> self._lately(one.machine)": (
+            "one that goes is refused before any call, since it is not in service, and is told as finished all the same"
+        ),
+    },
     "reconciler/platforms/aws/writing/checking.py": {
         "0 -> 1 in: region.ask(0)": "it is asked once: no later instant is compared with this one",
     },

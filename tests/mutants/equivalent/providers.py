@@ -11,4 +11,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         f"1 -> 2 in: {_WIDEST}": _LONG_AGO,
         f"40 -> 41 in: {_WIDEST}": _LONG_AGO,
     },
+    "reconciler/providers/machines/refusals.py": {
+        "found is None or found.mark is None -> found.mark is None": "one that is gone was refused by `unfit` before",
+    },
 }

@@ -148,7 +148,7 @@ class AwsPoll:
             known = self._regions.get(one)
             found[one] = known if known is not None and one in asked else Region(self._accounts.of(*place), one, left, owner)
             self._accounts.named(one.region, one.role, left)
-        return {one: region for one, region in found.items() if one in asked or not region.over}
+        return {one: region for one, region in found.items() if not region.over}
 
     def _drop(self, one: Wanted) -> None:
         for known in (self._regions, self._documents, self._failures):
