@@ -358,10 +358,19 @@ def test_what_leaves_the_house() -> None:
     cleaned = shown(ScalingActivity, json.loads(json.dumps({"ActivityId": "a", "AutoScalingGroupName": "g", "Cause": asked.cause,
                                                             "Description": asked.description})), words)  # fmt: skip
     assert ("Cause" in cleaned, cleaned["Description"], "EndTime" in cleaned) == (False, "in 000000000000", False)
-    taint = {"key": "secret", "value": None, "effect": "NO_SCHEDULE"}
-    managed = shown(ManagedNodeGroup, {**MANAGED, "labels": {"secret": "z"}, "taints": [taint]}, words)
+    taints = [{"key": "secret", "value": value, "effect": "NO_SCHEDULE"} for value in (None, "x")]
+    managed = shown(ManagedNodeGroup, {**MANAGED, "labels": {"secret": "z"}, "taints": taints}, words)
     assert managed["labels"] == {hidden: words.value("secret", "z")}
-    assert managed["taints"] == [{"key": hidden, "value": words.value("secret", ""), "effect": "NO_SCHEDULE"}]
+    assert managed["taints"] == [
+        {"key": hidden, "value": words.value("secret", text), "effect": "NO_SCHEDULE"} for text in ("", "x")
+    ]
+
+
+@pytest.mark.parametrize(("prefix", "kept"), [("resources", True), ("label", False), ("taint", False)])
+def test_amounts_stay_as_they_are(prefix: str, *, kept: bool) -> None:
+    """Those of resources, which say what a node offers; the same text elsewhere is a word of the user's."""
+    found = shown(wire.AutoScalingGroup, group(tags={f"{TEMPLATE}{prefix}/secret": "8Gi"}), Pseudonyms(b"salt"))
+    assert (found["Tags"][0]["Value"] == "8Gi") is kept
 
 
 def test_words_that_nodes_may_say() -> None:

@@ -11,7 +11,6 @@ from reconciler.platforms.aws.facts.node_sizing import (
     MIB,
     allocatable,
     max_pods,
-    max_pods_with_prefixes,
     reserved_cpu_milli,
     reserved_memory_mib,
 )
@@ -29,13 +28,6 @@ def test_reserved_cpu(vcpus: int, milli: int) -> None:
 def test_max_pods(interfaces: int, addresses: int, pods: int) -> None:
     """m5.large, m5.xlarge, p4d.24xlarge, t3.micro as eni-max-pods.txt of amazon-eks-ami has them."""
     assert max_pods(interfaces, addresses) == pods
-
-
-def test_max_pods_with_prefixes() -> None:
-    """An m5.large has more addresses than the number that EKS recommends for small machines, a t3.nano has fewer."""
-    assert max_pods_with_prefixes(3, 10, 2) == 110
-    assert max_pods_with_prefixes(15, 50, 96) == 250
-    assert max_pods_with_prefixes(2, 2, 2) == 34
 
 
 def test_reserved_memory() -> None:

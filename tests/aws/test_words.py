@@ -7,6 +7,7 @@ import pytest
 from reconciler.cluster.target import LaunchFailure
 from reconciler.platforms.aws.facts.activities import classified, failure_text
 from reconciler.platforms.aws.facts.aws_beside import ScalingActivity
+from reconciler.platforms.aws.facts.instance_table import known_types
 from reconciler.platforms.aws.writing.fresh import converted
 from tests.aws.documents import REGION, Object, facts, group, template_version
 from tests.aws.test_launch_failures import STOCK, activity, failure
@@ -250,6 +251,14 @@ def test_overrides_with_a_template_of_their_own() -> None:
     assert found.origins == ("the overrides of the mixed instances policy, the instance table of 2026-07-20",)
 
 
+@pytest.mark.parametrize("overrides", [({"InstanceType": "c5.large"}, {}), ({}, {"InstanceType": "c5.large"})])
+def test_a_choice_that_names_no_type(overrides: tuple[Object, ...]) -> None:
+    """It says nothing beside one that does: the template's own type is none that an instance may be of."""
+    found = template(group(**mixed(*overrides)), **versions({"InstanceType": "m5.large"}))
+    assert dict(found.labels)["node.kubernetes.io/instance-type"] == "c5.large"
+    assert found.origins == ("the overrides of the mixed instances policy, the instance table of 2026-07-20",)
+
+
 def test_types_of_instances_that_are_there() -> None:
     """Their nodes say more: the types are a label alone."""
     found = facts(group(Instances=[instance(), instance(name="i-2", InstanceType="")], DesiredCapacity=2)).template
@@ -299,6 +308,17 @@ def test_a_type_as_aws_tells_it(rest: Object, pods: int, architecture: str, devi
     assert found.capacity is not None
     assert (found.capacity.pods, found.architecture, found.capacity.extended) == (pods, architecture, devices)
     assert found.origins == ("the launch template, describe-instance-types",)
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "cards", "price"),
+    [("m5.large", "", 0, "0.096"), ("g5.2xlarge", "a10g", 1, "1.212"), ("p4d.24xlarge", "a100", 8, "21.957642")],
+)
+def test_a_type_of_the_table(name: str, model: str, cards: int, price: str) -> None:
+    """SOURCE: the rows of these types in the table of 2026-07-20."""
+    found = known_types()[name]
+    assert (found.name, found.accelerator, found.accelerators, found.price_per_hour) == (name, model, cards, price)
+    assert dict(found.machine.devices) == ({"nvidia.com/gpu": cards} if cards else {})
 
 
 def test_the_price_of_a_type_that_aws_told() -> None:

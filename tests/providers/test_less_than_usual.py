@@ -6,12 +6,14 @@ from typing import Any
 import msgspec
 import pytest
 
+from reconciler.cluster.target import FieldOwner, OwnerEvidence
 from reconciler.decisions.ownership.owner import OUR_MANAGER, POLICY_MARK
 from reconciler.kube.connection.api import ApiError
 from reconciler.providers.answer import failed
 from reconciler.providers.contract import LeavingMachine, RemovalProgress, RemovalState, TargetRemoval, WriteCode, WriteResult
 from reconciler.providers.field_claim import claim, disclaim
-from tests.providers.machines_in_memory import GENERAL, MachinesInMemory, entry
+from reconciler.providers.ownership_guard import held_by_others
+from tests.providers.machines_in_memory import APPLIED, GENERAL, MachinesInMemory, entry
 
 OURS = "nodegroup-reconciler.test.g4.r5"
 
@@ -87,3 +89,29 @@ def test_managers_of_other_fields_of_the_spec() -> None:
     taken = disclaim(body, ())
     assert taken is not None
     assert taken["metadata"]["managedFields"] == [other, theirs]
+
+
+@pytest.mark.parametrize(("asked", "replicas", "lists"), [(7, 5, 0), (8, 16, 1), (8, 17, 0), (9, 5, 1)])
+def test_when_one_list_is_the_smaller_answer(machines: MachinesInMemory, asked: int, replicas: int, lists: int) -> None:
+    """From eight machines on, where they are half of the target's at least."""
+    machines.replicas = replicas
+    machines.step(*(f"m{number}" for number in range(1, asked + 1)))
+    assert machines.lists == lists
+
+
+def test_those_that_bear_our_mark_go_first(machines: MachinesInMemory) -> None:
+    """Where the floor lets one go and no more: another would leave it behind, to go when somebody else shrinks the target."""
+    machines.change("m2", mark=OURS)
+    first, second = machines.step("m1", "m2", floor=4, marked=("m2",))
+    assert (first.state, second.state) == (RemovalState.FAILED, RemovalState.FINISHED)
+    assert machines.replicas == 4
+
+
+@pytest.mark.parametrize(
+    ("manager", "operation", "held"),
+    [(OUR_MANAGER, "Apply", False), (OUR_MANAGER, "Update", True), ("argocd-controller", "Apply", True)],
+)
+def test_what_our_next_apply_would_meet(machines: MachinesInMemory, manager: str, operation: str, *, held: bool) -> None:
+    """Everybody else's claim, and an Update of our own."""
+    machines.owner = OwnerEvidence(owners=(APPLIED, FieldOwner(manager=manager, operation=operation)))
+    assert held_by_others(machines.facts()) is held

@@ -20,10 +20,11 @@ def machines() -> MachinesInMemory:
     return MachinesInMemory()
 
 
+@pytest.mark.parametrize("before", [1, 5])
 @pytest.mark.parametrize(("deleting", "observed"), [(False, 4), (True, 4), (False, 5)])
-def test_a_target_that_was_lowered_to_nothing(machines: MachinesInMemory, observed: int, *, deleting: bool) -> None:
+def test_a_target_that_was_lowered_to_nothing(machines: MachinesInMemory, observed: int, before: int, *, deleting: bool) -> None:
     """Somebody took the field away after a machine was marked: it counts as none, and the marked one goes."""
-    machines.change("m1", mark=OURS, deleting=deleting)
+    machines.change("m1", mark=f"nodegroup-reconciler.test.g4.r{before}", deleting=deleting)
     machines.replicas, machines.generation, machines.observed = None, 5, observed  # type: ignore[assignment]
     (found,) = machines.step("m1", marked=("m1",))
     assert found == TargetRemoval(state=RemovalState.FINISHED, replicas=0, generation=5)

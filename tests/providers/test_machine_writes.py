@@ -151,20 +151,41 @@ def test_our_own_mark_stands_in_nobodys_way(machines: MachinesInMemory) -> None:
     assert machines.replicas == 9
 
 
-def test_our_own_claim_is_no_news(machines: MachinesInMemory) -> None:
-    """The person's entry is gone by our own write when the apply meets a conflict: what is left is judged, and written."""
+@pytest.mark.parametrize(
+    ("words", "held"),
+    [
+        ("me; until 2001-01-01T00:00:00Z", False),
+        ("me; until 9999-01-01T00:00:00Z", True),
+        ("me", True),
+        ("me; until soon", True),
+    ],
+)
+def test_a_hold_ends_by_itself(machines: MachinesInMemory, words: str, *, held: bool) -> None:
+    """At the instant that it names, though nobody has taken it off; one that names none, or none that can be read, goes on."""
+    machines.owner = OwnerEvidence(owners=(APPLIED,), hold=words)
+    result = machines.provider().resize(GENERAL, 7, machines.bound())
+    assert (result.code, machines.replicas) == ((WriteCode.REFUSED, 5) if held else ("", 7))
+
+
+ARGO = FieldOwner(manager="argocd-controller", operation="Apply")
+
+
+@pytest.mark.parametrize(("left", "code"), [((), ""), ((ARGO,), WriteCode.CONFLICT)])
+def test_our_own_claim_is_no_news(machines: MachinesInMemory, left: tuple[FieldOwner, ...], code: str) -> None:
+    """The person's entry is gone by our own write when the apply meets a conflict: what is left is judged, and written
+    where nobody else has come."""
     machines.owner = OwnerEvidence(owners=(THEIRS,))
     machines.fields = [entry("kubectl-edit", "Update")]
     bound = machines.bound()
 
     def touched(_: str) -> None:
         if machines.writes:
-            machines.owner, machines.version = OwnerEvidence(), machines.version + 1
+            machines.owner, machines.version = OwnerEvidence(owners=left), machines.version + 1
             machines.before = lambda _: None
 
     machines.before = touched
-    assert machines.provider().adopt(GENERAL, 5, bound).done
-    assert (machines.owner.owners, machines.replicas) == ((APPLIED,), 5)
+    assert machines.provider().adopt(GENERAL, 5, bound).code == code
+    assert machines.owner.owners == (left or (APPLIED,))
 
 
 @pytest.mark.parametrize("method", ["resize", "adopt"])

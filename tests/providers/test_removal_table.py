@@ -291,6 +291,7 @@ def test_a_mark_that_cannot_be_taken_off_keeps_the_removal(machines: MachinesInM
         ("others", "nodegroup-reconciler.prod.g4.r5", ""),
         ("lowered", OURS, ""),
         ("passed over", None, "our mark was taken off Machine m1 of Set prod/general"),
+        ("passed over while it rolls out", OURS, ""),
     ],
 )
 def test_abandoned(machines: MachinesInMemory, case: str, left: str | None, message: str) -> None:
@@ -300,10 +301,11 @@ def test_abandoned(machines: MachinesInMemory, case: str, left: str | None, mess
         del machines.machines["m1"]
     elif case == "deleting":
         machines.change("m1", deleting=True)
-    elif case in ("lowered", "passed over"):
+    elif case in ("lowered", "passed over", "passed over while it rolls out"):
         machines.generation = machines.observed = 5
         machines.replicas = 4
-        machines.change("m5", deleting=case == "passed over")
+        machines.change("m5", deleting=case != "lowered")
+        machines.rolling_out = case.endswith("rolls out")
     result = machines.provider().abandon(GENERAL, "m1")
     assert (result.done, result.message) == (True, message)
     found = machines.machines.get("m1")

@@ -4,6 +4,7 @@ _WIDEST = "return judge(facts, Terms(adopt_from=managers, human_hold_seconds=0, 
 _LONG_AGO = (
     "the instant is later than any write by ten thousands of years: a second more or less, or as many years, decide nothing"
 )
+_NOBODYS = "a target without replicas is nobody's to write: refused before"
 
 EQUIVALENT: dict[str, dict[str, str]] = {
     "reconciler/providers/ownership_guard.py": {
@@ -13,5 +14,24 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     },
     "reconciler/providers/machines/refusals.py": {
         "found is None or found.mark is None -> found.mark is None": "one that is gone was refused by `unfit` before",
+        "0 -> 1 in: replicas = (reading.facts.replicas or 0) - before": _NOBODYS,
+        "reading.facts.replicas or 0 -> reading.facts.replicas": _NOBODYS,
+    },
+    "reconciler/providers/machines/removal.py": {
+        "0 -> 1 in: replicas = (facts.replicas or 0) - fewer": _NOBODYS,
+        "facts.replicas or 0 -> facts.replicas in: replicas = (facts.replicas or 0) - fewer": _NOBODYS,
+        "found is None or found.mark is None or DeleteMark.read(found.mark, self._owner) is not None -> "
+        "found.mark is None or DeleteMark.read(found.mark, self._owner) is not None": (
+            "one that is gone was refused by `unfit` before"
+        ),
+        "0 -> 1 in: if asked < _MANY or asked * 2 < (reading.facts.replicas or 0):": "eight are more than one, and than none",
+        "outcome is None and found is not None -> outcome is None": "one that is gone is refused by `unfit`: it has ended",
+        "found is not None and mark is not None and (found.deleting or self._lowered(reading, mark)) -> "
+        "mark is not None and (found.deleting or self._lowered(reading, mark))": "only what was found bears a mark",
+        "0 -> 1 in: self._write_mark(facts.ref, found, str(DeleteMark(self._owner, facts.generation, facts.replicas or 0)))": (
+            _NOBODYS
+        ),
+        "facts.replicas or 0 -> facts.replicas in: self._write_mark(facts.ref, found, "
+        "str(DeleteMark(self._owner, facts.generation, facts.replicas or 0)))": _NOBODYS,
     },
 }

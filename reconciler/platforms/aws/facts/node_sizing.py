@@ -34,11 +34,6 @@ def max_pods(interfaces: int, addresses: int) -> int:
     return interfaces * (addresses - 1) + 2
 
 
-def max_pods_with_prefixes(interfaces: int, addresses: int, vcpus: int) -> int:
-    """The same where every address is a prefix of 16, up to the numbers that EKS recommends: 110 below 30 vCPU, else 250."""
-    return min(interfaces * (addresses - 1) * 16 + 2, 110 if vcpus < 30 else 250)
-
-
 def reserved_cpu_milli(vcpus: int) -> int:
     """6 percent of the first core, 1 of the second, 0.5 of the third and fourth, 0.25 of all above; rounded down."""
     tenths = 600 * min(vcpus, 1) + 100 * min(max(vcpus - 1, 0), 1) + 50 * min(max(vcpus - 2, 0), 2) + 25 * max(vcpus - 4, 0)
