@@ -7,7 +7,10 @@ import pytest
 from reconciler.cluster.target import LaunchFailure
 from reconciler.platforms.aws.facts.activities import classified, failure_text
 from reconciler.platforms.aws.facts.aws_beside import ScalingActivity
+from reconciler.platforms.aws.facts.aws_launch import InstanceRequirements, InstanceType
 from reconciler.platforms.aws.facts.instance_table import known_types
+from reconciler.platforms.aws.facts.instance_table import told_type as read_type
+from reconciler.platforms.aws.facts.requirements import allowed_types
 from reconciler.platforms.aws.writing.fresh import converted
 from tests.aws.documents import REGION, Object, facts, group, template_version
 from tests.aws.test_launch_failures import STOCK, activity, failure
@@ -80,6 +83,8 @@ def test_words_that_stand_in_the_description_alone() -> None:
         activity_id="a", auto_scaling_group_name="g", description="Launching. Status Reason: no. Status Reason: twice"
     )
     assert failure_text(told) == "no. Status Reason: twice"
+    told.status_message = "no, in AWS's own field"
+    assert failure_text(told) == "no, in AWS's own field"
 
 
 @pytest.mark.parametrize(
@@ -316,6 +321,7 @@ def test_a_type_as_aws_tells_it(rest: Object, pods: int, architecture: str, devi
 )
 def test_a_type_of_the_table(name: str, model: str, cards: int, price: str) -> None:
     """SOURCE: the rows of these types in the table of 2026-07-20."""
+    known_types.cache_clear()  # so that it is read here
     found = known_types()[name]
     assert (found.name, found.accelerator, found.accelerators, found.price_per_hour) == (name, model, cards, price)
     assert dict(found.machine.devices) == ({"nvidia.com/gpu": cards} if cards else {})
@@ -332,10 +338,6 @@ def test_the_price_of_a_type_that_aws_told() -> None:
 
 def allowed(**wanted: Any) -> list[str]:
     """Which of these types requirements allow: their names are those of all that AWS was asked for."""
-    from reconciler.platforms.aws.facts.aws_launch import InstanceRequirements, InstanceType
-    from reconciler.platforms.aws.facts.instance_table import told_type as read
-    from reconciler.platforms.aws.facts.requirements import allowed_types
-
     card = {"GpuInfo": {"Gpus": [{"Name": "A10G", "Manufacturer": "NVIDIA", "Count": 2}]}}
     items = [
         told_type(InstanceType="m9.large"),
@@ -344,8 +346,27 @@ def allowed(**wanted: Any) -> list[str]:
         told_type(InstanceType="g9.large", **card),
         told_type(InstanceType="r9.large", MemoryInfo={"SizeInMiB": 16384}),
     ]
-    types = {item["InstanceType"]: read(converted(item, InstanceType)) for item in items}
+    types = {item["InstanceType"]: read_type(converted(item, InstanceType)) for item in items}
     return [one.name for one in allowed_types(converted(wanted, InstanceRequirements), types)]
+
+
+@pytest.mark.parametrize(
+    ("most", "names"), [(None, []), (4, ["inf1.2xlarge", "inf1.xlarge"]), (1, []), (2, ["inf1.2xlarge", "inf1.xlarge"])]
+)
+def test_cards_that_have_no_model(most: int | None, names: list[str]) -> None:
+    """The table has no number of cards for Inferentia: its devices count, of which these two offer two kinds."""
+    wanted = {"AllowedInstanceTypes": ["inf1.x*", "inf1.2x*"], **({"AcceleratorCount": {"Min": 1, "Max": most}} if most else {})}
+    types = {name: one for name, one in known_types().items() if name.startswith("inf1.")}
+    assert [one.name for one in allowed_types(converted(wanted, InstanceRequirements), types)] == names
+
+
+def test_one_card_is_a_card() -> None:
+    """It comes where cards are asked for, and nowhere else; a make of which there is none is no device."""
+    types = {name: known_types()[name] for name in ("g5.2xlarge", "m5.large")}
+    for wanted, names in (({}, ["m5.large"]), ({"AcceleratorCount": {"Min": 1}}, ["g5.2xlarge"])):
+        assert [one.name for one in allowed_types(converted(wanted, InstanceRequirements), types)] == names
+    none = told_type(GpuInfo={"Gpus": [{"Name": "D", "Manufacturer": "NVIDIA", "Count": 0}]})
+    assert read_type(converted(none, InstanceType)).machine.devices == ()
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,11 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "where it is asked for, no zone is as empty as ''"
         ),
     },
+    "reconciler/platforms/aws/facts/instance_table.py": {
+        "pkgutil.get_data(__package__, 'instance_types.csv') or b'' -> pkgutil.get_data(__package__, 'instance_types.csv')": (
+            "the table comes with the program"
+        ),
+    },
     "reconciler/platforms/aws/writing/once.py": {
         "0 -> 1 in: known[-1].ask(0)": "it is asked once: no later instant is compared with this one",
         "0 -> 1 in: one.ask(0)": "it is asked once: no later instant is compared with this one",

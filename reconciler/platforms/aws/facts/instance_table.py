@@ -1,9 +1,9 @@
 """The instance types that are known without asking AWS, and those that AWS was asked for."""
 
 import csv
+import pkgutil
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 
 import msgspec
 
@@ -33,7 +33,7 @@ class KnownType(msgspec.Struct, frozen=True, kw_only=True):
 @cache
 def known_types() -> Mapping[str, KnownType]:
     """All types of the table that comes with the program."""
-    text = Path(__file__).with_name("instance_types.csv").read_text("utf-8")
+    text = (pkgutil.get_data(__package__, "instance_types.csv") or b"").decode()
     rows = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
     return {row["instance_type"]: _known(row) for row in rows}
 
