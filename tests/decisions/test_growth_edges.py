@@ -6,7 +6,10 @@ import pytest
 from reconciler.cluster.target import Machine
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide
+from reconciler.decisions.growth.requests import replacements
 from reconciler.decisions.memory import BackoffState, Memory, SizeState
+from reconciler.decisions.view import View
+from reconciler.decisions.work import Work
 from reconciler.policy.documents import Expander, Hold, Tier
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
 from tests.decisions.deciding import group, plan_of
@@ -95,3 +98,35 @@ def test_since_when_a_target_has_its_size(replicas: int, since: int) -> None:
     before = Memory(sizes={TARGET: SizeState(replicas=2, since_seconds=7), "gone": SizeState(replicas=1, since_seconds=7)})
     found = decide(_world(replicas), policy(node_group("general")), before, NOW)[1]
     assert found.sizes == {TARGET: SizeState(replicas=replicas, since_seconds=since)}
+
+
+@pytest.mark.parametrize(
+    ("fields", "rolling_out", "told"),
+    [
+        ({"created_seconds": 1_061}, False, True),
+        ({"created_seconds": 1_060}, False, False),
+        ({"created_seconds": 1_061}, True, False),
+        ({"created_seconds": 1_061, "deleting": True}, False, False),
+        ({"created_seconds": 1_061, "node": "general-1"}, False, False),
+    ],
+)
+def test_machines_made_although_the_size_did_not_change(fields: dict[str, object], rolling_out: bool, told: bool) -> None:
+    """A minute after the size was first seen all machines of it are there; what comes later stands in for one that somebody took.
+    A rollout makes new ones by itself."""
+    cluster = ClusterBuilder()
+    cluster.target("general", 1, rolling_out=rolling_out)
+    world = msgspec.structs.replace(cluster.world(), machines=(_machine("late", **fields),))
+    memory = Memory(sizes={TARGET: SizeState(replicas=1, since_seconds=1_000)})
+    draft = View.of(world, policy(node_group("general")), memory, NOW, Work(1_000)).draft()
+    found = replacements(draft, draft.groups[0])
+    assert (found is not None) is told
+    assert found is None or (found.machines, found.replicas, found.since) == (("late",), 1, "1970-01-01T00:16:40Z")
+
+
+def test_a_target_whose_size_was_never_seen_replaces_nothing() -> None:
+    """It says none."""
+    cluster = ClusterBuilder()
+    cluster.target("general", None)
+    world = msgspec.structs.replace(cluster.world(), machines=(_machine("late", created_seconds=9),))
+    draft = View.of(world, policy(node_group("general")), Memory(), NOW, Work(1_000)).draft()
+    assert replacements(draft, draft.groups[0]) is None

@@ -4,9 +4,11 @@ from array import array
 
 import pytest
 
-from reconciler.cluster.pods.pod import AffinityTerm
+from reconciler.cluster.pods.pod import AffinityTerm, SpreadConstraint
 from reconciler.cluster.values.resources import Resources
-from reconciler.decisions.draft import Draft
+from reconciler.decisions.demand.shares import Shares
+from reconciler.decisions.draft import Draft, GroupDraft
+from reconciler.decisions.growth import options
 from reconciler.decisions.growth.expanders import Option
 from reconciler.decisions.growth.filling import Filling, _holds, _Kept
 from reconciler.decisions.growth.options import _holds_for, options_of
@@ -18,7 +20,7 @@ from reconciler.scheduling.filled import Filled
 from tests.builders import NOW, ClusterBuilder, amounts, node_group, policy, selector
 
 GIB = 1 << 30
-ZONE = "topology.kubernetes.io/zone"
+ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 
 
 def draft_of(cluster: ClusterBuilder, documents: PolicySet) -> Draft:
@@ -44,7 +46,10 @@ def test_what_a_group_would_serve(near: bool) -> None:
     cluster.pods("big", 3, cpu="1", memory="2Gi", gpu=1, shape=shape)
     cluster.pods("small", 2, cpu="500m", memory="1Gi")
     draft = draft_of(cluster, policy(node_group("general", price_per_hour="0.25")))
+    before = draft.work.spent
     (option,) = options_of(draft, list(draft.groups), waiting(draft), frozenset({ZONE}))
+    # A step for each shape, and one for each node that was open when it came.
+    assert not near or draft.work.spent - before == 1 + (1 + 2)
     asked = option.requested
     assert (option.position, option.group, option.nodes, option.pods, option.price_micros) == (0, "general", 2, 5, 250_000)
     assert (asked.cpu_milli, asked.memory_bytes, asked.ephemeral_bytes) == (4_000, 8 * GIB, 0)
@@ -58,19 +63,109 @@ def test_what_a_group_would_serve(near: bool) -> None:
     assert (draft.state.node_count, draft.groups[0].desired) == (0, 0)
 
 
+@pytest.mark.parametrize(("most", "nodes", "pods"), [(3, 3, 5), (2, 2, 4), (1, 1, 2)])
+@pytest.mark.parametrize("near", [False, True])
+def test_no_more_nodes_than_there_is_room_for(near: bool, most: int, nodes: int, pods: int) -> None:
+    """Five pods, two on a node."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=0, cpu="4", labels={ZONE: "a"})
+    term = AffinityTerm(topology_key=ZONE, selector=selector(app="web"), namespaces=("shop",))
+    cluster.pods("web", 5, cpu="2", shape={"affinity": (term,)} if near else {})
+    draft = draft_of(cluster, policy(node_group("general", max=most)))
+    (option,) = options_of(draft, list(draft.groups), waiting(draft), frozenset({ZONE}))
+    assert (option.nodes, option.pods) == (nodes, pods)
+
+
+@pytest.mark.parametrize(("most", "nodes", "pods"), [(9, 4, 8), (4, 4, 8), (3, 3, 6)])
+def test_nodes_that_are_opened_at_once_are_no_more_than_there_is_room_for(most: int, nodes: int, pods: int) -> None:
+    """Seven pods, two on a node, beside one that has to be near another: what fills the first node fills those that follow."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=0, cpu="4", labels={ZONE: "a"})
+    term = AffinityTerm(topology_key=ZONE, selector=selector(app="db"), namespaces=("shop",))
+    cluster.pods("db", 1, cpu="2", shape={"affinity": (term,)})
+    cluster.pods("web", 7, cpu="2")
+    draft = draft_of(cluster, policy(node_group("general", max=most)))
+    (option,) = options_of(draft, list(draft.groups), waiting(draft), frozenset({ZONE}))
+    assert (option.nodes, option.pods) == (nodes, pods)
+
+
+@pytest.mark.parametrize(
+    ("budget", "kept"),
+    [
+        (1_000, [1, 2, 3, 4, 5, 6]),  # six shapes on ten nodes are within the common half
+        (48, [1, 2, 4, 5]),  # 12 of its own and 12 of the common 24, ten nodes each: two shapes of each namespace
+        (20, [1, 4]),  # ten steps: one
+        (2, [1, 4]),  # not even one, but everybody has a turn
+    ],
+)
+def test_one_pass_takes_no_namespace_far_beyond_its_share(budget: int, kept: list[int]) -> None:
+    """The others have their turn when it is known what these took."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=0)
+    for number in range(1, 7):
+        cluster.pods(f"app-{number}", 10, cpu=f"{number}m", namespace="a" if number < 4 else "b")
+    draft = draft_of(cluster, policy(node_group("general")))
+    draft.shares = Shares(Work(budget), ("a", "b"))
+    filling, served = Filling(draft), waiting(draft)
+    assert [shape for shape, _ in filling._within_shares(served, 10)] == [served[number - 1][0] for number in kept]
+    # As many nodes as pods, at most: two shapes of one pod each are no long pass.
+    few = [(shape, 1) for shape, _ in served[:2]]
+    assert filling._within_shares(few, 1_000) == (few if budget > 8 else few[:1])
+
+
+@pytest.mark.parametrize(("budget", "kept"), [(138, 7), (137, 6)])
+def test_a_pass_within_the_common_steps_leaves_nobody_out(budget: int, kept: int) -> None:
+    """Seven shapes on ten nodes are seventy steps: 138 less four times 17. With one less a namespace of four shapes has 34."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=0)
+    for number in range(7):
+        cluster.pods(f"app-{number}", 10, cpu=f"{number + 1}m", namespace="abcd"[max(0, number - 3)])
+    draft = draft_of(cluster, policy(node_group("general")))
+    draft.shares = Shares(Work(budget), "abcd")
+    assert len(Filling(draft)._within_shares(waiting(draft), 10)) == kept
+
+
+def test_pods_that_keep_apart_from_a_daemon_get_no_node_with_it() -> None:
+    """Whatever the group: every new node has the DaemonSet's pod."""
+    for app, served in (("agent", []), ("other", [1])):
+        cluster = ClusterBuilder()
+        cluster.group("general", nodes=0)
+        cluster.daemonset("agent")
+        apart = AffinityTerm(topology_key=HOST, selector=selector(app=app), namespaces=("kube-system",))
+        cluster.pods("web", 1, cpu="1", shape={"anti_affinity": (apart,)})
+        draft = draft_of(cluster, policy(node_group("general")))
+        assert [option.pods for option in options_of(draft, list(draft.groups), waiting(draft), frozenset())] == served
+
+
+@pytest.mark.parametrize("skew", [1, 2])
+def test_a_spread_that_counts_daemons_is_asked_for_pod_by_pod(skew: int) -> None:
+    """Pods that spread over hosts with a selector that matches the DaemonSet's pods too: in passes and one by one the same."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1, cpu="4")
+    cluster.daemonset("agent")
+    spread = SpreadConstraint(topology_key=HOST, max_skew=skew, selector=selector(app="agent"))
+    cluster.pods("agent", 5, cpu="1", namespace="kube-system", shape={"spread": (spread,)}, owner="ReplicaSet")
+    draft = draft_of(cluster, policy(node_group("general")))
+    asked = waiting(draft)
+    (found,) = options_of(draft, list(draft.groups), asked, frozenset({HOST}))
+    plain = options._option(draft, draft.groups[0], asked, 9)
+    assert plain is not None
+    assert (found.nodes, found.pods, sorted(found.bindings)) == (plain.nodes, plain.pods, sorted(plain.bindings))
+
+
 def test_disk_adds_up() -> None:
-    """Two pods with a GiB each, on one node."""
+    """Two pods with a GiB each and two with two, on one node."""
     cluster = ClusterBuilder()
     cluster.group("general", nodes=0)
     capacity = (("cpu", 4_000), ("memory", 16 * GIB), ("pods", 110), ("ephemeral-storage", 9 * GIB))
-    for name in "ab":
-        cluster.pods(name, 1, shape={"requests": Resources(cpu_milli=100, ephemeral_bytes=GIB, pods=1)})
+    for name, disk in (("a", GIB), ("b", 2 * GIB)):
+        cluster.pods(name, 2, shape={"requests": Resources(cpu_milli=100, ephemeral_bytes=disk, pods=1)})
     draft = draft_of(cluster, policy(node_group("general", template=Template(capacity=capacity))))
     (option,) = options_of(draft, list(draft.groups), waiting(draft), frozenset())
-    assert option.requested == Resources(cpu_milli=200, ephemeral_bytes=2 * GIB)
+    assert option.requested == Resources(cpu_milli=400, ephemeral_bytes=6 * GIB)
 
 
-def test_groups_that_are_alike_are_asked_once_while_there_is_room() -> None:
+def test_groups_that_are_alike_are_asked_once_while_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """Five nodes are needed. What was found with room for six holds for five, not for four; three are all of three."""
     cluster = ClusterBuilder()
     rooms = {"a": 6, "b": 5, "c": 4, "d": 3}
@@ -78,7 +173,16 @@ def test_groups_that_are_alike_are_asked_once_while_there_is_room() -> None:
         cluster.group(name, nodes=0, labels={"pool": "x"})
     cluster.pods("web", 5, cpu="3")
     draft = draft_of(cluster, policy(*(node_group(name, max=most) for name, most in rooms.items())))
+    asked: list[str] = []
+
+    def filled(of: Draft, group: GroupDraft, *rest: object) -> object:
+        asked.append(group.group.name)
+        return plain(of, group, *rest)
+
+    plain = options._filled
+    monkeypatch.setattr(options, "_filled", filled)
     found = options_of(draft, list(draft.groups), waiting(draft), frozenset())
+    assert asked == ["a", "c", "d"]
     assert [(option.group, option.nodes, option.pods) for option in found] == [("a", 5, 5), ("b", 5, 5), ("c", 4, 4), ("d", 3, 3)]
 
 
@@ -116,8 +220,11 @@ def test_what_is_kept_is_for_the_same_pods() -> None:
     cluster.pods("web", 4, cpu="2")
     draft = draft_of(cluster, policy(node_group("general")))
     filling, ((shape, _),) = Filling(draft), waiting(draft)
-    nodes = [
-        [option.nodes for option in options_of(draft, list(draft.groups), [(shape, pods)], frozenset(), filling)]
-        for pods in (4, 2, 4, 4)
-    ]
+    nodes, steps = [], []
+    for pods in (4, 2, 4, 4):
+        before = draft.work.spent
+        nodes.append([option.nodes for option in options_of(draft, list(draft.groups), [(shape, pods)], frozenset(), filling)])
+        steps.append(draft.work.spent - before)
     assert nodes == [[2], [1], [2], [2]]
+    # What is asked again costs nothing.
+    assert [many > 0 for many in steps] == [True, True, True, False]

@@ -142,6 +142,13 @@ def test_of_equal_offers_the_first_grows() -> None:
     assert sum(times for _, times in mix) == 3
 
 
+def test_one_offer_alone() -> None:
+    """Five pods of 1 on nodes of 4."""
+    alone = Problem((Item(5, (1,), (True,)),), (Offer(5, (4,), 9),))
+    assert greedy(alone, [1], ways_to_fill(alone)) == _mix((0, (1,), 1), (0, (4,), 1))
+    assert greedy_mix(alone, _mix((0, (1,), 5)))[0] == _mix((0, (1,), 1), (0, (4,), 1))
+
+
 def test_a_bound_over_several_offers_ends_their_growth() -> None:
     """Ten units of pods on nodes of 4 and 3 that count 2 and 1 of five: 4 + 4 + 3; of four the best ones leave no room."""
     for bound, nodes in ((5, {0: 2, 1: 1}), (4, None)):
