@@ -3,8 +3,13 @@
 import pytest
 
 from reconciler.decisions.decide import decide
-from reconciler.decisions.memory import BackoffState, Memory
-from tests.builders import NOW, ClusterBuilder, node_group, policy
+from reconciler.decisions.groups.effective import effective_groups
+from reconciler.decisions.growth.backoff import forget
+from reconciler.decisions.memory import BackoffState, ConflictState, Memory
+from reconciler.plan.plan import ActionKind
+from reconciler.policy.documents import Hold
+from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
+from tests.decisions.deciding import group, plan_of
 
 RULES = policy(node_group("spot"))
 
@@ -44,3 +49,30 @@ def test_it_is_dropped_from_the_memory_three_hours_after_the_last_failure(age_se
     cluster.target("spot", 0)
     _, memory = decide(cluster.world(), RULES, Memory(backoffs={"spot": state}), NOW)
     assert dict(memory.backoffs) == ({"spot": state} if kept else {})
+
+
+def test_the_end_of_a_hold_forgets_what_it_was_about_and_nothing_else() -> None:
+    """Back-off and count of conflicts of the group that resumes; those of others stay, those of groups that are gone do not."""
+    cluster = ClusterBuilder()
+    for name in ("free", "other"):
+        cluster.target(name, 0)
+    groups = effective_groups(cluster.world(), policy(node_group("free"), node_group("other")), NOW)
+    state = BackoffState(failures=1, failed_seconds=NOW - 60, until_seconds=NOW + 240)
+    seen = ConflictState(count=2, last_seconds=NOW - 60, writer="somebody", ours=1, theirs=2)
+    targets = [str(machine_deployment(name)) for name in ("free", "other")]
+    memory = Memory(backoffs=dict.fromkeys(("free", "other", "gone"), state), conflicts=dict.fromkeys(targets, seen))
+    after = forget(memory, groups, frozenset({"free"}), NOW)
+    assert (after.backoffs, after.conflicts) == ({"other": state}, {targets[1]: seen})
+    assert forget(memory, groups, frozenset(), NOW).conflicts == memory.conflicts
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_a_held_group_keeps_requests_that_failed(held: bool) -> None:
+    """Nothing is taken back of it; what it would do is told beside."""
+    cluster = ClusterBuilder()
+    cluster.group("spot", nodes=2, replicas=3)
+    cluster.machine("spot-3", machine_deployment("spot"), failed="InsufficientInstanceCapacity")
+    rules = policy(node_group("spot", hold=Hold(reason="repair") if held else None))
+    line = group(plan := plan_of(cluster.world(), rules), "spot")
+    assert (line.current, line.desired, line.wanted) == (3, 3 if held else 2, 2 if held else line.wanted)
+    assert [action.kind for action in plan.actions] == ([] if held else [ActionKind.CANCEL])

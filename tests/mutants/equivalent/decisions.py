@@ -29,6 +29,9 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     "reconciler/decisions/growth/cost/filling.py": {
         "6 -> 7": _EFFORT,
         "1 -> 2 in: best, best_score = -1, 0.0": "any number below zero stands for none",
+        "many and problem.items[index].offers[offer] -> problem.items[index].offers[offer]": (
+            "items with no pod left are passed over further down"
+        ),
     },
     "reconciler/decisions/growth/cost/growth.py": {
         "len(group.new_nodes) > count -> len(group.new_nodes) >= count": (
@@ -60,6 +63,14 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         'False -> True in: ("mip_allow_restart", False),': "how the solver gets there, not what is cheapest",
         'False -> True in: ("mip_heuristic_run_rins", False),': "how the solver gets there, not what is cheapest",
         "not quick -> quick": "how the solver gets there, not what is cheapest",
+        "False -> True in: return None, False": "without a mix nothing is proved, whatever stands beside it",
+        "settled is not None and done -> settled is not None or done": (
+            "a mix of the same cost either way, and one that keeps all bounds"
+        ),
+        "cost / _MICROS_A_UNIT + _WHOLE -> cost / _MICROS_A_UNIT - _WHOLE": "within what the solver takes for equal",
+        "0 -> 1 in: solution.col_value = [float(times.get(filling, 0)) for filling in columns]": (
+            "where the solver begins, not where it ends: the mix known stays the one to beat"
+        ),
     },
     "reconciler/decisions/growth/cost/polish.py": {
         "300 -> 301": _EFFORT,
@@ -111,6 +122,15 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     },
     "reconciler/decisions/growth/filling.py": {
         "self._rivals[shape] or frozenset() -> self._rivals[shape]": "`covers` has said yes, so that it is a set for every shape",
+        "known[shape] is not None and (counted := state.spread_with(shape)) -> (counted := state.spread_with(shape))": (
+            "for a shape without an answer the next line says no"
+        ),
+        "len(rivals) < len(place) -> len(rivals) <= len(place)": "which of the two is looked through: what both have is found",
+        "rivals if len(rivals) < len(place) else everybody & rivals -> rivals if not len(rivals) < len(place) else "
+        "everybody & rivals": ("which of the two is looked through: what both have is found"),
+        "together or frozenset((other for other, _ in waiting)) -> frozenset((other for other, _ in waiting))": (
+            "the same set, made anew"
+        ),
     },
     "reconciler/decisions/growth/headroom.py": {
         "template is not None and (own := template.label(ZONE_LABEL)) -> (own := template.label(ZONE_LABEL))": (
@@ -124,6 +144,16 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "missing <= 0 -> missing < 0": "growing by none changes nothing and tells nothing",
         "missing <= 0 or (zone is not None and template.label(ZONE_LABEL) != zone) -> zone is not None and "
         "template.label(ZONE_LABEL) != zone": ("growing by none or fewer changes nothing and tells nothing"),
+    },
+    "reconciler/decisions/growth/options.py": {
+        "left and len(nodes) < room -> len(nodes) < room": "a node for no pods takes none, which ends it",
+        "more > 0 -> more >= 0": "opening no nodes changes nothing",
+        "0 -> 1 in: if more > 0 and state.node_local(shape):": "one more is opened by the next turn as well",
+        "more > 0 and state.node_local(shape) -> state.node_local(shape)": "opening no nodes changes nothing",
+        "group.group.whole and room -> group.group.whole": "an answer for all of one room holds for no other",
+    },
+    "reconciler/decisions/growth/requests.py": {
+        "known is not None and same -> same": "what is not known is never the same",
     },
     "reconciler/decisions/removal/approval_ceiling.py": {
         "nodes > 0 -> nodes >= 0": "a span with no nodes in it is dropped further down",
