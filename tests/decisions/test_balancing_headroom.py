@@ -4,9 +4,12 @@ import msgspec
 import pytest
 
 from reconciler.decisions.groups.similarity import difference, ignored_labels
-from reconciler.decisions.memory import Memory
+from reconciler.decisions.growth.balancing import siblings
+from reconciler.decisions.memory import BackoffState, Memory
+from reconciler.decisions.view import View
+from reconciler.decisions.work import Work
 from reconciler.plan.plan import ActionKind
-from reconciler.policy.documents import Headroom, HeadroomPods
+from reconciler.policy.documents import Growth, Headroom, HeadroomPods, Hold, ScaleUp, Tier
 from tests.builders import NOW, ClusterBuilder, amounts, machine_deployment, node_group, policy
 from tests.decisions.deciding import blocker_codes, group, of_kind, plan_of
 
@@ -148,3 +151,27 @@ def test_headroom_in_every_zone() -> None:
     cluster = _zonal("a", "b")
     rules = policy(*(node_group(name, headroom=Headroom(nodes_per_zone=1)) for name in "ab"))
     assert [line.desired for line in plan_of(cluster.world(), rules).groups] == [1, 1]
+
+
+def test_who_shares_the_growth_of_a_group() -> None:
+    """Groups of its name and tier that may grow node by node; nobody where it is off, grows whole, or is not known."""
+    cluster = _zonal("a", "b", "back", "held", "lone", "low", "other", "whole")
+    cluster.target("unknown", 0)
+    fields: dict[str, dict[str, object]] = {
+        "a": {}, "b": {}, "back": {}, "held": {"hold": Hold(reason="repair")}, "lone": {"balance_with": "Off"},
+        "low": {"tier": "second"}, "other": {"balance_with": "others"}, "unknown": {},
+        "whole": {"scale_up": ScaleUp(growth=Growth.ZERO_OR_MAX)},
+    }  # fmt: skip
+    groups = [node_group(name, **{"balance_with": "pair", "tier": "first", **own}) for name, own in fields.items()]
+    backoff = BackoffState(failures=1, failed_seconds=NOW - 1, until_seconds=NOW + 299)
+    rules = policy(*groups, tiers=(Tier(name="first"), Tier(name="second")))
+    draft = View.of(cluster.world(), rules, Memory(backoffs={"back": backoff}), NOW, Work(1_000)).draft()
+    shared = {
+        group.group.name: [other.group.name for other in siblings(draft, group)[0]]
+        for group in draft.groups
+        if group.group.name not in ("back", "held")
+    }
+    assert shared == {
+        "a": ["a", "b"], "b": ["a", "b"], "lone": ["lone"], "other": ["other"], "unknown": ["unknown"], "whole": ["whole"],
+        "low": ["low"],
+    }  # fmt: skip

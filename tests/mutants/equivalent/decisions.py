@@ -26,6 +26,14 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "a node in that state is not ready"
         ),
     },
+    "reconciler/decisions/growth/backoff.py": {
+        "30 -> 31": "the longest wait is below a billion times the first",
+        "before is not None and known -> known": "only what is there is known",
+    },
+    "reconciler/decisions/growth/balancing.py": {
+        "other.group.template is not None and draft.room(other, other.group.template)[0] > 0 -> draft.room(other, "
+        "other.group.template)[0] > 0": ("siblings have templates, or there is one group alone"),
+    },
     "reconciler/decisions/growth/cost/filling.py": {
         "6 -> 7": _EFFORT,
         "1 -> 2 in: best, best_score = -1, 0.0": "any number below zero stands for none",
@@ -154,6 +162,9 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     },
     "reconciler/decisions/growth/requests.py": {
         "known is not None and same -> same": "what is not known is never the same",
+        "group.group.facts is not None and group.group.facts.rolling_out -> group.group.facts.rolling_out": (
+            "of a target that is not there no size is known"
+        ),
     },
     "reconciler/decisions/removal/approval_ceiling.py": {
         "nodes > 0 -> nodes >= 0": "a span with no nodes in it is dropped further down",
@@ -173,6 +184,30 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "targets and self._sources -> self._sources": "without groups to grow the best of none ends the loop",
         "targets and self._sources -> targets": "without nodes to replace nothing is saved, which ends the loop",
         "targets and self._sources -> targets or self._sources": "without either of them nothing is saved, which ends the loop",
+        "{blocker.code for blocker in entry.blockers} <= _FOR_LACK_OF_ROOM -> {blocker.code for blocker in "
+        "entry.blockers} < _FOR_LACK_OF_ROOM": ("no node has all of these blockers"),
+        "group is not None and group.group.tier_rank >= target.group.tier_rank and (group.group.mode is "
+        "target.group.mode) -> group.group.tier_rank >= target.group.tier_rank and group.group.mode is target.group.mode": (
+            "all of these nodes are of groups"
+        ),
+        "group is None or free[group.position] <= 0 -> free[group.position] <= 0": "all of these nodes are of groups",
+        "group.group.price_micros or 0 -> group.group.price_micros": "asked of groups with a price alone",
+        "group.price_micros or 0 -> group.price_micros": "asked of groups with a price alone",
+        "0 -> 1 in: return 0 if group is None else group.group.price_micros or 0": (
+            "asked of groups with a price alone, and a price of nothing is none"
+        ),
+        "0 -> 1 in: before = sum(group.price_micros or 0 for group in groups)": "all of these groups have a price",
+        "template is None or group.group.price_micros is None or group.group.facts is None or (group.cancelled is not "
+        "None) -> group.group.price_micros is None or group.group.facts is None or group.cancelled is not None": (
+            "a group without template may not grow, which is asked below"
+        ),
+        "candidate.group is None or candidate.group.group.price_micros is None or (not candidate.moving) or entry.safe "
+        "-> candidate.group is None or not candidate.moving or entry.safe": (
+            "a price that is not known counts as none, which is refused below"
+        ),
+        "1 -> 2 in: return worth // max(1, _price(candidate.group)), self._draft.world.nodes[candidate.index].name": (
+            "no node costs a millionth of a dollar an hour"
+        ),
     },
     "reconciler/decisions/removal/drain_report.py": {
         "True -> False": "what a hold says of a node is left out of the report, and it changes nothing else there",
