@@ -92,3 +92,33 @@ def test_another_query_is_refused(last: tuple[Plan, Decided], query: str) -> Non
 def test_before_the_first_plan() -> None:
     """Nothing can be explained yet, which is no fault of the asker."""
     assert get(None, "/explain/group/general").status == 503
+
+
+@pytest.mark.parametrize("path", ["/explain/tier/spot", "/explain/group", "/explain/group/", "/explain/", "/explain/tier"])
+def test_what_may_be_asked_for_is_said(last: tuple[Plan, Decided], path: str) -> None:
+    """To those who ask for another kind, or for nothing by name."""
+    answer = get(last, path)
+    assert (answer.status, answer.body) == (404, b"explain one of pod, node, group, value: /explain/pod/NAMESPACE/NAME\n")
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [
+        ("", 200), ("group=general", 200), ("&".join(["group=general"] * 50), 200), ("&".join(["group=general"] * 51), 400),
+        ("tier=spot", 400), ("group", 400), ("group=", 404), ("group=sparse", 404),
+    ],
+)  # fmt: skip
+def test_what_a_query_may_say(last: tuple[Plan, Decided], query: str, status: int) -> None:
+    """Fifty words of three kinds; one that fits nothing is not found, also where it is empty."""
+    answer = get(last, f"/explain/group/general?{query}")
+    assert answer.status == status
+    if status == 400:
+        assert answer.body == b"what may be asked for: group, node, namespace, at most 50\n"
+
+
+def test_it_is_json_unless_text_is_asked_for_first(last: tuple[Plan, Decided]) -> None:
+    """As a browser asks, and as nobody says anything."""
+    for headers in ({}, {"accept": "*/*"}, {"accept": "application/json, text/plain"}):
+        assert get(last, "/explain/group/general", **headers).content_type == "application/json"
+    assert get(last, "/explain/group/general", accept="text/plain, */*").content_type == "text/plain; charset=utf-8"
+    assert explain_route(lambda: last).details

@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from reconciler.control.pages.live_page import waiting_route
+from reconciler.control.pages.live_page import LivePage, waiting_route
 from reconciler.control.pages.outlook import Outlook
 from reconciler.control.pages.route import Request
 from reconciler.control.turn.report import LoopReport, ResultState
@@ -172,3 +172,53 @@ def test_the_outlook_takes_a_tenth_of_the_time(took: float):
     later = outlook.of(*loop.last)
     assert later is not None
     assert later.at_seconds == NOW + 80
+
+
+@pytest.mark.parametrize(("period", "shown"), [(0.1, 2), (2, 2), (2.9, 2), (30, 30), (60, 60), (3600, 60), (None, 10)])
+def test_how_often_the_page_is_asked_for_again(period: float | None, shown: int):
+    """As often as the loop turns, within two seconds and a minute."""
+    busy = busy_loop()
+    given = {} if period is None else {"period_seconds": period}
+    page = LivePage(busy.figures, lambda: busy.last, lambda: busy.now, leader=lambda: "we lead", **given)
+    body = page.routes()[0].answer(Request(method="GET", path="/", headers={})).body.decode()
+    assert f'data-period="{shown}"' in body
+    assert ">No view to trust" not in body
+
+
+@pytest.mark.parametrize(
+    ("problem", "unavailable", "leads", "told"),
+    [
+        ("", "", True, []),
+        ("no view", "", True, ["No view to trust: no view."]),
+        ("no view", "no view", True, ["No view to trust: no view."]),
+        ("no view", "full", True, ["No view to trust: no view.", "decided nothing: full."]),
+        ("", "full", True, ["decided nothing: full."]),
+        ("no view", "full", False, ["No view to trust: no view."] * 2),
+    ],
+)
+def test_why_a_plan_may_not_be_of_now(problem: str, unavailable: str, leads: bool, told: list[str]):
+    """The same thing once, but where it also stands in the place of the plan; what the last turn of one that leads no more met is
+    another one's to say."""
+    loop = busy_loop()
+    loop.view_problem = problem
+    loop.figures.turned(LoopReport(at_seconds=NOW + 30, unavailable=unavailable), 0.1, 0)
+    loop.figures.leads(leader=leads)
+    words = Words(loop.get().body).of("")
+    doubts = re.findall(r"No view to trust: [^.]*\.|decided nothing: [^.]*\.|The first turn has not ended\.", words)
+    assert doubts == told
+
+
+def test_one_that_never_led_waits_for_no_first_turn():
+    """It stands by."""
+    assert "The first turn has not ended" not in Words(BusyLoop().get().body).of("")
+
+
+def test_a_newer_plan_is_looked_at_anew():
+    """Its nodes on their way are those of its own view."""
+    loop = busy_loop()
+    assert "coming-bad00" in Words(loop.get().body).of("upcoming")
+    loop.now += 10
+    loop.turn(cluster(failed=False))
+    words = Words(loop.get().body).of("upcoming")
+    assert ("coming-x7k2p" in words, "coming-bad00" in words) == (True, False)
+    assert loop.page._look(*loop.last) is loop.page._look(*loop.last)  # type: ignore[misc]

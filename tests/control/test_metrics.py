@@ -179,3 +179,60 @@ def test_nodes_that_came_and_went_add_up_over_turns():
     assert (seen.added_nodes, seen.removed_nodes, seen.failed_removals) == (6, 2, 4)
     assert seen.turn_seconds_sum == pytest.approx(0.3)
     assert seen.turn_seconds == ((0.05, 1), (0.1, 1), (0.25, 2), (0.5, 2), (1.0, 2), (2.5, 2), (5.0, 2), (10.0, 2))
+
+
+def test_every_figure_of_the_loop():
+    """Flags are 0 or 1: it leads, a view to trust, a newer policy that is refused; ages and instants as they were handed in."""
+    figures = Figures()
+    figures.leads(leader=True)
+    figures.policy("abc")
+    figures.turned(LoopReport(at_seconds=1000, plan=PLAN), 0.1, 1.5)
+    found = sample(exposition(figures))
+    assert found["reconciler_leader", ()] == 1
+    assert found["reconciler_view_available", ()] == 1
+    assert found["reconciler_policy_stalled", ()] == 0
+    assert found["reconciler_policy_info", (("revision", "abc"),)] == 1
+    assert found["reconciler_last_turn_timestamp_seconds", ()] == 1000
+    assert found["reconciler_turn_duration_seconds_sum", ()] == pytest.approx(0.1)
+    assert found["reconciler_turn_duration_seconds_count", ()] == 1
+    assert [found[f"reconciler_{name}_total", ()] for name in ("added_nodes", "removed_nodes", "failed_removals")] == [0, 0, 0]
+    of_a = (("group", "a"), ("tier", "spot"))
+    assert (found["reconciler_group_min_size", of_a], found["reconciler_group_max_size", of_a]) == (1, 9)
+    assert found["reconciler_group_held", (("group", "a"), ("owner", "Ours"))] == 0
+    assert ("reconciler_group_wanted_replicas", (("group", "a"),)) not in found
+    assert found["reconciler_current_cost_per_hour", (("currency", "USD"),)] == 1.5
+    assert {state: found["reconciler_nodes", (("state", state),)] for state in ("InUse", "Empty", "Leaving")} == {
+        "InUse": 1, "Empty": 1, "Leaving": 0,
+    }  # fmt: skip
+    assert found["reconciler_pending_pods", (("outcome", "FitsExisting"),)] == 1
+    figures.policy("abc", "policies/prod.yaml:3:5: no such field")
+    figures.leads(leader=False)
+    figures.turned(LoopReport(at_seconds=1010, unavailable="no view"), 0.1, 40)
+    found = sample(exposition(figures))
+    assert [found[f"reconciler_{name}", ()] for name in ("leader", "view_available", "policy_stalled")] == [0, 0, 1]
+
+
+def test_a_cluster_without_prices_has_no_cost():
+    figures = Figures()
+    figures.turned(LoopReport(at_seconds=1000, plan=msgspec.structs.replace(PLAN, cost=Cost())), 0.1, 0)
+    assert b"cost_per_hour" not in exposition(figures)
+
+
+def test_all_names_of_the_cluster_autoscaler():
+    """Of its dashboards; before the first plan those that need none."""
+    figures = Figures()
+    assert sample(exposition(figures, cluster_autoscaler_names=True))["cluster_autoscaler_cluster_safe_to_autoscale", ()] == 1
+    more = (node("n4", NodeState.NOT_STARTED), node("n5", NodeState.UPCOMING), node("n6", NodeState.IN_USE))
+    plan = msgspec.structs.replace(PLAN, nodes=(*PLAN.nodes, *more))
+    gone = RemovalProgress(target=None, node="n0", state=RemovalState.FINISHED)
+    figures.turned(LoopReport(at_seconds=1000, plan=plan, results=(resize(5, ResultState.DONE),), removals=(gone,)), 0.1, 0)
+    found = sample(exposition(figures, cluster_autoscaler_names=True))
+    assert found["cluster_autoscaler_last_activity", (("activity", "main"),)] == 1000
+    assert found["cluster_autoscaler_scaled_up_nodes_total", ()] == 3
+    assert found["cluster_autoscaler_scaled_down_nodes_total", ()] == 1
+    nodes = {state: found["cluster_autoscaler_nodes_count", (("state", state),)] for state in ("ready", "unready", "notStarted")}
+    assert nodes == {"ready": 3, "unready": 1, "notStarted": 1}
+    sizes = [found[f"cluster_autoscaler_node_group_{name}_count", (("node_group", "t/a"),)] for name in ("min", "max", "target")]
+    assert sizes == [1, 9, 2]
+    figures.turned(LoopReport(at_seconds=1010, unavailable="no view"), 0.1, 0)
+    assert sample(exposition(figures, cluster_autoscaler_names=True))["cluster_autoscaler_cluster_safe_to_autoscale", ()] == 0

@@ -6,6 +6,8 @@ import pytest
 
 from reconciler.control.pages.pages import routes
 from reconciler.control.pages.route import Answer, Request
+from reconciler.control.pages.waiting_pages import waiting_routes
+from reconciler.control.pages.webhook_route import webhook_route
 from reconciler.control.turn.figures import Figures
 from reconciler.control.turn.report import LoopReport
 from reconciler.plan.plan import Plan
@@ -87,3 +89,62 @@ def test_the_plan_is_the_last_that_was_decided(pages: Pages):
     pages.figures.turned(LoopReport(at_seconds=1000, plan=PLAN), 0.1, 0)
     pages.figures.turned(LoopReport(at_seconds=1010, unavailable="gone"), 0.1, 0)
     assert json.loads(pages.get("/plan").body)["summary"] == "No changes."
+
+
+def test_who_does_not_lead_says_who_has_the_plan(pages: Pages):
+    """Before the first turn: what is waited for, and since when."""
+    assert pages.get("/plan").body == b"standing by: the leader has the plan\n"
+    pages.figures.leads(leader=True)
+    assert pages.get("/plan").body == b"no plan yet: the first turn has not ended\n"
+    pages.figures.turned(LoopReport(at_seconds=1000, unavailable="nodes: no answer"), 0.1, 0)
+    assert pages.get("/plan").body == b"no plan yet since 1970-01-01T00:16:40Z: nodes: no answer\n"
+    assert pages.get("/plan").status == 503
+
+
+def test_a_loop_that_turns_every_ten_seconds_unless_told():
+    """The limit of the probe follows; names of the Cluster Autoscaler are only for those who want them."""
+    figures, now = Figures(), [1130]
+    figures.leads(leader=True)
+    made = {route.path: route for route in routes(figures, lambda: now[0], started_seconds=1000)}
+    request = Request(method="GET", path="/", headers={})
+    assert made["/healthz"].answer(request).status == 200
+    now[0] += 1
+    assert made["/healthz"].answer(request).status == 503
+    assert b"cluster_autoscaler_" not in made["/metrics"].answer(request).body
+    both = routes(figures, lambda: 0, started_seconds=0, cluster_autoscaler_names=True)
+    answer = next(route for route in both if route.path == "/metrics").answer(request)
+    assert b"cluster_autoscaler_" in answer.body
+    assert answer.content_type == "text/plain; version=0.0.4; charset=utf-8"
+
+
+def test_a_loop_that_waits_for_its_policy():
+    """Alive, so that no probe ends it; not ready, with why; its metrics say that it is stalled."""
+    made = {route.path: route for route in waiting_routes(lambda: "git is away", lambda: 1000)}
+    answers = {path: route.answer(Request(method="GET", path=path, headers={})) for path, route in made.items()}
+    assert {path: answer.status for path, answer in answers.items()} == {
+        "/healthz": 200, "/readyz": 503, "/metrics": 200, "/plan": 503, "/": 503,
+    }  # fmt: skip
+    assert answers["/readyz"].body == answers["/plan"].body == b"nothing is decided: git is away\n"
+    assert b"reconciler_policy_stalled 1.0" in answers["/metrics"].body
+    assert {path for path, route in made.items() if route.details} == {"/plan", "/"}
+
+
+SECRET = b"0123456789abcdef"
+
+
+@pytest.mark.parametrize(
+    ("headers", "status", "result", "notified"),
+    [
+        ({"x-gitlab-token": SECRET.decode()}, 202, "Accepted", 1),
+        ({"x-gitlab-token": "guessed"}, 403, "Refused", 0),
+        ({}, 401, "Unsigned", 0),
+    ],
+)
+def test_who_knows_the_secret_makes_us_look(headers: dict[str, str], status: int, result: str, notified: int):
+    """Nobody else; a notification may be a megabyte long."""
+    told: list[int] = []
+    route = webhook_route(lambda: SECRET, lambda: told.append(1))
+    answer = route.answer(Request(method="POST", path="/webhook", headers=headers, body=b"{}"))
+    assert (answer.status, json.loads(answer.body), answer.content_type) == (status, {"result": result}, "application/json")
+    assert len(told) == notified
+    assert (route.method, route.path, route.details, route.max_body_bytes) == ("POST", "/webhook", False, 1 << 20)

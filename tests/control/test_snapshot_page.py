@@ -45,3 +45,20 @@ def test_a_cluster_that_does_not_answer() -> None:
 
     answer = snapshot_route(files).answer(REQUEST)
     assert (answer.status, answer.body) == (502, b"the cluster could not be read: connection refused\n")
+
+
+def test_the_same_files_are_the_same_bytes() -> None:
+    """Whenever and by whomever: no time and no name of a file on this machine (RFC 1952: MTIME at 4, FLG at 3)."""
+    packed = archive({"a.json": b"1"})
+    assert packed == archive({"a.json": b"1"})
+    assert (packed[:3], packed[3], packed[4:8]) == (b"\x1f\x8b\x08", 0, b"\0" * 4)
+    with tarfile.open(fileobj=io.BytesIO(packed), mode="r:gz") as tar:
+        assert [(item.mtime, item.uid, item.gid, item.uname) for item in tar] == [(0, 0, 0, "")]
+
+
+def test_objects_of_the_cluster_are_for_those_who_may_read_them() -> None:
+    route = snapshot_route(lambda: {"a.json": b"1"})
+    answer = route.answer(REQUEST)
+    assert (route.details, answer.content_type) == (True, "application/gzip")
+    with tarfile.open(fileobj=io.BytesIO(answer.body), mode="r:gz") as tar:
+        assert tar.getnames() == ["a.json"]
