@@ -119,6 +119,52 @@ def test_a_plan_of_an_earlier_policy_says_nothing() -> None:
     assert found["NodeGroup infra/a"].observed_generation == 2
 
 
+def test_before_any_policy_was_in_force() -> None:
+    """It says what is wrong with it and that none is in force, without waiting for a plan."""
+    followed, written = Followed(policy(mode="Perhaps"), group("a")), _Written()
+    followed.look()
+    _status(followed, written).write()
+    (found,) = written.rounds
+    whole = found["NodeGroupPolicy prod"]
+    assert _words(whole) == {
+        "Ready": ("False", "InvalidPolicy"), "Reconciling": ("False", "Idle"), "Stalled": ("True", "InvalidPolicy"),
+    }  # fmt: skip
+    assert whole.conditions[0].message.endswith(". No policy is in force")
+    assert (whole.told, whole.beside) == ({}, {})
+
+
+def test_an_invalid_policy_says_which_one_is_in_force() -> None:
+    """It stands in the way of the newer one; what was put off for another reason is no observing."""
+    followed, written = Followed(policy(), group("a"), group("b")), _Written()
+    status = _status(followed, written)
+    followed.look()
+    revision = followed.policy.revision
+    followed.look(policy(generation=2, mode="Perhaps"), group("a"), group("b"))
+    action = Action(
+        kind=ActionKind.RESIZE, group="b", target="MachineDeployment prod/b", from_=2, to=3,
+        bound=Bound(resource_version="1", replicas=2, owner_digest="", policy_digest=""), reason=Reason("Demand", "pods wait"),
+    )  # fmt: skip
+    later = ActionResult(action=action, state=ResultState.SKIPPED, code="Deferred")
+    status.turned(LoopReport(at_seconds=NOW, plan=_plan(followed, _line("a"), _line("b", desired=3)), results=(later,)))
+    found = written.rounds[-1]
+    whole = found["NodeGroupPolicy prod"]
+    assert (_words(whole)["Ready"], _words(whole)["Stalled"]) == (("False", "InvalidPolicy"), ("True", "InvalidPolicy"))
+    assert whole.conditions[0].message.endswith(" is in force")
+    assert "No policy" not in whole.conditions[0].message
+    assert whole.told["revision"] == revision
+    assert _words(found["NodeGroup infra/b"])["Ready"] == ("Unknown", "Resizing")
+
+
+def test_an_object_that_has_gone_meanwhile_is_told_nothing() -> None:
+    """It was judged, and deleted since."""
+    followed, written = Followed(policy(), group("a"), group("b")), _Written()
+    status = _status(followed, written)
+    followed.look()
+    followed.objects.items = (policy(), group("b"))
+    status.turned(LoopReport(at_seconds=NOW, plan=_plan(followed, _line("a"), _line("b"))))
+    assert set(written.rounds[0]) == {"NodeGroupPolicy prod", "NodeGroup infra/b"}
+
+
 def test_events_about_objects_that_are_not_used() -> None:
     """One for each version."""
     followed, written = Followed(policy(), group("a", **LOW_ABOVE_HIGH)), _Written()

@@ -1,7 +1,9 @@
 """A followed policy is looked at by the leader only, and anew by one that leads again."""
 
+import queue
+
 from reconciler.control.policy.followed import FollowedSource
-from reconciler.control.policy.policy_source import FollowedPolicy
+from reconciler.control.policy.policy_source import FollowedPolicy, SourceWatch
 from reconciler.gitops.sources.last_good import LastGood, LastGoodError, MemoryLastGoodStore
 from reconciler.gitops.sources.source import Fetched
 from reconciler.gitops.sources.standing import SourceEvent, Standing
@@ -108,6 +110,67 @@ def test_one_that_begins_to_lead_reads_before_it_decides() -> None:
     assert stage.source.missing() == "tree is read anew, since another instance may have led"
 
 
+def test_what_is_said_of_a_policy_that_nobody_needs_now() -> None:
+    """Before the first look it was not read; of one that stands by there is one to show, until another instance has led."""
+    stage = Stage()
+    assert stage.source.missing() == "tree was not read yet"
+    stage.source.poll()
+    stage.term = 0
+    assert stage.source.missing() == ""
+
+
+class Looks:
+    """What a watch looks at: each look is told to the test, and does what that wants."""
+
+    def __init__(self) -> None:
+        self.looked: queue.Queue[int] = queue.Queue()
+        self.answers: list[bool | Exception] = []
+        self.count = 0
+        self.standing = Standing(source="tree")
+        self.waits: list[Standing] = []
+        self.changed: list[int] = []
+        self.broken: list[Exception] = []
+        self.watch = SourceWatch(self, self._wait, lambda: self.changed.append(self.count), self.broken.append)
+
+    def poll(self) -> bool:
+        self.count += 1
+        answer = self.answers.pop(0) if self.answers else False
+        self.looked.put(self.count)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def _wait(self, standing: Standing) -> float:
+        self.waits.append(standing)
+        return 3600.0
+
+
+def test_a_watch_looks_at_once_and_when_it_is_told() -> None:
+    """`changed` follows a look that brought another policy, `broken` one that failed; it goes on until it is stopped."""
+    looks = Looks()
+    looks.answers = [True, RuntimeError("no room"), False]
+    looks.watch.start()
+    assert looks.looked.get(timeout=30) == 1
+    for number in (2, 3):
+        looks.watch.notify()
+        assert looks.looked.get(timeout=30) == number
+    looks.watch.stop(30)
+    assert not looks.watch._thread.is_alive()
+    assert (looks.changed, [str(error) for error in looks.broken]) == ([1], ["no room"])
+    assert all(standing is looks.standing for standing in looks.waits)
+    assert looks.count == 3
+    assert looks.watch._thread.daemon, "a process that ends does not wait for its hour"
+
+
+def test_a_watch_that_never_began_ends_at_once() -> None:
+    """And looks no more when it begins after all."""
+    looks = Looks()
+    looks.watch.stop()
+    looks.watch.start()
+    looks.watch._thread.join(30)
+    assert looks.count == 0
+
+
 class Overtaken(MemoryLastGoodStore):
     """A store that another instance writes to in the moment in which we save; it counts how often it is read."""
 
@@ -146,5 +209,6 @@ def test_the_last_good_policy_is_read_again_after_a_save_that_failed_and_only_th
     tree.text = "kind: [broken"
     policy.poll()
     assert (store.loads, policy.current().groups[0].size.max) == (2, 9)
+    assert dict(policy.standing.faults) == {"LastGoodNotSaved": 1, "InvalidPolicy": 1}
     policy.poll()
     assert store.loads == 2

@@ -7,8 +7,12 @@ from reconciler.gitops.sources.fault import FaultCode, failed
 from reconciler.gitops.sources.last_good import LastGood, MemoryLastGoodStore
 from reconciler.gitops.sources.source import Fetched
 from reconciler.gitops.sources.standing import SourceEvent
+from reconciler.policy.group_approval import GroupApproval
+from reconciler.policy.problems.problem import Problem
+from reconciler.policy.text.place import Place
 
 NOW = 1_800_000_000
+APPROVAL = GroupApproval(policy_digest="p", cluster="c", group="a", until_seconds=NOW + 60, nodes=1)
 POLICY = b"""apiVersion: reconciler.dev/v1alpha1
 kind: NodeGroupPolicy
 metadata: {name: prod}
@@ -137,3 +141,40 @@ def test_refused_approvals_are_told_once(source: _Source) -> None:
         source.of("r1", _group("a"), not_approved=refused)
         policy.poll()
     assert [event.message for event in told if event.reason == "ApprovalRefused"] == ["Ann may not", "Bob may not", "Ann may not"]
+
+
+def test_approvals_are_those_of_now(source: _Source) -> None:
+    """The policy is in force for long, the approval came with a commit that changed nothing else of it, and has gone since."""
+    policy = _followed(source, MemoryLastGoodStore(), [])
+    policy.poll()
+    assert policy.current().approvals == ()
+    source.of("r1", _group("a"), approvals=(APPROVAL,))
+    policy.poll()
+    assert policy.current().approvals == (APPROVAL,)
+    source.of("r1", _group("a"))
+    policy.poll()
+    assert policy.current().approvals == ()
+
+
+def test_a_tree_that_became_wrong_under_its_revision_is_refused(source: _Source) -> None:
+    """The same files: what is wrong is beside them, such as a link that leads out of the tree."""
+    policy = _followed(source, MemoryLastGoodStore(), [])
+    policy.poll()
+    assert policy.standing.fault is None
+    problem = Problem(code="Link", message="leads out of the tree", place=Place("a.yaml", 1, 1))
+    source.of("r1", _group("a"), problems=(problem,))
+    assert not policy.poll()
+    assert policy.standing.fault is not None
+    assert _most(policy) == [5]
+
+
+def test_what_was_saved_and_cannot_be_read_any_more_is_judged_again(source: _Source) -> None:
+    """Though the source has the very same: else nobody would learn why there is no policy."""
+    store = MemoryLastGoodStore()
+    broken = source.of("r1", b"kind: [broken")
+    store.save(LastGood(source="git", revision="r1", root="", files=broken.files, read_seconds=NOW))
+    policy = _followed(source, store, [])
+    assert not policy.poll()
+    assert source.asked == ["r1"]
+    assert policy.standing.fault is not None
+    assert policy.standing.fault.code is FaultCode.INVALID_POLICY

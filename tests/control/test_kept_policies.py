@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from reconciler.control.policy.kept_policies import kept_from
+from reconciler.control.policy.kept_policies import kept_from, policies_with_state
 from reconciler.control.policy.state_last_good import LockedState, StateLastGoodStore
 from reconciler.gitops.sources.last_good import LastGood
 from reconciler.kube.connection.api import ApiError
@@ -54,3 +54,11 @@ def test_one_that_is_damaged_hides_no_other(server: Server) -> None:
     """It is passed over."""
     server.maps["reconciler-state-dev"]["binaryData"] = {}
     assert kept_from(server, "reconciler", "git a") == ("stage",)  # type: ignore[arg-type]
+
+
+def test_what_keeps_no_policy_is_passed_over(server: Server) -> None:
+    """A ConfigMap without labels, and a state whose loop has not had a policy yet."""
+    server.maps["bare"] = {"metadata": {"name": "bare"}}
+    LockedState(StateObject(server, "reconciler", "fresh")).save("memory", b"{}")  # type: ignore[arg-type]
+    assert policies_with_state(server, "reconciler") == ("dev", "fresh", "prod", "stage")  # type: ignore[arg-type]
+    assert kept_from(server, "reconciler", "git a") == ("dev", "stage")  # type: ignore[arg-type]

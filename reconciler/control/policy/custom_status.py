@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from reconciler.control.policy.custom_conditions import of_group, of_invalid, of_policy
 from reconciler.control.policy.custom_resources import CustomResourcePolicy, Objects, Reading
-from reconciler.control.turn.report import LoopReport, ResultState
+from reconciler.control.turn.report import LoopReport
 from reconciler.gitops.sources.acceptance import short_revision
 from reconciler.kube.custom.custom_object import CustomObject
 from reconciler.kube.custom.status import Status, StatusWriter
@@ -47,8 +47,8 @@ class CustomStatus:
     def turned(self, report: LoopReport) -> None:
         """After a turn. Never raises for what a server does."""
         if report.plan is not None:
-            skipped = (result for result in report.results if result.state is ResultState.SKIPPED and result.code == "Observe")
-            self._plan, self._observed = report.plan, frozenset(result.action.group for result in skipped)
+            observed = (result.action.group for result in report.results if result.code == "Observe")
+            self._plan, self._observed = report.plan, frozenset(observed)
         self.write()
 
     def write(self) -> None:
@@ -69,7 +69,7 @@ class CustomStatus:
         """The objects that Events are about, by the text that the plan calls their targets by. A group that is in force after its
         object was deleted is told of on that object: `kubectl get events` still finds it there."""
         policy = self._current()
-        if plan is None or not policy.ready:
+        if plan is None:
             return {}
         targets = {line.name: line.target for line in plan.groups}
         names = _names(policy)

@@ -41,8 +41,9 @@ class FollowedPolicy(PolicyInForce):
         # The history of another repository, branch or place tells nothing about this one.
         revision = known.revision if known is not None and known.source == self._source.name else None
         fetched = self._source.fetch(revision)
-        taken = known is not None and self._policy is not None and revision == fetched.revision
-        if not taken or fetched.problems or (known is not None and fetched.files != known.files):
+        files = known.files if known is not None else None
+        taken = self._policy is not None and revision == fetched.revision and files == fetched.files
+        if not taken or fetched.problems:
             judged = accepted(
                 fetched, self._source.name, self._name, now_seconds, self._policy, allow_no_groups=self._allow_no_groups
             )
