@@ -115,6 +115,18 @@ def test_bounds_are_those_of_the_policy(answer: bytes | ApiError, state: State, 
     assert (found.state, said in found.message) == (state, True), found.message
 
 
+@pytest.mark.parametrize(("groups", "named", "more"), [(3, 5, ""), (4, 5, "; and 1 more")])
+def test_bounds_that_differ_in_many_ways(groups: int, named: int, more: str) -> None:
+    """Two settings and a range a group: five are named."""
+    policy = rules(
+        *(node_group(f"g{number}", max=5) for number in range(groups)), drain=DrainRules(blocked_namespaces=("payments",))
+    )
+    message = checks(bounds=b'{"data": {"adoptFrom": "x"}}', policy=policy)["Bounds"].message
+    listed = message.partition("is not what the policy says: ")[2]
+    assert (listed.removesuffix(more).count("; ") + 1, listed.endswith(" more")) == (named, bool(more))
+    assert listed.endswith(more)
+
+
 def test_bounds_matter_to_a_loop_that_writes() -> None:
     """Without a policy there is nothing to compare."""
     assert "Bounds" not in checks()

@@ -8,12 +8,14 @@ import pytest
 
 from reconciler.cluster.workloads.workload import Controller
 from reconciler.cluster.world import World
+from reconciler.control.preflight import preflight
 from reconciler.control.preflight.preflight import Preflight
 from reconciler.control.preflight.rights import RunMode
 from reconciler.decisions.memory import Memory
 from reconciler.kube.connection.api import ApiError
-from reconciler.kube.watching.collection import cluster_api
+from reconciler.kube.watching.collection import Served, cluster_api
 from reconciler.providers.check import Check, State
+from reconciler.providers.live_platform import LivePlatform
 from tests.builders import ClusterBuilder
 
 NOW = 1_800_000_000  # 2027-01-15T08:00:00Z
@@ -219,3 +221,34 @@ def test_nodes_that_come_back(joined: int, added: int, back: bool) -> None:
         )
     elif not added:
         assert found.message == "no node came back after 2027-01-15T07:10:00Z"
+
+
+def _preflight(server: _Server, *served: Served) -> Preflight:
+    return Preflight(
+        workload=server, management=server, served=served, mode=RunMode.ENFORCE, namespace="reconciler", target_namespaces=(),
+        templates=(), world=World(captured_seconds=NOW), memory=Memory(), now_seconds=float(NOW),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_what_platforms_say(there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each that is there; where there is none at all, what those say of it that can be missed."""
+    found = Check(code="Found", state=State.PASS, message="it is there")
+    absent = Check(code="Absent", state=State.WARN, message="nothing is there")
+    platforms = (
+        LivePlatform(name="one", kinds=(), checks=lambda _: (found,), absent=absent),
+        LivePlatform(name="two", kinds=()),
+    )
+    monkeypatch.setattr(preflight, "live_platforms", lambda: platforms)
+    monkeypatch.setattr(preflight, "of_platform", lambda platform, around: around if there else None)
+    assert _preflight(_Server())._platforms() == ((found,) if there else (absent,))
+
+
+def test_rights_are_those_of_the_platforms_that_are_there() -> None:
+    """Of Cluster API where nobody said which: it is what most have, and a right that is missing is found before the loop runs."""
+    refused = ("patch machinedeployments", "patch machinesets")
+    for served in ((), (cluster_api(version="v1beta2"),)):
+        found = _preflight(_Server(refused), *served)._rights()
+        assert (found.state, "machinedeployments" in found.message) == (State.FAIL, True)
+    openshift = Served(platform="openshift", group="machine.openshift.io", version="v1beta1")
+    assert "machinedeployments" not in _preflight(_Server(refused), openshift)._rights().message

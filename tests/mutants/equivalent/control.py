@@ -17,4 +17,13 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "one.target is not None and one.state is RemovalState.FINISHED and one.generation -> "
         "one.state is RemovalState.FINISHED and one.generation": "no target of a view is None, so that nothing waits for it",
     },
+    "reconciler/control/preflight/preflight.py": {
+        '0 -> 1 in: minor = int(digits) if (digits := found.minor.rstrip("+")).isdigit() else 0': (
+            "a version that says no number is too old either way"
+        ),
+    },
+    "reconciler/control/policy/policy_source.py": {
+        "self._policy is not None and self._policy.approvals != fetched.approvals -> "
+        "self._policy.approvals != fetched.approvals": "after a look that was not refused there is a policy",
+    },
 }

@@ -1,0 +1,86 @@
+"""A short scenario whose end is known: three pods of a core on one node of four, and a minute to go by."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from reconciler.cli.commands.run import command
+
+SCENARIO: dict[str, Any] = {
+    "apiVersion": "simulation.reconciler.dev/v1alpha1",
+    "kind": "Scenario",
+    "metadata": {"name": "short"},
+    "spec": {
+        "start": {
+            "groups": [{"name": "general", "nodes": 1, "cpu": "4", "memory": "16Gi"}],
+            "workloads": [{"name": "shop/web", "replicas": 3, "cpu": "1"}],
+        },
+        "until": "1m",
+    },
+}
+POLICY: dict[str, Any] = {
+    "apiVersion": "reconciler.dev/v1alpha1", "kind": "NodeGroupPolicy", "metadata": {"name": "p"}, "spec": {"mode": "Enforce"},
+}  # fmt: skip
+GROUP: dict[str, Any] = {
+    "apiVersion": "reconciler.dev/v1alpha1", "kind": "NodeGroup", "metadata": {"name": "general", "namespace": "reconciler"},
+    "spec": {
+        "policyRef": {"name": "p"}, "size": {"min": 1, "max": 4},
+        "target": {"clusterAPI": {"kind": "MachineDeployment", "namespace": "prod", "name": "general"}},
+    },
+}  # fmt: skip
+
+
+def _run(path: Path, *arguments: str, **spec: Any) -> Result:
+    scenario = {**SCENARIO, "spec": {**SCENARIO["spec"], **spec}}
+    path = path / "short.yaml"
+    path.write_text("\n---\n".join(json.dumps(document) for document in (scenario, POLICY, GROUP)))
+    return CliRunner().invoke(command, ["--simulate", str(path), *arguments], standalone_mode=False)
+
+
+@pytest.mark.parametrize(
+    ("expect", "told"),
+    [
+        ({"groups": [{"name": "general", "nodes": 1, "atLeast": 1, "atMost": 1}], "pendingPods": 0}, ""),
+        ({"groups": [{"name": "general", "nodes": 2}]}, "general has 1 nodes at the end, 2 are expected"),
+        ({"groups": [{"name": "general", "nodes": 0}]}, "general has 1 nodes at the end, 0 are expected"),
+        ({"groups": [{"name": "general", "atLeast": 2}]}, "general has 1 nodes at the end, at least 2 are expected"),
+        ({"groups": [{"name": "general", "atMost": 0}]}, "general has 1 nodes at the end, at most 0 are expected"),
+        ({"groups": [{"name": "other", "atLeast": 1}]}, "other has 0 nodes at the end, at least 1 are expected"),
+        ({"pendingPods": 1}, "0 pods are pending at the end, 1 are expected"),
+    ],
+)
+def test_what_must_be_true_at_the_end(tmp_path: Path, expect: dict[str, Any], told: str) -> None:
+    """Exactly, at least, at most; 0 where nothing else is said of a group."""
+    result = _run(tmp_path, expect=expect)
+    assert result.return_value == (1 if told else 0), result.output
+    assert told in result.output
+
+
+def test_the_loop_also_looks_when_nothing_happened(tmp_path: Path) -> None:
+    """Once a minute, from the first instant to the last: three looks in two minutes; more often where something happens."""
+    quiet = json.loads(_run(tmp_path, "-o", "json", until="2m").output)
+    assert quiet["decisions"] == 3
+    assert (quiet["turns"], quiet["summary"]["seconds"]) == ([], 120)
+    events = [{"at": "15s", "scale": {"workload": "shop/web", "replicas": 2}}]
+    assert json.loads(_run(tmp_path, "-o", "json", until="2m", events=events).output)["decisions"] > 3
+
+
+def test_a_run_may_be_longer_or_shorter_than_its_scenario(tmp_path: Path) -> None:
+    assert json.loads(_run(tmp_path, "-o", "json", "--until", "3m").output)["summary"]["seconds"] == 180
+    assert json.loads(_run(tmp_path, "-o", "json", "--until", "30s").output)["summary"]["seconds"] == 30
+
+
+def test_a_group_that_must_grow(tmp_path: Path) -> None:
+    """Six pods of a core more: one node for four of them and one for the rest, 90 s after they were asked for."""
+    events = [{"at": "10s", "scale": {"workload": "shop/web", "replicas": 9}}]
+    result = _run(tmp_path, "-o", "json", until="5m", events=events, expect={"groups": [{"name": "general", "nodes": 3}]})
+    document = json.loads(result.output)
+    assert result.return_value == 0
+    (grown,) = [action for turn in document["turns"] for action in turn["actions"]]
+    assert (grown["kind"], grown["from"], grown["to"], grown["state"], document["actions"]) == ("Resize", 1, 3, "Done", 1)
+    joined = [turn for turn in document["turns"] if turn["joined"]]
+    assert [(turn["atSeconds"], len(turn["joined"])) for turn in joined] == [(100, 2)]
+    assert (document["violations"], document["unmet"]) == ([], [])
