@@ -157,7 +157,7 @@ class Bindings:
     ) -> tuple[int, int]:
         """See the kernel; shapes that nothing watches. Returns the entry that lacks a place (or `end`), and the nodes seen."""
         self._reserve(sum(counts[first:end]))
-        looked = array("q", (0, 0, 0))
+        looked = array("q", bytes(24))
         self.size = passes.fit_each(
             shapes,
             counts,

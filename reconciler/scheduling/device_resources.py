@@ -29,11 +29,11 @@ class DeviceResources:
 
     def touch(self, shape: int) -> bool:
         """Does a pod of the shape ask for anything that a class serves?"""
-        return bool(self._served) and any(name in self._served for name, _ in self._requests(shape))
+        return any(name in self._served for name, _ in self._requests(shape))
 
     def unknown_everywhere(self, shape: int) -> bool:
         """Does it ask for something that a class serves and no node of the cluster lists? Nobody can say then where it runs."""
-        return bool(self._nowhere_listed) and any(name in self._nowhere_listed for name, _ in self._requests(shape))
+        return any(name in self._nowhere_listed for name, _ in self._requests(shape))
 
     def unknown_on(self, shape: int, node: int) -> str:
         """The first extended resource that the node does not list, where `touch` holds; empty when it lists them all."""

@@ -145,9 +145,7 @@ class Filters:
         if value.volumes or value.host_name_bound or self.hangs_on_devices(shape):
             return None
         rivals = self.topology.host_rivals(shape)
-        if rivals is not None and value.host_ports:
-            return rivals.union(self._ports.rivals(shape))
-        return rivals
+        return None if rivals is None else rivals.union(self._ports.rivals(shape))
 
     def domain_keys(self, shape: int) -> frozenset[str] | None:
         """Topology keys of the rules that concern the shape; None where the host or what else is on the node does."""
@@ -199,7 +197,7 @@ class Filters:
         """How many pods of the shape one node can have in one placement, whatever room there is."""
         value, rules = self._shapes.shapes[shape], self.topology.of(shape)
         alone = bool(value.host_ports) or any(counter.domains.singular for counter in rules.exclusive)
-        return 1 if alone or (value.volumes and self._volumes.one_a_node(shape)) else _NO_BOUND
+        return 1 if alone or self._volumes.one_a_node(shape) else _NO_BOUND
 
     def most_at_all(self, shape: int) -> int:
         """How many pods of the shape can be placed anywhere before other pods move."""
@@ -217,10 +215,8 @@ class Filters:
 
     def starts_group(self, shape: int) -> bool:
         """Does the first pod decide where the others can go: to be near it, or to share its volume?"""
-        if self._shapes.shapes[shape].volumes and self._volumes.waits(shape):
-            return True
         affinity = self.topology.of(shape).affinity
-        return bool(affinity.near) and affinity.starts and affinity.first_of_group
+        return self._volumes.waits(shape) or (affinity.starts and affinity.first_of_group)
 
     def has_rules(self, shape: int) -> bool:
         """Does spread or inter-pod affinity concern the shape?"""

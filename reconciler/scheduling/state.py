@@ -130,7 +130,8 @@ class SchedulingState:
         found = self._local.get(shape)
         if found is None:
             value = self._shapes.shapes[shape]
-            bound_to = value.host_ports or value.volumes or value.host_name_bound or self._filters.hangs_on_devices(shape)
+            # A shape with volumes is watched from the start.
+            bound_to = value.host_ports or value.host_name_bound or self._filters.hangs_on_devices(shape)
             found = not (bound_to or self._filters.has_rules(shape) or self._bindings.watched(shape))
             # Where a rule came to watch shapes meanwhile, the next question forgets it.
             self._local[shape] = found
@@ -216,7 +217,7 @@ class SchedulingState:
         Returns (node, pods bound) for nodes that got some; their sum is what was placed. Equals pod-by-pod first fit. An
         `array("i")` without repetitions is used as it is.
         """
-        if count <= 0 or self.modelled(shape):
+        if self.modelled(shape):
             return ()
         if nodes is not None and len(nodes) <= _FEW_NODES:
             return self._place_on_few(shape, count, nodes)

@@ -43,6 +43,7 @@ def test_amounts_above_the_largest_count_as_that() -> None:
         ([Resources(memory_bytes=SAFE_AMOUNT + 1)], [(0, 1)], SAFE_SUM),
         ([Resources(memory_bytes=SAFE_SUM)], [(0, 1)], SAFE_SUM),
         ([Resources(memory_bytes=SAFE_SUM)], [(0, 2)], SAFE_AMOUNT),
+        ([Resources(memory_bytes=SAFE_SUM), Resources()], [(0, 1), (1, 9)], SAFE_SUM),
         ([Resources(ephemeral_bytes=SAFE_SUM), Resources(cpu_milli=1)], [(0, 1), (1, 1)], SAFE_AMOUNT),
         ([Resources(cpu_milli=SAFE_AMOUNT + 1)], [(0, 1 << 10)], SAFE_AMOUNT),
         ([Resources(extended=(("gpu", SAFE_AMOUNT + 1), ("nic", 1)))], [(0, 1 << 10)], SAFE_AMOUNT),
@@ -55,3 +56,9 @@ def test_how_large_amounts_may_be(amounts: list[Resources], counts: list[tuple[i
 
 def test_wider_rows_end_with_zeros() -> None:
     assert list(widened(array("q", (1, 2, 3, 4)), 2, 3)) == [1, 2, 0, 3, 4, 0]
+
+
+def test_the_bounds_themselves() -> None:
+    """4 PiB for each of any number of pods, 1 EiB for all of them together."""
+    assert SAFE_AMOUNT == 4 * 1024**5
+    assert SAFE_SUM == 1024**6

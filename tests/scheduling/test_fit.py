@@ -209,6 +209,8 @@ def test_only_nodes_of_groups() -> None:
     coming = cluster.target("other", 1)
     cluster.machine("other-1", coming)
     world = cluster.world()
+    unowned = msgspec.structs.replace(world.machines[0], name="stray", node="alone", target=None)
+    world = msgspec.structs.replace(world, machines=(*world.machines, unowned))
 
     assert targets_of_nodes(world) == {"general-1": "general", "general-2": "general"}
     (found,) = fit(world, asked=Asked(groups=("gen*",)))

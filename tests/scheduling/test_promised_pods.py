@@ -14,8 +14,8 @@ from tests.builders import ClusterBuilder, selector
 ZONE = "zone"
 
 
-def _term(app: str) -> AffinityTerm:
-    return AffinityTerm(topology_key=ZONE, selector=selector(app=app), namespaces=("shop",))
+def _term(app: str, key: str = ZONE) -> AffinityTerm:
+    return AffinityTerm(topology_key=key, selector=selector(app=app), namespaces=("shop",))
 
 
 def _disk(identity: str, *, read_only: bool = False) -> dict[str, object]:
@@ -34,6 +34,7 @@ _CLAIM = {"volumes": (VolumeUse(kind="PersistentVolumeClaim", claim="data"),)}
         ({"affinity": (_term("db"),)}, _REPELS, {}, ["InterPodAffinity"]),
         ({"anti_affinity": (_term("cache"),)}, _REPELS, {}, ["InterPodAffinity"]),
         ({}, _REPELS, _REPELS, ["InterPodAffinity"]),
+        ({}, {"anti_affinity": (_term("web"), _term("web", "rack"))}, _REPELS, ["InterPodAffinity"]),
         ({"anti_affinity": (_term("promised"),)}, {}, {}, ["InterPodAffinity"]),
         # VolumeRestrictions looks at disks of types that are not shared freely.
         (_disk("d"), _disk("d"), {}, ["VolumeRestrictions"]),
@@ -95,6 +96,14 @@ def test_which_plugins_look_at_promised_pods(
 def test_which_promises_count(promised: dict[str, object], counts: bool) -> None:
     """Those of pods that wait for this scheduler; one that runs elsewhere, has finished or is gated takes nothing from others."""
     assert _rejected(_promise(_one_cpu(), **promised)) is counts
+
+
+def test_a_pod_that_runs_is_promised_nothing() -> None:
+    """It was nominated to the second node and runs on the first: the second one is free."""
+    world = _promise(_one_cpu(), node=0, phase=PodPhase.RUNNING, nominated=1)
+    (found,) = (pod for pod in fit(world) if pod.pod == "shop/web-1")
+
+    assert [bool(node.rejections) for node in found.nodes] == [True, False]
 
 
 @pytest.mark.parametrize(("priority", "counts"), [(4, False), (5, True), (6, True)])

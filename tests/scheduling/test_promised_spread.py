@@ -7,6 +7,7 @@ from reconciler.cluster.pods.pod import SpreadConstraint
 from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.values.selector import LabelSelector
 from reconciler.scheduling.fit import fit
+from reconciler.scheduling.state import SchedulingState
 from tests.builders import ClusterBuilder, selector
 
 ZONE = "topology.kubernetes.io/zone"
@@ -63,3 +64,21 @@ def _said(zones: str, promised: list[str], constraint: dict[str, object]) -> lis
     world = msgspec.structs.replace(world, pods=PodTable(rows))
     (found,) = (pod for pod in fit(world) if pod.pod == "shop/web-1")
     return [{rejection.plugin for rejection in node.rejections} for node in found.nodes]
+
+
+def test_a_plugin_that_objects_twice_is_named_once() -> None:
+    """A pod is promised to n0: by host an empty selector counts it, by zone a selector of its labels does."""
+    cluster = ClusterBuilder()
+    cluster.node("n0", labels={ZONE: "a"})
+    cluster.node("n1", labels={ZONE: "b"})
+    cluster.pods("p", 1)
+    hosts = SpreadConstraint(topology_key="kubernetes.io/hostname", max_skew=1, selector=_EVERY_POD)
+    zones = SpreadConstraint(topology_key=ZONE, max_skew=1, selector=selector(app="p"))
+    for constraints in ((hosts,), (zones, hosts)):
+        cluster.pods("web", 1, labels={"app": "p", "is": "web"}, shape={"spread": constraints})
+        world = cluster.world()
+        state = SchedulingState(world)
+        shapes = {shape.spread: index for index, shape in enumerate(world.pod_shapes)}
+
+        assert [said.plugin for said in state.verdict_with(shapes[constraints], 0, [shapes[()]])] == [_SPREAD]
+        assert state.verdict_with(shapes[constraints], 1, []) == ()

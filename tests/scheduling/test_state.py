@@ -105,6 +105,7 @@ def test_one_pod_with_a_host_port_on_each_node() -> None:
 
     assert state.place(0, 9) == ((0, 1), (2, 1))
     assert state.verdict(0, 0) == (Rejection("NodePorts", "host port 443/TCP is taken"),)
+    assert state.rejecting_plugins(0) == [("NodePorts",)] * 3
 
 
 def test_a_new_node_has_its_daemonset_pods() -> None:

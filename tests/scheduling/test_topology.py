@@ -143,7 +143,8 @@ def test_the_first_pod_of_a_group_may_go_anywhere_with_the_keys() -> None:
     cluster = _zones(None, "b", "a", "b")
     cluster.pods("web", 1, cpu="3", shape={"affinity": (_apart(ZONE),)})
 
-    assert SchedulingState(cluster.world()).place(0, 9) == ((1, 1), (3, 1))
+    for pods, placed in ((9, ((1, 1), (3, 1))), (2, ((1, 1), (3, 1))), (1, ((1, 1),)), (0, ())):
+        assert SchedulingState(cluster.world()).place(0, pods) == placed
 
 
 def test_nobody_starts_a_group_that_it_is_not_part_of() -> None:

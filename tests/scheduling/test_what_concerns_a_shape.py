@@ -321,6 +321,19 @@ def test_a_spread_over_hosts_beside_a_new_node(there: tuple[int, ...], min_domai
     assert state.host_spread(waiting, state.add_node("y", tainted)) is None
 
 
+def test_a_new_node_behind_a_taint_is_no_host_of_a_spread() -> None:
+    """nodeTaintsPolicy Honor: pods of the spread do not tolerate the taint, so that the node does not count; with Ignore it
+    does."""
+    for policy, counts in (("Honor", False), ("Ignore", True)):
+        cluster = ClusterBuilder()
+        spread = SpreadConstraint(topology_key=HOST, max_skew=1, selector=selector(app="web"), node_taints_policy=policy)
+        cluster.node("n", taints=["t:NoSchedule"])
+        cluster.pods("web", 1, shape={"spread": (spread,)})
+        state = SchedulingState(cluster.world())
+
+        assert (state.host_spread(0, state.add_node("x", state.shape_of(0))) is not None) is counts
+
+
 def test_whom_a_spread_counts() -> None:
     """The shapes that its selector matches, its own among them; none without a spread."""
     state = _state("spread by host", "nothing", other_app="web")

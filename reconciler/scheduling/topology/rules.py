@@ -118,12 +118,10 @@ class Topology:
     def keys_about(self, shape: int) -> frozenset[str]:
         """Topology keys of all rules that concern the shape: its own, those that keep it away, and those of other shapes asked
         about so far that count it."""
-        rules_of = self.of(shape)
+        self.of(shape)
         value = self._shapes.shapes[shape]
         own = {rule.topology_key for rule in value.spread}
         own.update(term.topology_key for term in (*value.affinity, *value.anti_affinity))
-        if rules_of.empty and not self._bindings.watched(shape):
-            return frozenset(own)
         return frozenset(own | self._counted.get(shape, set()) | set(self._repelled.get(shape, ())))
 
     def counts_otherwise(self, node: int) -> bool:

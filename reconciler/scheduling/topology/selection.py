@@ -36,7 +36,7 @@ class ShapeSelection:
         then hold the selector against no labels at all, whatever the namespace.
         """
         chosen = term.namespace_selector
-        if self._negation_selects_all and chosen is not None and selects(chosen, ()):
+        if self._negation_selects_all and selects(chosen, ()):
             self._refresh()
             return self._select(term.selector, frozenset(self._by_namespace))
         return self._select(term.selector, self._namespaces_of(term, known_only=True))
