@@ -9,6 +9,7 @@ import reconciler.platforms.aws.facts as package
 from reconciler.platforms.aws.facts.instance_table import known_types
 from reconciler.platforms.aws.facts.node_sizing import (
     MIB,
+    Machine,
     allocatable,
     max_pods,
     reserved_cpu_milli,
@@ -18,7 +19,7 @@ from reconciler.platforms.aws.facts.node_sizing import (
 TABLE = Path(package.__path__[0]) / "instance_types.csv"
 
 
-@pytest.mark.parametrize(("vcpus", "milli"), [(1, 60), (2, 70), (4, 80), (8, 90), (96, 310)])
+@pytest.mark.parametrize(("vcpus", "milli"), [(0, 0), (1, 60), (2, 70), (3, 75), (4, 80), (5, 82), (6, 85), (8, 90), (96, 310)])
 def test_reserved_cpu(vcpus: int, milli: int) -> None:
     """2, 4 and 8 as platform documentation has them."""
     assert reserved_cpu_milli(vcpus) == milli
@@ -33,6 +34,12 @@ def test_max_pods(interfaces: int, addresses: int, pods: int) -> None:
 def test_reserved_memory() -> None:
     """m5.large: 11 MiB for each of 29 pods and 255 MiB."""
     assert reserved_memory_mib(29) == 574
+
+
+def test_a_machine_with_less_than_is_reserved() -> None:
+    """Nothing is left of it for pods, and no less than nothing."""
+    found = allocatable(Machine(vcpus=1, memory_mib=1024, architecture="amd64", max_pods=110, disk_gib=1))
+    assert (found.memory_bytes, found.ephemeral_bytes, found.cpu_milli) == (0, 0, 940)
 
 
 def test_every_row_of_the_published_table() -> None:

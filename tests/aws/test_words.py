@@ -41,6 +41,7 @@ def test_without_a_list_of_instances() -> None:
     item = group(DesiredCapacity=1, AvailabilityZones=[A])
     del item["Instances"]
     assert facts(item, Activities=[activity(1)]).launch_failure is not None
+    assert facts({**item, "AvailabilityZones": None}, Activities=[activity(1)]).launch_failure is not None
     assert facts({**item, "DesiredCapacity": 0}, Activities=[activity(1)]).launch_failure is None
 
 
@@ -48,7 +49,7 @@ def test_zones_that_are_balanced_as_can_be() -> None:
     """The others are tried first, as without the word; so they are where AWS names no zone of the group."""
     assert failure(activity(1), **BEST_EFFORT) is None
     assert failure(activity(1), zones=()) is not None
-    assert failure() is None
+    assert (failure(), failure(zones=())) == (None, None)
 
 
 def test_a_failure_that_names_no_zone() -> None:
@@ -217,6 +218,13 @@ def test_how_many_are_on_demand_beside_spot(distribution: Object, base: int) -> 
             "no known instance type fulfils the InstanceRequirements of the group",
         ),
         (group(LaunchTemplate={"LaunchTemplateName": "name-of-lt-1"}), versions({"InstanceType": "m5.large"}), 1, ""),
+        (group(LaunchTemplate={"LaunchTemplateName": "other"}), versions({"InstanceType": "m5.large"}), 0, "its launch template"),
+        (
+            group(LaunchTemplate={"LaunchTemplateId": "lt-2", "LaunchTemplateName": "name-of-lt-1"}),
+            versions({"InstanceType": "m5.large"}),
+            0,
+            "its launch template",
+        ),
         (group(LaunchTemplate={"LaunchTemplateId": "lt-2"}), versions({"InstanceType": "m5.large"}), 0, "its launch template"),
         (group(**mixed({"InstanceType": "c5.large"}, {})), versions({"InstanceType": "m5.large"}), 1, ""),
         (group(**mixed({}, {})), versions({"InstanceType": "m5.large"}), 1, ""),

@@ -236,6 +236,8 @@ def test_template_taints_labels_and_zone() -> None:
     """Machine labels that Cluster API copies to nodes, taints of the machine template, and the failure domain as zone."""
     labels = {
         "node-role.kubernetes.io/worker": "",
+        "node-role.kubernetes.io": "no domain",
+        "x-node.cluster.x-k8s.io/team": "another domain",
         "node.cluster.x-k8s.io/pool": "a",
         "x.node-restriction.kubernetes.io/team": "b",
         "example.com/not-copied": "c",

@@ -3,7 +3,7 @@
 import pytest
 
 from reconciler.kube.leading.lease import NotLeaderError
-from reconciler.platforms.crusoe.writing.notes import Intent, Notes
+from reconciler.platforms.crusoe.writing.notes import Intent, Noted, Notes
 from reconciler.providers.contract import WriteCode
 from tests.crusoe.service.server import Service
 from tests.crusoe.writes import Writer, ids, ref
@@ -99,6 +99,16 @@ def test_one_that_leaves_while_another_is_taken_back(service: Service, missing: 
     assert (result.code, sentence in result.message) == ((WriteCode.PASSED_OVER, True) if told else ("", False))
     assert Notes(writer.keeper).read().intents == {}
     assert service.account.deleted == ([] if told else [victim.id])
+
+
+def test_the_platform_takes_the_one_that_is_cancelled(service: Service) -> None:
+    """That is what was wanted, and nobody else has left."""
+    service.account.replaces_after = 10_000
+    pool, writer = service.account.add(count=4), Writer(service)
+    victim, *_ = service.account.of(pool)
+    service.account.after.append(lambda method, _: setattr(victim, "state", "DELETING") if method == "PATCH" else None)
+    assert writer.provider.cancel(ref(pool), (victim.id,), 3, writer.bound(pool)).code == ""
+    assert Notes(writer.keeper).read() == Noted()
 
 
 @pytest.mark.parametrize(("status", "done"), [(404, True), (403, False), (500, False)])

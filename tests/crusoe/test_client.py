@@ -17,6 +17,7 @@ from reconciler.platforms.crusoe.writing.checking import operation_text
 from reconciler.platforms.crusoe.writing.client import HttpCrusoe, _decoded, _error
 from reconciler.platforms.crusoe.writing.credentials import Credentials, CredentialsError, configured, read_credentials
 from reconciler.platforms.crusoe.writing.signature import canonical, signed
+from tests.crusoe.documents import PROJECT
 from tests.crusoe.service.server import ACCESS_KEY, LOST, SECRET, Service
 
 
@@ -65,6 +66,23 @@ def test_renewed_credentials_are_read_again(service: Service, tmp_path: Path) ->
         found.pools()
     (tmp_path / "CRUSOE_SECRET_KEY").write_text(f"{SECRET}\n")
     assert found.pools() == []
+
+
+@pytest.mark.parametrize("query", [{"cluster_id": "c"}, None])
+def test_what_is_asked_again_is_the_same(service: Service, query: dict[str, str] | None) -> None:
+    """By credentials that are read anew: method, path, query and body."""
+    read = iter([Credentials({**service.environment(), "CRUSOE_SECRET_KEY": "b2xk"}), service.credentials()])
+    client, sent = HttpCrusoe(lambda: next(read)), []
+    sends = client._sent
+
+    def watched(*request: object) -> object:
+        sent.append(request)
+        return sends(*request)  # type: ignore[arg-type]
+
+    client._sent = watched  # type: ignore[method-assign, assignment]
+    path = f"/projects/{PROJECT}/kubernetes/nodepools"
+    client.call("GET", path, query)
+    assert sent == [("GET", path, query or {}, None)] * 2
 
 
 def test_pages(service: Service) -> None:

@@ -173,10 +173,21 @@ def test_what_is_said_of_it_at_once(service: Service, *, failed: bool, partial: 
     assert pool.count == 2
 
 
-def test_an_operation_that_cannot_be_read(service: Service) -> None:
-    """The write stands all the same."""
+@pytest.mark.parametrize(
+    "answer",
+    [
+        (500, {"code": "x", "message": "y"}, {}),
+        (404, {"code": "not_found", "message": "y"}, {}),
+        (200, {}, {}),
+        (200, {"result": None}, {}),
+        (200, {"result": {"details": None}}, {}),
+        (200, {"result": {"details": {"error": None}}}, {}),
+    ],
+)
+def test_an_operation_that_cannot_be_read(service: Service, answer: object) -> None:
+    """The write stands all the same; one that says nothing is no failure."""
     pool, writer = service.account.add(count=1), Writer(service)
-    service.account.faults.append(("GET", "/operations/", (500, {"code": "x", "message": "y"}, {})))
+    service.account.faults.append(("GET", "/operations/", answer))
     assert writer.provider.resize(ref(pool), 2, writer.bound(pool)) == WriteResult()
 
 

@@ -1,8 +1,9 @@
 """What each step of a removal answers, word for word, and what lies in the notes afterwards."""
 
+import msgspec
 import pytest
 
-from reconciler.platforms.crusoe.writing.notes import Intent, Notes
+from reconciler.platforms.crusoe.writing.notes import InMemoryKeeper, Intent, Notes
 from reconciler.providers.contract import RemovalState, TargetRemoval, WriteCode, WriteResult
 from tests.crusoe.documents import LOCATION
 from tests.crusoe.service.server import Service
@@ -97,6 +98,10 @@ def test_what_is_begun(service: Service) -> None:
     result = trims.provider.may_begin(ref(pool), victim.id, "n", trims.bound(pool))
     why = "lowering a count deletes a machine of the platform's choice here, so that none can be chosen"
     assert result == WriteResult(code=WriteCode.REFUSED, message=f"{NAME}: {why}")
+    assert trims.provider.may_begin(ref(pool), "m-9", "n", trims.bound(pool)) == result
+    stale = WriteResult(code=WriteCode.STALE, message=f"{NAME} has 3 replicas, 4 were judged")
+    judged = msgspec.structs.replace(trims.bound(pool), replicas=4)
+    assert trims.provider.may_begin(ref(pool), victim.id, "n", judged) == stale
 
 
 def test_one_after_the_other(service: Service) -> None:
@@ -273,6 +278,17 @@ def test_what_another_pool_was_lowered_for(service: Service) -> None:
     Notes(writer.keeper).put(names[1], Intent(pool="another", count=4, beside=()))
     assert writer.provider.abandon(ref(pool), names[0]).message == "its count is 4 again"
     assert noted(writer) == {names[1]: Intent(pool="another", count=4, beside=())}
+
+
+def test_notes_after_a_count_was_raised_again() -> None:
+    """What was lowered after it was so from one more; what was not, or of another pool, stays as it is."""
+    notes = Notes(InMemoryKeeper())
+    for machine, pool, count in (("a", "p", 4), ("b", "p", 4), ("c", "p", 3), ("d", "p", 5), ("e", "q", 3)):
+        notes.put(machine, Intent(pool=pool, count=count, beside=()))
+    notes.restored("a")
+    assert {name: one.count for name, one in notes.read().intents.items()} == {"b": 4, "c": 4, "d": 5, "e": 3}
+    notes.restored("unknown")
+    assert len(notes.read().intents) == 4
 
 
 def test_given_up_though_somebody_sizes_it(service: Service) -> None:

@@ -7,7 +7,7 @@ from reconciler.cluster.targets.capacity import KEYS
 from reconciler.cluster.world import World
 from reconciler.decisions.lints.finding import Finding
 from reconciler.decisions.view import View
-from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT, MACHINE_SET
+from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT
 
 
 def findings(view: View) -> Iterator[Finding]:
@@ -20,7 +20,7 @@ def _capacity_said_twice(world: World) -> Iterator[Finding]:
     to its MachineSets, so that only a difference tells of a second writer."""
     annotations = {facts.ref: dict(facts.annotations) for facts in world.targets}
     for facts in world.targets:
-        if facts.ref.kind != MACHINE_SET or not _made_by_a_deployment(facts):
+        if not _made_by_a_deployment(facts):
             continue
         name = facts.owner.controller.rpartition("/")[2]
         deployment = next(
@@ -43,4 +43,5 @@ def _capacity_said_twice(world: World) -> Iterator[Finding]:
 
 
 def _made_by_a_deployment(facts: TargetFacts) -> bool:
+    """As MachineSets alone are."""
     return facts.owner.controller.startswith("MachineDeployment ")

@@ -21,6 +21,13 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "the table comes with the program"
         ),
     },
+    "reconciler/platforms/crusoe/writing/once.py": {
+        "0 -> 1": "it is asked once: no later instant is compared with this one",
+    },
+    "reconciler/platforms/crusoe/writing/cancellation.py": {
+        "lost and after is not None and (len(after.counted) <= after.item.count) -> "
+        "lost and len(after.counted) <= after.item.count": "of a pool that is gone nothing is lost",
+    },
     "reconciler/platforms/aws/writing/once.py": {
         "0 -> 1 in: known[-1].ask(0)": "it is asked once: no later instant is compared with this one",
         "0 -> 1 in: one.ask(0)": "it is asked once: no later instant is compared with this one",

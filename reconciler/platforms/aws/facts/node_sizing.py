@@ -36,8 +36,8 @@ def max_pods(interfaces: int, addresses: int) -> int:
 
 def reserved_cpu_milli(vcpus: int) -> int:
     """6 percent of the first core, 1 of the second, 0.5 of the third and fourth, 0.25 of all above; rounded down."""
-    tenths = 600 * min(vcpus, 1) + 100 * min(max(vcpus - 1, 0), 1) + 50 * min(max(vcpus - 2, 0), 2) + 25 * max(vcpus - 4, 0)
-    return tenths // 10
+    fixed = 60 * min(vcpus, 1) + 10 * min(max(vcpus - 1, 0), 1) + 5 * min(max(vcpus - 2, 0), 2)
+    return fixed + 25 * max(vcpus - 4, 0) // 10
 
 
 def reserved_memory_mib(pods: int) -> int:

@@ -117,12 +117,12 @@ class CrusoeProvider:
         """The write stands; what the platform says of it at once is told. Machines are followed by reading the pool: an operation
         that succeeded may have done a part, and may not be readable at all."""
         try:
-            found = self._account.operation(operation) if operation else None
+            found = (self._account.operation(operation) if operation else None) or {}
         except CrusoeError:
-            found = None
-        details = ((found or {}).get("result") or {}).get("details") or {}
+            found = {}
+        details = (found.get("result") or {}).get("details") or {}
         message = plain(str(details.get("error") or ""))
-        if found is None or not message:
+        if not message:
             return WriteResult()
         if found.get("state") == "FAILED":
             return WriteResult(code=WriteCode.FAILED, message=f"{target}: {failure_kind(message)}: {message}")
