@@ -263,3 +263,52 @@ def test_what_keeps_a_node_keeps_it_in_a_replacement_under_way() -> None:
     plan = plan_of(cluster.world(), PRICED, _begun(120))
     assert (blocker_codes(plan, "small-1"), node(plan, "small-1").removable) == (["NotSafeToEvict"], False)
     assert [action.nodes for action in plan.actions] == [("small-2",)]
+
+
+def test_the_one_that_saves_most_begins() -> None:
+    """Of two that are due: 0.80 for 0.30 before 0.40 for 0.30."""
+    cluster = _smalls()
+    cluster.group("dear", nodes=2, cpu="4")
+    cluster.pods("costly", 2, cpu="3", on=["dear-1", "dear-2"])
+    for name in ("mega", "mega-2"):
+        cluster.group(name, nodes=0, cpu="8")
+    rules = _rules(_group("small", "0.20"), _group("dear", "0.40"), _group("mega", "0.30"), _group("mega-2", "0.30"))
+    plan, memory = decide(cluster.world(), rules, Memory(), NOW)
+    assert _replaced(plan) == [("mega", ("dear-1", "dear-2"))]
+    assert [one.nodes for one in memory.replacements] == [("dear-1", "dear-2")]
+    assert len(memory.replaceable_since) == 1
+
+
+def test_none_begins_beside_another_or_beside_growth() -> None:
+    """One under way stays what is remembered; a plan that buys nodes for pods begins none, also where it may remove some."""
+    cluster = _smalls()
+    cluster.group("mega", nodes=0, cpu="8")
+    cluster.group("old", nodes=1, cpu="4")
+    cluster.pods("kept", 1, cpu="3900m", on="old-1")
+    cluster.group("new", nodes=0, cpu="4", replicas=1)
+    rules = _rules(_group("small", "0.20"), _group("mega", "0.30"), _group("old", None), _group("new", None))
+    target = str(machine_deployment("new"))
+    begun = Replacement(target=target, nodes=("old-1",), to=1, started_seconds=NOW - 60, saving_micros=1)
+    plan, memory = decide(cluster.world(), rules, Memory(replacements=(begun,)), NOW)
+    assert (_replaced(plan), memory.replacements) == ([], (begun,))
+    assert "CouldBeReplaced" in codes(group(plan, "small"))
+    for pods, expected in ((0, 1), (1, 0)):
+        cluster = _smalls()
+        cluster.group("mega", nodes=0, cpu="8")
+        cluster.group("fresh", nodes=0, cpu="4", labels={"disk": "fast"})
+        cluster.pods("waits", pods, cpu="3500m", node_selector={"disk": "fast"})
+        now = Pace(delay_after_add_seconds=0)
+        rules = _rules(_group("small", "0.20"), _group("mega", "0.30"), _group("fresh", "9.00"), pace=now)
+        plan, memory = decide(cluster.world(), rules, Memory(), NOW)
+        assert (len(_replaced(plan)), len(memory.replacements)) == (expected, expected)
+
+
+def test_pods_of_a_replacement_go_to_its_node_alone() -> None:
+    """The new node is full; another one has room, which may be somebody's tomorrow."""
+    cluster = _smalls()
+    cluster.group("spare", nodes=1, cpu="64")
+    cluster.group("mega", nodes=1, cpu="8", created=NOW - 60)
+    cluster.pods("came", 1, cpu="7", on="mega-1")
+    rules = _rules(_group("small", "0.20"), _group("mega", "0.30"), node_group("spare"))
+    plan = plan_of(cluster.world(), rules, _begun(120))
+    assert [blocker_codes(plan, name) for name in ("small-1", "small-2")] == [["NoPlaceToMove"]] * 2
