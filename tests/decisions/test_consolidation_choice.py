@@ -312,3 +312,12 @@ def test_pods_of_a_replacement_go_to_its_node_alone() -> None:
     rules = _rules(_group("small", "0.20"), _group("mega", "0.30"), node_group("spare"))
     plan = plan_of(cluster.world(), rules, _begun(120))
     assert [blocker_codes(plan, name) for name in ("small-1", "small-2")] == [["NoPlaceToMove"]] * 2
+
+
+def test_what_a_replacement_added_itself_does_not_put_off_its_drains() -> None:
+    """Its node was added a minute ago, and the delay after additions is ten."""
+    cluster = _smalls()
+    cluster.group("mega", nodes=1, cpu="8", created=NOW - 60)
+    memory = msgspec.structs.replace(_begun(120), last_added_seconds=NOW - 60)
+    plan = plan_of(cluster.world(), PRICED, memory)
+    assert sorted(action.nodes for action in of_kind(plan, ActionKind.REMOVE_NODE)) == [("small-1",), ("small-2",)]

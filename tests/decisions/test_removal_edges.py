@@ -3,8 +3,9 @@
 import pytest
 
 from reconciler.cluster.pods.pod import SpreadConstraint
+from reconciler.cluster.workloads.workload import DisruptionBudget
 from reconciler.plan.plan import ActionKind, PodOutcome
-from reconciler.policy.documents import Budget, Headroom, ScaleDown
+from reconciler.policy.documents import Budget, Headroom, Limit, ScaleDown
 from reconciler.policy.pace import Pace
 from tests.builders import ClusterBuilder, node_group, policy, selector
 from tests.decisions.deciding import node, of_kind, plan_of
@@ -100,3 +101,56 @@ def test_a_node_stays_when_one_of_its_pods_could_take_the_headroom() -> None:
     (blocker,) = node(plan_of(cluster.world(), rules), "general-1").blockers
     assert blocker.code == "Headroom"
     assert blocker.message == "its pods could take the room of general-2, which headroom keeps free"
+
+
+def test_above_its_maximum_a_group_gives_up_headroom() -> None:
+    """Two empty nodes that headroom stands on, and a maximum of one."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=2)
+    rules = policy(node_group("general", max=1, headroom=Headroom(nodes=2)), budgets=OPEN)
+    assert len(of_kind(plan_of(cluster.world(), rules), ActionKind.REMOVE_NODE)) == 1
+
+
+@pytest.mark.parametrize(("cores", "gone"), [(4, 2), (5, 1), (8, 1), (9, 0)])
+def test_nodes_go_down_to_the_minimum_of_a_limit(cores: int, gone: int) -> None:
+    """Three empty nodes of 4 cores."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=3)
+    limit = Limit(name="floor", min=(("cpu", cores * 1_000),))
+    plan = plan_of(cluster.world(), policy(node_group("general", scale_down=AT_ONCE), budgets=OPEN, limits=(limit,)))
+    assert len(of_kind(plan, ActionKind.REMOVE_NODE)) == gone
+
+
+def test_a_group_without_target_is_not_brought_to_its_minimum() -> None:
+    """There is nothing to write to."""
+    plan = plan_of(ClusterBuilder().world(), policy(node_group("general", min=2)))
+    assert plan.actions == ()
+    assert plan.groups[0].desired == 0
+
+
+def test_a_pod_under_two_budgets_is_named_with_them() -> None:
+    """Another pod of the node is under none."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=2)
+    cluster.pods("api", 1, cpu="100m", on="general-1")
+    cluster.pods("web", 1, cpu="100m", on="general-1", labels={"app": "web", "tier": "front"})
+    fields = {"namespace": "shop", "disruptions_allowed": 9, "expected_pods": 1}
+    budgets = (
+        DisruptionBudget(name="a", selector=selector(app="web"), **fields),
+        DisruptionBudget(name="b", selector=selector(tier="front"), **fields),
+    )
+    plan = plan_of(cluster.world(budgets=budgets), policy(node_group("general", scale_down=AT_ONCE), budgets=OPEN))
+    found = [blocker for blocker in node(plan, "general-1").blockers if blocker.code == "SeveralPdbs"]
+    assert [(blocker.pod, blocker.message) for blocker in found] == [
+        ("shop/web-1", "several PodDisruptionBudgets cover it (a, b), which the eviction API refuses")
+    ]
+
+
+def test_a_pod_that_is_not_modelled_is_named() -> None:
+    """It has a claim on a device; the other one has none."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=2)
+    cluster.pods("api", 1, cpu="100m", on="general-1")
+    cluster.pods("claims", 1, cpu="100m", on="general-1", shape={"claims": ("gpu",)})
+    plan = plan_of(cluster.world(), policy(node_group("general", scale_down=AT_ONCE), budgets=OPEN))
+    assert [(one.code, one.pod) for one in node(plan, "general-1").blockers] == [("NotModelled", "shop/claims-1")]

@@ -128,6 +128,11 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "pods that need what nobody offers have no place, in whatever order"
         ),
     },
+    "reconciler/decisions/growth/domains.py": {
+        "own <= known -> own < known": "what is known twice is known",
+        "(value := draft.state.shape_of(node).label(key)) is not None -> (value := "
+        "draft.state.shape_of(node).label(key)) is None": ("what is known twice is known"),
+    },
     "reconciler/decisions/growth/filling.py": {
         "self._rivals[shape] or frozenset() -> self._rivals[shape]": "`covers` has said yes, so that it is a set for every shape",
         "known[shape] is not None and (counted := state.spread_with(shape)) -> (counted := state.spread_with(shape))": (
@@ -160,11 +165,30 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "more > 0 and state.node_local(shape) -> state.node_local(shape)": "opening no nodes changes nothing",
         "group.group.whole and room -> group.group.whole": "an answer for all of one room holds for no other",
     },
+    "reconciler/decisions/growth/other_groups.py": {
+        "0 -> 1 in: rank = min((draft.groups[position].group.tier_rank for position in offering), default=0)": (
+            "there is an option, or nobody asks for the others"
+        ),
+        "min((draft.groups[position].group.tier_rank for position in offering), default=0) -> "
+        "max((draft.groups[position].group.tier_rank for position in offering), default=0)": ("all options are of one tier"),
+    },
     "reconciler/decisions/growth/requests.py": {
         "known is not None and same -> same": "what is not known is never the same",
         "group.group.facts is not None and group.group.facts.rolling_out -> group.group.facts.rolling_out": (
             "of a target that is not there no size is known"
         ),
+    },
+    "reconciler/decisions/growth/scale_up.py": {
+        "sibling is not chosen and template is not None -> template is not None": (
+            "the chosen group takes the node whether it is asked again or not"
+        ),
+        "len(together) > 1 -> len(together) >= 1": "shared among one group is kept by it",
+    },
+    "reconciler/decisions/growth/shortlist.py": {
+        "0 -> 1 in: self._pods = 0": "below the first number of pods, as nothing is",
+        "self._class_of and options -> self._class_of": "without options nothing is asked again",
+        "32 -> 33": "from how many groups on fewer are asked between two rounds: both ways give proper answers",
+        "4 -> 5": "from how many groups on fewer are asked between two rounds: both ways give proper answers",
     },
     "reconciler/decisions/removal/approval_ceiling.py": {
         "nodes > 0 -> nodes >= 0": "a span with no nodes in it is dropped further down",
@@ -221,6 +245,19 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "node != candidate.index and any((self._draft.state.fits(shape, node) for shape in candidate.moving)) -> "
         "any((self._draft.state.fits(shape, node) for shape in candidate.moving))": (
             "a node that headroom stands on and that is little used was kept for that before"
+        ),
+        "False -> True in: return Judged(candidate=candidate, safe=False, blockers=candidate.blockers)": (
+            "nodes that are judged are of groups"
+        ),
+        "blocker is None and reason is not None -> blocker is None": "without a reason there is a blocker",
+        "blocker is not None or reason is None -> blocker is not None": "without a reason there is a blocker",
+        "len(moving) > 1 -> len(moving) >= 1": "pods of one shape find the same places in whatever order",
+        "since and since + delay > now -> since + delay > now": "an instant that never was is long ago",
+        "True -> False in: self._places = {False: Places(draft.state), True: Places(draft.state)}": (
+            "made anew before it is asked"
+        ),
+        "False -> True in: self._places = {False: Places(draft.state), True: Places(draft.state)}": (
+            "made anew before it is asked"
         ),
     },
 }
