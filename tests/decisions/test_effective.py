@@ -113,6 +113,14 @@ def test_an_open_window_moves_the_bounds_until_it_closes() -> None:
     assert found.reasons[0].message == "window #1 (0 7 * * mon-fri) is open until 2027-01-15T18:00:00Z"
 
 
+def test_a_window_moves_the_bounds_that_it_has() -> None:
+    """A maximum alone leaves a minimum of 0, a minimum alone the maximum."""
+    at = {"schedule": "0 7 * * *", "duration_seconds": 7200}
+    for size, bounds in ((Size(max=3), (0, 3)), (Size(min=2), (2, 40)), (Size(max=50), (0, 40))):
+        found = _group(policy(node_group("general", min=0, max=40, windows=(Window(size=size, **at),))))
+        assert (found.min_size, found.max_size) == bounds
+
+
 def test_largest_minimum_and_smallest_maximum_of_open_windows_win() -> None:
     """Two windows open at once."""
     one = Window(name="a", schedule="0 7 * * *", duration_seconds=7200, size=Size(min=3, max=9))

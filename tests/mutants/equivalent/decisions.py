@@ -88,11 +88,6 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "self._prices[offer] >= self._prices[filling.offer] or not left -> self._prices[offer] >= self._prices[filling.offer]": (
             "where no node is left none is moved"
         ),
-        "all(map(int.__le__, both.used, largest)) -> any(map(int.__le__, both.used, largest))": (
-            "a quick look before the full one, which refuses loads that fit no node"
-        ),
-        "all(map(int.__le__, both.used, largest)) and self._merge(one, present[place], both) -> self._merge(one, "
-        "present[place], both)": ("a quick look before the full one, which refuses loads that fit no node"),
         "left[index] and item.offers[filling.offer] -> item.offers[filling.offer]": "where no pod is left none is moved",
     },
     "reconciler/decisions/growth/cost/posing.py": {
