@@ -321,3 +321,17 @@ def test_what_a_replacement_added_itself_does_not_put_off_its_drains() -> None:
     memory = msgspec.structs.replace(_begun(120), last_added_seconds=NOW - 60)
     plan = plan_of(cluster.world(), PRICED, memory)
     assert sorted(action.nodes for action in of_kind(plan, ActionKind.REMOVE_NODE)) == [("small-1",), ("small-2",)]
+
+
+def test_what_stands_in_is_bought_for_the_demand() -> None:
+    """The group that grows is remembered with the pods, so that its node is not drained again for them."""
+    cluster = _smalls()
+    cluster.group("mega", nodes=0, cpu="8")
+    plan, memory = decide(cluster.world(), PRICED, Memory(), NOW)
+    assert _replaced(plan) == [("mega", ("small-1", "small-2"))]
+    assert memory.purchase is not None
+    assert (memory.purchase.since, sum(memory.purchase.pods.values())) == ({str(MEGA): NOW}, 2)
+    alone = ClusterBuilder()
+    alone.group("small", nodes=1, cpu="4")
+    alone.pods("web", 1, cpu="3", on="small-1")
+    assert decide(alone.world(), PRICED, Memory(), NOW)[1].purchase is None

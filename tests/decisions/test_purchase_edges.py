@@ -74,6 +74,9 @@ def test_room_that_others_ask_for_ends_a_demand(whose: str, created: int, over: 
     mine = msgspec.structs.replace(purchase, since={GENERAL: NOW, str(machine_deployment("other")): NOW})
     still = Demand(draft_of(builder.world(), mine, documents), "sha256:test").bought()
     assert (still is NOTHING) is (over and whose != "held")
+    ours = policy(node_group("general"), node_group("other"))
+    free = Demand(draft_of(builder.world(), purchase, ours), "sha256:test").bought()
+    assert (free is NOTHING) is (over and whose != "held")
 
 
 @pytest.mark.parametrize(
@@ -118,6 +121,8 @@ def test_a_node_that_joins_after_its_machine_was_given_up_came_late(waited: int,
     silent = tuple(msgspec.structs.replace(machine, created_seconds=0) for machine in machines)
     assert not came_late(draft_of(msgspec.structs.replace(world, machines=silent), None), 1)
     assert not came_late(draft_of(msgspec.structs.replace(world, machines=()), None), 1)
+    assert not came_late(draft_of(asked, None, policy()), 1)
+    assert not came_late(draft_of(asked, None, policy(node_group("stranger"))), 1)
 
 
 @pytest.mark.parametrize(("kinds", "digits"), [(3, 8), (4, 3)])
@@ -131,3 +136,37 @@ def test_kinds_are_told_apart_up_to_a_bound(kinds: int, digits: int, monkeypatch
     counts = PodCounts.of(draft_of(builder.world(), None))
     assert {len(kind) for kind in (*counts.least, *counts.most)} == {digits}
     assert list(counts.least.values()) == [1] * kinds
+
+
+def test_a_purchase_whose_demand_fell_is_kept_as_it_is_until_the_next() -> None:
+    """A hundred pods were asked for, two are now: what is bought next is for these, by those that grow now."""
+    builder = cluster()
+    builder.group("other", nodes=0)
+    world, other = builder.world(), str(machine_deployment("other"))
+    now = PodCounts.of(draft_of(world, None)).least
+    (kind,) = now
+    fallen = Purchase(policy="sha256:test", since={GENERAL: NOW}, pods={kind: 100}, last_seconds=NOW)
+    documents = policy(node_group("general"), node_group("other"))
+    demand = Demand(draft_of(world, fallen, documents), "sha256:test")
+    assert demand.purchase((), ()) is fallen
+    fresh = demand.purchase({"other"}, ())
+    assert fresh is not None
+    assert (fresh.since, fresh.pods, fresh.last_seconds, fresh.policy) == ({other: LATER}, now, LATER, "sha256:test")
+    assert Demand(draft_of(world, None, documents), "sha256:test").purchase((), ()) is None
+
+
+def test_while_the_demand_lasts_others_join_the_purchase() -> None:
+    """Since when a group grew stays; what somebody else made of an adopted group is not bought; more pods are remembered."""
+    builder = cluster()
+    builder.group("other", nodes=0)
+    world, other = builder.world(), str(machine_deployment("other"))
+    (kind,) = PodCounts.of(draft_of(world, None)).least
+    lasting = Purchase(policy="sha256:test", since={GENERAL: NOW}, pods={kind: 1}, last_seconds=NOW)
+    demand = Demand(draft_of(world, lasting, policy(node_group("general"), node_group("other"))), "sha256:test")
+    quiet, joined, adopted = demand.purchase((), ()), demand.purchase({"general", "other"}, ()), demand.purchase((), {"general"})
+    assert quiet is not None
+    assert joined is not None
+    assert adopted is not None
+    assert (quiet.since, quiet.pods, quiet.last_seconds) == ({GENERAL: NOW}, {kind: 2}, NOW)
+    assert (joined.since, joined.last_seconds) == ({GENERAL: NOW, other: LATER}, LATER)
+    assert adopted.since == {}

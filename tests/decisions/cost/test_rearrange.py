@@ -1,5 +1,7 @@
 """What a tier has grown by, bought again for less: which nodes take part, what is told, what is charged."""
 
+from collections import Counter
+
 import msgspec
 import pytest
 
@@ -14,8 +16,10 @@ from reconciler.decisions.memory import Memory
 from reconciler.decisions.reasons.cost import LeastCostMix, SolverMissing
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
-from reconciler.policy.documents import PolicySet
+from reconciler.policy.documents import Expander, PolicySet
 from tests.builders import NOW, ClusterBuilder, node_group, policy, selector
+from tests.decisions.cost.worlds import LEAST_COST
+from tests.decisions.deciding import plan_of
 
 LARGE, SMALL = 0, 1  # positions: groups are in order of their names
 HOST = "kubernetes.io/hostname"
@@ -172,3 +176,26 @@ def test_groups_that_grow_whole_stay() -> None:
     small.group = msgspec.structs.replace(small.group, whole=True)
     again = draft_of()
     assert rearrange(again, [], grown(again, small_ones(again, 4, 4, 4, 2))) is None
+
+
+def test_what_stays_and_what_is_bought_instead_add_up() -> None:
+    """Three pods that keep apart share three small nodes with nine others; of the fourteen left ten go to a large node."""
+    cluster = ClusterBuilder()
+    cluster.group("large", nodes=0, cpu="10", memory="64Gi")
+    cluster.group("small", nodes=0, cpu="4", memory="64Gi")
+    apart = AffinityTerm(topology_key=HOST, selector=selector(app="db"), namespaces=("shop",))
+    cluster.pods("db", 3, cpu="1", memory="1Gi", shape={"anti_affinity": (apart,)}, node_selector={"pool": "small"}, priority=9)
+    cluster.pods("web", 23, cpu="1", memory="1Gi")
+    groups = (node_group("large", price_per_hour="0.90"), node_group("small", price_per_hour="0.40"))
+    plan = plan_of(cluster.world(), policy(*groups, expanders=LEAST_COST))
+    told = {
+        line.name: [(reason.code, reason.data.get("pods"), reason.data.get("nodes")) for reason in line.reasons]
+        for line in plan.groups
+    }
+    assert told == {
+        "large": [("PendingPods", 10, 1), ("LeastCostMix", None, None)],
+        "small": [("PendingPods", 12, 3), ("PendingPods", 4, 1), ("LeastCostMix", None, None)],
+    }
+    assert sorted(Counter(line.group for line in plan.pods).items()) == [("large", 10), ("small", 16)]
+    waste = plan_of(cluster.world(), policy(*groups, expanders=(Expander.LEAST_WASTE,), near_tie_percent=0))
+    assert all(reason.code != "LeastCostMix" for line in waste.groups for reason in line.reasons)

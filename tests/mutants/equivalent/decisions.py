@@ -25,6 +25,17 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "state is NodeState.UNREADY or not node.ready or shape.unschedulable -> not node.ready or shape.unschedulable": (
             "a node in that state is not ready"
         ),
+        "self._before is not None and self._pods.cover(self._before.pods) -> self._pods.cover(self._before.pods)": (
+            "asked where there is a purchase alone"
+        ),
+        "purchase is None or not grown -> not grown": "where some grow there is a purchase",
+        "purchase is not None and self._lasts -> self._lasts": "a demand lasts where there is a purchase alone",
+        "bool(closed) and any((state not in (NodeState.LEAVING, NodeState.NOT_STARTED) and (not _takes_none(node, state, "
+        "draft.world.node_shapes[node.shape])) for node, state in zip(draft.world.nodes, draft.states, strict=True) if "
+        "node.name in closed)) -> any((state not in (NodeState.LEAVING, NodeState.NOT_STARTED) and (not "
+        "_takes_none(node, state, draft.world.node_shapes[node.shape])) for node, state in zip(draft.world.nodes, "
+        "draft.states, strict=True) if node.name in closed))": ("of no names none is there"),
+        "purchase is None or not self._lasts -> not self._lasts": "a demand lasts where there is a purchase alone",
     },
     "reconciler/decisions/growth/backoff.py": {
         "30 -> 31": "the longest wait is below a billion times the first",
