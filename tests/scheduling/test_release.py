@@ -66,8 +66,10 @@ def test_declared_features_matter_from_1_36_on(version: tuple[int, int, int], mi
     cluster = ClusterBuilder()
     cluster.node("n0")
     cluster.pods("web", 1, shape={"required_features": ("RestartAllContainersOnContainerExits",)})
-    said = SchedulingState(cluster.world(scheduler_version=version)).verdict(0, 0)
+    state = SchedulingState(cluster.world(scheduler_version=version))
+    said = state.verdict(0, 0)
 
+    assert (state.enters(0, 0), bool(state.place(0, 1))) == (not missing, not missing)
     assert [rejection.plugin for rejection in said] == (["NodeDeclaredFeatures"] if missing else [])
     assert release_of(version).device_classes is missing
 

@@ -326,3 +326,22 @@ def test_a_new_zone_is_one_more() -> None:
         assert not state.fits(0, 0)
         state.bind(0, node)
         assert state.fits(0, 0) is fits
+
+
+def test_every_key_of_a_pod_has_to_be_on_a_node() -> None:
+    """Zone b has a host name and no rack: it is no domain of pods that spread over zones, racks and hosts."""
+    cluster = ClusterBuilder()
+    cluster.node("n0", labels={ZONE: "a", "rack": "r"})
+    cluster.node("n1", labels={ZONE: "b"})
+    every = (*_spread(HOST)["spread"], *_spread("rack")["spread"], *_spread(ZONE)["spread"])
+    cluster.pods("web", 1, cpu="1", shape={"spread": every})
+
+    assert SchedulingState(cluster.world()).place(0, 3) == ((0, 3),)
+
+
+def test_nodes_without_a_taint_count_where_taints_are_honored() -> None:
+    """An empty zone b holds back the second pod of zone a."""
+    cluster = _zones("a", "b")
+    cluster.pods("web", 1, cpu="1", shape=_spread(node_taints_policy="Honor"))
+
+    assert SchedulingState(cluster.world()).place(0, 9, [0]) == ((0, 1),)

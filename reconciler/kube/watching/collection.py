@@ -8,7 +8,7 @@ from reconciler.cluster.platform_reading import PlatformReading, WireKind, readi
 from reconciler.kube.connection.api import Api, ApiError
 
 
-class Collection(msgspec.Struct, frozen=True, order=True, kw_only=True):
+class Collection(msgspec.Struct, frozen=True, kw_only=True):
     """All objects of one kind, in one namespace or in all. `version` and `plural` are empty until a server was asked."""
 
     group: str
@@ -59,7 +59,7 @@ WORKLOAD = tuple(
 """What is read of the cluster whose pods are to be placed."""
 
 
-class Served(msgspec.Struct, frozen=True, order=True, kw_only=True):
+class Served(msgspec.Struct, frozen=True, kw_only=True):
     """An API group of a platform as a server speaks it. `platform` is the provider's name in policies; an empty `version` is
     asked of the server."""
 

@@ -8,6 +8,11 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "time.monotonic() > deadline -> time.monotonic() >= deadline": "no clock is read at the very instant of a deadline",
         "256 -> 257": "it is how many idle connections are kept, and a watch holds one each: far fewer are there at once",
     },
+    "reconciler/kube/connection/backoff.py": {
+        '0 -> 1 in: self._failure: tuple[str, int] = ("", 0)': "no failure is told by an empty name",
+        "0 -> 1 in: failure = type(error).__name__, error.status if isinstance(error, ApiError) else 0": "failures that are no "
+        "answers are told apart by what they are",
+    },
     "reconciler/kube/watching/line_stream.py": {"262144 -> 262145": _AT_ONCE},
     "reconciler/kube/custom/in_force.py": {
         "read.draft is None or document is None or (not names_target(read.draft)) -> "

@@ -17,6 +17,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         '1 -> 2 in: _NOTHING_ON = array("i", (-1,))': _NEGATIVE,
         '1 -> 2 in: self.head = array("i", [-1]) * len(nodes)': _NEGATIVE,
         "0 -> 1 in: self.watching = 0": "it is compared with what it was, and starts anywhere",
+        "1 -> 2 in: wanted[shape] = 1": "any byte but zero says that a shape is looked for",
         "1 -> 2 in: self.watching += 1": "it is compared with what it was, and only grows",
         "1 -> 2 in: self._reserve(1)": _LARGER,
         "min(count, stop) -> max(count, stop)": _LARGER,
