@@ -2,11 +2,13 @@
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from kubernetes import config
 
+from reconciler.kube.connection import transport
 from reconciler.kube.connection.connection_choice import Choice, ConnectionConfigError, choose
 from reconciler.kube.connection.transport import connect
 from tests.kube.test_transport import kubeconfig
@@ -110,3 +112,20 @@ def test_places_in_a_text_that_is_no_yaml(home: Path) -> None:
     path.write_bytes(b"\xff\xfe\xff")
     with pytest.raises(ConnectionConfigError, match=f"^kubeconfig {path}: it is not YAML$|it is no kubeconfig$"):
         choose(str(path), None, {})
+
+
+def test_credentials_are_loaded_anew_at_most_every_ten_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kubeconfig that is broken meanwhile leaves the old ones, and counts as a try."""
+    now = [100.0]
+    monkeypatch.setattr(transport, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    path = kubeconfig(tmp_path, "http://127.0.0.1:1", {"token": "old"})
+    session = transport.Session(choose(str(path), None, {}))
+    whole = kubeconfig(tmp_path, "http://127.0.0.1:1", {"token": "new"}).read_text()
+
+    told = []
+    for seconds, text in ((109.9, whole), (110.0, "users: ["), (119.9, whole), (120.0, whole)):
+        path.write_text(text)
+        now[0] = seconds
+        told.append((session.renew(), session.authorization()["Authorization"]))
+
+    assert told == [(False, "Bearer old"), (False, "Bearer old"), (False, "Bearer old"), (True, "Bearer new")]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import msgspec
+from yaml import YAMLError
 
 from reconciler.kube.connection.api import ContentType, Guard, UnreachableError
 from reconciler.kube.connection.connection_choice import Choice, ConnectionConfigError, choose
@@ -291,6 +292,9 @@ def _opened(choice: Choice) -> "tuple[Configuration, PoolManager]":
                 load_account(configuration)
         except (ConfigException, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise ConnectionConfigError(f"{_place(choice)}: {_without_content(error)}") from None
+        except YAMLError:
+            # A file that is being written; what the error says quotes the line, which may be a token.
+            raise ConnectionConfigError(f"{_place(choice)}: it is not YAML") from None
     if choice.runs_program and not configuration.api_key and not configuration.cert_file:
         why = f": {said[-1]}" if said else ""
         raise ConnectionConfigError(f"{_place(choice)}: the program that should say who we are gave no credentials{why}")
