@@ -84,6 +84,15 @@ def test_actions_that_somebody_chose_wait_for_no_burst() -> None:
     assert _codes(_turn(_burst(0), choose=lambda plan, _: plan.actions)) == ["Done"]
 
 
+def test_turns_that_are_far_apart_wait_for_no_burst() -> None:
+    """Nobody would look again within seconds."""
+    rules = policy(node_group("general", max=40))
+    simulated = SimulatedCluster(_burst(0).world(), rules, NOW)
+    simulated.advance_to(NOW)
+    loop = ControlLoop(SimulatedPort(simulated), _InForce(rules), InMemoryStore(), waits_for_bursts=False)
+    assert _codes(loop.turn()) == ["Done"]
+
+
 def test_a_pause_of_zero_waits_for_nobody() -> None:
     """Every turn buys for what it sees."""
     assert _codes(_turn(_burst(0), PodRules(burst_pause_seconds=0))) == ["Done"]

@@ -3,8 +3,10 @@
 import io
 import json
 
+import pytest
+
 from reconciler.control.live.told_results import result_lines
-from reconciler.control.log import Log, LogForm, LogLevel
+from reconciler.control.log import Field, Log, LogForm, LogLevel
 from reconciler.control.turn.report import ActionResult, LoopReport, ResultState
 from reconciler.plan.plan import Action, ActionKind, Bound
 from reconciler.plan.reason import Reason
@@ -71,3 +73,43 @@ def test_text_of_others_steers_no_terminal():
     stream = io.StringIO()
     Log(stream, lambda: AT, LogForm.TEXT).warning("Code", "one\ntwo \x1b[31m", path="::stop::", nodes=())
     assert stream.getvalue() == "2026-11-21T12:00:00Z warning Code: one two \\x1b[31m (path \\x3a:stop::)\n"
+
+
+def _line(form: LogForm, level: LogLevel = LogLevel.INFO, least: LogLevel = LogLevel.INFO, **fields: Field) -> str:
+    stream = io.StringIO()
+    Log(stream, lambda: AT, form, least).line(level, "Code", "it was done", fields)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({}, ""),
+        ({"group": "a", "nodes": ()}, " (group a)"),
+        ({"group": "", "path": None, "count": 0}, " (count 0)"),
+        ({"fromReplicas": 2, "toReplicas": 5}, " (2 -> 5)"),
+        ({"fromReplicas": 2, "toReplicas": 2}, ""),
+        ({"nodes": ("n1", "n2", "n3")}, " (nodes n1, n2, n3)"),
+        ({"nodes": ("n1", "n2", "n3", "n4", "n5")}, " (nodes n1, n2, n3 and 2 more)"),
+        ({"resultCode": "Conflict", "reason": "Empty", "target": "t", "result": "Refused"}, " (result Refused)"),
+    ],
+)
+def test_a_line_for_people(fields: dict[str, Field], told: str):
+    """Time, level, code, words; then what the words do not say, without what is empty."""
+    assert _line(LogForm.TEXT, **fields) == f"2026-11-21T12:00:00Z info    Code: it was done{told}\n"
+
+
+def test_a_line_for_machines():
+    """All fields, whatever they hold."""
+    found = json.loads(_line(LogForm.JSON, LogLevel.ERROR, fromReplicas=2, toReplicas=2, nodes=("n1",), path=None))
+    assert found == {
+        "time": "2026-11-21T12:00:00Z", "level": "error", "code": "Code", "message": "it was done", "fromReplicas": 2,
+        "toReplicas": 2, "nodes": ["n1"], "path": None,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("least", list(LogLevel))
+def test_lines_below_a_level_are_left_out(least: LogLevel):
+    order = [LogLevel.INFO, LogLevel.WARNING, LogLevel.ERROR]
+    written = [level for level in order if _line(LogForm.JSON, level, least)]
+    assert written == order[order.index(least) :]

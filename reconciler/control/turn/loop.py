@@ -134,7 +134,7 @@ class ControlLoop:
                 results[number] = _skipped(action, "Observe", "mode is Observe: nothing is written")
             elif action.group in held:
                 results[number] = _skipped(action, "Held", f"{action.group} is held")
-            elif burst is not None and action.kind is ActionKind.RESIZE and action.reason.code == PendingPods.code:
+            elif burst is not None and action.reason.code == PendingPods.code:
                 results[number] = _skipped(action, Arriving.code, burst.sentence())
             elif action.target in written:
                 results[number] = _skipped(
