@@ -108,6 +108,12 @@ def test_a_target_that_no_server_keeps_is_told_nothing(kind: ActionKind) -> None
     assert announcements(report, None, SERVED, {}) == ()
 
 
+def test_writes_of_one_target_are_told_one_by_one() -> None:
+    """Only nodes that leave are one thing."""
+    told = _told(_result(ActionKind.CANCEL, from_=5, to=4), _result(ActionKind.CANCEL, from_=4, to=3))
+    assert [(one.reason, one.note) for one in told] == [("CancelDone", "5 -> 4; pods wait"), ("CancelDone", "4 -> 3; pods wait")]
+
+
 def test_nodes_that_begin_to_leave_are_told_by_target_and_reason() -> None:
     """Two that are empty are one Event, the one that is underused another."""
     told = _told(
@@ -179,7 +185,8 @@ def test_a_pod_is_told_of_its_node_when_its_group_has_grown(result: ActionResult
     """Not when growth was only planned, nor of another write."""
     other = PodLine(pod="shop/other", outcome=PodOutcome.TRIGGERS_SCALE_UP, group="elsewhere")
     fits = PodLine(pod="shop/fits", outcome=PodOutcome.FITS_EXISTING, node="n1")
-    found = [one for one in _told(result, plan=_plan(pods=(GETS, other, fits))) if one.subject.kind == "Pod"]
+    comes = PodLine(pod="shop/comes", outcome=PodOutcome.FITS_UPCOMING, group="general")
+    found = [one for one in _told(result, plan=_plan(pods=(GETS, other, fits, comes))) if one.subject.kind == "Pod"]
     subject = Subject(api_version="v1", kind="Pod", name="web", namespace="shop")
     note = "general gets a node for this pod"
     assert found == ([Happening(subject=subject, reason="TriggeredScaleUp", action="Resize", note=note)] if told else [])

@@ -83,6 +83,10 @@ def test_nothing_was_left_behind() -> None:
             LeaderStatus(holder="pod-7", leads=False, renewed_at="2027-01-15T07:59:44Z"),
         ),
         ({"leaseDurationSeconds": 15, "renewTime": "2027-01-15T08:00:00Z"}, LeaderStatus(renewed_at="2027-01-15T08:00:00Z")),
+        (
+            {"holderIdentity": "pod-7", "renewTime": "2027-01-15T07:59:59Z"},
+            LeaderStatus(holder="pod-7", leads=False, renewed_at="2027-01-15T07:59:59Z"),
+        ),
         ({"holderIdentity": "pod-7", "renewTime": "once"}, LeaderStatus(holder="pod-7")),
         ({}, LeaderStatus()),
     ],

@@ -26,4 +26,8 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "self._policy is not None and self._policy.approvals != fetched.approvals -> "
         "self._policy.approvals != fetched.approvals": "after a look that was not refused there is a policy",
     },
+    "reconciler/control/turn/announcements.py": {
+        "action.to > action.from_ -> action.to >= action.from_ in: "
+        'ActionKind.RESIZE: "ScaledUp" if action.to > action.from_ else "ScaledDown",': "what resizes changes the size",
+    },
 }
