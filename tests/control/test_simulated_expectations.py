@@ -84,3 +84,11 @@ def test_a_group_that_must_grow(tmp_path: Path) -> None:
     joined = [turn for turn in document["turns"] if turn["joined"]]
     assert [(turn["atSeconds"], len(turn["joined"])) for turn in joined] == [(100, 2)]
     assert (document["violations"], document["unmet"]) == ([], [])
+
+
+def test_the_first_thing_that_happens_is_told(tmp_path: Path) -> None:
+    """Nothing runs at the start; then two pods come, which fit."""
+    start = {**SCENARIO["spec"]["start"], "workloads": [{"name": "shop/web", "replicas": 0, "cpu": "1"}]}
+    events = [{"at": "10s", "scale": {"workload": "shop/web", "replicas": 2}}]
+    (turn,) = json.loads(_run(tmp_path, "-o", "json", start=start, events=events).output)["turns"]
+    assert turn["told"] == ["shop/web scales from 0 to 2 pods"]

@@ -30,4 +30,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "action.to > action.from_ -> action.to >= action.from_ in: "
         'ActionKind.RESIZE: "ScaledUp" if action.to > action.from_ else "ScaledDown",': "what resizes changes the size",
     },
+    "reconciler/control/turn/history.py": {
+        "0 -> 1 in: self._turned = 0": "nothing is kept before the first turn that this is compared with",
+    },
 }
