@@ -19,8 +19,8 @@ def machine(
     return obj("Machine", f"{CAPI}/{version}", name, "capi", meta=owned, spec=spec or {}, status=status)
 
 
-def machine_set(*, controlled: bool) -> Object:
-    references = [owner("MachineDeployment", "pool")] if controlled else []
+def machine_set(*, controlled: bool, by: str = "MachineDeployment") -> Object:
+    references = [owner(by, "pool")] if controlled else []
     return scalable("MachineSet", "pool-1", meta={"ownerReferences": references})
 
 
@@ -50,6 +50,21 @@ def test_row() -> None:
     )
 
 
+def test_a_pool_beside_a_set_of_its_name() -> None:
+    """Machines of the set are none of the pool's: that has its instances by the nodes that it names."""
+    pool = scalable("MachinePool", "pool-1", status={"nodeRefs": [{"name": "n1"}]})
+    found = world_of(pool, machine_set(controlled=False), machine(), node("n1")).machines
+    pools = TargetRef(kind=MACHINE_POOL, namespace="capi", name="pool-1")
+    assert sorted((str(one.target), one.name, one.node) for one in found) == [(str(pools), "n1", "n1"), (str(SET), "m", "")]
+
+
+def test_when_it_was_made() -> None:
+    """Long ago, where nothing says it."""
+    item = machine()
+    del item["metadata"]["creationTimestamp"]
+    assert only(item, machine_set(controlled=True)).created_seconds == 0
+
+
 @pytest.mark.parametrize(
     ("spec", "status", "zone"),
     [
@@ -70,13 +85,23 @@ def test_zone_and_provider_id(spec: Object, status: Object, zone: str) -> None:
     [
         ([owner("MachineSet", "pool-1")], {}, [machine_set(controlled=True)], DEPLOYMENT),
         ([owner("MachineSet", "pool-1")], {}, [machine_set(controlled=False)], SET),
+        ([owner("MachineSet", "pool-1")], {}, [machine_set(controlled=True, by="Another")], SET),
         ([owner("MachineSet", "pool-1")], {f"{CAPI}/deployment-name": "pool"}, [scalable()], DEPLOYMENT),
         ([owner("MachineSet", "pool-1")], {f"{CAPI}/deployment-name": "pool"}, [], SET),
         ([owner("MachinePool", "p")], {}, [], TargetRef(kind=MACHINE_POOL, namespace="capi", name="p")),
         ([owner("KubeadmControlPlane", "cp", "controlplane.cluster.x-k8s.io/v1beta2")], {}, [], None),
         ([], {}, [], None),
     ],
-    ids=["deployment", "set alone", "set not captured", "nothing captured", "pool", "control plane", "nobody"],
+    ids=[
+        "deployment",
+        "set alone",
+        "set of another kind",
+        "set not captured",
+        "nothing captured",
+        "pool",
+        "control plane",
+        "nobody",
+    ],
 )
 def test_target(references: list[Object], labels: dict[str, str], others: list[Object], target: TargetRef | None) -> None:
     """The target is found through the owners; a label stands in where the set between was not captured."""

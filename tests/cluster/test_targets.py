@@ -437,6 +437,41 @@ def test_rolling_out(sets: list[Object], *, rolling: bool) -> None:
     assert facts(scalable(status=ROLLING), *sets).rolling_out is rolling
 
 
+@pytest.mark.parametrize(
+    ("text", "rolling"),
+    [(None, True), ("", True), ("x", True), ("²", True), ("1", True), ("2", False), ("9" * 18, False), ("9" * 19, True)],
+)
+def test_revisions_that_are_no_numbers(text: str | None, *, rolling: bool) -> None:
+    """Each counts as older than any; what is no number of 64 bits is none."""
+    other, newest = revision(1, 1), revision(2, 0)
+    if text is None:
+        del other["metadata"]["annotations"]
+    else:
+        other["metadata"]["annotations"]["machinedeployment.clusters.x-k8s.io/revision"] = text
+    item = scalable()
+    del item["metadata"]["annotations"]
+    world = world_of(item, other, newest)
+    assert [one.rolling_out for one in world.targets if one.ref.kind == "MachineDeployment"] == [rolling]
+
+
+@pytest.mark.parametrize(
+    "meta",
+    [
+        {"namespace": "another"},
+        {"ownerReferences": [owner("MachineDeployment", "another")]},
+        {"ownerReferences": [owner("Another", "pool")]},
+        {"ownerReferences": [{**owner("MachineDeployment", "pool"), "controller": False}]},
+        {"ownerReferences": []},
+    ],
+)
+def test_sets_of_others_are_no_rollout(meta: Object) -> None:
+    """Of another namespace, another owner, or nobody's."""
+    older = revision(1, 1)
+    older["metadata"] |= meta
+    world = world_of(scalable(), older, revision(2, 2))
+    assert [one.rolling_out for one in world.targets if one.ref.kind == "MachineDeployment"] == [False]
+
+
 def test_pool_without_machines_cannot_choose() -> None:
     """Whoever shrinks a MachinePool without Machines cannot say which node goes."""
     machine = obj("Machine", f"{CAPI}/v1beta2", "m", "capi", meta={"ownerReferences": [owner("MachinePool", "pool")]}, spec={})

@@ -101,6 +101,16 @@ def test_one_that_leaves_while_another_is_taken_back(service: Service, missing: 
     assert service.account.deleted == ([] if told else [victim.id])
 
 
+@pytest.mark.parametrize(("state", "count", "code"), [("RUNNING", 5, WriteCode.STALE), ("STOPPED", 4, WriteCode.REFUSED)])
+def test_a_pool_that_is_not_what_was_judged(service: Service, state: str, count: int, code: WriteCode) -> None:
+    """Somebody has asked for more meanwhile, or it may not be written: nothing is, and no machine goes."""
+    pool, writer = service.account.add(count=4), Writer(service)
+    bound, (victim, *_) = writer.bound(pool), ids(service, pool)
+    pool.state, pool.count = state, count
+    assert writer.provider.cancel(ref(pool), (victim,), 3, bound).code == code
+    assert (pool.count, service.account.deleted, service.count("PATCH")) == (count, [], 0)
+
+
 def test_the_platform_takes_the_one_that_is_cancelled(service: Service) -> None:
     """That is what was wanted, and nobody else has left."""
     service.account.replaces_after = 10_000

@@ -45,7 +45,9 @@ def known(crusoe: Scripted) -> Known:
 def test_the_first_round() -> None:
     """Pools with their machines and what replaces those, then what is left of their types, and what hardly changes."""
     crusoe = rested()
-    assert known(crusoe).ask(0)
+    found = known(crusoe)
+    assert found.ask(0)
+    assert {one.is_list for one in found.documents()} == {True}, "an empty list counts as read"
     assert crusoe.told() == [
         LISTED, machines("a"), machines("b"), REPLACED, STOCK, RESERVED, ITSELF, TYPES, OPERATIONS
     ]  # fmt: skip

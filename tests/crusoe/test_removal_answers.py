@@ -164,6 +164,21 @@ def test_a_deletion_without_an_effect(service: Service) -> None:
     assert writer.remove(pool, victim.id) == (TargetRemoval(state=RemovalState.FINISHED, replicas=2),)
 
 
+def test_what_a_deletion_did_cannot_be_read(service: Service) -> None:
+    """It stands: the next step looks."""
+    pool, writer, (victim, *_) = three(service)
+
+    def away(method: str, _: str) -> None:
+        if method == "DELETE":
+            service.account.faults.append(("GET", "autocluster-operations", BROKEN))
+
+    service.account.after.append(away)
+    message = f"machine {victim.id} was deleted and is not seen going yet"
+    assert writer.remove(pool, victim.id) == (waiting(WriteCode.UNAVAILABLE, message),)
+    assert writer.remove(pool, victim.id) == (TargetRemoval(state=RemovalState.FINISHED, replicas=2),)
+    assert (pool.count, service.account.deleted) == (2, [victim.id])
+
+
 def test_a_deletion_that_is_refused(service: Service) -> None:
     """The count is as before, which is told with why."""
     pool, writer, (victim, *_) = three(service)
@@ -252,6 +267,7 @@ def lowered(service: Service, count: int, *counts: int) -> tuple[Pool, Writer, l
         (3, (4,), 0, 4, {}),
         (2, (4, 3), 0, 3, {1: 4}),
         (2, (4, 3), 1, 3, {0: 4}),
+        (3, (4, 3), 0, 4, {1: 4}),
         (1, (4, 3, 2), 1, 2, {0: 4, 2: 3}),
         (2, (4,), 0, 2, {}),
         (4, (4,), 0, 4, {}),
@@ -297,6 +313,14 @@ def test_given_up_though_somebody_sizes_it(service: Service) -> None:
     pool.state = "ROTATING"
     assert writer.provider.abandon(ref(pool), names[0]) == WriteResult()
     assert (pool.count, noted(writer), service.count("PATCH")) == (3, {}, 0)
+
+
+def test_given_up_beside_one_that_stopped(service: Service) -> None:
+    """It was lowered for that one as well, and by whom it was stopped nobody can tell: the count is left as it is."""
+    pool, writer, names = lowered(service, 2, 4, 3)
+    service.account.machines[names[1]].state = "SHUTOFF"
+    assert writer.provider.abandon(ref(pool), names[0]) == WriteResult()
+    assert (pool.count, list(noted(writer))) == (2, [names[1]])
 
 
 def test_given_up_when_it_has_gone(service: Service) -> None:

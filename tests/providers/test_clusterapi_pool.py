@@ -25,6 +25,7 @@ class _Server:
         self.generation = 1
         self.fails: Exception | None = None
         self.nodes: list[str] | None = None
+        self.annotations: dict[str, str] = {}
 
     def get(self, path: str, query: Mapping[str, str] | None = None) -> bytes:
         if not path.endswith("/machinepools/pool"):
@@ -59,6 +60,7 @@ class _Server:
             "resourceVersion": str(self.generation),
             "generation": self.generation,
             "managedFields": [entry],
+            "annotations": self.annotations,
         }
         return json.dumps(
             {"kind": "MachinePool", "metadata": metadata, "spec": {"replicas": self.replicas}, **self._status()}
@@ -133,6 +135,28 @@ def test_never_below_the_floor() -> None:
     provider.may_begin(POOL, "", "n1", server.bound())
     step = _step(provider, floor=2)
     assert (step.state, step.code, server.replicas) == (RemovalState.FAILED, WriteCode.REFUSED, 2)
+
+
+def test_a_pool_that_is_not_ours_by_now() -> None:
+    """Why is said, also at the floor."""
+    server = _Server(2)
+    provider = _provider(server)
+    provider.may_begin(POOL, "", "n1", server.bound())
+    server.annotations = {"cluster.x-k8s.io/paused": ""}
+    step = _step(provider, floor=2)
+    assert (step.state, step.code, server.replicas) == (RemovalState.FAILED, WriteCode.REFUSED, 2)
+    assert "annotation cluster.x-k8s.io/paused" in step.message
+
+
+def test_one_without_a_machine_among_others() -> None:
+    """All are taken for instances that nobody can choose: of what was not begun so nothing is lowered."""
+    server = _Server(3)
+    provider = _provider(server)
+    provider.may_begin(POOL, "", "n1", server.bound())
+    leaving = (LeavingMachine(machine="", node="n1"), LeavingMachine(machine="m2", node="n2"))
+    first, second = provider.step(POOL, leaving, 0)
+    assert (first.state, second.state, second.code) == (RemovalState.FINISHED, RemovalState.FAILED, WriteCode.UNKNOWN)
+    assert server.replicas == 2
 
 
 def test_a_node_that_the_platform_passed_over_is_opened_again() -> None:

@@ -198,7 +198,7 @@ class Removals:
         if intent is None:
             return ""
         told = ""
-        others = _others_lowered(reading, machine)
+        others = _others_lowered(reading, intent)
         if reading.item.count == intent.count - 1 - others and machine in reading.counted and not_ours(reading.facts) is None:
             self._guard()
             self._account.set_count(reading.item.id, reading.item.count + 1)
@@ -209,15 +209,14 @@ class Removals:
         return told
 
 
-def _others_lowered(reading: Reading, machine: str) -> int:
+def _others_lowered(reading: Reading, mine: Intent) -> int:
     """How many other machines that still run the count was lowered for after it was for this one."""
-    mine = reading.noted.intents.get(machine)
     counts = (
         intent.count
         for name, intent in reading.noted.intents.items()
-        if name != machine and intent.pool == reading.item.id and name in reading.counted
+        if intent.pool == reading.item.id and name in reading.counted
     )
-    return sum(1 for count in counts if mine is not None and reading.item.count < count < mine.count)
+    return sum(1 for count in counts if reading.item.count < count < mine.count)
 
 
 def _free_surplus(reading: Reading, machine: str) -> int:
