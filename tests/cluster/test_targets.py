@@ -439,11 +439,11 @@ def test_rolling_out(sets: list[Object], *, rolling: bool) -> None:
 
 @pytest.mark.parametrize(
     ("text", "rolling"),
-    [(None, True), ("", True), ("x", True), ("²", True), ("1", True), ("2", False), ("9" * 18, False), ("9" * 19, True)],
+    [(None, True), ("", True), ("x", True), ("²", True), ("0", True), ("1", False), ("9" * 18, False), ("9" * 19, True)],
 )
 def test_revisions_that_are_no_numbers(text: str | None, *, rolling: bool) -> None:
     """Each counts as older than any; what is no number of 64 bits is none."""
-    other, newest = revision(1, 1), revision(2, 0)
+    other, newest = revision(7, 1), revision(1, 0)
     if text is None:
         del other["metadata"]["annotations"]
     else:
@@ -470,6 +470,28 @@ def test_sets_of_others_are_no_rollout(meta: Object) -> None:
     older["metadata"] |= meta
     world = world_of(scalable(), older, revision(2, 2))
     assert [one.rolling_out for one in world.targets if one.ref.kind == "MachineDeployment"] == [False]
+
+
+def test_a_cluster_that_only_a_label_names() -> None:
+    """As Cluster API looks for it: by the spec, else by the label; a pause of the one that is meant pauses."""
+    label = {"labels": {f"{CAPI}/cluster-name": "c1"}}
+    for spec, meta, paused in (
+        ({"clusterName": ""}, label, True),
+        ({"clusterName": "c1"}, {}, True),
+        ({"clusterName": "c2"}, label, False),
+    ):
+        found = facts(scalable(spec=spec, meta=meta), cluster(paused=True)).owner.paused
+        assert found == ("spec.paused of the Cluster capi/c1" if paused else "")
+
+
+def test_who_keeps_the_replicas_of_a_deployment() -> None:
+    """The annotation of another autoscaler is one of pools."""
+    annotations = {f"{CAPI}/replicas-managed-by": "x"}
+    for kind in ("MachineDeployment", "MachineSet"):
+        assert facts(scalable(kind, annotations=annotations)).owner.controller == ""
+    made = scalable("MachinePool", annotations=annotations, meta={"ownerReferences": [owner("Maker", "m")]})
+    made["metadata"]["annotations"] = annotations
+    assert facts(made).owner.controller == "Maker capi/m", "who controls the object is told first"
 
 
 def test_pool_without_machines_cannot_choose() -> None:

@@ -155,6 +155,18 @@ def test_a_count_that_is_not_what_was_written(service: Service) -> None:
     assert noted(writer) == {}
 
 
+def test_a_count_that_was_noted_and_not_lowered(service: Service) -> None:
+    """A process ended in between: it is lowered now, once, and not below the floor."""
+    pool, writer, (victim, *others) = three(service)
+    intent = Intent(pool=pool.id, count=3, beside=tuple(sorted(one.id for one in others)))
+    Notes(writer.keeper).put(victim.id, intent)
+    message = f"{NAME} asks for 3 and must keep 3"
+    assert writer.remove(pool, victim.id, floor=3) == (failed(WriteCode.REFUSED, message),)
+    Notes(writer.keeper).put(victim.id, intent)
+    assert writer.remove(pool, victim.id) == (TargetRemoval(state=RemovalState.FINISHED, replicas=2),)
+    assert (pool.count, service.count("PATCH"), service.account.deleted) == (2, 1, [victim.id])
+
+
 def test_a_deletion_without_an_effect(service: Service) -> None:
     """Answered as if the machine were gone, which is seen to run: looked at again."""
     pool, writer, (victim, *_) = three(service)
@@ -348,6 +360,15 @@ def test_a_surplus_that_belongs_to_another_removal(service: Service) -> None:
     pool, writer, (other, victim, *_) = lowered(service, 3, 4)
     assert writer.remove(pool, victim) == (TargetRemoval(state=RemovalState.FINISHED, replicas=2),)
     assert (service.account.deleted, list(noted(writer))) == ([victim], [other])
+
+
+def test_a_surplus_beside_notes_of_another_pool(service: Service) -> None:
+    """They say nothing of this one: its count is low already."""
+    pool, writer, (_, victim, noted_elsewhere, *_rest) = lowered(service, 3, 4)
+    Notes(writer.keeper).drop(ids(service, pool)[0])
+    Notes(writer.keeper).put(noted_elsewhere, Intent(pool="another", count=9, beside=()))
+    assert writer.remove(pool, victim) == (TargetRemoval(state=RemovalState.FINISHED, replicas=3),)
+    assert (pool.count, service.account.deleted) == (3, [victim])
 
 
 def test_a_surplus_beside_a_machine_that_stopped(service: Service) -> None:

@@ -103,6 +103,7 @@ def test_the_newest_operation_that_has_ended() -> None:
         "result": {"node_pool": {"id": "pool-other"}, "details": {"error": "x"}},
     }
     running = {**operation("o4", "", "x")}
+    assert failure(running) is None, "what goes on has not failed"
     nobodys = [{"operation_id": "o5", "completed_at": at}, {"operation_id": "o6", "completed_at": at, "result": {}}]
     found = failure(operation("o2", at, "quota"), other, running, *nobodys)
     assert found is not None

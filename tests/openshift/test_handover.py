@@ -328,13 +328,16 @@ def test_every_step_back() -> None:
     marked = machine_set("a", 3, annotations={"reconciler.dev/policy": "prod"})
     assert told(asked(world(marked), back=True), 0) == (False, "the loop has not released it yet")
     assert told(asked(world(free), back=True), 0) == (True, "released")
+    assert told(asked(world(free), named(), back=True), 0) == (False, "NodeGroup a names the set")
     named_ = asked(world(free, ma), back=True)
     assert told(named_, 1) == (True, f"MachineAutoscaler {NAMESPACE}/ma names the set")
-    assert told(named_, 2)[0] is False
+    assert told(named_, 2) == told(begun, 2)
     left = asked(
         world(machine_set("a", 3, annotations=SIZES | {"autoscaling.openshift.io/machineautoscaler": "gone"})), back=True
     )
     assert told(asked(world(*autoscaled()), back=True), 2) == (True, f"MachineAutoscaler {NAMESPACE}/ma")
+    empty = machine_set("a", 3, annotations={"autoscaling.openshift.io/machineautoscaler": ""})
+    assert told(asked(world(empty), back=True), 2) == told(begun, 2), "one that names nothing says nothing"
     assert left.steps[1].lines == (
         "apiVersion: autoscaling.openshift.io/v1beta1",
         "kind: MachineAutoscaler",

@@ -21,6 +21,12 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "the table comes with the program"
         ),
     },
+    "reconciler/platforms/crusoe/facts/failures.py": {
+        "newest is None or newest.result is None or newest.result.details is None or (not newest.result.details.error) -> "
+        "newest is None or newest.result.details is None or (not newest.result.details.error)": (
+            "an operation without a result names no pool, so that it is none of this one's"
+        ),
+    },
     "reconciler/platforms/crusoe/writing/once.py": {
         "0 -> 1": "it is asked once: no later instant is compared with this one",
     },

@@ -33,7 +33,7 @@ def facts(
 ) -> TargetFacts:
     """The facts of one Cluster API target. Never raises: what cannot be read becomes a problem sentence."""
     meta = item.metadata
-    annotations, labels = meta.annotations or {}, meta.labels or {}
+    annotations = meta.annotations or {}
     bounds = scaling_bounds(annotations, view.group)
     options, option_problems = read_options(annotations.items(), f"{view.group}/{_OPTION_PREFIX}")
     template, template_problems = _template(item, view, zone)
@@ -52,7 +52,7 @@ def facts(
         resource_version=meta.resource_version,
         generation=meta.generation,
         replicas=item.spec.replicas,
-        labels=label_pairs(labels),
+        labels=label_pairs(meta.labels),
         annotations=tuple(sorted(pair for pair in annotations.items() if pair[0] != owner_evidence.LAST_APPLIED)),
         cluster_name=item.spec.cluster_name,
         min_size=bounds.min_size,

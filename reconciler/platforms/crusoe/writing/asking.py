@@ -106,7 +106,7 @@ class Known:
 
     def moving(self) -> bool:
         """Whether some pool is not what it is to be, so that it is worth asking soon."""
-        states = {one["id"]: str(one.get("state") or "") for one in self._items.get(INSTANCE, ())}
+        states = {one["id"]: str(one.get("state", "")) for one in self._items.get(INSTANCE, ())}
         return any(_moves(pool, states) for pool in self._items.get(NODE_POOL, ()))
 
     def _beside(self, kind: str, now: float, seconds: float, ask: Callable[[], Sequence[Object] | None]) -> None:
@@ -128,4 +128,4 @@ class Known:
 def _moves(pool: dict[str, Any], states: dict[str, str]) -> bool:
     there = [name for name in pool.get("instance_ids") or () if counts(states.get(name, ""))]
     resting = all(bare(states.get(name, "")) == "RUNNING" for name in there)
-    return pool.get("count") != len(there) or not resting or bare(str(pool.get("state") or "")) in CHANGING
+    return pool.get("count") != len(there) or not resting or bare(str(pool.get("state", ""))) in CHANGING
