@@ -52,13 +52,13 @@ def test_nodes_filled_by_value(seed: int) -> None:
     every = every_filling(problem)
     worth = {filling: sum(map(int.__mul__, values, filling.load)) for filling in every}
     node = NodeFilling(problem)
-    best_of = dict(node.by_value(values, values, [-1] * len(problem.offers), 1))
     for offer in range(len(problem.offers)):
         most = max((worth[filling] for filling in every if filling.offer == offer), default=0)
         counts = array("q", (item.count for item in problem.items))
         load = node.by_worth(offer, values, counts)
         assert not any(load) or Filling(offer, load) in worth
-        assert sum(map(int.__mul__, values, load)) == sum(map(int.__mul__, values, best_of[offer]))
+        (alone,) = node.by_value(offer, values, values, -1, 1)
+        assert sum(map(int.__mul__, values, load)) == sum(map(int.__mul__, values, alone))
         best, taken = node.improved(offer, values, 10_000)
         assert (best.worth, sum(map(int.__mul__, values, best.load))) == (most, most)
         # What is not used is not counted: twice the steps take as many.
@@ -68,23 +68,22 @@ def test_nodes_filled_by_value(seed: int) -> None:
         assert 0 <= taken <= 2 * 3 + 2 * len(problem.items)
         assert few.worth >= sum(map(int.__mul__, values, load))
     for many in (1, 2):
-        above = [rng.randint(0, 6) for _ in problem.offers]
-        found = node.by_value(values, values, above, many)
         for offer in range(len(problem.offers)):
-            mine = [worth[Filling(offer, load)] for place, load in found if place == offer]
+            above = rng.randint(0, 6)
+            mine = [worth[Filling(offer, load)] for load in node.by_value(offer, values, values, above, many)]
             assert len(mine) <= many
             assert mine == sorted(set(mine), reverse=True)
-            assert all(one > above[offer] for one in mine)
+            assert all(one > above for one in mine)
 
 
 def test_one_value_chooses_and_another_judges() -> None:
     """By the first the large pod is worth most, by the second nothing."""
     node = NodeFilling(PAIR)
     values, judge = array("q", (9, 1)), array("q", (0, 1))
-    assert node.by_value(values, values, [0, 0], 1) == [(0, (2, 0)), (1, (1, 1))]
-    assert node.by_value(values, judge, [0, 0], 1) == [(1, (1, 1))]
-    assert node.by_value(values, values, [18, 9], 1) == [(1, (1, 1))]
-    assert node.by_value(values, values, [18, 10], 1) == []
+    assert [node.by_value(offer, values, values, 0, 1) for offer in (0, 1)] == [[(2, 0)], [(1, 1)]]
+    assert [node.by_value(offer, values, judge, 0, 1) for offer in (0, 1)] == [[], [(1, 1)]]
+    assert node.by_value(0, values, values, 18, 1) == []
+    assert [node.by_value(1, values, values, above, 1) for above in (9, 10)] == [[(1, 1)], []]
 
 
 def test_a_node_for_the_pods_that_are_left() -> None:

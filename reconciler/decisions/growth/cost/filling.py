@@ -25,7 +25,7 @@ class NodeFilling:
     def __init__(self, problem: Problem) -> None:
         self._width = len(problem.offers[0].free)
         self._items = items = len(problem.items)
-        self._offers = offers = len(problem.offers)
+        offers = len(problem.offers)
         self._counts = array("q", [item.count for item in problem.items])
         self._needs = array("q", [need for item in problem.items for need in item.need])
         self._free = array("q", [amount for offer in problem.offers for amount in offer.free])
@@ -33,9 +33,9 @@ class NodeFilling:
         self._left = array("q", bytes(8 * self._width))
         self._base = array("q", bytes(8 * self._width))
         self._least = array("q", bytes(8 * self._width * items))
-        self._rows = array("q", bytes(8 * items * _TURNS * offers))
-        self._worths = array("q", bytes(8 * _TURNS * offers))
-        self._judged = array("q", bytes(8 * _TURNS * offers))
+        self._rows = array("q", bytes(8 * items * _TURNS))
+        self._worths = array("q", bytes(8 * _TURNS))
+        self._judged = array("q", bytes(8 * _TURNS))
         self._weights = array("d", bytes(8 * self._width))
         self._keys = array("d", bytes(8 * items))
         # As it was the last time: values change little between two questions.
@@ -43,26 +43,22 @@ class NodeFilling:
 
     def by_worth(self, offer: int, worth: "array[int]", left: "array[int]") -> Load:
         """As `by_value` with as many of each item as there are left, the load worth most alone."""
-        self._fill(offer, offer + 1, worth, left)
+        self._fill(offer, worth, left)
         return tuple(self._row(self._best()))
 
-    def by_value(self, values: "array[int]", judge: "array[int]", above: Sequence[int], most: int) -> list[tuple[int, Load]]:
-        """Loads of each offer in order of value for what a pod takes, weighing each resource by how scarce it is: of the `most`
-        that are worth most by `values` those that are worth more than `above` (by offer) by `judge`."""
-        self._fill(0, self._offers, values, self._counts)
-        fillings.worths_of(judge, self._rows, _TURNS * self._offers, self._judged)
-        found = []
-        for offer in range(self._offers):
-            first = offer * _TURNS
-            rows = dict(zip(self._worths[first : first + _TURNS], range(first, first + _TURNS), strict=True))
-            best = [rows[worth] for worth in sorted(rows, reverse=True)[:most]]
-            found += [(offer, tuple(self._row(row))) for row in best if self._judged[row] > above[offer]]
-        return found
+    def by_value(self, offer: int, values: "array[int]", judge: "array[int]", above: int, most: int) -> list[Load]:
+        """Loads in order of value for what a pod takes, weighing each resource by how scarce it is: of the `most` that are worth
+        most by `values` those that are worth more than `above` by `judge`."""
+        self._fill(offer, values, self._counts)
+        fillings.worths_of(judge, self._rows, _TURNS, self._judged)
+        rows = dict(zip(self._worths, range(_TURNS), strict=True))
+        best = [rows[worth] for worth in sorted(rows, reverse=True)[:most]]
+        return [tuple(self._row(row)) for row in best if self._judged[row] > above]
 
     def improved(self, offer: int, values: "array[int]", steps: int) -> tuple[Valued, int]:
         """The best of `by_value` made worth more: by exchanging pods, then by a search in order of value, each while `steps`
         last, which are looks at one item; and how many steps were taken."""
-        size = self._fill(offer, offer + 1, values, self._counts)
+        size = self._fill(offer, values, self._counts)
         items = self._items
         best, trial = self._row(self._best()), array("q", bytes(8 * items))
         order = self._order[offer * items : offer * items + size]
@@ -72,9 +68,9 @@ class NodeFilling:
         load = tuple(best)
         return Valued(sum(map(int.__mul__, values, load)), load), 2 * steps - max(0, left) - rest
 
-    def _fill(self, first: int, end: int, values: "array[int]", counts: "array[int]") -> int:
+    def _fill(self, offer: int, values: "array[int]", counts: "array[int]") -> int:
         return fillings.fill_by_value(
-            values, counts, self._needs, self._width, self._free, self._may, first, end, _TURNS, self._weights, self._keys,
+            values, counts, self._needs, self._width, self._free, self._may, offer, offer + 1, _TURNS, self._weights, self._keys,
             self._order, self._left, self._rows, self._worths,
         )  # fmt: skip
 

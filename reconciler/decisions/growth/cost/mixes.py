@@ -1,12 +1,11 @@
 """The least hourly cost over mixes: start without a solver, columns while they pay, whole numbers within counted work."""
 
-from array import array
 from collections.abc import Callable, Sequence
 from types import ModuleType
 
 import msgspec
 
-from reconciler.decisions.growth.cost.filling import NodeFilling
+from reconciler.decisions.growth.cost.columns import generate
 from reconciler.decisions.growth.cost.master import Master, Prices
 from reconciler.decisions.growth.cost.parts import parts
 from reconciler.decisions.growth.cost.polish import polish
@@ -17,14 +16,10 @@ from reconciler.decisions.growth.cost.start import SMALL, greedy, ways_to_fill, 
 _LARGE = 200  # size above which only quick steps are taken
 _FEW_WAYS = 2  # ways to fill a node that large problems try
 _MANY_NODES = 100
-_ROUNDS = 300
-_OF_EACH = 2  # fillings of an offer that one round adds
-_CLOSE_STEPS, _CLOSER, _CLOSEST_STEPS, _ALL_STEPS = 10_000, 4, 1_000_000, 8_000_000
 _CLOSE_PERMILLE = 2
 _BRANCH_NODES = 5
 _MOST_FILLINGS = 200  # that large problems choose from in whole numbers: 1,200 took 6 s and cost the same
 _NEAR_STEPS, _NEAR_FILLINGS = 2_000, 60
-_ROUNDING = 5  # micros: what duals lose when they become integers
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -76,7 +71,7 @@ def _least_cost(problem: Problem, given: Mix, solver: Callable[[], ModuleType | 
     master = Master(highs, problem)
     for mix in (*starts, start):
         master.add(filling for filling, _ in mix)
-    prices = _generate(problem, master)
+    prices = generate(problem, master)
     if prices is None:
         return Answer(start, cost, cost)
     best = _cheapest(problem, _whole(problem, master, prices, start))
@@ -114,59 +109,6 @@ def greedy_mix(problem: Problem, given: Mix) -> tuple[Mix, list[Mix]]:
 
 def _large(problem: Problem) -> bool:
     return problem.size > _LARGE
-
-
-def _generate(problem: Problem, master: Master) -> Prices | None:
-    """Add fillings that the linear program would use, until none is found or the work is done: those that a node filled by
-    value gives while there are any, then what a closer look gives, ever closer.
-
-    Values are the mean of the last ones and those before: they swing much from one program to the next (P. Wentges: Weighted
-    Dantzig-Wolfe decomposition, 1997).
-    """
-    pricing = _Priced(problem)
-    prices = master.relaxed()
-    steps, total = _CLOSE_STEPS, _ALL_STEPS
-    smooth = None if prices is None else prices.values
-    for _ in range(_ROUNDS):
-        if prices is None or smooth is None:
-            return None
-        smooth = [(one + other) // 2 for one, other in zip(smooth, prices.values, strict=True)]
-        if not master.add(pricing.quick(prices, smooth)) and not master.add(pricing.quick(prices, prices.values)):
-            found = 0
-            while not found and total > 0 and steps <= _CLOSEST_STEPS:
-                fillings, taken = pricing.close(prices, steps)
-                found = master.add(fillings)
-                total -= taken
-                steps *= 1 if found else _CLOSER
-            if not found:
-                break
-            smooth = prices.values
-        prices = master.relaxed()
-    return prices
-
-
-class _Priced:
-    """Fillings that are worth more than their node costs."""
-
-    def __init__(self, problem: Problem) -> None:
-        self._offers = range(len(problem.offers))
-        self._node = NodeFilling(problem)
-
-    def quick(self, prices: Prices, values: Sequence[int]) -> list[Filling]:
-        """Nodes filled by the given values."""
-        above = [price + _ROUNDING for price in prices.prices]
-        found = self._node.by_value(array("q", values), array("q", prices.values), above, _OF_EACH)
-        return [Filling(offer, load) for offer, load in found]
-
-    def close(self, prices: Prices, steps: int) -> tuple[list[Filling], int]:
-        """The best of so many steps an offer, and how many steps were taken."""
-        values, found, spent = array("q", prices.values), [], 0
-        for offer in self._offers:
-            one, taken = self._node.improved(offer, values, steps)
-            spent += taken
-            if one.worth > prices.prices[offer] + _ROUNDING:
-                found.append(Filling(offer, one.load))
-        return found, spent
 
 
 def _whole(problem: Problem, master: Master, prices: Prices, start: Mix) -> list[Mix]:

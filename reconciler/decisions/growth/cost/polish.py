@@ -1,8 +1,8 @@
 """Making a mix cheaper step by step: a cheaper node for the same load, two loads on one node, a node less."""
 
+from bisect import bisect_left
 from collections import Counter
-from functools import reduce
-from itertools import compress
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from reconciler.decisions.growth.cost.problem import Filling, Load, Mix, Problem, Room
@@ -30,13 +30,37 @@ class _Taken(NamedTuple):
     used: tuple[int, ...]
     offers: int
 
-    def fits(self, offer: int, free: tuple[int, ...]) -> bool:
-        """Does a node of the offer take it?"""
-        return bool(self.offers >> offer & 1) and all(map(int.__le__, self.used, free))
-
     def with_more(self, other: "_Taken") -> "_Taken":
         """Both loads on one node."""
         return _Taken(tuple(map(int.__add__, self.used, other.used)), self.offers & other.offers)
+
+
+class _Sizes:
+    """Which offers have room for what is taken, a bit each, the cheapest offer first."""
+
+    def __init__(self, problem: Problem) -> None:
+        offers = problem.offers
+        self.by_price = sorted(range(len(offers)), key=lambda offer: (offers[offer].price_micros, offer))
+        self._steps: list[tuple[list[int], list[int]]] = []
+        for kind in range(len(offers[0].free)):
+            sizes = sorted({offer.free[kind] for offer in offers})
+            bits = [self.bits(offers[offer].free[kind] >= size for offer in range(len(offers))) for size in sizes]
+            self._steps.append((sizes, [*bits, 0]))
+
+    def bits(self, are: Iterable[bool]) -> int:
+        """A bit for each offer that is told to be, in order of price."""
+        told = list(are)
+        return sum(1 << rank for rank, offer in enumerate(self.by_price) if told[offer])
+
+    def taking(self, taken: _Taken) -> Iterator[int]:
+        """The offers that take it, the cheapest first."""
+        bits = taken.offers
+        for amount, (sizes, of) in zip(taken.used, self._steps, strict=True):
+            bits &= of[bisect_left(sizes, amount)]
+        while bits:
+            lowest = bits & -bits
+            yield self.by_price[lowest.bit_length() - 1]
+            bits ^= lowest
 
 
 class _Polish:
@@ -44,11 +68,11 @@ class _Polish:
         self.nodes: Counter[Filling] = Counter(dict(mix))
         self._problem = problem
         self._prices = [offer.price_micros for offer in problem.offers]
-        self._by_price = sorted(range(len(problem.offers)), key=lambda offer: (self._prices[offer], offer))
-        self._kinds = range(len(problem.offers[0].free))
-        self._needs = [tuple(item.need[kind] for item in problem.items) for kind in self._kinds]
-        # By item a bit for every offer that lets it in.
-        self._lets_in = [sum(1 << offer for offer, may in enumerate(item.offers) if may) for item in problem.items]
+        self._sizes = _Sizes(problem)
+        self._needs = [item.need for item in problem.items]
+        self._nothing = (0,) * len(problem.offers[0].free)
+        self._every = (1 << len(problem.offers)) - 1
+        self._lets_in = [self._sizes.bits(item.offers) for item in problem.items]
         self._known: dict[Load, _Taken] = {}
         self._room = Room(problem)
         for filling, times in mix:
@@ -58,20 +82,22 @@ class _Polish:
         """What a load takes, and which offers let it in."""
         found = self._known.get(load)
         if found is None:
-            used = tuple(sum(map(int.__mul__, needs, load)) for needs in self._needs)
-            offers = reduce(int.__and__, compress(self._lets_in, load), (1 << len(self._prices)) - 1)
+            used, offers = self._nothing, self._every
+            for index, pods in enumerate(load):
+                if pods:
+                    used = tuple([have + need * pods for have, need in zip(used, self._needs[index], strict=True)])
+                    offers &= self._lets_in[index]
             found = self._known[load] = _Taken(used, offers)
         return found
 
     def downgrade(self) -> None:
         """The cheapest node that takes the load."""
-        offers = self._problem.offers
         for filling in sorted(self.nodes):
-            taken, left = self.taken(filling.load), self.nodes[filling]
-            for offer in self._by_price:
+            left = self.nodes[filling]
+            for offer in self._sizes.taking(self.taken(filling.load)):
                 if self._prices[offer] >= self._prices[filling.offer] or not left:
                     break
-                times = min(left, max(0, self._room.of(offer))) if taken.fits(offer, offers[offer].free) else 0
+                times = min(left, max(0, self._room.of(offer)))
                 if times:
                     self._swap(((filling, times),), ((Filling(offer, filling.load), times),))
                     left -= times
@@ -87,7 +113,6 @@ class _Polish:
     def merge(self) -> bool:
         """Pairs of loads onto one node that costs less than both, each load looked at once."""
         changed = False
-        largest = [max(offer.free[kind] for offer in self._problem.offers) for kind in self._kinds]
         present = sorted(filling for filling, times in self.nodes.items() if times)
         taken = [self.taken(filling.load) for filling in present]
         counts = [self.nodes[filling] for filling in present]
@@ -97,19 +122,17 @@ class _Polish:
                 if counts[position] < needed or counts[place] < needed:
                     continue
                 both = taken[position].with_more(taken[place])
-                if all(map(int.__le__, both.used, largest)) and self._merge(one, present[place], both):
+                if self._merge(one, present[place], both):
                     changed = True
                     counts = [self.nodes[filling] for filling in present]
         return changed
 
     def _merge(self, one: Filling, other: Filling, taken: "_Taken") -> bool:
         both = self._prices[one.offer] + self._prices[other.offer]
-        for offer in self._by_price:
+        for offer in self._sizes.taking(taken):
             if self._prices[offer] >= both:
                 return False
-            if taken.fits(offer, self._problem.offers[offer].free):
-                if self._room.of(offer) <= 0:
-                    continue
+            if self._room.of(offer) > 0:
                 load = tuple(map(int.__add__, one.load, other.load))
                 self._known[load] = taken
                 self._swap(((one, 1), (other, 1)), ((Filling(offer, load), 1),))

@@ -72,8 +72,9 @@ def pose(
             ]
         )
         draft.state.undo(mark)
+        here = {one: _domain(group, one) for one in set(keys.values())}
         for index, (shape, domain) in enumerate(asked):
-            if domain != _domain(group, keys[shape]):
+            if domain != here[keys[shape]]:
                 lets_in[-1][index] = False
         offers.append(Offer(price_micros=price, free=free, most=draft.room(group, template)[0]))
         left.append(draft.limits.left(group.group, template))

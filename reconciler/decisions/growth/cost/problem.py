@@ -63,16 +63,14 @@ class Problem(msgspec.Struct, frozen=True):
 
     def holds(self, offer: int, load: Load) -> bool:
         """Does one node of the offer take the load?"""
-        needs: list[tuple[int, ...]] = []
-        pods: list[int] = []
-        for item, many in zip(self.items, load, strict=True):
-            if many:
+        left = list(self.offers[offer].free)
+        for index, pods in enumerate(load):
+            if pods:
+                item = self.items[index]
                 if not item.offers[offer]:
                     return False
-                needs.append(item.need)
-                pods.append(many)
-        used = (sum(map(int.__mul__, column, pods)) for column in zip(*needs, strict=True))
-        return not pods or all(map(int.__le__, used, self.offers[offer].free))
+                left = [have - need * pods for have, need in zip(left, item.need, strict=True)]
+        return not any(load) or all(amount >= 0 for amount in left)
 
     def proper(self, mix: Mix) -> bool:
         """Are all pods placed, every node within what it offers, every bound kept?"""
@@ -81,7 +79,8 @@ class Problem(msgspec.Struct, frozen=True):
         for filling, times in mix:
             nodes[filling.offer] += times
             for index, pods in enumerate(filling.load):
-                placed[index] += pods * times
+                if pods:
+                    placed[index] += pods * times
         return (
             all(pods == item.count for pods, item in zip(placed, self.items, strict=True))
             and all(many <= offer.most for many, offer in zip(nodes, self.offers, strict=True))
@@ -94,16 +93,21 @@ class Problem(msgspec.Struct, frozen=True):
         left = [item.count for item in self.items]
         kept: Counter[Filling] = Counter()
         for filling, times in sorted(mix, key=itemgetter(0)):
-            wanted = times
+            wanted, load = times, filling.load
+            # Of hundreds of items a node has a few.
+            on_it = [index for index, pods in enumerate(load) if pods]
             while wanted > 0:
-                load = tuple(map(min, filling.load, left))
-                if not any(load):
-                    break
                 # As often as all of it is asked for; what is cut off is cut off once.
-                whole = min(have // pods for have, pods in zip(left, load, strict=True) if pods)
-                many = min(wanted, whole) if load == filling.load else 1
+                whole = min((left[index] // load[index] for index in on_it), default=0)
+                many = min(wanted, whole) or 1
+                if not whole:
+                    load = tuple(map(min, load, left))
+                    on_it = [index for index in on_it if load[index]]
+                    if not on_it:
+                        break
                 kept[Filling(filling.offer, load)] += many
-                left = [have - pods * many for have, pods in zip(left, load, strict=True)]
+                for index in on_it:
+                    left[index] -= load[index] * many
                 wanted -= many
         return tuple(sorted(kept.items()))
 

@@ -64,10 +64,12 @@ def greedy(problem: Problem, worth: Sequence[int], ways: Ways) -> Mix | None:
         if best_offer < 0:
             return None
         chosen = Filling(best_offer, in_order.load(best) if isinstance(best, int) else best)
-        times = min(have // pods for have, pods in zip(left, chosen.load, strict=True) if pods)
-        times = min(times, room.of(chosen.offer))
+        # Of hundreds of items a node has a few.
+        on_it = [index for index, pods in enumerate(chosen.load) if pods]
+        times = min(room.of(chosen.offer), *(left[index] // chosen.load[index] for index in on_it))
         room.take(chosen.offer, times)
-        left = array("q", [have - pods * times for have, pods in zip(left, chosen.load, strict=True)])
+        for index in on_it:
+            left[index] -= chosen.load[index] * times
         mix.append((chosen, times))
     return problem.trimmed(mix)
 
