@@ -5,8 +5,13 @@ import pytest
 from reconciler.cluster.pods.pod import SpreadConstraint
 from reconciler.decisions.growth import scale_up
 from reconciler.decisions.growth.options import options_of
+from reconciler.decisions.growth.shortlist import FEW_GROUPS, Shortlist
+from reconciler.decisions.memory import Memory
+from reconciler.decisions.view import View
+from reconciler.decisions.work import Work
 from reconciler.plan.plan import Plan, PodOutcome
-from tests.builders import ClusterBuilder, node_group, policy, selector
+from reconciler.policy.documents import Expander
+from tests.builders import NOW, ClusterBuilder, node_group, policy, selector
 from tests.decisions.deciding import plan_of
 
 ZONE = "topology.kubernetes.io/zone"
@@ -54,3 +59,38 @@ def test_few_groups_are_asked_between_two_rounds_over_all(monkeypatch: pytest.Mo
     assert asked[0] == 90
     assert asked.count(24) > asked.count(90)
     assert set(asked) == {90, 24}
+
+
+@pytest.mark.parametrize(("groups", "asked"), [(FEW_GROUPS, (32, 32, 32)), (FEW_GROUPS + 1, (33, 8, 33))])
+def test_all_groups_are_asked_again_when_a_quarter_of_the_pods_is_left(groups: int, asked: tuple[int, ...]) -> None:
+    """A hundred pods wait, then 26, then 25. Of very many groups alike eight are asked in between, of few all."""
+    cluster = ClusterBuilder()
+    names = [f"g{number:02d}" for number in range(groups)]
+    for number, name in enumerate(names):
+        cluster.group(name, nodes=0, cpu=str(2 + number), memory="64Gi", labels={"pool": "x"})
+    cluster.pods("web", 100, cpu="1")
+    draft = View.of(cluster.world(), policy(*map(node_group, names)), Memory(), NOW, Work(10**9)).draft()
+    shortlist = Shortlist(draft.groups, frozenset(), (Expander.LEAST_WASTE,))
+    shape = next(iter(draft.world.pods.shape))
+    found = [len(shortlist.groups(100))]
+    assert shortlist.learn(options_of(draft, list(draft.groups), [(shape, 100)], frozenset()))
+    found += [len(shortlist.groups(26)), len(shortlist.groups(25))]
+    assert tuple(found) == asked
+
+
+def test_a_shortlist_with_nothing_to_offer_asks_all() -> None:
+    """Once; what a class was known for stays."""
+    cluster = ClusterBuilder()
+    names = [f"g{number:02d}" for number in range(FEW_GROUPS + 1)]
+    for name in names:
+        cluster.group(name, nodes=0, labels={"pool": "x"})
+    cluster.pods("web", 100, cpu="1")
+    draft = View.of(cluster.world(), policy(*map(node_group, names)), Memory(), NOW, Work(10**9)).draft()
+    shortlist = Shortlist(draft.groups, frozenset(), (Expander.LEAST_WASTE,))
+    shape = next(iter(draft.world.pods.shape))
+    assert len(shortlist.groups(100)) == len(names)
+    options = options_of(draft, list(draft.groups), [(shape, 100)], frozenset())
+    assert shortlist.learn(options)
+    assert len(shortlist.groups(99)) == 8
+    assert not shortlist.learn([])
+    assert len(shortlist.groups(99)) == len(names)
