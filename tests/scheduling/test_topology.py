@@ -1,12 +1,14 @@
 """Spread and inter-pod affinity, by small cases that can be followed by hand."""
 
 import msgspec
+import pytest
 
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.pods.pod import AffinityTerm, SpreadConstraint
 from reconciler.cluster.values.selector import LabelSelector, Requirement
 from reconciler.scheduling.lasting_state import LastingState
 from reconciler.scheduling.state import SchedulingState
+from reconciler.scheduling.topology import rationing
 from reconciler.scheduling.verdict import Rejection
 from tests.builders import ClusterBuilder, selector
 
@@ -117,8 +119,11 @@ def test_pods_that_keep_apart_take_a_node_each() -> None:
     assert SchedulingState(cluster.world()).place(0, 9) == ((0, 1), (1, 1), (2, 1))
 
 
-def test_pods_that_keep_apart_by_zone_are_free_without_one() -> None:
-    """One pod a zone; a node without the label belongs to no domain and takes all that are left."""
+@pytest.mark.parametrize("coarse", [0, 64])
+def test_pods_that_keep_apart_by_zone_are_free_without_one(coarse: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One pod a zone; a node without the label belongs to no domain and takes all that are left, whether there are many zones or
+    few."""
+    monkeypatch.setattr(rationing, "_COARSE", coarse)
     cluster = _zones("a", "a", "b", None)
     cluster.pods("web", 1, cpu="1", shape={"anti_affinity": (_apart(ZONE),)})
 

@@ -6,6 +6,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     "reconciler/kube/connection/transport.py": {
         "1048576 -> 1048577": _AT_ONCE,
         "time.monotonic() > deadline -> time.monotonic() >= deadline": "no clock is read at the very instant of a deadline",
+        "False -> True in: redirect=False,": "the client library follows no redirect without retries either",
         "256 -> 257": "it is how many idle connections are kept, and a watch holds one each: far fewer are there at once",
     },
     "reconciler/kube/connection/backoff.py": {
@@ -14,6 +15,9 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "answers are told apart by what they are",
     },
     "reconciler/kube/watching/line_stream.py": {"262144 -> 262145": _AT_ONCE},
+    "reconciler/kube/watching/object_store.py": {
+        "0 -> 1 in: joined.add(key, value, 0)": "objects of a server come from no file: its number is told to nobody",
+    },
     "reconciler/kube/custom/in_force.py": {
         "read.draft is None or document is None or (not names_target(read.draft)) -> "
         "document is None or not names_target(read.draft)": _TOGETHER,
