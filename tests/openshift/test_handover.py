@@ -317,6 +317,23 @@ def test_what_gitops_keeps() -> None:
     assert (found[0], found[1].endswith(": replicas stay 3 when the line goes"), "kubectl" in found[1]) == (True, True, False)
 
 
+def test_the_mode_of_a_group_that_says_none() -> None:
+    """That of its policy, which enforces."""
+    assert told(asked(world(machine_set("a", 3)), named()), 4) == (False, "spec.replicas belongs to nobody")
+
+
+def test_nobody_adopts_from_a_hub() -> None:
+    """It sets replicas back, whatever a policy allows."""
+    item = machine_set("a", 3, labels={"hive.openshift.io/managed": "true"}, managed=[owners("hive-controller", "Apply")])
+    assert asked(world(item), named()).steps[1].lines == ()
+
+
+def test_bounds_of_a_set_without_replicas() -> None:
+    """Nothing is there that a minimum could hold."""
+    handover = asked(world(machine_set("a", None, annotations=SIZES)))
+    assert handover.steps[0].lines[-1] == "  size: {min: 0, max: 6}"
+
+
 def test_every_step_back() -> None:
     """What is found at each, done or not."""
     ours, free = machine_set("a", 3, managed=OURS), machine_set("a", 3)
