@@ -332,6 +332,7 @@ def test_what_was_judged_stands_after_the_lease_was_lost() -> None:
 
 def test_one_that_never_led_does_nothing_of_it() -> None:
     stage = _one_goes()
+    stage._process.term = lambda: 0
     assert LiveApply(cast(LiveProcess, stage._process), stage.plan, None, stage.pace, stage.told.append)._lost(0)
 
 

@@ -318,6 +318,7 @@ def test_what_is_wrong_with_the_host_or_the_cluster_ends_the_round(error: Except
 )
 def test_a_tenth_of_the_rate_limit_is_left_for_others(remaining: int, limit: int, reset: int, pause: int) -> None:
     """Below it nothing is asked until the reset, and no longer than an hour."""
+    assert LONGEST_WAIT_SECONDS == 3600
     repository = _Repository(_request(1))
     assert repository.previewer.pause_seconds() == 0
     repository.rate = Quota(remaining=remaining, limit=limit, reset_seconds=reset)

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from reconciler.cluster.target import FieldOwner
-from reconciler.control.saved_plans.apply import Applied, PlanApplication, RemovalTerms
+from reconciler.control.saved_plans.apply import Applied, PlanApplication, RemovalTerms, _ours
 from reconciler.control.saved_plans.apply_document import apply_document
 from reconciler.control.turn.memory_store import InMemoryStore
 from reconciler.control.turn.report import ActionResult, LoopReport, ResultState
@@ -15,7 +15,7 @@ from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.plan.approval import Approval, Occasion
 from reconciler.plan.intersection import Intersection, Refusal
-from reconciler.plan.plan import Action, ActionKind, Bound, Plan
+from reconciler.plan.plan import Action, ActionKind, Bound, GroupLine, Ownership, OwnerState, Plan
 from reconciler.plan.reason import Reason
 from reconciler.policy.documents import Budget, PolicySet, ScaleDown
 from reconciler.providers.contract import WriteResult
@@ -273,3 +273,33 @@ def test_what_somebody_took_over_after_the_adoption_is_refused() -> None:
         applied = stage.apply()
         assert _ends(applied)[0] == ("Adopt", "small", "Done")
         assert (stage.replicas("small"), applied.complete) == (1, False)
+
+
+def test_what_was_not_adopted_here_is_judged_as_it_was_planned() -> None:
+    """It is ours now, by another hand than this plan's: who owned it when it was planned has moved, and nothing is written."""
+    cluster = ClusterBuilder()
+    cluster.group("small", nodes=1)
+    stage = Stage(cluster, policy(node_group("small", min=3)))
+    (action,) = stage.plan.actions
+    other = msgspec.structs.replace(action.bound, owner_digest="sha256:another")
+    stage.plan = msgspec.structs.replace(stage.plan, actions=(msgspec.structs.replace(action, bound=other),))
+    assert not stage.apply().complete
+    assert stage.replicas("small") == 1
+
+
+@pytest.mark.parametrize(
+    ("state", "by", "ours"),
+    [
+        (OwnerState.OURS, "", True),
+        (OwnerState.OURS, "nodegroup-reconciler", True),
+        (OwnerState.OURS, "kubectl", False),
+        (OwnerState.HELD, "", False),
+        (OwnerState.ADOPTABLE, "", False),
+    ],
+)
+def test_what_counts_as_ours_after_an_adoption(state: OwnerState, by: str, *, ours: bool) -> None:
+    """Nobody's, or under our manager."""
+    line = GroupLine(
+        name="small", target="t", tier="", current=1, desired=1, min=0, max=9, owner=Ownership(state=state, by=by)
+    )  # fmt: skip
+    assert _ours(line) is ours

@@ -1,5 +1,7 @@
 """A saved plan on the embedded cluster: what is said to be done has come to its end there."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from reconciler.control.saved_plans.apply_document import apply_document
@@ -108,6 +110,30 @@ def test_what_happened_to_a_node_that_stays():
     )
 
 
-def test_nothing_is_waited_for_after_an_hour():
-    """A replacement is looked at each minute, and given up then: its new node never comes."""
+def _stage() -> SimulatedApply:
+    world, rules = two_nodes().world(), policy(node_group("general"))
+    return SimulatedApply(world, rules, NOW, decide(world, rules, Memory(), NOW)[0], None, DEFAULT_WORK_BUDGET)
+
+
+@pytest.mark.parametrize(
+    ("replacing", "due", "looks"),
+    [(False, None, None), (False, 500, 500), (True, None, 160), (True, 130, 130), (True, 500, 160)],
+)
+def test_when_it_looks_again(*, replacing: bool, due: int | None, looks: int | None):
+    """When something happens; at a replacement each minute, whether or not something does."""
+    stage = _stage()
+    stage.cluster = SimpleNamespace(agenda=SimpleNamespace(next_seconds=due), now_seconds=100)  # type: ignore[assignment]
+    stage._departures = SimpleNamespace(replacing=replacing)  # type: ignore[assignment]
+    assert stage._next_seconds() == looks
+
+
+def test_an_hour_is_waited_for(monkeypatch: pytest.MonkeyPatch):
+    """What happens then is still seen, what happens later is not."""
     assert LONGEST_SECONDS == 3600
+    stage, seen = _stage(), list[int]()
+    due = iter((NOW + 3600, NOW + 3601))
+    monkeypatch.setattr(stage, "_next_seconds", lambda: next(due))
+    monkeypatch.setattr(stage.cluster, "advance_to", seen.append)
+    stage.run()
+    assert NOW + 3600 in seen
+    assert NOW + 3601 not in seen

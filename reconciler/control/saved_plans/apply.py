@@ -83,7 +83,7 @@ class PlanApplication:
             waiting = [result for result in report.results if result.code == "Deferred"]
             again = bool(waiting) and number + 1 < MAX_ROUNDS and not report.unavailable
             results += [result for result in report.results if not again or result.code != "Deferred"]
-            if report.unavailable or not again:
+            if not again:
                 return Applied(fresh=fresh, results=tuple(results), refusals=tuple(refusals), unavailable=report.unavailable)
             done = (result for result in report.results if result.state is ResultState.DONE)
             self._adopted.update(result.action.target for result in done if result.action.kind is ActionKind.ADOPT)
@@ -116,7 +116,7 @@ class PlanApplication:
     def _approved(self, agreed: Intersection, fresh: Plan, world: World, policy_digest: str) -> Intersection:
         """Without the removals when they are more than what is allowed: a part of them is nobody's decision."""
         removals = tuple(action for action in agreed.actions if action.kind in _REMOVALS)
-        if self._terms is None or not removals:
+        if self._terms is None:
             return agreed
         nodes = sum(len(action.nodes) for action in removals)
         evictions = len(evicted_now(world, msgspec.structs.replace(fresh, actions=removals)))

@@ -33,4 +33,9 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     "reconciler/control/turn/history.py": {
         "0 -> 1 in: self._turned = 0": "nothing is kept before the first turn that this is compared with",
     },
+    "reconciler/control/saved_plans/live_apply.py": {
+        "self._pause.monotonic() > deadline -> self._pause.monotonic() >= deadline": (
+            "no clock is read at the very instant of a deadline"
+        ),
+    },
 }
