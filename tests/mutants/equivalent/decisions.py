@@ -1,6 +1,6 @@
 """Changes of `reconciler/decisions` that change nothing that anybody could see."""
 
-_EFFORT = "how much is tried, one more of many: no answer becomes dearer by it, and none wrong"
+_EFFORT = "how much is tried, one more of many: every answer stays proper and no dearer than what was given"
 
 EQUIVALENT: dict[str, dict[str, str]] = {
     "reconciler/decisions/decide.py": {
@@ -44,6 +44,25 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     "reconciler/decisions/growth/balancing.py": {
         "other.group.template is not None and draft.room(other, other.group.template)[0] > 0 -> draft.room(other, "
         "other.group.template)[0] > 0": ("siblings have templates, or there is one group alone"),
+    },
+    "reconciler/decisions/growth/cost/columns.py": {
+        "5 -> 6": "what rounding may lose, in millionths of a dollar an hour: fillings that pay less than that change no price",
+        "300 -> 301": _EFFORT,
+        "2 -> 3 in: _OF_EACH = 2  # fillings of an offer that one round adds": _EFFORT,
+        "6 -> 7": _EFFORT,
+        "4 -> 5": _EFFORT,
+        "1000000 -> 1000001": _EFFORT,
+        "30000 -> 30001": _EFFORT,
+        "14000000 -> 14000001": _EFFORT,
+        "one + other -> one - other": (
+            "which fillings are tried first: where they give nothing those by the values themselves are asked for"
+        ),
+        "2 -> 3 in: smooth = [(one + other) // 2 for one, other in zip(smooth, prices.values, strict=True)]": (
+            "which fillings are tried first: where they give nothing those by the values themselves are asked for"
+        ),
+        "(one + other) // 2 -> (one + other) * 2": (
+            "which fillings are tried first: where they give nothing those by the values themselves are asked for"
+        ),
     },
     "reconciler/decisions/growth/cost/filling.py": {
         "6 -> 7": _EFFORT,
@@ -90,6 +109,21 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "0 -> 1 in: solution.col_value = [float(times.get(filling, 0)) for filling in columns]": (
             "where the solver begins, not where it ends: the mix known stays the one to beat"
         ),
+    },
+    "reconciler/decisions/growth/cost/mixes.py": {
+        "200 -> 201": _EFFORT,
+        "2 -> 3 in: _FEW_WAYS = 2  # ways to fill a node that large problems try": _EFFORT,
+        "100 -> 101 in: _MANY_NODES = 100": _EFFORT,
+        "2 -> 3 in: _CLOSE_PERMILLE = 2": _EFFORT,
+        "5 -> 6": _EFFORT,
+        "60 -> 61": _EFFORT,
+        "2000 -> 2001": _EFFORT,
+        "problem.size > _LARGE -> problem.size >= _LARGE": _EFFORT,
+        "sum(prices.amounts) > _MANY_NODES -> sum(prices.amounts) >= _MANY_NODES": _EFFORT,
+        "slack <= problem.cost(best) * _CLOSE_PERMILLE // 1000 -> slack < problem.cost(best) * _CLOSE_PERMILLE // 1000": _EFFORT,
+        "1000 -> 1001": _EFFORT,
+        "problem.size <= SMALL -> problem.size < SMALL": _EFFORT,
+        "1 -> 2 in: for load in pricing.near(offer, prices.values, price - slack - 1, _NEAR_STEPS)": _EFFORT,
     },
     "reconciler/decisions/growth/cost/polish.py": {
         "300 -> 301": _EFFORT,
