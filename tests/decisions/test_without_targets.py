@@ -38,6 +38,16 @@ def test_discovery_that_matches_nothing():
     )
 
 
+def test_the_first_three_places_are_told():
+    """Of five namespaces, in the order of their names."""
+    made = ClusterBuilder()
+    for place in "edcba":
+        made.target("general", 1, namespace=place, min_size=1, max_size=4)
+    rules = policy(discovery=(Discovery(name="capi", provider="clusterAPI", namespaces=("pord",)),))
+    (found,) = problems(rules, made)
+    assert found.message.endswith(": 5 targets were read, 1 in a, 1 in b, 1 in c")
+
+
 def test_discovery_that_matches_is_no_news():
     """Also where every target that it takes has a document of its own."""
     rules = policy(node_group("general"), discovery=(Discovery(name="capi", provider="clusterAPI"),))
