@@ -3,6 +3,8 @@
 import base64
 import json
 import logging
+import socket
+import threading
 import traceback
 from datetime import UTC, datetime
 from email.utils import format_datetime
@@ -138,6 +140,27 @@ def test_nobody_there() -> None:
     with pytest.raises(CrusoeError) as raised:
         Account(client, client.credentials).pools()
     assert (raised.value.code, raised.value.sent) == ("Unreachable", False)
+
+
+def test_an_answer_that_breaks_off() -> None:
+    """What was asked for may have been done."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def answer() -> None:
+            connection, _ = listening.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{")
+
+        answering = threading.Thread(target=answer)
+        answering.start()
+        environment = dict.fromkeys(("CRUSOE_ACCESS_KEY", "CRUSOE_SECRET_KEY", "CRUSOE_PROJECT_ID", "CRUSOE_CLUSTER_ID"), "YWJj")
+        endpoint = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        client = HttpCrusoe(lambda: Credentials({**environment, "CRUSOE_API_ENDPOINT": endpoint}))
+        with pytest.raises(CrusoeError, match="Unreachable: the answer broke off") as raised:
+            client.call("PATCH", "/x", None, {"count": 2})
+        answering.join()
+    assert raised.value.sent
 
 
 def test_throttled(service: Service) -> None:
