@@ -213,3 +213,13 @@ def test_a_damaged_policy_beside_the_bounds_is_read_afresh(running: Running) -> 
     running.begin()
     assert running.keeper.round()
     assert decode_last_good(base64.b64decode(running.server.binary["policy"])).files
+
+
+def test_a_group_that_no_range_can_be_given_to_is_told_once(running: Running) -> None:
+    """Its target may not be resized; when it has no bound again, that is news again."""
+    endless = POLICY.replace("size: {min: 1, max: 5}", "size: {min: 1}")
+    for text in (endless, endless, POLICY, endless):
+        running.now = AFTER
+        running.file.write_text(text)
+        assert running.keeper.round()
+    assert running.codes().count("NoBound") == 2

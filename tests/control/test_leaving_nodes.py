@@ -207,6 +207,9 @@ def test_a_node_that_nobody_lowers_anything_for(leaving: Leaving, case: str) -> 
             leaving.machine(ONE, target=None)
         case "no provider":
             leaving.machine(ONE, target=other)
+            (facts,) = leaving.world.targets
+            targets = (facts, msgspec.structs.replace(facts, ref=other))
+            leaving.world = msgspec.structs.replace(leaving.world, targets=targets)
         case "no facts":
             leaving.machine(ONE, target=msgspec.structs.replace(leaving.target, name="elsewhere"))
     told = leaving.turn()
@@ -225,7 +228,8 @@ def test_a_node_that_cannot_be_reached_is_tried_again(leaving: Leaving) -> None:
     told = leaving.turn()[ONE]
     assert (told.state, told.message, told.remaining) == (RemovalState.DRAINING, "cut", 0)
     leaving.machine(TWO, node="")
-    assert leaving.turn()[TWO].state is RemovalState.DRAINING
+    cut = leaving.turn()[TWO]
+    assert (cut.state, cut.message, cut.remaining) == (RemovalState.DRAINING, "cut", 0)
     leaving.undoing = None
     told = leaving.turn()[ONE]
     assert (told.state, told.code, told.message) == (RemovalState.FAILED, WriteCode.CONFLICT, "theirs")
@@ -281,6 +285,10 @@ def test_a_held_one_waits_for_nobody(leaving: Leaving) -> None:
     leaving.nodes.call_off(TWO, "why")
     leaving.turn()
     assert leaving.asked == [((TWO,), NOTHING_MAY_GO)]
+    del leaving.taints[ONE]
+    leaving.group(hold="by me")
+    leaving.turn()
+    assert leaving.asked == [((TWO,), NOTHING_MAY_GO)]
 
 
 def test_a_target_whose_machines_cannot_be_chosen(leaving: Leaving) -> None:
@@ -306,3 +314,14 @@ def test_of_machines_of_one_name_the_provider_id_decides(leaving: Leaving) -> No
     assert found("") is found("third://1") is None
     alike = msgspec.structs.replace(leaving.world, machines=(ours, ours))
     assert machines_on(alike, [ONE]) == {ONE: ours}
+
+
+def test_a_machine_without_provider_id_is_no_namesake(leaving: Leaving) -> None:
+    """The only one of that name is the node's; of two of different targets none is told by an id that neither has."""
+    ours = msgspec.structs.replace(next(one for one in leaving.world.machines if one.node == ONE), provider_id="")
+    theirs = msgspec.structs.replace(ours, target=msgspec.structs.replace(leaving.target, name="elsewhere"), provider_id="x://1")
+    known, nameless = (
+        tuple(msgspec.structs.replace(node, provider_id=text) for node in leaving.world.nodes) for text in ("ours://1", "")
+    )
+    assert machines_on(msgspec.structs.replace(leaving.world, machines=(ours,), nodes=known), [ONE]) == {ONE: ours}
+    assert machines_on(msgspec.structs.replace(leaving.world, machines=(ours, theirs), nodes=nameless), [ONE]) == {}
