@@ -195,6 +195,7 @@ def test_our_own_claim_is_no_news(machines: MachinesInMemory, left: tuple[FieldO
         (OwnerEvidence(owners=(APPLIED,)), {"replicas": 4}, WriteCode.STALE),
         (OwnerEvidence(owners=(APPLIED,)), {"owner_digest": "x"}, WriteCode.STALE),
         (OwnerEvidence(owners=(APPLIED,), hold="me"), {}, WriteCode.REFUSED),
+        (OwnerEvidence(owners=(THEIRS,), hold="me"), {}, WriteCode.REFUSED),
         (OwnerEvidence(managed_fields_present=False), {}, WriteCode.REFUSED),
         (OwnerEvidence(owners=(APPLIED,), paused="spec.paused"), {}, WriteCode.REFUSED),
         (OwnerEvidence(owners=(APPLIED,), deleting=True), {}, WriteCode.REFUSED),
