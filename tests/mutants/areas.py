@@ -32,9 +32,10 @@ def area_of(file: str) -> str:
 
 
 def importing(file: str) -> set[str]:
-    """The file and those that import from it or name its module: what it works out as it is loaded is seen there."""
+    """The file and those that import from it or name its module, or ask every platform for its module of that name: what it
+    works out as it is loaded is seen there."""
     module = file.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
     package, _, name = module.rpartition(".")
-    named = re.compile(rf"(from|import) {re.escape(module)}\b|from {re.escape(package)} import .*\b{name}\b")
+    named = re.compile(rf"(from|import) {re.escape(module)}\b|from {re.escape(package)} import .*\b{name}\b|parts\(\"{name}\"")
     every = (ROOT / "reconciler").rglob("*.py")
     return {file} | {str(path.relative_to(ROOT)) for path in every if named.search(path.read_text("utf-8"))}

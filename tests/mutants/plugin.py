@@ -14,6 +14,9 @@ from tests.mutants.mutant import VARIABLE, Mutant
 _SLOW_FIXTURES = frozenset({"control_plane", "oracle", "validator", "browser", "cluster_api", "testbed"})
 _EXAMPLES = 20
 _CHOSEN = "_hypothesis_internal_use_settings"
+# As this is loaded, which is before any conftest: those import the product, too.
+if os.environ.get(VARIABLE):
+    sys.meta_path.insert(0, Loaded(msgspec.json.decode(os.environ[VARIABLE], type=Mutant)))
 
 
 def pytest_configure() -> None:
@@ -21,9 +24,6 @@ def pytest_configure() -> None:
     found = (Phase.explicit, Phase.generate)
     settings.register_profile("mutants", database=None, deadline=None, phases=found, suppress_health_check=list(HealthCheck))
     settings.load_profile("mutants")
-    text = os.environ.get(VARIABLE)
-    if text:
-        sys.meta_path.insert(0, Loaded(msgspec.json.decode(text, type=Mutant)))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

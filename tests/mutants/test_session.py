@@ -4,7 +4,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 from tests.mutants.campaign import tried
-from tests.mutants.mutant import ROOT, Mutant
+from tests.mutants.mutant import ROOT, Mutant, is_noticed
 from tests.mutants.watched import lines_of
 
 _FILE = "reconciler/decisions/limits.py"
@@ -30,6 +30,12 @@ def test_what_is_noticed_and_what_is_not() -> None:
     ]
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         assert pool.submit(tried, mutants, _TESTS).result(timeout=600) == [True, False, False, True]
+
+
+def test_what_a_conftest_loads_is_changed_too() -> None:
+    """A default of a module that the tests' own conftest imports before any test is collected."""
+    mutant = _changed("reopen: bool = True", "reopen: bool = False", "reconciler/providers/contract.py")
+    assert is_noticed(mutant, ["tests/providers/test_less_than_usual.py"], 300)
 
 
 _TEXT = """\
