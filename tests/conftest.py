@@ -23,6 +23,12 @@ def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
             raise pytest.UsageError(f"{item.nodeid} uses the control plane: name its file in tests/workers.py")
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Bytes are named by their parameter: packed ones hold the time, and processes that name a test differently cannot share
+    the tests."""
+    return argname if isinstance(val, bytes) else None
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
     """A worker that has run the tests of its control plane has done with it; without workers others of its tests may follow."""
