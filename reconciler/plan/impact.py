@@ -1,6 +1,7 @@
 """What carrying a plan out does to nodes and pods: by its own actions now, and on the way to where the loop rests."""
 
 from collections.abc import Mapping
+from itertools import compress
 
 import msgspec
 
@@ -29,13 +30,9 @@ def evicted_now(world: World, plan: Plan) -> tuple[str, ...]:
     names = {name for action in plan.actions for name in action.nodes}
     if not names:
         return ()
-    leaving = {index for index, node in enumerate(world.nodes) if node.name in names}
+    leaving = bytearray(node.name in names for node in world.nodes) + b"\0"  # the last one stands for pods without a node
     pods = world.pods
     stays = [traits.daemonset or traits.mirror for traits in world.pod_traits]
-    return tuple(
-        sorted(
-            pods.key(row)
-            for row, node in enumerate(pods.node)
-            if node in leaving and not (stays[pods.traits[row]] or pods.finished(row) or pods.deletion_seconds[row])
-        )
-    )
+    on_them = compress(range(len(pods)), map(leaving.__getitem__, pods.node))
+    moving = [row for row in on_them if not (stays[pods.traits[row]] or pods.finished(row) or pods.deletion_seconds[row])]
+    return tuple(sorted(pods.keys(moving)))

@@ -1,7 +1,7 @@
 """The pods of a World as columns: 8 bytes a number instead of an object a pod, and ready for kernels."""
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from reconciler.cluster.pods.pod import Pod, PodPhase
 
@@ -150,6 +150,11 @@ class PodTable:
     def key(self, index: int) -> str:
         """`namespace/name` of one row."""
         return f"{self.namespace[index]}/{self.name[index]}"
+
+    def keys(self, rows: Sequence[int]) -> list[str]:
+        """`key` of many rows."""
+        columns = (map(column.__getitem__, rows) for column in (self.namespace, self.name))
+        return list(map("/".join, zip(*columns, strict=True)))
 
     def finished(self, index: int) -> bool:
         """Succeeded or Failed: holds no resources any more."""

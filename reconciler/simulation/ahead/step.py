@@ -62,7 +62,7 @@ def step(world: World, foreseen: Foreseen, memory: Memory, now_seconds: int) -> 
     return Step(
         world=after,
         memory=settle(memory, tuple(_outcomes(world, foreseen, targets, now_seconds))),
-        evicted=tuple(world.pods.key(row) for row in moves.evicted),
+        evicted=tuple(world.pods.keys(moves.evicted)),
         joined={group.name: len(group.joining) for group in foreseen.groups if group.joining},
     )
 
