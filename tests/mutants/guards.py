@@ -218,8 +218,8 @@ GUARDS: tuple[Guard, ...] = (
     Guard(
         name="a held removal lowers nothing",
         file="reconciler/control/live/leaving_nodes.py",
-        before="may_go = group is not None and not held and not called_off",
-        after="may_go = group is not None",
+        before="floor=NOTHING_MAY_GO if group is None or held or called_off else",
+        after="floor=NOTHING_MAY_GO if group is None else",
         tests=_LEAVING,
     ),
     Guard(
