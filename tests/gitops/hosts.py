@@ -36,8 +36,8 @@ class Host:
         self._more: dict[int, list[dict[str, Any]]] = {7: self.comments}
         self._ids = 0
 
-    def add(self, author: str, text: str, pull: int = 7) -> int:
-        """A comment that is there already; its id."""
+    def add(self, author: str, text: str | None, pull: int = 7) -> int:
+        """A comment that is there already; its id. No author: somebody whose account was deleted."""
         self._ids += 1
         self.of(pull).append({"id": self._ids, "author": author, "body": text})
         return self._ids
@@ -188,7 +188,7 @@ class _GitHub(_Handler):
 
     def _shown(self, comment: dict[str, Any]) -> dict[str, Any]:
         return {
-            "id": comment["id"], "body": comment["body"], "user": {"login": comment["author"]},
+            "id": comment["id"], "body": comment["body"], "user": {"login": comment["author"]} if comment["author"] else None,
             "url": f"{self.host.url}/repos/team/policies/issues/comments/{comment['id']}",
             "html_url": f"https://github.example.org/team/policies/pull/7#issuecomment-{comment['id']}",
         }  # fmt: skip
@@ -231,7 +231,8 @@ class _GitLab(_Handler):
 
     def _shown(self, comment: dict[str, Any]) -> dict[str, Any]:
         system = comment["author"] == "ghost"
-        return {"id": comment["id"], "body": comment["body"], "author": {"username": comment["author"]}, "system": system}
+        author = {"username": comment["author"]} if comment["author"] else None
+        return {"id": comment["id"], "body": comment["body"], "author": author, "system": system}
 
     @staticmethod
     def _request(pull: dict[str, Any]) -> dict[str, Any]:

@@ -94,6 +94,15 @@ def test_comments_of_others_are_not_taken_for_ours(both: tuple[Host, CommentHost
     assert len(host.comments) == 3
 
 
+def test_comments_of_nobody(both: tuple[Host, CommentHost]):
+    """Somebody whose account was deleted is nobody, also where the marker is copied; so is who says nothing."""
+    host, client = both
+    host.add("", body(FIRST))
+    host.add("reconciler-bot", None)
+    assert post(client, FIRST).posted is Posted.CREATED
+    assert len(host.comments) == 3
+
+
 def test_two_of_ours_become_one(both: tuple[Host, CommentHost]):
     """Two runs at once may each have written one: the first stays."""
     host, client = both

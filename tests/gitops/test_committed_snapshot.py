@@ -1,6 +1,7 @@
 """A snapshot that lies in a repository: read as one commit has it, plain files alone, within bounds."""
 
 import gzip
+import zlib
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,7 @@ def test_bounds_of_what_is_read(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) 
     ("content", "told"),
     [
         (b"no gzip", "damaged gzip data"),
+        (zlib.compress(b"{}"), "damaged gzip data"),
         (gzip.compress(b"{}" * 100)[:-4], "cut-off gzip data"),
         (gzip.compress(b"\0" * (40 << 20)), "unpacks to more than is read"),
     ],
@@ -134,6 +136,34 @@ def test_packed_documents_that_are_none(tmp_path: Path, content: bytes, told: st
     commit = repo.commit({"snap/nodes.json.gz": content})
     with pytest.raises(RepositoryError, match=f"'nodes.json.gz': {told}"):
         committed_files(_repository(repo), commit, "snap")
+
+
+@pytest.mark.parametrize(
+    ("first", "content", "bound", "taken"),
+    [
+        ("a.json.gz", b"x" * 100, 150, True),
+        ("a.json.gz", b"x" * 100, 149, False),
+        ("a.json.gz", b"x" * 100, 100, False),
+        ("a.json", b"x" * 100, 150, True),
+        ("a.json", b"x" * 100, 99, False),
+        ("a.json", b"x" * 100, 98, False),
+    ],
+)
+def test_what_all_documents_unpack_to_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str, content: bytes, bound: int, taken: bool
+) -> None:
+    """A second document of fifty bytes has what the first one left, which may be nothing at all."""
+    monkeypatch.setattr(tree_documents, "MOST_BYTES", bound)
+    repo = GitRepo(tmp_path)
+    packed = gzip.compress(b"y" * 50)
+    commit = repo.commit(
+        {f"snap/{first}": gzip.compress(content) if first.endswith(".gz") else content, "snap/b.json.gz": packed}
+    )
+    if taken:
+        assert committed_files(_repository(repo), commit, "snap") == {"a.json": content, "b.json": b"y" * 50}
+    else:
+        with pytest.raises(RepositoryError, match=r"'b\.json\.gz': unpacks to more than is read"):
+            committed_files(_repository(repo), commit, "snap")
 
 
 def test_the_snapshot_of_a_cluster_on_a_branch_of_its_own(tmp_path: Path) -> None:

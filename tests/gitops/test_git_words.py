@@ -47,6 +47,7 @@ def test_whether_a_work_tree_is_that_of_a_repository(tmp_path: Path) -> None:
         (tmp_path / name / ".git").write_text(text)
     found = {name: repository._belongs(git_dir, tmp_path / name / ".git") for name in ("real", "linked", "other", *pointers)}
     assert found == {"real": True, "linked": True, "other": False, "near": True, "far": True, "wrong": False}
+    assert not repository._belongs(git_dir, tmp_path / ("x" * 300))  # no file system takes the name
 
 
 @pytest.mark.parametrize(("deep", "depth"), [({}, 50), ({"deep": False}, 50), ({"deep": True}, 2000)])

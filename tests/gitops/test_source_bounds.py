@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import io
+import os
 import tarfile
 import zlib
 from collections.abc import Callable
@@ -204,6 +205,14 @@ def test_a_directory_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.Mon
     assert (told.code, told.message) == (FaultCode.UNREACHABLE, f"{tmp_path}: Permission denied")
 
 
+def test_a_pipe_in_the_place_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put there after the directory was listed: nobody waits for a writer."""
+    os.mkfifo(tmp_path / "a.yaml")
+    monkeypatch.setattr(directory_source, "_walk", lambda root, *_: [root / "a.yaml"])
+    told = fault(lambda: DirectorySource(tmp_path).fetch(None))
+    assert (told.code, told.message) == (FaultCode.UNREACHABLE, f"{tmp_path}: not a regular file")
+
+
 @pytest.mark.parametrize(("size", "taken"), [(1_048_576, True), (1_048_577, False)])
 def test_one_file(tmp_path: Path, size: int, taken: bool) -> None:
     """1 MiB."""
@@ -255,9 +264,11 @@ def test_a_download_at_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (found.value.too_large, found.value.timed_out) == (False, True)
 
 
-@pytest.mark.parametrize("url", ["http://\u00e9/x", "http://x/\u00e9", "x/y", "http://@x/y", "http://[x/y", "http://x/\x7f"])
+@pytest.mark.parametrize(
+    "url", ["http://\u00e9/x", "http://x/\u00e9", "x/y", "http://@x/y", "http://[x/y", "http://x/\x7f", "ftp://x/y"]
+)
 def test_addresses_that_are_none(url: str) -> None:
-    """Not plain, not printable, with a user, without a host."""
+    """Not plain, not printable, with a user, without a host, not of the web."""
     with pytest.raises(DownloadError, match="the address is") as found:
         downloaded(url, 1)
     assert (found.value.too_large, found.value.timed_out) == (False, False)
@@ -322,6 +333,35 @@ def test_archives_of_snapshots_that_are_none(
     """Told by the entry."""
     with pytest.raises(snapshot_archive.ArchiveError, match=told):
         read_archive(packed(tmp_path, *members))
+
+
+@pytest.mark.parametrize(("content", "left", "taken"), [
+    (b"x" * 50, 50, True), (b"x" * 50, 49, False), (b"x" * 50, 0, False), (b"", 0, True), (b"x", 0, False),
+])  # fmt: skip
+def test_what_a_document_in_an_archive_unpacks_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, left: int, taken: bool
+) -> None:
+    """What is left of the bound after what it takes packed, which may be nothing."""
+    document = gzip.compress(content)
+    path = packed(tmp_path, member("a.json.gz", document))
+    monkeypatch.setattr(snapshot_archive, "MOST_BYTES", len(document) + left)
+    if taken:
+        assert read_archive(path) == {"a.json": content}
+    else:
+        with pytest.raises(snapshot_archive.ArchiveError, match=r"'a\.json\.gz' is cut off, or unpacks to more than 0 MiB"):
+            read_archive(path)
+
+
+def test_documents_in_an_archive_share_its_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a packed one became is taken from what the next may be; 3 MiB are said as such."""
+    first, second = gzip.compress(b"x" * 100), gzip.compress(b"y" * (3 << 20))
+    path = packed(tmp_path, member("a.json.gz", first), member("b.json.gz", second))
+    whole = len(first) + 100 + len(second) + (3 << 20)
+    monkeypatch.setattr(snapshot_archive, "MOST_BYTES", whole)
+    assert [len(content) for content in read_archive(path).values()] == [100, 3 << 20]
+    monkeypatch.setattr(snapshot_archive, "MOST_BYTES", whole - 1)
+    with pytest.raises(snapshot_archive.ArchiveError, match=r"'b\.json\.gz' is cut off, or unpacks to more than 3 MiB"):
+        read_archive(path)
 
 
 def test_so_many_files_in_an_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -173,7 +173,7 @@ KEPT = LastGood(source="git://x", revision=FIRST, root="policies", files={"a.yam
 
 def test_what_is_kept_comes_back(tmp_path: Path) -> None:
     """From a file and from memory; before the first time there is nothing."""
-    for store in (FileLastGoodStore(tmp_path / "below" / "kept"), MemoryLastGoodStore()):
+    for store in (FileLastGoodStore(tmp_path / "far" / "below" / "kept"), MemoryLastGoodStore()):
         assert store.load() is None
         for _ in range(2):
             store.save(KEPT)

@@ -147,10 +147,10 @@ def _exchange(process: "subprocess.Popen[bytes]", given: bytes, most_bytes: int,
             chunk = os.read(key.fd, _CHUNK_BYTES)
             if not chunk:
                 selector.unregister(key.fileobj)
-            elif len(printed[key.fd]) + len(chunk) <= bounds[key.fd]:
-                printed[key.fd] += chunk
-            elif key.fileobj is process.stdout:
+            room = bounds[key.fd] - len(printed[key.fd])
+            if len(chunk) > room and key.fileobj is process.stdout:
                 raise GitOutputError(f"git printed more than {most_bytes} bytes")
+            printed[key.fd] += chunk[:room]
     out, err = (bytes(content) for content in printed.values())
     return out, err
 

@@ -169,15 +169,11 @@ def _stamp(text: str) -> tuple[str, int]:
 
 
 def _cut(markdown: str, room: int) -> str:
-    """Whole lines from the start, with open fences and folds closed."""
+    """As many whole lines from the start as fit, with open fences and folds closed."""
     kept: list[str] = []
-    left = room - length(_TOO_LONG) - 64
-    fence, folds = "", 0
+    closing, fence, folds = "", "", 0
+    left = room - length(_TOO_LONG)
     for line in markdown.splitlines(keepends=True):
-        left -= length(line)
-        if left < 0:
-            break
-        kept.append(line)
         opened = re.match("`{3,}", line)
         if fence:
             fence = "" if line.rstrip() == fence else fence
@@ -185,5 +181,10 @@ def _cut(markdown: str, room: int) -> str:
             fence = opened[0]
         else:
             folds += line.count("<details>") - line.count("</details>")
-    closing = (f"\n{fence}\n" if fence else "") + "\n</details>" * max(0, folds)
+        then = (f"\n{fence}\n" if fence else "") + "\n</details>" * max(0, folds)
+        left -= length(line)
+        if left < length(then):
+            break
+        kept.append(line)
+        closing = then
     return "".join(kept) + closing + _TOO_LONG

@@ -71,9 +71,10 @@ def _documents(archive: tarfile.TarFile, most_bytes: int) -> Iterator[tuple[str,
         data = stream.read() if stream is not None else b""
         if entry.name.endswith(_GZIPPED):
             unpacker = zlib.decompressobj(31)
-            data = unpacker.decompress(data, max(1, most_unpacked(len(data), most_bytes - read)))
+            most = most_unpacked(len(data), most_bytes - read)
+            data = unpacker.decompress(data, most + 1)  # to zlib a bound of zero is none
             read += len(data)
-            if unpacker.unconsumed_tail or not unpacker.eof:
+            if len(data) > most or not unpacker.eof:
                 raise ArchiveError(f"{entry.name!r} is cut off, or unpacks to more than {most_bytes >> 20} MiB")
         if name in names:
             raise ArchiveError(f"{name!r} stands in it twice")

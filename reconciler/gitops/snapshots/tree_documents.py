@@ -60,13 +60,13 @@ def _contents(repository: Repository, entries: list[Entry]) -> Iterator[tuple[st
 
 
 def _unpacked(path: str, data: bytes, most_bytes: int) -> bytes:
-    # What it unpacks to is known only while it is unpacked.
+    # What it unpacks to is known only while it is unpacked; to zlib a bound of zero is none.
     unpacker = zlib.decompressobj(_GZIP_WINDOW)
     try:
-        content = unpacker.decompress(data, most_bytes)
+        content = unpacker.decompress(data, max(0, most_bytes) + 1)
     except zlib.error as error:
         raise RepositoryError(f"{path!r}: damaged gzip data ({error})") from None
-    if unpacker.unconsumed_tail:
+    if len(content) > most_bytes:
         raise RepositoryError(f"{path!r}: unpacks to more than is read")
     if not unpacker.eof:
         raise RepositoryError(f"{path!r}: cut-off gzip data")

@@ -72,7 +72,7 @@ def _inflated(archive: bytes, most_bytes: int) -> bytes:
     out = bytearray()
     left = archive
     try:
-        while left and not stream.eof:
+        while left:
             out += stream.decompress(left, _CHUNK_BYTES)
             left = stream.unconsumed_tail
             if len(out) > most_bytes:

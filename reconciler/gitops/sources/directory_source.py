@@ -4,6 +4,7 @@ SOURCE: git-sync publishes by swapping one symbolic link to a work tree named af
 in the same way, with each file a link through it. Both are followed; a link that leads out of the directory is not.
 """
 
+import errno
 import hashlib
 import os
 import stat
@@ -123,7 +124,7 @@ def _content(path: Path) -> bytes:
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     with os.fdopen(descriptor, "rb") as stream:
         if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-            raise OSError(0, "not a regular file")
+            raise OSError(errno.EINVAL, "not a regular file")
         return stream.read(MAX_FILE_BYTES + 1)
 
 

@@ -15,6 +15,8 @@ from reconciler.gitops.sources.commit_approvals import Approvals, CommitApproval
 from reconciler.gitops.sources.fault import FaultCode, failed
 from reconciler.gitops.sources.source import Fetched
 
+_BOUNDS = Bounds()
+
 
 class GitAddress(msgspec.Struct, frozen=True, kw_only=True):
     """What is followed: `ref` is a branch, `refs/…` or a whole commit id, `path` the place of the policies in the tree. `signers`
@@ -32,13 +34,13 @@ class GitAddress(msgspec.Struct, frozen=True, kw_only=True):
 class GitSource:
     """Fetches into a bare cache and reads trees there at a commit: nothing is checked out."""
 
-    def __init__(self, address: GitAddress, cache_directory: Path, bounds: Bounds | None = None, executable: str = "git") -> None:
+    def __init__(self, address: GitAddress, cache_directory: Path, bounds: Bounds = _BOUNDS, executable: str = "git") -> None:
         """Raises `RefusedNameError` or `AccessError` for what is configured wrongly."""
         check_access(address.remote, address.access)
         self._address = address
         self._ref = remote_ref(address.ref)
         self._root = checked_root(address.path)
-        self._cache = GitCache(cache_directory, address.remote, address.access, bounds or Bounds(), executable)
+        self._cache = GitCache(cache_directory, address.remote, address.access, bounds, executable)
         self._executable = executable
         self._approvals = (
             CommitApprovals(self._cache.directory, address.approvers, executable) if address.approvers is not None else None
