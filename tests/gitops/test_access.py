@@ -77,6 +77,27 @@ def test_unsafe_access_is_refused(url: str, access: Access, told: str):
         check_access(checked_remote(url, PROTOCOLS), access)
 
 
+@pytest.mark.parametrize(("url", "helper", "variables"), [
+    ("https://h/x", ["credential.https://h.helper"], ["RECONCILER_GIT_PASSWORD_FILE", "RECONCILER_GIT_USERNAME"]),
+    ("ssh://h/x", [], ["GIT_SSH_COMMAND", "GIT_SSH_VARIANT"]),
+    ("file:///x", [], []),
+])  # fmt: skip
+def test_a_password_is_for_https_alone(tmp_path: Path, url: str, helper: list[str], variables: list[str]):
+    """Over ssh and from a directory nobody is told where it lies. A server that stalls, below 1,000 bytes a second for 15 s, is
+    left; none sends us elsewhere."""
+    remote = checked_remote(url, PROTOCOLS)
+    access = Access(password_file=tmp_path / "token", known_hosts_file=tmp_path / "known")
+    settings = fetch_settings(remote, access)
+    assert settings[:5] == (
+        "credential.helper=", "http.followRedirects=false", "http.sslVerify=true", "http.lowSpeedLimit=1000",
+        "http.lowSpeedTime=15",
+    )  # fmt: skip
+    assert [setting.partition("=")[0] for setting in settings[5:]] == helper
+    environment = fetch_environment(remote, access)
+    assert sorted(environment) == sorted(["GIT_ALLOW_PROTOCOL", "GIT_PROTOCOL_FROM_USER", *variables])
+    assert (environment["GIT_ALLOW_PROTOCOL"], environment["GIT_PROTOCOL_FROM_USER"]) == (remote.protocol, "0")
+
+
 def test_secrets_are_named_and_not_told(tmp_path: Path):
     """Neither settings nor environment hold the password: only where it lies, and for which origin."""
     token = tmp_path / "token"

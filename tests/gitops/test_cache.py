@@ -299,6 +299,7 @@ def test_damaged_cache_is_made_anew(daemon: tuple[Path, str], cache: Cache, dama
     tip = repo.commit(BASE)
     found = cache(f"{url}/whole-{damage}/.git")
     found.fetch(MAIN)
+    (found.directory / "of before").touch()
     path = found.directory / damage
     if path.is_dir():
         path.rename(found.directory / "elsewhere")
@@ -307,6 +308,23 @@ def test_damaged_cache_is_made_anew(daemon: tuple[Path, str], cache: Cache, dama
     else:
         path.write_text("https://other.example.org/x\n")
     assert found.fetch(MAIN) == tip
+    assert not (found.directory / "of before").exists()
+    found.fetch(MAIN)
+    (found.directory / "of before").touch()
+    assert found.fetch(MAIN) == tip
+    assert (found.directory / "of before").exists()
+
+
+def test_an_empty_directory_becomes_a_cache(daemon: tuple[Path, str], cache: Cache):
+    """For its owner alone, as a new one is. Unless it is said, a fetch brings 50 commits, 2,000 at most to find one, 256 MiB, and
+    takes a minute."""
+    root, url = daemon
+    tip = GitRepo(root / "empty").commit(BASE)
+    found = cache(f"{url}/empty/.git")
+    found.directory.mkdir()
+    assert found.fetch(MAIN) == tip
+    assert found.directory.stat().st_mode & 0o777 == 0o700
+    assert Bounds() == Bounds(depth=50, most_depth=2000, pack_bytes=268_435_456, timeout_seconds=60.0)
 
 
 def test_many_small_fetches_do_not_pile_up(daemon: tuple[Path, str], cache: Cache, monkeypatch: pytest.MonkeyPatch):

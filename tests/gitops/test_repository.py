@@ -92,6 +92,13 @@ def test_wherever_one_stands(repo: GitRepo, tmp_path: Path):
         assert found.commit("main") == head
 
 
+def test_a_directory_with_the_name_of_a_variable(repo: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A name is a name: what the environment says is not put in its place."""
+    monkeypatch.setenv("ELSEWHERE", "nowhere")
+    place = repo.root.rename(tmp_path / "$ELSEWHERE")
+    assert Repository.at(place).policy_files(Repository.at(place).commit("main"), "policies").files == POLICY_FILES
+
+
 def test_shallow_clone(repo: GitRepo, tmp_path: Path):
     """What is below its depth is not there, and the message names the way out."""
     first = repo.git("rev-parse", "HEAD")

@@ -190,7 +190,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
             process.kill()
         process.wait()
     for stream in (process.stdin, process.stdout, process.stderr):
-        if stream is not None and not stream.closed:
+        if stream is not None:
             try:
                 stream.close()
             except BrokenPipeError:
