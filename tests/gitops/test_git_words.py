@@ -35,18 +35,34 @@ def test_the_last_words_of_git(printed: str, told: str) -> None:
 
 
 def test_whether_a_work_tree_is_that_of_a_repository(tmp_path: Path) -> None:
-    """Its `.git` is the directory itself, a link to it, or a file that leads there from where it lies."""
+    """Its `.git` is the directory itself, a link to it, or a file of at most 8 KiB that leads there from where it lies."""
     git_dir = tmp_path / "real" / ".git"
     git_dir.mkdir(parents=True)
     (tmp_path / "other").mkdir()
     (tmp_path / "linked").mkdir()
     (tmp_path / "linked" / ".git").symlink_to(git_dir)
-    pointers = {"near": "gitdir: ../real/.git\n", "far": f"gitdir: {git_dir}\n", "wrong": "gitdir: real/.git\n"}
+    pointers = {
+        "near": "gitdir: ../real/.git\n",
+        "far": f"gitdir: {git_dir}\n",
+        "wrong": "gitdir: real/.git\n",
+        "most": f"gitdir: ..{'/' * 8173}real/.git",
+        "more": f"gitdir: ..{'/' * 8174}real/.git",
+    }
+    assert [len(pointers[name]) for name in ("most", "more")] == [8192, 8193]
     for name, text in pointers.items():
         (tmp_path / name).mkdir()
         (tmp_path / name / ".git").write_text(text)
     found = {name: repository._belongs(git_dir, tmp_path / name / ".git") for name in ("real", "linked", "other", *pointers)}
-    assert found == {"real": True, "linked": True, "other": False, "near": True, "far": True, "wrong": False}
+    assert found == {
+        "real": True,
+        "linked": True,
+        "other": False,
+        "near": True,
+        "far": True,
+        "wrong": False,
+        "most": True,
+        "more": False,
+    }
     assert not repository._belongs(git_dir, tmp_path / ("x" * 300))  # no file system takes the name
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from reconciler.gitops.git.tree_listing import MAX_TREE_BYTES
+from reconciler.gitops.sources import last_good
 from reconciler.gitops.sources.acceptance import short_revision
 from reconciler.gitops.sources.fault import GETTING, Fault, FaultCode, failed
 from reconciler.gitops.sources.last_good import (
@@ -202,6 +204,15 @@ def test_what_was_kept_and_is_of_no_use(data: bytes, told: str) -> None:
     with pytest.raises(LastGoodError, match=f"the stored policy {told}") as found:
         decode_last_good(data)
     assert found.value.damaged
+
+
+def test_how_much_may_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """128 MiB: the largest policy that is read, 64 MiB, takes two thirds of it, written in base64."""
+    assert last_good._MOST_BYTES == 134_217_728 > MAX_TREE_BYTES * 4 // 3
+    kept = encode_last_good(KEPT)
+    monkeypatch.setattr(last_good, "_MOST_BYTES", len(msgspec.json.encode(KEPT)) - 1)
+    with pytest.raises(LastGoodError, match="is cut off, or too large"):
+        decode_last_good(kept)
 
 
 def test_a_disk_that_fails(tmp_path: Path) -> None:

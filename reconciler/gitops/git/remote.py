@@ -32,7 +32,7 @@ class Remote(msgspec.Struct, frozen=True, kw_only=True):
 
 def checked_remote(text: str, protocols: tuple[str, ...] = DEFAULT_PROTOCOLS) -> Remote:
     """The remote that `text` names. Raises `RefusedNameError`, whose sentence does not repeat it: it may hold a secret."""
-    if not text or len(text) > _MOST_CHARACTERS or not _ALLOWED.fullmatch(text):
+    if len(text) > _MOST_CHARACTERS or not _ALLOWED.fullmatch(text):
         raise RefusedNameError(f"is empty, longer than {_MOST_CHARACTERS} characters, or has blanks or unprintable characters")
     if text.startswith("-"):
         raise RefusedNameError("begins with '-', which is an option")
