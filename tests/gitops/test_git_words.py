@@ -101,6 +101,12 @@ class Fetching:
         return self.files
 
 
+def test_a_followed_branch_is_not_rewound_unless_it_is_said() -> None:
+    """Anybody may sign and nobody may approve, unless it is said."""
+    address = GitAddress(remote=REMOTE, ref="main")
+    assert (address.allow_rewind, address.signers, address.approvers, address.path) == (False, None, None, "")
+
+
 @pytest.mark.parametrize(("path", "name"), [("", ""), ("clusters/prod", ":clusters/prod"), ("clusters/prod/", ":clusters/prod")])
 def test_what_a_source_is_called(path: str, name: str, tmp_path: Path) -> None:
     """Address, ref and place."""

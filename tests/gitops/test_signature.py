@@ -2,12 +2,12 @@
 
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from reconciler.gitops.git.signature import Signers, verified
+from reconciler.gitops.git.signature import Signature, Signers, verified
 from reconciler.gitops.sources.fault import FaultCode, SourceError
 from tests.gitops.repositories import BASE, GitRepo
 from tests.gitops.signers import GpgKey, SshKey, end_gpg, gpg_key, gpg_subkey, sign_with_gpg, sign_with_ssh, ssh_key
@@ -160,3 +160,55 @@ def test_file_of_signers_that_went_away(repo: GitRepo, tmp_path: Path):
     """Fails closed."""
     gone = Signers(allowed_signers_file=tmp_path / "gone")
     assert re.search("gone: No such file", refusal(repo, repo.git("rev-parse", "HEAD"), gone).fault.message)
+
+
+COMMIT = "c" * 40
+
+
+@pytest.fixture
+def answer(tmp_path: Path) -> Callable[..., Signature]:
+    """What is made of an answer of git, one that this program gives in its place."""
+
+    def ask(*facts: str, code: int = 0, names: tuple[str, ...] = ()) -> Signature:
+        (tmp_path / "facts").write_bytes("\0".join(facts).encode() + b"\n")
+        program = tmp_path / "git"
+        program.write_text(f"#!/bin/sh\ncat {tmp_path}/facts\nexit {code}\n")
+        program.chmod(0o755)
+        return verified(tmp_path, COMMIT, Signers(names=names), str(program))
+
+    return ask
+
+
+@pytest.mark.parametrize("names", [(), ("KEY",), ("PRIMARY",), ("Ann",), ("Ben", "Ann")])
+def test_an_answer_that_is_good(answer: Callable[..., Signature], names: tuple[str, ...]):
+    """Key, primary key or signer may be named."""
+    assert answer(COMMIT, "G", "KEY", "PRIMARY", "Ann", names=names) == Signature(commit=COMMIT, fingerprint="KEY", signer="Ann")
+
+
+@pytest.mark.parametrize(("facts", "code"), [
+    ((COMMIT, "G", "KEY", "PRIMARY", "Ann"), 1), (("d" * 40, "G", "KEY", "PRIMARY", "Ann"), 0),
+    ((COMMIT, "G", "KEY", "PRIMARY"), 0), ((COMMIT, "G", "KEY", "PRIMARY", "Ann", "more"), 0), (("",), 0),
+])  # fmt: skip
+def test_answers_that_are_none(answer: Callable[..., Signature], facts: tuple[str, ...], code: int):
+    """A command that failed, another commit, too little or too much: nothing of it is believed."""
+    with pytest.raises(SourceError, match="the signature cannot be checked: git gives no answer") as refused:
+        answer(*facts, code=code)
+    assert (refused.value.fault.code, refused.value.fault.revision) == (FaultCode.SIGNATURE_REFUSED, COMMIT)
+
+
+@pytest.mark.parametrize(("state", "told"), [
+    ("B", "the signature is bad"), ("U", "not among the allowed signers"), ("X", "the signature has expired"),
+    ("Y", "the key has expired"), ("R", "the key was revoked"), ("E", "not among the allowed signers, or"),
+    ("Q", "git calls the signature 'Q'"),
+])  # fmt: skip
+def test_states_that_git_knows(answer: Callable[..., Signature], state: str, told: str):
+    """Only G is good; who it is said to be of is told where that is known."""
+    for facts, who in ((("KEY", "P", "Ann"), " (Ann, KEY)"), (("KEY", "", ""), " (KEY)"), (("", "", ""), "")):
+        with pytest.raises(SourceError) as refused:
+            answer(COMMIT, state, *facts)
+        fault = refused.value.fault
+        assert (fault.code, fault.revision) == (FaultCode.SIGNATURE_REFUSED, COMMIT)
+        assert fault.message.startswith("commit cccccccccccc: ")
+        assert told in fault.message
+        assert fault.message.endswith(who)
+    assert (fault.message.endswith(")"), fault.hint[:19]) == (False, "the allowed signers")

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.gitops.git.remote import checked_remote
 from reconciler.gitops.snapshots import snapshot_archive
 from reconciler.gitops.snapshots.snapshot_archive import is_archive, read_archive, write_archive
 from reconciler.gitops.sources import archive as archives
@@ -22,7 +21,6 @@ from reconciler.gitops.sources.directory_source import DirectorySource
 from reconciler.gitops.sources.download import DownloadError, downloaded
 from reconciler.gitops.sources.fault import Fault, FaultCode, SourceError
 from reconciler.gitops.sources.file_source import FileSource
-from reconciler.gitops.sources.git_source import GitAddress
 from reconciler.gitops.sources.webhook import Verdict, judged
 from tests.gitops.repositories import POLICY
 from tests.gitops.servers import served
@@ -279,12 +277,6 @@ def test_the_shortest_secret() -> None:
     assert judged({"x-gitlab-token": "s" * 16}, b"", b"s" * 16) is Verdict.ACCEPTED
     with pytest.raises(ValueError, match="at least 16 bytes"):
         judged({"x-gitlab-token": "s" * 15}, b"", b"s" * 15)
-
-
-def test_a_followed_branch_is_not_rewound_unless_it_is_said() -> None:
-    """Anybody may sign and nobody may approve, unless it is said."""
-    address = GitAddress(remote=checked_remote("https://h/x"), ref="main")
-    assert (address.allow_rewind, address.signers, address.approvers, address.path) == (False, None, None, "")
 
 
 @pytest.mark.parametrize("name", ["s.tar.gz", "s.tgz", "s.tar"])
