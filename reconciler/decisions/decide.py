@@ -35,7 +35,7 @@ from reconciler.plan.digest import with_digest
 from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import ActionKind, Plan, PodOutcome
 from reconciler.plan.summary import summary
-from reconciler.policy.documents import Expander, Headroom, PolicySet
+from reconciler.policy.documents import Headroom, PolicySet
 
 __all__ = ["DEFAULT_WORK_BUDGET", "Decision", "decide", "decide_ahead", "decide_counted", "settle"]
 
@@ -147,11 +147,6 @@ def _wanted(view: View, grown: _Grown) -> dict[str, int]:
 def _holds_cost_nothing(grown: _Grown) -> bool:
     """Whether it is plain that held groups would keep their size: every pod has a place on a node that is there or on its way,
     and none of these groups lacks nodes, keeps headroom or has requests that failed."""
-    first = grown.draft.policy.expanders[:1]
-    if first == (Expander.LEAST_COST,) or (
-        not first and any(entry.group.price_micros is not None for entry in grown.draft.groups)
-    ):
-        return False
     if any(entry.outcome in _UNSERVED for entry in grown.answers):
         return False
     return all(_keeps_size(entry) for entry in grown.draft.groups if entry.held_why)

@@ -68,7 +68,7 @@ def test_least_waste_takes_the_larger_node() -> None:
     """1 x (8 cpu, 16 Gi) wastes 0.25 + 0.5 = 0.75, less than 1."""
     large = _option("large", "8", "16Gi", nodes=1)
     assert waste(large) == Fraction(3, 4)
-    choice = choose([_option("small", "4", "16Gi", nodes=2), large], (Expander.LEAST_WASTE,))
+    choice = choose([_option("small", "4", "16Gi", nodes=2), large], (Expander.LEAST_WASTE,), 0)
     assert (choice.option.group, choice.expander) == ("large", "LeastWaste")
     assert choice.compared == ("large 0.750 wasted on 1 node", "small 1.000 wasted on 2 nodes")
 
@@ -76,7 +76,7 @@ def test_least_waste_takes_the_larger_node() -> None:
 def test_expanders_chain_until_one_is_left() -> None:
     """A tie under MostPods is broken by LeastNodes."""
     options = [_option("two", "4", "16Gi", nodes=2), _option("one", "8", "16Gi", nodes=1)]
-    choice = choose(options, (Expander.MOST_PODS, Expander.LEAST_NODES))
+    choice = choose(options, (Expander.MOST_PODS, Expander.LEAST_NODES), 0)
     assert (choice.option.group, choice.expander) == ("one", "LeastNodes")
 
 
@@ -84,7 +84,7 @@ def test_ties_end_by_name() -> None:
     """Equal options: the name decides, whatever their order, and the choice says so."""
     options = [_option("b", "4", "16Gi", nodes=2), _option("a", "4", "16Gi", nodes=2)]
     for given in (options, options[::-1]):
-        choice = choose(given, (Expander.LEAST_WASTE, Expander.LEAST_NODES))
+        choice = choose(given, (Expander.LEAST_WASTE, Expander.LEAST_NODES), 0)
         assert choice.option.group == "a"
         assert "name" in choice.expander
 
@@ -95,13 +95,13 @@ def test_least_cost_takes_the_cheaper_of_equal_service() -> None:
         _option("two", "4", "16Gi", nodes=2, price=100_000),
         _option("one", "8", "16Gi", nodes=1, price=250_000),
     ]
-    assert choose(options, (Expander.LEAST_COST,)).option.group == "two"
+    assert choose(options, (Expander.LEAST_COST,), 0).option.group == "two"
 
 
 def test_least_cost_without_a_price_falls_back_to_least_waste_and_says_so() -> None:
     """One unknown price makes costs incomparable."""
     options = [_option("two", "4", "16Gi", nodes=2, price=1), _option("one", "8", "16Gi", nodes=1)]
-    choice = choose(options, (Expander.LEAST_COST,))
+    choice = choose(options, (Expander.LEAST_COST,), 0)
     assert choice.option.group == "one"
     assert choice.expander.startswith("LeastWaste (a price is unknown")
 

@@ -1,5 +1,8 @@
 """Plans that run out of work go on, one after the other, where the one before them stopped."""
 
+import msgspec
+import pytest
+
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
@@ -74,3 +77,21 @@ def test_the_time_of_a_node_goes_on_while_others_are_examined() -> None:
         now += 60
     assert [action.nodes for action in plan.actions] == [(last,)]
     assert now >= seen + 600
+
+
+def test_a_trial_costs_what_it_looks_at() -> None:
+    """Each asks all twelve nodes for the pod, and once more which of them have no room for later ones: 24 steps, so that the
+    third trial uses up sixty."""
+    world, rules = _little_used()
+    plan, _ = decide(world, rules, Memory(), NOW, WORK)
+    assert len(_left_out(plan)) == NODES - 3
+
+
+@pytest.mark.parametrize(("missing", "kept"), [((), True), (("PodDisruptionBudget",), False)])
+def test_the_time_of_a_node_that_is_not_examined_ends_where_nothing_may_leave(missing: tuple[str, ...], kept: bool) -> None:
+    """Without disruption budgets in view all timers are forgotten."""
+    world, rules = _little_used(unneeded=600)
+    names = {node.name: NOW - 60 for node in world.nodes}
+    plan, memory = decide(msgspec.structs.replace(world, not_captured=missing), rules, Memory(unneeded_since=names), NOW, 0)
+    assert len(_left_out(plan)) == NODES - 1
+    assert bool(memory.unneeded_since) is kept

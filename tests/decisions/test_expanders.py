@@ -88,14 +88,14 @@ def test_what_is_chosen_and_what_is_told(
 def test_a_ranking_tells_all_of_them_apart() -> None:
     """From the best to the worst, equal ones by name."""
     given = [_option("d", nodes=2), _option("c"), _option("a", nodes=3), _option("b")]
-    assert [option.group for option in ranked(given, (NODES,))] == ["b", "c", "d", "a"]
+    assert [option.group for option in ranked(given, (NODES,), 0)] == ["b", "c", "d", "a"]
     # At 10 % the first two are near ties of 1.25, and of them fewer machines are better; the third is none.
     wastes = [_option("two", "4", "16Gi", nodes=2), _option("far", cpu="16"), _option("one", memory="64Gi")]
     assert [option.group for option in ranked(wastes, (WASTE,), 10)] == ["one", "two", "far"]
-    assert [option.group for option in ranked(wastes, (WASTE,))] == ["two", "one", "far"]
+    assert [option.group for option in ranked(wastes, (WASTE,), 0)] == ["two", "one", "far"]
     priced = [_option("dear", price=3), _option("cheap", cpu="16", price=2)]
-    assert [option.group for option in ranked(priced, (COST,))] == ["cheap", "dear"]
-    assert [option.group for option in ranked([*priced, _option("free", "64")], (COST,))] == ["dear", "cheap", "free"]
+    assert [option.group for option in ranked(priced, (COST,), 0)] == ["cheap", "dear"]
+    assert [option.group for option in ranked([*priced, _option("free", "64")], (COST,), 0)] == ["dear", "cheap", "free"]
 
 
 @pytest.mark.parametrize(
@@ -130,8 +130,8 @@ def test_waste_is_the_sum_of_what_is_left_of_both(cpu: str, memory: str, nodes: 
 )
 def test_every_expander_has_its_rule(expander: Expander, better: Option, worse: Option) -> None:
     """It decides against the name, and says so first; one that is new needs a row here as in the table of rules."""
-    choice = choose([worse, better], (expander,))
+    choice = choose([worse, better], (expander,), 0)
     assert (choice.option.group, choice.expander) == ("z", expander.value)
     assert choice.compared[0].startswith("z ")
-    assert ranked([worse, better], (expander,))[0].group == "z"
+    assert ranked([worse, better], (expander,), 0)[0].group == "z"
     assert set(_RULES) == set(Expander)

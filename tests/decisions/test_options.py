@@ -15,9 +15,11 @@ from reconciler.decisions.growth.options import _holds_for, options_of
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
+from reconciler.plan.plan import PodOutcome
 from reconciler.policy.documents import PolicySet, Template
 from reconciler.scheduling.filled import Filled
 from tests.builders import NOW, ClusterBuilder, amounts, node_group, policy, selector
+from tests.decisions.deciding import plan_of
 
 GIB = 1 << 30
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
@@ -228,3 +230,34 @@ def test_what_is_kept_is_for_the_same_pods() -> None:
     assert nodes == [[2], [1], [2], [2]]
     # What is asked again costs nothing.
     assert [many > 0 for many in steps] == [True, True, True, False]
+
+
+def test_a_pod_that_must_be_near_another_goes_to_the_node_bought_for_it() -> None:
+    """The larger one is asked first and has no place on a node of its own; bought for the smaller, that has room for both."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=0, cpu="4")
+    near = AffinityTerm(topology_key=HOST, selector=selector(app="db"), namespaces=("shop",))
+    cluster.pods("web", 1, cpu="2", shape={"affinity": (near,)})
+    cluster.pods("db", 1, cpu="1")
+    plan = plan_of(cluster.world(), policy(node_group("general", max=1)))
+    assert {line.pod: (line.outcome, line.group) for line in plan.pods} == {
+        "shop/db-1": (PodOutcome.TRIGGERS_SCALE_UP, "general"),
+        "shop/web-1": (PodOutcome.TRIGGERS_SCALE_UP, "general"),
+    }
+
+
+@pytest.mark.parametrize(("namespace", "whole"), [("shop", False), ("kube-system", True)])
+def test_a_spread_that_counts_daemon_pods_is_not_for_whole_passes(namespace: str, whole: bool) -> None:
+    """Every new node begins with one of them, if they are of the namespace and carry the label that is spread."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=0, cpu="4")
+    cluster.daemonset("web", namespace=namespace)
+    spread = SpreadConstraint(topology_key=HOST, max_skew=1, selector=selector(app="web"))
+    cluster.pods("web", 3, cpu="1", shape={"spread": (spread,)})
+    draft = draft_of(cluster, policy(node_group("general")))
+    filling, group = Filling(draft), draft.groups[0]
+    assert filling.covers(waiting(draft))
+    assert group.group.template is not None
+    probe = draft.state.add_node("general-try", group.group.template, group.daemons)
+    filled = filling.fill("alike", probe, waiting(draft), 9, group.daemons)
+    assert (filled is not None) is whole

@@ -170,3 +170,13 @@ def test_while_the_demand_lasts_others_join_the_purchase() -> None:
     assert (quiet.since, quiet.pods, quiet.last_seconds) == ({GENERAL: NOW}, {kind: 2}, NOW)
     assert (joined.since, joined.last_seconds) == ({GENERAL: NOW, other: LATER}, LATER)
     assert adopted.since == {}
+
+
+def test_of_very_many_closed_nodes_a_thousand_are_remembered() -> None:
+    """The first by name of 1,001 that are cordoned."""
+    builder = ClusterBuilder()
+    names = [builder.node(f"down-{number:04}", cordoned=True) for number in range(1001)]
+    builder.group("general", nodes=0)
+    found = Demand(draft_of(builder.world(), None), "sha256:test").purchase({"general"}, set())
+    assert found is not None
+    assert list(found.closed) == names[:1000]

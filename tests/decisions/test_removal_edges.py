@@ -154,3 +154,16 @@ def test_a_pod_that_is_not_modelled_is_named() -> None:
     cluster.pods("claims", 1, cpu="100m", on="general-1", shape={"claims": ("gpu",)})
     plan = plan_of(cluster.world(), policy(node_group("general", scale_down=AT_ONCE), budgets=OPEN))
     assert [(one.code, one.pod) for one in node(plan, "general-1").blockers] == [("NotModelled", "shop/claims-1")]
+
+
+def test_what_rejects_pods_elsewhere_is_told_of_64_shapes() -> None:
+    """Sixty-six nodes, each with a pod that is bound to it: all say that it has no place, 64 say which rule keeps it away."""
+    cluster = ClusterBuilder()
+    names = cluster.group("general", nodes=66)
+    for name in names:
+        cluster.node(name, labels={"pool": "general", "own": name})
+        cluster.pods(f"web-{name}", 1, cpu="1", on=name, node_selector={"own": name})
+    plan = plan_of(cluster.world(), policy(node_group("general", max=66, scale_down=AT_ONCE), budgets=OPEN))
+    plain = "1 pods like it (1000m cpu, 0Mi memory each) have no place on the other 65 nodes"
+    said = [blocker.message for line in plan.nodes for blocker in line.blockers if blocker.code == "NoPlaceToMove"]
+    assert sorted(said) == [plain] * 2 + [f"{plain}: 65 NodeAffinity"] * 64

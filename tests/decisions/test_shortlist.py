@@ -70,7 +70,7 @@ def test_all_groups_are_asked_again_when_a_quarter_of_the_pods_is_left(groups: i
         cluster.group(name, nodes=0, cpu=str(2 + number), memory="64Gi", labels={"pool": "x"})
     cluster.pods("web", 100, cpu="1")
     draft = View.of(cluster.world(), policy(*map(node_group, names)), Memory(), NOW, Work(10**9)).draft()
-    shortlist = Shortlist(draft.groups, frozenset(), (Expander.LEAST_WASTE,))
+    shortlist = Shortlist(draft.groups, frozenset(), (Expander.LEAST_WASTE,), 0)
     shape = next(iter(draft.world.pods.shape))
     found = [len(shortlist.groups(100))]
     assert shortlist.learn(options_of(draft, list(draft.groups), [(shape, 100)], frozenset()))
@@ -86,7 +86,7 @@ def test_a_shortlist_with_nothing_to_offer_asks_all() -> None:
         cluster.group(name, nodes=0, labels={"pool": "x"})
     cluster.pods("web", 100, cpu="1")
     draft = View.of(cluster.world(), policy(*map(node_group, names)), Memory(), NOW, Work(10**9)).draft()
-    shortlist = Shortlist(draft.groups, frozenset(), (Expander.LEAST_WASTE,))
+    shortlist = Shortlist(draft.groups, frozenset(), (Expander.LEAST_WASTE,), 0)
     shape = next(iter(draft.world.pods.shape))
     assert len(shortlist.groups(100)) == len(names)
     options = options_of(draft, list(draft.groups), [(shape, 100)], frozenset())

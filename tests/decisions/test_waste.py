@@ -34,7 +34,7 @@ def test_waste_is_measured_on_capacity() -> None:
 def test_what_is_reserved_on_a_machine_is_lost() -> None:
     """Both leave 3 cores and 12 GiB to pods; one is made of 4 cores, the other of 6."""
     options = [_option("a-reserving", ("6", "24Gi"), ("3", "12Gi")), _option("b-plain", ("4", "12Gi"), ("3", "12Gi"))]
-    assert choose(options, (WASTE,)).option.group == "b-plain"
+    assert choose(options, (WASTE,), 0).option.group == "b-plain"
 
 
 def test_what_daemonsets_take_on_each_machine_is_lost() -> None:

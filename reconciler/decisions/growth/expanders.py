@@ -46,7 +46,7 @@ def expanders_in_force(chosen: tuple[Expander, ...], prices: Iterable[int | None
     return (Expander.LEAST_COST,) if known and None not in known else (Expander.LEAST_WASTE,)
 
 
-def choose(options: list[Option], expanders: tuple[Expander, ...], near_tie_percent: int = 0) -> Choice:
+def choose(options: list[Option], expanders: tuple[Expander, ...], near_tie_percent: int) -> Choice:
     """Apply the expanders in turn until one option is left; ties end by name. `options` is not empty.
 
     LeastCost needs a price for every option; where one is missing this choice falls back to LeastWaste and says so.
@@ -76,7 +76,7 @@ def choose(options: list[Option], expanders: tuple[Expander, ...], near_tie_perc
     return Choice(option=left[0], expander=decided, compared=compared)
 
 
-def ranked(options: list[Option], expanders: tuple[Expander, ...], near_tie_percent: int = 0) -> list[Option]:
+def ranked(options: list[Option], expanders: tuple[Expander, ...], near_tie_percent: int) -> list[Option]:
     """The options from best to worst by the expanders in turn, then by name; LeastCost as LeastWaste where a price is missing."""
     priced = all(option.price_micros is not None for option in options)
     used = [Expander.LEAST_WASTE if one is Expander.LEAST_COST and not priced else one for one in expanders]

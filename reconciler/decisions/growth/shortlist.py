@@ -23,7 +23,7 @@ class Shortlist:
     size and price."""
 
     def __init__(
-        self, groups: Sequence[GroupDraft], keys: frozenset[str], expanders: tuple[Expander, ...], near_tie_percent: int = 0
+        self, groups: Sequence[GroupDraft], keys: frozenset[str], expanders: tuple[Expander, ...], near_tie_percent: int
     ) -> None:
         self._groups = list(groups)
         self._expanders = expanders

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import msgspec
 
 from reconciler.cluster.nodes.node import ZONE_LABEL, NodeShape
+from reconciler.cluster.target import TargetFacts
 from reconciler.cluster.world import World
 from reconciler.decisions.groups.accelerators import ACCELERATOR_LABELS, accelerator_label
 from reconciler.decisions.groups.group import EffectiveGroup
@@ -192,22 +193,20 @@ def _accelerator_label(view: View) -> Iterator[Finding]:
 def _topology_replicas(view: View) -> Iterator[Finding]:
     """A topology that declares replicas puts every other writer's value back within a second."""
     for group, judgement in zip(view.groups, view.judgements, strict=True):
-        if judgement.ownership.state is OwnerState.HELD and _declared(group):
+        facts = group.facts
+        if facts is None or judgement.ownership.state is not OwnerState.HELD or not facts.owner.topology_owned:
+            continue
+        declared = facts.owner.topology_replicas
+        if declared is not None:
             yield Finding(
                 code="TopologyReplicas",
                 object=f"NodeGroup {group.name}",
-                message=f"the Cluster's topology declares replicas {group.facts and group.facts.owner.topology_replicas} for it",
-                advice=_hand_over(group),
+                message=f"the Cluster's topology declares replicas {declared} for it",
+                advice=_hand_over(facts, group),
             )
 
 
-def _hand_over(group: EffectiveGroup) -> str:
+def _hand_over(facts: TargetFacts, group: EffectiveGroup) -> str:
     """The change of the Cluster, with its lines: what a topology owns is never written on the MachineDeployment."""
-    if group.facts is None:
-        return ""
-    way = to_us(group.facts, group.min_size, group.max_size)
+    way = to_us(facts, group.min_size, group.max_size)
     return f"{way.sentence()}: {', '.join(line.strip() for line in way.lines[2:])}"
-
-
-def _declared(group: EffectiveGroup) -> bool:
-    return group.facts is not None and group.facts.owner.topology_owned and group.facts.owner.topology_replicas is not None

@@ -142,7 +142,7 @@ class Search:
         node = state.add_node(f"{target.group.name}-stand-in", template, target.daemons)
         chosen: list[Candidate] = []
         free = dict(self._free)
-        free[target.position] = free.get(target.position, 0) + 1
+        free[target.position] += 1
         sources = [one for one in self._sources if self._alike(one, target)]
         for number, source in enumerate(sources):
             group = source.group
@@ -161,15 +161,14 @@ class Search:
         return _opportunity(target, chosen)
 
     def _has_places(self, source: Candidate) -> bool:
-        """Whether all pods of a node fit on the others that are there. True when the work budget runs out before that is known:
-        nothing is bought on a guess."""
+        """Whether all pods of a node fit on the others that are there. Where the work budget runs out before that is known the
+        search is over, whatever the answer: nothing is bought on a guess."""
         state, mark = self._draft.state, self._draft.state.mark()
         state.close(source.index)
         fits = True
         for shape, count in source.moving.items():
             if not self._draft.work.spend(len(self._there)):
                 self._leave_out(_WORK, [source])
-                fits = True
                 break
             state.unbind(shape, source.index, count)
             fits = fits and sum(many for _, many in state.place(shape, count, self._there)) == count

@@ -113,3 +113,22 @@ def test_of_very_many_loads_only_cheaper_nodes_are_looked_for(more: int, merged:
     problem = Problem(items, (Offer(5, (1,), kinds), Offer(6, (2,), kinds)))
     mix = tuple(sorted((Filling(0, tuple(int(own == kind) for own in range(kinds))), 1) for kind in range(kinds)))
     assert (problem.cost(polish(problem, mix)) < problem.cost(mix)) is merged
+
+
+def test_a_mix_that_cannot_be_made_cheaper_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two full nodes for which nothing larger is cheaper; of eight that become one in three steps a fourth look finds nothing."""
+    looks: list[bool] = []
+    plain = steps._Polish.merge
+
+    def noted(work: steps._Polish) -> bool:
+        looks.append(plain(work))
+        return looks[-1]
+
+    monkeypatch.setattr(steps._Polish, "merge", noted)
+    full = Problem((Item(2, (1,), (True, True)),), (Offer(5, (1,), 9), Offer(10, (2,), 9)))
+    assert polish(full, _mix((0, (1,), 2))) == _mix((0, (1,), 2))
+    assert looks == [False]
+    looks.clear()
+    polish(EIGHT, _mix((0, (1,), 8)))
+    assert looks[-1:] == [False]
+    assert False not in looks[:-1]

@@ -102,9 +102,6 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         'False -> True in: ("mip_heuristic_run_rins", False),': "how the solver gets there, not what is cheapest",
         "not quick -> quick": "how the solver gets there, not what is cheapest",
         "False -> True in: return None, False": "without a mix nothing is proved, whatever stands beside it",
-        "settled is not None and done -> settled is not None or done": (
-            "a mix of the same cost either way, and one that keeps all bounds"
-        ),
         "cost / _MICROS_A_UNIT + _WHOLE -> cost / _MICROS_A_UNIT - _WHOLE": "within what the solver takes for equal",
         "0 -> 1 in: solution.col_value = [float(times.get(filling, 0)) for filling in columns]": (
             "where the solver begins, not where it ends: the mix known stays the one to beat"

@@ -141,7 +141,7 @@ class Master:
             second.changeColCost(row, 1.0 + row / (16.0 * len(columns)))
         self._give(second, columns, mix)
         settled, done = self._solve(second, columns)
-        return (settled, True) if settled is not None and done else (mix, True)
+        return settled if done else mix, True
 
     def _reduced(self, filling: Filling, prices: Prices) -> int:
         return prices.prices[filling.offer] - sum(map(int.__mul__, prices.values, filling.load))

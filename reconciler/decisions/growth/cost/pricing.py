@@ -66,10 +66,8 @@ class _Search:
             self.found.append(self._load(depth))
         if depth == len(self._order) or self.steps <= 0:
             return
-        hope = min(
-            self._whole[depth],
-            *(have * dense for have, dense in zip(free, self._dense[depth], strict=True) if have or dense < 1e300),
-        )
+        # What is used up and needed by nobody is no number here, which `min` passes over: the first one is.
+        hope = min(self._whole[depth], *map(float.__mul__, map(float, free), self._dense[depth]))
         if value + hope <= self._above:
             return
         need, gain = self._needs[depth], self._values[depth]
