@@ -77,6 +77,16 @@ def test_unsafe_access_is_refused(url: str, access: Access, told: str):
         check_access(checked_remote(url, PROTOCOLS), access)
 
 
+@pytest.mark.parametrize(("url", "names"), [
+    ("https://h/x", ("password_file", "ca_file")), ("https://h/x", ()), ("http://h/x", ()), ("git://h/x", ()),
+    ("ssh://h/x", ("known_hosts_file", "ssh_key_file", "password_file")), ("file:///x", ("password_file",)),
+])  # fmt: skip
+def test_access_that_is_in_order(tmp_path: Path, url: str, names: tuple[str, ...]):
+    """Files that are there, and none where none is asked for."""
+    (tmp_path / "secret").touch()
+    check_access(checked_remote(url, PROTOCOLS), Access(**dict.fromkeys(names, tmp_path / "secret")))
+
+
 @pytest.mark.parametrize(("url", "helper", "variables"), [
     ("https://h/x", ["credential.https://h.helper"], ["RECONCILER_GIT_PASSWORD_FILE", "RECONCILER_GIT_USERNAME"]),
     ("ssh://h/x", [], ["GIT_SSH_COMMAND", "GIT_SSH_VARIANT"]),

@@ -289,6 +289,10 @@ def test_directory_of_others_is_left_alone(tmp_path: Path, cache: Cache):
     assert (tmp_path / "cache" / "precious").read_text() == "x"
     (tmp_path / "link").symlink_to(tmp_path / "cache")
     assert "left alone" in str(fault_of(cache("https://127.0.0.1:1/x", "link")))
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "other link").symlink_to(tmp_path / "empty")
+    assert "left alone" in str(fault_of(cache("https://127.0.0.1:1/x", "other link")))
+    assert not list((tmp_path / "empty").iterdir())
 
 
 @pytest.mark.parametrize("damage", ["HEAD", "objects", "reconciler-cache"])

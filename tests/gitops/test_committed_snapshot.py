@@ -145,8 +145,7 @@ def test_packed_documents_that_are_none(tmp_path: Path, content: bytes, told: st
         ("a.json.gz", b"x" * 100, 149, False),
         ("a.json.gz", b"x" * 100, 100, False),
         ("a.json", b"x" * 100, 150, True),
-        ("a.json", b"x" * 100, 99, False),
-        ("a.json", b"x" * 100, 98, False),
+        ("a.json", b"x" * 100, 100, False),
     ],
 )
 def test_what_all_documents_unpack_to_together(
@@ -164,6 +163,16 @@ def test_what_all_documents_unpack_to_together(
     else:
         with pytest.raises(RepositoryError, match=r"'b\.json\.gz': unpacks to more than is read"):
             committed_files(_repository(repo), commit, "snap")
+
+
+def test_plain_documents_count_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo = GitRepo(tmp_path)
+    commit = repo.commit({"snap/a.json": "{}", "snap/b.json": "[1]"})
+    monkeypatch.setattr(tree_documents, "MOST_BYTES", 5)
+    assert committed_files(_repository(repo), commit, "snap") == {"a.json": b"{}", "b.json": b"[1]"}
+    monkeypatch.setattr(tree_documents, "MOST_BYTES", 4)
+    with pytest.raises(RepositoryError, match=r"'b\.json': the snapshot is more than is read"):
+        committed_files(_repository(repo), commit, "snap")
 
 
 def test_the_snapshot_of_a_cluster_on_a_branch_of_its_own(tmp_path: Path) -> None:

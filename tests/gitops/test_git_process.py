@@ -2,10 +2,12 @@
 
 import os
 import select
+import selectors
 from pathlib import Path
 
 import pytest
 
+from reconciler.gitops.git import git_process
 from reconciler.gitops.git.git_process import GitError, GitOutputError, GitTimeoutError, run_git
 from tests.gitops.repositories import GitRepo
 
@@ -46,6 +48,42 @@ def test_output_is_bounded(tmp_path: Path):
     printed = run_git(tmp_path, ["rev-parse"], executable=noisy)
     assert printed.out == b"done\n"
     assert printed.err == "x" * 65_536
+
+
+def test_output_at_its_bound(tmp_path: Path):
+    """So many bytes, and not one more."""
+    five = program(tmp_path / "five", "printf 12345")
+    assert run_git(tmp_path, ["rev-parse"], executable=five, most_bytes=5).out == b"12345"
+    with pytest.raises(GitOutputError, match="more than 4 bytes"):
+        run_git(tmp_path, ["rev-parse"], executable=five, most_bytes=4)
+
+
+class Pipes(selectors.SelectSelector):
+    """One pipe that has always something to say; how long anybody would wait for it is kept."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waits: list[float | None] = []
+
+    def get_map(self):
+        return {0: selectors.SelectorKey(0, 0, selectors.EVENT_READ, None)}
+
+    def select(self, timeout: float | None = None):
+        self.waits.append(timeout)
+        return [(self.get_map()[0], selectors.EVENT_READ)]
+
+
+@pytest.mark.parametrize(("now", "left"), [(0.0, 30.0), (29.0, 1.0), (29.5, 0.5)])
+def test_what_is_left_of_the_time_is_waited_for(monkeypatch: pytest.MonkeyPatch, now: float, left: float):
+    """To its end, and then nothing is looked at any more."""
+    clock = iter([now, 30.0])
+    monkeypatch.setattr(git_process.time, "monotonic", lambda: next(clock))
+    pipes = Pipes()
+    ready = git_process._ready(pipes, 30.0, 30.0)
+    assert next(ready)[0].fd == 0
+    with pytest.raises(GitTimeoutError, match="did not end within 30 s"):
+        next(ready)
+    assert pipes.waits == [left]
 
 
 def test_large_input_and_output_at_once(tmp_path: Path):

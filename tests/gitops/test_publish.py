@@ -60,6 +60,10 @@ def test_a_new_branch(server: Server):
     assert server.git("rev-list", "--count", "snapshots") == "1"
     names = server.git("ls-tree", "-r", "--name-only", "snapshots").splitlines()
     assert names == ["prod/at.json.gz", "prod/management/m.json.gz", "prod/nodes.json.gz", "prod/snapshot.yaml"]
+    packed = subprocess.run(
+        ["git", f"--git-dir={server.bare}", "cat-file", "blob", "snapshots:prod/nodes.json.gz"], capture_output=True, check=True
+    ).stdout
+    assert (gzip.decompress(packed), packed[4:8]) == (FILES["nodes.json"], b"\0" * 4)  # RFC 1952: no time
     assert server.git("show", "-s", "--format=%an %at %cn", "snapshots") == f"nodegroup-reconciler {NOON} nodegroup-reconciler"
 
 

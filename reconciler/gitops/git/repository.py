@@ -36,7 +36,7 @@ class PolicyFiles(msgspec.Struct, frozen=True, kw_only=True):
     root: str
     files: Mapping[str, bytes] = {}
     problems: tuple[TreeProblem, ...] = ()
-    found: bool = True
+    found: bool
     alone: bool = False
 
 

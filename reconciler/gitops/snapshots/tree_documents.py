@@ -56,6 +56,8 @@ def _contents(repository: Repository, entries: list[Entry]) -> Iterator[tuple[st
         if entry.path.endswith(_GZIPPED):
             data = _unpacked(entry.path, data, most_unpacked(len(data), MOST_BYTES - unpacked))
         unpacked += len(data)
+        if unpacked > MOST_BYTES:
+            raise RepositoryError(f"{entry.path!r}: the snapshot is more than is read")
         yield entry.path.removesuffix(_GZIPPED), data
 
 
@@ -63,7 +65,7 @@ def _unpacked(path: str, data: bytes, most_bytes: int) -> bytes:
     # What it unpacks to is known only while it is unpacked; to zlib a bound of zero is none.
     unpacker = zlib.decompressobj(_GZIP_WINDOW)
     try:
-        content = unpacker.decompress(data, max(0, most_bytes) + 1)
+        content = unpacker.decompress(data, most_bytes + 1)
     except zlib.error as error:
         raise RepositoryError(f"{path!r}: damaged gzip data ({error})") from None
     if len(content) > most_bytes:

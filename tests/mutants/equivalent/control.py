@@ -22,6 +22,9 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "a version that says no number is too old either way"
         ),
     },
+    "reconciler/control/pages/outlook.py": {
+        "began < self._next -> began <= self._next": "no clock is read at the very instant of a deadline",
+    },
     "reconciler/control/policy/policy_source.py": {
         "self._policy is not None and self._policy.approvals != fetched.approvals -> "
         "self._policy.approvals != fetched.approvals": "after a look that was not refused there is a policy",

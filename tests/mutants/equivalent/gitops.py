@@ -2,7 +2,24 @@
 
 _AT_ONCE = "it is how much is read or unpacked at once: what comes out is the same bytes"
 _AN_INSTANT = "no clock is read at the very instant of a deadline"
+_THREE_PIPES = "all three are pipes, since that is how the process is made: the words are for the type checker"
+_PIPES = ("process.stdin is None", "process.stdout is None", "process.stderr is None")
+_ONE_MORE = "one byte more than is allowed is seen as well as two"
+_HOW_HARD = "it is how hard the content is packed: what it unpacks to is the same"
 EQUIVALENT: dict[str, dict[str, str]] = {
+    "reconciler/gitops/git/git_process.py": {
+        f"{' or '.join(_PIPES)} -> {other}": _THREE_PIPES
+        for other in (
+            f"{_PIPES[0]} and {_PIPES[1]} and ({_PIPES[2]})",
+            *(" or ".join(pipe for pipe in _PIPES if pipe != left) for left in _PIPES),
+        )
+    },
+    "reconciler/gitops/snapshots/publish.py": {"6 -> 7": _HOW_HARD},
+    "reconciler/gitops/snapshots/snapshot_archive.py": {
+        "6 -> 7": _HOW_HARD,
+        "1 -> 2 in: data = unpacker.decompress(data, most + 1)  # to zlib a bound of zero is none": _ONE_MORE,
+    },
+    "reconciler/gitops/snapshots/tree_documents.py": {"1 -> 2": _ONE_MORE},
     "reconciler/gitops/sources/archive.py": {"1048576 -> 1048577": _AT_ONCE},
     "reconciler/gitops/sources/download.py": {
         "65536 -> 65537": _AT_ONCE,
