@@ -7,7 +7,7 @@ import msgspec
 import pytest
 import yaml
 
-from reconciler.control.capture import Capture, Clusters, Unread, capture, capture_targets
+from reconciler.control.capture import NO_CLOUDS, Capture, Clouds, Clusters, Unread, capture, capture_targets
 from reconciler.kube.connection.api import ApiError
 from reconciler.kube.watching.collection import WORKLOAD, cluster_api
 
@@ -57,6 +57,10 @@ def _target(name: str, namespace: str = "prod", reference: Object | None = None)
 def _names(found: Capture, file: str) -> list[str]:
     (listing,) = (item for item in found.listings if item.file == file)
     return [item["metadata"]["name"] for item in listing.items]
+
+
+def test_no_cloud_is_asked_unless_it_is_said() -> None:
+    assert Clouds(policies=(), own=False, environment={}) == NO_CLOUDS
 
 
 def test_one_cluster_is_one_folder() -> None:

@@ -102,11 +102,12 @@ def test_the_mark_of_a_policy_that_has_ended_goes_before_its_taint() -> None:
     assert old.asked == [("abandon", "general-1"), ("undo", "general-1")]
 
 
-def test_the_node_of_no_machine_is_opened_too() -> None:
-    """Its policy has ended, and nothing of it can go any more."""
-    old = Hands()
-    world = msgspec.structs.replace(_world("old.1700000000", marked=True), machines=())
-    _took_back(world, Hands(), {"old": old})
+@pytest.mark.parametrize("machines", [0, 1])
+def test_the_node_of_no_machine_is_opened_too(machines: int) -> None:
+    """Its policy has ended, and nothing of it can go any more; nor can a machine of no target."""
+    old, world = Hands(), _world("old.1700000000", marked=True)
+    left = tuple(msgspec.structs.replace(machine, target=None) for machine in world.machines[:machines])
+    _took_back(msgspec.structs.replace(world, machines=left), Hands(), {"old": old})
     assert old.asked == [("undo", "general-1")]
 
 
@@ -136,7 +137,7 @@ def test_a_mark_that_has_its_use_is_left_alone(case: str) -> None:
 def test_what_was_said_of_a_machine_is_forgotten_with_it() -> None:
     """Another one of that name, and who leads anew, is told of it again."""
     said: list[tuple[str, str]] = []
-    marks = LeftMarks({MACHINE_DEPLOYMENT: Hands()}, "prod", lambda *told: said.append(told), None)  # type: ignore[dict-item, arg-type]
+    marks = LeftMarks({MACHINE_DEPLOYMENT: Hands()}, "prod", lambda *told: said.append(told), lambda _: None)  # type: ignore[dict-item, arg-type]
     here, empty = _world(marked=True), ClusterBuilder().world()
     for world in (here, empty, here, here):
         marks.take_back(world, {})
@@ -167,6 +168,14 @@ def test_taints_of_policies_that_somebody_runs_stay(taint: str) -> None:
     old, prod = Hands(), Hands()
     assert _took_back(_world(taint, marked=False), Hands(), {"old": old, "prod": prod}) == []
     assert old.asked == prod.asked == []
+
+
+def test_a_taint_of_another_program_stays() -> None:
+    """Whatever its value looks like."""
+    cluster, old = ClusterBuilder(), Hands()
+    cluster.group("general", nodes=1, taints=["example.org/deleting=old.1700000000:NoSchedule"])
+    assert _took_back(cluster.world(), Hands(), {"old": old}) == []
+    assert old.asked == []
 
 
 @pytest.mark.parametrize("policy", ["other", "prod", ""])
@@ -200,4 +209,4 @@ def test_policies_that_have_ended_are_told_of_those_that_stand_on_targets() -> N
         cluster.target(name, 1, annotations=(("reconciler.dev/policy", name),))
     marks = LeftMarks({}, "prod", lambda *_: None, lambda name: Hands().policy() if name in ("old", "prod") else None)
     assert marks.ended(cluster.world()) == ("old",)
-    assert LeftMarks({}, "prod", lambda *_: None, None).ended(cluster.world()) == ()
+    assert LeftMarks({}, "prod", lambda *_: None, lambda _: None).ended(cluster.world()) == ()

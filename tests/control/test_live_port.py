@@ -304,3 +304,45 @@ def test_nothing_is_known_of_floors_after_another_one_led() -> None:
     port.observe()
     port.continue_removals()
     assert platform.floors == [0]
+
+
+def test_a_view_that_is_there_is_not_taken_again() -> None:
+    """What the turn has seen is what all its removals are about."""
+    platform = Platform(_world())
+    port = platform.port()
+    port.observe()
+    platform.errors = {"observe": IncompleteViewError("Pods were not listed yet")}
+    assert port.remove_nodes((NodeRemoval(target=GENERAL, node="general-1", replicas=1, bound=BOUND),)) == (DONE,)
+    assert port.remove_node(GENERAL, "general-2", 0, BOUND) == DONE
+    assert port.continue_removals() == ()
+
+
+@pytest.mark.parametrize(
+    ("identity", "other", "begins"),
+    [
+        ("sim:///general-1", "sim:///other", True),
+        ("sim:///other", "sim:///other", False),
+        ("sim:///general-1", "sim:///general-1", False),
+        ("", "", False),
+    ],
+)
+def test_machines_of_two_targets_with_one_name(identity: str, other: str, begins: bool) -> None:
+    """The provider id of the node says whose it is; where it says another, both or nothing, nothing begins."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1)
+    cluster.target("other", 1)
+    world = cluster.world()
+    (machine,) = world.machines
+    machines = (
+        msgspec.structs.replace(machine, provider_id="sim:///general-1" if identity else ""),
+        msgspec.structs.replace(machine, name="other-1", target=OTHER, provider_id=other),
+    )
+    nodes = tuple(msgspec.structs.replace(node, provider_id=identity) for node in world.nodes)
+    platform = Platform(msgspec.structs.replace(world, machines=machines, nodes=nodes))
+    result, _ = _begun(platform)
+    assert result.done is begins
+    assert bool(platform.asked) is begins
+    if not begins:
+        assert (result.code, result.message.partition(",")[0]) == (
+            WriteCode.REFUSED, "machines of several targets are named node general-1"
+        )  # fmt: skip

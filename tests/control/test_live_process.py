@@ -148,6 +148,18 @@ def test_one_that_only_reads_writes_nothing() -> None:
     assert made.connection.sent == []
 
 
+@pytest.mark.parametrize("read_only", [True, False])
+def test_targets_of_the_last_decision_are_remembered_by_one_that_may_write(
+    read_only: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that only reads has no state of its own, and reads nobody's."""
+    seen: list[object] = []
+    monkeypatch.setattr(live_process, "remembered_targets", lambda *_: "asked")
+    monkeypatch.setattr(live_process, "polled", lambda around: seen.append(around.remembered) or ())
+    _Made(read_only=read_only)
+    assert seen == [None if read_only else "asked"]
+
+
 def test_one_that_does_not_lead_writes_nothing() -> None:
     made = _Made()
     for connection in (made.process.management, made.process.workload):

@@ -88,6 +88,7 @@ def test_access_that_is_in_order(tmp_path: Path, url: str, names: tuple[str, ...
 
 
 @pytest.mark.parametrize(("url", "helper", "variables"), [
+    ("https://open/x", [], []),
     ("https://h/x", ["credential.https://h.helper"], ["RECONCILER_GIT_PASSWORD_FILE", "RECONCILER_GIT_USERNAME"]),
     ("ssh://h/x", [], ["GIT_SSH_COMMAND", "GIT_SSH_VARIANT"]),
     ("file:///x", [], []),
@@ -96,7 +97,8 @@ def test_a_password_is_for_https_alone(tmp_path: Path, url: str, helper: list[st
     """Over ssh and from a directory nobody is told where it lies. A server that stalls, below 1,000 bytes a second for 15 s, is
     left; none sends us elsewhere."""
     remote = checked_remote(url, PROTOCOLS)
-    access = Access(password_file=tmp_path / "token", known_hosts_file=tmp_path / "known")
+    password_file = None if "open" in url else tmp_path / "token"
+    access = Access(password_file=password_file, known_hosts_file=tmp_path / "known")
     settings = fetch_settings(remote, access)
     assert settings[:5] == (
         "credential.helper=", "http.followRedirects=false", "http.sslVerify=true", "http.lowSpeedLimit=1000",

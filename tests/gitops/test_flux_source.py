@@ -218,8 +218,9 @@ class Hostile(BaseHTTPRequestHandler):
 ])  # fmt: skip
 def test_downloads_from_hostile_servers(path: str, told: str):
     """Bounded in size and time, nothing followed."""
-    with served(Hostile) as url, pytest.raises(DownloadError, match=told):
+    with served(Hostile) as url, pytest.raises(DownloadError, match=told) as found:
         downloaded(url + path, 1 << 20, timeout_seconds=0.5)
+    assert (found.value.too_large, found.value.timed_out) == (path == "/endless", path == "/silent")
 
 
 @pytest.mark.parametrize("url", ["ftp://x/y", "http://u:p@x/y", "http:///y", "http://x:y/", "http://x/\r\ny"])

@@ -40,7 +40,7 @@ class LeftMarks:
         providers: Mapping[str, TargetProvider],
         owner: str,
         tell: Callable[[str, str], None],
-        former: Callable[[str], FormerPolicy | None] | None,
+        former: Callable[[str], FormerPolicy | None],
     ) -> None:
         self._providers = providers
         self._owner = owner
@@ -61,14 +61,14 @@ class LeftMarks:
     def ended(self, world: World) -> tuple[str, ...]:
         """Names of other policies that stand on targets and that have ended: their targets may be taken over."""
         marks = {policy_mark(facts) for facts in world.targets} - {"", self._owner}
-        return tuple(sorted(mark for mark in marks if self._former is not None and self._former(mark) is not None))
+        return tuple(sorted(mark for mark in marks if self._former(mark) is not None))
 
     def take_back(self, world: World, leaving: Mapping[str, str]) -> None:
         """Delete marks whose node carries no taint of ours, and both marks of policies that have ended."""
         if self._said:
             there = {machine.name for machine in world.machines} | {node.name for node in world.nodes}
             self._said = {name: text for name, text in self._said.items() if name in there}
-        foreign = _marks(world, lambda mark: mark.owner != self._owner) if self._former is not None else {}
+        foreign = _marks(world, lambda mark: mark.owner != self._owner)
         for machine in world.machines:
             target = machine.target
             if not machine.delete_marked or machine.deleting or target is None or machine.node in leaving:
@@ -77,12 +77,11 @@ class LeftMarks:
             if provider is None:
                 continue
             self._unmarked(provider, target, machine.name)
-            if self._former is not None and machine.node not in foreign:
-                self._release_mark(self._former, provider, target, machine)
-        if self._former is not None and foreign:
-            machines = {machine.node: machine for machine in world.machines if machine.node in foreign}
-            for node, value in foreign.items():
-                self._release_node(self._former, machines.get(node), node, value.rpartition(".")[0])
+            if machine.node not in foreign:
+                self._release_mark(provider, target, machine)
+        machines = {machine.node: machine for machine in world.machines if machine.node in foreign}
+        for node, value in foreign.items():
+            self._release_node(machines.get(node), node, value.rpartition(".")[0])
 
     def _unmarked(self, provider: TargetProvider, target: TargetRef, machine: str) -> WriteResult:
         try:
@@ -96,25 +95,25 @@ class LeftMarks:
             self.say("MarkTakenOff", machine, result.message)
         return result
 
-    def _release_mark(
-        self, former: Callable[[str], FormerPolicy | None], provider: TargetProvider, target: TargetRef, machine: Machine
-    ) -> None:
+    def _release_mark(self, provider: TargetProvider, target: TargetRef, machine: Machine) -> None:
         """The mark of a policy that has ended, on a machine whose node carries no taint of it."""
         policy = provider.marked_by(target, machine.name)
-        ended = former(policy) if policy and policy != self._owner else None
+        ended = self._former(policy) if policy and policy != self._owner else None
         if ended is not None and target.kind in ended.providers:
             self._unmarked(ended.providers[target.kind], target, machine.name)
 
-    def _release_node(
-        self, former: Callable[[str], FormerPolicy | None], machine: Machine | None, node: str, policy: str
-    ) -> None:
+    def _release_node(self, machine: Machine | None, node: str, policy: str) -> None:
         """The taint of a policy that has ended; the mark on the machine goes first."""
-        ended = former(policy)
+        ended = self._former(policy)
         if ended is None or (machine is not None and machine.deleting):
             return
-        target = machine.target if machine is not None else None
-        if machine is not None and target is not None and machine.delete_marked and target.kind in ended.providers:
-            result = self._unmarked(ended.providers[target.kind], target, machine.name)
+        if (
+            machine is not None
+            and machine.delete_marked
+            and machine.target is not None
+            and machine.target.kind in ended.providers
+        ):
+            result = self._unmarked(ended.providers[machine.target.kind], machine.target, machine.name)
             if not result.done or not result.message:
                 # It may still go, since replicas were lowered for it; or this view is older than what was written.
                 return

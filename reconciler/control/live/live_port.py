@@ -66,7 +66,7 @@ class LivePort:
         annotations: Callable[[TargetRef], Mapping[str, str]] = lambda _: {},
         rivals: Callable[[], tuple[str, ...]] = tuple,
         tell: Callable[[str, str], None] = lambda _code, _message: None,
-        former: Callable[[str], FormerPolicy | None] | None = None,
+        former: Callable[[str], FormerPolicy | None] = lambda _: None,
         pace: Pace | None = None,
     ) -> None:
         self._view = view

@@ -190,9 +190,11 @@ class LiveApply:
         self._departures.begin(applied)
         while self._departures.nodes:
             happened += self._departures.turn()
-            if self._departures.nodes and self._lost(term):
+            if not self._departures.nodes:
+                break
+            if self._lost(term):
                 self._let_go()
-            elif self._departures.nodes and self._process.wake.wait() is WakeReason.STOP:
+            elif self._process.wake.wait() is WakeReason.STOP:
                 happened += self._called_off()
         return self._departures.ended(applied), tuple(happened)
 

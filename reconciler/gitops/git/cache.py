@@ -122,10 +122,9 @@ class GitCache:
         return self._id(_TIP, ref)
 
     def _fetch(self, refspecs: list[str], depth: int, named: str) -> None:
-        printed = self._git(
+        printed = self._remotely(
             "fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-maintenance",
             "--update-shallow", "--force", f"--depth={depth}", "--end-of-options", self._remote.url, *refspecs,
-            fetching=True,
         )  # fmt: skip
         if printed.code:
             raise self._why(printed, named)
@@ -156,10 +155,15 @@ class GitCache:
         packs = self.directory / "objects" / "pack"
         return any(pack.stat().st_size >= most for pack in packs.glob("tmp_*"))
 
-    def _git(self, *arguments: str, fetching: bool = False) -> Printed:
+    def _git(self, *arguments: str) -> Printed:
+        """A command that asks nobody."""
         try:
-            if not fetching:
-                return run_git(self.directory, arguments, executable=self._executable)
+            return run_git(self.directory, arguments, executable=self._executable)
+        except GitError as error:
+            raise failed(FaultCode.DAMAGED, str(error)) from None
+
+    def _remotely(self, *arguments: str) -> Printed:
+        try:
             return run_git(
                 self.directory,
                 arguments,

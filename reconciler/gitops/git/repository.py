@@ -221,7 +221,7 @@ def _belongs(git_dir: Path, entry: Path) -> bool:
 
 def _quoted(name: str) -> str:
     """A name of others in a message: on one line, without anything that a terminal would act on."""
-    return ascii(name) if not name.isprintable() else repr(name)
+    return repr(name)
 
 
 def _said(text: str) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from reconciler.gitops.git.access import Access, check_access, fetch_environment, fetch_settings
-from reconciler.gitops.git.cache import FETCH_SETTINGS
+from reconciler.gitops.git.cache import FETCH_SETTINGS, Bounds
 from reconciler.gitops.git.git_process import GitError, GitTimeoutError, Printed, run_git
 from reconciler.gitops.git.ref_name import object_id
 from reconciler.gitops.git.remote import Remote, remote_ref
@@ -30,7 +30,6 @@ MARK = "Reconciler-Snapshot"
 _ATTEMPTS = 3
 _OLD = "refs/reconciler/old"
 _BLOB_MODE, _TREE_MODE = "100644", "040000"
-_MOST_FETCHED_BYTES = 256 << 20
 _MOVED = ("stale info", "fetch first", "cannot lock ref", "reference already exists", "failed to update ref")
 _NAME, _EMAIL = "nodegroup-reconciler", "nodegroup-reconciler@localhost"
 
@@ -217,7 +216,7 @@ class _Work:
                 timeout_seconds=self._timeout_seconds,
                 settings=(*FETCH_SETTINGS, *fetch_settings(self._remote, self._access)),
                 environment=fetch_environment(self._remote, self._access),
-                most_file_bytes=_MOST_FETCHED_BYTES,
+                most_file_bytes=Bounds().pack_bytes,
             )
         except GitTimeoutError:
             raise failed(FaultCode.TIMED_OUT, f"{self._remote.url} did not answer within {self._timeout_seconds:g} s") from None

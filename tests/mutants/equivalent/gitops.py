@@ -21,6 +21,8 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     },
     "reconciler/gitops/snapshots/tree_documents.py": {"1 -> 2": _ONE_MORE},
     "reconciler/gitops/sources/archive.py": {"1048576 -> 1048577": _AT_ONCE},
+    "reconciler/gitops/sources/directory_source.py": {"1 -> 2": _ONE_MORE},
+    "reconciler/gitops/sources/file_source.py": {"1 -> 2": _ONE_MORE},
     "reconciler/gitops/sources/download.py": {
         "65536 -> 65537": _AT_ONCE,
         "time.monotonic() > deadline -> time.monotonic() >= deadline": _AN_INSTANT,
