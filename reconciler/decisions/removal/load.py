@@ -83,7 +83,7 @@ class NodeLoads:
         if not on_node:
             return _NOTHING
         classes = self._classes[first:end].tolist()
-        if node not in self._single_nodes and not shape.capacity.extended and not shape.allocatable.extended:
+        if node not in self._single_nodes and not shape.allocatable.extended:
             load = self._plain_load(on_node, classes)
             if load is not None:
                 return load
@@ -140,13 +140,13 @@ class NodeLoads:
         )
 
     def _as_plain(self, kind: int, index: int) -> _Plain | None:
-        """`index` is a pod of that kind."""
+        """`index` is a pod of that kind, which neither ends nor has ended."""
         known = self._kinds.get(kind)
         if known is None:
             known = self._kinds[kind] = self._looked_at(index)
         stays = known.verdict.fate is Fate.STAYS
         plain = None
-        if not known.finished and not known.expendable and (stays or not (known.verdict.rules or known.special)):
+        if not known.expendable and (stays or not (known.verdict.rules or known.special)):
             requests = self._draft.world.pod_shapes[known.shape].requests
             plain = _Plain(known.shape, requests.cpu_milli, requests.memory_bytes, not stays, known.covered)
         self._plain[kind] = plain
@@ -208,7 +208,7 @@ class NodeLoads:
     def _requested(self, running: dict[int, int], node: NodeShape) -> Resources:
         """Cpu and memory; the rest only where the node has devices, since nothing else is asked of a load."""
         shapes = self._draft.world.pod_shapes
-        if node.capacity.extended or node.allocatable.extended:
+        if node.allocatable.extended:
             total = Resources()
             for number, count in running.items():
                 total = total.plus(shapes[number].requests, count)

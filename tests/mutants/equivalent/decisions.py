@@ -171,6 +171,9 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "draft.state.shape_of(node).label(key)) is None": ("what is known twice is known"),
     },
     "reconciler/decisions/growth/filling.py": {
+        "spread is None or not counted.isdisjoint(daemons) -> not counted.isdisjoint(daemons)": (
+            "a node that takes a pod counts for its spread"
+        ),
         "self._rivals[shape] or frozenset() -> self._rivals[shape]": "`covers` has said yes, so that it is a set for every shape",
         "known[shape] is not None and (counted := state.spread_with(shape)) -> (counted := state.spread_with(shape))": (
             "for a shape without an answer the next line says no"
@@ -272,6 +275,15 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     },
     "reconciler/decisions/removal/drain_report.py": {
         "True -> False": "what a hold says of a node is left out of the report, and it changes nothing else there",
+    },
+    "reconciler/decisions/removal/load.py": {
+        "2 -> 3": "room for one more number, which nobody reads",
+        "1 -> 2 in: named = ordinary[classes.index(kind)] if known.verdict.rules else -1": "of pods without rules none is named",
+        "False -> True": "looked for among pods that have nothing of it, so that nothing is found",
+        "stays or not (known.verdict.rules or known.special) -> stays": "nodes with other pods go the long way, to the same end",
+        "stays or not (known.verdict.rules or known.special) -> stays and (not (known.verdict.rules or known.special))": (
+            "nodes with other pods go the long way, to the same end"
+        ),
     },
     "reconciler/decisions/removal/scale_down.py": {
         "not c.blockers and c.group is not None and (c.index not in apart) -> not c.blockers and c.index not in apart": (
