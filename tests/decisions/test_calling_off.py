@@ -210,3 +210,15 @@ def test_nodes_that_leave_for_others_are_left_alone() -> None:
     cluster = ClusterBuilder()
     cluster.group("general", nodes=2, taints=("ToBeDeletedByClusterAutoscaler=1:NoSchedule",))
     assert _called_off(cluster.world(), node_group("general", hold=Hold(reason="repair"))) == []
+
+
+@pytest.mark.parametrize(("least", "found"), [(2, []), (3, [("general-1", "LimitMin")])])
+def test_a_minimum_over_groups_counts_their_nodes(least: int, found: list[tuple[str, str]]) -> None:
+    """Two of three are left; a node of another group and one of nobody do not count."""
+    cluster = _cluster()
+    cluster.node("lonely")
+    cluster.group("zoo", nodes=1)
+    reserve = (("reserve", "h100"),)
+    floor = Limit(name="floor", groups=Selector(match_labels=reserve), min=(("nodes", least),))
+    groups = (node_group("general", labels=reserve), node_group("zoo"))
+    assert _called_off(cluster.world(), rules=policy(*groups, limits=(floor,))) == found

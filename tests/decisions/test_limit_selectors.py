@@ -2,7 +2,7 @@
 
 import msgspec
 
-from reconciler.policy.documents import Limit
+from reconciler.policy.documents import Budget, Limit, ScaleDown
 from reconciler.policy.values.label_selector import Selector
 from tests.builders import ClusterBuilder, amounts, node_group, policy
 from tests.decisions.deciding import group, plan_of
@@ -79,3 +79,19 @@ def test_a_shared_reserve_counts_the_nodes_that_are_there() -> None:
     rules = policy(node_group("h100-a", labels=labels), node_group("h100-b", labels=labels), limits=(reserve,))
     plan = plan_of(cluster.world(), rules)
     assert group(plan, "h100-a").desired + group(plan, "h100-b").desired == 4
+
+
+def test_a_minimum_over_groups_counts_their_nodes_alone() -> None:
+    """At least two nodes of the reserve: one of three empty ones goes, whatever others there are, managed or not."""
+    cluster = ClusterBuilder()
+    cluster.group("reserve", nodes=3)
+    cluster.group("zoo", nodes=1)
+    for number in range(4):
+        cluster.node(f"own-{number}")
+    reserve = Selector(match_labels=(("reserve", "h100"),))
+    floor = Limit(name="floor", groups=reserve, min=(("nodes", 2),))
+    at_once = ScaleDown(unneeded_time_seconds=0)
+    groups = (node_group("reserve", labels=(("reserve", "h100"),), scale_down=at_once), node_group("zoo", scale_down=at_once))
+    plan = plan_of(cluster.world(), policy(*groups, limits=(floor,), budgets=(Budget(nodes=9),)))
+    assert (group(plan, "reserve").desired, group(plan, "zoo").desired) == (2, 0)
+    assert [line.blockers[0].code for line in plan.nodes if line.group == "reserve" and line.blockers] == ["LimitMin"] * 2

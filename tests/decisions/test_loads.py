@@ -64,7 +64,10 @@ def test_pods_under_a_budget_and_those_that_are_not_modelled_are_told_whatever_e
     cluster.budget("a", allowed=allowed)
     cluster.pods("m", 1, cpu="100m", on=first, **between)
     cluster.pods("z", 1, cpu="100m", on=first)
-    assert blocker_codes(plan_of(cluster.world(), policy(node_group("general"))), first)[: len(blockers)] == blockers
+    found = node(plan_of(cluster.world(), policy(node_group("general"))), first).blockers[: len(blockers)]
+    assert [blocker.code for blocker in found] == blockers
+    if not allowed:
+        assert found[0].message == "PodDisruptionBudget shop/a allows 0 evictions, 1 are needed"
 
 
 @pytest.mark.parametrize(("cpu", "memory", "permille"), [("1", "0", 500), ("0", "4Gi", 500), ("500m", "4Gi", 500)])
@@ -76,3 +79,14 @@ def test_all_pods_that_are_alike_count(cpu: str, memory: str, permille: int) -> 
     plan = plan_of(cluster.world(), policy(node_group("general")))
     assert node(plan, first).utilization_permille == permille
     assert blocker_codes(plan, first) == ["Unreplicated", "Unreplicated"]
+
+
+def test_every_pod_that_keeps_its_node_is_named_once() -> None:
+    """Three that are alike, one of which has just begun to end."""
+    cluster = ClusterBuilder()
+    first, _ = cluster.group("general", nodes=2)
+    names = cluster.pods("web", 3, cpu="100m", on=first, owner=None)
+    ending = {names[1]: NOW - 5}
+    pods = [msgspec.structs.replace(pod, deletion_seconds=ending.get(pod.key, 0)) for pod in cluster.world().pods]
+    plan = plan_of(cluster.world(pods=PodTable(pods)), policy(node_group("general")))
+    assert [(one.code, one.pod) for one in node(plan, first).blockers] == [("Unreplicated", name) for name in names]

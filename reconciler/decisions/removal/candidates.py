@@ -20,9 +20,9 @@ DELAY_DELETION_PREFIX = "delay-deletion.cluster-autoscaler.kubernetes.io/"
 class Candidate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One node as a removal sees it.
 
-    `reason` is why it could go by its own use (None: it is used), `above_max` that its group is too large; `pods` are
-    all pods on it by index, `moving` those by shape that need another place; `blockers` what keeps the node whatever
-    happens elsewhere.
+    `reason` is why its own use would let it go (None: it is used, or nobody's), `above_max` that its group is too large;
+    `pods` are all pods on it by index, `moving` those by shape that need another place; `blockers` what keeps the node
+    whatever happens elsewhere.
     """
 
     index: int
@@ -80,7 +80,7 @@ def _look_at(draft: Draft, loads: NodeLoads, index: int) -> Candidate:
 def _reason(
     draft: Draft, group: GroupDraft | None, state: NodeState, utilization: int | None, index: int, *, moving: bool
 ) -> RemovalReason | None:
-    if group is None or state in (NodeState.LEAVING, NodeState.NOT_STARTED, NodeState.UNMANAGED):
+    if group is None:
         return None
     low = utilization is not None and utilization <= 10 * threshold_percent(draft, group, index)
     if state is NodeState.UNREADY:

@@ -238,6 +238,9 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "budget.percent or 0 -> budget.percent": "a budget has a count or a percentage, or it is refused as it is read",
         "budget.duration_seconds or 0 -> budget.duration_seconds": "a schedule without a duration is refused as it is read",
     },
+    "reconciler/decisions/removal/calling_off.py": {
+        "0 -> 1 in: view = View.of(world, policy, memory, now_seconds, Work(0))": "no step is asked for",
+    },
     "reconciler/decisions/removal/candidates.py": {
         "state is NodeState.IN_USE and reason is RemovalReason.UNDERUTILIZED -> reason is RemovalReason.UNDERUTILIZED": (
             "nodes in no other state have that reason"
