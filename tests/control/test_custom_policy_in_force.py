@@ -75,6 +75,17 @@ def test_an_invalid_policy_leaves_the_last_good_one() -> None:
     assert followed.groups() == ["a"]
 
 
+def test_groups_follow_while_the_policy_is_invalid() -> None:
+    """The last good policy goes on with the newest groups; another policy and its mistakes are none of ours."""
+    followed = Followed(policy(), group("a"))
+    followed.look()
+    assert followed.look(policy(generation=2, mode="Perhaps"), group("a", high=9, generation=2))
+    assert [item.size.max for item in followed.policy.current().groups] == [9]
+    assert followed.fault() == (FaultCode.INVALID_POLICY, "NodeGroupPolicy prod has 1 error", "")
+    followed.look(policy(), group("a"), policy("other", mode="Perhaps"))
+    assert followed.fault() is None
+
+
 def test_no_policy_ever() -> None:
     """Nothing is decided, and the reason is given."""
     followed = Followed()
@@ -157,7 +168,11 @@ def test_groups_that_the_policy_does_not_take() -> None:
     followed = Followed(policy(), group("a"))
     followed.look()
     assert followed.policy.current().refused == ()
-    followed.look(policy(), group("a"), *(group(f"x{number:02d}", namespace="else") for number in range(25)))
+    others = [group(f"x{number:02d}", namespace="else") for number in range(24)]
+    followed.look(policy(), group("a"), *others, group("x24", namespace="else", **LOW_ABOVE_HIGH))
+    kept = followed.store.load()
+    assert kept is not None
+    assert kept.read_seconds == NOW + 10
 
     refused = followed.policy.current().refused
     assert [entry.title for entry in refused] == [f"NodeGroup else/x{number:02d}" for number in range(20)]

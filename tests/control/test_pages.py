@@ -77,6 +77,7 @@ def test_readiness_says_why_nothing_was_decided(pages: Pages):
     pages.figures.leads(leader=True)
     assert pages.get("/readyz").status == 503
     pages.figures.turned(LoopReport(at_seconds=1000, unavailable="nodes: last heard 40 s ago"), 0.1, 40)
+    assert pages.get("/readyz").status == 503
     assert pages.get("/readyz").body == b"the last turn decided nothing: nodes: last heard 40 s ago\n"
     pages.figures.turned(LoopReport(at_seconds=1010, plan=PLAN), 0.1, 0)
     assert pages.get("/readyz").status == 200

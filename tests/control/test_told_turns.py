@@ -1,18 +1,23 @@
 """A turn in words: as lines of the log, and as a turn of a simulated run."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import msgspec
 import pytest
 
 from reconciler.control.live.told_results import result_lines
 from reconciler.control.log import LogLevel
-from reconciler.control.simulated.run_document import run_turn
+from reconciler.control.simulated.run_document import run_document, run_turn
 from reconciler.control.simulated.simulated_run import Turn
 from reconciler.control.turn.report import ActionResult, LoopReport, ResultState
 from reconciler.plan.plan import Action, ActionKind, Bound, Plan
 from reconciler.plan.reason import Reason
 from reconciler.providers.contract import RemovalProgress, RemovalState
+from reconciler.rendering.simulated_run import BrokenRule
 from reconciler.simulation.embedded.journal import Event, Happened
 from reconciler.simulation.embedded.rules import Violation
+from reconciler.simulation.scenarios.run_summary import RunSummary
 from tests.builders import machine_deployment
 
 NOW = 1_800_000_000
@@ -146,3 +151,27 @@ def test_a_turn_with_results_or_broken_rules() -> None:
     found = run_turn(_turn(LoopReport(at_seconds=NOW), broken=(broken,)), NOW)
     assert found is not None
     assert found.violations == ("PDB shop/web: two at once",)
+
+
+def test_what_a_run_says_at_its_end() -> None:
+    """Actions that were done, totals, each broken rule with the time since the start, and what was expected in vain."""
+    totals = {
+        "seconds": 600, "pods_placed": 3, "wait_p50_seconds": 1, "wait_p95_seconds": 2, "wait_max_seconds": 4, "pods_pending": 5,
+        "node_seconds": 6, "cost": "0.10", "currency": "USD", "unpriced": ("a",), "evictions": 7, "nodes_joined": 8,
+        "nodes_removed": 9, "machines_failed": 10, "writes_refused": 11,
+    }  # fmt: skip
+    broken = Violation(at_seconds=NOW + 90, rule="PDB", object="shop/web", message="two at once")
+    run: Any = SimpleNamespace(
+        start_seconds=NOW, summary=lambda: RunSummary(**totals), rules=SimpleNamespace(violations=[broken]),
+        unmet=lambda: ("1 pod is pending",),
+    )  # fmt: skip
+    results = (_result(ResultState.DONE), _result(ResultState.REFUSED), _result(ResultState.DONE))
+    turn = run_turn(_turn(LoopReport(at_seconds=NOW, results=results)), NOW)
+    assert turn is not None
+    document = run_document(run, "short", [turn, turn], 12)
+    assert (document.scenario, document.turns, document.decisions, document.actions) == ("short", (turn, turn), 12, 4)
+    assert msgspec.structs.asdict(document.summary) == totals
+    assert document.violations == (
+        BrokenRule(at="2027-01-15T08:01:30Z", at_seconds=90, rule="PDB", object="shop/web", message="two at once"),
+    )
+    assert document.unmet == ("1 pod is pending",)

@@ -93,6 +93,11 @@ def test_a_ref_that_is_no_commit(daemon: tuple[Path, str], cache: Cache):
     assert "is no commit" in str(fault_of(cache(f"{url}/blob/.git"), "refs/tags/file"))
 
 
+def test_a_tip_descends_from_itself(cache: Cache):
+    """Nobody is asked for that, as long as nothing is new."""
+    assert cache("https://127.0.0.1:1/x").descends("a" * 40, "a" * 40, MAIN)
+
+
 def test_history_is_deepened_when_needed(daemon: tuple[Path, str], cache: Cache):
     """A revision in force that lies deeper than the first fetch is found; one of a rewritten branch is not."""
     root, url = daemon

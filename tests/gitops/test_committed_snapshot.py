@@ -189,6 +189,7 @@ def test_the_snapshot_of_a_cluster_on_a_branch_of_its_own(tmp_path: Path) -> Non
         (two, "stage", "holds no snapshot of stage, but of dev, prod"),
         (two, "dev", "dev at .* is no published snapshot: there is no snapshot.yaml in it"),
         (two, "README.md", "holds no snapshot of README.md, but of dev, prod"),
+        (one, "stage", "holds no snapshot of stage, but of prod$"),
     ):
         with pytest.raises(RepositoryError, match=told):
             snapshot_files(found, commit, place)

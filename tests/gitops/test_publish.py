@@ -176,11 +176,13 @@ def test_nobody_answers(tmp_path: Path):
     assert failed.value.fault.code is FaultCode.UNREACHABLE
 
 
-@pytest.mark.parametrize("name", ["", "..", "../x", "a/b", "-x", ".git", "a\nb", "x" * 101, "a b", "\u202ea"])
+@pytest.mark.parametrize("name", ["", "..", "../x", "a/b", "-x", ".git", "a\nb", "x" * 101, "a b", "\u202ea", "x.lock", "\u00fc"])
 def test_names_that_are_no_place(name: str):
     """Nothing but a plain name becomes a directory of the tree."""
     with pytest.raises(RefusedNameError):
         checked_place(name)
+    for plain in ("prod", "eu-1.prod_2", "x" * 100, "7"):
+        assert checked_place(plain) == plain
 
 
 def test_read_back(server: Server):

@@ -80,7 +80,9 @@ class SimulatedRun:
     def turns(self) -> Iterator[Turn]:
         """Turn by turn, to the end."""
         cluster = self.cluster
-        read, looked_at, revision, timer = 0, self.start_seconds - IDLE_SECONDS, -1, None
+        read, looked_at = 0, self.start_seconds
+        revision: int | None = None
+        timer: int | None = None
         for instant in range(self.start_seconds, self.end_seconds + 1, self.interval_seconds):
             cluster.advance_to(instant)
             due = timer is not None and timer <= instant

@@ -119,7 +119,7 @@ class _Work:
         self._access = access
         self._timeout_seconds = timeout_seconds
         self._executable = executable
-        git_dir.mkdir(mode=0o700)
+        git_dir.mkdir()
 
     def tip(self, ref: str) -> str:
         """The commit at the remote's ref, with its trees at least; empty when there is none. Raises `SourceError`."""

@@ -19,6 +19,8 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "0 -> 1 in: joined.add(key, value, 0)": "objects of a server come from no file: its number is told to nobody",
     },
     "reconciler/kube/custom/in_force.py": {
+        "bool(draft.document.target.name) and draft.sound('spec.target') and draft.sound('metadata.name') -> "
+        "draft.sound('spec.target') and draft.sound('metadata.name')": "a target without a name was read with a problem",
         "read.draft is None or document is None or (not names_target(read.draft)) -> "
         "document is None or not names_target(read.draft)": _TOGETHER,
         "read.draft is None or document is None or (not names_target(read.draft)) -> "
