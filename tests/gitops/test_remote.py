@@ -40,7 +40,7 @@ def test_refused_addresses(url: str, told: str):
     assert len(url) < 8 or url not in str(refused.value)
 
 
-@pytest.mark.parametrize("url", ["file://host/srv/x", "file://srv", "file:///srv/../x"])
+@pytest.mark.parametrize("url", ["file://host/srv/x", "file://srv", "file:///srv/../x", "file://"])
 def test_files_are_named_plainly(url: str):
     """Where file:// is allowed it is an absolute path of this machine."""
     with pytest.raises(RefusedNameError, match="no absolute path"):

@@ -124,6 +124,8 @@ def test_an_archive_unpacks_to_its_bound() -> None:
     assert unpacked(DATA, "", size).files
     with pytest.raises(ArchiveError, match="more than 0 MiB unpacked"):
         unpacked(DATA, "", size - 1)
+    with pytest.raises(ArchiveError, match="is no gzip"):
+        unpacked(zlib.compress(gzip.decompress(DATA)), "")
     large = archive(member("a.txt", b"\0" * (3 << 20)), member("b.yaml"))
     assert list(unpacked(large, "").files) == ["b.yaml"]
 
@@ -249,7 +251,8 @@ def test_a_download_at_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.clear()
         assert downloaded(f"{url}/100?a=b", 100) == b"x" * 100
         assert downloaded(url, 0) == b""
-        assert asked == ["/100?a=b", "/"]
+        assert downloaded(f"{url}?c=d", 0) == b""
+        assert asked == ["/100?a=b", "/", "/?c=d"]
         with pytest.raises(DownloadError, match="more than 0 MiB") as found:
             downloaded(f"{url}/101", 100)
         assert (found.value.too_large, found.value.timed_out) == (True, False)

@@ -18,6 +18,7 @@ MAX_ARCHIVE_BYTES = 50 << 20
 MAX_UNPACKED_BYTES = 256 << 20
 MAX_MEMBERS = 100_000
 _CHUNK_BYTES = 1_048_576
+_GZIP_WINDOW = 31  # of zlib: a gzip head is expected
 _MODES = {tarfile.SYMTYPE: "120000", tarfile.LNKTYPE: "120000"}
 
 
@@ -68,7 +69,7 @@ def unpacked(archive: bytes, root: str, most_bytes: int = MAX_UNPACKED_BYTES) ->
 
 def _inflated(archive: bytes, most_bytes: int) -> bytes:
     """gzip undone in steps, so that a small archive of much is noticed before it is in memory."""
-    stream = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    stream = zlib.decompressobj(_GZIP_WINDOW)
     out = bytearray()
     left = archive
     try:
