@@ -55,6 +55,11 @@ def changed(**fields: object) -> Message:
     return Message(**{name: getattr(FIRST, name) for name in FIRST.__struct_fields__} | fields)  # type: ignore[arg-type]
 
 
+def foot(text: str) -> str:
+    """A text whose last line is a foot of so many characters."""
+    return f"Plan\n\n<sub>{text[len('<sub></sub>') :]}</sub>\n"
+
+
 def test_marker_and_stamp() -> None:
     """In the first two lines; what is told of comes after."""
     assert body(FIRST) == (
@@ -82,6 +87,9 @@ def test_marker_and_stamp() -> None:
         ([body(changed(order=1000 + MOST_AHEAD))], FIRST, [], Posted.NEWER),
         ([body(changed(order=1001 + MOST_AHEAD))], changed(digest="sha256:2"), ["update 0"], Posted.UPDATED),
         ([marker("prod") + "\nedited"], FIRST, ["update 0"], Posted.UPDATED),
+        ([marker("prod") + "\nedited"], changed(order=0), ["update 0"], Posted.UPDATED),
+        ([body(changed(markdown=foot("a" * 1000)))], changed(markdown=foot("b" * 1000)), [], Posted.UNCHANGED),
+        ([body(changed(markdown=foot("a" * 1001)))], changed(markdown=foot("b" * 1001)), ["update 0"], Posted.UPDATED),
     ],
 )
 def test_exactly_one_comment(there: list[str], message: Message, done: list[str], posted: Posted) -> None:

@@ -144,6 +144,12 @@ def test_places_in_an_archive(root: str, files: list[str], found: bool) -> None:
     assert (sorted(whole.files), whole.found, whole.problems) == (files, found, ())
 
 
+def test_an_empty_archive() -> None:
+    """Its top is there; what is asked for below it is not."""
+    assert unpacked(archive(), "").found is True
+    assert not unpacked(archive(), "a").found
+
+
 def test_directories_with_names_that_lead_out() -> None:
     """Told as those of files are; two problems come in order."""
     made = archive(member("b/../x", kind=tarfile.DIRTYPE), member("z.yaml", kind=tarfile.SYMTYPE, link="y"), member("a.yaml"))

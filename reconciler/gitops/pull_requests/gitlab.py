@@ -149,7 +149,7 @@ class GitLabProject:
 def _client(token: str, url: str, session: requests.Session | None = None) -> gitlab.Gitlab:
     return gitlab.Gitlab(
         url, private_token=token, timeout=_TIMEOUT_SECONDS, per_page=100, retry_transient_errors=True,
-        user_agent="nodegroup-reconciler", session=session or requests.Session(),
+        user_agent="nodegroup-reconciler", session=session,
     )  # fmt: skip
 
 

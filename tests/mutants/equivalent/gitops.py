@@ -21,7 +21,10 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     },
     "reconciler/gitops/snapshots/tree_documents.py": {"1 -> 2": _ONE_MORE},
     "reconciler/gitops/sources/archive.py": {"1048576 -> 1048577": _AT_ONCE},
-    "reconciler/gitops/sources/directory_source.py": {"1 -> 2": _ONE_MORE},
+    "reconciler/gitops/sources/directory_source.py": {
+        "1 -> 2": _ONE_MORE,
+        "False -> True": "of links only those to files get here, and a file is no directory either way",
+    },
     "reconciler/gitops/sources/file_source.py": {"1 -> 2": _ONE_MORE},
     "reconciler/gitops/sources/download.py": {
         "65536 -> 65537": _AT_ONCE,
