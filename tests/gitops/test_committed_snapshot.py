@@ -193,7 +193,11 @@ def test_the_snapshot_of_a_cluster_on_a_branch_of_its_own(tmp_path: Path) -> Non
     ):
         with pytest.raises(RepositoryError, match=told):
             snapshot_files(found, commit, place)
-    repo.git("rm", "-r", "--quiet", "prod", "dev")
+    many = repo.commit({f"eu-{number:02d}/nodes.json": "{}" for number in range(11)})
+    shown = ", ".join(["dev", *(f"eu-{number:02d}" for number in range(9))])
+    with pytest.raises(RepositoryError, match=rf"--cluster-name \({shown}\)$"):  # ten of thirteen
+        snapshot_files(found, many, None)
+    repo.git("rm", "-r", "--quiet", "prod", "dev", *(f"eu-{number:02d}" for number in range(11)))
     empty = repo.commit({})
     for place, told in ((None, "holds no published snapshot$"), ("prod", "holds no snapshot of prod$")):
         with pytest.raises(RepositoryError, match=told):
