@@ -392,6 +392,30 @@ def test_numbered_versions_of_many_templates() -> None:
     assert [item["LaunchTemplateId"] for item in region.items()["LaunchTemplateVersion"]] == [f"lt-{n}" for n in range(6)]
 
 
+def test_numbered_and_named_versions_of_many_templates() -> None:
+    """However few of them are named: the one call finds them all, and only what is neither is asked for by itself."""
+    listed = [
+        template_version({"InstanceType": "m5.large"}, template=f"lt-{n}", version=version, default=version == 1)
+        for n in range(6)
+        for version in (1, 4)
+    ]
+    old = template_version({"InstanceType": "c5.large"}, template="lt-5", version=3, default=False)
+    picks = ["$Default", "$Latest", "1", "4", "1", "3"]
+    groups = [group(f"g{n}", LaunchTemplate={"LaunchTemplateId": f"lt-{n}", "Version": pick}) for n, pick in enumerate(picks)]
+    aws = Scripted(
+        DescribeAutoScalingGroups=listing(*groups),
+        DescribeLaunchTemplateVersions=[{"LaunchTemplateVersions": listed}, {"LaunchTemplateVersions": [old]}],
+    )
+    region = Region(aws, BY_TAG)
+    region.ask(0)
+    assert asked_templates(aws) == [
+        {"MaxResults": 200, "Versions": ["$Default", "$Latest"]},
+        {"LaunchTemplateId": "lt-5", "Versions": ["3"]},
+    ]
+    found = [(item["LaunchTemplateId"], item["VersionNumber"]) for item in region.items()["LaunchTemplateVersion"]]
+    assert found == [("lt-0", 1), ("lt-1", 4), ("lt-2", 1), ("lt-3", 4), ("lt-4", 1), ("lt-5", 3)]
+
+
 def test_a_template_that_is_gone() -> None:
     """AWS refuses the call for it alone; it is asked for again with the next half hour, and the others are known."""
     gone = AwsError("InvalidLaunchTemplateId.NotFound", "does not exist", status=400)

@@ -108,6 +108,14 @@ def test_bad_tag(key: str, value: str) -> None:
     assert len(facts({key: value}).problems) == 1
 
 
+def test_tags_below_a_prefix_that_is_misspelt() -> None:
+    """One sentence for all of them; other tags, and those below a prefix that is right, are none."""
+    wrong = ("k8s.io/cluster-autoscaler/node-templates/label/", "k8s-io/cluster-autoscaler/node-template/label/")
+    tags = {f"{prefix}example.org/{name}": "x" for prefix in (*wrong, f"{TEMPLATE}label/") for name in ("pool", "kind")}
+    found = facts({**tags, "k8s.io/cluster-autoscaler/prod": "owned", "a/b/c/d/e": "", "Name": "x"}).problems
+    assert list(found) == [f"{prefix} is not read: did you mean {TEMPLATE}label/?" for prefix in sorted(wrong)]
+
+
 @pytest.mark.parametrize(
     ("rest", "paused", "deleting"),
     [

@@ -88,6 +88,8 @@ def test_marker_and_stamp() -> None:
         ([body(changed(order=1001 + MOST_AHEAD))], changed(digest="sha256:2"), ["update 0"], Posted.UPDATED),
         ([marker("prod") + "\nedited"], FIRST, ["update 0"], Posted.UPDATED),
         ([marker("prod") + "\nedited"], changed(order=0), ["update 0"], Posted.UPDATED),
+        ([body(changed(markdown="Plan\n\na\n"))], changed(markdown="Plan\n\nb\n"), ["update 0"], Posted.UPDATED),
+        ([body(changed(markdown=""))], changed(markdown=""), [], Posted.UNCHANGED),
         ([body(changed(markdown=foot("a" * 1000)))], changed(markdown=foot("b" * 1000)), [], Posted.UNCHANGED),
         ([body(changed(markdown=foot("a" * 1001)))], changed(markdown=foot("b" * 1001)), ["update 0"], Posted.UPDATED),
     ],

@@ -113,5 +113,5 @@ def _ends(notice: Notice | None) -> bool:
 def _misspelt(tags: Mapping[str, str]) -> tuple[str, ...]:
     """Tags below a prefix that is not quite one of those that are read."""
     prefixes = (LABEL, TAINT, RESOURCE, _OPTION)
-    heads = {"/".join(key.split("/")[:4]) + "/" for key in tags if key.startswith("k8s.io/") and key.count("/") >= 4}
+    heads = {"/".join(key.split("/")[:4]) + "/" for key in tags}
     return near_misses(heads, prefixes)

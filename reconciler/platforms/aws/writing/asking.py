@@ -27,6 +27,7 @@ NODE_GROUPS_SECONDS = 3600.0
 CHANGING_SECONDS = 60.0
 _NAMES_AT_ONCE = 100
 _FEW_TEMPLATES = 5
+_NAMED = {"$Default", "$Latest"}
 _NODE_GROUPS_AT_ONCE = 20
 _ACTIVITIES_OF = 10
 
@@ -217,13 +218,13 @@ class Region:
             self._asked["templates"] = now
 
     def _versions(self, needed: set[tuple[str, str]]) -> dict[tuple[str, str], Parameters]:
-        """A few by themselves; many all at once, since AWS lists the default and latest versions of all templates."""
+        """A few by themselves; of many those that are the default or the latest one all at once, since AWS lists these of all
+        templates, and only the rest by themselves."""
         found: dict[tuple[str, str], Parameters] = {}
         action, key = "DescribeLaunchTemplateVersions", "LaunchTemplateVersions"
-        named = {"$Default", "$Latest"} & {version for _, version in needed}
-        every = {pick for pick in needed if pick[1] in named}
-        if len({template for template, _ in every}) > _FEW_TEMPLATES:
-            listed, _ = paged(self._aws, EC2, action, key, 200, Versions=sorted(named))
+        if len({template for template, _ in needed}) > _FEW_TEMPLATES:
+            versions = {version for _, version in needed}
+            listed, _ = paged(self._aws, EC2, action, key, 200, Versions=sorted(versions if versions <= _NAMED else _NAMED))
             latest: dict[str, Parameters] = {}
             for item in listed:
                 template = item["LaunchTemplateId"]
@@ -237,23 +238,14 @@ class Region:
         left: dict[str, list[str]] = {}
         for template, version in sorted(needed - found.keys()):
             left.setdefault(template, []).append(version)
-        if len(left) > _FEW_TEMPLATES and not every:
-            listed, _ = paged(self._aws, EC2, action, key, 200, Versions=["$Default", "$Latest"])
-            for item in listed:
-                pick = item["LaunchTemplateId"], str(item["VersionNumber"])
-                if pick in needed:
-                    found[pick] = item
-            left = {template: [one for one in versions if (template, one) not in found] for template, versions in left.items()}
-        for template, versions in left.items():
-            if not versions:
-                continue
+        for template, missing in left.items():
             try:
-                answer = self._aws.call(EC2, action, LaunchTemplateId=template, Versions=versions)
+                answer = self._aws.call(EC2, action, LaunchTemplateId=template, Versions=missing)
             except AwsError as error:
                 if not error.code.startswith("InvalidLaunchTemplate"):
                     raise
                 continue
-            for item, version in zip(answer.body.get(key) or (), versions, strict=False):
+            for item, version in zip(answer.body.get(key) or (), missing, strict=False):
                 found[template, version] = item
         return found
 
