@@ -72,6 +72,9 @@ class Platform:
         self.asked.append(("abandon", machine))
         return WriteResult()
 
+    def marked_by(self, target: TargetRef, machine: str) -> str:
+        return ""
+
     def step(self, *asked: Any) -> tuple[TargetRemoval, ...] | DrainStep:
         if len(asked) == 1:
             return DrainStep(remaining=0)

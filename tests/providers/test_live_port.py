@@ -49,6 +49,9 @@ class _Platform:
         self.asked.append(("may_begin", machine, node))
         return WriteResult()
 
+    def marked_by(self, target: TargetRef, machine: str) -> str:
+        return ""
+
     def abandon(self, target: TargetRef, machine: str) -> WriteResult:
         self.asked.append(("abandon", machine))
         return WriteResult()
