@@ -1,11 +1,13 @@
 """A second writer is found by what it does to our writes, and ends in a hold that names it."""
 
 import msgspec
+import pytest
 
-from reconciler.cluster.target import FieldOwner
+from reconciler.cluster.target import FieldOwner, OwnerEvidence
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide, settle
-from reconciler.decisions.memory import Memory, Outcome
+from reconciler.decisions.memory import ConflictState, LastWrite, Memory, Outcome
+from reconciler.decisions.ownership.conflict import other_autoscalers
 from reconciler.plan.plan import ActionKind, OwnerState, Plan
 from reconciler.policy.documents import Hold
 from tests.builders import NOW, ClusterBuilder, node_group, policy
@@ -111,3 +113,75 @@ def test_it_is_ours_again_when_the_time_of_a_persons_write_is_over() -> None:
     """After the hour, or at once where the policy holds for no time."""
     assert group(_scaled_to_zero(60), "reserved").owner.state is OwnerState.OURS
     assert group(_scaled_to_zero(0, hold_seconds=0), "reserved").owner.state is OwnerState.OURS
+
+
+def test_other_autoscalers_are_deployments_of_that_name_that_run() -> None:
+    """In whatever namespace; one without replicas does nothing, and what a Deployment makes is not named beside it."""
+    cluster = ClusterBuilder()
+    for kind, namespace, name, replicas in (
+        ("Deployment", "kube-system", "cluster-autoscaler", 1),
+        ("Deployment", "prod", "aws-cluster-autoscaler", 2),
+        ("Deployment", "shop", "cluster-autoscaler", 0),
+        ("Deployment", "shop", "web", 3),
+        ("ReplicaSet", "kube-system", "cluster-autoscaler-7d9", 1),
+    ):
+        cluster.controller(name, kind, replicas, namespace=namespace)
+    assert other_autoscalers(cluster.world()) == (
+        "Deployment kube-system/cluster-autoscaler",
+        "Deployment prod/aws-cluster-autoscaler",
+    )
+
+
+@pytest.mark.parametrize(
+    ("names", "writer"),
+    [
+        ((), "a writer that leaves no trace in managedFields"),
+        (("cluster-autoscaler",), "Deployment kube-system/cluster-autoscaler, which signs nothing,"),
+        (("b-cluster-autoscaler", "a-cluster-autoscaler"), "Deployment kube-system/a-cluster-autoscaler or "
+         "Deployment kube-system/b-cluster-autoscaler, which signs nothing,"),
+    ],
+)  # fmt: skip
+def test_who_it_was_where_nobody_has_signed(names: tuple[str, ...], writer: str) -> None:
+    """The autoscalers that run beside us, if there are any."""
+    world = _world()
+    (target,) = world.targets
+    cluster = ClusterBuilder()
+    for name in names:
+        cluster.controller(name, "Deployment", 1, namespace="kube-system")
+    memory = Memory(last_writes={str(target.ref): LastWrite(replicas=2)})
+    world = msgspec.structs.replace(world, controllers=(*world.controllers, *cluster.world().controllers))
+    _, memory = decide(world, RULES, memory, NOW)
+    assert memory.conflicts[str(target.ref)].writer == writer
+
+
+def test_a_target_that_is_gone_undoes_nothing() -> None:
+    """What was written to it is known no more; that is nobody's write."""
+    world = _world()
+    target = str(world.targets[0].ref)
+    memory = Memory(last_writes={target: LastWrite(replicas=2)})
+    plan, after = decide(msgspec.structs.replace(world, targets=()), RULES, memory, NOW)
+    assert (after.conflicts, group(plan, "reserved").owner.state) == ({}, OwnerState.UNKNOWN)
+
+
+@pytest.mark.parametrize(("written", "now", "counted"), [(0, 0, True), (0, 5, True), (4, 5, True), (5, 5, False), (6, 5, False)])
+def test_another_value_is_another_write_when_the_generation_says_so(written: int, now: int, counted: bool) -> None:
+    """A platform without generations (0) tells by the value alone; what was read before our write came through is no answer."""
+    world = _world(generation=now)
+    target = str(world.targets[0].ref)
+    _, memory = decide(world, RULES, Memory(last_writes={target: LastWrite(replicas=2, generation=written)}), NOW)
+    assert (target in memory.conflicts) is counted
+
+
+@pytest.mark.parametrize(("again", "held"), [(False, True), (True, False)])
+def test_a_write_of_ours_after_it_ends_what_a_scale_to_zero_holds(again: bool, held: bool) -> None:
+    """We wrote 2, somebody scaled to 0; then we wrote 0 ourselves."""
+    world = _world(generation=3)
+    world = msgspec.structs.replace(world, targets=tuple(msgspec.structs.replace(facts, replicas=0) for facts in world.targets))
+    target = str(world.targets[0].ref)
+    nobody = tuple(msgspec.structs.replace(facts, owner=OwnerEvidence()) for facts in world.targets)
+    state = ConflictState(count=1, last_seconds=NOW - 60, writer="", ours=2, theirs=0)
+    ours = {target: LastWrite(replicas=0, generation=3)} if again else {}
+    plan, _ = decide(
+        msgspec.structs.replace(world, targets=nobody), RULES, Memory(conflicts={target: state}, last_writes=ours), NOW
+    )
+    assert (group(plan, "reserved").owner.state is OwnerState.HELD) is held

@@ -5,7 +5,7 @@ import pytest
 
 from reconciler.cluster.pods.pod import PodPhase
 from reconciler.cluster.pods.pod_table import PodTable
-from reconciler.decisions.removal.drain_report import DrainReport, NodeDrain, Pin, drain_report
+from reconciler.decisions.removal.drain_report import DEFAULT_THRESHOLDS, DrainReport, NodeDrain, Pin, drain_report
 from reconciler.policy.documents import Hold, ScaleDown, Toggle
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
@@ -154,3 +154,33 @@ def test_what_only_the_loop_minds_makes_no_node_unsafe() -> None:
     cluster.group("general", nodes=1)
     held = node_group("general", hold=Hold(reason="repair"), scale_down=ScaleDown(mode=Toggle.DISABLED))
     assert drain_report(cluster.world(), policy(held), NOW, (0,), 9).nodes[0].safe == (True,)
+
+
+@pytest.mark.parametrize(("cpu", "safe", "pins"), [("2", True, 1), ("2001m", False, 0)])
+def test_a_threshold_passes_at_or_below_it(cpu: str, safe: bool, pins: int) -> None:
+    """Two of four cores are 50 %: safe, and a pod without controller pins the node; a thousandth more is above."""
+    for owner, expected in (("ReplicaSet", safe), (None, False)):
+        cluster = ClusterBuilder()
+        cluster.group("general", nodes=2)
+        cluster.pods("web", 1, cpu=cpu, on="general-1", owner=owner)
+        found = _report(cluster, 50)
+        assert found.nodes[0].safe == (expected,)
+        assert len(found.pins) == (0 if owner else pins)
+
+
+@pytest.mark.parametrize(("cpu", "permille"), [("4", 0), ("0", None)])
+def test_a_node_with_nothing_in_use_passes_at_zero(cpu: str, permille: int | None) -> None:
+    """One that offers neither cpu nor memory, too; a pod that requests nothing pins either."""
+    for owner, safe in (("ReplicaSet", (True,)), (None, (False,))):
+        cluster = ClusterBuilder()
+        cluster.group("general", nodes=1, cpu=cpu, memory="16Gi" if cpu == "4" else "0")
+        cluster.node("spare")
+        cluster.pods("web", 1, on="general-1", owner=owner)
+        found = _report(cluster, 0)
+        assert (found.nodes[0].utilization_permille, found.nodes[0].safe) == (permille, safe)
+        assert [pin.nodes for pin in found.pins] == [("general-1",)] * (owner is None)
+
+
+def test_thresholds_unless_told() -> None:
+    """As the command line documents them."""
+    assert DEFAULT_THRESHOLDS == (30, 50, 70, 90)

@@ -96,3 +96,39 @@ def test_many_hopeless_gangs_end_in_one_more_try() -> None:
         cluster.pods(f"big-{number:02d}", 2, cpu="64", labels={"app": "big", LABEL: f"big-{number:02d}"})
     cluster.pods("fine", 2, cpu="4", labels={"app": "fine", LABEL: "fine"})
     assert group(_plan(cluster, 9), "general").desired == 2
+
+
+def test_a_gang_says_what_it_lacks_when_those_after_it_are_given_up() -> None:
+    """Room for four; the larger pods of b are served first, and given up first since that name is the last: five of a would
+    get all four places then."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=0)
+    for name, pods, cpu in (("a", 5, "3"), ("b", 6, "4")):
+        cluster.pods(name, pods, cpu=cpu, labels={"app": name, LABEL: name})
+    plan = _plan(cluster, 4)
+    assert group(plan, "general").desired == 0
+    told = {line.pod: line.reasons[0].data for line in plan.pods}
+    assert (told["shop/a-1"]["placed"], told["shop/b-1"]["placed"]) == (4, 4)
+
+
+def test_gangs_of_one_pod_each() -> None:
+    """Room for two of three: all are whole or without a place."""
+    plan = _plan(_cluster(("a", 1), ("b", 1), ("c", 1)), 2)
+    assert [line.outcome is PodOutcome.TRIGGERS_SCALE_UP for line in plan.pods] == [True, True, False]
+    assert codes(pod(plan, "shop/c-1"))[0] == "GangIncomplete"
+    none = _plan(_cluster(("a", 1), ("b", 1)), 0)
+    assert [codes(line)[0] for line in none.pods] == ["GangIncomplete"] * 2
+
+
+def test_hopeless_gangs_take_no_second_chance_away() -> None:
+    """Sixteen of higher priority, each with a pod that no group fits and one that would take the only node: the gang given up
+    before all of them gets it, once they are given up too."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=0)
+    for number in range(16):
+        name = f"big-{number:02}"
+        cluster.pods(f"{name}-no", 1, cpu="64", labels={"app": "no", LABEL: name}, priority=100)
+        cluster.pods(f"{name}-yes", 1, cpu="4", labels={"app": "yes", LABEL: name}, priority=100)
+    cluster.pods("fine", 1, cpu="4", labels={"app": "fine", LABEL: "fine"})
+    plan = _plan(cluster, 1)
+    assert pod(plan, "shop/fine-1").outcome is PodOutcome.TRIGGERS_SCALE_UP

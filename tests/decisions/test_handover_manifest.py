@@ -1,5 +1,6 @@
 """What a change of manifests that drops replicas comes to. Expected values are those measured on Cluster API 1.14."""
 
+import msgspec
 import pytest
 
 from reconciler.cluster.target import FieldOwner, OwnerEvidence
@@ -45,7 +46,8 @@ def test_replicas_taken_out(made, before: int, bounds: tuple[int, int] | None, t
     """Three fall to one; with both annotations three stay in 1 to 9, and six come to four in 1 to 4: plain or in a topology."""
     (message,) = _messages(made(before), made(None, bounds))
     assert told in message
-    assert f"this change takes replicas {before} out of" in message
+    what = "MachineDeployment prod/general" if made is _deployment else "the topology of Cluster prod/c1 for e"
+    assert message.startswith(f"this change takes replicas {before} out of {what}: ")
 
 
 @pytest.mark.parametrize(("base", "head"), [
@@ -90,3 +92,59 @@ def test_another_api_group_is_read_by_its_own_names() -> None:
     (problem,) = drop_warnings(dropped_sizes(base, head, "capi.example.org"), ClusterBuilder().world())
     assert "they become 1: without both" in problem.message
     assert problem.hint.startswith("write capi.example.org/cluster-api-autoscaler-node-group-min-size and capi.example.org/")
+
+
+@pytest.mark.parametrize(
+    ("manifest", "there", "told"),
+    [
+        ("prod", ("prod",), 4),
+        ("prod", ("lab", "prod"), 4),
+        ("prod", ("lab",), 3),
+        ("", ("lab",), 4),
+        ("", ("lab", "prod"), 3),
+    ],
+)
+def test_which_target_a_manifest_is_about(manifest: str, there: tuple[str, ...], told: int) -> None:
+    """That of its namespace; without one the only one of that name. Three are written and seven run: they become four where
+    what runs is known, and stay three where it is not."""
+    cluster = ClusterBuilder()
+    for namespace in there:
+        cluster.target("general", 7, namespace=namespace, owners=(FieldOwner(manager="kubectl", operation="Apply"),))
+    cluster.target("other", 9, namespace="prod")
+    texts = [_deployment(3), _deployment(None, (1, 4))]
+    if not manifest:
+        texts = [text.replace(b"  namespace: prod\n", b"") for text in texts]
+    (message,) = _messages(texts[0], texts[1], cluster)
+    assert f"they {'become 4' if told == 4 else 'stay 3'}" in message
+
+
+@pytest.mark.parametrize(
+    ("before", "bounds", "hint"), [(3, None, True), (3, (1, 9), False), (6, (1, 4), False), (1, None, False)]
+)
+def test_the_hint_is_given_where_the_size_would_be_lost(before: int, bounds: tuple[int, int] | None, hint: bool) -> None:
+    """Not where both annotations bring it into their range, nor where it is what it would become."""
+    dropped = dropped_sizes({"a.yaml": _deployment(before)}, {"a.yaml": _deployment(None, bounds)})
+    (problem,) = drop_warnings(dropped, ClusterBuilder().world())
+    assert bool(problem.hint) is hint
+
+
+@pytest.mark.parametrize(
+    ("kind", "owned", "cluster_name", "told"),
+    [
+        ("MachineDeployment", True, "c1", "they stay 3"),
+        ("MachinePool", True, "c1", "they become 1"),
+        ("MachineDeployment", False, "c1", "they become 1"),
+        ("MachineDeployment", True, "c2", "they become 1"),
+    ],
+)
+def test_a_topology_is_about_its_own_machine_deployment(kind: str, owned: bool, cluster_name: str, told: str) -> None:
+    """That of its Cluster and entry; we own the replicas of the one that is there as well, so that they would stay."""
+    owners = tuple(FieldOwner(manager=name, operation="Apply") for name in ("capi-topology", "nodegroup-reconciler"))
+    evidence = OwnerEvidence(owners=owners, topology_owned=owned, topology_deployment="e", topology_replicas=3)
+    cluster = ClusterBuilder()
+    cluster.target("c1-e-x7k2p", 3, evidence=evidence, cluster_name=cluster_name)
+    (target,) = cluster.world().targets
+    target = msgspec.structs.replace(target, ref=msgspec.structs.replace(target.ref, kind=kind))
+    dropped = dropped_sizes({"old.yaml": _cluster(3)}, {"new.yaml": _cluster(None)})
+    (problem,) = drop_warnings(dropped, cluster.world(targets=(target,)))
+    assert told in problem.message

@@ -1,10 +1,12 @@
 """Named limits: which nodes they count, by which amounts, and that all of them apply."""
 
 import msgspec
+import pytest
 
 from reconciler.policy.documents import Budget, Limit, ScaleDown
+from reconciler.policy.pace import Pace
 from reconciler.policy.values.label_selector import Selector
-from tests.builders import ClusterBuilder, amounts, node_group, policy
+from tests.builders import NOW, ClusterBuilder, amounts, machine_deployment, node_group, policy
 from tests.decisions.deciding import group, plan_of
 
 ACCELERATOR = "cluster-api/accelerator"
@@ -95,3 +97,31 @@ def test_a_minimum_over_groups_counts_their_nodes_alone() -> None:
     plan = plan_of(cluster.world(), policy(*groups, limits=(floor,), budgets=(Budget(nodes=9),)))
     assert (group(plan, "reserve").desired, group(plan, "zoo").desired) == (2, 0)
     assert [line.blockers[0].code for line in plan.nodes if line.group == "reserve" and line.blockers] == ["LimitMin"] * 2
+
+
+@pytest.mark.parametrize(("asked", "left"), [(2, 2), (3, 2)])
+def test_nodes_on_their_way_stand_on_the_floor(asked: int, left: int) -> None:
+    """At least two nodes: of two empty ones one goes where another is about to come."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=2, replicas=asked)
+    if asked == 3:
+        cluster.machine("late", machine_deployment("general"), created=NOW - 60)
+    floor = Limit(name="floor", min=(("nodes", 2),))
+    rules = policy(
+        node_group("general", scale_down=ScaleDown(unneeded_time_seconds=0)), limits=(floor,), budgets=(Budget(nodes=9),)
+    )
+    assert group(plan_of(cluster.world(), rules), "general").desired == left
+
+
+def test_nodes_that_this_plan_adds_stand_on_the_floor() -> None:
+    """At least two nodes, whatever other limits there are: of two empty ones one goes where another is bought for a pod."""
+    cluster = ClusterBuilder()
+    cluster.group("idle", nodes=2)
+    cluster.group("fast", nodes=0, labels={"disk": "fast"})
+    cluster.pods("waits", 1, cpu="1", node_selector={"disk": "fast"})
+    limits = (Limit(name="floor", min=(("nodes", 2),)), Limit(name="most", max=(("nodes", 9),)))
+    idle = node_group("idle", scale_down=ScaleDown(unneeded_time_seconds=0))
+    pace = Pace(delay_after_add_seconds=0)
+    rules = policy(idle, node_group("fast"), limits=limits, pace=pace, budgets=(Budget(nodes=9),))
+    plan = plan_of(cluster.world(), rules)
+    assert (group(plan, "idle").desired, group(plan, "fast").desired) == (1, 1)

@@ -5,9 +5,14 @@ from collections.abc import Mapping
 import msgspec
 import pytest
 
+from reconciler.cluster.pods.pod import PodPhase
 from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.world import World
+from reconciler.decisions.demand.nominated import place_nominated
+from reconciler.decisions.demand.pending import pending_demand
 from reconciler.decisions.memory import Memory
+from reconciler.decisions.view import View
+from reconciler.decisions.work import Work
 from reconciler.plan.plan import Plan
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 from tests.decisions.deciding import codes, group, plan_of, pod
@@ -138,3 +143,73 @@ def test_it_is_expected_on_its_node_where_it_fits_already() -> None:
     cluster.pods("high", 1, cpu="3", priority=100)
     plan = plan_of(_world(cluster, {"high-1": 1}, {}), policy(node_group("general")))
     assert (pod(plan, "shop/high-1").node, codes(pod(plan, "shop/high-1"))) == ("general-2", ["RoomOnNode"])
+
+
+@pytest.mark.parametrize(("priority", "phase", "code"), [
+    (-10, PodPhase.RUNNING, "RoomAfterOthers"),
+    (-11, PodPhase.RUNNING, "NewNode"),
+    (0, PodPhase.SUCCEEDED, "NewNode"),
+    (0, PodPhase.FAILED, "NewNode"),
+])  # fmt: skip
+def test_room_that_nobody_holds_is_not_left_by_who_ends(priority: int, phase: PodPhase, code: str) -> None:
+    """A pod of two cores ends on a node of 4, where another two are kept: for three cores there is room then if that pod held
+    any. Pods below the cut-off of -10 hold none, nor do those that have ended."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1, cpu="4")
+    cluster.pods("keeps", 1, cpu="1", on="general-1", priority=200)
+    cluster.pods("also", 1, cpu="1" if code == "NewNode" else "0", on="general-1", priority=200)
+    cluster.pods("low", 1, cpu="2", on="general-1", priority=priority)
+    cluster.pods("high", 1, cpu="3", priority=100)
+    world = _world(cluster, {"high-1": 0}, {"low-1": GRACE_END})
+    rows = [msgspec.structs.replace(row, phase=phase) if row.name == "low-1" else row for row in world.pods]
+    plan = plan_of(msgspec.structs.replace(world, pods=PodTable(rows)), policy(node_group("general")))
+    assert codes(pod(plan, "shop/high-1")) == [code]
+
+
+def test_one_place_is_taken_on_a_node_with_room() -> None:
+    """1.5 of 4 cores: a pod of 2.5 fits beside it."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1, cpu="4")
+    cluster.pods("high", 1, cpu="1500m", priority=100)
+    cluster.pods("other", 1, cpu="2500m")
+    plan = plan_of(_world(cluster, {"high-1": 0}, {}), policy(node_group("general")))
+    assert [codes(line) for line in plan.pods] == [["RoomOnNode"], ["RoomOnNode"]]
+
+
+@pytest.mark.parametrize(("refused", "ends", "due"), [
+    (9000, (20, 40), 40), (9000, (40, 20), 40), (20, (20, 30), 40), (50, (20, 30), 30),
+])  # fmt: skip
+def test_until_when_it_is_waited_for(refused: int, ends: tuple[int, int], due: int) -> None:
+    """Until the last of those that end should be gone, and for a minute after the first refusal."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1, cpu="4")
+    cluster.pods("low", 2, cpu="2", on="general-1")
+    cluster.pods("high", 1, cpu="4", priority=100, age=refused)
+    plan = plan_of(
+        _world(cluster, {"high-1": 0}, {f"low-{number}": NOW + seconds for number, seconds in enumerate(ends, 1)}),
+        policy(node_group("general")),
+    )
+    (reason,) = pod(plan, "shop/high-1").reasons
+    assert reason.message.endswith(f"once 2 pods of lower priority are gone, due at 2027-01-15T08:00:{due}Z")
+
+
+def test_just_after_a_refusal_pods_of_equal_priority_do_not_give_way() -> None:
+    """Nobody is ending yet, and the only other pod is as important."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1, cpu="4")
+    cluster.pods("equal", 1, cpu="3", on="general-1", priority=100)
+    cluster.pods("high", 1, cpu="3", priority=100, age=5)
+    plan = plan_of(_world(cluster, {"high-1": 0}, {}), policy(node_group("general")))
+    assert codes(pod(plan, "shop/high-1")) == ["NewNode"]
+
+
+@pytest.mark.parametrize(("budget", "placed"), [(1, 1), (0, 0)])
+def test_a_nomination_costs_one_step(budget: int, placed: int) -> None:
+    """One node is asked."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1, cpu="4")
+    cluster.pods("high", 1, cpu="1")
+    world, rules = _world(cluster, {"high-1": 0}, {}), policy(node_group("general"))
+    draft = View.of(world, rules, Memory(), NOW, Work(budget)).draft()
+    demands = pending_demand(world, draft.state, rules.policy.pods, NOW).demands
+    assert len(place_nominated(draft, demands)[1]) == placed

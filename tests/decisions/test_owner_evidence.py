@@ -281,3 +281,12 @@ def test_marks_on_copies_are_not_read() -> None:
     assert policy_mark(_facts(3, US)) == ""
     digests = {judge(facts, TERMS).digest for facts in (_facts(3, US), _marked("a", US), _marked("b", US))}
     assert len(digests) == 3
+
+
+def test_of_two_persons_the_later_one_is_waited_for() -> None:
+    """One edited two hours ago, one scaled a minute ago, in either order."""
+    edited = FieldOwner(manager="kubectl-edit", operation="Update", time_seconds=NOW - 7200)
+    scaled = FieldOwner(manager="kubectl-scale", operation="Update", time_seconds=NOW - 60)
+    for owners in ((edited, scaled), (scaled, edited)):
+        found = judge(_facts(3, *owners), TERMS).ownership
+        assert (found.state, found.evidence[-1]) == (HELD, UNTIL)

@@ -28,7 +28,7 @@ def place_nominated(draft: Draft, demands: tuple[Demand, ...]) -> tuple[tuple[De
     if column.count(-1) == len(column):
         return demands, {}
     nominated = {pod: column[pod] for demand in demands for pod in demand.pods if column[pod] >= 0}
-    ending = _ending(draft, set(nominated.values()))
+    ending = _ending(draft)
     served: dict[int, Served] = {}
     for pod, node in nominated.items():
         found = _place(draft, pod, node, ending.get(node, ()))
@@ -37,13 +37,13 @@ def place_nominated(draft: Draft, demands: tuple[Demand, ...]) -> tuple[tuple[De
     return without(demands, served), served
 
 
-def _ending(draft: Draft, nodes: set[int]) -> Mapping[int, list[int]]:
+def _ending(draft: Draft) -> Mapping[int, list[int]]:
     """By node, the pods that hold room there and will be gone in a moment."""
     pods, latest = draft.world.pods, draft.now_seconds - LINGER_SECONDS
     found: dict[int, list[int]] = {}
     for index in compress(range(len(pods)), pods.deletion_seconds):
         counted = draft.world.pod_shapes[pods.shape[index]].priority >= draft.cutoff and not pods.finished(index)
-        if pods.node[index] in nodes and counted and pods.deletion_seconds[index] > latest:
+        if counted and pods.deletion_seconds[index] > latest:
             found.setdefault(pods.node[index], []).append(index)
     return found
 

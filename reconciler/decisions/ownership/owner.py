@@ -162,7 +162,7 @@ def _topology(facts: TargetFacts, evidence: OwnerEvidence, terms: Terms) -> tupl
         return OwnerState.UNKNOWN, "topology", (label, field, f"but {where} leaves replicas unset")
     if evidence.topology_replicas is not None:
         return OwnerState.UNKNOWN, "topology", (label, declared, f"but {TOPOLOGY_MANAGER} does not own the field yet")
-    if evidence.owners and any(owner.manager != OUR_MANAGER for owner in evidence.owners):
+    if any(owner.manager != OUR_MANAGER for owner in evidence.owners):
         return _fields(facts, evidence, terms)
     if (stranger := _stranger(facts, evidence, terms)) is not None:
         return stranger

@@ -120,8 +120,10 @@ def _blockers(draft: Draft, candidate: Candidate) -> tuple[Blocker, ...]:
         if not draft.work.spend(state.node_count):
             found.append(Blocker(code="NotExamined", message="the work budget ran out before it"))
             break
-        placed = 0 if state.modelled(shape) else sum(many for _, many in state.place(shape, count))
-        if placed < count and not state.modelled(shape):
+        if state.modelled(shape):
+            continue
+        placed = sum(many for _, many in state.place(shape, count))
+        if placed < count:
             pods = draft.world.pods
             key = next(pods.key(index) for index in candidate.pods if pods.shape[index] == shape)
             message = f"{count - placed} of {count} pods like it have no place on another node"

@@ -1,5 +1,6 @@
 """Changes of `reconciler/decisions` that change nothing that anybody could see."""
 
+_AGED = "age counts for kube-system pods under a timeout alone, and others are judged alike one by one"
 _EFFORT = "how much is tried, one more of many: every answer stays proper and no dearer than what was given"
 
 EQUIVALENT: dict[str, dict[str, str]] = {
@@ -10,6 +11,19 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         ),
         "entry.outcome is PodOutcome.FITS_EXISTING and entry.node -> entry.outcome is PodOutcome.FITS_EXISTING or entry.node": (
             "that outcome and a node always come together"
+        ),
+    },
+    "reconciler/decisions/demand/gangs.py": {
+        "16 -> 17": _EFFORT,
+        "rounds < ONE_BY_ONE -> rounds <= ONE_BY_ONE": _EFFORT,
+        "1 -> 2 in: return tuple((*(-ord(char) for char in text), 1) for text in key)": (
+            "any number above those of letters ends a text"
+        ),
+    },
+    "reconciler/decisions/demand/nominated.py": {
+        "1 -> 2 in: if column.count(-1) == len(column):": "where nobody is nominated nobody is placed",
+        "0 -> 1 in: due = max((pods.deletion_seconds[other] for other in lower), default=0)": (
+            "where nobody ends it is told only for a refusal of the last minute, which is later"
         ),
     },
     "reconciler/decisions/demand/pod_counts.py": {
@@ -230,6 +244,10 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "32 -> 33": "from how many groups on fewer are asked between two rounds: both ways give proper answers",
         "4 -> 5": "from how many groups on fewer are asked between two rounds: both ways give proper answers",
     },
+    "reconciler/decisions/ownership/owner.py": {
+        "ownership.state is OwnerState.HELD and any((one.startswith((_PERSON, _AS_PERSON)) for one in ownership.evidence)) -> "
+        "any((one.startswith((_PERSON, _AS_PERSON)) for one in ownership.evidence))": "no other state carries that sentence",
+    },
     "reconciler/decisions/removal/approval_ceiling.py": {
         "nodes > 0 -> nodes >= 0": "a span with no nodes in it is dropped further down",
         "self._free or 0 -> self._free": "asked only where there is a ceiling, which is a number then",
@@ -276,7 +294,17 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "no node costs a millionth of a dollar an hour"
         ),
     },
+    "reconciler/decisions/removal/drain.py": {
+        "self._rules.system_pod_timeout_seconds is not None and pods.namespace[index] == 'kube-system' -> "
+        "self._rules.system_pod_timeout_seconds is not None or pods.namespace[index] == 'kube-system'": _AGED,
+        "self._rules.system_pod_timeout_seconds is not None and pods.namespace[index] == 'kube-system' -> "
+        "pods.namespace[index] == 'kube-system'": _AGED,
+        "self._rules.system_pod_timeout_seconds is not None and pods.namespace[index] == 'kube-system' -> "
+        "self._rules.system_pod_timeout_seconds is not None": _AGED,
+        "0 -> 1 in: self._known[key] = self._verdict(pods.shape[index], traits, 0)": _AGED,
+    },
     "reconciler/decisions/removal/drain_report.py": {
+        "2 -> 3 in: return tuple(pin for _, _, pin in sorted(ranked, key=lambda entry: entry[:2]))": "every pod has one pin",
         "True -> False": "what a hold says of a node is left out of the report, and it changes nothing else there",
     },
     "reconciler/decisions/removal/load.py": {
