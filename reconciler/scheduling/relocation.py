@@ -1,7 +1,8 @@
 """Trials of moving all pods of one node elsewhere, many nodes over the same places: first fit with what is known of full ones."""
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from operator import sub
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -10,6 +11,27 @@ if TYPE_CHECKING:
     from reconciler.scheduling.state import SchedulingState
 
 _NOWHERE = array("i")
+
+
+def lift(state: "SchedulingState", node: int, moving: Mapping[int, int]) -> None:
+    """The node takes no pods any more, and these (how many by shape) are off it."""
+    state.close(node)
+    counts = array("i", [-count for count in moving.values()])
+    state.bind_list(array("i", (node,)) * len(counts), array("i", moving), counts)
+
+
+def requested(state: "SchedulingState", node: int, moving: Mapping[int, int]) -> "array[int]":
+    """What these pods of a node request together, by column of resources."""
+    mark, before = state.mark(), state.free(node)
+    lift(state, node, moving)
+    amounts = array("q", map(sub, state.free(node), before))
+    state.undo(mark)
+    return amounts
+
+
+def is_too_much(amounts: Iterable[int], free: Iterable[int]) -> bool:
+    """Whether a node with so much free lacks some of it: then pods that request that together do not fit, whatever else holds."""
+    return any(amount > 0 and amount > left for amount, left in zip(amounts, free, strict=False))  # later columns: of new nodes
 
 
 class Moved(msgspec.Struct, frozen=True, gc=False):

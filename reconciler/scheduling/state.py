@@ -284,6 +284,10 @@ class SchedulingState:
         free = self._nodes.free_row(node)
         return self._nodes.columns.resources(array("q", [had - left for had, left in zip(room, free, strict=True)]))
 
+    def free(self, node: int) -> "array[int]":
+        """What is left on a node, by column of resources; below zero where more is bound than it has."""
+        return self._nodes.free_row(node)
+
     def mark(self) -> int:
         """A point to return to. Marks nest."""
         self._marks.append((self._bindings.size, len(self._closed), len(self._nodes)))

@@ -19,6 +19,7 @@ from reconciler.decisions.growth.expanders import CORE_MICROS, GIB_MICROS
 from reconciler.decisions.removal.candidates import Candidate
 from reconciler.decisions.removal.scale_down import Judged
 from reconciler.plan.plan import NodeState
+from reconciler.scheduling.relocation import Places, is_too_much, lift, requested
 
 MOST_SOURCES = 64
 """So many nodes are looked at in one plan: those whose pods are worth least for their price."""
@@ -59,9 +60,11 @@ class Search:
         self._trials = 0
         found = [entry.candidate for entry in judged.values() if _stays_for_lack_of_room(entry)]
         self._there = array("i", range(len(draft.world.nodes)))
+        self._nowhere = Places(draft.state)
         order = sorted(found, key=self._worth)
         self._sources = order[:MOST_SOURCES]
         self._beyond = order[MOST_SOURCES:]
+        self._requested = {one.index: requested(draft.state, one.index, one.moving) for one in self._sources}
         self._left_out: dict[str, set[int]] = {}
         self._free = {group.position: _removable(group) for group in draft.groups}
 
@@ -161,19 +164,21 @@ class Search:
         return _opportunity(target, chosen)
 
     def _has_places(self, source: Candidate) -> bool:
-        """Whether all pods of a node fit on the others that are there. Where the work budget runs out before that is known the
+        """Whether all pods of a node fit on the others that are there. Where the work budget does not suffice to know that the
         search is over, whatever the answer: nothing is bought on a guess."""
-        state, mark = self._draft.state, self._draft.state.mark()
-        state.close(source.index)
-        fits = True
-        for shape, count in source.moving.items():
-            if not self._draft.work.spend(len(self._there)):
-                self._leave_out(_WORK, [source])
-                break
-            state.unbind(shape, source.index, count)
-            fits = fits and sum(many for _, many in state.place(shape, count, self._there)) == count
-        state.undo(mark)
+        if not self._draft.work.spend(len(self._there) * len(source.moving)):
+            self._leave_out(_WORK, [source])
+            return True
+        mark = self._draft.state.mark()
+        fits = self._fit(source, self._there)
+        self._draft.state.undo(mark)
         return fits
+
+    def _fit(self, source: Candidate, places: "array[int]") -> bool:
+        """Whether these places take all pods of a node; the pods are there when they do, and the node is closed."""
+        lift(self._draft.state, source.index, source.moving)
+        shapes = sorted(source.moving)
+        return self._nowhere.fit(shapes, [source.moving[shape] for shape in shapes], places).short is None
 
     def _alike(self, source: Candidate, target: GroupDraft) -> bool:
         group = source.group
@@ -183,14 +188,14 @@ class Search:
         """Whether a node takes all pods of another one; they are on it when it does."""
         self._trials += 1
         state = self._draft.state
+        # Most are refused here, at a hundredth of the price.
+        if is_too_much(self._requested[source.index], state.free(node)):
+            return False
         mark = state.mark()
-        state.close(source.index)
-        for shape, count in sorted(source.moving.items()):
-            state.unbind(shape, source.index, count)
-            if sum(many for _, many in state.place(shape, count, [node])) < count:
-                state.undo(mark)
-                return False
-        return True
+        fits = self._fit(source, array("i", (node,)))
+        if not fits:
+            state.undo(mark)
+        return fits
 
 
 def _stays_for_lack_of_room(entry: Judged) -> bool:

@@ -22,7 +22,7 @@ from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import Blocker, NodeState
 from reconciler.plan.reason import Because
 from reconciler.policy.documents import RemovalReason
-from reconciler.scheduling.relocation import Moved, Places
+from reconciler.scheduling.relocation import Moved, Places, lift
 
 # Removals that save: they follow demand. The others mend something, whatever was bought.
 _SAVING = (RemovalReason.EMPTY, RemovalReason.UNDERUTILIZED)
@@ -209,7 +209,7 @@ class Removals:
             return NOT_EXAMINED
         order = sorted(moving, key=self._by_size.__getitem__)
         mark, looked = state.mark(), places.looked
-        self._lift(candidate, order)
+        lift(state, candidate.index, moving)
         lifted = state.mark()
         found = places.fit(order, [moving[shape] for shape in order])
         blocker: Blocker | None = None
@@ -227,13 +227,6 @@ class Removals:
             self._ledger.take(candidate.evicted)
             self._receivers.update(found.nodes)
         return blocker
-
-    def _lift(self, candidate: Candidate, order: Iterable[int]) -> None:
-        """The node takes no pods any more, and those of these shapes are off it."""
-        self._draft.state.close(candidate.index)
-        off = array("i", order)
-        counts = array("i", [-candidate.moving[shape] for shape in off])
-        self._draft.state.bind_list(array("i", (candidate.index,)) * len(off), off, counts)
 
     def _short_of(self, candidate: Candidate, found: Moved, places: Places, reason: RemovalReason, mark: int) -> Blocker:
         """A shape of the node lacks a place; the state goes back to `mark`."""
