@@ -1,12 +1,12 @@
 """What carrying a plan out does to nodes and pods: by its own actions now, and on the way to where the loop rests."""
 
-from collections.abc import Mapping
-from itertools import compress
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from reconciler.cluster.world import World
 from reconciler.plan.plan import Plan
+from reconciler.scheduling.departing import departing
 
 
 class Impact(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -30,9 +30,7 @@ def evicted_now(world: World, plan: Plan) -> tuple[str, ...]:
     names = {name for action in plan.actions for name in action.nodes}
     if not names:
         return ()
-    leaving = bytearray(node.name in names for node in world.nodes) + b"\0"  # the last one stands for pods without a node
-    pods = world.pods
-    stays = [traits.daemonset or traits.mirror for traits in world.pod_traits]
-    on_them = compress(range(len(pods)), map(leaving.__getitem__, pods.node))
-    moving = [row for row in on_them if not (stays[pods.traits[row]] or pods.finished(row) or pods.deletion_seconds[row])]
-    return tuple(sorted(pods.keys(moving)))
+    moving: Sequence[int] = departing(world, bytearray(node.name in names for node in world.nodes), ending=False)
+    if any(world.pods.deletion_seconds):
+        moving = [row for row in moving if not world.pods.deletion_seconds[row]]
+    return tuple(sorted(world.pods.keys(moving)))

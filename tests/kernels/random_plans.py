@@ -12,7 +12,8 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 
-COMPILED = tuple(f"reconciler.scheduling.kernels.compiled_{name}" for name in ("fillings", "improvements", "loops", "passes"))
+KERNELS = ("fillings", "improvements", "loops", "passes", "rows")
+COMPILED = tuple(f"reconciler.scheduling.kernels.compiled_{name}" for name in KERNELS)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -4,28 +4,17 @@ from array import array
 from operator import mul
 from types import ModuleType
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reconciler.scheduling import kernels
-from reconciler.scheduling.kernels import fillings as interpreted_fillings
-from reconciler.scheduling.kernels import improvements as interpreted_improvements
-from reconciler.scheduling.kernels import loops as interpreted
-from reconciler.scheduling.kernels import passes as interpreted_passes
+from tests.kernels import builds
+from tests.kernels.random_plans import KERNELS
 
-compiled = pytest.importorskip(
-    "reconciler.scheduling.kernels.compiled_loops", reason="no compiler was there at install time: the loops run interpreted"
-)
-compiled_passes = pytest.importorskip(
-    "reconciler.scheduling.kernels.compiled_passes", reason="no compiler was there at install time: the passes run interpreted"
-)
-compiled_improvements = pytest.importorskip(
-    "reconciler.scheduling.kernels.compiled_improvements", reason="no compiler was there at install time: they run interpreted"
-)
-compiled_fillings = pytest.importorskip(
-    "reconciler.scheduling.kernels.compiled_fillings", reason="no compiler was there at install time: fillings run interpreted"
-)
+interpreted, compiled = builds.interpreted("loops"), builds.compiled("loops")
+interpreted_passes, compiled_passes = builds.interpreted("passes"), builds.compiled("passes")
+interpreted_improvements, compiled_improvements = builds.interpreted("improvements"), builds.compiled("improvements")
+interpreted_fillings, compiled_fillings = builds.interpreted("fillings"), builds.compiled("fillings")
 _MANY = settings(max_examples=200, deadline=None)
 
 
@@ -298,9 +287,8 @@ def test_popping_everything_gives_the_room_back(board: Board) -> None:
 
 
 def test_the_compiled_build_is_the_one_that_runs() -> None:
-    """Where the extension was built, it is in charge, and says so."""
+    """Where the extensions were built, they are in charge, and say so; the others are the source."""
     assert kernels.active_build() == "compiled"
-    assert kernels.loops is compiled
-    assert kernels.passes is compiled_passes
-    assert kernels.fillings is compiled_fillings
-    assert kernels.improvements is compiled_improvements
+    for name in KERNELS:
+        assert getattr(kernels, name) is builds.compiled(name)
+        assert str(builds.interpreted(name).__file__).endswith(f"{name}.py")

@@ -2,7 +2,9 @@
 
 from array import array
 
-from reconciler.scheduling.kernels import loops
+from tests.kernels.builds import interpreted
+
+loops = interpreted("loops")
 
 
 def test_first_fit_fills_each_node_before_the_next() -> None:

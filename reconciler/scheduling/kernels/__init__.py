@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from reconciler.scheduling.kernels import fillings, improvements, loops, passes
+    from reconciler.scheduling.kernels import fillings, improvements, loops, passes, rows
 else:
     try:
         from reconciler.scheduling.kernels import compiled_loops as loops
@@ -21,11 +21,16 @@ else:
         from reconciler.scheduling.kernels import compiled_passes as passes
     except ImportError:
         from reconciler.scheduling.kernels import passes
+    try:
+        from reconciler.scheduling.kernels import compiled_rows as rows
+    except ImportError:
+        from reconciler.scheduling.kernels import rows
 
-__all__ = ["active_build", "fillings", "improvements", "loops", "passes"]
+__all__ = ["active_build", "fillings", "improvements", "loops", "passes", "rows"]
 
 
 def active_build() -> str:
     """`compiled` or `interpreted`; compiled only when every module of kernels is."""
-    built = [module.__name__.rpartition(".")[2].startswith("compiled_") for module in (fillings, improvements, loops, passes)]
+    modules = (fillings, improvements, loops, passes, rows)
+    built = [module.__name__.rpartition(".")[2].startswith("compiled_") for module in modules]
     return "compiled" if all(built) else "interpreted"

@@ -1,79 +1,77 @@
 """Which pods go where when what a decision foresees comes true."""
 
+from array import array
 from collections import defaultdict
-from itertools import compress
 
 import msgspec
 
-from reconciler.cluster.pods.pod_table import FINISHED_PHASES
 from reconciler.cluster.world import World
 from reconciler.decisions.outcome.foreseen import Foreseen
+from reconciler.scheduling.departing import departing
+from reconciler.scheduling.kernels import loops, rows
 
 
 class Moves(msgspec.Struct, frozen=True):
-    """`to`: by row of a pod, the node that it goes to (new ones behind those of the World); `evicted` are those of them that ran,
-    `gone` rows of pods that end with their node."""
+    """`nodes`: where the pods of `rows` go, one for each (new ones behind those of the World); `evicted` are those of them that
+    ran, `gone` rows of pods that end with their node."""
 
-    to: dict[int, int]
-    evicted: tuple[int, ...]
-    gone: tuple[int, ...]
+    rows: "array[int]"
+    nodes: "array[int]"
+    evicted: "array[int]"
+    gone: "array[int]"
 
     @staticmethod
     def of(world: World, foreseen: Foreseen) -> "Moves | None":
         """None where what was bound is not what these pods need, or a pod cannot simply be made again elsewhere."""
-        pods = world.pods
-        leaving = bytearray(len(world.nodes) + 1)  # the last one stands for pods without a node
+        leaving = bytearray(len(world.nodes))
         for group in foreseen.groups:
             for index in group.leaving:
                 leaving[index] = 1
-        seats = _seats(world, foreseen, leaving)
-        if seats is None:
+        evicted, gone = (departing(world, leaving, ending=ending) for ending in (False, True))
+        lone = {number for number, traits in enumerate(world.pod_traits) if traits.controller is None}
+        if not lone.isdisjoint(_taken(world.pods.traits, evicted)):
             return None
-        movers: list[int] = []
-        gone: list[int] = []
-        if any(leaving):
-            # With their node end pods that nobody evicts, and those that have ended already.
-            ends = bytes(traits.daemonset or traits.mirror for traits in world.pod_traits)
-            lone = {number for number, traits in enumerate(world.pod_traits) if traits.controller is None}
-            kinds, phases = pods.traits, pods.phase
-            for row in compress(range(len(pods)), map(leaving.__getitem__, pods.node)):
-                kind = kinds[row]
-                if ends[kind] or phases[row] in FINISHED_PHASES:
-                    gone.append(row)
-                elif kind in lone:
-                    return None
-                else:
-                    movers.append(row)
-        to: dict[int, int] = {}
-        shapes = pods.shape
-        for row in (*foreseen.placed, *movers):
-            free = seats.get(shapes[row])
-            if not free:
-                return None
-            to[row] = free.pop()
-        bound = {shapes[row] for row in to}
-        if any(seats.values()) or any(world.pod_shapes[shape].volumes or world.pod_shapes[shape].claims for shape in bound):
+        movers = array("i", foreseen.placed) + evicted
+        wanted, order = _starts(world), _room(movers)
+        loops.by_node(_taken(world.pods.shape, movers), wanted, order)
+        offered, nodes = _starts(world), _room(movers)
+        if _seats(world, foreseen, leaving, offered, nodes) != len(movers) or wanted != offered:
             return None
-        return Moves(to, tuple(movers), tuple(gone))
+        moving = [shape for shape, first, end in zip(world.pod_shapes, wanted, wanted[1:], strict=False) if first < end]
+        if any(shape.volumes or shape.claims for shape in moving):
+            return None
+        return Moves(_taken(movers, order), nodes, evicted, gone)
 
 
-def _seats(world: World, foreseen: Foreseen, leaving: bytearray) -> dict[int, list[int]] | None:
-    """By shape the nodes that pods go to, once for each pod, the first of them last; None where a node that stays loses pods."""
-    width = len(world.pod_shapes)
-    many: dict[int, int] = {}
-    here = len(world.nodes)
-    for node, shape, count in zip(foreseen.nodes, foreseen.shapes, foreseen.counts, strict=True):
-        if shape < width and (node >= here or not leaving[node]):  # shapes beyond stand for headroom
-            place = shape + node * width
-            many[place] = many.get(place, 0) + count
-    for group in foreseen.groups:
-        for new in group.joining:
-            for shape in new.daemons:
-                many[shape + new.index * width] -= 1
-    seats: dict[int, list[int]] = defaultdict(list)
-    for place, count in reversed(many.items()):
-        node, shape = divmod(place, width)
-        if count < 0:
-            return None
-        seats[shape].extend([node] * count)
-    return seats
+def _seats(world: World, foreseen: Foreseen, leaving: bytearray, starts: "array[int]", found: "array[int]") -> int:
+    """Write the nodes that pods go to, once for each pod and shape by shape, and where each shape starts; DaemonSet pods of new
+    nodes are none of them. How many there are; below zero where a node that stays loses pods."""
+    daemons = [(new.index, shape) for group in foreseen.groups for new in group.joining for shape in new.daemons]
+    nodes = foreseen.nodes + array("i", [node for node, _ in daemons])
+    shapes = foreseen.shapes + array("i", [shape for _, shape in daemons])
+    counts = foreseen.counts + array("i", (-1,)) * len(daemons)
+    stays = bytearray(not leaves for leaves in leaving) + b"\1" * (max(nodes, default=0) + 1)
+    many = rows.seats(nodes, shapes, counts, stays, starts, found)
+    if many >= 0:
+        return many
+    sums: dict[tuple[int, int], int] = defaultdict(int)
+    for node, shape, count in zip(nodes, shapes, counts, strict=True):
+        sums[node, shape] += count
+    nodes, shapes = (array("i", column) for column in zip(*sums, strict=True))
+    starts[:] = _starts(world)
+    return rows.seats(nodes, shapes, array("i", sums.values()), stays, starts, found)
+
+
+def _starts(world: World) -> "array[int]":
+    return array("i", bytes(4 * (len(world.pod_shapes) + 2)))
+
+
+def _room(column: "array[int]") -> "array[int]":
+    return array("i", bytes(4 * len(column)))
+
+
+def _taken(column: "array[int]", order: "array[int]") -> "array[int]":
+    found = _room(order)
+    if order:
+        loops.take(memoryview(column).cast("B"), 4, order, memoryview(found).cast("B"))
+    return found

@@ -9,6 +9,7 @@ from reconciler.cluster.pods.pod import Owner, Pod, PodPhase, PodTraits
 from reconciler.cluster.pods.pod_table import PodTable, phase_code, pod_flags
 from reconciler.cluster.world import World
 from reconciler.decisions.outcome.foreseen import Foreseen
+from reconciler.scheduling.kernels import rows
 from reconciler.simulation.ahead.moves import Moves
 from reconciler.simulation.ahead.nodes import Nodes
 
@@ -24,18 +25,15 @@ def pods_after(
     nodes, too, and what goes with a node is gone."""
     old = world.pods
     node, phase, flags, unschedulable = old.node[:], old.phase[:], old.flags[:], old.unschedulable_seconds[:]
-    for row, place in moves.to.items():
-        node[row] = place
-        phase[row] = _RUNNING
-        flags[row] = _READY
-        unschedulable[row] = 0
+    rows.seat(moves.rows, moves.nodes, _RUNNING, _READY, node, phase, flags, unschedulable)
+    rows.renumber(node, array("i", nodes.moved))
     table = PodTable.of_columns(
         namespace=old.namespace,
         name=old.name,
         uid=old.uid,
         shape=old.shape,
         traits=old.traits,
-        node=array("i", map(nodes.moved.__getitem__, node)),
+        node=node,
         nominated=old.nominated,
         phase=phase,
         flags=flags,
@@ -57,7 +55,7 @@ def _daemons(world: World, foreseen: Foreseen, nodes: Nodes, traits: list[PodTra
     for daemon in world.daemon_pods:
         by_shape[daemon.shape].append(daemon)
     index = {known: number for number, known in enumerate(traits)} if by_shape else {}
-    rows = []
+    pods = []
     for new in (new for group in foreseen.groups for new in group.joining):
         node = nodes.moved[new.index]
         for shape, many in Counter(new.daemons).items():
@@ -67,7 +65,7 @@ def _daemons(world: World, foreseen: Foreseen, nodes: Nodes, traits: list[PodTra
                     index[owned] = len(traits)
                     traits.append(owned)
                 name = f"{daemon.name}-{nodes.nodes[node].name}"
-                rows.append(
+                pods.append(
                     Pod(
                         namespace=daemon.namespace,
                         name=name,
@@ -80,7 +78,7 @@ def _daemons(world: World, foreseen: Foreseen, nodes: Nodes, traits: list[PodTra
                         created_seconds=now_seconds,
                     )
                 )
-    return rows
+    return pods
 
 
 def _arranged(table: PodTable, gone: Iterable[int], fresh: PodTable) -> PodTable:

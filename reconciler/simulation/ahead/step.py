@@ -109,11 +109,11 @@ def _budgets(world: World, moves: Moves) -> tuple[DisruptionBudget, ...] | None:
     if not world.budgets:
         return ()
     pods, ledger = world.pods, DisruptionLedger(world)
-    shapes = Counter(pods.shape[row] for row in moves.to)
+    shapes = Counter(pods.shape[row] for row in moves.rows)
     if any(len(ledger.budgets_of(shape)) > 1 for shape in shapes):
         return None
     healthier: Counter[int] = Counter()
-    for row in moves.to:
+    for row in moves.rows:
         if not is_ready(pods.flags[row]):
             for index in ledger.budgets_of(pods.shape[row]):
                 healthier[index] += 1
