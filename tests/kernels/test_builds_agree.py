@@ -27,6 +27,8 @@ class Board:
         self.shapes = draw(st.integers(1, 4))
         amounts = st.integers(0, 9)
         self.requests = array("q", [draw(amounts) for _ in range(self.shapes * self.width)])
+        for shape in range(self.shapes):
+            self.requests[shape * self.width] = 1  # the column of pods: every pod is one
         self.free = array("q", [draw(st.integers(-5, 60)) for _ in range(self.nodes * self.width)])
         self.node_shape = array("i", [draw(st.integers(0, 2)) for _ in range(self.nodes)])
         self.allowed = bytearray(draw(st.lists(st.integers(0, 1), min_size=3, max_size=3)))
