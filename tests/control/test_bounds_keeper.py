@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from reconciler.cluster.world import World
@@ -131,6 +132,21 @@ def test_what_the_policy_says_is_written_once(running: Running) -> None:
     assert running.server.annotations == {"reconciler.dev/revision": revision}
     assert (running.keeper.round(), running.server.writes) == (True, 3)
     assert running.codes() == ["BoundsRenewed"] * 3
+
+
+def test_another_revision_with_the_same_bounds_is_written(running: Running) -> None:
+    """So that the object says of which commit it is; a policy without a revision says nothing."""
+    running.keeper.round()
+    first = running.source.current().revision
+    running.file.write_text(POLICY + "# the same\n")
+    assert running.keeper.round()
+    second = running.source.current().revision
+    assert first != second
+    assert (running.server.annotations, running.server.writes) == ({"reconciler.dev/revision": second}, 2)
+    current = running.source.current
+    running.source.current = lambda: msgspec.structs.replace(current(), revision=None)  # type: ignore[method-assign]
+    assert running.keeper.round()
+    assert running.server.annotations == {"reconciler.dev/revision": ""}
 
 
 def test_a_bad_commit_leaves_the_last_good_bounds(running: Running) -> None:

@@ -77,6 +77,7 @@ def test_one_cluster_is_one_folder() -> None:
     assert _names(found, "pods") == ["c", "a", "b"]
     files = found.files()
     assert set(files) == {"snapshot.yaml", *(f"{item.file}.json" for item in found.listings)}
+    assert len(files) == len(found.listings) + 1 == len(list(files))
     assert {f"{kind.plural}.json" for kind in WORKLOAD} < set(files)
     assert {"machinedeployments.json", "machines.json"} < set(files)
     assert "managedFields" not in json.loads(files["pods.json"])["items"][0]["metadata"]

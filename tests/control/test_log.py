@@ -108,6 +108,13 @@ def test_a_line_for_machines():
     }  # fmt: skip
 
 
+def test_a_line_for_machines_is_plain_ascii():
+    """Whatever it is read by takes it, and nothing in it is hidden."""
+    line = _line(LogForm.JSON, LogLevel.ERROR, path="\u00fcber/\u202e.yaml")
+    assert line.isascii()
+    assert json.loads(line)["path"] == "\u00fcber/\u202e.yaml"
+
+
 @pytest.mark.parametrize("least", list(LogLevel))
 def test_lines_below_a_level_are_left_out(least: LogLevel):
     order = [LogLevel.INFO, LogLevel.WARNING, LogLevel.ERROR]

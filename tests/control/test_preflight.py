@@ -52,13 +52,14 @@ def checks(
     memory: Memory | None = None,
     bounds: bytes | ApiError = b"{}",
     policy: PolicySet | None = None,
+    mode: RunMode = RunMode.ENFORCE,
 ) -> dict[str, Check]:
     server = Server(minor, seconds, bounds)
     found = Preflight(
         workload=server,
         management=server,
         served=(cluster_api(version="v1beta2"),),
-        mode=RunMode.ENFORCE,
+        mode=mode,
         namespace="reconciler",
         target_namespaces=(),
         templates=(),
@@ -130,3 +131,5 @@ def test_bounds_that_differ_in_many_ways(groups: int, named: int, more: str) -> 
 def test_bounds_matter_to_a_loop_that_writes() -> None:
     """Without a policy there is nothing to compare."""
     assert "Bounds" not in checks()
+    assert "Bounds" in checks(policy=BOUNDED)
+    assert "Bounds" not in checks(policy=BOUNDED, mode=RunMode.OBSERVE)

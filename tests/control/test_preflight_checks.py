@@ -219,6 +219,10 @@ def test_nodes_that_come_back(joined: int, added: int, back: bool) -> None:
             "n1 joined within 10 minutes after our removal at 2027-01-15T07:10:00Z, and we asked for none: "
             "no autoscaler that we know of is here: look for one outside the cluster"
         )
+        world = _with(_deployment("karpenter", 2), joined=NOW + joined)
+        assert _checks(world=world, memory=memory)["NodesComeBack"].message.endswith(
+            "and we asked for none: Deployment kube-system/karpenter has 2 replicas"
+        )
     elif not added:
         assert found.message == "no node came back after 2027-01-15T07:10:00Z"
 

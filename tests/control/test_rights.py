@@ -60,6 +60,7 @@ def test_enforcing_writes_nodes_evictions_and_targets() -> None:
     assert "delete" not in targets["machinedeployments"].verbs
     assert targets["machinepools"].optional == "MachinePools"
     assert targets["machinedeployments"].optional == ""
+    assert all(right.verbs for right in everywhere), "nothing is asked for what is never written"
 
     two = _needed(RunMode.ENFORCE, target_namespaces=("blue", "green"))
     found = [right.namespace for right in two if right.resource == "machines" and "delete" in right.verbs]

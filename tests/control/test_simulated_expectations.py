@@ -8,6 +8,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from reconciler.cli.commands.run import command
+from reconciler.plan.plan import Plan
+from reconciler.policy.documents import PolicySet
+from reconciler.simulation.embedded.rules import RuleBook, Violation
 
 SCENARIO: dict[str, Any] = {
     "apiVersion": "simulation.reconciler.dev/v1alpha1",
@@ -92,3 +95,17 @@ def test_the_first_thing_that_happens_is_told(tmp_path: Path) -> None:
     events = [{"at": "10s", "scale": {"workload": "shop/web", "replicas": 2}}]
     (turn,) = json.loads(_run(tmp_path, "-o", "json", start=start, events=events).output)["turns"]
     assert turn["told"] == ["shop/web scales from 0 to 2 pods"]
+
+
+def test_rules_that_a_turn_breaks_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each turn's plan is checked against what is there."""
+    seen: list[Plan] = []
+
+    def check(book: RuleBook, policy: PolicySet, plan: Plan) -> tuple[Violation, ...]:
+        seen.append(plan)
+        return (Violation(at_seconds=0, rule="PDB", object="shop/web", message="two at once"),)
+
+    monkeypatch.setattr(RuleBook, "check", check)
+    document = json.loads(_run(tmp_path, "-o", "json", until="2m").output)
+    assert [turn["violations"] for turn in document["turns"]] == [["PDB shop/web: two at once"]] * 3
+    assert [plan.summary for plan in seen] == ["No changes."] * 3

@@ -11,6 +11,7 @@ from random import Random
 
 import pytest
 
+from reconciler.gitops.git import cache as git_cache
 from reconciler.gitops.git.access import Access
 from reconciler.gitops.git.cache import Bounds, GitCache
 from reconciler.gitops.git.remote import PROTOCOLS, checked_remote
@@ -339,7 +340,8 @@ def test_an_empty_directory_becomes_a_cache(daemon: tuple[Path, str], cache: Cac
 def test_many_small_fetches_do_not_pile_up(daemon: tuple[Path, str], cache: Cache, monkeypatch: pytest.MonkeyPatch):
     """The cache is made anew once it holds many packs."""
     root, url = daemon
-    monkeypatch.setattr("reconciler.gitops.git.cache._MOST_PACKS", 3)
+    assert git_cache._MOST_PACKS == 50
+    monkeypatch.setattr(git_cache, "_MOST_PACKS", 3)
     repo = GitRepo(root / "packs")
     found = cache(f"{url}/packs/.git")
     counts = []

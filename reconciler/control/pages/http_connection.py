@@ -3,6 +3,7 @@
 import asyncio
 import http
 import socket
+import sys
 from collections.abc import Callable
 from concurrent.futures import Executor
 from contextlib import suppress
@@ -202,5 +203,5 @@ def _length(event: h11.Request) -> int:
     """Bytes of the body; more than any route takes where it is not said beforehand."""
     headers = dict(event.headers)
     if b"transfer-encoding" in headers:
-        return 1 << 62
+        return sys.maxsize
     return int(headers.get(b"content-length", b"0"))

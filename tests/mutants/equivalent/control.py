@@ -22,6 +22,14 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "a version that says no number is too old either way"
         ),
     },
+    "reconciler/control/policy/custom_resources.py": {
+        "title.startswith('NodeGroup ') and title not in refused -> title not in refused": (
+            "where the policy itself has problems, that is told instead"
+        ),
+    },
+    "reconciler/control/turn/report.py": {
+        "0 -> 1 in: generation: int = 0": "a generation that is known is 1 at least, and nobody waits for the first",
+    },
     "reconciler/control/pages/outlook.py": {
         "began < self._next -> began <= self._next": "no clock is read at the very instant of a deadline",
     },
