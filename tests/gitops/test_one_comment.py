@@ -80,6 +80,7 @@ def test_marker_and_stamp() -> None:
         ([body(FIRST)], changed(digest="sha256:2"), ["update 0"], Posted.UPDATED),
         ([body(FIRST)], changed(markdown="Plan\n\nother\n\n<sub>foot</sub>\n"), ["update 0"], Posted.UPDATED),
         ([body(FIRST)], changed(markdown="Plan\n\ntext\n"), ["update 0"], Posted.UPDATED),
+        ([body(FIRST)], changed(markdown="Other\n\ntext\n\n<sub>foot</sub>\n"), ["update 0"], Posted.UPDATED),
         ([body(FIRST)], changed(order=999), [], Posted.NEWER),
         ([body(FIRST), body(FIRST)], FIRST, ["delete 1"], Posted.UNCHANGED),
         ([body(FIRST), body(changed(order=3000))], changed(order=2000), [], Posted.NEWER),

@@ -122,6 +122,19 @@ def test_an_end_while_catching_up() -> None:
     assert run.reflector.state().message == "cut"
 
 
+def test_an_end_before_everything_was_read() -> None:
+    """A watch that ends because it was told to is no break: nothing is waited for, nothing is told."""
+    run = Run([], [])
+
+    def after_a_while() -> None:
+        run.pace.now += 2
+        run.end()
+
+    run.api.streams = [[event("ADDED", "a", 1), after_a_while]]
+    run.go()
+    assert (run.pace.waits, run.reflector.state().message, run.reflector.store) == ([], "", None)
+
+
 def test_an_end_between_two_pages() -> None:
     """Half a list is no list: nothing is shown, and nothing more is asked."""
     run = Run([REFUSED], [page(["a"], 3, "token"), page(["b"], 3)])

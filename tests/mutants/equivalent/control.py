@@ -30,6 +30,9 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     "reconciler/control/turn/report.py": {
         "0 -> 1 in: generation: int = 0": "a generation that is known is 1 at least, and nobody waits for the first",
     },
+    "reconciler/control/pages/http_connection.py": {
+        "0 -> 1 in: writer.transport.set_write_buffer_limits(high=0)": "a last byte is sent as the connection is closed",
+    },
     "reconciler/control/pages/outlook.py": {
         "began < self._next -> began <= self._next": "no clock is read at the very instant of a deadline",
     },
