@@ -301,13 +301,13 @@ def test_directory_of_others_is_left_alone(tmp_path: Path, cache: Cache):
     assert not list((tmp_path / "empty").iterdir())
 
 
-@pytest.mark.parametrize("damage", ["HEAD", "objects", "reconciler-cache"])
+@pytest.mark.parametrize("damage", ["HEAD", "objects", "reconciler-cache", "objects/pack/tmp_pack_1"])
 def test_damaged_cache_is_made_anew(daemon: tuple[Path, str], cache: Cache, damage: str):
     """A crash or a full disk in the middle of anything."""
     root, url = daemon
-    repo = GitRepo(root / f"whole-{damage}")
-    tip = repo.commit(BASE)
-    found = cache(f"{url}/whole-{damage}/.git")
+    name = f"whole-{damage.replace('/', '-')}"
+    tip = GitRepo(root / name).commit(BASE)
+    found = cache(f"{url}/{name}/.git")
     found.fetch(MAIN)
     (found.directory / "of before").touch()
     path = found.directory / damage

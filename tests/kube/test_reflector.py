@@ -225,14 +225,18 @@ def test_a_collection_that_vanishes_is_broken_not_absent() -> None:
 
 
 def test_an_object_that_cannot_be_read_is_named() -> None:
-    """One object that cannot be understood makes the stream doubtful, with its name, until it is mended."""
+    """An object that cannot be understood makes the stream doubtful, with the first name of such, until all are mended."""
     run = Run([])
-    broken = json.loads(event("ADDED", "odd", 1))
-    broken["object"]["status"]["capacity"]["cpu"] = "many"
-    run.api.streams = [[json.dumps(broken).encode(), bookmark(1, end=True), run.look, event("MODIFIED", "odd", 2), run.look]]
+    broken = [json.loads(event("ADDED", name, 1)) for name in ("odder", "odd")]
+    for one in broken:
+        one["object"]["status"]["capacity"]["cpu"] = "many"
+    first, second = (json.dumps(one).encode() for one in broken)
+    mended = event("MODIFIED", "odder", 1)
+    run.api.streams = [[first, second, bookmark(1, end=True), run.look, event("MODIFIED", "odd", 2), run.look, mended, run.look]]
     run.go()
     assert run.seen[0][2].startswith("odd cannot be read: status.capacity")
-    assert run.seen[1] == (Phase.SYNCED, ["odd"], "")
+    assert run.seen[1][2].startswith("odder cannot be read: status.capacity")
+    assert run.seen[2] == (Phase.SYNCED, ["odd", "odder"], "")
 
 
 def test_silence_makes_a_stream_doubtful() -> None:

@@ -8,6 +8,10 @@ _ONE_MORE = "one byte more than is allowed is seen as well as two"
 _HOW_HARD = "it is how hard the content is packed: what it unpacks to is the same"
 EQUIVALENT: dict[str, dict[str, str]] = {
     "reconciler/gitops/git/git_process.py": {
+        "1 -> 2 in: _CHUNK_BYTES = 1 << 16": _AT_ONCE,
+        "16 -> 17 in: _CHUNK_BYTES = 1 << 16": _AT_ONCE,
+    }
+    | {
         f"{' or '.join(_PIPES)} -> {other}": _THREE_PIPES
         for other in (
             f"{_PIPES[0]} and {_PIPES[1]} and ({_PIPES[2]})",
