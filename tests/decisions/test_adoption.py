@@ -195,3 +195,38 @@ def test_a_release_says_how_the_topology_takes_replicas_over_again() -> None:
         "declare replicas: 2 (another value is forced by the topology controller at once)"
     )
     assert told[1:] == ["", ""]
+
+
+def test_a_group_on_hold_is_not_adopted() -> None:
+    """It may be, and is once the hold ends."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1, owners=KUBECTL)
+    held = node_group("general", hold=Hold(reason="repair"))
+    plan = plan_of(cluster.world(), policy(held, adopt_from=("kubectl",)))
+    assert (plan.actions, group(plan, "general").owner.state) == ((), OwnerState.ADOPTABLE)
+    assert len(of_kind(plan_of(cluster.world(), policy(node_group("general"), adopt_from=("kubectl",))), ActionKind.ADOPT)) == 1
+
+
+@pytest.mark.parametrize(
+    ("changed", "state", "said"),
+    [
+        ({}, OwnerState.HELD, True),
+        ({"owners": ()}, OwnerState.UNKNOWN, False),
+        ({"deleting": True}, OwnerState.HELD, False),
+        ({"paused": "its Cluster is paused"}, OwnerState.HELD, False),
+    ],
+)
+def test_a_hand_over_is_said_where_the_topology_is_what_holds(changed: dict[str, object], state: OwnerState, said: bool) -> None:
+    """Not where its controller does not own the field yet, nor on the way out or under a pause; without a hold two nodes more
+    would come in every case."""
+    evidence = OwnerEvidence(
+        owners=(FieldOwner(manager="capi-topology", operation="Apply"),),
+        topology_owned=True,
+        topology_deployment="fixed",
+        topology_replicas=1,
+    )
+    cluster = ClusterBuilder()
+    cluster.pods("full", 1, cpu="4", on=cluster.group("fixed", nodes=1, evidence=msgspec.structs.replace(evidence, **changed)))
+    cluster.pods("web", 2, cpu="3")
+    line = group(plan_of(cluster.world(), policy(node_group("fixed"))), "fixed")
+    assert (line.owner.state, line.wanted, "FromTopology" in codes(line)) == (state, 3, said)

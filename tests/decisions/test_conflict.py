@@ -185,3 +185,14 @@ def test_a_write_of_ours_after_it_ends_what_a_scale_to_zero_holds(again: bool, h
         msgspec.structs.replace(world, targets=nobody), RULES, Memory(conflicts={target: state}, last_writes=ours), NOW
     )
     assert (group(plan, "reserved").owner.state is OwnerState.HELD) is held
+
+
+@pytest.mark.parametrize("replicas", [2, None])
+def test_what_we_wrote_or_nobody_can_read_is_no_conflict(replicas: int | None) -> None:
+    """Our own value in a later generation, and a target that does not say its size."""
+    world = _world(generation=9)
+    world = msgspec.structs.replace(
+        world, targets=tuple(msgspec.structs.replace(one, replicas=replicas) for one in world.targets)
+    )
+    _, memory = decide(world, RULES, Memory(last_writes={str(world.targets[0].ref): LastWrite(replicas=2, generation=4)}), NOW)
+    assert memory.conflicts == {}

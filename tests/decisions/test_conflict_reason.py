@@ -44,3 +44,10 @@ def test_without_pods_nobody_asks() -> None:
     """The sentence names the writer and the values alone."""
     (reason,) = _reasons(_plan(2, 0))
     assert reason.message == "terraform undid our writes 2 times, the last from 6 to 1; at 3 times nothing more is written"
+
+
+def test_few_pods_are_all_named() -> None:
+    """Three: nobody else asks."""
+    (reason,) = _reasons(_plan(3, 3))
+    assert "shop/web-1, shop/web-2, shop/web-3 keep asking for 6" in reason.message
+    assert (reason.data["asking"], reason.data["moreAsking"]) == (("shop/web-1", "shop/web-2", "shop/web-3"), 0)

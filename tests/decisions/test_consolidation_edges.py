@@ -5,9 +5,10 @@ import pytest
 
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory, Replacement
+from reconciler.plan.plan import ActionKind
 from reconciler.policy.documents import WithoutMachines
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group
-from tests.decisions.deciding import blocker_codes, group, plan_of
+from tests.decisions.deciding import blocker_codes, group, of_kind, plan_of
 from tests.decisions.test_consolidation_choice import ON, _group, _replaced, _rules
 
 
@@ -35,6 +36,8 @@ def test_a_thousand_millicores_are_a_core_beside_memory() -> None:
     cluster.group("mega", nodes=0, cpu="6")
     plan = plan_of(cluster.world(), _rules(_group("small", "0.000010"), _group("mega", "0.000015")))
     assert _replaced(plan) == [("mega", ("small-1", "small-3"))]
+    (action,) = of_kind(plan, ActionKind.REPLACE)
+    assert (action.from_, action.to) == (0, 1)
 
 
 def test_of_nodes_worth_the_same_for_their_price_the_one_with_more_beside_goes_later() -> None:

@@ -194,3 +194,28 @@ def test_nodes_that_leave_in_this_plan_need_no_time() -> None:
     assert found is not None
     assert found.last_seconds == NOW
     assert [(group.to, group.leaving) for group in found.groups] == [(1, (1,))]
+
+
+@pytest.mark.parametrize(
+    ("replicas", "machine", "failed", "held", "told"),
+    [
+        (1, "", "", True, True),
+        (2, "late", "", True, False),
+        (2, "late", "quota", True, False),
+        (1, "late", "quota", True, False),
+        (1, "late", "quota", False, False),
+        (2, "", "", True, False),
+    ],
+)
+def test_machines_on_their_way_or_failed_are_in_the_way_even_of_a_held_group(
+    replicas: int, machine: str, failed: str, held: bool, told: bool
+) -> None:
+    """Of a group with one node: asked for, failed, failed and off the count already; and one nobody has made yet."""
+    builder = cluster()
+    builder.group("still", nodes=1, cpu="4", replicas=replicas)
+    builder.pods("base", 1, cpu="4", on="still-1")
+    if machine:
+        builder.machine(machine, machine_deployment("still"), created=NOW - 60, failed=failed)
+    still = node_group("still", hold=Hold(reason="repair")) if held else node_group("still")
+    documents = policy(node_group("down", scale_down=DOWN), node_group("up"), still)
+    assert (ahead(builder.world(), documents) is not None) is told

@@ -116,6 +116,7 @@ def test_which_target_a_manifest_is_about(manifest: str, there: tuple[str, ...],
         texts = [text.replace(b"  namespace: prod\n", b"") for text in texts]
     (message,) = _messages(texts[0], texts[1], cluster)
     assert f"they {'become 4' if told == 4 else 'stay 3'}" in message
+    assert f"out of MachineDeployment {'prod/' if manifest else ''}general: " in message
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ def _of_topology(replicas: int, **evidence: object) -> TargetFacts:
     ("facts", "keeping", "after", "said"),
     [
         (_facts(3, KUBECTL), True, 1, DEFAULT),
+        (_facts(None, KUBECTL), True, 1, DEFAULT),
         (_facts(3, KUBECTL, least=1), True, 1, DEFAULT),
         (_facts(3, KUBECTL, most=9), True, 1, DEFAULT),
         (_facts(3, KUBECTL, least=1, most=9), True, 3,
@@ -45,7 +46,7 @@ def _of_topology(replicas: int, **evidence: object) -> TargetFacts:
 def test_when_its_manager_leaves_replicas_out(facts: TargetFacts, keeping: bool, after: int, said: str) -> None:
     """What becomes of them, and why."""
     found = when_unset(facts, "kubectl", keeping=keeping)
-    assert (found.before, found.after) == (facts.replicas, after)
+    assert (found.before, found.after) == (facts.replicas or 0, after)
     assert found.sentence() == f"when kubectl leaves replicas out, they {said}"
     assert isinstance(found, ReplicasUnset)
 
@@ -105,9 +106,27 @@ def test_what_a_topology_declares_is_handed_over_on_the_cluster() -> None:
     found = from_topology(_of_topology(1), 1, 5)
     assert found is not None
     assert (found.before, found.after, found.alone, found.min, found.max) == (1, 1, 1, 1, 5)
-    assert found.sentence().endswith("; the webhook then keeps 1")
+    assert found.sentence() == (
+        "to hand it over, in one change of its Cluster, spec.topology.workers.machineDeployments[name=e]: remove replicas and "
+        'add to metadata.annotations cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size: "1" and '
+        'cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size: "5"; the webhook then keeps 1'
+    )
     assert from_topology(_of_topology(1, controller="MachineDeployment a"), 1, 5) is None
     assert from_topology(_facts(1), 1, 5) is None
+    assert from_topology(_of_topology(1, topology_owned=False), 1, 5) is None
+    unread = from_topology(msgspec.structs.replace(_of_topology(1), replicas=None), 2, 5)
+    assert unread is not None
+    assert (unread.before, unread.after) == (0, 2)
     zero = from_topology(_of_topology(0), 0, 5)
     assert zero is not None
     assert (zero.before, zero.after, zero.alone) == (0, 0, 1)
+
+
+@pytest.mark.parametrize(("api_group", "prefix"), [("", "cluster.x-k8s.io"), ("capi.example.org", "capi.example.org")])
+def test_annotations_are_those_of_the_targets_own_api_group(api_group: str, prefix: str) -> None:
+    """The usual one where it does not say."""
+    lines = to_us(msgspec.structs.replace(_facts(3), api_group=api_group), 1, 5).lines
+    assert [line.strip() for line in lines if "node-group" in line] == [
+        f'{prefix}/cluster-api-autoscaler-node-group-min-size: "1"',
+        f'{prefix}/cluster-api-autoscaler-node-group-max-size: "5"',
+    ]

@@ -88,6 +88,12 @@ CASES: dict[str, tuple[TargetFacts | None, Terms, Expected]] = {
         (UNKNOWN, "", ("managedFields are missing, so nobody can tell who set spec.replicas",)),
     ),
     "nobody owns it": (_facts(), TERMS, (OURS, "", (FREE,))),
+    "nobody owns it at zero": (_facts(0), TERMS, (OURS, "", (FREE,))),
+    "a controller and a manifest declare it": (
+        _facts(3, ARGO, last_applied_replicas=2), TERMS,
+        (HELD, "argocd-controller, kubectl-client-side-apply",
+         ("managedFields: argocd-controller (Apply) owns spec.replicas", "the last-applied manifest declares replicas 2")),
+    ),
     "nobody owns it and the platform records no owner": (
         _with(_facts(), unrecorded_owner="a pool records no owner"), TERMS, (OURS, "", ("a pool records no owner",)),
     ),
@@ -246,6 +252,8 @@ def test_other_holds_are_neither() -> None:
     """A pause, and a manifest's declaration; a write without a trace counts as a person's."""
     paused = judge(_facts(3, paused="x"), TERMS).ownership
     assert (held_for_a_person(paused), declared_by(paused)) == (False, False)
+    tracked = judge(_facts(3, APPLIED, tracking=("argocd:prod",)), TERMS).ownership
+    assert (held_for_a_person(tracked), declared_by(tracked)) == (False, True)
     manifest = judge(_facts(3, last_applied_replicas=2), TERMS).ownership
     assert (held_for_a_person(manifest), declared_by(manifest)) == (False, True)
     traceless = judge(_facts(0), _undone(NOW)).ownership

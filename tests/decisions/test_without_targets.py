@@ -1,5 +1,7 @@
 """What a policy names and nobody has read has its sentence."""
 
+import msgspec
+
 from reconciler.cluster.target import FieldOwner
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
@@ -77,3 +79,16 @@ def test_a_policy_without_groups():
     told = "no NodeGroup names one and discovery finds none; `reconciler init` writes a first one"
     page = plan_html(plan, Pictures(now=Picture(nodes=(), waiting=0)))
     assert all(told in said for said in (plan_text(plan, width=200), plan_markdown(plan), page))
+
+
+def test_targets_without_a_namespace_are_told_by_region():
+    """Auto Scaling groups are in none."""
+    world = cluster().world()
+    refs = (
+        msgspec.structs.replace(one.ref, kind="AutoScalingGroup", namespace="", region="eu-central-1") for one in world.targets
+    )
+    targets = tuple(msgspec.structs.replace(one, ref=ref, max_size=9) for one, ref in zip(world.targets, refs, strict=True))
+    rules = policy(discovery=(Discovery(name="eks", provider="aws", region="eu-west-1"),))
+    plan, _ = decide(msgspec.structs.replace(world, targets=targets), rules, Memory(), NOW)
+    (found,) = [problem for problem in plan.problems if problem.code == "DiscoveryMatchesNothing"]
+    assert found.message == "it takes no target of aws (region eu-west-1): 2 targets were read, 2 in eu-central-1"

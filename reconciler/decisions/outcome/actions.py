@@ -71,10 +71,8 @@ def actions(
 
 
 def _growth_reason(group: GroupDraft) -> Reason:
-    """The reason that says most: the first that speaks of pods or of the minimum."""
+    """What the reasons that speak of pods, the minimum or headroom say, under the code of the first."""
     telling = [reason for reason in group.reasons if reason.code in ("PendingPods", "BelowMin", "Headroom")]
-    if len(telling) == 1:
-        return telling[0]
     return Reason(telling[0].code, "; ".join(reason.message for reason in telling), telling[0].data)
 
 

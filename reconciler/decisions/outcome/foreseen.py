@@ -92,9 +92,9 @@ def _plain(draft: Draft, actions: Iterable[Action]) -> bool:
 
 
 def _still(group: GroupDraft) -> bool:
-    """Whether nothing is under way in a group."""
+    """Whether nothing is under way in a group none of whose nodes starts or leaves."""
     now = group.situation
-    if now.upcoming or now.starting or now.failed or now.size != now.current:
+    if now.upcoming or now.failed:
         return False
     return bool(group.held_why) or now.current == len(now.nodes)
 

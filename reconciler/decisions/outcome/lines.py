@@ -47,7 +47,7 @@ def _hand_over(draft: GroupDraft, wanted: int | None) -> tuple[Reason, ...]:
     group, owner = draft.group, draft.judgement.ownership
     if wanted in (None, draft.situation.current) or group.hold or group.facts is None:
         return ()
-    if not draft.held_why or owner.state is not OwnerState.HELD or owner.by in NO_OWNER:
+    if owner.state is not OwnerState.HELD or owner.by in NO_OWNER:
         return ()
     found = from_topology(group.facts, group.min_size, group.max_size)
     return () if found is None else (found.reason(),)
@@ -61,8 +61,7 @@ def _group_reasons(plan: Draft, draft: GroupDraft) -> tuple[Reason, ...]:
     stop = plan.growth_stop(draft)
     if isinstance(stop, GroupUnhealthy):
         found.append(stop.reason())
-    adopted = draft.judgement.ownership.state is OwnerState.ADOPTABLE and not draft.held_why
-    if adopted and draft.desired != situation.current:
+    if draft.judgement.ownership.state is OwnerState.ADOPTABLE and draft.desired != situation.current:
         found.append(ResizeNextTime().reason())
     replaced = replacements(plan, draft)
     if replaced is not None:

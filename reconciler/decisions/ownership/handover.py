@@ -29,8 +29,8 @@ class ReplicasUnset(Because, frozen=True, kw_only=True):
     before: int
     after: int
     annotated: bool
-    kept_by: str = ""
-    keeping: bool = True
+    kept_by: str
+    keeping: bool
 
     def sentence(self) -> str:
         """The outcome and what makes it."""

@@ -191,7 +191,7 @@ def _fields(facts: TargetFacts, evidence: OwnerEvidence, terms: Terms) -> tuple[
         names = ", ".join(sorted({owner.manager for owner in others}))
         sentences = tuple(_sentence(owner, evidence) for owner in others)
         until = max(written, default=0) + terms.human_hold_seconds
-        if written and until > terms.now_seconds:
+        if until > terms.now_seconds:
             wait = f"{_PERSON} for {duration_text(terms.human_hold_seconds)}, until {instant_text(until)}"
             return OwnerState.HELD, names, (*sentences, wait)
         return OwnerState.ADOPTABLE, names, (*sentences, "a one-off write, not a declaration")
