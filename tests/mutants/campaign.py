@@ -6,7 +6,7 @@ import random
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -14,7 +14,8 @@ from tests.mutants.areas import AREAS, area_of, sources
 from tests.mutants.changes import mutant_at, places
 from tests.mutants.equivalent import is_listed
 from tests.mutants.mutant import ROOT, Mutant
-from tests.mutants.session import Session
+from tests.mutants.session import PROCESSES, Session
+from tests.mutants.side_by_side import side_by_side
 
 _ENOUGH_PERCENT = 95
 # What every area has reached so far, and how often a small sample of an area at that may look worse by chance.
@@ -71,13 +72,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def tried(mutants: Sequence[Mutant], tests: Sequence[str], seconds: float = float("inf")) -> list[bool]:
     """Whether each was noticed, as far as time allowed. Once in a process: pytest keeps what it loaded."""
-    results = list[bool]()
+    results = dict[int, bool]()
     with tempfile.TemporaryDirectory() as directory:
-        Session(lambda session: results.extend(_each(session, mutants, seconds))).run(tests, Path(directory))
-    return results
+        Session(lambda session: results.update(_each(session, mutants, seconds))).run(tests, Path(directory))
+    return [results[number] for number in sorted(results)]
 
 
-def _each(session: Session, mutants: Sequence[Mutant], seconds: float) -> Iterator[bool]:
+def _each(session: Session, mutants: Sequence[Mutant], seconds: float) -> Iterator[tuple[int, bool]]:
+    """The number of each mutant and whether it was noticed, as it becomes known."""
     assert session.watched is not None
     for name in session.names(sorted(session.watched.red)):
         print(f"    red without a change, so it counts for none: {name}", flush=True)
@@ -85,13 +87,19 @@ def _each(session: Session, mutants: Sequence[Mutant], seconds: float) -> Iterat
         print(f"    too slow to be asked: {name}", flush=True)
     started = time.monotonic()
     print(f"{len(session.watched.seconds)} quick tests", flush=True)
-    for mutant in mutants:
-        if time.monotonic() - started > seconds:
-            return
-        noticed, tests = session.is_noticed(mutant)
+
+    def ask(fork: int, tell: Callable[[bytes], None]) -> None:
+        for number in range(fork, len(mutants), PROCESSES):
+            if time.monotonic() - started > seconds:
+                return
+            noticed, asked = session.is_noticed(mutants[number])
+            tell(f"{number} {noticed:d} {asked}".encode())
+
+    for line in side_by_side(PROCESSES, ask):
+        number, noticed, asked = map(int, line.split())
         if not noticed:
-            print(f"    not noticed by {tests} tests: {mutant.what}", flush=True)
-        yield noticed
+            print(f"    not noticed by {asked} tests: {mutants[number].what}", flush=True)
+        yield number, bool(noticed)
 
 
 if __name__ == "__main__":

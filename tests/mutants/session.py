@@ -3,6 +3,7 @@ itself, and runs the tests that run the changed line."""
 
 import os
 import resource
+import shutil
 import signal
 import sys
 import time
@@ -13,12 +14,15 @@ from pathlib import Path
 import msgspec
 import pytest
 from _pytest.runner import runtestprotocol
+from coverage import CoverageData
 
 from tests.mutants.areas import AREAS, area_of, importing
 from tests.mutants.in_place import put_in_place
 from tests.mutants.mutant import ROOT, Mutant, is_noticed
+from tests.mutants.side_by_side import side_by_side
 from tests.mutants.watched import Watched, lines_of, watching
 
+PROCESSES = os.cpu_count() or 1
 _MOST_BYTES = 3 << 30
 _GREEN, _RED, _NOT_CHANGED = 0, 1, 2
 # A test under a change may take so many times as long as it took, on a machine that is busy with other things.
@@ -41,17 +45,15 @@ class Session:
         self._directory = directory
         self._at_import.start()
         options = ["-q", "-n", "0", "-p", "no:cacheprovider", "-p", "tests.mutants.plugin", "--hypothesis-seed=0"]
-        kept = ["--basetemp", str(directory / "files"), "-o", "tmp_path_retention_policy=none"]
+        kept = ["-o", "tmp_path_retention_policy=none"]
         return int(pytest.main([*options, *kept, *folders], plugins=[self]))
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """In the stead of running the tests."""
         self._at_import.stop()
         self._items = session.items
-        data, seconds = self._directory / "lines", self._directory / "seconds"
-        self._in_child(lambda: self._watch(data, seconds), 3600)
-        took, red, slow = msgspec.json.decode(seconds.read_bytes(), type=tuple[list[float], frozenset[int], frozenset[int]])
-        self.watched = Watched(data, self._at_import.get_data(), took, red=red, slow=slow)
+        took, red, slow = self._watched_by(PROCESSES)
+        self.watched = Watched(self._directory / "lines", self._at_import.get_data(), took, red=red, slow=slow)
         self._work(self)
         return True
 
@@ -91,15 +93,14 @@ class Session:
             try:
                 os.setpgid(0, 0)
                 signal.setitimer(signal.ITIMER_REAL, seconds)
-                nowhere = os.open(os.devnull, os.O_RDWR)
-                for stream in (1, 2):
-                    os.dup2(nowhere, stream)
+                self._alone()
                 os._exit(work())
             except BaseException:
                 os._exit(_RED)
         _, status = os.waitpid(child, 0)
         with suppress(ProcessLookupError):
             os.killpg(child, signal.SIGKILL)
+        shutil.rmtree(self._directory / f"files.{child}", ignore_errors=True)
         return os.waitstatus_to_exitcode(status)
 
     def _try(self, mutant: Mutant, tests: Sequence[int]) -> int:
@@ -108,10 +109,43 @@ class Session:
             return _NOT_CHANGED
         return _RED if any(self._is_red(test, after) for test, after in _with_next(tests)) else _GREEN
 
-    def _watch(self, data: Path, seconds: Path) -> int:
+    def _watched_by(self, forks: int) -> tuple[list[float], frozenset[int], frozenset[int]]:
+        """What one run of all tests sees, a part of them in each fork: seconds by test, and those that are red or slow. Which
+        test runs which lines is in the file `lines`."""
+        each = -(-len(self._items) // forks)
+        parts = [range(len(self._items))[first : first + each] for first in range(0, len(self._items), each)]
+
+        def watch(number: int, tell: Callable[[bytes], None]) -> None:
+            self._alone()
+            self._watch(parts[number], self._directory / f"lines.{number}", self._directory / f"seconds.{number}")
+            tell(b"")
+
+        assert len(list(side_by_side(len(parts), watch))) == len(parts)
+        lines = CoverageData(basename=str(self._directory / "lines"))
+        took, red, slow = list[float](), set[int](), set[int]()
+        for number in range(len(parts)):
+            part = CoverageData(basename=str(self._directory / f"lines.{number}"))
+            part.read()
+            lines.update(part)
+            told = (self._directory / f"seconds.{number}").read_bytes()
+            here = msgspec.json.decode(told, type=tuple[list[float], frozenset[int], frozenset[int]])
+            took, red, slow = took + here[0], red | here[1], slow | here[2]
+        lines.write()
+        return took, frozenset(red), frozenset(slow)
+
+    def _alone(self) -> None:
+        """Make this process one whose tests are heard and seen by nobody, with files of its own."""
+        files = self._directory / f"files.{os.getpid()}"
+        files.mkdir()
+        os.environ["PYTEST_DEBUG_TEMPROOT"] = str(files)
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for stream in (1, 2):
+            os.dup2(nowhere, stream)
+
+    def _watch(self, part: range, data: Path, seconds: Path) -> None:
         coverage, took, red, slow = watching(data), list[float](), set[int](), set[int]()
         coverage.start()
-        for test, after in _with_next(range(len(self._items))):
+        for test, after in _with_next(part):
             coverage.switch_context(str(test))
             begun, worked = time.monotonic(), time.process_time()
             if self._is_red(test, after):
@@ -122,7 +156,6 @@ class Session:
         coverage.stop()
         coverage.save()
         seconds.write_bytes(msgspec.json.encode((took, red, slow)))
-        return _GREEN
 
     def _is_red(self, test: int, after: int | None) -> bool:
         following = None if after is None else self._items[after]

@@ -17,16 +17,16 @@ class Watched:
     def __init__(
         self, data: Path, at_import: CoverageData, seconds: Sequence[float], *, red: frozenset[int], slow: frozenset[int]
     ) -> None:
-        self._data = CoverageData(basename=str(data))
-        self._data.read()
-        self._at_import = at_import
+        self._file = data
+        # A fork must not read by a connection of its parent.
+        self._at_import = {file: frozenset(at_import.lines(file) or ()) for file in at_import.measured_files()}
         self.seconds = seconds
         self.red = red
         self.slow = slow
 
     def at_import(self, file: str, lines: range) -> bool:
         """Whether some of the lines ran before the first test: as a module was loaded or as tests were collected."""
-        return not set(lines).isdisjoint(self._at_import.lines(str(ROOT / file)) or ())
+        return not self._at_import.get(str(ROOT / file), frozenset()).isdisjoint(lines)
 
     def tests_of(self, file: str, lines: range | None = None) -> list[int]:
         """The tests that run some of the lines (without: of the file), the quickest first; none that is red by itself or
@@ -36,7 +36,9 @@ class Watched:
 
     @cache  # noqa: B019 (there is one of it)
     def _tests(self, file: str) -> dict[int, list[int]]:
-        contexts = self._data.contexts_by_lineno(os.fspath(ROOT / file))
+        data = CoverageData(basename=str(self._file))  # opened anew, for the same reason
+        data.read()
+        contexts = data.contexts_by_lineno(os.fspath(ROOT / file))
         return {line: [int(name) for name in names if name] for line, names in contexts.items()}
 
 
