@@ -140,7 +140,9 @@ def test_volumes_in_groups_over_several_zones(zones: tuple[str, ...], on: str, c
     """A claim of a pod on a node of the group, and two zones."""
     cluster = _zoned(*zones)
     cluster.node("elsewhere")
-    cluster.pods("db", 1, cpu="1m", on=on, shape={"volumes": (VolumeUse(kind="claim" if claim else "disk", claim=claim),)})
+    disk = VolumeUse(kind="disk")
+    cluster.pods("db", 1, cpu="1m", on=on, shape={"volumes": (disk, VolumeUse(kind="claim", claim=claim) if claim else disk)})
+    cluster.pods("plain", 1, cpu="1m", on=on)
     assert [one[2] for one in _told(cluster, None, "ZonalVolumes")] == found
 
 
@@ -177,6 +179,8 @@ def test_regional_beside_zonal_groups(zonal: tuple[str, ...], found: list[str]) 
         cluster.group(f"z{number}", nodes=1, labels={ZONE: zone})
     rules = policy(node_group("general"), *(node_group(f"z{number}") for number in range(len(zonal))))
     assert [one[2] for one in _told(cluster, rules, "RegionalAndZonalGroups")] == found
+    without = policy(*(node_group(f"z{number}") for number in range(len(zonal))))
+    assert _told(cluster, without, "RegionalAndZonalGroups") == []
 
 
 def test_gpus_without_a_label() -> None:
@@ -195,7 +199,9 @@ def test_gpus_without_a_label() -> None:
     (("capi-topology",), True, 4, ["the Cluster's topology declares replicas 4 for it"]),
     (("capi-topology",), True, 0, ["the Cluster's topology declares replicas 0 for it"]),
     ((), True, None, []),
+    ((), True, 4, []),
     (("argocd",), False, None, []),
+    (("argocd",), False, 3, []),
 ])  # fmt: skip
 def test_replicas_in_a_topology(owners: tuple[str, ...], topology: bool, replicas: int | None, found: list[str]) -> None:
     """Only where they are declared there, and hold the group."""
@@ -295,6 +301,10 @@ def test_nodes_of_another_size_than_a_new_one() -> None:
         ("LargerThanTemplate", GROUP, f"2 nodes have {taken}: cpu 4 and 8", ("a", "b")),
         ("SmallerThanTemplate", GROUP, f"1 node has {taken}: cpu 4 and 2", ("small",)),
     ]
+    every = findings(View.of(_down(cluster, "down"), rules, Memory(), NOW, Work(10_000)))
+    advice = {one.code: one.advice.split(":")[0] for one in every}
+    assert advice["LargerThanTemplate"] == "what is larger is paid and not counted on"
+    assert advice["SmallerThanTemplate"] == "pods may not fit the nodes that come"
 
 
 @pytest.mark.parametrize(

@@ -78,3 +78,13 @@ def test_everything_that_a_group_grows_for_is_told(pods: int, fields: dict[str, 
     assert [reason.code for reason in said] == causes
     assert (action.reason.code, action.reason.data) == (said[0].code, said[0].data)
     assert action.reason.message == "; ".join(reason.message for reason in said)
+
+
+def test_a_target_that_does_not_say_its_size_is_released_at_none() -> None:
+    """Its replicas are unset."""
+    cluster = ClusterBuilder()
+    cluster.group("general", nodes=1, owners=())
+    world = cluster.world()
+    unset = msgspec.structs.replace(OLD, replicas=None)
+    plan = plan_of(msgspec.structs.replace(world, targets=(*world.targets, unset)), policy(node_group("general", min=1)))
+    assert [(one.kind, one.from_, one.to) for one in plan.actions] == [(ActionKind.RELEASE, 0, 0)]

@@ -69,6 +69,19 @@ def test_one_size_annotation_alone(annotations: dict, codes: list[str]) -> None:
     assert [item.code for item in found(target("MachineDeployment", "d", annotations))] == codes
 
 
+@pytest.mark.parametrize(("there", "other"), [(MIN, MAX), (MAX, MIN)])
+def test_which_size_annotation_is_there(there: str, other: str) -> None:
+    """Whatever else is annotated."""
+    (told,) = found(target("MachineDeployment", "d", {there: "1", "note": "x"}))
+    assert told.message == f"it has {there.partition('/')[2]} and no {other.partition('/')[2]}: neither counts"
+
+
+def test_one_size_annotation_that_was_handed_down_is_told_once() -> None:
+    """Of the MachineDeployment, not of the MachineSet that it controls."""
+    both = found(target("MachineDeployment", "d", {MIN: "1"}), target("MachineSet", "d-x", {MIN: "1"}, owner="d"))
+    assert [(item.code, item.object) for item in both] == [("OneSizeAnnotation", "MachineDeployment n/d")]
+
+
 @pytest.mark.parametrize(("of_set", "codes"), [("4", []), ("8", ["CapacitySaidTwice"])])
 def test_s121_capacity_on_both_is_told_where_they_differ(of_set: str, codes: list[str]) -> None:
     """A MachineDeployment hands its annotations on to its MachineSets: the same value twice is its own."""

@@ -24,8 +24,9 @@ def ration(
     turned away by a limit is parked until that limit's floor moves; nodes without room never come back. Candidates are looked
     at as far as pods get: few pods among thousands of nodes mostly find their place in the first few.
     """
-    coarse = [limit for limit in limits if len(limit.counter.domains.values) <= _COARSE]
-    fine = [limit for limit in limits if len(limit.counter.domains.values) > _COARSE]
+    coarse, fine = list[DomainLimit](), list[DomainLimit]()
+    for limit in limits:
+        (fine if len(limit.counter.domains.values) > _COARSE else coarse).append(limit)
     groups = _Groups(nodes, coarse, fine)
     left: dict[int, int] = {}
     placed: dict[int, int] = {}

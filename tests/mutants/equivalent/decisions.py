@@ -244,6 +244,12 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "32 -> 33": "from how many groups on fewer are asked between two rounds: both ways give proper answers",
         "4 -> 5": "from how many groups on fewer are asked between two rounds: both ways give proper answers",
     },
+    "reconciler/decisions/lints/cluster.py": {
+        "facts is None or judgement.ownership.state is not OwnerState.HELD or (not facts.owner.topology_owned) -> "
+        "judgement.ownership.state is not OwnerState.HELD or not facts.owner.topology_owned": (
+            "who owns a target that is not there is unknown"
+        ),
+    },
     "reconciler/decisions/outcome/actions.py": {
         "facts is None or group.held_why -> group.held_why": "a group whose target is not there is held",
     },

@@ -139,6 +139,8 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "group.heap[0] < best.heap[0] -> group.heap[0] <= best.heap[0]": "no candidate is in two groups",
         "64 -> 65": _SLOWER,
         "len(limit.counter.domains.values) > _COARSE -> len(limit.counter.domains.values) >= _COARSE": _SLOWER,
+        "fine if len(limit.counter.domains.values) > _COARSE else coarse -> fine if not len(limit.counter.domains.values) > "
+        "_COARSE else coarse": _SLOWER,
     },
     "reconciler/scheduling/topology/rules.py": {
         "1 -> 2 in: _EVERY_NODE = -1": _NEGATIVE,
