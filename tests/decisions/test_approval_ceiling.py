@@ -5,6 +5,7 @@ import pytest
 
 from reconciler.decisions.decide import decide, settle
 from reconciler.decisions.memory import Memory, Outcome
+from reconciler.decisions.reasons.groups import WaitsForApproval
 from reconciler.decisions.removal.begun import intending, recovered
 from reconciler.plan.plan import ActionKind, Plan
 from reconciler.policy.documents import Budget, Consolidation, PolicySet, ScaleDown, Toggle
@@ -193,3 +194,12 @@ def test_what_was_about_to_be_written_is_judged_by_what_is_there() -> None:
     assert [count for _, count in found.departures[TARGET]] == [3]
     assert (dict(found.intended), found.last_removed_seconds) == ({}, NOW)
     assert recovered(found, world, NOW + 1) == found
+
+
+@pytest.mark.parametrize(("waiting", "said"), [(1, "1 node waits"), (3, "3 nodes wait")])
+def test_how_many_wait_for_an_approval(waiting: int, said: str) -> None:
+    """In words, with what was meant to leave, what may, and the line that allows it."""
+    line = "Reconciler-Approve-Removals: web=5"
+    told = WaitsForApproval(group="web", waiting=waiting, gone=5, limit=2, trailer=line).reason().message
+    assert told.startswith(f"{said} for an approval: 5 of web leave within 24 hours, and 2 may")
+    assert told.endswith(f": {line}")
