@@ -11,6 +11,7 @@ in one plan when their use is at or below `utilizationThresholdPercent` (100: wh
 
 from array import array
 from collections.abc import Iterable
+from operator import mul
 
 import msgspec
 
@@ -61,6 +62,11 @@ class Search:
         found = [entry.candidate for entry in judged.values() if _stays_for_lack_of_room(entry)]
         self._there = array("i", range(len(draft.world.nodes)))
         self._nowhere = Places(draft.state)
+        # What a pod of each shape requests, in money times 2^30.
+        self._worths = [
+            (shape.requests.cpu_milli * CORE_MICROS << 30) + shape.requests.memory_bytes * 1000 * GIB_MICROS
+            for shape in draft.world.pod_shapes
+        ]
         order = sorted(found, key=self._worth)
         self._sources = order[:MOST_SOURCES]
         self._beyond = order[MOST_SOURCES:]
@@ -70,12 +76,8 @@ class Search:
 
     def _worth(self, candidate: Candidate) -> tuple[int, str]:
         """Requests in money, per price: the nodes that are worth replacing first."""
-        cpu = memory = 0
-        for shape, count in candidate.moving.items():
-            requests = self._draft.world.pod_shapes[shape].requests
-            cpu += requests.cpu_milli * count
-            memory += requests.memory_bytes * count
-        worth = cpu * CORE_MICROS + (memory * 1000 * GIB_MICROS >> 30)
+        moving = candidate.moving
+        worth = sum(map(mul, map(self._worths.__getitem__, moving), moving.values())) >> 30
         return worth // max(1, _price(candidate.group)), self._draft.world.nodes[candidate.index].name
 
     def run(self) -> tuple[Opportunity, ...]:
