@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 from tests.gitops.servers import served
 
@@ -108,7 +108,8 @@ class _Handler(BaseHTTPRequestHandler):
         if page * size >= len(shown):
             return here, {}
         path = self.path.partition("?")[0]
-        return here, {"Link": f'<{self.host.url}{path}?per_page={size}&page={page + 1}>; rel="next"'}
+        following = urlencode(query | {"per_page": [str(size)], "page": [str(page + 1)]}, doseq=True)
+        return here, {"Link": f'<{self.host.url}{path}?{following}>; rel="next"'}
 
     def do_GET(self) -> None:
         self._serve()

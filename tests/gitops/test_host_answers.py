@@ -11,9 +11,10 @@ from gitlab.exceptions import GitlabError
 from reconciler.gitops.pull_requests import github as github_host
 from reconciler.gitops.pull_requests import gitlab as gitlab_host
 from reconciler.gitops.pull_requests.comment import MOST_AHEAD, STAMP_ROOM, HostCode, HostError, Message, body
-from reconciler.gitops.pull_requests.github import GitHubPullRequest
+from reconciler.gitops.pull_requests.github import GitHubPullRequest, GitHubRepository
 from reconciler.gitops.pull_requests.gitlab import GitLabProject
 from reconciler.gitops.pull_requests.open_request import MOST_REQUESTS, OpenRequest, Quota
+from tests.gitops import hosts
 
 
 def told(error: HostError) -> tuple[str, str]:
@@ -102,6 +103,21 @@ def test_a_merge_request_of_a_list() -> None:
     for source in (None, 43):
         assert project._request({**item, "source_project_id": source}).fork
     assert MOST_REQUESTS == 500
+
+
+def test_all_pages_of_open_requests() -> None:
+    """Thirty a page of these servers, whatever is asked for."""
+    with hosts.github_host() as first, hosts.gitlab_host() as second:
+        for host in (first, second):
+            for number in range(1, 36):
+                host.open(number, "a" * 40)
+            host.open(36, "b" * 40, branch="other")
+        found = (
+            GitHubRepository(hosts.TOKEN, "team/policies", api_url=first.url, pause_seconds=0).open_requests("main"),
+            GitLabProject(hosts.TOKEN, "42", url=second.url).open_requests("main"),
+        )
+    for requests_found in found:
+        assert [request.number for request in requests_found] == list(range(1, 36))
 
 
 @pytest.mark.parametrize(("headers", "quota"), [

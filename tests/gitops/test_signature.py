@@ -149,11 +149,14 @@ def test_gpg_signature_where_only_ssh_is_allowed(repo: GitRepo, tmp_path: Path, 
 
 
 @pytest.mark.parametrize("content", [b"no key", b""])
-def test_keys_that_are_none(repo: GitRepo, tmp_path: Path, content: bytes):
-    """A file of keys that gpg cannot read makes every commit refused, by its name."""
+def test_keys_that_are_none(repo: GitRepo, tmp_path: Path, content: bytes, capfd: pytest.CaptureFixture[str]):
+    """A file of keys that gpg cannot read makes every commit refused, by its name; gpg itself prints nothing here."""
     keys = tmp_path / "keys.asc"
     keys.write_bytes(content)
-    assert "gpg cannot read the keys" in refusal(repo, repo.git("rev-parse", "HEAD"), Signers(gpg_keys_file=keys)).fault.message
+    commit = repo.git("rev-parse", "HEAD")
+    capfd.readouterr()
+    assert "gpg cannot read the keys" in refusal(repo, commit, Signers(gpg_keys_file=keys)).fault.message
+    assert capfd.readouterr() == ("", "")
 
 
 def test_file_of_signers_that_went_away(repo: GitRepo, tmp_path: Path):

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from reconciler.kube.custom.custom_policy import Judged
@@ -75,6 +76,14 @@ def test_group_whose_target_is_not_known_sizes_nothing(target: dict[str, Any]) -
     found = judged(policy(), changed(group("a"), target=target))
     assert list(groups(found)) == []
     assert "NodeGroup infra/a" in found.problems
+
+
+@pytest.mark.parametrize("name", ["", "A_B"])
+def test_group_whose_name_is_none_sizes_nothing(name: str) -> None:
+    """What an API server would not have let in is told and is no group."""
+    found = judged(policy(), msgspec.structs.replace(group("a"), name=name))
+    assert list(groups(found)) == []
+    assert found.problems
 
 
 def test_documents_are_read_once_and_forgotten() -> None:

@@ -103,6 +103,7 @@ def test_invalid_group_is_held_alone():
     assert held.hold is not None
     assert "its last good version is kept" in held.hold.reason
     assert str(held.places["spec.hold"]) == "NodeGroup infra/a spec.size.min"
+    assert (held.places["spec.hold"].line, held.places["spec.hold"].column) == (0, 0)
 
 
 def test_group_that_never_was_good_keeps_its_target_alone():

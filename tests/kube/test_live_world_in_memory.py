@@ -182,6 +182,16 @@ def test_how_old_the_view_is(small: WatchedServer) -> None:
     assert LiveWorld(small, now_seconds=lambda: NOW, workload_collections=()).age_seconds() == float("inf")
 
 
+@pytest.mark.parametrize(("seconds", "trusted"), [(1.0, True), (0.0, False)])
+def test_the_last_moment_of_a_wait(small: WatchedServer, seconds: float, trusted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A view that comes to be trusted in the last second is taken; with no time left nobody waits."""
+    world = LiveWorld(small, now_seconds=lambda: NOW, workload_collections=FEW, capi_group=objects.GROUP)
+    doubts = iter([("Pod: waiting",), ()])
+    monkeypatch.setattr(world._own_pace, "monotonic", lambda: 7.0)
+    monkeypatch.setattr(world, "doubts", lambda: next(doubts))
+    assert world.wait(seconds) is trusted
+
+
 def test_every_change_is_told(small: WatchedServer) -> None:
     """In some thread, after it is in the view: what comes, goes, and says something new; a heartbeat does not."""
     told = threading.Semaphore(0)

@@ -90,7 +90,8 @@ def test_what_a_state_counts() -> None:
 
 def test_how_long_a_watch_is_asked_for() -> None:
     """Five to ten minutes, by chance."""
-    assert watches(Run([[bookmark(1, end=True)]], chance=0.5).go())[0]["timeoutSeconds"] == "450"
+    for chance, seconds in ((0.0, "300"), (0.5, "450"), (0.999, "599")):
+        assert watches(Run([[bookmark(1, end=True)]], chance=chance).go())[0]["timeoutSeconds"] == seconds
 
 
 @pytest.mark.parametrize(

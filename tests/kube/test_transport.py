@@ -105,6 +105,16 @@ def test_a_page_instead_of_a_status(tmp_path: Path) -> None:
     assert len(found.value.message) == 300
 
 
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH"])
+def test_a_connection_that_breaks_is_not_used_for_a_second_try(tmp_path: Path, method: str) -> None:
+    """Whether it was done is not known: nothing is sent again by itself, and that it was sent is told."""
+    with server(lambda request, _: request.connection.shutdown(socket.SHUT_RDWR)).running() as local:
+        api = api_of(tmp_path, local)
+        with pytest.raises(UnreachableError) as found:
+            api.get("/x") if method == "GET" else api.write(method, "/x", {})
+    assert ([request[0] for request in local.requests], found.value.sent) == ([method], True)
+
+
 def test_nobody_listens(tmp_path: Path) -> None:
     """A refused connection is said as such, and that nothing was sent; no credential is in the message."""
     api = connect(kubeconfig(tmp_path, f"http://127.0.0.1:{closed_port()}"), environment={})
@@ -370,3 +380,7 @@ def test_in_a_pod_without_its_account(tmp_path: Path, monkeypatch: pytest.Monkey
         monkeypatch.setenv(name, value)
     with pytest.raises(ConnectionConfigError, match="service account of this pod"):
         connect(environment=inside)
+
+
+def test_what_broke_may_have_been_sent_unless_it_is_said() -> None:
+    assert (UnreachableError("cut").sent, UnreachableError("refused", sent=False).sent) == (True, False)

@@ -91,8 +91,8 @@ def _told_apart(groups: list[tuple[NodeGroup | None, bool]]) -> tuple[NodeGroup,
     it is left out where another one has its target."""
     good = [group for group, held in groups if group is not None and not held]
     names, targets = {group.name for group in good}, {group.target for group in good}
-    for group, held in groups:
-        if group is None or not held or group.target in targets:
+    for group, _ in groups:
+        if group is None or group.target in targets:  # those that are not held have theirs
             continue
         name = f"{group.namespace}/{group.name}" if group.name in names else group.name
         good.append(msgspec.structs.replace(group, name=name))

@@ -39,8 +39,8 @@ def checked_owner(owner: str) -> str:
 
 def read_mark(value: str) -> DrainMark | None:
     """The mark that a taint's value is; None for a value that somebody else wrote."""
-    owner, dot, seconds = value.rpartition(".")
-    if not dot or not owner or not (seconds.isascii() and seconds.isdigit()):
+    owner, _, seconds = value.rpartition(".")
+    if not owner or not (seconds.isascii() and seconds.isdigit()):
         return None
     return DrainMark(owner=owner, began_seconds=int(seconds))
 

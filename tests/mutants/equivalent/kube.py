@@ -18,6 +18,9 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     "reconciler/kube/watching/object_store.py": {
         "0 -> 1 in: joined.add(key, value, 0)": "objects of a server come from no file: its number is told to nobody",
     },
+    "reconciler/kube/leading/state.py": {
+        "1 -> 2 in: content = unpacking.decompress(packed, entry.size_bytes + 1)": "one byte more than was written is not it",
+    },
     "reconciler/kube/custom/in_force.py": {
         "bool(draft.document.target.name) and draft.sound('spec.target') and draft.sound('metadata.name') -> "
         "draft.sound('spec.target') and draft.sound('metadata.name')": "a target without a name was read with a problem",
