@@ -1,9 +1,13 @@
 """Effective values: the order of the sources, and the origin that each value carries."""
 
+import msgspec
+import pytest
+
 from reconciler.cluster.target import OwnerEvidence, TargetOption
 from reconciler.decisions.groups.effective import effective_groups
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.policy.documents import (
+    Discovery,
     GroupFields,
     Mode,
     PolicySet,
@@ -135,3 +139,47 @@ def test_a_hold_on_the_target_counts_like_one_in_the_policy() -> None:
     held = _group(policy(node_group("general")), evidence=evidence)
     assert held.hold == "recovering node h100-3 (annotation reconciler.dev/hold)"
     assert _group(policy(node_group("general"))).hold == ""
+
+
+@pytest.mark.parametrize(("until", "hold", "ends"), [
+    ("2027-01-15T08:00:00Z", "", None),
+    ("2027-01-15T08:00:01Z", "repair (annotation reconciler.dev/hold)", NOW + 1),
+])  # fmt: skip
+def test_a_hold_on_the_target_is_over_at_the_instant_that_it_names(until: str, hold: str, ends: int | None) -> None:
+    """NOW is 2027-01-15T08:00:00Z."""
+    found = _group(policy(node_group("general")), evidence=OwnerEvidence(hold=f"repair; until {until}"))
+    assert (found.hold, found.hold_until_seconds) == (hold, ends)
+
+
+@pytest.mark.parametrize(("replicas", "most", "current"), [(7, 7, 7), (0, 0, 0), (None, 0, 0)])
+def test_without_a_maximum_a_group_keeps_its_size(replicas: int | None, most: int, current: int) -> None:
+    """One that is not known counts as none."""
+    cluster = ClusterBuilder()
+    cluster.target("general", replicas)
+    (found,) = effective_groups(cluster.world(), policy(node_group("general", max=None)), NOW)
+    (reason,) = [reason for reason in found.reasons if reason.code == "NoMaxSize"]
+    assert (found.max_size, reason.data["current"]) == (most, current)
+
+
+def test_a_group_has_the_namespace_of_its_document_and_open_windows_their_names() -> None:
+    """A window without a name is told by its place and schedule; a discovered group has no document."""
+    windows = tuple(Window(name=name, schedule="0 0 * * *", duration_seconds=86_400) for name in ("day", ""))
+    found = _group(policy(msgspec.structs.replace(node_group("general", windows=windows), namespace="reconciler")))
+    assert [reason.data["window"] for reason in found.reasons if reason.code == "WindowOpen"] == ["day", "#2 (0 0 * * *)"]
+    assert found.namespace == "reconciler"
+    cluster = ClusterBuilder()
+    cluster.target("free", 1, min_size=0, max_size=3)
+    discovered = policy(discovery=(Discovery(name="all", provider="clusterAPI"),))
+    assert [one.namespace for one in effective_groups(cluster.world(), discovered, NOW)] == [""]
+
+
+def test_what_a_discovered_target_says_itself_wins_over_its_tier() -> None:
+    """Without a document it comes first; where its annotations are not read it says nothing."""
+    for read, seconds in ((TargetAnnotations.READ, 120), (TargetAnnotations.IGNORE, 180)):
+        rules = policy(
+            tiers=(Tier(name="spot", defaults=GroupFields(scale_down=_down(180))),),
+            discovery=(Discovery(name="all", provider="clusterAPI", tier="spot"),),
+            target_annotations=read,
+        )
+        found = _group(rules, options=(_option(120),), min_size=0, max_size=3)
+        assert (found.tier, found.unneeded_time_seconds) == ("spot", seconds)

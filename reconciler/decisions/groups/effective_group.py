@@ -63,7 +63,7 @@ def effective_group(world: World, claim: Claim, now_seconds: int) -> EffectiveGr
     new_node = _new_node(world, claim)
     capacity_from = tuple(Origin(source=source, value="capacity") for source in new_node.sources)
     values.chains.keep("template.capacity", Resolved(new_node.shape, lambda: capacity_from))
-    mixed = new_node.mixed is not None and not (facts is not None and facts.rolling_out)
+    mixed = None if facts is not None and facts.rolling_out else new_node.mixed
     listed = (facts.price_per_hour, facts.price_origin) if facts is not None and facts.price_per_hour else None
     price = values.text("pricePerHour", "unknown", listed)
     return EffectiveGroup(
@@ -101,7 +101,7 @@ def effective_group(world: World, claim: Claim, now_seconds: int) -> EffectiveGr
         backoff_reset_seconds=values.seconds("scaleUp.backoff.reset"),
         hold=hold,
         hold_until_seconds=hold_until,
-        reasons=(*bounds.reasons, *((new_node.mixed.reason(),) if mixed and new_node.mixed is not None else ())),
+        reasons=(*bounds.reasons, *((mixed.reason(),) if mixed is not None else ())),
         chains=values.chains,
     )
 
