@@ -120,6 +120,20 @@ def test_all_pages_of_open_requests() -> None:
         assert [request.number for request in requests_found] == list(range(1, 36))
 
 
+@pytest.mark.parametrize(("left", "quota"), [
+    ((1, 1, 1_800_000_000), Quota(remaining=1, limit=1, reset_seconds=1_800_000_000)),
+    ((0, 0, 1_800_000_000), None),
+    (None, None),
+])  # fmt: skip
+def test_what_github_says_is_left(left: tuple[int, int, int] | None, quota: Quota | None) -> None:
+    """A limit of nothing is none."""
+    with hosts.github_host() as host:
+        host.quota = left
+        client = GitHubRepository(hosts.TOKEN, "team/policies", api_url=host.url, pause_seconds=0)
+        assert client.open_requests("main") == ()
+    assert client.quota() == quota
+
+
 @pytest.mark.parametrize(("headers", "quota"), [
     (
         {"RateLimit-Remaining": "3", "RateLimit-Limit": "60", "RateLimit-Reset": "9"},

@@ -1,6 +1,7 @@
 """What a source says of itself, as values: sentences of faults, conditions, events, counters, waits, what is kept on disk."""
 
 import base64
+import os
 import zlib
 from pathlib import Path
 
@@ -204,6 +205,18 @@ def test_what_was_kept_and_is_of_no_use(data: bytes, told: str) -> None:
     with pytest.raises(LastGoodError, match=f"the stored policy {told}") as found:
         decode_last_good(data)
     assert found.value.damaged
+
+
+def test_who_may_read_what_is_kept(tmp_path: Path) -> None:
+    """As far as the process is allowed to let others; nothing is left beside it."""
+    before = os.umask(0o027)
+    try:
+        FileLastGoodStore(tmp_path / "kept").save(KEPT)
+        os.umask(0)
+        FileLastGoodStore(tmp_path / "open").save(KEPT)
+    finally:
+        os.umask(before)
+    assert {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {"kept": 0o640, "open": 0o666}
 
 
 def test_how_much_may_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:

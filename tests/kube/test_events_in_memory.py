@@ -37,6 +37,14 @@ def test_a_series_is_written_every_six_minutes(telling: test_events.Telling) -> 
     assert _writes(telling)[3:] == [("PATCH", 5)]
 
 
+def test_events_of_what_has_no_namespace_lie_in_default(telling: test_events.Telling) -> None:
+    """The first one and the count of its series, as the API server asks for."""
+    node = Subject(api_version="v1", kind="Node", name="n1", namespace="", uid="u")
+    telling.tell(2, subject=node)
+    paths = [path.rpartition("/events")[0] for _, path, _ in telling.api.sent]
+    assert [path.rpartition("/")[2] for path in paths if path] == ["default", "default"]
+
+
 def test_an_hour_to_the_second_is_the_same_series(telling: test_events.Telling) -> None:
     """3600 s after it was last told it is known still."""
     telling.tell()

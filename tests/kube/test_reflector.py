@@ -194,8 +194,9 @@ def test_servers_that_know_nothing_of_streaming_lists() -> None:
 
 def test_absent_collections_are_retried_slowly() -> None:
     """A collection that the server does not have is said to be absent, and asked for again after 30 to 90 s."""
-    run = Run([ApiError(404, "NotFound", "no such kind")], pauses=1).go()
-    assert run.pace.waits == [30.0]
+    for chance, seconds in ((0.0, 30.0), (0.5, 60.0), (1.0, 90.0)):
+        run = Run([ApiError(404, "NotFound", "no such kind")], pauses=1, chance=chance).go()
+        assert run.pace.waits == [seconds]
 
 
 def test_absent_is_told_once() -> None:

@@ -24,6 +24,9 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "1 -> 2 in: data = unpacker.decompress(data, most + 1)  # to zlib a bound of zero is none": _ONE_MORE,
     },
     "reconciler/gitops/snapshots/tree_documents.py": {"1 -> 2": _ONE_MORE},
+    "reconciler/gitops/whole_file.py": {
+        "True -> False": "a neighbour that could not be made is missed by the same error that is raised",
+    },
     "reconciler/gitops/sources/archive.py": {"1048576 -> 1048577": _AT_ONCE},
     "reconciler/gitops/sources/directory_source.py": {
         "1 -> 2": _ONE_MORE,
