@@ -21,7 +21,7 @@ def satisfies(requirement: Requirement, value: str | None) -> bool:
         case "In":
             return value is not None and value in requirement.values
         case "NotIn":
-            return value is None or value not in requirement.values
+            return value not in requirement.values
         case "Exists":
             return value is not None
         case "DoesNotExist":

@@ -93,6 +93,11 @@ def test_a_server_that_is_away_after_damage_is_waited_for() -> None:
         store.load()
 
 
+def test_a_memory_says_its_version() -> None:
+    """The first one, which every release so far reads and writes; another form of it would be the second."""
+    assert msgspec.json.decode(msgspec.json.encode(Memory()))["version"] == 1
+
+
 def test_a_memory_of_a_later_release_is_never_thrown_away() -> None:
     state = _State(msgspec.json.encode(Memory(version=MEMORY_VERSION + 1)))
     store = LiveMemoryStore(state)

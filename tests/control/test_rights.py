@@ -29,6 +29,12 @@ def test_reading_asks_for_no_write() -> None:
     assert not any(right.namespace or right.optional for right in found)
 
 
+@pytest.mark.parametrize("mode", RunMode)
+def test_no_right_is_without_a_verb(mode: RunMode) -> None:
+    """Of what is only read nothing is asked twice."""
+    assert all(right.verbs for right in _needed(mode))
+
+
 def test_observing_writes_its_own_objects_alone() -> None:
     """Lease and state in its namespace, Events wherever they happen, which it can do without."""
     more = [right for right in _needed(RunMode.OBSERVE) if right not in _needed(RunMode.READ_ONLY)]

@@ -88,6 +88,7 @@ def test_without_any_maximum_the_group_never_grows() -> None:
     found = _group(policy(node_group("general", min=None, max=None)))
     assert found.max_size == 1
     assert [reason.code for reason in found.reasons] == ["NoMaxSize"]
+    assert [origin.value for origin in found.chains["size.max"]] == ["current size"]
 
 
 def test_a_tier_takes_groups_by_name_pattern() -> None:
