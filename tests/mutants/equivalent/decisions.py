@@ -337,6 +337,9 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "1 -> 2 in: named = ordinary[classes.index(kind)] if known.verdict.rules else -1": "of pods without rules none is named",
         "False -> True": "looked for among pods that have nothing of it, so that nothing is found",
         "stays or not (known.verdict.rules or known.special) -> stays": "nodes with other pods go the long way, to the same end",
+        "stays or not (known.verdict.rules or known.special) -> not (known.verdict.rules or known.special)": (
+            "nodes with other pods go the long way, to the same end"
+        ),
         "stays or not (known.verdict.rules or known.special) -> stays and (not (known.verdict.rules or known.special))": (
             "nodes with other pods go the long way, to the same end"
         ),
