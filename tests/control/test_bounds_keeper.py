@@ -239,3 +239,9 @@ def test_a_group_that_no_range_can_be_given_to_is_told_once(running: Running) ->
         running.file.write_text(text)
         assert running.keeper.round()
     assert running.codes().count("NoBound") == 2
+
+
+def test_what_is_kept_for_the_next_write_says_whether_it_is_new() -> None:
+    """As a state object does, without a word to any server."""
+    kept = KeptBounds(None, "kube-system")  # type: ignore[arg-type]
+    assert [kept.save("policy", content) for content in (b"1", b"1", b"2")] == [True, False, True]
