@@ -229,4 +229,11 @@ GUARDS: tuple[Guard, ...] = (
         after="            if False:\n",
         tests=("tests/kube/test_drain_in_memory.py",),
     ),
+    Guard(
+        name="a write is sent once",
+        file="reconciler/kube/connection/transport.py",
+        before="retries=False,",
+        after="retries=True,",
+        tests=("tests/kube/test_transport.py",),
+    ),
 )
