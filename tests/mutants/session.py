@@ -19,6 +19,7 @@ from coverage import CoverageData
 from tests.mutants.areas import AREAS, area_of, importing
 from tests.mutants.in_place import put_in_place
 from tests.mutants.mutant import ROOT, Mutant, is_noticed
+from tests.mutants.orphans import end_children
 from tests.mutants.side_by_side import side_by_side
 from tests.mutants.watched import Watched, lines_of, watching
 
@@ -100,6 +101,7 @@ class Session:
         _, status = os.waitpid(child, 0)
         with suppress(ProcessLookupError):
             os.killpg(child, signal.SIGKILL)
+        end_children()
         shutil.rmtree(self._directory / f"files.{child}", ignore_errors=True)
         return os.waitstatus_to_exitcode(status)
 

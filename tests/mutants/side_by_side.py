@@ -3,6 +3,8 @@
 import os
 from collections.abc import Callable, Iterator
 
+from tests.mutants.orphans import adopt_orphans, end_children
+
 # What a pipe takes at once, so that lines of two forks never mix (POSIX promises at least 512).
 _LINE_BYTES = 512
 
@@ -31,7 +33,9 @@ def _forked(number: int, work: Callable[[int, Callable[[bytes], None]], None], r
     code = 1
     try:
         os.close(reading)
+        adopt_orphans()
         work(number, tell)
+        end_children()
         code = 0
     finally:
         os._exit(code)
