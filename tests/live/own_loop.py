@@ -103,7 +103,7 @@ class OwnLoop:
             drain,
             owner,
             lambda _: {POLICY_MARK: marking} if marking else {},
-            former=providers.former(ended, self.now) if silent else None,
+            former=providers.former(ended, self.now) if silent else lambda _: None,
         )
         self.loop = ControlLoop(self.port, self.hands, self.store)
 

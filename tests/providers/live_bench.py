@@ -183,7 +183,7 @@ class LiveBench:
         )
         drain = NodeDrain(api, OWNER, clock)
         marks, rivals = (lambda _: annotations or {}), (lambda: ())
-        former = providers.former(ended, clock) if ended is not None else None
+        former = providers.former(ended, clock) if ended is not None else lambda _: None
         return PatientPort(
             self.bound, self.view, clock, self, providers.of(OWNER), drain, OWNER, marks, rivals, self._tell, former
         )
