@@ -1,5 +1,6 @@
 """What a reflector asks for, round after round, and what its state says of it; the bounds are client-go's and our own."""
 
+import json
 import threading
 from typing import Any
 
@@ -65,6 +66,15 @@ def test_a_thread_that_goes_on() -> None:
     release.set()
     assert run.reflector.join(30)
     assert run.reflector.state().phase is Phase.STOPPED
+
+
+def test_a_broken_watch_says_so_whatever_could_not_be_read() -> None:
+    """While changes do not arrive that is what counts; the object that cannot be understood is named again once they do."""
+    odd = json.loads(event("ADDED", "odd", 1))
+    odd["object"]["status"]["capacity"]["cpu"] = "many"
+    run = Run([[json.dumps(odd).encode(), bookmark(1, end=True), UnreachableError("the line was cut")]], pauses=1)
+    (state,) = states_at_pauses(run)
+    assert (state.phase, state.message) == (Phase.BROKEN, "the line was cut")
 
 
 def test_what_a_state_counts() -> None:

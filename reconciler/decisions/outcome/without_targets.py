@@ -23,7 +23,7 @@ def without_targets(world: World, policy: NodeGroupPolicy, groups: Sequence[Effe
             if item.provider == rules.provider and not any(rules.takes(item, facts) for facts in read):
                 told = f"{_asked(item)}: {_there(rules, read)}"
                 yield PlanProblem(code="DiscoveryMatchesNothing", object=f"discovery {item.name}", message=told)
-        named = [group.name for group in groups if group.target.kind in rules.kinds and group.facts is None]
+        named = [group.name for group in groups if group.target.kind in rules.kinds]
         if named and not read:
             yield PlanProblem(code=CODE, object=rules.provider, message=none_was_read(("group", named)))
 

@@ -158,6 +158,9 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "groups without either were left out above, or ended it"
         ),
     },
+    "reconciler/decisions/growth/cost/pricing.py": {
+        "have < want * many -> have <= want * many": "what is divided then comes to as many again",
+    },
     "reconciler/decisions/growth/cost/start.py": {
         "100 -> 101": _EFFORT,
         "1 -> 2 in: best_of: list[tuple[int | Load, int]] = [(-1, 0)] * len(problem.offers)": (
