@@ -19,7 +19,7 @@ def satisfies(requirement: Requirement, value: str | None) -> bool:
     """
     match requirement.operator:
         case "In":
-            return value is not None and value in requirement.values
+            return value in requirement.values
         case "NotIn":
             return value not in requirement.values
         case "Exists":

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import groupby
 from pathlib import Path
 
 import msgspec
@@ -114,8 +115,10 @@ class Session:
     def _watched_by(self, forks: int) -> tuple[list[float], frozenset[int], frozenset[int]]:
         """What one run of all tests sees, a part of them in each fork: seconds by test, and those that are red or slow. Which
         test runs which lines is in the file `lines`."""
-        each = -(-len(self._items) // forks)
-        parts = [range(len(self._items))[first : first + each] for first in range(0, len(self._items), each)]
+        files = groupby(range(len(self._items)), key=lambda test: self._name(test).partition("::")[0])
+        every = [list(tests) for _, tests in files]
+        # Files beside each other take about as long.
+        parts = [[test for tests in every[number::forks] for test in tests] for number in range(min(forks, len(every)))]
 
         def watch(number: int, tell: Callable[[bytes], None]) -> None:
             self._alone()
@@ -124,16 +127,16 @@ class Session:
 
         assert len(list(side_by_side(len(parts), watch))) == len(parts)
         lines = CoverageData(basename=str(self._directory / "lines"))
-        took, red, slow = list[float](), set[int](), set[int]()
+        took, red, slow = dict[int, float](), set[int](), set[int]()
         for number in range(len(parts)):
             part = CoverageData(basename=str(self._directory / f"lines.{number}"))
             part.read()
             lines.update(part)
             told = (self._directory / f"seconds.{number}").read_bytes()
-            here = msgspec.json.decode(told, type=tuple[list[float], frozenset[int], frozenset[int]])
-            took, red, slow = took + here[0], red | here[1], slow | here[2]
+            here = msgspec.json.decode(told, type=tuple[list[tuple[int, float]], frozenset[int], frozenset[int]])
+            took, red, slow = took | dict(here[0]), red | here[1], slow | here[2]
         lines.write()
-        return took, frozenset(red), frozenset(slow)
+        return [took[test] for test in range(len(took))], frozenset(red), frozenset(slow)
 
     def _alone(self) -> None:
         """Make this process one whose tests are heard and seen by nobody, with files of its own."""
@@ -144,15 +147,15 @@ class Session:
         for stream in (1, 2):
             os.dup2(nowhere, stream)
 
-    def _watch(self, part: range, data: Path, seconds: Path) -> None:
-        coverage, took, red, slow = watching(data), list[float](), set[int](), set[int]()
+    def _watch(self, part: Sequence[int], data: Path, seconds: Path) -> None:
+        coverage, took, red, slow = watching(data), list[tuple[int, float]](), set[int](), set[int]()
         coverage.start()
         for test, after in _with_next(part):
             coverage.switch_context(str(test))
             begun, worked = time.monotonic(), time.process_time()
             if self._is_red(test, after):
                 red.add(test)
-            took.append(time.monotonic() - begun)
+            took.append((test, time.monotonic() - begun))
             if time.process_time() - worked > _QUICK_SECONDS:
                 slow.add(test)
         coverage.stop()
