@@ -98,6 +98,12 @@ def test_a_ranking_tells_all_of_them_apart() -> None:
     assert [option.group for option in ranked([*priced, _option("free", "64")], (COST,), 0)] == ["dear", "cheap", "free"]
 
 
+@pytest.mark.parametrize(("cpu", "memory", "share"), [("1m", "1", 2), ("1m", "0", 1), ("0", "1", 1), ("0", "0", 0)])
+def test_the_smallest_amount_is_some(cpu: str, memory: str, share: int) -> None:
+    """Of what nobody asked for all is lost: of each resource that is there."""
+    assert waste(msgspec.structs.replace(_option("a", cpu, memory), requested=amounts("0", "0", 0))) == share
+
+
 @pytest.mark.parametrize(
     ("cpu", "memory", "nodes", "expected"),
     [

@@ -184,6 +184,7 @@ def test_the_pod_that_matches_best_comes_next(
         ((30, 7), _mix((0, (3,), 1)), 14),
         ((30, 7), _mix((0, (3,), 2)), 11),
         ((12, 7), _mix((0, (3,), 1)), 12),
+        ((0, 0), _mix((0, (2,), 1), (1, (1,), 1)), 0),
     ],
 )
 def test_what_no_mix_can_cost_less_than(prices: tuple[int, int], mix: Mix, bound: int) -> None:
