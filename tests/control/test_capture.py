@@ -10,6 +10,7 @@ import yaml
 from reconciler.control.capture import NO_CLOUDS, Capture, Clouds, Clusters, Unread, capture, capture_targets
 from reconciler.kube.connection.api import ApiError
 from reconciler.kube.watching.collection import WORKLOAD, cluster_api
+from reconciler.providers.cloud_answer import CloudAnswer, CloudQuestion
 
 NOW = 1_800_000_000
 CAPI = "/apis/cluster.x-k8s.io/v1beta2"
@@ -221,3 +222,19 @@ def test_files_are_encoded_when_they_are_asked_for() -> None:
     first, later = (capture(_clusters(_Server({"/api/v1/nodes": [[_item("n")]]})), "", NOW + late) for late in (0, 60))
     assert first.files() != later.files()
     assert first.files() == msgspec.structs.replace(later, captured_seconds=NOW).files()
+
+
+def test_clouds_are_told_which_machines_the_nodes_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By their provider ids, by which the groups of this cluster are found; a node that has none yet is no machine."""
+    questions: list[CloudQuestion] = []
+
+    def asked(question: CloudQuestion, environment: Mapping[str, str]) -> CloudAnswer:
+        questions.append(question)
+        assert environment == {"AWS_REGION": "eu-west-1"}
+        return CloudAnswer()
+
+    monkeypatch.setattr("reconciler.control.capture.ask_clouds", asked)
+    nodes = [_item("a", spec={"providerID": "aws:///eu-west-1a/i-1"}), _item("b", spec={}), _item("c", spec=None)]
+    clouds = Clouds(own=True, environment={"AWS_REGION": "eu-west-1"})
+    capture(_clusters(_Server({"/api/v1/nodes": [nodes]})), "c", NOW, clouds=clouds)
+    assert [(question.own, question.provider_ids) for question in questions] == [(True, ("aws:///eu-west-1a/i-1", "", ""))]

@@ -62,6 +62,12 @@ def test_what_must_be_true_at_the_end(tmp_path: Path, expect: dict[str, Any], to
     assert told in result.output
 
 
+def test_pods_that_are_pending_at_the_end_are_counted(tmp_path: Path) -> None:
+    """Of nine pods of a core four are on the node, and no machine comes within ten seconds."""
+    events = [{"at": "50s", "scale": {"workload": "shop/web", "replicas": 9}}]
+    assert "5 pods are pending at the end, 0 are expected" in _run(tmp_path, expect={"pendingPods": 0}, events=events).output
+
+
 def test_the_loop_also_looks_when_nothing_happened(tmp_path: Path) -> None:
     """Once a minute, from the first instant to the last: three looks in two minutes; more often where something happens."""
     quiet = json.loads(_run(tmp_path, "-o", "json", until="2m").output)
