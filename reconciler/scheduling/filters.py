@@ -11,12 +11,10 @@ from reconciler.scheduling.eligibility import Eligibility
 from reconciler.scheduling.host_ports import HostPorts
 from reconciler.scheduling.node_mask import marked, union
 from reconciler.scheduling.nodes import NodeTable
-from reconciler.scheduling.predicates.inter_pod_affinity import AffinityRules
 from reconciler.scheduling.predicates.node_resources_fit import resources_rejection
 from reconciler.scheduling.predicates.pod_topology_spread import spread_rejection
 from reconciler.scheduling.release import Release
 from reconciler.scheduling.shapes import ShapeTable
-from reconciler.scheduling.topology.counter import DomainCounter
 from reconciler.scheduling.topology.limits import DomainLimit, OnlyOne
 from reconciler.scheduling.topology.rules import Topology, TopologyRules
 from reconciler.scheduling.topology.selection import ShapeSelection
@@ -276,32 +274,18 @@ def _with_rules(names: tuple[str, ...], rules: TopologyRules, node: int) -> tupl
 
 
 def _topology_blocked(blocked: bytearray, rules: TopologyRules) -> bytearray:
-    nodes: list[int] = []
+    blocked = bytearray(blocked)
     for rule in rules.spread:
         blocked = union(blocked, rule.counter.domains.missing)
         if not rule.adds:
-            members = rule.counter.domains.members
-            for domain in rule.blocked_domains():
-                nodes.extend(members[domain])
+            rule.mark_blocked(blocked)
     affinity = rules.affinity
     for counter in dict.fromkeys((*affinity.away, *affinity.kept_away)):
-        nodes.extend(_occupied(counter))
-    blocked = marked(blocked, nodes)
+        counter.mark_above(0, blocked)
+    starts = affinity.starts and affinity.first_of_group
     for counter in affinity.near:
-        blocked = union(blocked, _far(counter, affinity))
+        if starts:
+            blocked = union(blocked, counter.domains.missing)
+        else:
+            counter.mark_empty(blocked)
     return blocked
-
-
-def _occupied(counter: DomainCounter) -> list[int]:
-    members = counter.domains.members
-    return [node for domain in counter.filled() for node in members[domain]]
-
-
-def _far(counter: DomainCounter, affinity: AffinityRules) -> bytearray:
-    """1 where the affinity terms are not met."""
-    if affinity.starts and affinity.first_of_group:
-        return counter.domains.missing
-    far = bytearray(b"\x01") * len(counter.domains.of)
-    for node in _occupied(counter):
-        far[node] = 0
-    return far

@@ -12,7 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 
-KERNELS = ("fillings", "improvements", "loops", "passes", "rows")
+KERNELS = ("domains", "fillings", "improvements", "loops", "passes", "rows")
 COMPILED = tuple(f"reconciler.scheduling.kernels.compiled_{name}" for name in KERNELS)
 
 

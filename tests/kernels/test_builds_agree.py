@@ -15,6 +15,7 @@ interpreted, compiled = builds.interpreted("loops"), builds.compiled("loops")
 interpreted_passes, compiled_passes = builds.interpreted("passes"), builds.compiled("passes")
 interpreted_improvements, compiled_improvements = builds.interpreted("improvements"), builds.compiled("improvements")
 interpreted_fillings, compiled_fillings = builds.interpreted("fillings"), builds.compiled("fillings")
+interpreted_domains, compiled_domains = builds.interpreted("domains"), builds.compiled("domains")
 _MANY = settings(max_examples=200, deadline=None)
 
 
@@ -286,6 +287,29 @@ def test_popping_everything_gives_the_room_back(board: Board) -> None:
         )
         loops.pop_cells(size, 0, board.requests, free, board.width, head, *cells)
         assert (free, list(head)) == (board.free, [-1] * board.nodes)
+
+
+@_MANY
+@given(
+    st.lists(st.integers(-1, 3), max_size=12),
+    st.lists(st.integers(-1, 3), min_size=4, max_size=4),
+    st.lists(st.integers(-1, 3), min_size=12, max_size=12),
+    st.integers(-1, 3),
+)
+def test_domains_are_looked_at_alike(domain_of: list[int], counts: list[int], other: list[int], most: int) -> None:
+    """Up to a dozen nodes in four domains or none, split twice."""
+    of, pods = array("i", domain_of), array("q", counts)
+    nodes = array("i", reversed(range(len(of))))
+
+    def all_of(domains: ModuleType) -> object:
+        above, empty, groups = bytearray(len(of)), bytearray(len(of)), array("i", bytes(4 * len(of)))
+        domains.mark_above(of, pods, most, above)
+        domains.mark_empty(of, pods, empty)
+        domains.split(nodes, of, 5, groups)
+        domains.split(nodes, array("i", other), 5, groups)
+        return above, empty, groups
+
+    assert all_of(compiled_domains) == all_of(interpreted_domains)
 
 
 def test_the_compiled_build_is_the_one_that_runs() -> None:

@@ -57,12 +57,12 @@ def limited_worlds(draw: st.DrawFn) -> World:
 
 
 @settings(max_examples=400, deadline=None)
-@given(limited_worlds(), st.integers(1, 30), st.sampled_from([0, 8]), st.sampled_from([0, 2, 64]))
-def test_every_path_is_first_fit(world: World, count: int, few: int, coarse: int) -> None:
+@given(limited_worlds(), st.integers(1, 30), st.sampled_from([0, 8]), st.sampled_from([0, 4, 256]))
+def test_every_path_is_first_fit(world: World, count: int, few: int, groups: int) -> None:
     """Node by node, grouped by domain and looked up by domain give what placing one pod after the other gives."""
     state, single = SchedulingState(world), SchedulingState(world)
     nodes = range(len(world.nodes))
-    with patch.object(state_module, "_FEW_NODES", few), patch.object(rationing, "_COARSE", coarse):
+    with patch.object(state_module, "_FEW_NODES", few), patch.object(rationing, "_MOST_GROUPS", groups):
         placed = dict(state.place(0, count, list(nodes)))
 
     expected: dict[int, int] = {}

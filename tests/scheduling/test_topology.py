@@ -119,11 +119,11 @@ def test_pods_that_keep_apart_take_a_node_each() -> None:
     assert SchedulingState(cluster.world()).place(0, 9) == ((0, 1), (1, 1), (2, 1))
 
 
-@pytest.mark.parametrize("coarse", [0, 64])
-def test_pods_that_keep_apart_by_zone_are_free_without_one(coarse: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("most", [0, 256])
+def test_pods_that_keep_apart_by_zone_are_free_without_one(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """One pod a zone; a node without the label belongs to no domain and takes all that are left, whether there are many zones or
     few."""
-    monkeypatch.setattr(rationing, "_COARSE", coarse)
+    monkeypatch.setattr(rationing, "_MOST_GROUPS", most)
     cluster = _zones("a", "a", "b", None)
     cluster.pods("web", 1, cpu="1", shape={"anti_affinity": (_apart(ZONE),)})
 

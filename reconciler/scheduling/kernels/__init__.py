@@ -3,8 +3,12 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from reconciler.scheduling.kernels import fillings, improvements, loops, passes, rows
+    from reconciler.scheduling.kernels import domains, fillings, improvements, loops, passes, rows
 else:
+    try:
+        from reconciler.scheduling.kernels import compiled_domains as domains
+    except ImportError:
+        from reconciler.scheduling.kernels import domains
     try:
         from reconciler.scheduling.kernels import compiled_loops as loops
     except ImportError:
@@ -26,11 +30,11 @@ else:
     except ImportError:
         from reconciler.scheduling.kernels import rows
 
-__all__ = ["active_build", "fillings", "improvements", "loops", "passes", "rows"]
+__all__ = ["active_build", "domains", "fillings", "improvements", "loops", "passes", "rows"]
 
 
 def active_build() -> str:
     """`compiled` or `interpreted`; compiled only when every module of kernels is."""
-    modules = (fillings, improvements, loops, passes, rows)
+    modules = (domains, fillings, improvements, loops, passes, rows)
     built = [module.__name__.rpartition(".")[2].startswith("compiled_") for module in modules]
     return "compiled" if all(built) else "interpreted"

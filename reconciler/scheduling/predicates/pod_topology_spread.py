@@ -45,11 +45,10 @@ class SpreadRule:
         """Would one more pod in the domain move the floor, where the rule counts it?"""
         return not self.floor_is_forced and self.counter.alone_at_lowest(domain)
 
-    def blocked_domains(self) -> list[int]:
-        """Domains that take no pod now, as long as the rule counts none of the shape's own: one that matches them all the same
-        (an empty selector) has counted nothing, and a skew of one lets each of them in."""
-        most = self.max_skew + self.floor
-        return [domain for domain, count in enumerate(self.counter.counts) if count > most]
+    def mark_blocked(self, mask: bytearray) -> None:
+        """Write 1 to `mask` for nodes that take no pod now, as long as the rule counts none of the shape's own: one that matches
+        them all the same (an empty selector) has counted nothing, and a skew of one lets each of them in."""
+        self.counter.mark_above(self.max_skew + self.floor, mask)
 
     def is_crowded(self, node: int, promised: int) -> bool:
         """Would `promised` pods, counted on this node and nowhere else, be too many? For selectors that count no bound pod."""

@@ -1,8 +1,10 @@
 """How many pods of some shapes are in each domain, kept current."""
 
+from array import array
 from collections.abc import Mapping
 
 from reconciler.scheduling.bindings import Bindings
+from reconciler.scheduling.kernels import domains as kernels
 from reconciler.scheduling.topology.domains import NO_DOMAIN, DomainMap
 
 Ghosts = Mapping[tuple[int, int], int]
@@ -15,8 +17,7 @@ class DomainCounter:
         domains.sync()
         self.domains = domains
         self.shapes = shapes
-        self._counts = [0] * len(domains.values)
-        self._filled: set[int] | None = None
+        self._counts = array("q", bytes(8 * len(domains.values)))
         self._start(bindings.of(shapes))
         for shape in sorted(shapes):
             bindings.watch(shape, self)
@@ -39,29 +40,25 @@ class DomainCounter:
             self._add(domain, count)
 
     @property
-    def counts(self) -> list[int]:
+    def counts(self) -> "array[int]":
         """Pods by domain."""
         # Domains come with every new node; thousands of counters follow only when they are asked.
         missing = len(self.domains.values) - len(self._counts)
         if missing:
-            self._counts.extend([0] * missing)
+            self._counts.frombytes(bytes(8 * missing))
         return self._counts
 
-    def filled(self) -> set[int]:
-        """Domains with at least one pod; kept current from the first time on, since there may be as many as nodes."""
-        if self._filled is None:
-            self._filled = {domain for domain, count in enumerate(self.counts) if count > 0}
-        return self._filled
+    def mark_above(self, most: int, mask: bytearray) -> None:
+        """Write 1 to `mask` for nodes in whose domain more than `most` pods are."""
+        kernels.mark_above(self.domains.of, self.counts, most, mask)
+
+    def mark_empty(self, mask: bytearray) -> None:
+        """Write 1 to `mask` for nodes in whose domain no pod is, and for those without the label."""
+        kernels.mark_empty(self.domains.of, self.counts, mask)
 
     def _add(self, domain: int, count: int) -> None:
-        counts = self.counts
-        counts[domain] += count
+        self.counts[domain] += count
         self.total += count
-        if self._filled is not None:
-            if counts[domain] > 0:
-                self._filled.add(domain)
-            else:
-                self._filled.discard(domain)
 
 
 class LevelCounter(DomainCounter):

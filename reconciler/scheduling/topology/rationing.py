@@ -1,17 +1,21 @@
 """First fit of equal pods under limits a domain: as if placed one by one, at the cost of domains, not of all nodes."""
 
-from collections.abc import Callable, Sequence
+from array import array
+from collections.abc import Callable, Iterator, Sequence
 from heapq import heappop, heappush
+from itertools import pairwise
 
+from reconciler.scheduling.kernels import domains as kernels
+from reconciler.scheduling.kernels import loops
 from reconciler.scheduling.topology.domains import NO_DOMAIN
 from reconciler.scheduling.topology.limits import DomainLimit
 
-# A limit with more domains than this is looked up node by node instead of group by group (a hostname, a rack).
-_COARSE = 64
+# Candidates fall into at most so many groups by their domains; limits beyond (a hostname, a rack) are looked up node by node.
+_MOST_GROUPS = 256
 
 
 def ration(
-    nodes: Sequence[int],
+    nodes: "array[int]",
     rooms: Sequence[int],
     limits: Sequence[DomainLimit],
     count: int,
@@ -21,26 +25,28 @@ def ration(
 
     `nodes` are the candidates in the order of preference, each once, and `rooms` for how many pods each has room; `bind(node,
     pods)` must let the limits' counters see the pods. Between two moves of a floor a domain only ever closes, so that a node
-    turned away by a limit is parked until that limit's floor moves; nodes without room never come back. Candidates are looked
-    at as far as pods get: few pods among thousands of nodes mostly find their place in the first few.
+    turned away by a limit is parked until that limit's floor moves; nodes without room never come back.
     """
-    coarse, fine = list[DomainLimit](), list[DomainLimit]()
+    coarse, fine, most_groups = list[DomainLimit](), list[DomainLimit](), 1
     for limit in limits:
-        (fine if len(limit.counter.domains.values) > _COARSE else coarse).append(limit)
-    groups = _Groups(nodes, coarse, fine)
+        width = len(limit.counter.domains.values) + 1
+        if most_groups * width <= _MOST_GROUPS:
+            coarse.append(limit)
+            most_groups *= width
+        else:
+            fine.append(limit)
+    groups = list(_groups(nodes, coarse, fine, most_groups))
     left: dict[int, int] = {}
     placed: dict[int, int] = {}
     floors = [limit.floor for limit in fine]
     while count > 0:
         best: _Group | None = None
-        for group in groups.met:
-            if group.heap and group.open() and group.settle() and (best is None or group.heap[0] < best.heap[0]):
+        for group in groups:
+            if group.open() and group.settle() and (best is None or group.first < best.first):
                 best = group
-        # A candidate not looked at yet comes after all that were.
-        best = best or groups.next_open()
         if best is None:
             break
-        position = best.heap[0]
+        position = best.first
         node = nodes[position]
         room = left.get(node, rooms[position])
         many = min(count, room)
@@ -53,31 +59,64 @@ def ration(
         placed[node] = placed.get(node, 0) + many
         left[node] = room - many
         if many == room:
-            heappop(best.heap)
+            best.drop()
         for index, limit in enumerate(fine):
             if limit.floor != floors[index]:
                 floors[index] = limit.floor
-                for group in groups.met:
+                for group in groups:
                     group.wake(index)
     return placed
 
 
-class _Group:
-    """Candidates that are in the same domain of every coarse limit; `heap` holds their positions."""
+def _groups(nodes: "array[int]", coarse: Sequence[DomainLimit], fine: Sequence[DomainLimit], many: int) -> "Iterator[_Group]":
+    """The candidates by their domains of the coarse limits, which make so many groups at most."""
+    numbers, order = array("i", bytes(4 * len(nodes))), array("i", bytes(4 * len(nodes)))
+    for limit in coarse:
+        kernels.split(nodes, limit.counter.domains.of, len(limit.counter.domains.values) + 1, numbers)
+    starts = array("i", bytes(4 * (many + 2)))
+    loops.by_node(numbers, starts, order)
+    for first, end in pairwise(starts):
+        if first < end:
+            node = nodes[order[first]]
+            domains = [(limit, limit.counter.domains.of[node]) for limit in coarse]
+            met = [(limit, domain) for limit, domain in domains if domain != NO_DOMAIN]
+            yield _Group(nodes, order[first:end], met, fine)
 
-    __slots__ = ("_domains", "_fine", "_nodes", "_parked", "heap")
+
+class _Group:
+    """Candidates that are in the same domain of every coarse limit, as positions; those from `_next` on in `_order` were not
+    looked at yet, those in `_woken` were turned away once."""
+
+    __slots__ = ("_domains", "_fine", "_next", "_nodes", "_order", "_parked", "_woken")
 
     def __init__(
         self,
         nodes: Sequence[int],
+        order: "array[int]",
         domains: Sequence[tuple[DomainLimit, int]],
         fine: Sequence[DomainLimit],
     ) -> None:
         self._nodes = nodes
+        self._order = order
+        self._next = 0
         self._domains = domains
         self._fine = fine
         self._parked: list[list[int]] = [[] for _ in fine]
-        self.heap: list[int] = []
+        self._woken: list[int] = []
+
+    @property
+    def first(self) -> int:
+        """The first position; there is one."""
+        if self._next == len(self._order):
+            return self._woken[0]
+        return min(self._woken[0], self._order[self._next]) if self._woken else self._order[self._next]
+
+    def drop(self) -> int:
+        """Take the first position away."""
+        if self._woken and self._woken[0] == self.first:
+            return heappop(self._woken)
+        self._next += 1
+        return self._order[self._next - 1]
 
     def open(self) -> bool:
         """Do all coarse limits take one more pod here?"""
@@ -85,13 +124,12 @@ class _Group:
 
     def settle(self) -> bool:
         """Park candidates until the first one is taken by every fine limit; False when none is left."""
-        heap = self.heap
-        while heap:
-            node = self._nodes[heap[0]]
+        while self._woken or self._next < len(self._order):
+            node = self._nodes[self.first]
             for index, limit in enumerate(self._fine):
                 domain = limit.counter.domains.of[node]
                 if domain != NO_DOMAIN and not limit.slack(domain):
-                    self._parked[index].append(heappop(heap))
+                    self._parked[index].append(self.drop())
                     break
             else:
                 return True
@@ -100,43 +138,5 @@ class _Group:
     def wake(self, index: int) -> None:
         """Ask again for candidates that a fine limit had turned away."""
         for position in self._parked[index]:
-            heappush(self.heap, position)
+            heappush(self._woken, position)
         self._parked[index].clear()
-
-
-class _Groups:
-    """The groups of the candidates looked at so far, in order of first sight."""
-
-    __slots__ = ("_by_key", "_coarse", "_columns", "_fine", "_nodes", "_position", "met")
-
-    def __init__(self, nodes: Sequence[int], coarse: Sequence[DomainLimit], fine: Sequence[DomainLimit]) -> None:
-        self._nodes = nodes
-        self._coarse = coarse
-        self._fine = fine
-        self._columns = [limit.counter.domains.of for limit in coarse]
-        self._by_key: dict[tuple[int, ...], _Group] = {}
-        self._position = 0
-        self.met: list[_Group] = []
-
-    def next_open(self) -> _Group | None:
-        """Look at further candidates until one can be used, and say whose it is; None: there is none. Only for when no group that
-        was met is open."""
-        nodes, columns, by_key = self._nodes, self._columns, self._by_key
-        shut = {id(group) for group in self.met if not group.open()}
-        for position in range(self._position, len(nodes)):
-            node = nodes[position]
-            key = tuple([column[node] for column in columns])
-            group = by_key.get(key)
-            if group is None:
-                domains = [(limit, domain) for limit, domain in zip(self._coarse, key, strict=True) if domain != NO_DOMAIN]
-                group = by_key[key] = _Group(nodes, domains, self._fine)
-                self.met.append(group)
-                if not group.open():
-                    shut.add(id(group))
-            # Positions come in ascending order: one more at the end leaves a heap a heap.
-            group.heap.append(position)
-            if id(group) not in shut and group.settle():
-                self._position = position + 1
-                return group
-        self._position = len(nodes)
-        return None

@@ -134,13 +134,11 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "False -> True": "a domain takes one pod at most whether its floor moves or not",
     },
     "reconciler/scheduling/topology/rationing.py": {
-        "group.heap and group.open() and group.settle() and (best is None or group.heap[0] < best.heap[0]) -> "
-        "group.open() and group.settle() and (best is None or group.heap[0] < best.heap[0])": _SLOWER,
-        "group.heap[0] < best.heap[0] -> group.heap[0] <= best.heap[0]": "no candidate is in two groups",
-        "64 -> 65": _SLOWER,
-        "len(limit.counter.domains.values) > _COARSE -> len(limit.counter.domains.values) >= _COARSE": _SLOWER,
-        "fine if len(limit.counter.domains.values) > _COARSE else coarse -> fine if not len(limit.counter.domains.values) > "
-        "_COARSE else coarse": _SLOWER,
+        "group.first < best.first -> group.first <= best.first": "no candidate is in two groups",
+        "256 -> 257": _SLOWER,
+        "most_groups * width <= _MOST_GROUPS -> most_groups * width < _MOST_GROUPS": _SLOWER,
+        "most_groups * width -> most_groups // width": _SLOWER,
+        '2 -> 3 in: starts = array("i", bytes(4 * (many + 2)))': "one group more, and it is empty",
     },
     "reconciler/scheduling/topology/rules.py": {
         "1 -> 2 in: _EVERY_NODE = -1": _NEGATIVE,

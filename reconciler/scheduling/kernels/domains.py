@@ -1,0 +1,34 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+"""Passes over the domains of nodes, in the same language and on the same columns as `loops`: compiled where there was a compiler,
+interpreted elsewhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import cython
+
+
+def mark_above(domain_of: cython.int[::1], counts: cython.longlong[::1], most: cython.longlong, mask: cython.uchar[::1]) -> None:
+    """Write 1 to `mask` for each node in whose domain more than `most` pods are; nodes in none (below 0) stay as they are."""
+    node: cython.Py_ssize_t
+    for node in range(len(domain_of)):
+        if domain_of[node] >= 0 and counts[domain_of[node]] > most:
+            mask[node] = 1
+
+
+def mark_empty(domain_of: cython.int[::1], counts: cython.longlong[::1], mask: cython.uchar[::1]) -> None:
+    """Write 1 to `mask` for each node in whose domain no pod is, and for those in none (below 0)."""
+    node: cython.Py_ssize_t
+    for node in range(len(domain_of)):
+        if domain_of[node] < 0 or counts[domain_of[node]] <= 0:
+            mask[node] = 1
+
+
+def split(nodes: cython.int[::1], domain_of: cython.int[::1], width: cython.int, groups: cython.int[::1]) -> None:
+    """Split the groups of the nodes by their domains, one number lower for none (-1): group g becomes `width` groups from
+    `g * width` on."""
+    entry: cython.Py_ssize_t
+    for entry in range(len(nodes)):
+        groups[entry] = groups[entry] * width + domain_of[nodes[entry]] + 1

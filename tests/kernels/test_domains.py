@@ -1,0 +1,51 @@
+"""The passes over the domains of nodes, by hand, in both builds."""
+
+from array import array
+from types import ModuleType
+
+import pytest
+
+from reconciler.scheduling import kernels
+from tests.kernels.builds import interpreted
+
+# Nodes 0 and 3 are in domain 1, node 1 in none, node 2 in domain 0.
+DOMAIN_OF = array("i", [1, -1, 0, 1])
+
+
+@pytest.fixture(params=["interpreted", "in charge"])
+def domains(request: pytest.FixtureRequest) -> ModuleType:
+    """Each build in turn."""
+    return interpreted("domains") if request.param == "interpreted" else kernels.domains
+
+
+@pytest.mark.parametrize(("most", "expected"), [(0, [1, 0, 1, 1]), (2, [1, 0, 0, 1]), (3, [0, 0, 0, 0])])
+def test_nodes_in_whose_domain_more_pods_are(domains: ModuleType, most: int, expected: list[int]) -> None:
+    """Two pods are in domain 0 and three in domain 1; a node in no domain is never marked."""
+    mask = bytearray(4)
+    domains.mark_above(DOMAIN_OF, array("q", [2, 3]), most, mask)
+    assert list(mask) == expected
+
+
+def test_marks_that_are_there_stay(domains: ModuleType) -> None:
+    """Whatever is not to be marked is left alone."""
+    mask = bytearray(b"\1\1\0\0")
+    domains.mark_above(DOMAIN_OF, array("q", [0, 0]), 0, mask)
+    assert list(mask) == [1, 1, 0, 0]
+    domains.mark_empty(DOMAIN_OF, array("q", [0, 1]), mask)
+    assert list(mask) == [1, 1, 1, 0]
+
+
+def test_nodes_in_whose_domain_no_pod_is(domains: ModuleType) -> None:
+    """Domain 0 has none; a node in no domain counts as empty."""
+    mask = bytearray(4)
+    domains.mark_empty(DOMAIN_OF, array("q", [0, 1]), mask)
+    assert list(mask) == [0, 1, 1, 0]
+
+
+def test_groups_are_split_by_domain(domains: ModuleType) -> None:
+    """Nodes 3, 2 and 1 of one group, in domains 1, 0 and none, are in groups 2, 1 and 0; the same again splits none of them."""
+    groups = array("i", [0, 0, 0])
+    domains.split(array("i", [3, 2, 1]), DOMAIN_OF, 3, groups)
+    assert list(groups) == [2, 1, 0]
+    domains.split(array("i", [3, 2, 1]), DOMAIN_OF, 3, groups)
+    assert list(groups) == [8, 4, 0]
