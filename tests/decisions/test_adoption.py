@@ -11,6 +11,13 @@ from reconciler.policy.documents import Discovery, Hold
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 from tests.decisions.deciding import codes, group, of_kind, plan_of
 
+_DECLARED = OwnerEvidence(
+    owners=(FieldOwner(manager="capi-topology", operation="Apply"),),
+    topology_owned=True,
+    topology_deployment="fixed",
+    topology_replicas=1,
+)
+
 KUBECTL = (FieldOwner(manager="kubectl", operation="Apply", time_seconds=NOW - 9999),)
 
 
@@ -111,14 +118,8 @@ def test_discovered_groups_need_both_size_annotations_and_an_explicit_group_wins
 
 def _declared_by_topology(pods: int, **fields: object) -> GroupLine:
     """The group of one full node whose topology declares one replica, with pods of one node each that wait."""
-    evidence = OwnerEvidence(
-        owners=(FieldOwner(manager="capi-topology", operation="Apply"),),
-        topology_owned=True,
-        topology_deployment="fixed",
-        topology_replicas=1,
-    )
     cluster = ClusterBuilder()
-    cluster.group("fixed", nodes=1, evidence=evidence)
+    cluster.group("fixed", nodes=1, evidence=_DECLARED)
     cluster.pods("full", 1, cpu="4", on="fixed-1")
     cluster.pods("web", pods, cpu="3")
     return group(plan_of(cluster.world(), policy(node_group("fixed", max=7, **fields))), "fixed")
@@ -145,14 +146,8 @@ def test_a_hand_over_is_not_said_where_it_changes_nothing() -> None:
 
 def test_a_topology_declared_group_is_held_with_its_evidence() -> None:
     """Label, managed field and the Cluster's entry, each a sentence."""
-    evidence = OwnerEvidence(
-        owners=(FieldOwner(manager="capi-topology", operation="Apply"),),
-        topology_owned=True,
-        topology_deployment="fixed",
-        topology_replicas=1,
-    )
     cluster = ClusterBuilder()
-    cluster.group("fixed", nodes=1, evidence=evidence)
+    cluster.group("fixed", nodes=1, evidence=_DECLARED)
     cluster.pods("web", 3, cpu="3")
     line = group(plan_of(cluster.world(), policy(node_group("fixed"))), "fixed")
     assert (line.owner.by, line.desired, line.wanted) == ("topology controller", 1, 3)
@@ -219,14 +214,8 @@ def test_a_group_on_hold_is_not_adopted() -> None:
 def test_a_hand_over_is_said_where_the_topology_is_what_holds(changed: dict[str, object], state: OwnerState, said: bool) -> None:
     """Not where its controller does not own the field yet, nor on the way out or under a pause; without a hold two nodes more
     would come in every case."""
-    evidence = OwnerEvidence(
-        owners=(FieldOwner(manager="capi-topology", operation="Apply"),),
-        topology_owned=True,
-        topology_deployment="fixed",
-        topology_replicas=1,
-    )
     cluster = ClusterBuilder()
-    cluster.pods("full", 1, cpu="4", on=cluster.group("fixed", nodes=1, evidence=msgspec.structs.replace(evidence, **changed)))
+    cluster.pods("full", 1, cpu="4", on=cluster.group("fixed", nodes=1, evidence=msgspec.structs.replace(_DECLARED, **changed)))
     cluster.pods("web", 2, cpu="3")
     line = group(plan_of(cluster.world(), policy(node_group("fixed"))), "fixed")
     assert (line.owner.state, line.wanted, "FromTopology" in codes(line)) == (state, 3, said)

@@ -16,7 +16,7 @@ def test_the_record_is_large_enough_and_proved() -> None:
     """At least thirty instances of eight shapes and groups, some smaller ones, each proved to 0.1 %."""
     found = optima()
     assert len({optimum.seed for optimum in found if optimum.kinds == 8}) >= 30
-    assert len(found) >= 50
+    assert len(found) >= 60
     for optimum in found:
         problem = optimum.problem()
         assert optimum.best_micros - optimum.bound_micros <= optimum.best_micros * PROVED_PERMILLE / 1000
