@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -63,8 +64,10 @@ class Server:
         assert (path, query) == (PATH, None)
         if self.fault is not None:
             raise self.fault
-        metadata = {"resourceVersion": str(self.version), "annotations": self.annotations}
-        return json.dumps({"metadata": metadata, "data": self.data, "binaryData": self.binary}).encode()
+        # What is empty is not in the answer, as a real one leaves it out.
+        metadata = {"resourceVersion": str(self.version)} | ({"annotations": self.annotations} if self.annotations else {})
+        kept = {"data": self.data, "binaryData": self.binary}
+        return json.dumps({"metadata": metadata} | {name: part for name, part in kept.items() if part}).encode()
 
     def write(self, method: str, path: str, body: Any = None, *, content_type: ContentType, query: Mapping[str, str]) -> bytes:
         assert (method, path, content_type) == ("PATCH", PATH, ContentType.APPLY)
@@ -81,6 +84,17 @@ class Server:
         self.version += 1
         self.writes += 1
         return self.get(PATH)
+
+
+class Refusing(Server):
+    """Answers every write with one fault."""
+
+    def __init__(self, refusal: ApiError) -> None:
+        super().__init__()
+        self.refusal = refusal
+
+    def write(self, method: str, path: str, body: Any = None, *, content_type: ContentType, query: Mapping[str, str]) -> bytes:
+        raise self.refusal
 
 
 class Running:
@@ -202,6 +216,30 @@ def test_a_key_of_somebody_else_is_not_taken(running: Running) -> None:
     running.server.kept_by("kubectl", {"MachineDeployment_prod_other": "0-9999"})
     assert (running.keeper.round(), running.server.data[KEY]) == (False, "held")
     assert "MachineDeployment_prod_other: 0-9999 there, nothing by the policy" in running.told.getvalue()
+
+
+def test_of_many_foreign_keys_five_are_told(running: Running) -> None:
+    """Whether they stand beside ours or in their place."""
+    running.server.kept_by("kubectl", {f"MachineDeployment_prod_other-{number}": "0-9999" for number in range(6)})
+    assert not running.keeper.round()
+    assert running.told.getvalue().count("0-9999 there, nothing by the policy") == 5
+    fields = tuple(Cause(reason="FieldManagerConflict", field=f".data.{letter}") for letter in "fedcba")
+    for fault, said in [
+        (ApiError(409, "Conflict", "met", fields), "have them leave .data.a, .data.b, .data.c, .data.d, .data.e to nodegroup-reconciler-bounds"),
+        (ApiError(409, "Conflict", "met before"), "ConfigMap reconciler/reconciler-bounds: 409 Conflict: met before"),
+        (ApiError(422, "Invalid", "no", fields), "ConfigMap reconciler/reconciler-bounds: 422 Invalid: no"),
+    ]:
+        kept = KeptBounds(Refusing(fault), "reconciler")  # type: ignore[arg-type]
+        with pytest.raises(BoundsError, match=re.escape(said)):
+            kept.renew({KEY: "1-5"}, "1")
+
+
+def test_nothing_is_written_where_nothing_is_said() -> None:
+    """An object without data, for a policy without targets; a new revision of it is."""
+    server = Server()
+    kept = KeptBounds(server, "reconciler")  # type: ignore[arg-type]
+    assert (kept.renew({}, ""), server.writes) == ((), 0)
+    assert (kept.renew({}, "1"), server.writes) == ((), 1)
 
 
 @pytest.mark.parametrize(("fault", "said"), [
