@@ -7,6 +7,7 @@ from reconciler.control.policy.custom_resources import SOURCE
 from reconciler.control.policy.policy_in_force import NoPolicyError
 from reconciler.gitops.sources.fault import FaultCode
 from reconciler.gitops.sources.last_good import LastGoodError
+from reconciler.kube.custom.custom_text import CustomText
 from tests.control.custom_followed import LOW_ABOVE_HIGH, NOW, Followed
 from tests.kube.custom import group, policy
 
@@ -161,6 +162,27 @@ def test_groups_that_go_are_waited_for() -> None:
     followed.look(policy())
     assert followed.objects.settled == 2
     assert followed.groups() == ["a"]
+
+
+def test_groups_that_stay_in_force_are_waited_for_once() -> None:
+    """Where their going was refused they are not there either; nobody waits for them at every look."""
+    followed = Followed(policy(), group("a"))
+    followed.look()
+    for _ in range(3):
+        followed.look(policy())
+        assert (followed.groups(), followed.objects.settled) == (["a"], 1)
+
+
+def test_what_is_as_it_was_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One object of many changes: its text is made, and no other."""
+    read = []
+    made = CustomText.of
+    monkeypatch.setattr(CustomText, "of", lambda item: read.append(item.title) or made(item))
+    followed = Followed(policy(), group("a"), group("b"))
+    followed.look()
+    assert len(read) == 3
+    followed.look(policy(), group("a"), group("b", high=9, generation=2))
+    assert read[3:] == ["NodeGroup infra/b"]
 
 
 def test_groups_that_the_policy_does_not_take() -> None:

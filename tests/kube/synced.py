@@ -48,8 +48,9 @@ class Synced:
     def start(self) -> CustomResourcePolicy:
         """As after a restart."""
         self.policy = CustomResourcePolicy(
-            self.objects, self.store, lambda: self.now, name=self.name, own_namespace=self.namespace, tell=self.events.append
-        )
+            self.objects, self.store, lambda: self.now, name=self.name, own_namespace=self.namespace,
+            allow_no_groups=False, tell=self.events.append,
+        )  # fmt: skip
         return self.policy
 
     def policy_item(self, **fields: object) -> Object:

@@ -356,7 +356,9 @@ def test_server_without_our_definitions(control_plane: ControlPlane) -> None:
     reflector.collection = reflector._located = msgspec.structs.replace(POLICIES, group="nobody.reconciler.dev")
     objects.start()
     assert objects.wait(180)
-    policy = CustomResourcePolicy(objects, MemoryLastGoodStore(), lambda: START, name="x", own_namespace="infra")
+    policy = CustomResourcePolicy(
+        objects, MemoryLastGoodStore(), lambda: START, name="x", own_namespace="infra", allow_no_groups=False
+    )
     policy.poll()
     assert not policy.ready
     assert policy.standing.fault is not None

@@ -69,7 +69,7 @@ class CustomResourcePolicy(PolicyInForce):
         *,
         name: str,
         own_namespace: str,
-        allow_no_groups: bool = False,
+        allow_no_groups: bool,
         tell: Callable[[SourceEvent], None] | None = None,
     ) -> None:
         """`name` is the policy's, `own_namespace` that in which this runs: whose NodeGroups are taken when the policy names none.

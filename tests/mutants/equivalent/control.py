@@ -26,6 +26,14 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "title.startswith('NodeGroup ') and title not in refused -> title not in refused": (
             "where the policy itself has problems, that is told instead"
         ),
+        "found is not None and (fault is None or fault.code is not FaultCode.NO_GROUPS) and (found != self._in_force) -> "
+        "(fault is None or fault.code is not FaultCode.NO_GROUPS) and found != self._in_force": (
+            "nothing is judged to be in force only where nothing was before"
+        ),
+        "self._allow_no_groups or found is None or before is None or found.groups -> "
+        "self._allow_no_groups or before is None or found.groups": "without a missing policy and mistakes in it something is",
+        "policy is None or policy.policy.discovery or (not (before.groups or before.policy.discovery)) -> "
+        "policy.policy.discovery or not (before.groups or before.policy.discovery)": "what was judged good can be read",
     },
     "reconciler/control/turn/report.py": {
         "0 -> 1 in: generation: int = 0": "a generation that is known is 1 at least, and nobody waits for the first",
