@@ -225,7 +225,7 @@ def test_of_many_foreign_keys_five_are_told(running: Running) -> None:
     assert running.told.getvalue().count("0-9999 there, nothing by the policy") == 5
     fields = tuple(Cause(reason="FieldManagerConflict", field=f".data.{letter}") for letter in "fedcba")
     for fault, said in [
-        (ApiError(409, "Conflict", "met", fields), "have them leave .data.a, .data.b, .data.c, .data.d, .data.e to nodegroup-reconciler-bounds"),
+        (ApiError(409, "Conflict", "met", fields), f"leave .data.a, .data.b, .data.c, .data.d, .data.e to {BOUNDS_MANAGER}"),
         (ApiError(409, "Conflict", "met before"), "ConfigMap reconciler/reconciler-bounds: 409 Conflict: met before"),
         (ApiError(422, "Invalid", "no", fields), "ConfigMap reconciler/reconciler-bounds: 422 Invalid: no"),
     ]:

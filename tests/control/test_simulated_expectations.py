@@ -1,6 +1,7 @@
 """A short scenario whose end is known: three pods of a core on one node of four, and a minute to go by."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from reconciler.plan.plan import Plan
 from reconciler.policy.documents import PolicySet
 from reconciler.simulation.embedded.rules import RuleBook, Violation
 
+QUICKSTART = Path(__file__).parents[2] / "examples" / "quickstart"
 SCENARIO: dict[str, Any] = {
     "apiVersion": "simulation.reconciler.dev/v1alpha1",
     "kind": "Scenario",
@@ -66,6 +68,40 @@ def test_pods_that_are_pending_at_the_end_are_counted(tmp_path: Path) -> None:
     """Of nine pods of a core four are on the node, and no machine comes within ten seconds."""
     events = [{"at": "50s", "scale": {"workload": "shop/web", "replicas": 9}}]
     assert "5 pods are pending at the end, 0 are expected" in _run(tmp_path, expect={"pendingPods": 0}, events=events).output
+    assert json.loads(_run(tmp_path, "-o", "json", events=events).output)["summary"]["podsPending"] == 5
+
+
+def test_a_timer_that_ends_between_two_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two of three nodes run nothing: both go at the second at which 75 s of unneeded time are over, and are gone 25 s later.
+    A node that ran for 360 s and two that ran for 100 s, at 36 an hour, cost 5.60."""
+    start = {**SCENARIO["spec"]["start"], "groups": [{"name": "general", "nodes": 3, "cpu": "4", "memory": "16Gi"}]}
+    monkeypatch.setitem(GROUP, "spec", {**GROUP["spec"], "scaleDown": {"unneededTime": "75s"}, "pricePerHour": "36"})
+    document = json.loads(_run(tmp_path, "-o", "json", start=start, interval="5s", until="6m").output)
+    assert [(turn["atSeconds"], len(turn["actions"]), len(turn["gone"])) for turn in document["turns"]] == [
+        (75, 2, 0),
+        (100, 0, 2),
+    ]
+    assert (document["summary"]["nodeSeconds"], document["summary"]["cost"]) == (560, "5.60")
+
+
+def test_a_run_ends_with_its_last_second(tmp_path: Path) -> None:
+    """Looked at every second, of which the last one is part."""
+    events = [
+        {"at": "59s", "scale": {"workload": "shop/web", "replicas": 2}},
+        {"at": "60s", "scale": {"workload": "shop/web", "replicas": 1}},
+    ]
+    document = json.loads(_run(tmp_path, "-o", "json", interval="1s", events=events).output)
+    assert [turn["atSeconds"] for turn in document["turns"]] == [59, 60]
+    assert document["summary"]["seconds"] == 60
+
+
+def test_nodes_of_no_group_have_no_price_and_no_name(tmp_path: Path) -> None:
+    """Machines that nobody knows the target of: 12 nodes for a minute."""
+    (tmp_path / "cluster").mkdir()
+    for name in ("nodes.json", "snapshot.yaml"):
+        shutil.copy(QUICKSTART / name, tmp_path / "cluster")
+    summary = json.loads(_run(tmp_path, "-o", "json", start={"cluster": "cluster"}).output)["summary"]
+    assert (summary["nodeSeconds"], summary["unpriced"]) == (720, [])
 
 
 def test_the_loop_also_looks_when_nothing_happened(tmp_path: Path) -> None:
