@@ -49,6 +49,7 @@ def _run(path: Path, *arguments: str, **spec: Any) -> Result:
     ("expect", "told"),
     [
         ({"groups": [{"name": "general", "nodes": 1, "atLeast": 1, "atMost": 1}], "pendingPods": 0}, ""),
+        ({"groups": [{"name": "general", "atLeast": 1}]}, ""),
         ({"groups": [{"name": "general", "nodes": 2}]}, "general has 1 nodes at the end, 2 are expected"),
         ({"groups": [{"name": "general", "nodes": 0}]}, "general has 1 nodes at the end, 0 are expected"),
         ({"groups": [{"name": "general", "atLeast": 2}]}, "general has 1 nodes at the end, at least 2 are expected"),
@@ -82,6 +83,8 @@ def test_a_timer_that_ends_between_two_looks(tmp_path: Path, monkeypatch: pytest
         (100, 0, 2),
     ]
     assert (document["summary"]["nodeSeconds"], document["summary"]["cost"]) == (560, "5.60")
+    # Before, nothing but a timer that runs: a look at the start and one when the pods are bound.
+    assert json.loads(_run(tmp_path, "-o", "json", start=start, interval="5s").output)["decisions"] == 2
 
 
 def test_a_run_ends_with_its_last_second(tmp_path: Path) -> None:
@@ -105,12 +108,13 @@ def test_nodes_of_no_group_have_no_price_and_no_name(tmp_path: Path) -> None:
 
 
 def test_the_loop_also_looks_when_nothing_happened(tmp_path: Path) -> None:
-    """Once a minute, from the first instant to the last: three looks in two minutes; more often where something happens."""
-    quiet = json.loads(_run(tmp_path, "-o", "json", until="2m").output)
-    assert quiet["decisions"] == 3
-    assert (quiet["turns"], quiet["summary"]["seconds"]) == ([], 120)
+    """At the start, once the pods are on their node, and every minute from then on: at 0, 10, 70 and 130 s; more often where
+    something happens."""
+    quiet = json.loads(_run(tmp_path, "-o", "json", until="130s").output)
+    assert quiet["decisions"] == 4
+    assert (quiet["turns"], quiet["summary"]["seconds"]) == ([], 130)
     events = [{"at": "15s", "scale": {"workload": "shop/web", "replicas": 2}}]
-    assert json.loads(_run(tmp_path, "-o", "json", until="2m", events=events).output)["decisions"] > 3
+    assert json.loads(_run(tmp_path, "-o", "json", until="130s", events=events).output)["decisions"] > 4
 
 
 def test_a_run_may_be_longer_or_shorter_than_its_scenario(tmp_path: Path) -> None:
