@@ -5,8 +5,11 @@ import http.client
 import io
 import json
 import socket
+import subprocess
+import sys
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import pytest
 
@@ -177,3 +180,39 @@ def test_a_kernel_without_ipv6(host: str, monkeypatch: pytest.MonkeyPatch):
     else:
         http_server._listening((host, 8080))
     assert asked == [socket.AF_INET6] + [socket.AF_INET] * (not host)
+
+
+def test_who_stops_waits_for_no_page():
+    """Four pages are made at a time: those are left to end by themselves, and those that wait are not begun."""
+    begun, go_on = threading.Semaphore(0), threading.Event()
+    seen = []
+
+    def slow(request: Request) -> Answer:
+        seen.append(request.path)
+        begun.release()
+        assert go_on.wait(60)
+        return echo(request)
+
+    server = HttpServer(("127.0.0.1", 0), (Route(method="GET", path="/slow", answer=slow),), lambda _: None, pytest.fail)
+    server.start()
+    with ExitStack() as left:
+        for _ in range(6):
+            one = left.enter_context(socket.create_connection(("127.0.0.1", server.port), 60))
+            one.sendall(b"GET /slow HTTP/1.1\r\nHost: a\r\n\r\n")
+        for _ in range(4):
+            assert begun.acquire(timeout=60)
+        assert not begun.acquire(timeout=0.2)
+        server.stop()
+        assert not go_on.is_set()
+        go_on.set()
+        assert not begun.acquire(timeout=0.2)
+    assert len(seen) == 4
+
+
+def test_a_process_ends_beside_its_server():
+    """A program that fails elsewhere does not hang since its port is open."""
+    program = (
+        "from reconciler.control.pages.http_server import HttpServer\n"
+        "HttpServer(('127.0.0.1', 0), (), lambda _: None, print).start()\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

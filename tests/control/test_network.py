@@ -125,6 +125,19 @@ def test_connections_are_bounded_and_the_oldest_unfinished_one_makes_room():
         assert [ask(port, "/healthz")[0] for _ in range(5)] == [200] * 5
 
 
+def test_whoever_came_first_has_a_moment_to_send():
+    """The only place is taken by one that has not sent yet: who comes then waits, and both are answered."""
+    limits = Limits(connections=1, head_seconds=3600, total_seconds=3600, grace_seconds=3600)
+    with serving(limits=limits) as port, connected(port) as first, connected(port) as second:
+        second.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
+        second.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            second.recv(12)
+        second.settimeout(PATIENCE_SECONDS)
+        first.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert [one.recv(12) for one in (first, second)] == [b"HTTP/1.1 200"] * 2
+
+
 def test_pages_that_are_being_made_are_not_thrown_out():
     """A connection whose request has arrived keeps its place; who comes then is turned away."""
     made = []

@@ -110,12 +110,12 @@ class HttpServer:
             if oldest is None:
                 return False
             task, connection = oldest
-            left = connection.opened + self._limits.grace_seconds - self._loop.time()
-            if left <= 0:
+            until, now = connection.opened + self._limits.grace_seconds, self._loop.time()
+            if now < until:
+                await asyncio.wait(self._open, timeout=until - now, return_when=asyncio.FIRST_COMPLETED)
+            else:
                 task.cancel()
                 await asyncio.wait((task,))
-            else:
-                await asyncio.wait(self._open, timeout=left, return_when=asyncio.FIRST_COMPLETED)
         return True
 
 

@@ -41,6 +41,10 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     "reconciler/control/pages/http_connection.py": {
         "0 -> 1 in: writer.transport.set_write_buffer_limits(high=0)": "a last byte is sent as the connection is closed",
     },
+    "reconciler/control/pages/http_server.py": {
+        "now < until -> now <= until": "no clock is read at the very instant of a deadline",
+        "1024 -> 1025": "a queue of one more in the kernel",
+    },
     "reconciler/control/pages/outlook.py": {
         "began < self._next -> began <= self._next": "no clock is read at the very instant of a deadline",
     },
