@@ -389,6 +389,22 @@ def test_a_view_shows_our_write_before_anything_is_decided_on_it(write: Callable
     assert behind.views == 5
 
 
+def test_a_view_between_somebody_elses_write_and_ours_is_not_ours() -> None:
+    """A controller wrote at 9, or the first of our two writes is at 10 and the second at 11; 12 came after both."""
+    behind, pace = Versions("8", "8", "9", "10", "12"), ManualPace()
+    behind.answer = WriteResult(resource_version="11")
+    port = SettlingPort(cast(Any, behind), pace)
+    port.observe()
+    port.adopt(FIRST, 1, BOUND)
+    assert port.observe().targets[0].resource_version == "12"
+    exact = Versions("8", "11")
+    exact.answer = behind.answer
+    port = SettlingPort(cast(Any, exact), pace)
+    port.observe()
+    port.adopt(FIRST, 1, BOUND)
+    assert port.observe().targets[0].resource_version == "11"
+
+
 def test_a_write_that_never_shows_is_waited_for_ten_seconds() -> None:
     """The judgement refuses then; a command that ends does not wait."""
     for pauses, waited in ((100_000, 10), (3, 0.15)):

@@ -16,6 +16,6 @@ def guarded(cluster_api: ClusterApi) -> Iterator[Guarded]:
     our code and RBAC were both switched off; `somebody` is another administrator."""
     installed = Installed(cluster_api.plane, "enforce")
     ours = installed.user(MASTERS)
-    installed.wait_for_policies(ours)
+    installed.wait_for_policies()
     yield Guarded(ours, installed.user(MASTERS, name="somebody"))
     installed.remove()

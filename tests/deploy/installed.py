@@ -1,6 +1,7 @@
 """The shipped manifests on a real API server, and our service account there."""
 
 import time
+import uuid
 from typing import Any
 
 import pytest
@@ -42,19 +43,42 @@ class Installed:
             if item["kind"] not in _KEPT:
                 self._plane.api.delete(item)
 
-    def wait_for_policies(self, user: Api) -> None:
-        """Return when the API server enforces the admission policies: the last of them refuses."""
-        secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "probe"}}
+    def wait_for_policies(self) -> None:
+        """Return when the API server enforces what was applied, and what an earlier installation left no more.
+
+        It takes policies and bindings over from time to time, each kind in the order of its changes, so that a policy of a name
+        that was never there refuses only when all before it counts. One of ours would not do: it may still be the one that was
+        deleted a moment ago, and the next look sees the deletion alone."""
+        name = f"probe-{uuid.uuid4()}"
+        for item in _refusing(name):
+            self._plane.api.create(item)
+            self._made.append(item)
+        probe = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}
         deadline = time.monotonic() + 300
-        while "reconciler-nothing-else" not in _refusal(user, secret):
+        while name not in _refusal(self._plane.api, probe):
             if time.monotonic() > deadline:
                 pytest.fail("the admission policies were not enforced within 300 s")
             time.sleep(0.05)
 
 
-def _refusal(user: Api, secret: Object) -> str:
+def _refusing(name: str) -> tuple[Object, Object]:
+    """A policy that refuses ConfigMaps of its own name, and its binding."""
+    group, metadata = "admissionregistration.k8s.io/v1", {"name": name}
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}
+    policy = {
+        "matchConstraints": {"resourceRules": [rule]},
+        "validations": [{"expression": f"object.metadata.name != '{name}'", "message": name}],
+    }
+    binding = {"policyName": name, "validationActions": ["Deny"]}
+    return (
+        {"apiVersion": group, "kind": "ValidatingAdmissionPolicy", "metadata": metadata, "spec": policy},
+        {"apiVersion": group, "kind": "ValidatingAdmissionPolicyBinding", "metadata": metadata, "spec": binding},
+    )
+
+
+def _refusal(user: Api, item: Object) -> str:
     try:
-        user.call("POST", f"/api/v1/namespaces/{NAMESPACE}/secrets?dryRun=All", secret)
+        user.call("POST", f"/api/v1/namespaces/{NAMESPACE}/configmaps?dryRun=All", item)
     except ApiError as error:
         return str(error)
     return ""

@@ -26,7 +26,7 @@ def guarded(machine_api: MachineApi) -> Iterator[Guarded]:
     """The overlay in force; our account is an administrator besides, as if our code and RBAC held nothing back."""
     installed = Installed(machine_api.plane, "openshift")
     ours = installed.user(MASTERS)
-    installed.wait_for_policies(ours)
+    installed.wait_for_policies()
     yield Guarded(ours, installed.user(MASTERS, name="somebody"))
     installed.remove()
 

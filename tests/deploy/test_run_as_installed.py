@@ -33,7 +33,7 @@ def kubeconfig(cluster_api: ClusterApi, request: pytest.FixtureRequest) -> Itera
     installed = Installed(plane, request.param)
     plane.api.create(TEMPLATES)
     if request.param == "enforce":
-        installed.wait_for_policies(installed.user("system:masters"))
+        installed.wait_for_policies()
     user = installed.user()
     path = f"{MACHINE_TEMPLATE.path}?limit=1"
     plane.api.wait("/api/v1/namespaces", lambda _: readable(user, path), "the rights being in force")

@@ -92,7 +92,7 @@ def test_the_second_lock_knows_who_decides(preview: MachineApi, new_set: NewSet)
     installed = Installed(preview.plane, "openshift")
     ours = installed.user(MASTERS)
     try:
-        installed.wait_for_policies(ours)
+        installed.wait_for_policies()
         for wanted, status, by in STATES:
             if "synchronized" in status:
                 # A condition is read by our code alone.

@@ -26,7 +26,7 @@ def machines() -> MachinesInMemory:
 def test_values_of_the_contract() -> None:
     """Done, of a generation that nobody knows; a node that is opened again; a machine that bears no mark."""
     nothing: dict[str, Any] = {"generation": 0, "code": "", "message": ""}
-    assert msgspec.structs.asdict(WriteResult()) == nothing
+    assert msgspec.structs.asdict(WriteResult()) == {**nothing, "resource_version": ""}
     progress = RemovalProgress(target=None, node="n", state=RemovalState.DRAINING)
     assert msgspec.structs.asdict(progress) == {
         "target": None, "node": "n", "state": RemovalState.DRAINING, "replicas": 0, "remaining": 0, **nothing
@@ -48,6 +48,14 @@ def test_an_answer_to_a_write_without_a_generation(machines: MachinesInMemory) -
     """It is done all the same, of a generation that nobody knows."""
     machines.write = lambda *_, **__: b'{"metadata": {}}'  # type: ignore[method-assign]
     assert machines.provider().resize(GENERAL, 7, machines.bound()) == WriteResult(generation=0)
+
+
+def test_what_a_write_has_made(machines: MachinesInMemory) -> None:
+    """Generation and resourceVersion are those of the server's answer: 4 and 70 before, and metadata has no generation."""
+    resized = machines.provider().resize(GENERAL, 7, machines.bound())
+    released = machines.provider().release(GENERAL, machines.bound())
+    assert resized == WriteResult(generation=5, resource_version="71")
+    assert released == WriteResult(generation=5, resource_version="72")
 
 
 def test_many_machines_of_a_target_that_declares_no_replicas(machines: MachinesInMemory) -> None:

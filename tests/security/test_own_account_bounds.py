@@ -45,7 +45,7 @@ def bounded(cluster_api: ClusterApi, tmp_path_factory: pytest.TempPathFactory) -
     objects = with_component("enforce", ("bounds", "custom-resources"), tmp_path_factory.mktemp("bounds"))
     installed = Installed(cluster_api.plane, "enforce", objects)
     ours = installed.user(MASTERS)
-    installed.wait_for_policies(ours)
+    installed.wait_for_policies()
     yield Guarded(ours, installed.user(MASTERS, name="somebody"))
     installed.remove()
 

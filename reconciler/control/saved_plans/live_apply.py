@@ -91,6 +91,22 @@ class Pause(Protocol):
         """Wait; true: stop."""
 
 
+class AwaitedWrite(msgspec.Struct, frozen=True):
+    """The resourceVersion of a target in the view that a write was decided on, and the one that the write made (empty: not
+    known)."""
+
+    before: str
+    written: str
+
+    def is_behind(self, shown: str) -> bool:
+        """Whether a view with this version is older than the write. Versions of one resource can be compared as whole numbers
+        (Kubernetes promises it since 1.35, and etcd has always counted): a controller may have written in between, and a
+        write of ours may be several, so that another version is not yet ours. Where they are none, any other one will do."""
+        if shown.isdecimal() and self.written.isdecimal():
+            return int(shown) < int(self.written)
+        return shown == self.before
+
+
 class SettlingPort:
     """A port whose view shows our own last write before anything is decided on it: a plan's next action on the same target is
     judged on what the last one left. A write that does not show in time leaves the view as it is; the judgement refuses then."""
@@ -99,15 +115,15 @@ class SettlingPort:
         self._port = port
         self._pause = pause
         self._last: World | None = None
-        self._awaited: dict[TargetRef, str] = {}
+        self._awaited: dict[TargetRef, AwaitedWrite] = {}
 
     def observe(self) -> World:
         """The view, once it shows what was written."""
         deadline = self._pause.monotonic() + VIEW_PATIENCE_SECONDS
         while True:
             world = self._port.observe()
-            shown = {facts.ref: facts.resource_version for facts in world.targets}
-            if not any(shown.get(ref) == version for ref, version in self._awaited.items()):
+            awaited = ((facts, self._awaited.get(facts.ref)) for facts in world.targets)
+            if not any(write is not None and write.is_behind(facts.resource_version) for facts, write in awaited):
                 break
             if self._pause.monotonic() > deadline or self._pause.pause(_LOOK_SECONDS):
                 break
@@ -149,7 +165,11 @@ class SettlingPort:
 
     def _written(self, target: TargetRef, result: WriteResult) -> WriteResult:
         if result.done and self._last is not None:
-            self._awaited |= {facts.ref: facts.resource_version for facts in self._last.targets if facts.ref == target}
+            self._awaited |= {
+                facts.ref: AwaitedWrite(facts.resource_version, result.resource_version)
+                for facts in self._last.targets
+                if facts.ref == target
+            }
         return result
 
 

@@ -95,7 +95,7 @@ class MachineTargets:
             if patch is None:
                 return WriteResult(generation=reading.facts.generation)
             written = self._patch(target, patch, ContentType.MERGE_PATCH, _OURS)
-            return WriteResult(generation=written.generation)
+            return WriteResult(generation=written.generation, resource_version=written.resource_version)
 
         return self.judged(target, write)
 
@@ -134,7 +134,8 @@ class MachineTargets:
             "metadata": {**name, "resourceVersion": facts.resource_version},
             "spec": {"replicas": replicas},
         }
-        return WriteResult(generation=self._patch(facts.ref, body, ContentType.APPLY, _APPLY).generation)
+        written = self._patch(facts.ref, body, ContentType.APPLY, _APPLY)
+        return WriteResult(generation=written.generation, resource_version=written.resource_version)
 
     def read(self, target: TargetRef, *, rollout: bool = False) -> Reading:
         """The target now. Raises as `read_target` does."""
