@@ -67,8 +67,9 @@ class HttpServer:
         finally:
             self._loop.close()
             self._socket.close()
-            # A page that is still being made is of no use to anybody; its thread ends with it.
-            self._workers.shutdown(wait=False, cancel_futures=True)
+            # A page that is still being made is of no use to anybody; its thread ends with it. Those that wait were given up
+            # with their connections.
+            self._workers.shutdown(wait=False)
 
     async def _serve(self) -> None:
         accepting = asyncio.create_task(self._accept())
