@@ -41,13 +41,12 @@ def all_cases() -> Iterator[Case]:
 def complaint(figure: Figure, multiple: float, committed: Committed | None, bound: float | None = None) -> str:
     """What is wrong with a figure, or nothing. `multiple` is that of the yardstick, or of what is measured beside it; `bound` is
     the multiple asked for, if any."""
-    of = "the yardstick" if figure.ratio is None else "what is beside it"
     if bound is not None and multiple > bound:
-        return f"{multiple:.3g} times {of}, asked {bound:g}"
+        return f"{multiple:.3g} times {figure.of}, asked {bound:g}"
     if committed is None:
         return "no committed figure: run with --write and commit it"
     if multiple > committed.multiple * TOLERANCE:
-        return f"{multiple:.3g} times {of}, committed {committed.multiple:.3g}"
+        return f"{multiple:.3g} times {figure.of}, committed {committed.multiple:.3g}"
     if figure.peak_mib and committed.peak_mib and figure.peak_mib > committed.peak_mib * TOLERANCE:
         return f"{figure.peak_mib:.0f} MiB, committed {committed.peak_mib:.0f}"
     return ""
@@ -67,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     complaints: list[str] = []
     for case in all_cases():
         if options.only in case.name:
-            # Anew before each case: the machine may have got busier.
+            # Anew before each case: the machine may have got busier. Seeds have theirs beside each.
             unit = yardstick_seconds()
             figure = measure(case)
             multiple = figure.cpu_seconds / unit if figure.ratio is None else figure.ratio
@@ -90,10 +89,7 @@ def _print(case: Case, figure: Figure, multiple: float) -> None:
     times = f"{figure.seconds:9.4f} s {figure.cpu_seconds:9.4f} s {multiple:7.3g} x"
     if case.bound_multiple is not None:
         asked, over = f"   asked {case.bound_multiple:g} x", "   OVER" if multiple > case.bound_multiple else ""
-    worst_multiple = figure.worst_ratio
-    if worst_multiple is None and figure.worst_cpu_seconds is not None:
-        worst_multiple = figure.worst_cpu_seconds / figure.cpu_seconds * multiple
-    worst = "" if worst_multiple is None else f"   worst {worst_multiple:.3g} x"
+    worst = "" if figure.worst_ratio is None else f"   worst {figure.worst_ratio:.3g} x"
     seeds = f"   seeds {' '.join(map(str, case.seeds))}" if case.seeds else ""
     print(f"{case.name:44} {times} {memory}   {figure.runs} runs{worst}{asked}{over}{seeds}", flush=True)
 

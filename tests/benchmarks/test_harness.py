@@ -48,13 +48,32 @@ def test_a_bound_in_multiples_is_kept_whatever_was_committed() -> None:
 
 
 def test_seeds_are_measured_one_by_one() -> None:
-    """Three seeds: each is prepared once and run once, and the figure knows the worst."""
+    """Three seeds: each is prepared once and run once, the first once more beforehand, and the figure knows the worst."""
     asked: list[int] = []
     figure = measure(Case("seeded", lambda seed: lambda: asked.append(seed), seeds=(5, 6, 7)))
-    assert asked == [5, 6, 7]
+    assert asked == [5, 5, 6, 7]
     assert figure.runs == 3
-    assert figure.worst_cpu_seconds is not None
-    assert figure.worst_cpu_seconds >= figure.cpu_seconds
+    assert figure.ratio is not None
+    assert figure.worst_ratio is not None
+    assert figure.worst_ratio >= figure.ratio
+
+
+def test_the_yardstick_is_laid_beside_each_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that gets three times as slow in between: the multiple is that of the same moment."""
+    clock, slow = [0.0], [1.0, 3.0, 9.0]
+    units = [0.0]
+
+    def unit(_: int) -> float:
+        units[0] = slow.pop(0)
+        return units[0]
+
+    def work() -> None:
+        clock[0] += 2 * (units[0] or 50.0)
+
+    monkeypatch.setattr("tests.benchmarks.measure.yardstick_seconds", unit)
+    monkeypatch.setattr("time.process_time", lambda: clock[0])
+    figure = measure(Case("seeded", lambda _: work, seeds=(5, 6, 7)))
+    assert (figure.ratio, figure.worst_ratio, figure.of) == (2.0, 2.0, "the yardstick")
 
 
 def test_what_is_beside_a_case_is_its_measure() -> None:
