@@ -20,6 +20,16 @@ def _world(generation: int) -> World:
     )
 
 
+def _two(generation: int) -> World:
+    """The same target, and one that nobody writes."""
+    cluster = ClusterBuilder()
+    for name in ("general", "other"):
+        cluster.group(name, nodes=1)
+    world = cluster.world()
+    general, other = world.targets
+    return msgspec.structs.replace(world, targets=(msgspec.structs.replace(general, generation=generation), other))
+
+
 def _removal(target: TargetRef, generation: int, state: RemovalState = RemovalState.FINISHED) -> RemovalProgress:
     return RemovalProgress(target=target, node="general-1", state=state, generation=generation)
 
@@ -75,6 +85,15 @@ def test_what_is_not_waited_for(removal: RemovalProgress, there: int) -> None:
     began = pace.monotonic()
     assert own.shown(_world(there), lambda: _world(99)).targets[0].generation == there
     assert pace.monotonic() == began
+
+
+def test_other_targets_are_not_waited_for() -> None:
+    """One of two was written: the view is behind as long as it shows that one as it was."""
+    own, views = OwnWrites(ManualPace()), [_two(4), _two(5)]
+    own.note([_removal(_world(4).targets[0].ref, 5)])
+    shown = own.shown(_two(4), lambda: views.pop(0))
+    assert [one.generation for one in shown.targets] == [5, 1]
+    assert views == []
 
 
 def test_without_a_pace_nothing_is_waited_for() -> None:

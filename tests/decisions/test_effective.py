@@ -4,8 +4,9 @@ import msgspec
 import pytest
 
 from reconciler.cluster.target import OwnerEvidence, TargetOption
-from reconciler.decisions.groups.effective import effective_groups
+from reconciler.decisions.groups.effective import claimed_targets, effective_groups
 from reconciler.decisions.groups.group import EffectiveGroup
+from reconciler.platforms.openshift.kinds import MACHINE_SET
 from reconciler.policy.documents import (
     Discovery,
     GroupFields,
@@ -36,6 +37,22 @@ def _group(rules: PolicySet, **target: object) -> EffectiveGroup:
 
 def _option(seconds: int) -> TargetOption:
     return TargetOption(key="scaleDown.unneededTime", value=seconds, origin=ORIGIN)
+
+
+def test_of_two_sets_of_one_name_in_two_apis_one_is_discovered() -> None:
+    """Where OpenShift mirrors a MachineSet into Cluster API: the one that decides, though discovery would take both."""
+    cluster = ClusterBuilder()
+    sets = [("openshift-machine-api", MACHINE_SET), ("openshift-cluster-api", "MachineSet"), ("elsewhere", "MachineSet")]
+    for namespace, _ in sets:
+        cluster.target("workers", 1, namespace=namespace, min_size=1, max_size=4)
+    targets = [
+        msgspec.structs.replace(facts, ref=msgspec.structs.replace(facts.ref, kind=dict(sets)[facts.ref.namespace]))
+        for facts in cluster.world().targets
+    ]
+    world = msgspec.structs.replace(cluster.world(), targets=tuple(targets))
+    rules = policy(discovery=tuple(Discovery(name=name, provider=name) for name in ("clusterAPI", "openshift")))
+    claimed = [(ref.kind, ref.namespace) for ref, _, _ in claimed_targets(rules, world)]
+    assert sorted(claimed) == [("MachineSet", "elsewhere"), (MACHINE_SET, "openshift-machine-api")]
 
 
 def test_the_document_wins_over_annotation_tier_and_defaults() -> None:

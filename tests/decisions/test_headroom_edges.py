@@ -3,7 +3,7 @@
 import pytest
 
 from reconciler.plan.plan import Plan
-from reconciler.policy.documents import Growth, Headroom, HeadroomPods, ScaleUp
+from reconciler.policy.documents import Growth, Headroom, HeadroomPods, ScaleUp, Template
 from tests.builders import ClusterBuilder, machine_deployment, node_group, policy
 from tests.decisions.deciding import blocker_codes, codes, group, plan_of
 
@@ -109,3 +109,13 @@ def test_a_lack_of_headroom_is_told_with_what_was_added() -> None:
         ("Headroom", 2, None),
         ("HeadroomShort", None, 2),
     ]
+
+
+def test_a_target_that_is_not_there_wants_no_room() -> None:
+    """Nobody could give it nodes, were it held by nobody: what it would go to is what it has."""
+    cluster = ClusterBuilder()
+    cluster.group("other", nodes=1)
+    written = Template(capacity=(("cpu", 8_000), ("memory", 32 << 30)))
+    missing = node_group("general", headroom=Headroom(nodes=2), template=written)
+    line = group(plan_of(cluster.world(), policy(missing, node_group("other"))), "general")
+    assert (line.desired, line.wanted) == (0, 0)

@@ -227,9 +227,9 @@ def test_only_labels_and_taints_that_all_nodes_share() -> None:
 
 
 def test_a_renamed_label_comes_with_its_old_name_where_nodes_have_both() -> None:
-    """With one value; where no node has the old one, or another value, new ones will not."""
+    """With one value; where no node has the old one, another value or neither, new ones will not."""
     target = TargetTemplate(zone="b")
-    for labels, old in (({ZONE: "a", OLD_ZONE: "a"}, "b"), ({ZONE: "a"}, None), ({ZONE: "a", OLD_ZONE: "x"}, None)):
+    for labels, old in (({ZONE: "a", OLD_ZONE: "a"}, "b"), ({ZONE: "a"}, None), ({ZONE: "a", OLD_ZONE: "x"}, None), ({}, None)):
         cluster = ClusterBuilder()
         cluster.node("of another group", labels=labels)
         made = new_node_shape(((WRITTEN, ""),), target, cluster.world(), ())

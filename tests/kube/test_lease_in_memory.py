@@ -115,6 +115,16 @@ def test_giving_back_is_best_effort() -> None:
     assert (two.stored()["holderIdentity"], two.stored()["leaseDurationSeconds"]) == ("", 1)
 
 
+def test_giving_back_what_somebody_deleted() -> None:
+    """There is nothing to give back, and no fault."""
+    server, two = _two()
+    two.first.step()
+    server.objects.clear()
+    sent = len(server.sent)
+    two.first.release()
+    assert (two.first.message, len(server.sent)) == ("", sent)
+
+
 def test_a_fault_of_any_kind_ends_no_thread() -> None:
     """Credentials fail in ways of their own: told with its type, and the next step tries again."""
     _, two = _two()

@@ -178,6 +178,13 @@ def test_an_error_event_that_is_no_410() -> None:
     assert watches(run)[1]["resourceVersion"] == "4"
 
 
+def test_an_error_event_that_says_no_code() -> None:
+    """It is one of the server's: 500."""
+    told = msgspec.json.encode({"type": "ERROR", "object": {"kind": "Status", "reason": "Unknown", "message": "etcd"}})
+    (state, *_) = states_at_pauses(Run([[bookmark(4, end=True), told], [bookmark(9)]], [page([], 9)]))
+    assert (state.phase, state.message) == (Phase.BROKEN, "500 Unknown: etcd")
+
+
 def test_an_unforeseen_failure_ends_no_thread() -> None:
     """Told with its type, since its words alone say little."""
     run = Run([KeyError("x"), [event("ADDED", "a", 1), bookmark(1, end=True)]])

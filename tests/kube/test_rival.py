@@ -84,6 +84,13 @@ def test_a_lease_given_back_is_nobodys(server: Server, watch: RivalWatch) -> Non
     assert server.look(watch) == ()
 
 
+def test_a_status_that_says_no_time(server: Server, watch: RivalWatch) -> None:
+    """It counts once it changes, as any that is old."""
+    for version, seen in (("1", False), ("2", True)):
+        server.objects[STATUS] = {"metadata": {"resourceVersion": version}}
+        assert bool(server.look(watch)) is seen
+
+
 def test_a_status_written_just_now(server: Server, watch: RivalWatch) -> None:
     """The time is in an annotation, as Go prints it: 12:00:03 an hour ahead of UTC is 11:00:03 here, too old, in UTC not."""
     key = "cluster-autoscaler.kubernetes.io/last-updated"

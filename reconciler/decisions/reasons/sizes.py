@@ -99,7 +99,7 @@ class LimitReached(Because, frozen=True, kw_only=True):
     limit: str
     resource: str
     used: int
-    unmanaged: int = 0
+    unmanaged: int
     node: int
     max: int
 

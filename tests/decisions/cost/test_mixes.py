@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from reconciler.decisions.growth.cost.master import Master, solver
+from reconciler.decisions.growth.cost.mixes import _cheapest as cheapest_of
 from reconciler.decisions.growth.cost.mixes import least_cost
 from reconciler.decisions.growth.cost.problem import Cap, Filling, Item, Mix, Offer, Problem
 from tests.decisions.cost.brute_force import cheapest
@@ -46,6 +47,11 @@ def two_offers(*, small: int = 10, large: int = 10, caps: tuple[Cap, ...] = ()) 
 
 
 SMALL_ONES: Mix = ((Filling(0, (2,)), 1), (Filling(0, (4,)), 2))
+
+
+def test_the_first_of_mixes_is_there_where_no_other_is_proper() -> None:
+    """As it was given: nothing is cut off it, and nothing made cheaper."""
+    assert cheapest_of(two_offers(), [SMALL_ONES, ()]) == SMALL_ONES
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "other.group.template)[0] > 0": ("siblings have templates, or there is one group alone"),
     },
     "reconciler/decisions/growth/cost/columns.py": {
+        "0 -> 1 in: if prices is None or search.left <= 0:": _EFFORT,
         "5 -> 6": "what rounding may lose, in millionths of a dollar an hour: fillings that pay less than that change no price",
         "300 -> 301": _EFFORT,
         "2 -> 3 in: _OF_EACH = 2  # fillings of an offer that one round adds": _EFFORT,
@@ -207,6 +208,9 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "the same set, made anew"
         ),
     },
+    "reconciler/decisions/growth/expanders.py": {
+        "False -> True in: return [(False, score, Fraction(0)) for score in scores]": "what is first for all decides nothing",
+    },
     "reconciler/decisions/growth/headroom.py": {
         "template is not None and (own := template.label(ZONE_LABEL)) -> (own := template.label(ZONE_LABEL))": (
             "a group without template may not grow, and was passed over"
@@ -241,6 +245,8 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         ),
     },
     "reconciler/decisions/growth/scale_up.py": {
+        "owner or {node: group for group in draft.groups for node in group.new_nodes} -> "
+        "{node: group for group in draft.groups for node in group.new_nodes}": "the same is worked out again",
         "sibling is not chosen and template is not None -> template is not None": (
             "the chosen group takes the node whether it is asked again or not"
         ),
@@ -259,6 +265,9 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         ),
     },
     "reconciler/decisions/outcome/actions.py": {
+        "rules is not None and rules.declared_in_manifests -> rules.declared_in_manifests": (
+            "what is in a view is of a kind that some platform has"
+        ),
         "facts is None or group.held_why -> group.held_why": "a group whose target is not there is held",
     },
     "reconciler/decisions/outcome/lines.py": {

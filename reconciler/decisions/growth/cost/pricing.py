@@ -73,7 +73,7 @@ class _Search:
         need, gain = self._needs[depth], self._values[depth]
         many = self._most[depth]
         for have, want in zip(free, need, strict=True):
-            if want and have < want * many:
+            if have < want * many:
                 many = have // want
         for pods in range(many, -1, -1):
             self._chosen[depth] = pods
