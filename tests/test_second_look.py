@@ -49,7 +49,9 @@ def looked_at(directory: Path, suite: dict[str, str], *options: str) -> tuple[in
         path = directory / "tests" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    # Of the plugins that are installed here only that of `-n` is of use: to load the others takes longer than to run these.
+    plugins = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "xdist.plugin"}
+    environment = os.environ | {"PYTHONPATH": str(ROOT)} | plugins
     environment.pop("PYTEST_ADDOPTS", None)
     words = [sys.executable, "-m", "tests.second_look", "-q", "-p", "no:cacheprovider", *options]
     done = subprocess.run(words, check=False, cwd=directory, env=environment, capture_output=True, text=True)
