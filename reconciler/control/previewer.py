@@ -72,7 +72,7 @@ class Telling(msgspec.Struct, frozen=True, kw_only=True):
     summary: str
     changed: bool
     markdown: str
-    cut_short: bool = False
+    cut_short: bool
 
 
 class Previews(msgspec.Struct, frozen=True, kw_only=True):

@@ -60,7 +60,7 @@ def tellings(task: PreviewTask) -> Iterator[Telling]:
                 told = told_preview(made)
         yield Telling(
             key=key, digest=told.digest, head=told.head, summary=told.summary, changed=told.changed or bool(head.errors),
-            markdown=told.markdown(GITHUB_LIMIT - STAMP_ROOM),
+            markdown=told.markdown(GITHUB_LIMIT - STAMP_ROOM), cut_short=False,
         )  # fmt: skip
 
 

@@ -126,7 +126,7 @@ class Search:
 
     def _may_grow(self, group: GroupDraft) -> bool:
         template = group.group.template
-        if template is None or group.group.price_micros is None or group.group.facts is None or group.cancelled is not None:
+        if template is None or group.group.price_micros is None or group.cancelled is not None:
             return False
         if group.desired > group.situation.current or group.situation.upcoming or group.situation.starting:
             return False

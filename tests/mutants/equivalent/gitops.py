@@ -7,6 +7,11 @@ _PIPES = ("process.stdin is None", "process.stdout is None", "process.stderr is 
 _ONE_MORE = "one byte more than is allowed is seen as well as two"
 _HOW_HARD = "it is how hard the content is packed: what it unpacks to is the same"
 EQUIVALENT: dict[str, dict[str, str]] = {
+    "reconciler/gitops/git/repository.py": {
+        "git.Git.GIT_PYTHON_GIT_EXECUTABLE or 'git' -> git.Git.GIT_PYTHON_GIT_EXECUTABLE and 'git'": (
+            "the one that was found is the one of that name on the PATH"
+        ),
+    },
     "reconciler/gitops/git/git_process.py": {
         "1 -> 2 in: _CHUNK_BYTES = 1 << 16": _AT_ONCE,
         "16 -> 17 in: _CHUNK_BYTES = 1 << 16": _AT_ONCE,

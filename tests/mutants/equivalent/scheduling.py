@@ -138,6 +138,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "256 -> 257": _SLOWER,
         "most_groups * width <= _MOST_GROUPS -> most_groups * width < _MOST_GROUPS": _SLOWER,
         "most_groups * width -> most_groups // width": _SLOWER,
+        "1 -> 2 in: width = len(limit.counter.domains.values) + 1": _SLOWER,
         '2 -> 3 in: starts = array("i", bytes(4 * (many + 2)))': "one group more, and it is empty",
     },
     "reconciler/scheduling/topology/rules.py": {

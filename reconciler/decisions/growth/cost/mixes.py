@@ -158,7 +158,7 @@ def _rounded(problem: Problem, fillings: Sequence[Filling], prices: Prices) -> M
     sure = [(filling, int(amount + 1e-6)) for filling, amount in zip(fillings, prices.amounts, strict=True)]
     kept = problem.trimmed(pair for pair in sure if pair[1])
     rest = remainder(problem, kept)
-    if rest is None or not any(item.count for item in rest.items):
+    if not any(item.count for item in rest.items):
         return kept
     large = _large(problem)
     ways = ways_to_fill(rest).first(_FEW_WAYS) if large else ways_to_fill(rest)
@@ -170,7 +170,7 @@ def _rounded(problem: Problem, fillings: Sequence[Filling], prices: Prices) -> M
     return merged(kept, best)
 
 
-def remainder(problem: Problem, mix: Mix) -> Problem | None:
+def remainder(problem: Problem, mix: Mix) -> Problem:
     """What is left to place beside the nodes of `mix`, within what the bounds leave."""
     nodes = [0] * len(problem.offers)
     left = [item.count for item in problem.items]
