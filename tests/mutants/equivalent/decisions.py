@@ -319,8 +319,8 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "asked of groups with a price alone, and a price of nothing is none"
         ),
         "0 -> 1 in: before = sum(group.price_micros or 0 for group in groups)": "all of these groups have a price",
-        "template is None or group.group.price_micros is None or group.group.facts is None or (group.cancelled is not "
-        "None) -> group.group.price_micros is None or group.group.facts is None or group.cancelled is not None": (
+        "template is None or group.group.price_micros is None or group.cancelled is not None -> "
+        "group.group.price_micros is None or group.cancelled is not None": (
             "a group without template may not grow, which is asked below"
         ),
         "candidate.group is None or candidate.group.group.price_micros is None or (not candidate.moving) or entry.safe "
