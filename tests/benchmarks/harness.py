@@ -66,10 +66,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     complaints: list[str] = []
     for case in all_cases():
         if options.only in case.name:
-            # Anew before each case: the machine may have got busier. Seeds have theirs beside each.
-            unit = yardstick_seconds()
             figure = measure(case)
-            multiple = figure.cpu_seconds / unit if figure.ratio is None else figure.ratio
+            # Anew with each case: the machine may have got busier. Seeds have theirs beside each.
+            multiple = figure.cpu_seconds / yardstick_seconds() if figure.ratio is None else figure.ratio
             _print(case, figure, multiple)
             said = complaint(figure, multiple, committed.get(case.name), case.bound_multiple)
             complaints += [f"{case.name}: {said}"] if said else []

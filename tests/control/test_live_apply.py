@@ -405,6 +405,16 @@ def test_a_view_between_somebody_elses_write_and_ours_is_not_ours() -> None:
     assert port.observe().targets[0].resource_version == "11"
 
 
+def test_a_write_that_changed_nothing_is_not_waited_for() -> None:
+    """The server leaves the version of an object as it is where a write brings nothing new."""
+    behind, pace = Versions("8"), ManualPace()
+    behind.answer = WriteResult(resource_version="8")
+    port = SettlingPort(cast(Any, behind), pace)
+    port.observe()
+    port.release(FIRST, BOUND)
+    assert (port.observe().targets[0].resource_version, pace.waits) == ("8", [])
+
+
 def test_a_write_that_never_shows_is_waited_for_ten_seconds() -> None:
     """The judgement refuses then; a command that ends does not wait."""
     for pauses, waited in ((100_000, 10), (3, 0.15)):

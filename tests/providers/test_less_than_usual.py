@@ -56,6 +56,8 @@ def test_what_a_write_has_made(machines: MachinesInMemory) -> None:
     released = machines.provider().release(GENERAL, machines.bound())
     assert resized == WriteResult(generation=5, resource_version="71")
     assert released == WriteResult(generation=5, resource_version="72")
+    machines.fields = []
+    assert machines.provider().release(GENERAL, machines.bound()) == released, "there was nothing left to take off"
 
 
 def test_many_machines_of_a_target_that_declares_no_replicas(machines: MachinesInMemory) -> None:

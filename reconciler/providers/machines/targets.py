@@ -93,7 +93,9 @@ class MachineTargets:
                 return stale
             patch = disclaim(reading.body, OUR_MARKS)
             if patch is None:
-                return WriteResult(generation=reading.facts.generation)
+                # Nothing is written, and nothing has to show before what comes next is judged.
+                facts = reading.facts
+                return WriteResult(generation=facts.generation, resource_version=facts.resource_version)
             written = self._patch(target, patch, ContentType.MERGE_PATCH, _OURS)
             return WriteResult(generation=written.generation, resource_version=written.resource_version)
 
