@@ -94,14 +94,14 @@ class WorkCluster:
 
     def nodes(self) -> list[Object]:
         """The Nodes of this cluster."""
-        return [item for item in self.api.items("/api/v1/nodes") if self._mine(item)]
+        return [item for item in self.api.items("/api/v1/nodes") if self.is_own(item)]
 
     def until_nodes(self, count: int, seconds: float = 600) -> list[Object]:
         """The Nodes of this cluster, once there are exactly so many, all Ready and free of start-up taints."""
         found: list[Object] = []
 
         def there(items: list[Object]) -> bool:
-            found[:] = [item for item in items if self._mine(item)]
+            found[:] = [item for item in items if self.is_own(item)]
             return len(found) == count and all(_usable(item) for item in found)
 
         until_seen_to(self.api, "/api/v1/nodes", there, f"{count} nodes being ready", seconds)
@@ -168,7 +168,8 @@ class WorkCluster:
         there = {"", *(one["metadata"]["namespace"] for one in left)}
         self.api.wait("/api/v1/nodes", lambda items: {*map(_home, items)} <= there, "deletion of their nodes", seconds=900)
 
-    def _mine(self, node: Object) -> bool:
+    def is_own(self, node: Object) -> bool:
+        """Whether a Node is one of this cluster."""
         return str(node["spec"].get("providerID", "")).startswith(f"sim:///{self.namespace}/")
 
 

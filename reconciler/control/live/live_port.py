@@ -30,6 +30,7 @@ from reconciler.providers.contract import (
     WriteCode,
     WriteResult,
 )
+from reconciler.providers.target_mark import marked_by_targets
 
 
 class LiveView(Protocol):
@@ -85,7 +86,7 @@ class LivePort:
     def observe(self) -> World:
         """The view now. Raises `ViewUnavailableError`."""
         try:
-            world = self._own_writes.shown(self._view.observe(), self._view.observe)
+            world = marked_by_targets(self._own_writes.shown(self._view.observe(), self._view.observe))
         except IncompleteViewError as error:
             self._world = None
             raise ViewUnavailableError(str(error)) from error

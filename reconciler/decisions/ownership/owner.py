@@ -18,6 +18,8 @@ OUR_MANAGER = "nodegroup-reconciler"
 # manager; the first says which policy a target belongs to.
 POLICY_MARK = "reconciler.dev/policy"
 OUR_MARKS = (POLICY_MARK, "reconciler.dev/reason", "reconciler.dev/revision")
+# Names the machines of a target that was asked to lose all of them (`providers/target_mark.py`).
+EMPTIED_MARK = "reconciler.dev/emptied"
 TOPOLOGY_MANAGER = "capi-topology"
 CLIENT_SIDE_APPLY = "kubectl-client-side-apply"
 RIVAL = "cluster-autoscaler"

@@ -6,6 +6,7 @@ from reconciler.plan.plan import Bound
 from reconciler.providers.answer import failed, unread
 from reconciler.providers.contract import WriteCode, WriteResult
 from reconciler.providers.machines.dialect import MachineReading, Reading
+from reconciler.providers.machines.marks import MachineMarks
 from reconciler.providers.machines.refusals import rolling_out
 from reconciler.providers.machines.removal import MachineRemovals
 from reconciler.providers.machines.targets import MachineTargets
@@ -16,9 +17,10 @@ class MachineCancellations:
     """Cancellations. A process that ends between the marks and the write leaves marks of ours on Machines without node, which
     the next one takes back (`MachineRemovals.abandon`)."""
 
-    def __init__(self, targets: MachineTargets, removals: MachineRemovals) -> None:
+    def __init__(self, targets: MachineTargets, removals: MachineRemovals, marks: MachineMarks) -> None:
         self._targets = targets
         self._removals = removals
+        self._marks = marks
 
     def cancel(self, target: TargetRef, machines: tuple[str, ...], replicas: int, bound: Bound) -> WriteResult:
         """As `ClusterPort.cancel` says."""
@@ -38,7 +40,7 @@ class MachineCancellations:
         try:
             for found in living:
                 marked.append(found.name)
-                self._removals.mark(reading, found)
+                self._marks.put(reading, found)
             return self._targets.apply(reading, replicas)
         except (ApiError, UnreachableError) as error:
             result = failed(error, str(target))
@@ -52,7 +54,7 @@ class MachineCancellations:
             if found.node:
                 message = f"Machine {found.name} has become node {found.node}"
                 return WriteResult(code=WriteCode.STALE, message=message)
-            foreign = self._removals.marked_by_others(found)
+            foreign = self._marks.of_others(found)
             if foreign is not None:
                 return foreign
         return None

@@ -6,6 +6,7 @@ from reconciler.cluster.target import TargetRef
 from reconciler.plan.plan import Bound
 from reconciler.providers.contract import LeavingMachine, TargetRemoval, WriteCode, WriteResult
 from reconciler.providers.machines.cancellation import MachineCancellations
+from reconciler.providers.machines.marks import MachineMarks
 from reconciler.providers.machines.removal import MachineRemovals
 from reconciler.providers.machines.targets import MachineTargets
 
@@ -16,8 +17,9 @@ class MachineProvider:
 
     def __init__(self, targets: MachineTargets, owner: str) -> None:
         self._targets = targets
-        self._removals = MachineRemovals(targets, owner)
-        self._cancellations = MachineCancellations(targets, self._removals)
+        marks = MachineMarks(targets, owner)
+        self._removals = MachineRemovals(targets, marks)
+        self._cancellations = MachineCancellations(targets, self._removals, marks)
 
     def resize(self, target: TargetRef, replicas: int, bound: Bound, annotations: Mapping[str, str] | None = None) -> WriteResult:
         """By a server-side apply of replicas alone, never forced."""

@@ -16,14 +16,6 @@ def unfit(found: MachineReading | None, machine: str, node: str) -> WriteResult 
     return None
 
 
-def marked_before(found: MachineReading | None) -> WriteResult | None:
-    """A mark says that its node has been emptied: one that was left behind by something else would let it go with its pods."""
-    if found is None or found.mark is None:
-        return None
-    message = f"Machine {found.name} still carries a mark of ours ({found.mark!r}): it must be gone before its node is drained"
-    return WriteResult(code=WriteCode.REFUSED, message=message)
-
-
 def rolling_out(reading: Reading) -> WriteResult | None:
     """While an older revision has machines nobody can say which set shrinks."""
     if not reading.facts.rolling_out:

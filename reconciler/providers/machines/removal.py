@@ -1,7 +1,11 @@
 """Deleting exactly the chosen machines of a target: all marked first, then replicas lowered by as many in one write.
 
-A removal is found again by what lies on the API objects alone. The Node carries our taint (the drain's), the Machine our
-mark with the target's generation G and replicas R at the time, the target its generation g and replicas r now:
+Where those that go are all that the target has, one mark on the target stands for theirs: at 0 replicas the platform has nothing
+to choose. SOURCE: measured on Cluster API 1.14, two cores: a hundred marks on Machines, each of which makes it look at the
+Machine anew, cost it 4 to 5 s beside the 17 to 21 s in which it deletes the hundred.
+
+A removal is found again by what lies on the API objects alone. The Node carries our taint (the drain's), the Machine or its
+target our mark with the target's generation G and replicas R at the time, the target its generation g and replicas r now:
 
 | Machine              | target           | what it means                    | what is done                          |
 |----------------------|------------------|----------------------------------|---------------------------------------|
@@ -32,18 +36,19 @@ from functools import cache, partial
 import msgspec
 
 from reconciler.cluster.target import TargetRef
-from reconciler.decisions.ownership.owner import OUR_MANAGER
-from reconciler.kube.connection.api import ApiError, ContentType, UnreachableError
+from reconciler.kube.connection.api import ApiError, UnreachableError
 from reconciler.kube.connection.side_by_side import side_by_side
 from reconciler.plan.plan import Bound
 from reconciler.providers.answer import failed, unread
 from reconciler.providers.contract import LeavingMachine, RemovalState, TargetRemoval, WriteCode, WriteResult
 from reconciler.providers.delete_mark import DeleteMark
 from reconciler.providers.machines.dialect import MachineReading, Reading
-from reconciler.providers.machines.refusals import below, kept, marked_before, others_first, unfit
+from reconciler.providers.machines.marks import MachineMarks
+from reconciler.providers.machines.refusals import below, kept, others_first, unfit
 from reconciler.providers.machines.shared_readings import SharedReadings
 from reconciler.providers.machines.targets import MachineTargets
 from reconciler.providers.ownership_guard import not_ours, objection
+from reconciler.providers.target_mark import emptied_by
 
 _TRIES, _ROUNDS = 3, 2
 _MANY = 8
@@ -53,9 +58,9 @@ _TRANSIENT = (WriteCode.STALE, WriteCode.UNAVAILABLE, WriteCode.UNKNOWN)
 class MachineRemovals:
     """Removals of one owner (a policy): marks of others, also of the same program, are never touched."""
 
-    def __init__(self, targets: MachineTargets, owner: str) -> None:
+    def __init__(self, targets: MachineTargets, marks: MachineMarks) -> None:
         self._targets = targets
-        self._owner = owner
+        self._marks = marks
         self._beginning = SharedReadings(partial(targets.read, rollout=True))
 
     def may_begin(self, target: TargetRef, machine: str, node: str, bound: Bound) -> WriteResult:
@@ -65,7 +70,7 @@ class MachineRemovals:
             found = self.machine(target, machine)
         except (ApiError, UnreachableError) as error:
             return unread(error, f"{target}, Machine {machine}")
-        wrong = unfit(found, machine, node) or self.marked_by_others(found) or marked_before(found)
+        wrong = unfit(found, machine, node) or self._marks.of_others(found) or self._marks.left_behind(reading, found)
         wrong = wrong or objection(reading.facts, bound) or kept(reading, machine)
         return wrong or WriteResult(generation=reading.facts.generation)
 
@@ -104,13 +109,22 @@ class MachineRemovals:
                 ended[one.node] = outcome
             elif outcome is None and found is not None:
                 going.append((one, found))
-        return ended | self._lower(reading, going)
+        return ended | self._lower(reading, going, listed)
 
-    def _lower(self, reading: Reading, going: list[tuple[LeavingMachine, MachineReading]]) -> dict[str, TargetRemoval]:
+    def _lower(
+        self, reading: Reading, going: list[tuple[LeavingMachine, MachineReading]], listed: Mapping[str, MachineReading]
+    ) -> dict[str, TargetRemoval]:
         """Marks, then one write for all that bear one. Marks are written before the act that they protect: a process that ends
         here leaves the proof of what it had not done."""
         target = reading.facts.ref
-        outcomes = side_by_side(lambda pair: self._marked(reading, *pair), going)
+        outcomes: list[TargetRemoval | WriteResult | None] = [None] * len(going)
+        try:
+            together = self._marked_together(reading, {found.name: found for _, found in going}, listed)
+        except (ApiError, UnreachableError, msgspec.DecodeError) as error:
+            result = _result(error, str(target))
+            return {} if result.code == WriteCode.STALE else {one.node: self._after(target, one, result) for one, _ in going}
+        if not together:
+            outcomes = side_by_side(lambda pair: self._marked(reading, *pair), going)
         ended = {one.node: found for (one, _), found in zip(going, outcomes, strict=True) if isinstance(found, TargetRemoval)}
         marked = [one for (one, _), found in zip(going, outcomes, strict=True) if found is None]
         doubt = next((found for found in ended.values() if found.state is RemovalState.DRAINING), None)
@@ -128,11 +142,23 @@ class MachineRemovals:
                     ended |= {one.node: self._after(target, one, result) for one in marked}
         return ended
 
+    def _marked_together(
+        self, reading: Reading, going: Mapping[str, MachineReading], listed: Mapping[str, MachineReading]
+    ) -> bool:
+        """Whether one mark on the target stands for those of all that go: none of its machines stays, each goes now or was asked
+        away before. Raises as the connection does."""
+        if not going or not listed or len(going) != reading.facts.replicas:
+            return False
+        others = [found for found in listed.values() if not found.deleting and found.name not in going]
+        if not all((mark := self._marks.of(reading, found)) and self._lowered(reading, mark) for found in others):
+            return False
+        return self._marks.put_on_target(reading, [*going.values(), *others])
+
     def _marked(self, reading: Reading, one: LeavingMachine, found: MachineReading) -> TargetRemoval | WriteResult | None:
         """None: the machine bears our mark."""
-        if DeleteMark.read(found.mark, self._owner) is not None:
+        if self._marks.own(found) is not None:
             return None
-        return self._tried(reading.facts.ref, one, partial(self.mark, reading, found))
+        return self._tried(reading.facts.ref, one, partial(self._marks.put, reading, found))
 
     def _applied(self, judged: Reading, fewer: int) -> TargetRemoval:
         """Lower what was read a moment ago: while machines go, the platform writes the target's status many times a second, and
@@ -166,14 +192,14 @@ class MachineRemovals:
                 found = self.machine(target, machine)
                 if found is None or found.deleting:
                     return WriteResult()
-                mark = DeleteMark.read(found.mark, self._owner)
+                reading = self._targets.read(target, rollout=True)
+                mark = self._marks.of(reading, found)
                 if mark is None:
                     return WriteResult()
-                reading = self._targets.read(target, rollout=True)
                 living = partial(self._targets.dialect.living_machines, self._targets.api, reading.facts)
                 if self._lowered(reading, mark) and not _passed_over(reading, found, living):
                     return WriteResult()
-                self._write_mark(target, found, None)
+                self._marks.take_off(reading, found)
                 return WriteResult(message=f"our mark was taken off Machine {machine} of {target}")
             except (ApiError, UnreachableError) as error:
                 result = failed(error, f"Machine {machine}")
@@ -194,7 +220,7 @@ class MachineRemovals:
         """How the removal ended; None: it may go on, as the one after `before` others of the same write. `together` are all whose
         nodes are empty."""
         facts = reading.facts
-        mark = DeleteMark.read(found.mark, self._owner) if found is not None else None
+        mark = self._marks.of(reading, found)
         if found is not None and mark is not None and (found.deleting or self._lowered(reading, mark)):
             replicas = facts.replicas or 0
             if found.deleting or not _passed_over(reading, found, living):
@@ -205,9 +231,9 @@ class MachineRemovals:
         if gone is not None:
             leaving = found is None or found.deleting
             return _failed(gone, reopen=not leaving)
-        foreign = self.marked_by_others(found)
+        foreign = self._marks.of_others(found)
         if foreign is not None:
-            return _failed(foreign)
+            return self._give_up(facts.ref, one.machine, foreign) if mark is not None else _failed(foreign)
         late = others_first(reading, one.machine, together)
         if late is not None:
             return _waiting(late, untouched=True)
@@ -233,9 +259,11 @@ class MachineRemovals:
         """The policy of the mark that our program has set; empty for none, and where it cannot be read."""
         try:
             found = self.machine(target, machine)
+            if found is None or found.mark is not None:
+                return DeleteMark.policy(found.mark) if found is not None else ""
+            return emptied_by(self._targets.read(target).facts, machine)
         except (ApiError, UnreachableError, msgspec.DecodeError):
             return ""
-        return DeleteMark.policy(found.mark) if found is not None else ""
 
     def _machine_or_why(self, target: TargetRef, machine: str) -> MachineReading | TargetRemoval | None:
         try:
@@ -256,29 +284,6 @@ class MachineRemovals:
     def machine(self, target: TargetRef, machine: str) -> MachineReading | None:
         """The Machine now, or None when it is gone."""
         return self._targets.dialect.read_machine(self._targets.api, target.namespace, machine)
-
-    def marked_by_others(self, found: MachineReading | None) -> WriteResult | None:
-        """Why a Machine with somebody else's mark is left alone."""
-        if found is None or found.mark is None or DeleteMark.read(found.mark, self._owner) is not None:
-            return None
-        message = f"Machine {found.name} was marked for deletion by somebody else ({found.mark!r})"
-        return WriteResult(code=WriteCode.REFUSED, message=message)
-
-    def mark(self, reading: Reading, found: MachineReading) -> None:
-        """Mark the Machine as the first to go, with what the target was at this moment. Raises as the connection does."""
-        facts = reading.facts
-        self._write_mark(facts.ref, found, str(DeleteMark(self._owner, facts.generation, facts.replicas or 0)))
-
-    def _write_mark(self, target: TargetRef, found: MachineReading, value: str | None) -> None:
-        dialect = self._targets.dialect
-        metadata = {"resourceVersion": found.resource_version, "annotations": dict.fromkeys(dialect.delete_marks, value)}
-        self._targets.api.write(
-            "PATCH",
-            dialect.path("Machine", target.namespace, found.name),
-            {"metadata": metadata},
-            content_type=ContentType.MERGE_PATCH,
-            query={"fieldManager": OUR_MANAGER},
-        )
 
 
 def _passed_over(reading: Reading, found: MachineReading, living: Callable[[], frozenset[str]]) -> bool:

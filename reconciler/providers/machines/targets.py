@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from reconciler.cluster.target import TargetFacts, TargetRef
-from reconciler.decisions.ownership.owner import OUR_MANAGER, OUR_MARKS, POLICY_MARK, policy_mark
+from reconciler.decisions.ownership.owner import EMPTIED_MARK, OUR_MANAGER, OUR_MARKS, POLICY_MARK, policy_mark
 from reconciler.kube.connection.api import Api, ApiError, ContentType, UnreachableError
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.plan.plan import Bound
@@ -91,7 +91,7 @@ class MachineTargets:
             stale = moved(reading.facts, bound)
             if stale is not None:
                 return stale
-            patch = disclaim(reading.body, OUR_MARKS)
+            patch = disclaim(reading.body, (*OUR_MARKS, EMPTIED_MARK))
             if patch is None:
                 # Nothing is written, and nothing has to show before what comes next is judged.
                 facts = reading.facts

@@ -1,15 +1,17 @@
 """The cluster of the comparison: three groups from zero, a policy over them, pods that come and go, and what is seen of it."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from tests.testbed.api import Object
+from tests.testbed.api import Api, Object
 from tests.testbed.cluster_documents import Group, Shape
+from tests.testbed.stand_in.watching import Watch
 from tests.testbed.work_cluster import WorkCluster
 
 GROUPS = {"small": 4, "medium": 8, "large": 16}
@@ -49,11 +51,18 @@ class Bought(msgspec.Struct, frozen=True, kw_only=True):
     empty: int
 
 
+class _Collection(NamedTuple):
+    plural: str
+    path: str
+
+
 class BurstWork:
-    """The work in one namespace; times are of the monotonic clock."""
+    """The work in one namespace; times are of the monotonic clock. Pods, Machines and Nodes are watched: lists of all of them
+    five times a second took a tenth of what the API server had."""
 
     def __init__(self, cluster: WorkCluster, node_seconds: float = 5) -> None:
         self.cluster = cluster
+        self._seen: dict[str, Watch[_Collection]] = {}
         labels = {LABEL: cluster.namespace}
         for name, cores in GROUPS.items():
             capacity = {"cpu": str(cores), "memory": f"{4 * cores}Gi", "pods": "110"}
@@ -96,10 +105,25 @@ class BurstWork:
             path = f"/apis/apps/v1/namespaces/{self.cluster.namespace}/deployments/{name}"
             self.cluster.api.call("DELETE", path, {"propagationPolicy": "Background"})
 
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """What is asked below is known from watches meanwhile."""
+        collections = (
+            _Collection("pods", f"/api/v1/namespaces/{self.cluster.namespace}/pods"),
+            _Collection("machines", self.cluster.path("machines")),
+            _Collection("nodes", "/api/v1/nodes"),
+        )
+        with ExitStack() as stack:
+            for one in collections:
+                self._seen[one.plural] = stack.enter_context(_watching(self.cluster.api, one))
+            yield
+
+    def _items(self, plural: str) -> list[Object]:
+        return list(self._seen[plural].objects.values())
+
     def pods(self) -> list[Object]:
         """Pods that are not being deleted."""
-        found = self.cluster.api.items(f"/api/v1/namespaces/{self.cluster.namespace}/pods")
-        return [item for item in found if "deletionTimestamp" not in item["metadata"]]
+        return [item for item in self._items("pods") if "deletionTimestamp" not in item["metadata"]]
 
     def sizes(self) -> dict[str, int]:
         """What each group asks for."""
@@ -135,7 +159,7 @@ class BurstWork:
     def until_machines(self, most: int, seconds: float = 500) -> float:
         """When no more machines were there that are not being deleted."""
         return until(
-            self.cluster.machines,
+            lambda: self._items("machines"),
             lambda found: sum("deletionTimestamp" not in one["metadata"] for one in found) <= most,
             f"{most} machines", seconds,
         )  # fmt: skip
@@ -143,7 +167,7 @@ class BurstWork:
     def until_gone(self, seconds: float = 500) -> float:
         """When no Machine and no Node was there any more."""
         return until(
-            lambda: [*self.cluster.machines(), *self.cluster.nodes()],
+            lambda: [*self._items("machines"), *filter(self.cluster.is_own, self._items("nodes"))],
             lambda found: not found,
             "no Machine and no Node", seconds,
         )  # fmt: skip
@@ -155,6 +179,18 @@ class BurstWork:
         cores = sum(int(one["status"]["capacity"]["cpu"]) for one in nodes)
         empty = sum(one["metadata"]["name"] not in used for one in nodes)
         return Bought(machines=len(nodes), cores=cores, empty=empty)
+
+
+@contextmanager
+def _watching(api: Api, collection: _Collection) -> Iterator[Watch[_Collection]]:
+    watch = Watch(api, collection, lambda _collection, _name: None)
+    watch.start()
+    try:
+        if not watch.listed.wait(60):
+            raise TimeoutError(f"{collection.path} was not listed")
+        yield watch
+    finally:
+        watch.stop()
 
 
 def _became(item: Object, condition: str) -> datetime:

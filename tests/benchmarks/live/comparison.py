@@ -77,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def compared(plane: ControlPlane, running: ClusterApi, sizes: Sizes) -> list[Figure]:
     """All figures, printed as they come."""
     work = BurstWork(WorkCluster(running.api, "compared"))
-    with tempfile.TemporaryDirectory() as directory:
+    with work.watched(), tempfile.TemporaryDirectory() as directory:
         policy = work.policy(Path(directory, "policy.yaml"), UNNEEDED_SECONDS)
         with Reconciler(user(plane, USER), policy, f"--namespace={work.cluster.namespace}") as process:
             process.said("Leading")
@@ -90,11 +90,11 @@ def compared(plane: ControlPlane, running: ClusterApi, sizes: Sizes) -> list[Fig
             finally:
                 if sizes.log:
                     Path(sizes.log).write_text("".join(f"{msgspec.json.encode(line).decode()}\n" for line in process.lines))
-    figures += _told(burst_beside(at_once, burst_by_hand(work, _mix(sizes.part), at_once)))
-    if empty is not None:
-        plain, marked = (emptied_by_hand(work, _WHOLE, sizes.empty_nodes, marked=marked) for marked in (False, True))
-        figures += _told(empty_beside(sizes.empty_nodes, empty, plain, marked))
-    return figures
+        figures += _told(burst_beside(at_once, burst_by_hand(work, _mix(sizes.part), at_once)))
+        if empty is not None:
+            plain, marked = (emptied_by_hand(work, _WHOLE, sizes.empty_nodes, marked=marked) for marked in (False, True))
+            figures += _told(empty_beside(sizes.empty_nodes, empty, plain, marked))
+        return figures
 
 
 def _told(figures: list[Figure]) -> list[Figure]:

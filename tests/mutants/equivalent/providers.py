@@ -12,26 +12,27 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         f"1 -> 2 in: {_WIDEST}": _LONG_AGO,
         f"40 -> 41 in: {_WIDEST}": _LONG_AGO,
     },
+    "reconciler/providers/target_mark.py": {
+        "64 -> 65": "a thousandth more or less of what has room for four times as much",
+        "1024 -> 1025": "a thousandth more or less of what has room for four times as much",
+    },
     "reconciler/providers/machines/refusals.py": {
-        "found is None or found.mark is None -> found.mark is None": "one that is gone was refused by `unfit` before",
         "0 -> 1 in: replicas = (reading.facts.replicas or 0) - before": _NOBODYS,
         "reading.facts.replicas or 0 -> reading.facts.replicas": _NOBODYS,
     },
     "reconciler/providers/machines/removal.py": {
         "0 -> 1 in: replicas = (facts.replicas or 0) - fewer": _NOBODYS,
         "facts.replicas or 0 -> facts.replicas in: replicas = (facts.replicas or 0) - fewer": _NOBODYS,
-        "found is None or found.mark is None or DeleteMark.read(found.mark, self._owner) is not None -> "
-        "found.mark is None or DeleteMark.read(found.mark, self._owner) is not None": (
-            "one that is gone was refused by `unfit` before"
-        ),
         "0 -> 1 in: if asked < _MANY or asked * 2 < (reading.facts.replicas or 0):": "eight are more than one, and than none",
         "outcome is None and found is not None -> outcome is None": "one that is gone is refused by `unfit`: it has ended",
         "found is not None and mark is not None and (found.deleting or self._lowered(reading, mark)) -> "
         "mark is not None and (found.deleting or self._lowered(reading, mark))": "only what was found bears a mark",
-        "0 -> 1 in: self._write_mark(facts.ref, found, str(DeleteMark(self._owner, facts.generation, facts.replicas or 0)))": (
-            _NOBODYS
-        ),
-        "facts.replicas or 0 -> facts.replicas in: self._write_mark(facts.ref, found, "
-        "str(DeleteMark(self._owner, facts.generation, facts.replicas or 0)))": _NOBODYS,
+    },
+    "reconciler/providers/machines/marks.py": {
+        "found is None or found.mark is None or self.own(found) is not None -> "
+        "found.mark is None or self.own(found) is not None": "one that is gone was refused by `unfit` before",
+        "found is None or mark is None -> mark is None": "nothing covers one that is gone",
+        "0 -> 1 in: return DeleteMark(self._owner, reading.facts.generation, reading.facts.replicas or 0)": _NOBODYS,
+        "reading.facts.replicas or 0 -> reading.facts.replicas": _NOBODYS,
     },
 }

@@ -6,9 +6,9 @@ import socket
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Generic, Protocol, TypeVar
 
 from tests.testbed.api import Api, ApiError, Object
-from tests.testbed.stand_in.kinds import SimKind
 
 Name = tuple[str, str]
 # What an API server that stops, hangs or starts does to its clients.
@@ -16,17 +16,33 @@ GONE = (OSError, http.client.HTTPException, ApiError, ValueError)
 _RETRY_SECONDS = 0.2
 
 
-class Watch(threading.Thread):
+class Collection(Protocol):
+    """What is watched."""
+
+    @property
+    def plural(self) -> str:
+        """The resource name."""
+
+    @property
+    def path(self) -> str:
+        """The path of all its objects."""
+
+
+Watched = TypeVar("Watched", bound=Collection)
+
+
+class Watch(threading.Thread, Generic[Watched]):
     """Keeps `objects` (by namespace and name) as the server has them; calls `changed` for each object that came, changed or
     went. A list that differs from what is known counts as changes, too."""
 
-    def __init__(self, api: Api, kind: SimKind, changed: Callable[[SimKind, Name], None]) -> None:
+    def __init__(self, api: Api, kind: Watched, changed: Callable[[Watched, Name], None]) -> None:
         super().__init__(name=f"watch-{kind.plural}", daemon=True)
         self._api = api
         self._kind = kind
         self._changed = changed
         self._connection: http.client.HTTPSConnection | None = None
         self._stopped = threading.Event()
+        self.listed = threading.Event()
         self.objects: dict[Name, Object] = {}
 
     def run(self) -> None:
@@ -52,6 +68,7 @@ class Watch(threading.Thread):
         fresh = {_name(item): item for item in answer["items"]}
         touched = [name for name in self.objects.keys() | fresh.keys() if self.objects.get(name) != fresh.get(name)]
         self.objects = fresh
+        self.listed.set()
         for name in touched:
             self._changed(self._kind, name)
         return str(answer["metadata"]["resourceVersion"])
@@ -79,4 +96,4 @@ class Watch(threading.Thread):
 
 
 def _name(item: Object) -> Name:
-    return item["metadata"]["namespace"], item["metadata"]["name"]
+    return item["metadata"].get("namespace", ""), item["metadata"]["name"]

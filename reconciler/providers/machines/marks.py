@@ -1,0 +1,103 @@
+"""The marks that say which machines are to go, and prove to a later process what was begun: on the machine, where the target
+keeps others, or on the target alone, where all of its machines go."""
+
+from collections.abc import Iterable
+
+from reconciler.cluster.target import TargetRef
+from reconciler.decisions.ownership.owner import EMPTIED_MARK, OUR_MANAGER
+from reconciler.kube.connection.api import ApiError, ContentType
+from reconciler.providers.contract import WriteCode, WriteResult
+from reconciler.providers.delete_mark import DeleteMark
+from reconciler.providers.machines.dialect import MachineReading, Reading
+from reconciler.providers.machines.targets import MachineTargets
+from reconciler.providers.target_mark import LONGEST_BYTES, TargetMark
+
+_FORBIDDEN = (403, 422)
+_OURS = {"fieldManager": OUR_MANAGER}
+
+
+class MachineMarks:
+    """Marks of one owner (a policy). Those of others are never touched. What writes raises as the connection does."""
+
+    def __init__(self, targets: MachineTargets, owner: str) -> None:
+        self._targets = targets
+        self._owner = owner
+
+    def of(self, reading: Reading, found: MachineReading | None) -> DeleteMark | None:
+        """Our mark that covers the machine: its own, else that of its target."""
+        if found is None:
+            return None
+        own = self.own(found)
+        if own is not None:
+            return own
+        whole = TargetMark.read(reading.facts, self._owner)
+        return whole.mark if whole is not None and found.name in whole.machines else None
+
+    def own(self, found: MachineReading) -> DeleteMark | None:
+        """Our mark on the machine itself."""
+        return DeleteMark.read(found.mark, self._owner)
+
+    def of_others(self, found: MachineReading | None) -> WriteResult | None:
+        """Why a Machine with somebody else's mark is left alone."""
+        if found is None or found.mark is None or self.own(found) is not None:
+            return None
+        message = f"Machine {found.name} was marked for deletion by somebody else ({found.mark!r})"
+        return WriteResult(code=WriteCode.REFUSED, message=message)
+
+    def left_behind(self, reading: Reading, found: MachineReading | None) -> WriteResult | None:
+        """A mark says that its node has been emptied: one that something else left behind would let it go with its pods."""
+        mark = self.of(reading, found)
+        if found is None or mark is None:
+            return None
+        message = f"Machine {found.name} still carries a mark of ours ({mark}): it must be gone before its node is drained"
+        return WriteResult(code=WriteCode.REFUSED, message=message)
+
+    def put(self, reading: Reading, found: MachineReading) -> None:
+        """Mark the Machine as the first to go, with what the target was at this moment."""
+        self._write(reading.facts.ref, found, str(self._now(reading)))
+
+    def put_on_target(self, reading: Reading, machines: Iterable[MachineReading]) -> bool:
+        """Mark the target as one all of whose machines, which are these, are to go; whether that was needed and possible: those
+        that bear a mark of ours keep it. Not on what a topology owns, whose annotations belong into the Cluster, and not where
+        somebody forbids it."""
+        names = frozenset(found.name for found in machines if self.own(found) is None)
+        if not names or reading.facts.owner.topology_owned:
+            return False
+        mark = TargetMark(self._now(reading), names)
+        text = str(mark)
+        if len(text) > LONGEST_BYTES:
+            return False
+        if TargetMark.read(reading.facts, self._owner) != mark:
+            try:
+                self._annotate(reading, text)
+            except ApiError as error:
+                if error.status not in _FORBIDDEN:
+                    raise
+                return False
+        return True
+
+    def take_off(self, reading: Reading, found: MachineReading) -> None:
+        """Nothing of ours covers the machine any more."""
+        if self.own(found) is not None:
+            self._write(reading.facts.ref, found, None)
+        whole = TargetMark.read(reading.facts, self._owner)
+        if whole is not None and found.name in whole.machines:
+            # While nothing was lowered the mark proves nothing that no mark would not.
+            left = None if whole.mark.not_lowered(reading.facts.generation) else whole.without(found.name)
+            self._annotate(reading, str(left) if left is not None else None)
+
+    def _now(self, reading: Reading) -> DeleteMark:
+        return DeleteMark(self._owner, reading.facts.generation, reading.facts.replicas or 0)
+
+    def _annotate(self, reading: Reading, text: str | None) -> None:
+        target = reading.facts.ref
+        metadata = {"resourceVersion": reading.facts.resource_version, "annotations": {EMPTIED_MARK: text}}
+        self._patch(self._targets.dialect.path(target.kind, target.namespace, target.name), metadata)
+
+    def _write(self, target: TargetRef, found: MachineReading, value: str | None) -> None:
+        dialect = self._targets.dialect
+        metadata = {"resourceVersion": found.resource_version, "annotations": dict.fromkeys(dialect.delete_marks, value)}
+        self._patch(dialect.path("Machine", target.namespace, found.name), metadata)
+
+    def _patch(self, path: str, metadata: object) -> None:
+        self._targets.api.write("PATCH", path, {"metadata": metadata}, content_type=ContentType.MERGE_PATCH, query=_OURS)
