@@ -362,6 +362,19 @@ def test_the_target_may_forbid_to_begin(machines: MachinesInMemory) -> None:
     assert code() is WriteCode.UNAVAILABLE
 
 
+def test_a_no_is_by_what_is_there_now(machines: MachinesInMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first look may be half a second old: what it is against is looked at again, and what it is for is not."""
+    monkeypatch.setattr("reconciler.providers.machines.shared_readings.RECENT_SECONDS", 3600)
+    provider = machines.provider()
+    assert provider.may_begin(GENERAL, "m1", "n1", machines.bound()).done
+    machines.replicas = 6
+    assert provider.may_begin(GENERAL, "m1", "n1", machines.bound()).done
+    machines.rolling_out = True
+    assert provider.may_begin(GENERAL, "m1", "n1", machines.bound()).done
+    assert provider.may_begin(GENERAL, "m1", "n1", machines.bound(replicas=7)).code is WriteCode.STALE
+    assert provider.may_begin(GENERAL, "m1", "n1", machines.bound()).code is WriteCode.REFUSED
+
+
 def test_whose_mark_it_is(machines: MachinesInMemory) -> None:
     """The policy that our program's mark names; nothing for others', for none, and where it cannot be read."""
     machines.change("m1", mark=OURS)

@@ -60,6 +60,28 @@ def test_one_after_the_other_each_reads() -> None:
     assert source.shared.of(GENERAL).body == b"3"
 
 
+def test_what_was_read_just_now_will_do_for_a_first_look() -> None:
+    """For half a second from its beginning, and no other target's; who asks by `of` reads all the same."""
+    now = 10.0
+    count = 0
+
+    def read(target: TargetRef) -> Reading:
+        nonlocal now, count
+        count += 1
+        now += 0.25
+        return Reading(MachinesInMemory().facts(), b"%d" % count)
+
+    shared = SharedReadings(read, lambda: now)
+    other = TargetRef(kind="Set", namespace="prod", name="other")
+    assert [shared.recent(GENERAL).body, shared.recent(GENERAL).body] == [b"1", b"1"]
+    assert shared.recent(other).body == b"2"
+    assert shared.recent(GENERAL).body == b"1"
+    now += 0.01
+    assert shared.recent(GENERAL).body == b"3"
+    assert shared.of(GENERAL).body == b"4"
+    assert shared.recent(GENERAL).body == b"4"
+
+
 class Joined(dict[TargetRef, Any]):
     """The rounds that wait; who has joined one is counted."""
 

@@ -66,13 +66,21 @@ class MachineRemovals:
     def may_begin(self, target: TargetRef, machine: str, node: str, bound: Bound) -> WriteResult:
         """Whether the machine may be removed, as far as can be told before its node is empty."""
         try:
-            reading = self._beginning.of(target)
             found = self.machine(target, machine)
+            wrong = unfit(found, machine, node) or self._marks.of_others(found)
+            if wrong is not None:
+                return wrong
+            reading = self._beginning.recent(target)
+            if self._against(reading, found, bound) is not None:
+                reading = self._beginning.of(target)
         except (ApiError, UnreachableError) as error:
             return unread(error, f"{target}, Machine {machine}")
-        wrong = unfit(found, machine, node) or self._marks.of_others(found) or self._marks.left_behind(reading, found)
-        wrong = wrong or objection(reading.facts, bound) or kept(reading, machine)
-        return wrong or WriteResult(generation=reading.facts.generation)
+        return self._against(reading, found, bound) or WriteResult(generation=reading.facts.generation)
+
+    def _against(self, reading: Reading, found: MachineReading | None, bound: Bound) -> WriteResult | None:
+        """Why a removal may not begin, by what the target is."""
+        wrong = self._marks.left_behind(reading, found) or objection(reading.facts, bound)
+        return wrong or (kept(reading, found.name) if found is not None else None)
 
     def step(self, target: TargetRef, leaving: tuple[LeavingMachine, ...], floor: int) -> tuple[TargetRemoval, ...]:
         """Go on with removals of nodes that are empty, by the table above: all that may go are marked, then replicas are lowered
