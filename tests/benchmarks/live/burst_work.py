@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -16,6 +17,8 @@ from tests.testbed.work_cluster import WorkCluster
 
 GROUPS = {"small": 4, "medium": 8, "large": 16}
 """Cores of a machine by group; 4 GiB a core."""
+PRICES = {"small": "0.192", "medium": "0.384", "large": "0.768"}
+"""What such a machine costs an hour: m5.xlarge, m5.2xlarge and m5.4xlarge of AWS, on demand in us-east-1, 2026-07-20."""
 LABEL = "compared"
 _LABELS = "capacity.cluster-autoscaler.kubernetes.io/labels"
 _POLICY = """\
@@ -40,14 +43,16 @@ spec:
   target: {{clusterAPI: {{kind: MachineDeployment, namespace: {namespace}, name: {name}}}}}
   size: {{min: 0, max: 200}}
 """
+_PRICE = '  pricePerHour: "{price}"\n'
 Seen = TypeVar("Seen")
 
 
 class Bought(msgspec.Struct, frozen=True, kw_only=True):
-    """Machines that are there: how many, their cores, and those without a pod."""
+    """Machines that are there: how many, their cores, what they cost an hour, and those without a pod."""
 
     machines: int
     cores: int
+    per_hour: Decimal
     empty: int
 
 
@@ -70,9 +75,12 @@ class BurstWork:
             made = Group(name, replicas=0, annotations={_LABELS: f"{LABEL}={cluster.namespace}"})
             cluster.machine_deployment(made, Shape(capacity=capacity, labels=labels, annotations=told))
 
-    def policy(self, file: Path, unneeded_seconds: int) -> Path:
-        """Write the policy; where."""
-        groups = (_GROUP.format(name=name, namespace=self.cluster.namespace) for name in GROUPS)
+    def policy(self, file: Path, unneeded_seconds: int, *, priced: bool = False) -> Path:
+        """Write the policy; where. `priced`: groups say what a machine costs, so that the cheapest mix is bought."""
+        groups = (
+            _GROUP.format(name=name, namespace=self.cluster.namespace) + (_PRICE.format(price=PRICES[name]) if priced else "")
+            for name in GROUPS
+        )
         file.write_text(_POLICY.format(unneeded=unneeded_seconds) + "".join(groups))
         return file
 
@@ -176,9 +184,10 @@ class BurstWork:
         """What is there now."""
         nodes = self.cluster.nodes()
         used = {one["spec"].get("nodeName") for one in self.pods()}
-        cores = sum(int(one["status"]["capacity"]["cpu"]) for one in nodes)
+        cores = [int(one["status"]["capacity"]["cpu"]) for one in nodes]
         empty = sum(one["metadata"]["name"] not in used for one in nodes)
-        return Bought(machines=len(nodes), cores=cores, empty=empty)
+        price = {GROUPS[name]: Decimal(text) for name, text in PRICES.items()}
+        return Bought(machines=len(nodes), cores=sum(cores), per_hour=sum(map(price.__getitem__, cores), Decimal()), empty=empty)
 
 
 @contextmanager
