@@ -368,6 +368,16 @@ def test_cards_that_have_no_model(most: int | None, names: list[str]) -> None:
     assert [one.name for one in allowed_types(converted(wanted, InstanceRequirements), types)] == names
 
 
+@pytest.mark.parametrize("network", [{"Ipv4AddressesPerInterface": 10}, {"MaximumNetworkInterfaces": 3}])
+def test_what_aws_does_not_say_of_a_type_is_none(network: dict[str, int]) -> None:
+    """No core, no memory and no card, and as many pods as where nothing is said of its network."""
+    gpus = [{"Name": "A10G", "Manufacturer": "NVIDIA"}]
+    item = {"InstanceType": "z9.nano", "VCpuInfo": {}, "MemoryInfo": {}, "GpuInfo": {"Gpus": gpus}, "NetworkInfo": network}
+    found = read_type(converted(item, InstanceType))
+    assert (found.machine.vcpus, found.machine.memory_mib, found.machine.devices, found.accelerators) == (0, 0, (), 0)
+    assert found.machine.max_pods == 110
+
+
 def test_one_card_is_a_card() -> None:
     """It comes where cards are asked for, and nowhere else; a make of which there is none is no device."""
     types = {name: known_types()[name] for name in ("g5.2xlarge", "m5.large")}

@@ -15,7 +15,7 @@ from reconciler.control.live.live_process import LiveProcess
 from reconciler.control.live.wake import WakeReason
 from reconciler.control.saved_plans.apply import Applied
 from reconciler.control.saved_plans.apply_document import apply_document
-from reconciler.control.saved_plans.live_apply import FixedSource, LiveApply, SettlingPort
+from reconciler.control.saved_plans.live_apply import AwaitedWrite, FixedSource, LiveApply, SettlingPort
 from reconciler.control.turn.report import ActionResult, ResultState
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
@@ -437,3 +437,12 @@ def test_what_is_not_waited_for(case: str) -> None:
     port.resize(FIRST, 2, BOUND)
     port.observe()
     assert pace.waits == []
+
+
+@pytest.mark.parametrize(
+    ("shown", "written", "behind"),
+    [("9", "10", True), ("10", "10", False), ("b7", "10", False), ("a1", "10", True), ("9", "c3", False), ("a1", "", True)],
+)
+def test_versions_that_are_no_numbers_are_not_compared(shown: str, written: str, *, behind: bool) -> None:
+    """Of a write that was decided at version `a1`: any other version will do then."""
+    assert AwaitedWrite(before="a1", written=written).is_behind(shown) is behind

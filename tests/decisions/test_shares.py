@@ -21,6 +21,13 @@ def test_half_is_set_aside_in_equal_parts() -> None:
     assert (Shares(spent, ["a"]).each, Shares(spent, ["a"]).part("a", 1)) == (0, 0)
 
 
+def test_who_has_no_part_spends_of_the_common_one() -> None:
+    """10 of 50, and nothing that is set aside for others becomes common."""
+    shares = Shares(Work(100), ["a", "b"])
+    assert shares.spend(0, "stranger", 10)
+    assert (shares.common, shares.part("a", 1)) == (40, 65)
+
+
 def test_a_namespace_uses_its_own_part_first_then_the_common_one() -> None:
     """30 steps are 25 of its own and 5 of the common 50; the 46th of what is left is one too many, and nobody else's."""
     work = Work(100)

@@ -39,7 +39,7 @@ def has_gpu(shape: NodeShape) -> bool:
     return any(shape.capacity.get(name) or shape.allocatable.get(name) for name in GPU_RESOURCES)
 
 
-def share_permille(requested: int, allocatable: int, ignored: int = 0) -> int | None:
+def share_permille(requested: int, allocatable: int, ignored: int) -> int | None:
     """What is left of `requested` over what is left of `allocatable` without `ignored`, rounded up; None: nothing is offered."""
     if allocatable <= 0:
         return None

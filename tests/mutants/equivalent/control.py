@@ -3,6 +3,9 @@
 _NO_PROVIDER = "a machine of no target has no provider either: the words are for the type checker"
 _STOPPED = "a target of no group is held, so that the other words say so too: these are for the type checker"
 EQUIVALENT: dict[str, dict[str, str]] = {
+    "reconciler/control/capture.py": {
+        "1 -> 2 in: return 1 + len(self._listings)": "nobody asks how many there are; for `sorted` it is a hint",
+    },
     "reconciler/control/live/leaving_nodes.py": {
         "target is None or provider is None or target not in facts -> provider is None or target not in facts": _NO_PROVIDER,
         "group is None or held or called_off -> held or called_off": _STOPPED,

@@ -161,6 +161,10 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     },
     "reconciler/decisions/growth/cost/pricing.py": {
         "have < want * many -> have <= want * many": "what is divided then comes to as many again",
+        "sum(map(float.__mul__, weights, map(float, item.need))) + 1e-09 -> "
+        "sum(map(float.__mul__, weights, map(float, item.need))) - 1e-09": (
+            "a pod that needs nothing is in every filling, whichever place in the order it has"
+        ),
     },
     "reconciler/decisions/growth/cost/start.py": {
         "100 -> 101": _EFFORT,
