@@ -3,7 +3,9 @@
 import os
 import select
 import selectors
+import signal
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -91,6 +93,26 @@ def test_large_input_and_output_at_once(tmp_path: Path):
     echo = program(tmp_path / "echo", "exec cat")
     data = b"x" * (3 << 20)
     assert run_git(tmp_path, ["cat-file"], given=data, executable=echo).out == data
+
+
+def test_a_child_that_writes_before_it_reads_on(tmp_path: Path):
+    """It takes a page of what it is given, and the rest once its own megabyte was read: who waits until all is taken waits for
+    ever."""
+    writer = program(
+        tmp_path / "writer", "dd bs=4096 count=1 of=/dev/null 2>/dev/null; head -c 1048576 /dev/zero; exec cat >/dev/null"
+    )
+
+    def too_late(*_: object) -> NoReturn:
+        raise AssertionError("it waits")
+
+    before = signal.signal(signal.SIGALRM, too_late)
+    signal.alarm(20)
+    try:
+        printed = run_git(tmp_path, ["cat-file"], given=b"x" * (1 << 20), executable=writer)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+    assert len(printed.out) == 1 << 20
 
 
 def test_input_that_nobody_reads(tmp_path: Path):
