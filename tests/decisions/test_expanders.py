@@ -104,12 +104,12 @@ def test_the_smallest_amount_is_some(cpu: str, memory: str, share: int) -> None:
     assert waste(msgspec.structs.replace(_option("a", cpu, memory), requested=amounts("0", "0", 0))) == share
 
 
-def test_a_machine_that_says_one_resource_is_measured_by_that() -> None:
-    """What it offers to pods is asked only where its capacity says nothing at all: 8 of 32 GiB are used, however many cores there
-    are."""
-    option = _option("a", "8", "16Gi")
-    told = msgspec.structs.replace(option.shape, capacity=amounts("0", "32Gi", 110))
-    assert waste(msgspec.structs.replace(option, shape=told)) == Fraction(3, 4)
+@pytest.mark.parametrize(("cpu", "memory", "expected"), [("0", "32Gi", Fraction(3, 4)), ("8", "0", Fraction(1, 2))])
+def test_a_machine_that_says_one_resource_is_measured_by_that(cpu: str, memory: str, expected: Fraction) -> None:
+    """What it offers to pods is asked only where its capacity says nothing at all: of 32 GiB 8 are used, of 8 cores 4."""
+    option = _option("a", "16", "16Gi")
+    told = msgspec.structs.replace(option.shape, capacity=amounts(cpu, memory, 110))
+    assert waste(msgspec.structs.replace(option, shape=told)) == expected
 
 
 @pytest.mark.parametrize(
