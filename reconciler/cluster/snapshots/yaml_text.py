@@ -19,6 +19,8 @@ _FALSE = re.compile(r"false|False|FALSE|no|No|NO|off|Off|OFF")
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})")
 _FLOAT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)\.[0-9]*(?:[eE][-+]?[0-9]{1,3})?")
 _DEEP = "nested more deeply than any object is"
+# What libyaml says beyond a bound of its own, since the one that comes with PyYAML 6.0.4.
+_TOO_DEEP = "maximum nesting depth"
 
 _Value = dict[str, "_Value"] | list["_Value"] | str | int | float | bool | None
 
@@ -58,6 +60,8 @@ def json_parts(text: bytes) -> list[bytes]:
     except yaml.YAMLError as error:
         where = _where(getattr(error, "problem_mark", None))
         problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+        if _TOO_DEEP in problem:
+            raise YamlError(f"document {max(number, 1)}", _DEEP) from None
         raise YamlError(f"document {max(number, 1)}", f"no valid YAML: {problem}{where}") from None
     except UnicodeDecodeError:
         raise YamlError(f"document {max(number, 1)}", "text that is not UTF-8") from None
