@@ -31,6 +31,8 @@ _WORDS: tuple[tuple[str, str, str], ...] = (
     ("block mapping", "a mapping cannot start here", "align the key with its siblings"),
 )
 _START = "cannot start any token"
+# What libyaml says beyond a bound of its own, which it meets before ours since the one that comes with PyYAML 6.0.4.
+_TOO_DEEP = "maximum nesting depth"
 _CONTEXT_MATTERS = ("found unexpected end of stream", "found unexpected document indicator")
 
 
@@ -44,6 +46,8 @@ def describe_fault(error: yaml.YAMLError, source: Source) -> tuple[str, Spot, st
     if context is not None and any(part in problem for part in _CONTEXT_MATTERS):
         mark = context
     spot = Spot(mark.line + 1, mark.column + 1)
+    if _TOO_DEEP in problem:
+        return "TooDeep", spot, "nested more deeply than any policy is", "write fewer levels"
     at = source.line(spot.line)[spot.column - 1 : spot.column]
     if _START in problem:
         if at == "\t":
