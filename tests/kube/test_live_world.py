@@ -48,10 +48,19 @@ def api(control_plane: ControlPlane) -> Iterator[KubernetesApi]:
     api.write("DELETE", f"/api/v1/namespaces/{NAMESPACE}")
 
 
+def _has_account(api: Api) -> bool:
+    try:
+        api.get(f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/default")
+    except ApiError:
+        return False
+    return True
+
+
 def fill(api: Api) -> None:
     """Something of most kinds."""
     metadata = {"name": NAMESPACE}
     create(api, {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
+    eventually(lambda: _has_account(api), "the service account of the namespace, without which no pod is let in")
     selector = {"matchLabels": {"app": "p-0"}}
     template = {
         "metadata": {"labels": {"app": "daemon"}},
