@@ -1,6 +1,7 @@
 """Our mark on a target that is to lose all its machines: one write instead of one a machine."""
 
 import re
+from functools import lru_cache
 from itertools import takewhile
 
 import msgspec
@@ -73,5 +74,11 @@ def _parts(facts: TargetFacts) -> tuple[str, frozenset[str]]:
     annotations on, tells of that one."""
     if facts.owner.controller:
         return "", frozenset()
-    found = _TEXT.fullmatch(dict(facts.annotations).get(EMPTIED_MARK, ""))
+    return _read(dict(facts.annotations).get(EMPTIED_MARK, ""))
+
+
+@lru_cache(maxsize=16)
+def _read(text: str) -> tuple[str, frozenset[str]]:
+    """Each of a thousand machines asks for the thousand names that stand on its target."""
+    found = _TEXT.fullmatch(text)
     return (found[1], frozenset(f"{found[2]}{end}" for end in found[3].split(","))) if found else ("", frozenset())

@@ -45,7 +45,8 @@ class SharedReadings:
                             del self._next[target]
                     began = self._clock()
                     mine.reading = self._read(target)
-                    self._last[target] = began, mine.reading
+                    kept = {other: last for other, last in self._last.copy().items() if began - last[0] <= RECENT_SECONDS}
+                    self._last = {**kept, target: (began, mine.reading)}
             return mine.reading
 
     def recent(self, target: TargetRef) -> Reading:
