@@ -19,6 +19,7 @@ from tests.kube.cluster import create, eventually
 from tests.testbed.control_plane import ControlPlane
 
 NAMESPACE = "kube-live-world"
+NAMESPACE_OBJECT = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
 NOW = 1_800_000_000
 
 
@@ -39,6 +40,8 @@ def api(control_plane: ControlPlane) -> Iterator[KubernetesApi]:
         return True
 
     eventually(served, "serving the custom resources")
+    create(api, NAMESPACE_OBJECT)
+    eventually(lambda: _has_account(api), "the service account of the namespace, without which no pod is let in")
     fill(api)
     yield api
     for name in ("kube-live-1", "kube-live-2"):
@@ -57,10 +60,7 @@ def _has_account(api: Api) -> bool:
 
 
 def fill(api: Api) -> None:
-    """Something of most kinds."""
-    metadata = {"name": NAMESPACE}
-    create(api, {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
-    eventually(lambda: _has_account(api), "the service account of the namespace, without which no pod is let in")
+    """Something of most kinds, in the namespace that is there."""
     selector = {"matchLabels": {"app": "p-0"}}
     template = {
         "metadata": {"labels": {"app": "daemon"}},

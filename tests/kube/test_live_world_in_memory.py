@@ -15,7 +15,7 @@ from reconciler.kube.watching.live_world import IncompleteViewError, LiveWorld
 from reconciler.kube.watching.pace import RealPace
 from reconciler.kube.watching.stream_state import StreamState, polled_state
 from tests.kube import objects, test_live_world
-from tests.kube.cluster import eventually
+from tests.kube.cluster import create, eventually
 from tests.kube.versioned import asked
 from tests.kube.watched import WatchedServer
 
@@ -28,6 +28,7 @@ def api() -> WatchedServer:
     server = WatchedServer()
     for item in objects.definitions():
         server.define(item)
+    create(server, test_live_world.NAMESPACE_OBJECT)
     test_live_world.fill(server)
     server.forget()
     return server
