@@ -43,6 +43,7 @@ class Stage:
         self.stream = io.StringIO()
         self.wake = Wake(lambda: 0.0)
         self.clock = self.took = 0.0
+        self.wall = 1000.0
 
         class View:
             def doubts(self) -> tuple[str, ...]:
@@ -59,8 +60,8 @@ class Stage:
 
         self.run = LiveRun(
             Loop(), View(), self.wake, self.figures, Log(self.stream, lambda: 1000), term=lambda: self.leading,
-            within=self._within, policy_missing=lambda: self.missing, monotonic=lambda: self.clock, now_seconds=lambda: 1000,
-            leader=lambda: "pod-7 leads", began=self._began, after_turn=self.told.append,
+            within=self._within, policy_missing=lambda: self.missing, monotonic=lambda: self.clock,
+            wall_seconds=lambda: self.wall, leader=lambda: "pod-7 leads", began=self._began, after_turn=self.told.append,
         )  # fmt: skip
 
     def _within(self, term: int) -> AbstractContextManager[None]:
@@ -261,7 +262,8 @@ def test_what_nobody_tells_of_is_looked_at_soon(
 
 
 def test_a_timer_that_runs_out_is_looked_at_then(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A node may go 30 s from now: the turn that lets it go does not wait for the period."""
+    """A node may go 30 s after the second of the decision, of which a part has passed: the turn that lets it go waits neither for
+    the period nor for a whole second more."""
     found: list[float] = []
     monkeypatch.setattr(stage.wake, "again", found.append)
     rules = policy(node_group("general", scale_down=ScaleDown(unneeded_time_seconds=30)))
@@ -270,8 +272,9 @@ def test_a_timer_that_runs_out_is_looked_at_then(stage: Stage, monkeypatch: pyte
     plan, memory = decide(cluster.world(), rules, Memory(), 1000)
     decided = Decided(world=cluster.world(), policy=rules, memory=memory, now_seconds=1000)
     stage.turn = lambda: LoopReport(at_seconds=1000, plan=plan, decided=decided)
+    stage.wall = 1000.75
     stage.run.look()
-    assert found == [30.0]
+    assert found == [29.25]
 
 
 def test_a_timer_that_has_run_out_since_is_looked_at_now(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -250,7 +250,7 @@ def test_the_loop_outlives_what_is_told_after_a_turn() -> None:
 
     LiveRun(
         Turns(), View(), wake, figures, Log(stream, lambda: 1000), term=lambda: 1, policy_missing=lambda: "",
-        monotonic=lambda: 0.0, now_seconds=lambda: 1000, after_turn=after,
+        monotonic=lambda: 0.0, wall_seconds=lambda: 1000.0, after_turn=after,
     ).run()  # fmt: skip
     assert (len(told), "TurnFailed" in stream.getvalue(), "no such subject" in stream.getvalue()) == (2, True, True)
 

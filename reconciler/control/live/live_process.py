@@ -202,7 +202,7 @@ class LiveProcess:
             leader=self._leader,
             policy_missing=self.source.missing,
             monotonic=self._pace.monotonic,
-            now_seconds=now_seconds,
+            wall_seconds=wall_seconds,
             began=self._began,
             after_turn=self._announce,
         )

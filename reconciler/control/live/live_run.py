@@ -59,7 +59,7 @@ class LiveRun:
         term: Callable[[], int],
         policy_missing: Callable[[], str],
         monotonic: Callable[[], float],
-        now_seconds: Callable[[], int],
+        wall_seconds: Callable[[], float],
         within: Callable[[int], AbstractContextManager[object]] = nullcontext,
         leader: Callable[[], str] = lambda: "another instance leads",
         began: Callable[[], None] = lambda: None,
@@ -75,7 +75,7 @@ class LiveRun:
         self._policy_missing = policy_missing
         self._leader = leader
         self._monotonic = monotonic
-        self._now_seconds = now_seconds
+        self._wall_seconds = wall_seconds
         self._began = began
         self._after_turn = after_turn
         self._led: int | None = None
@@ -112,7 +112,7 @@ class LiveRun:
         if missing:
             self._say("NoPolicy", f"nothing is decided: {missing}")
             # Alive and not ready: a process that waits for its policy must not be taken for one that is stuck.
-            waited = LoopReport(at_seconds=self._now_seconds(), unavailable=f"there is no policy: {missing}")
+            waited = LoopReport(at_seconds=int(self._wall_seconds()), unavailable=f"there is no policy: {missing}")
             self._figures.turned(waited, 0, self._view.age_seconds())
             return None
         with self.turning, self._within(term):
@@ -149,14 +149,15 @@ class LiveRun:
             decided = report.decided
             timer = next_timer_seconds(report.plan, decided.memory, decided.policy.policy, decided.now_seconds)
             if timer is not None:
-                due.append(max(gathered_seconds(report.plan, timer, _GATHERED_SECONDS) - self._now_seconds(), 0))
+                # By the fraction, too: decisions count whole seconds, and would be late by what has passed of this one.
+                due.append(max(gathered_seconds(report.plan, timer, _GATHERED_SECONDS) - self._wall_seconds(), 0))
         if due:
             self._wake.again(min(due))
 
     def _failed(self, error: Exception, took_seconds: float) -> LoopReport:
         """A defect must not end the thread while the process looks alive: it is told, and readiness says so."""
         self._say("TurnFailed", f"this turn ended by a defect: {type(error).__name__}: {error}")
-        report = LoopReport(at_seconds=self._now_seconds(), unavailable=f"{type(error).__name__}: {error}")
+        report = LoopReport(at_seconds=int(self._wall_seconds()), unavailable=f"{type(error).__name__}: {error}")
         self._figures.turned(report, took_seconds, self._view.age_seconds())
         return report
 

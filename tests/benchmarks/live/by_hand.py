@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from tests.benchmarks.live.burst_work import BurstWork
+from tests.benchmarks.live.burst_work import GROUPS, BurstWork
 from tests.testbed.api import Object
 from tests.testbed.connections import Connections, Request
 
@@ -59,11 +59,16 @@ def emptied(work: BurstWork, since: float) -> Emptied:
 
 
 def burst_by_hand(work: BurstWork, mix: Mix, model: Burst) -> Burst:
-    """The burst again, its numbers set at the moment at which they were first written in `model`; then all gone."""
+    """The burst again, its numbers set at the moment at which they were first written in `model`; then all gone.
+
+    One machine more of the largest group: kube-scheduler, which spreads, can scatter what just fits on the loop's number, and a
+    hand does not see that a pod is left over (12 machines of 192 cores for 190 cores of pods: one was, 2026-11-25)."""
+    largest = max(GROUPS, key=GROUPS.__getitem__)
+    sizes = {**model.sizes, largest: model.sizes[largest] + 1}
 
     def write(came: float) -> float:
         time.sleep(max(0.0, came + model.write_seconds - time.monotonic()))
-        _scale(work, model.sizes)
+        _scale(work, sizes)
         return time.monotonic()
 
     found = burst(work, mix, write)
