@@ -158,9 +158,9 @@ def test_a_machine_takes_the_time_that_its_template_says(new_cluster: NewCluster
 
 
 def test_as_released_a_group_grows_the_same_way(cluster_api: ClusterApi, new_cluster: NewCluster) -> None:
-    """With rate limiting as in the release a group gets its nodes, too."""
+    """With all limits as in the release a group gets its nodes, too."""
     cluster = new_cluster()
-    with cluster_api.with_gates(AS_RELEASED):
+    with cluster_api.with_flags(AS_RELEASED):
         cluster.machine_deployment(Group("general", replicas=2))
         cluster.until_nodes(2)
 

@@ -26,7 +26,7 @@ EXAMPLE = "example"
 def main(arguments: Sequence[str]) -> int:
     """Start, print where, wait for a signal, stop."""
     parser = argparse.ArgumentParser(prog="python -m tests.testbed", description=__doc__)
-    parser.add_argument("--as-released", action="store_true", help="Cluster API with its rate limits, as users run it")
+    parser.add_argument("--as-released", action="store_true", help="Cluster API with its limits, as users run it")
     parser.add_argument("--empty", action="store_true", help=f"without the cluster in namespace {EXAMPLE}")
     options = parser.parse_args(arguments)
     progress.write_to(sys.stderr)

@@ -2,7 +2,7 @@
 
 import base64
 import http.client
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from tests.testbed.api import Object
@@ -14,20 +14,25 @@ from tests.testbed.programs import program
 from tests.testbed.stand_in.kinds import definitions
 from tests.testbed.stand_in.provider import Provider
 
+# Topologies are off by default.
+AS_RELEASED = ("--feature-gates=ClusterTopology=true",)
+"""Flags of the manager as it is released, for tests of waiting (`ClusterApi.with_flags`) and for what is measured."""
 # Rate limiting makes Cluster API look at an object once a second and at a drain every 20 s. Without it the same happens, only
-# sooner; tests of waiting turn it on again (`ClusterApi.with_gates`).
-FAST = "ClusterTopology=true,ReconcilerRateLimiting=false"
-AS_RELEASED = "ClusterTopology=true"
+# sooner. Its limits of requests are lifted, since one manager serves the clusters of all tests at once.
+FAST = (
+    "--feature-gates=ClusterTopology=true,ReconcilerRateLimiting=false",
+    "--kube-api-qps=500", "--kube-api-burst=1000", "--clustercache-client-qps=500", "--clustercache-client-burst=1000",
+)  # fmt: skip
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 class ClusterApi:
     """Cluster API on one control plane. Raises NotAvailableError when its program cannot be had."""
 
-    def __init__(self, plane: ControlPlane, gates: str = FAST) -> None:
+    def __init__(self, plane: ControlPlane, flags: Sequence[str] = FAST) -> None:
         self.plane = plane
         self.api = plane.api
-        self._gates = gates
+        self._flags = flags
         self._binary = program("cluster-api")
         self._webhook_port, self._health_port = free_ports(2)
         self._certificate, self._key = plane.authority.server("cluster-api-webhooks")
@@ -51,10 +56,10 @@ class ClusterApi:
         self._stop_manager()
 
     @contextmanager
-    def with_gates(self, gates: str) -> Iterator[None]:
-        """The manager with other feature gates (`AS_RELEASED`), restarted before and after."""
-        before = self._gates
-        self._restart(gates)
+    def with_flags(self, flags: Sequence[str]) -> Iterator[None]:
+        """The manager with other flags (`AS_RELEASED`), restarted before and after."""
+        before = self._flags
+        self._restart(flags)
         try:
             yield
         finally:
@@ -70,9 +75,9 @@ class ClusterApi:
         finally:
             self._start_manager()
 
-    def _restart(self, gates: str) -> None:
+    def _restart(self, flags: Sequence[str]) -> None:
         self._stop_manager()
-        self._gates = gates
+        self._flags = flags
         self._start_manager()
 
     def _stop_manager(self) -> None:
@@ -81,14 +86,12 @@ class ClusterApi:
 
     def _start_manager(self) -> None:
         kubeconfig = self.plane.kubeconfig_of("cluster-api", MASTERS)
-        # Addresses and credentials have no defaults that would do here; topologies are off by default. Its limits of requests
-        # are lifted, since one manager serves the clusters of all tests at once.
+        # Addresses and credentials have no defaults that would do here.
         self._manager = self.plane.run(
-            str(self._binary), f"--kubeconfig={kubeconfig}", f"--feature-gates={self._gates}",
+            str(self._binary), f"--kubeconfig={kubeconfig}", *self._flags,
             f"--webhook-port={self._webhook_port}", f"--webhook-cert-dir={self._certificate.parent}",
             f"--webhook-cert-name={self._certificate.name}", f"--webhook-key-name={self._key.name}",
             f"--health-addr=127.0.0.1:{self._health_port}", "--diagnostics-address=0", "--leader-elect=false", "-v=2",
-            "--kube-api-qps=500", "--kube-api-burst=1000", "--clustercache-client-qps=500", "--clustercache-client-burst=1000",
         )  # fmt: skip
         self._manager.wait_until(self._healthy, "being ready")
 

@@ -47,7 +47,8 @@ def expanders_in_force(chosen: tuple[Expander, ...], prices: Iterable[int | None
 
 
 def choose(options: list[Option], expanders: tuple[Expander, ...], near_tie_percent: int) -> Choice:
-    """Apply the expanders in turn until one option is left; ties end by name. `options` is not empty.
+    """Apply the expanders in turn until one option is left; ties go to fewer machines for what they serve, then by name (a
+    cloud's sizes mostly cost the same for what they have). `options` is not empty.
 
     LeastCost needs a price for every option; where one is missing this choice falls back to LeastWaste and says so.
     """
@@ -72,16 +73,28 @@ def choose(options: list[Option], expanders: tuple[Expander, ...], near_tie_perc
             )
         left = [option for option, key in zip(left, keys, strict=True) if key == best]
     if len(left) > 1:
-        decided = f"{decided}, then name" if decided else "name, all else being equal"
+        machines = [_machines_for_value(option) for option in left]
+        least = min(machines)
+        few = [option for option, many in zip(left, machines, strict=True) if many == least]
+        rest = "the fewest machines" if len(few) < len(left) else ""
+        rest = ", then ".join(filter(None, (rest, "name" if len(few) > 1 else "")))
+        decided = f"{decided}, then {rest}" if decided else f"{rest}, all else being equal"
+        left = few
     return Choice(option=left[0], expander=decided, compared=compared)
 
 
 def ranked(options: list[Option], expanders: tuple[Expander, ...], near_tie_percent: int) -> list[Option]:
-    """The options from best to worst by the expanders in turn, then by name; LeastCost as LeastWaste where a price is missing."""
+    """The options from best to worst by the expanders in turn, then as `choose` ends ties; LeastCost as LeastWaste where a
+    price is missing."""
     priced = all(option.price_micros is not None for option in options)
     used = [Expander.LEAST_WASTE if one is Expander.LEAST_COST and not priced else one for one in expanders]
     columns = [_keys(one, options, near_tie_percent) for one in used]
-    order = sorted(range(len(options)), key=lambda place: (*(column[place] for column in columns), options[place].group))
+
+    def key(place: int) -> tuple[object, ...]:
+        option = options[place]
+        return *(column[place] for column in columns), _machines_for_value(option), option.group
+
+    order = sorted(range(len(options)), key=key)
     return [options[place] for place in order]
 
 

@@ -70,6 +70,15 @@ def test_bounds_on_nodes_are_kept(problem: Problem, cost: int) -> None:
     assert answer.cost_micros == cost
 
 
+def test_of_mixes_that_cost_as_much_the_one_of_fewest_nodes() -> None:
+    """Nineteen pods, sizes 4, 8, 16 with one price a core: 20 cores are the least, five nodes of 4, or one of 16 and one of 4."""
+    offers = tuple(Offer(price_micros=cores * 48_000, free=(cores * 1000,), most=99) for cores in (4, 8, 16))
+    problem = Problem((Item(count=19, need=(1000,), offers=(True,) * 3),), offers)
+    answer = least_cost(problem, ((Filling(0, (3,)), 1), (Filling(0, (4,)), 4)), solver)
+    assert answer.cost_micros == 20 * 48_000
+    assert sorted((filling.offer, times) for filling, times in answer.mix) == [(0, 1), (2, 1)]
+
+
 def test_a_mix_of_both_beats_either_alone() -> None:
     """Fourteen pods: 10 on a large node and 4 on a small one cost 13; large ones alone 18, small ones alone 16."""
     problem = msgspec.structs.replace(two_offers(), items=(Item(count=14, need=(1000,), offers=ONE_PLACE),))

@@ -41,12 +41,18 @@ def test_no_cheaper_node_where_prices_are_equal() -> None:
     assert polish(problem, _mix((1, (1,), 1))) == _mix((1, (1,), 1))
 
 
-def test_two_nodes_are_not_merged_for_their_price() -> None:
-    """A node of twice the size for twice the price gains nothing."""
-    problem = Problem((Item(2, (1,), (True, True)),), (Offer(5, (1,), 9), Offer(10, (2,), 9)))
-    assert polish(problem, _mix((0, (1,), 2))) == _mix((0, (1,), 2))
-    cheaper = msgspec.structs.replace(problem, offers=(problem.offers[0], Offer(9, (2,), 9)))
-    assert polish(cheaper, _mix((0, (1,), 2))) == _mix((1, (2,), 1))
+@pytest.mark.parametrize(("price", "merged"), [(9, True), (10, True), (11, False)])
+def test_two_nodes_become_one_that_costs_no_more(price: int, merged: bool) -> None:
+    """Two of 5: one of twice the size costs less, as much or more."""
+    problem = Problem((Item(2, (1,), (True, True)),), (Offer(5, (1,), 9), Offer(price, (2,), 9)))
+    assert polish(problem, _mix((0, (1,), 2))) == (_mix((1, (2,), 1)) if merged else _mix((0, (1,), 2)))
+
+
+def test_nodes_that_cost_as_much_are_merged_again_and_again() -> None:
+    """Seven pods on nodes of 1, 2 and 4 with one price for the room of one pod: 4 + 2 + 1."""
+    offers = tuple(Offer(5 * size, (size,), 99) for size in (1, 2, 4))
+    problem = Problem((Item(7, (1,), (True,) * 3),), offers)
+    assert polish(problem, _mix((0, (1,), 7))) == _mix((0, (1,), 1), (1, (2,), 1), (2, (4,), 1))
 
 
 def test_merging_takes_the_next_offer_where_one_is_used_up() -> None:
@@ -120,12 +126,14 @@ def test_a_mix_that_cannot_be_made_cheaper_is_looked_at_once(monkeypatch: pytest
     looks: list[bool] = []
     plain = steps._Polish.merge
 
-    def noted(work: steps._Polish) -> bool:
-        looks.append(plain(work))
-        return looks[-1]
+    def noted(work: steps._Polish, dearer_by: int = 0) -> bool:
+        merged = plain(work, dearer_by)
+        if not dearer_by:
+            looks.append(merged)
+        return merged
 
     monkeypatch.setattr(steps._Polish, "merge", noted)
-    full = Problem((Item(2, (1,), (True, True)),), (Offer(5, (1,), 9), Offer(10, (2,), 9)))
+    full = Problem((Item(2, (1,), (True, True)),), (Offer(5, (1,), 9), Offer(11, (2,), 9)))
     assert polish(full, _mix((0, (1,), 2))) == _mix((0, (1,), 2))
     assert looks == [False]
     looks.clear()

@@ -66,12 +66,25 @@ def test_a_mix_in_the_stead_of_one_group() -> None:
     web, _ = shapes(draft)
     found = rearrange(draft, draft.groups, grown(draft, small_ones(draft, 4, 4, 4, 2)))
     because = LeastCostMix(
-        mix="1 x large + 1 x small", cost_per_hour="1.30", one_by_one="one group alone", one_by_one_per_hour="1.60", solver=True
-    )
+        mix="1 x large + 1 x small", cost_per_hour="1.30", new_nodes=2, one_by_one="one group alone", one_by_one_per_hour="1.60",
+        one_by_one_nodes=4, solver=True,
+    )  # fmt: skip
     bought = [GrownNode(LARGE, ((web, 10),)), GrownNode(SMALL, ((web, 4),))]
     assert found == Rearranged([], bought, because)
     assert found.compared == ("1 x large + 1 x small 1.30/h", "one group alone 1.60/h")
     assert (desired(draft), draft.added, draft.state.node_count) == ([1, 1], 2, 2)
+
+
+def test_as_dear_a_mix_on_fewer_nodes() -> None:
+    """Ten cores: a large node costs 0.90; three small ones for 0.30 each cost that, too. The number of nodes is told."""
+    draft = draft_of(policy(node_group("large", price_per_hour="0.90"), node_group("small", price_per_hour="0.30")))
+    web, _ = shapes(draft)
+    found = rearrange(draft, draft.groups, grown(draft, small_ones(draft, 4, 4, 2)))
+    assert found is not None
+    assert found.bought == [GrownNode(LARGE, ((web, 10),))]
+    assert found.compared == ("1 x large 0.90/h on 1 node", "one group alone 0.90/h on 3 nodes")
+    assert found.because.sentence() == "LeastCost: 1 x large for 0.90/h on 1 node; one group alone 0.90/h on 3 nodes"
+    assert desired(draft) == [1, 0]
 
 
 def test_what_several_groups_were_bought_for_one_after_the_other() -> None:
@@ -138,12 +151,12 @@ def test_the_work_of_a_mix_is_charged_before_it_is_done(budget: int, asked: bool
 
 
 def test_of_equal_mixes_the_draft_keeps_its_own() -> None:
-    """Two small nodes for 0.80 cost as much as one of a third group would."""
-    rules = policy(node_group("large", price_per_hour="0.80"), node_group("small", price_per_hour="0.40"))
+    """A small node for 0.40 costs as much as a large one would."""
+    rules = policy(node_group("large", price_per_hour="0.40"), node_group("small", price_per_hour="0.40"))
     draft = draft_of(rules)
-    growth = grown(draft, small_ones(draft, 4, 4))
+    growth = grown(draft, small_ones(draft, 4))
     assert rearrange(draft, draft.groups, growth) is None
-    assert growth.nodes() == small_ones(draft, 4, 4)
+    assert growth.nodes() == small_ones(draft, 4)
 
 
 def test_a_bound_that_refuses_the_mix_leaves_the_draft_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:

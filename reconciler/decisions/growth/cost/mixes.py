@@ -10,7 +10,7 @@ from reconciler.decisions.growth.cost.master import Master, Prices
 from reconciler.decisions.growth.cost.parts import parts
 from reconciler.decisions.growth.cost.polish import polish
 from reconciler.decisions.growth.cost.pricing import Pricing
-from reconciler.decisions.growth.cost.problem import Filling, Mix, Problem
+from reconciler.decisions.growth.cost.problem import Filling, Mix, Problem, nodes_of
 from reconciler.decisions.growth.cost.start import SMALL, greedy, ways_to_fill, worths
 
 _LARGE = 200  # size above which only quick steps are taken
@@ -39,7 +39,8 @@ def work(problem: Problem) -> int:
 
 
 def least_cost(problem: Problem, given: Mix, solver: Callable[[], ModuleType | None]) -> Answer:
-    """At most as dear as `given`, which places everything. `solver` is called where a mix may still be cheaper."""
+    """At most as dear as `given`, which places everything, and of no more nodes where as dear. `solver` is called where a mix may
+    still be cheaper."""
     if not problem.proper(given):
         return Answer(given, problem.cost(given), problem.cost(given))
     apart = parts(problem)
@@ -89,7 +90,7 @@ def at_least(problem: Problem, mix: Mix) -> int:
             bound = max(
                 bound, min(-(-asked * offer.price_micros // offer.free[kind]) for offer in usable if offer.free[kind] > 0)
             )
-    if sum(times for _, times in mix) == 1:
+    if nodes_of(mix) == 1:
         bound = max(bound, min(problem.cost(mix), 2 * min(offer.price_micros for offer in usable)))
     return bound
 
@@ -104,7 +105,7 @@ def greedy_mix(problem: Problem, given: Mix) -> tuple[Mix, list[Mix]]:
         if mix is not None:
             found.append(mix)
     polished = [mix for mix in (polish(problem, mix) for mix in found) if problem.proper(mix)]
-    return min((given, *polished), key=lambda mix: (problem.cost(mix), mix)), found
+    return min((given, *polished), key=problem.rank), found
 
 
 def _large(problem: Problem) -> bool:
@@ -139,7 +140,7 @@ def _whole(problem: Problem, master: Master, prices: Prices, start: Mix) -> list
 def _cheapest(problem: Problem, mixes: Sequence[Mix]) -> Mix:
     """The cheapest of mixes once what they have too much is cut off and they are polished; the first of them is proper."""
     neat = [mixes[0], *(polish(problem, problem.trimmed(mix)) for mix in mixes[1:])]
-    return min((mix for mix in neat if problem.proper(mix)), key=lambda mix: (problem.cost(mix), mix))
+    return min((mix for mix in neat if problem.proper(mix)), key=problem.rank)
 
 
 def _near(problem: Problem, prices: Prices, slack: int) -> list[Filling]:
@@ -166,7 +167,7 @@ def _rounded(problem: Problem, fillings: Sequence[Filling], prices: Prices) -> M
     found = [mix for mix in (greedy(rest, worth, ways) for worth in values) if mix is not None]
     if not found:
         return None
-    best = min((polish(rest, mix) for mix in found), key=lambda mix: (rest.cost(mix), mix))
+    best = min((polish(rest, mix) for mix in found), key=rest.rank)
     return merged(kept, best)
 
 

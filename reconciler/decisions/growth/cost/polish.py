@@ -1,11 +1,12 @@
-"""Making a mix cheaper step by step: a cheaper node for the same load, two loads on one node, a node less."""
+"""Making a mix cheaper step by step: a cheaper node for the same load, two loads on one node, a node less. At last two loads on
+one node that costs as much as both."""
 
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from reconciler.decisions.growth.cost.problem import Filling, Load, Mix, Problem, Room
+from reconciler.decisions.growth.cost.problem import Filling, Load, Mix, Problem, Room, nodes_of
 
 # Beyond this many nodes (different loads) only cheaper nodes are looked for; the rest would take long and gain little.
 _MOST_NODES, _MOST_LOADS = 300, 80
@@ -13,14 +14,17 @@ _PASSES, _EMPTIEST = 12, 8
 
 
 def polish(problem: Problem, mix: Mix) -> Mix:
-    """A mix that costs at most as much."""
+    """A mix that costs at most as much, and has no more nodes."""
     work = _Polish(problem, mix)
     work.downgrade()
-    if sum(times for _, times in mix) <= _MOST_NODES and len(mix) <= _MOST_LOADS:
+    if nodes_of(mix) <= _MOST_NODES and len(mix) <= _MOST_LOADS:
         for _ in range(_PASSES):
             if not work.merge() and not work.dissolve():
                 break
             work.downgrade()
+        for _ in range(_PASSES):
+            if not work.merge(dearer_by=1):
+                break
     return tuple(sorted((filling, times) for filling, times in work.nodes.items() if times))
 
 
@@ -110,8 +114,8 @@ class _Polish:
             self.nodes[filling] += times
             self._room.take(filling.offer, times)
 
-    def merge(self) -> bool:
-        """Pairs of loads onto one node that costs less than both, each load looked at once."""
+    def merge(self, dearer_by: int = 0) -> bool:
+        """Pairs of loads onto one node that costs less than `dearer_by` micros more than both, each load looked at once."""
         changed = False
         present = sorted(filling for filling, times in self.nodes.items() if times)
         taken = [self.taken(filling.load) for filling in present]
@@ -122,13 +126,13 @@ class _Polish:
                 if counts[position] < needed or counts[place] < needed:
                     continue
                 both = taken[position].with_more(taken[place])
-                if self._merge(one, present[place], both):
+                if self._merge(one, present[place], both, dearer_by):
                     changed = True
                     counts = [self.nodes[filling] for filling in present]
         return changed
 
-    def _merge(self, one: Filling, other: Filling, taken: "_Taken") -> bool:
-        both = self._prices[one.offer] + self._prices[other.offer]
+    def _merge(self, one: Filling, other: Filling, taken: "_Taken", dearer_by: int) -> bool:
+        both = self._prices[one.offer] + self._prices[other.offer] + dearer_by
         for offer in self._sizes.taking(taken):
             if self._prices[offer] >= both:
                 return False

@@ -61,6 +61,11 @@ class Problem(msgspec.Struct, frozen=True):
         """Micros an hour."""
         return sum(self.offers[filling.offer].price_micros * times for filling, times in mix)
 
+    def rank(self, mix: Mix) -> tuple[int, int, Mix]:
+        """The least is the best: by cost, of those that cost the same the fewest nodes, then the canonical order. A cloud's sizes
+        mostly cost the same for what they have, and each node has to be booted, patched and watched."""
+        return self.cost(mix), nodes_of(mix), mix
+
     def holds(self, offer: int, load: Load) -> bool:
         """Does one node of the offer take the load?"""
         left = list(self.offers[offer].free)
@@ -110,6 +115,11 @@ class Problem(msgspec.Struct, frozen=True):
                     left[index] -= load[index] * many
                 wanted -= many
         return tuple(sorted(kept.items()))
+
+
+def nodes_of(mix: Mix) -> int:
+    """How many nodes a mix has."""
+    return sum(times for _, times in mix)
 
 
 class Room:

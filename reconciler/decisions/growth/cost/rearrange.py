@@ -1,4 +1,5 @@
-"""LeastCost over mixes: what a tier has grown by, one choice after the other, is bought again for less where that is possible.
+"""LeastCost over mixes: what a tier has grown by, one choice after the other, is bought again for less where that is possible,
+or for as much on fewer nodes.
 
 Only nodes take part whose pods are all under rules of their own node, or under rules about domains of several nodes (spread or
 affinity over zones); those with rules about the host, ports or volumes stay as they are. The same pods are placed, so nothing
@@ -37,11 +38,12 @@ class Rearranged(msgspec.Struct, frozen=True):
         why = self.because
         if isinstance(why, SolverMissing):
             return ()
-        return f"{why.mix} {why.cost_per_hour}/h", f"{why.one_by_one} {why.one_by_one_per_hour}/h"
+        return why.alternatives
 
 
 def rearrange(draft: Draft, tier: Sequence[GroupDraft], growth: Growth) -> Rearranged | None:
-    """Buy the growth of a tier again for less; None (and the draft as it was) when there is nothing cheaper to tell of."""
+    """Buy the growth of a tier again for less, or with fewer nodes for as much; None (and the draft as it was) when there is
+    nothing better to tell of."""
     grown = growth.nodes()
     keys = _keys(draft, grown)
     free = {group.position for group in tier if not group.group.whole}
@@ -55,10 +57,10 @@ def rearrange(draft: Draft, tier: Sequence[GroupDraft], growth: Growth) -> Rearr
     growth.give(stay)
     posed = pose(draft, [group for group in tier if group.position in free], moving, keys)
     answer = None if posed is None else _answer(draft, posed)
-    if posed is not None and answer is not None and answer.cost_micros < posed.problem.cost(posed.given):
+    if posed is not None and answer is not None and posed.problem.rank(answer.mix)[:2] < posed.problem.rank(posed.given)[:2]:
         bought = _buy(draft, growth, posed.nodes(answer.mix), keys)
         # Siblings that share the growth may have other prices.
-        if bought is not None and _cost(draft, bought) < _cost(draft, moving):
+        if bought is not None and (_cost(draft, bought), len(bought)) < (_cost(draft, moving), len(moving)):
             return Rearranged(stay, bought, _because(draft, moving, bought, answer))
     growth.take_back()
     growth.give(grown)
@@ -147,5 +149,7 @@ def _because(draft: Draft, before: Sequence[GrownNode], after: Sequence[GrownNod
         cost_per_hour=price_text(_cost(draft, after)),
         one_by_one="one group alone" if alone else "one group after the other",
         one_by_one_per_hour=price_text(_cost(draft, before)),
+        one_by_one_nodes=len(before),
+        new_nodes=len(after),
         solver=not answer.solver_missing,
     )

@@ -59,7 +59,8 @@ def greedy(problem: Problem, worth: Sequence[int], ways: Ways) -> Mix | None:
                 found = [(row, in_order.gains[row]) for row in range(offer * orders, (offer + 1) * orders)]
                 best_of[offer] = _first_best(price, [*found, *(known[offer, way] for way in range(len(ways.fillers)))])
             filling, gain = best_of[offer]
-            if gain and (best_offer < 0 or price * best_worth < best_price * gain):
+            # Of offers that cost the same for it the one that takes the most: fewer nodes.
+            if gain and (best_offer < 0 or (price * best_worth, best_worth) < (best_price * gain, gain)):
                 best, best_offer, best_price, best_worth = filling, offer, price, gain
         if best_offer < 0:
             return None
