@@ -57,6 +57,12 @@ CASES = [
      [_option("a", cpu="2", nodes=4, price=100_000), _option("b", price=400_000), _option("dear", price=500_000)], "b",
      "LeastCost, then the fewest machines",
      ("a 2.495 of the request's worth", "b 2.495 of the request's worth", "dear 3.118 of the request's worth")),
+    # A near tie in waste is none in what is asked: one cent less for three times the machines is less.
+    ((COST,), 10, [_option("a", cpu="2", nodes=3, price=100_000), _option("b", price=310_000)], "a", "LeastCost",
+     ("a 1.871 of the request's worth", "b 1.933 of the request's worth")),
+    # Of what wastes as much the next expander has the word where near ties are off.
+    ((WASTE, PODS), 0, [_option("a", cpu="4", memory="16Gi", nodes=2, pods=3), _option("b", pods=2)], "a", "MostPods",
+     ("a 3 pods", "b 2 pods")),
     ((NODES,), 0, [_option("b"), _option("a")], "a", "name, all else being equal", ()),
     ((PODS, NODES), 0, [_option("b", pods=7), _option("a", pods=7), _option("c", pods=5)], "a", "MostPods, then name",
      ("a 7 pods", "b 7 pods", "c 5 pods")),

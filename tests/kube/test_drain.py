@@ -228,7 +228,7 @@ def test_pods_that_cannot_be_read(scene: Scene, monkeypatch: pytest.MonkeyPatch)
     for fault in ("503: busy", "no answer"):
         step = scene.drain.step(scene.node)
         told = f"not known to be empty after 600 s: its pods cannot be read: {fault}"
-        assert (step.code, step.given_up) == ("DrainTimeout", told)
+        assert (step.code, step.given_up, step.remaining) == ("DrainTimeout", told, 0)
     scene.drain.undo(scene.node)
     assert (scene.taints(), scene.left()) == ([FOREIGN], ["a"])
 

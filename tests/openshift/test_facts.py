@@ -180,6 +180,14 @@ def test_bounds_of_annotations_and_of_a_machine_autoscaler() -> None:
     assert only(machine_set("a"), machine_autoscaler("ma", "other", 2, 9)).max_size is None
 
 
+def test_a_machine_autoscaler_without_numbers() -> None:
+    """What is not said is nothing: the server fills nothing in."""
+    scaler = machine_autoscaler("ma", "a", 2, 9)
+    del scaler["spec"]["minReplicas"], scaler["spec"]["maxReplicas"]
+    found = only(machine_set("a"), scaler)
+    assert (found.min_size, found.max_size) == (0, 0)
+
+
 @pytest.mark.parametrize(
     ("parts", "by"),
     [

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from reconciler.cluster.pods.pod import HostPort
-from reconciler.scheduling.relocation import Places
+from reconciler.scheduling.relocation import Places, is_too_much
 from reconciler.scheduling.state import SchedulingState
 from tests.benchmarks.mixed.situations import small
 from tests.builders import ClusterBuilder
@@ -128,3 +128,19 @@ def test_pods_that_mind_other_pods_are_placed_one_kind_at_a_time(
     found = places.fit((0,), (pods,), array("i", before))
 
     assert (list(found.nodes), found.short, places.looked) == (nodes, short, looked)
+
+
+@pytest.mark.parametrize(
+    ("amounts", "free", "too_much"),
+    [
+        ([2, 0], [2, 0], False),
+        ([2, 0], [1, 0], True),
+        ([0, 1], [-1, 1], False),
+        ([0, 1], [5, 0], True),
+        ([1, 0, 9], [1, 0], False),
+    ],
+)
+def test_what_is_not_requested_is_not_lacked(amounts: list[int], free: list[int], too_much: bool) -> None:
+    """A node may have less than nothing of a resource, which only those who request some of it meet; what a node has no column
+    for is asked later."""
+    assert is_too_much(amounts, free) is too_much

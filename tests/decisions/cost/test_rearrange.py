@@ -169,6 +169,28 @@ def test_a_bound_that_refuses_the_mix_leaves_the_draft_as_it_was(monkeypatch: py
     assert (growth.nodes(), desired(draft)) == (nodes, [0, 4])
 
 
+@pytest.mark.parametrize(("refused", "sizes"), [((), [1, 1, 1]), (("b",), [2, 0, 1]), (("a", "b"), [1, 4, 0])])
+def test_a_sibling_that_does_not_take_the_load_leaves_it_to_the_group(
+    refused: tuple[str, ...], sizes: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fourteen cores: a large node and one of `a`, which has a node already, so that it is the turn of its sibling `b`. Where
+    that refuses the load the node is one of `a`; where both do, the four of `b` stay."""
+    cluster = ClusterBuilder()
+    cluster.pods("full", 1, cpu="4", on=list(cluster.group("a", nodes=1, cpu="4", memory="64Gi")))
+    cluster.group("b", nodes=0, cpu="4", memory="64Gi")
+    cluster.group("large", nodes=0, cpu="10", memory="64Gi")
+    cluster.pods("web", 14, cpu="1", memory="1Gi")
+    small = (node_group(name, price_per_hour="0.40", balance_with="pair") for name in "ab")
+    draft = View.of(
+        cluster.world(), policy(*small, node_group("large", price_per_hour="0.90")), Memory(), NOW, Work(10**9)
+    ).draft()
+    plain = module._takes
+    monkeypatch.setattr(module, "_takes", lambda d, group, *rest: group.group.name not in refused and plain(d, group, *rest))
+    web = {dict(shape.labels)["app"]: index for index, shape in enumerate(draft.world.pod_shapes)}["web"]
+    rearrange(draft, draft.groups, grown(draft, [GrownNode(1, ((web, pods),)) for pods in (4, 4, 4, 2)]))
+    assert [group.desired for group in draft.groups] == sizes
+
+
 def test_no_price_no_mix() -> None:
     """What the large group costs is not known."""
     draft = draft_of(policy(node_group("large"), node_group("small", price_per_hour="0.40")))

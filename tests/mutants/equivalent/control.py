@@ -5,6 +5,8 @@ _STOPPED = "a target of no group is held, so that the other words say so too: th
 EQUIVALENT: dict[str, dict[str, str]] = {
     "reconciler/control/capture.py": {
         "1 -> 2 in: return 1 + len(self._listings)": "nobody asks how many there are; for `sorted` it is a hint",
+        "True -> False in: return Document(file=listing.file, api_version=listing.api_version, kind=listing.kind, items=[], "
+        "is_list=True)": "a head is asked for its kind and group alone",
     },
     "reconciler/control/live/leaving_nodes.py": {
         "target is None or provider is None or target not in facts -> provider is None or target not in facts": _NO_PROVIDER,

@@ -121,6 +121,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         'False -> True in: ("mip_allow_restart", False),': "how the solver gets there, not what is cheapest",
         'False -> True in: ("mip_heuristic_run_rins", False),': "how the solver gets there, not what is cheapest",
         "not quick -> quick": "how the solver gets there, not what is cheapest",
+        "most is not None -> most is None": "how the solver gets there, not what is cheapest",
         "False -> True in: return None, False": "without a mix nothing is proved, whatever stands beside it",
         "cost / _MICROS_A_UNIT + _WHOLE -> cost / _MICROS_A_UNIT - _WHOLE": "within what the solver takes for equal",
         "0 -> 1 in: solution.col_value = [float(times.get(filling, 0)) for filling in columns]": (
@@ -179,7 +180,8 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "any number below zero stands for none; the price is written with the offer"
         ),
         "0 -> 1 in: load, gain = known.get((offer, way), ((), 0))": "without a load it is worked out before it is read",
-        "best_offer < 0 or price * best_worth < best_price * gain -> price * best_worth < best_price * gain": (
+        "best_offer < 0 or (price * best_worth, best_worth) < (best_price * gain, gain) -> "
+        "(price * best_worth, best_worth) < (best_price * gain, gain)": (
             "without a best offer the right side is above zero and the left is not"
         ),
         "1 -> 2 in: asked = [sum(item.need[kind] * item.count for item in problem.items) or 1 for kind in kinds]": (

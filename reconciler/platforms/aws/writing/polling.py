@@ -162,7 +162,7 @@ class AwsPoll:
         groups = region.items()[AUTO_SCALING_GROUP] if region is not None else ()
         return polled_state(name, age, objects=len(groups), asks=self._asks, failure=self._failures.get(one, ""))
 
-    def _wrote(self, region: str, name: str, others: bool = False) -> None:  # noqa: FBT001, FBT002 - as it is told
+    def _wrote(self, region: str, name: str, others: bool) -> None:  # noqa: FBT001 - as it is told
         with self._lock:
             for one, known in self._regions.items():
                 if one.region == region:
