@@ -66,7 +66,7 @@ def test_s135_similar_by_capacity_labels_and_taints_and_the_plan_says_what_broke
     assert _sizes(_pair("team", ("x", "y")), _auto(balancing_ignore_labels=("team",))) == [1, 1]
     for cluster, broken in (
         (_pair("team", ("x", "y")), "label team: x and y"),
-        (_pair(cpu="8", memory="65Gi"), "cpu 4 and 8"),
+        (_pair(cpu="6"), "cpu 4 and 6"),
         (_pair(taints=["dedicated=web:NoSchedule"]), "taints"),
     ):
         plan = plan_of(cluster.world(), _auto(near_tie_percent=0))
