@@ -6,6 +6,10 @@ SHELL := /bin/sh
 .SUFFIXES:
 MAKEFLAGS += --no-print-directory
 
+# Images for containers set it. Here it would have every process of the tests compile the product and its packages anew, a
+# second each.
+unexport PYTHONDONTWRITEBYTECODE
+
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
