@@ -18,31 +18,41 @@ def test_ours_is_judged_by_what_the_machines_take() -> None:
     assert late == {"last pod to all bound: beyond it"}
 
 
+AT = "at a yardstick of 0.20 s"
+DELETED, GONE = f"no machine living, {AT}", f"none there, {AT}"
+
+
+def _emptied(asked: float, deleted: float, gone: float) -> Emptied:
+    return Emptied(asked_seconds=asked, deleted_seconds=deleted, gone_seconds=gone, yardstick_seconds=0.4)
+
+
 def test_empty_nodes_are_judged_at_one_pace_and_by_the_hand() -> None:
-    """15 s until none is there, 4 more than a hand needs that writes nothing but the number: 3 until all are asked away, and one
-    for what the taints of a hundred nodes cost Cluster API. What it takes is counted as on a machine with a yardstick of 0.20 s,
-    half of the time at 0.40; what came before is not."""
-    hand = Emptied(asked_seconds=0.2, deleted_seconds=17.0, gone_seconds=21.8, yardstick_seconds=0.4)
-    marked = Emptied(asked_seconds=2.2, deleted_seconds=16.0, gone_seconds=25.0, yardstick_seconds=0.4)
-    ours = Emptied(asked_seconds=3.0, deleted_seconds=20.0, gone_seconds=27.0, yardstick_seconds=0.4)
-    found = {figure.name: figure for figure in empty_beside(100, ours, hand, marked)}
-    name = "gone, at a yardstick of 0.20 s"
-    values = found[name].value, found[f"{name}: by hand"].value, found[f"{name}: beyond it"].value
-    assert values == pytest.approx((15.0, 11.0, 4.0))
-    assert (found["no Machine and no Node there"].value, found["no Machine and no Node there: by hand"].value) == (27.0, 21.8)
+    """15 s until no Machine lives, 4 more than a hand needs that writes nothing but the number: 3 until all are asked away, and
+    one for what the taints of a hundred nodes cost Cluster API. What it takes is counted as on a machine with a yardstick of
+    0.20 s, half of the time at 0.40; what came before is not."""
+    found = {
+        figure.name: figure.value
+        for figure in empty_beside(100, _emptied(3.0, 27.0, 30.0), _emptied(0.2, 21.8, 25.0), _emptied(2.2, 16.0, 25.0))
+    }
+    values = [found[name] for name in (DELETED, f"{DELETED}: beyond the hand", GONE, f"{GONE}: beyond the hand")]
+    assert values == pytest.approx([15.0, 4.0, 16.5, 3.9])
+    assert (found["no machine living"], found["no machine living: by hand"]) == (27.0, 21.8)
+    assert (found["none there"], found["none there: by hand, marked"]) == (30.0, 25.0)
 
 
 @pytest.mark.parametrize(
-    ("asked", "gone", "hand", "missed"),
+    ("ours", "hand", "missed"),
     [
-        (3.0, 26.9, 21.9, []),
-        (3.0, 27.1, 22.2, ["gone, at a yardstick of 0.20 s"]),
-        (3.2, 26.6, 21.8, []),
-        (3.2, 26.7, 21.4, ["gone, at a yardstick of 0.20 s: beyond it"]),
+        ((3.0, 26.9, 30.0), (0.2, 21.9, 25.0), []),
+        ((3.0, 27.1, 30.0), (0.2, 22.2, 25.0), [DELETED]),
+        ((3.2, 26.6, 30.0), (0.2, 21.4, 25.0), [f"{DELETED}: beyond the hand"]),
+        ((3.0, 26.9, 40.0), (0.2, 21.9, 34.9), []),
+        ((3.0, 26.9, 40.0), (0.2, 21.9, 34.7), [f"{GONE}: beyond the hand"]),
     ],
 )
-def test_empty_nodes_miss_what_is_asked(asked: float, gone: float, hand: float, missed: list[str]) -> None:
-    """At a yardstick of 0.40 s: asked away + half of the rest, for ours and for the hand (0.2 s)."""
-    ours = Emptied(asked_seconds=asked, deleted_seconds=20.0, gone_seconds=gone, yardstick_seconds=0.4)
-    plain = Emptied(asked_seconds=0.2, deleted_seconds=17.0, gone_seconds=hand, yardstick_seconds=0.4)
-    assert [figure.name for figure in empty_beside(100, ours, plain, plain) if figure.missed] == missed
+def test_empty_nodes_miss_what_is_asked(
+    ours: tuple[float, float, float], hand: tuple[float, float, float], missed: list[str]
+) -> None:
+    """At a yardstick of 0.40 s: asked away + half of the rest, for ours and for the hand."""
+    plain = _emptied(*hand)
+    assert [figure.name for figure in empty_beside(100, _emptied(*ours), plain, plain) if figure.missed] == missed
