@@ -375,7 +375,7 @@ def test_from_the_first_policy_that_names_it_to_the_last(service: Service) -> No
     assert [facts.ref.name for facts in polled.world().targets] == [marked.name]
     assert polled.poll.states() == ()
     del marked.tags[POLICY_MARK]
-    polled.poll._wrote(REGION, marked.name)
+    polled.poll._wrote(REGION, marked.name, False)
     polled.turn()
     asked = service.count()
     polled.turn(90)

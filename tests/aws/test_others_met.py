@@ -97,7 +97,7 @@ def test_a_refresh_that_an_activity_tells_of(service: Service) -> None:
         "StartTime": stamp(service.account),
     })  # fmt: skip
     group.suspended = {"Launch"}
-    met.polled.poll._wrote(group.region, group.name)
+    met.polled.poll._wrote(group.region, group.name, False)
     met.polled.turn()
     assert [one.by for one in met.facts().writers] == ["instance refresh"]
     group.refreshes = [{"InstanceRefreshId": "r", "Status": "Successful"}]

@@ -59,7 +59,7 @@ def test_what_waits_is_no_machine_of_the_group(service: Service) -> None:
     assert writer.provider.may_begin(ref(group), ready, f"node-{ready}", writer.bound(group)).code == WriteCode.REFUSED
     group.desired = 3
     polled.turn(0)
-    polled.poll._wrote(REGION, group.name)
+    polled.poll._wrote(REGION, group.name, False)
     polled.turn(0)
     assert {one.phase for one in polled.world().machines} == {"InService", "Pending"}
 
