@@ -206,15 +206,16 @@ def _empty(work: BurstWork, nodes: int) -> Emptied:
 
 def empty_beside(nodes: int, ours: Emptied, plain: Emptied, marked: Emptied) -> list[Figure]:
     """Empty nodes beside those that a hand takes away in one write, without marks and with them. A hand without marks is the
-    least that can be asked of Cluster API, and what it takes is Cluster API's and the machine's: it is stated at the pace for
-    which the documented times are."""
+    least that can be asked of Cluster API, and what it takes is Cluster API's and the machine's: it is told at the pace for
+    which the documented times are, too, and judged as it was."""
     print(f"{nodes} empty nodes after their time, ours beside one write of a hand without marks and with them")
     figures: list[Figure] = []
-    for what, times in (("", ours), (": by hand", plain), (": by hand, marked", marked)):
+    hands = (": by hand", plain, None, None), (": by hand, marked", marked, None, None)
+    for what, times, asked, least in (("", ours, 3.0, 15.0), *hands):
         figures += [
             Figure(name=f"yardstick meanwhile{what}", value=times.yardstick_seconds),
-            Figure(name=f"nothing more asked for{what}", value=times.asked_seconds),
-            Figure(name=f"no machine living{what}", value=times.deleted_seconds),
+            Figure(name=f"nothing more asked for{what}", value=times.asked_seconds, bound=asked),
+            Figure(name=f"no machine living{what}", value=times.deleted_seconds, bound=least),
             Figure(name=f"none there{what}", value=times.gone_seconds),
         ]
     at = f"at a yardstick of {PACE_SECONDS:.2f} s"
@@ -222,11 +223,13 @@ def empty_beside(nodes: int, ours: Emptied, plain: Emptied, marked: Emptied) -> 
     by_hand = plain.at_pace(plain.deleted_seconds), plain.at_pace(plain.gone_seconds)
     return [
         *figures,
-        Figure(name=f"no machine living, {at}", value=deleted, bound=15.0),
-        Figure(name=f"no machine living, {at}: beyond the hand", value=deleted - by_hand[0], bound=4.0),
-        # No bound of ours: at its default flags Cluster API sends 20 requests a second to where the nodes are, 4 for each.
+        Figure(name="no machine living: beyond the hand", value=ours.deleted_seconds - plain.deleted_seconds, bound=4.0),
+        Figure(name="none there: beyond the hand", value=ours.gone_seconds - plain.gone_seconds, bound=4.0),
+        # Told beside them, and judged by nothing: what was asked for is seconds.
+        Figure(name=f"no machine living, {at}", value=deleted),
+        Figure(name=f"no machine living, {at}: by hand", value=by_hand[0]),
         Figure(name=f"none there, {at}", value=gone),
-        Figure(name=f"none there, {at}: beyond the hand", value=gone - by_hand[1], bound=4.0),
+        Figure(name=f"none there, {at}: by hand", value=by_hand[1]),
     ]
 
 
