@@ -6,8 +6,8 @@ from reconciler.plan.reason import Because
 
 class LeastCostMix(Because, frozen=True, kw_only=True):
     """Several groups together cost less than what one choice after the other gave, or as much with fewer nodes. Prices are
-    decimal strings an hour; `new_nodes` and `one_by_one_nodes` are those of each; `solver` says whether the mix was improved by
-    it or found greedily (it is not installed)."""
+    decimal strings an hour, with the new nodes of each; `solver` says whether the mix was improved by it or found greedily (it is
+    not installed)."""
 
     code = "LeastCostMix"
     mix: str

@@ -13,8 +13,6 @@ from tests.testbed.connections import Connections, Request
 
 _MARK = "cluster.x-k8s.io/delete-machine"
 Mix = tuple[tuple[str, int, str], ...]
-PACE_SECONDS = 0.20
-"""The yardstick of a machine at rest, for which the documented times are stated."""
 
 
 class Burst(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,12 +33,6 @@ class Emptied(msgspec.Struct, frozen=True, kw_only=True):
     deleted_seconds: float
     gone_seconds: float
     yardstick_seconds: float
-
-    def at_pace(self, seconds: float) -> float:
-        """One of the times on a machine whose yardstick is `PACE_SECONDS`: what Cluster API takes is processor time, of the
-        server above all (19 to 43 s of it on one day, with the yardstick between 0.30 and 0.58 s). What came before, until
-        all were asked away, is left as it was: most of it is waited."""
-        return self.asked_seconds + (seconds - self.asked_seconds) * PACE_SECONDS / self.yardstick_seconds
 
 
 def burst(work: BurstWork, mix: Mix, write: Callable[[float], float]) -> Burst:

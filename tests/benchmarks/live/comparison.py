@@ -20,7 +20,7 @@ import msgspec
 
 from tests.benchmarks.live.bench import Figure
 from tests.benchmarks.live.burst_work import BurstWork
-from tests.benchmarks.live.by_hand import PACE_SECONDS, Burst, Emptied, Mix, burst, burst_by_hand, emptied, emptied_by_hand
+from tests.benchmarks.live.by_hand import Burst, Emptied, Mix, burst, burst_by_hand, emptied, emptied_by_hand
 from tests.benchmarks.yardstick import yardstick_seconds
 from tests.live.reconciler_process import Reconciler, user
 from tests.testbed import progress
@@ -206,8 +206,7 @@ def _empty(work: BurstWork, nodes: int) -> Emptied:
 
 def empty_beside(nodes: int, ours: Emptied, plain: Emptied, marked: Emptied) -> list[Figure]:
     """Empty nodes beside those that a hand takes away in one write, without marks and with them. A hand without marks is the
-    least that can be asked of Cluster API, and what it takes is Cluster API's and the machine's: it is told at the pace for
-    which the documented times are, too, and judged as it was."""
+    least that can be asked of Cluster API, and what it takes is Cluster API's and the machine's."""
     print(f"{nodes} empty nodes after their time, ours beside one write of a hand without marks and with them")
     figures: list[Figure] = []
     hands = (": by hand", plain, None, None), (": by hand, marked", marked, None, None)
@@ -218,18 +217,10 @@ def empty_beside(nodes: int, ours: Emptied, plain: Emptied, marked: Emptied) -> 
             Figure(name=f"no machine living{what}", value=times.deleted_seconds, bound=least),
             Figure(name=f"none there{what}", value=times.gone_seconds),
         ]
-    at = f"at a yardstick of {PACE_SECONDS:.2f} s"
-    deleted, gone = ours.at_pace(ours.deleted_seconds), ours.at_pace(ours.gone_seconds)
-    by_hand = plain.at_pace(plain.deleted_seconds), plain.at_pace(plain.gone_seconds)
     return [
         *figures,
         Figure(name="no machine living: beyond the hand", value=ours.deleted_seconds - plain.deleted_seconds, bound=4.0),
         Figure(name="none there: beyond the hand", value=ours.gone_seconds - plain.gone_seconds, bound=4.0),
-        # Told beside them, and judged by nothing: what was asked for is seconds.
-        Figure(name=f"no machine living, {at}", value=deleted),
-        Figure(name=f"no machine living, {at}: by hand", value=by_hand[0]),
-        Figure(name=f"none there, {at}", value=gone),
-        Figure(name=f"none there, {at}: by hand", value=by_hand[1]),
     ]
 
 

@@ -343,3 +343,11 @@ def test_parts_add_up() -> None:
     assert least_cost(whole, given, lambda: None) == Answer(
         _mix((0, (2, 0), 1), (2, (0, 2), 1), (3, (0, 1), 1)), 27, 27, 27, solver_missing=True
     )
+
+
+def test_of_offers_that_cost_the_same_the_greedy_takes_the_one_for_more_pods() -> None:
+    """Eight pods of 1 on nodes of 2 for 10, or of 8 for 40: one node, whichever stands first."""
+    offers = Offer(10, (2,), 9), Offer(40, (8,), 9)
+    for order in (offers, offers[::-1]):
+        problem = Problem((Item(8, (1,), (True, True)),), order)
+        assert greedy(problem, worths(problem)[0], ways_to_fill(problem)) == _mix((order.index(offers[1]), (8,), 1))

@@ -126,9 +126,9 @@ def test_a_mix_that_cannot_be_made_cheaper_is_looked_at_once(monkeypatch: pytest
     looks: list[bool] = []
     plain = steps._Polish.merge
 
-    def noted(work: steps._Polish, dearer_by: int = 0) -> bool:
-        merged = plain(work, dearer_by)
-        if not dearer_by:
+    def noted(work: steps._Polish, *, as_dear: bool = False) -> bool:
+        merged = plain(work, as_dear=as_dear)
+        if not as_dear:
             looks.append(merged)
         return merged
 

@@ -105,7 +105,7 @@ def greedy_mix(problem: Problem, given: Mix) -> tuple[Mix, list[Mix]]:
         if mix is not None:
             found.append(mix)
     polished = [mix for mix in (polish(problem, mix) for mix in found) if problem.proper(mix)]
-    return min((given, *polished), key=problem.rank), found
+    return min((given, *polished), key=lambda mix: (problem.rank(mix), mix)), found
 
 
 def _large(problem: Problem) -> bool:
@@ -140,7 +140,7 @@ def _whole(problem: Problem, master: Master, prices: Prices, start: Mix) -> list
 def _cheapest(problem: Problem, mixes: Sequence[Mix]) -> Mix:
     """The cheapest of mixes once what they have too much is cut off and they are polished; the first of them is proper."""
     neat = [mixes[0], *(polish(problem, problem.trimmed(mix)) for mix in mixes[1:])]
-    return min((mix for mix in neat if problem.proper(mix)), key=problem.rank)
+    return min((mix for mix in neat if problem.proper(mix)), key=lambda mix: (problem.rank(mix), mix))
 
 
 def _near(problem: Problem, prices: Prices, slack: int) -> list[Filling]:
@@ -167,7 +167,7 @@ def _rounded(problem: Problem, fillings: Sequence[Filling], prices: Prices) -> M
     found = [mix for mix in (greedy(rest, worth, ways) for worth in values) if mix is not None]
     if not found:
         return None
-    best = min((polish(rest, mix) for mix in found), key=rest.rank)
+    best = min((polish(rest, mix) for mix in found), key=lambda mix: (rest.rank(mix), mix))
     return merged(kept, best)
 
 

@@ -23,7 +23,7 @@ def polish(problem: Problem, mix: Mix) -> Mix:
                 break
             work.downgrade()
         for _ in range(_PASSES):
-            if not work.merge(dearer_by=1):
+            if not work.merge(as_dear=True):
                 break
     return tuple(sorted((filling, times) for filling, times in work.nodes.items() if times))
 
@@ -114,8 +114,8 @@ class _Polish:
             self.nodes[filling] += times
             self._room.take(filling.offer, times)
 
-    def merge(self, dearer_by: int = 0) -> bool:
-        """Pairs of loads onto one node that costs less than `dearer_by` micros more than both, each load looked at once."""
+    def merge(self, *, as_dear: bool = False) -> bool:
+        """Pairs of loads onto one node that costs less than both (`as_dear`: or as much), each load looked at once."""
         changed = False
         present = sorted(filling for filling, times in self.nodes.items() if times)
         taken = [self.taken(filling.load) for filling in present]
@@ -126,15 +126,15 @@ class _Polish:
                 if counts[position] < needed or counts[place] < needed:
                     continue
                 both = taken[position].with_more(taken[place])
-                if self._merge(one, present[place], both, dearer_by):
+                if self._merge(one, present[place], both, as_dear=as_dear):
                     changed = True
                     counts = [self.nodes[filling] for filling in present]
         return changed
 
-    def _merge(self, one: Filling, other: Filling, taken: "_Taken", dearer_by: int) -> bool:
-        both = self._prices[one.offer] + self._prices[other.offer] + dearer_by
+    def _merge(self, one: Filling, other: Filling, taken: "_Taken", *, as_dear: bool) -> bool:
+        both = self._prices[one.offer] + self._prices[other.offer]
         for offer in self._sizes.taking(taken):
-            if self._prices[offer] >= both:
+            if self._prices[offer] > both or (self._prices[offer] == both and not as_dear):
                 return False
             if self._room.of(offer) > 0:
                 load = tuple(map(int.__add__, one.load, other.load))

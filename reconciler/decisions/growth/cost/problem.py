@@ -61,10 +61,10 @@ class Problem(msgspec.Struct, frozen=True):
         """Micros an hour."""
         return sum(self.offers[filling.offer].price_micros * times for filling, times in mix)
 
-    def rank(self, mix: Mix) -> tuple[int, int, Mix]:
-        """The least is the best: by cost, of those that cost the same the fewest nodes, then the canonical order. A cloud's sizes
-        mostly cost the same for what they have, and each node has to be booted, patched and watched."""
-        return self.cost(mix), nodes_of(mix), mix
+    def rank(self, mix: Mix) -> tuple[int, int]:
+        """The least is the best: the cost, of those that cost the same the fewest nodes. A cloud's sizes mostly cost the same for
+        what they have, and each node has to be booted, patched and watched."""
+        return self.cost(mix), nodes_of(mix)
 
     def holds(self, offer: int, load: Load) -> bool:
         """Does one node of the offer take the load?"""

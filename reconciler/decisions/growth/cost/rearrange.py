@@ -57,7 +57,7 @@ def rearrange(draft: Draft, tier: Sequence[GroupDraft], growth: Growth) -> Rearr
     growth.give(stay)
     posed = pose(draft, [group for group in tier if group.position in free], moving, keys)
     answer = None if posed is None else _answer(draft, posed)
-    if posed is not None and answer is not None and posed.problem.rank(answer.mix)[:2] < posed.problem.rank(posed.given)[:2]:
+    if posed is not None and answer is not None and posed.problem.rank(answer.mix) < posed.problem.rank(posed.given):
         bought = _buy(draft, growth, posed.nodes(answer.mix), keys)
         # Siblings that share the growth may have other prices.
         if bought is not None and (_cost(draft, bought), len(bought)) < (_cost(draft, moving), len(moving)):
