@@ -16,7 +16,7 @@ from reconciler.control.live.live_port import LivePort
 from reconciler.control.turn.loop import ControlLoop
 from reconciler.control.turn.memory_store import InMemoryStore
 from reconciler.control.turn.report import LoopReport
-from reconciler.kube.draining.drain import DrainStep
+from reconciler.kube.draining.drain import DrainStep, SeenNode
 from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import ActionKind
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
@@ -100,7 +100,7 @@ class Cluster:
                 found[-1]["metadata"]["creationTimestamp"] = instant_text(int(one.launched_at))
         return found
 
-    def begin(self, name: str) -> None:
+    def begin(self, name: str, seen: SeenNode | None = None) -> None:
         self.leaving[name] = f"prod.{self.now()}"
 
     def step(self, _: str) -> DrainStep:

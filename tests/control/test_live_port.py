@@ -11,7 +11,7 @@ from reconciler.cluster.world import World
 from reconciler.control.live.left_marks import FormerPolicy
 from reconciler.control.live.live_port import LivePort
 from reconciler.kube.connection.api import ApiError, UnreachableError
-from reconciler.kube.draining.drain import DrainStep
+from reconciler.kube.draining.drain import DrainStep, SeenNode
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.kube.watching.live_world import IncompleteViewError
 from reconciler.plan.plan import Bound
@@ -71,7 +71,7 @@ class Platform:
     def abandon(self, target: TargetRef, machine: str) -> WriteResult:
         return WriteResult()
 
-    def begin(self, node: str) -> None:
+    def begin(self, node: str, seen: SeenNode | None = None) -> None:
         self._asked("begin", node)
 
     def undo(self, node: str) -> None:

@@ -245,7 +245,7 @@ def _result(kind: ActionKind, state: ResultState, code: str = "") -> ActionResul
     ("result", "asked"),
     [
         (_result(ActionKind.RESIZE, ResultState.SKIPPED, "BurstArriving"), [0.5]),
-        (_result(ActionKind.REMOVE_NODE, ResultState.DONE), [1.0]),
+        (_result(ActionKind.REMOVE_NODE, ResultState.DONE), [0.5]),
         (_result(ActionKind.REMOVE_NODE, ResultState.REFUSED, "Stale"), []),
         (_result(ActionKind.RESIZE, ResultState.DONE), []),
     ],

@@ -24,7 +24,7 @@ from reconciler.control.turn.report import LoopReport
 from reconciler.gitops.sources.last_good import LastGood, LastGoodError, MemoryLastGoodStore
 from reconciler.gitops.sources.source import Fetched
 from reconciler.kube.connection.api import ContentType
-from reconciler.kube.draining.drain import DrainStep
+from reconciler.kube.draining.drain import DrainStep, SeenNode
 from reconciler.kube.leading.lease import LeaderLease, NotLeaderError
 from reconciler.kube.watching.pace import RealPace
 from reconciler.plan.plan import Bound
@@ -62,7 +62,7 @@ class Platform:
     def may_begin(self, target: TargetRef, machine: str, node: str, bound: Bound) -> WriteResult:
         return WriteResult()
 
-    def begin(self, node: str) -> None:
+    def begin(self, node: str, seen: SeenNode | None = None) -> None:
         self.asked.append(("begin", node))
 
     def undo(self, node: str) -> None:

@@ -11,7 +11,7 @@ from reconciler.cluster.snapshots.intake import Intake
 from reconciler.cluster.snapshots.manifest import Manifest
 from reconciler.cluster.world import World
 from reconciler.kube.connection.transport import connect
-from reconciler.kube.draining.drain import DrainStep, NodeDrain
+from reconciler.kube.draining.drain import DrainStep, NodeDrain, SeenNode
 from reconciler.policy.documents import PolicySet
 from tests.crusoe.loops import KINDS, Cluster, Loop
 from tests.crusoe.service.server import Service
@@ -177,8 +177,8 @@ class LiveCluster(Cluster):
             listed["items"] = [one for one in listed["items"] if one["metadata"]["namespace"] == self.real.namespace]
         return listed
 
-    def begin(self, name: str) -> None:
-        self._drain.begin(name)
+    def begin(self, name: str, seen: SeenNode | None = None) -> None:
+        self._drain.begin(name, seen)
 
     def step(self, name: str) -> DrainStep:
         self.drained.append(name)

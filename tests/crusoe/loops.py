@@ -12,7 +12,7 @@ from reconciler.control.live.live_port import LivePort
 from reconciler.control.turn.loop import ControlLoop
 from reconciler.control.turn.memory_store import InMemoryStore
 from reconciler.control.turn.report import LoopReport
-from reconciler.kube.draining.drain import DrainStep
+from reconciler.kube.draining.drain import DrainStep, SeenNode
 from reconciler.platforms.crusoe.kinds import NODE_POOL
 from reconciler.platforms.crusoe.writing.polling import CrusoePoll
 from reconciler.policy.documents import PolicySet
@@ -93,7 +93,7 @@ class Cluster:
             found.append(node(name, cpu="8", memory="32Gi", spec=spec, labels={"team": "a"}, status={"conditions": conditions}))
         return found
 
-    def begin(self, name: str) -> None:
+    def begin(self, name: str, seen: SeenNode | None = None) -> None:
         self.leaving[name] = f"prod.{self.now()}"
 
     def step(self, name: str) -> DrainStep:

@@ -1,5 +1,6 @@
 """A node whose pods an API server in memory evicts: budgets count as the real one counts them, finalizers hold pods."""
 
+import copy
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -40,10 +41,38 @@ class EvictingServer(VersionedServer):
     ) -> bytes:
         if path.endswith("/status"):
             path = path.removesuffix("/status")
+        if content_type is ContentType.JSON_PATCH:
+            return self._json_patched(path, body)
         answer = super().write(method, path, body, content_type=content_type, query=query)
         if path.endswith("/eviction"):
             self._evict(path.removesuffix("/eviction"))
         return answer
+
+    def _json_patched(self, path: str, operations: Any) -> bytes:
+        """RFC 6902 as far as it is needed here: `test`, where a member that is missing equals null as the real server has it, and
+        `add`."""
+        between, self.between = self.between, None
+        if between is not None:
+            between()
+        self.sent.append(("PATCH", path, operations))
+        if path in self.refused:
+            raise self.refused[path]
+        if path not in self.objects:
+            raise ApiError(404, "NotFound", path)
+        item = copy.deepcopy(self.objects[path])
+        for one in operations:
+            *parents, last = one["path"].removeprefix("/").split("/")
+            inside: Any = item
+            for name in parents:
+                inside = inside[name]
+            if one["op"] == "add" and last == "-":
+                inside.append(one["value"])
+            elif one["op"] == "add":
+                inside[last] = one["value"]
+            elif inside.get(last) != one["value"]:
+                raise ApiError(422, "Invalid", f"{one['path']} is another one")
+        self.put(path, item)
+        return json.dumps(self.objects[path]).encode()
 
     def _pods(self) -> list[dict[str, Any]]:
         return [item for path, item in self.objects.items() if path.startswith(f"{_PODS}/")]
@@ -72,11 +101,13 @@ class EmptiedNode:
 
     def __init__(self, name: str, foreign: dict[str, str], began_seconds: int) -> None:
         self.api, self.node, self.clock = EvictingServer(), f"kube-drain-{name}", ManualClock(began_seconds)
-        self.api.put(f"/api/v1/nodes/{self.node}", objects.node(self.node, taints=[foreign]))
+        item = objects.node(self.node, taints=[foreign])
+        item["metadata"]["uid"] = f"uid-of-{self.node}"
+        self.api.put(f"/api/v1/nodes/{self.node}", item)
         self.drain = self.drain_of("prod")
 
     def drain_of(self, owner: str, **options: Any) -> NodeDrain:
-        return NodeDrain(self.api, owner, self.clock, timeout_seconds=600, **options)
+        return NodeDrain(options.pop("api", self.api), owner, self.clock, timeout_seconds=600, **options)
 
     def pods(self, *names: str, annotations: dict[str, str] | None = None, finalizer: bool = False, **spec: object) -> None:
         for name in names:
@@ -103,7 +134,7 @@ class EmptiedNode:
     loosen = budget
 
     def taints(self) -> list[dict[str, str]]:
-        found: list[dict[str, str]] = self.api.objects[f"/api/v1/nodes/{self.node}"]["spec"]["taints"]
+        found: list[dict[str, str]] = self.api.objects[f"/api/v1/nodes/{self.node}"]["spec"].get("taints", [])
         return found
 
 

@@ -2,14 +2,17 @@
 
 import contextlib
 import json
+import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pytest
 
-from reconciler.kube.connection.api import ApiError, ContentType, UnreachableError
+from reconciler.cluster.nodes.node import Taint
+from reconciler.kube.connection.api import Api, ApiError, ContentType, UnreachableError
 from reconciler.kube.connection.transport import KubernetesApi, connect
-from reconciler.kube.draining.drain import NodeDrain
+from reconciler.kube.draining.drain import NodeDrain, SeenNode
 from reconciler.policy.documents import DrainRules
 from tests.kube import objects
 from tests.kube.cluster import create, eventually
@@ -48,7 +51,7 @@ class Scene:
         self.drain = self.drain_of("prod")
 
     def drain_of(self, owner: str, **options) -> NodeDrain:
-        return NodeDrain(self.api, owner, self.clock, timeout_seconds=600, **options)
+        return NodeDrain(options.pop("api", self.api), owner, self.clock, timeout_seconds=600, **options)
 
     def pods(self, *names: str, annotations=None, finalizer: bool = False, **spec: object) -> None:
         for name in names:
@@ -116,7 +119,7 @@ class Scene:
 
 @pytest.fixture
 def scene(control_plane: ControlPlane, api: KubernetesApi, request: pytest.FixtureRequest) -> Iterator[Scene]:
-    scene = Scene(control_plane, api, request.node.name.removeprefix("test_").replace("_", "-")[:40])
+    scene = Scene(control_plane, api, re.sub("[^a-z0-9]+", "-", request.node.name.removeprefix("test_"))[:40].strip("-"))
     yield scene
     for name in scene.left():
         with contextlib.suppress(ApiError):
@@ -134,6 +137,82 @@ def test_the_mark(scene: Scene) -> None:
     scene.clock.now += 100
     scene.drain.begin(scene.node)
     assert scene.taints() == [FOREIGN, OURS]
+
+
+def test_the_mark_of_a_node_that_was_seen(scene: Scene) -> None:
+    """In one request, whatever else of the node has changed since; beginning again keeps the second."""
+    path, sent = f"/api/v1/nodes/{scene.node}", []
+    scene.api.write("PATCH", path, {"metadata": {"labels": {"a": "b"}}}, content_type=ContentType.MERGE_PATCH)
+    drain = scene.drain_of("prod", api=Told(scene.api, sent))
+    drain.begin(scene.node, _seen(scene, *SEEN))
+    assert (scene.taints(), sent) == ([FOREIGN, OURS], [("PATCH", path)])
+    scene.clock.now += 100
+    drain.begin(scene.node, _seen(scene, *SEEN, Taint("reconciler.dev/deleting", f"prod.{BEGAN}", "NoSchedule")))
+    assert scene.taints() == [FOREIGN, OURS]
+
+
+def test_the_mark_of_a_node_that_was_seen_without_taints(scene: Scene) -> None:
+    """The list begins with it."""
+    bare, sent = _seen(scene), []
+    scene.api.write("PATCH", f"/api/v1/nodes/{scene.node}", {"spec": {"taints": None}}, content_type=ContentType.MERGE_PATCH)
+    scene.drain_of("prod", api=Told(scene.api, sent)).begin(scene.node, bare)
+    assert (scene.taints(), len(sent)) == ([OURS], 1)
+
+
+@pytest.mark.parametrize("what", ["taint gone", "taint new", "another value", "node", "mark"])
+def test_seen_otherwise(scene: Scene, what: str) -> None:
+    """What was judged is not what is there: the node is read and judged anew, and nothing of others is lost."""
+    seen = {
+        "taint gone": _seen(scene, *SEEN, Taint("gone", "", "NoSchedule")),
+        "taint new": _seen(scene),
+        "another value": _seen(scene, Taint("example.com/kept", "", "NoSchedule")),
+        "node": SeenNode(uid="another", taints=SEEN),
+        "mark": _seen(scene, *SEEN),
+    }[what]
+    if what == "mark":
+        scene.drain_of("test").begin(scene.node)
+        with pytest.raises(ApiError, match="being emptied already"):
+            scene.drain.begin(scene.node, seen)
+        assert scene.taints() == [FOREIGN, OURS | {"value": f"test.{BEGAN}"}]
+        return
+    scene.drain.begin(scene.node, seen)
+    assert scene.taints() == [FOREIGN, OURS]
+
+
+def test_a_node_that_is_gone_since_it_was_seen(scene: Scene) -> None:
+    """It cannot be marked."""
+    with pytest.raises(ApiError, match="404"):
+        scene.drain.begin("not-there", _seen(scene))
+
+
+SEEN = (Taint("example.com/kept", "x", "NoSchedule"),)
+
+
+def _seen(scene: Scene, *taints: Taint) -> SeenNode:
+    """The node as a view shows it, once the control plane has nothing against it."""
+    found: list[objects.Object] = []
+
+    def quiet() -> bool:
+        found[:] = [json.loads(scene.api.get(f"/api/v1/nodes/{scene.node}"))]
+        return len(found[0]["spec"].get("taints", [])) == len(scene.taints())
+
+    eventually(quiet, "only taints of the test")
+    return SeenNode(uid=found[0]["metadata"]["uid"], taints=taints)
+
+
+class Told:
+    """The server, with every request told."""
+
+    def __init__(self, api: Api, sent: list[tuple[str, str]]) -> None:
+        self._api, self._sent = api, sent
+
+    def get(self, path: str, query: Mapping[str, str] | None = None) -> bytes:
+        self._sent.append(("GET", path))
+        return self._api.get(path, query)
+
+    def write(self, method: str, path: str, body: object = None, **options: Any) -> bytes:
+        self._sent.append((method, path))
+        return self._api.write(method, path, body, **options)
 
 
 def test_undone(scene: Scene) -> None:

@@ -187,7 +187,8 @@ def kind_of(method: str, path: str, body: Any, content_type: ContentType) -> str
         return "state-create" if method == "POST" else "state"
     if "nodes" in parts:
         keys = [
-            msgspec.json.decode(taint)["key"] if isinstance(taint, msgspec.Raw) else taint["key"] for taint in _taints(change)
+            msgspec.json.decode(taint)["key"] if isinstance(taint, msgspec.Raw) else taint["key"]
+            for taint in (_taints(change) if content_type is ContentType.MERGE_PATCH else _added(body))
         ]
         return "taint" if "reconciler.dev/deleting" in keys else "untaint"
     if "machines" in parts:
@@ -199,6 +200,12 @@ def kind_of(method: str, path: str, body: Any, content_type: ContentType) -> str
 
 def _taints(change: Mapping[str, Any]) -> list[Any]:
     return list((change.get("spec") or {}).get("taints") or ())
+
+
+def _added(operations: list[dict[str, Any]]) -> list[Any]:
+    """What a JSON patch adds: one taint, or a list with it."""
+    values = [one["value"] for one in operations if one["op"] == "add"]
+    return [taint for value in values for taint in (value if isinstance(value, list) else [value])]
 
 
 def _live(run: Run) -> None:

@@ -34,6 +34,7 @@ class MachinesInMemory:
         self.owner = OwnerEvidence(owners=(APPLIED,))
         self.fields: list[dict[str, Any]] = [entry(OUR_MANAGER, "Apply")]
         self.annotations: dict[str, str] = {}
+        self.applied: dict[str, str] = {}
         self.rolling_out, self.keeps_nodes = False, ""
         self.failed, self.on_nodes = frozenset[str](), frozenset[str]()
         self.machines = {
@@ -122,6 +123,10 @@ class MachinesInMemory:
             assert query["force"] == "false"
             self.generation += 1
             self.replicas, self.owner = body["spec"]["replicas"], OwnerEvidence(owners=(APPLIED,))
+            # What an apply of ours has set goes with the first that does not name it.
+            self.annotations = {key: text for key, text in self.annotations.items() if key not in self.applied}
+            self.applied = metadata.get("annotations", {})
+            self.annotations |= self.applied
         else:
             assert "spec" not in body
             self.annotations = {

@@ -13,7 +13,7 @@ from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.cluster.world import World
 from reconciler.control.live.live_port import LivePort
-from reconciler.kube.draining.drain import DrainStep
+from reconciler.kube.draining.drain import DrainStep, SeenNode
 from reconciler.kube.draining.drain_mark import DELETING_TAINT
 from reconciler.plan.plan import Bound
 from reconciler.policy.documents import PolicySet, TargetSpec
@@ -159,7 +159,7 @@ class OrchardBench:
     def removed(self, count: int = 1) -> list[RemovalProgress]:
         return ended_removals(self.port, count)
 
-    def begin(self, node: str) -> None:
+    def begin(self, node: str, seen: SeenNode | None = None) -> None:
         self._leaving[node] = f"{OWNER}.{int(time.time())}"
 
     def step(self, _: str) -> DrainStep:

@@ -10,7 +10,7 @@ from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
 from reconciler.control.live.live_port import LivePort
 from reconciler.kube.connection.api import UnreachableError
-from reconciler.kube.draining.drain import DrainStep
+from reconciler.kube.draining.drain import DrainStep, SeenNode
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.kube.watching.live_world import IncompleteViewError
 from reconciler.plan.plan import Bound
@@ -56,7 +56,7 @@ class _Platform:
         self.asked.append(("abandon", machine))
         return WriteResult()
 
-    def begin(self, node: str) -> None:
+    def begin(self, node: str, seen: SeenNode | None = None) -> None:
         if self.deposed:
             raise NotLeaderError("a does not lead; b does")
         if self.unreachable:

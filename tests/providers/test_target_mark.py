@@ -1,11 +1,11 @@
-"""Where all machines of a target go, one mark on the target stands for theirs: what it covers, and what a later process makes of
-it. Ten machines, so that they are read in one answer."""
+"""Where all machines of a target go, one mark on the target stands for theirs, in the write that lowers replicas: what it covers,
+and what a later process makes of it. Ten machines, so that they are read in one answer."""
 
 import msgspec
 import pytest
 
 from reconciler.cluster.target import OwnerEvidence
-from reconciler.kube.connection.api import ApiError, UnreachableError
+from reconciler.kube.connection.api import ApiError, Cause, UnreachableError
 from reconciler.providers.contract import RemovalState, WriteCode
 from reconciler.providers.target_mark import TargetMark, marked_by_targets
 from tests.builders import ClusterBuilder
@@ -47,9 +47,13 @@ def test_one_mark_and_one_write_for_all(machines: MachinesInMemory) -> None:
     """The mark names the machines and what the target was, generation 4 and ten replicas; no Machine is written."""
     ended = machines.step(*TEN)
     assert [(one.state, one.replicas, one.generation) for one in ended] == [(RemovalState.FINISHED, 0, 5)] * 10
-    assert machines.written == [TARGET, TARGET]
-    assert machines.writes[0][2] == {"metadata": {"resourceVersion": "70", "annotations": {KEY: ALL}}}
-    assert machines.writes[1][2]["spec"] == {"replicas": 0}
+    assert machines.written == [TARGET]
+    assert machines.writes[0][2] == {
+        "apiVersion": "example.dev/v1",
+        "kind": "Set",
+        "metadata": {"name": "general", "namespace": "prod", "resourceVersion": "70", "annotations": {KEY: ALL}},
+        "spec": {"replicas": 0},
+    }
     assert machines.lists == 1
 
 
@@ -97,7 +101,7 @@ def test_those_that_were_asked_away_before_do_not_stay(machines: MachinesInMemor
     machines.annotations[KEY] = "nodegroup-reconciler.test.g3.r9 {m2}"
     machines.replicas = 8
     assert {one.state for one in machines.step(*TEN[2:])} == {RemovalState.FINISHED}
-    assert (machines.written, machines.replicas) == ([TARGET, TARGET], 0)
+    assert (machines.written, machines.replicas) == ([TARGET], 0)
     assert machines.annotations[KEY] == "nodegroup-reconciler.test.g4.r8 m{10,2,3,4,5,6,7,8,9}"
 
 
@@ -114,7 +118,8 @@ def test_one_that_goes_already_does_not_stay(machines: MachinesInMemory) -> None
     machines.change("m10", deleting=True)
     machines.replicas = 9
     assert {one.state for one in machines.step(*TEN[:9])} == {RemovalState.FINISHED}
-    assert machines.written == [TARGET, TARGET]
+    assert machines.written == [TARGET]
+    assert machines.annotations[KEY] == "nodegroup-reconciler.test.g4.r9 m{1,2,3,4,5,6,7,8,9}"
 
 
 def test_one_that_the_list_lacks_is_covered(machines: MachinesInMemory) -> None:
@@ -188,6 +193,47 @@ def test_what_may_not_be_done_is_given_up(machines: MachinesInMemory) -> None:
     assert all(machines.machines[name].mark == "nodegroup-reconciler.test.g4.r10" for name in TEN if name != "m2")
 
 
+def test_a_mark_that_somebody_updated_is_written_alone(machines: MachinesInMemory) -> None:
+    """By an earlier version, or for a machine that stayed: an apply may not overrule it. The replicas follow, and a process that
+    ends between leaves the proof of what it had not done."""
+    text = 'conflict with "nodegroup-reconciler" using example.dev/v1'
+    cause = Cause(reason="FieldManagerConflict", message=text, field=f".metadata.annotations.{KEY}")
+    machines.annotations[KEY] = "nodegroup-reconciler.test.g2.r3 old{1,2,3}"
+    _answers(machines, ApiError(409, "Conflict", f"1 conflict: {text}", (cause,)))
+    assert {one.state for one in machines.step(*TEN)} == {RemovalState.FINISHED}
+    assert machines.written == [TARGET, TARGET]
+    assert machines.writes[0][2] == {"metadata": {"resourceVersion": "70", "annotations": {KEY: ALL}}}
+    assert (machines.replicas, machines.annotations) == (0, {KEY: ALL})
+
+
+def test_a_conflict_over_replicas_is_no_conflict_over_the_mark(machines: MachinesInMemory) -> None:
+    """Somebody declares them since: nothing is marked, nothing lowered, and all nodes are opened again."""
+    text = 'conflict with "kustomize-controller" using example.dev/v1'
+    cause = Cause(reason="FieldManagerConflict", message=text, field=".spec.replicas")
+    _answers(machines, ApiError(409, "Conflict", f"1 conflict: {text}", (cause,)))
+    ended = machines.step(*TEN)
+    assert {(one.state, one.code, one.reopen) for one in ended} == {(RemovalState.FAILED, WriteCode.CONFLICT, True)}
+    assert (machines.writes, machines.annotations, machines.replicas) == ([], {}, 10)
+
+
+def test_a_mark_outlives_the_next_sizes(machines: MachinesInMemory) -> None:
+    """Machines may still have to go by it when the group grows; an apply that did not name it would take it away."""
+    machines.step(*TEN)
+    for replicas in (3, 4):
+        assert machines.provider().resize(GENERAL, replicas, machines.bound()).done
+        assert (machines.replicas, machines.annotations) == (replicas, {KEY: ALL})
+    assert machines.provider().release(GENERAL, machines.bound()).done
+    assert machines.annotations == {}
+
+
+def test_no_size_of_a_topology_names_a_mark(machines: MachinesInMemory) -> None:
+    """Its annotations belong into the Cluster, where somebody may have written one like ours."""
+    machines.owner = OwnerEvidence(owners=(APPLIED,), topology_owned=True)
+    machines.annotations = {KEY: ALL}
+    assert machines.provider().resize(GENERAL, 3, machines.bound()).done
+    assert "annotations" not in machines.writes[0][2]["metadata"]
+
+
 def test_a_mark_that_meets_a_conflict_is_tried_again_once(machines: MachinesInMemory) -> None:
     """Read again, and judged again; a second conflict waits for the next call."""
     _answers(machines, CONFLICT)
@@ -198,35 +244,41 @@ def test_a_mark_that_meets_a_conflict_is_tried_again_once(machines: MachinesInMe
     assert (machines.replicas, machines.annotations) == (10, {})
 
 
-def test_a_mark_whose_answer_was_lost(machines: MachinesInMemory) -> None:
-    """It may be there: nothing is lowered, and the next call goes on."""
-    _answers(machines, UnreachableError("cut"))
+@pytest.mark.parametrize("done", [False, True])
+def test_a_write_whose_answer_was_lost(machines: MachinesInMemory, *, done: bool) -> None:
+    """Mark and replicas are written, or neither is: the next call reads which."""
+    if done:
+        written = machines.write
+
+        def lost(*asked: object, **options: object) -> bytes:
+            written(*asked, **options)  # type: ignore[arg-type]
+            raise UnreachableError("cut")
+
+        machines.write = lost  # type: ignore[method-assign]
+    else:
+        _answers(machines, UnreachableError("cut"))
     waits = machines.step(*TEN)
     assert {(one.state, one.code, one.untouched) for one in waits} == {(RemovalState.DRAINING, WriteCode.UNKNOWN, False)}
-    assert machines.replicas == 10
+    assert machines.replicas == (0 if done else 10)
+    assert {(one.state, one.replicas) for one in machines.step(*TEN)} == {(RemovalState.FINISHED, 0)}
+    assert machines.written == [TARGET]
+
+
+def test_a_target_that_is_written_after_it_was_judged(machines: MachinesInMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another part of its spec, before our write is made of what it is now: all is judged anew, and the mark tells of that."""
+    reads: list[int] = []
+    read = machines.read_target
+
+    def moving(*asked: object, **options: object) -> object:
+        reads.append(machines.generation)
+        if len(reads) == 2:
+            machines.generation, machines.version = 5, 71
+        return read(*asked, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(machines, "read_target", moving)
     assert {one.state for one in machines.step(*TEN)} == {RemovalState.FINISHED}
-
-
-def test_a_write_whose_answer_was_lost(machines: MachinesInMemory) -> None:
-    """The mark is there: the next call lowers without another one."""
-    _answers(machines, None, UnreachableError("cut"))
-    assert {one.state for one in machines.step(*TEN)} == {RemovalState.DRAINING}
-    assert {one.state for one in machines.step(*TEN)} == {RemovalState.FINISHED}
-    assert machines.written == [TARGET, TARGET]
-
-
-def test_a_target_that_is_written_while_it_is_marked(machines: MachinesInMemory) -> None:
-    """Its generation moved between our mark and our write: nothing is lowered, everything is opened again."""
-    calls: list[str] = []
-
-    def before(path: str) -> None:
-        calls.append(path)
-        if len(calls) == 1:
-            machines.generation = 5
-
-    machines.before = before
-    assert {(one.state, one.code) for one in machines.step(*TEN)} == {(RemovalState.FAILED, WriteCode.STALE)}
-    assert (machines.replicas, machines.annotations) == (10, {})
+    assert (len(reads), machines.written) == (4, [TARGET])
+    assert machines.annotations == {KEY: ALL.replace("g4", "g5")}
 
 
 def test_a_mark_of_its_own_is_all_that_is_taken_off(machines: MachinesInMemory) -> None:

@@ -12,7 +12,7 @@ from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.ownership.owner import rivals_over
 from reconciler.kube.connection.api import ApiError, UnreachableError
 from reconciler.kube.connection.side_by_side import side_by_side
-from reconciler.kube.draining.drain import DrainStep
+from reconciler.kube.draining.drain import DrainStep, SeenNode
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.policy.documents import Mode
 from reconciler.providers.contract import (
@@ -30,8 +30,8 @@ NOTHING_MAY_GO = 1 << 31
 class Drain(Protocol):
     """Emptying nodes. Our taint on the node is its only state. All methods raise `ApiError` and `UnreachableError`."""
 
-    def begin(self, node: str) -> None:
-        """Mark the node with our taint; again changes nothing."""
+    def begin(self, node: str, seen: SeenNode | None = None) -> None:
+        """Mark the node, which the view shows as `seen`, with our taint; again changes nothing."""
 
     def step(self, node: str) -> DrainStep:
         """Evict what may be evicted now."""

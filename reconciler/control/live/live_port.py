@@ -15,6 +15,7 @@ from reconciler.decisions.groups.effective import effective_groups
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.kube.connection.api import ApiError, UnreachableError
 from reconciler.kube.connection.side_by_side import side_by_side
+from reconciler.kube.draining.drain import SeenNode
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.kube.watching.live_world import IncompleteViewError
 from reconciler.kube.watching.pace import Pace
@@ -170,7 +171,7 @@ class LivePort:
             if not allowed.done:
                 return allowed
             try:
-                self._drain.begin(node)
+                self._drain.begin(node, SeenNode(uid=found.uid, taints=world.node_shapes[found.shape].taints))
             except (ApiError, UnreachableError) as error:
                 return failed(error, f"Node {node}")
             return allowed

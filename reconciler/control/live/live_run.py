@@ -18,8 +18,9 @@ from reconciler.simulation.timers import gathered_seconds, next_timer_seconds
 
 _BURST_SECONDS = 0.5
 """So soon it is asked again whether a burst of pods has ended."""
-_BEGUN_SECONDS = 1.0
-"""So soon the first step of a removal follows: time for the scheduler to see the taint before the pods are looked for."""
+_BEGUN_SECONDS = 0.5
+"""So soon the first step of a removal follows: time for the scheduler to see the taint, and to bind what it had placed before,
+until the pods are looked for. One that comes later still is evicted by the platform, as its budget allows."""
 _GATHERED_SECONDS = 5
 """So long the first nodes whose time is up wait for those that follow: a hundred pods of one Deployment end within four. They go
 in one write; of several lots each would wait for its marks while the platform deletes the machines of the one before it."""

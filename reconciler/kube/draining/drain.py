@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from reconciler.cluster.nodes.node import Taint
 from reconciler.cluster.snapshots.unreadable import SnapshotError
 from reconciler.cluster.wire.node import NodeTaint
 from reconciler.kube.connection.api import Api, ApiError, ContentType, UnreachableError
@@ -34,6 +35,13 @@ class DrainStep(msgspec.Struct, frozen=True, kw_only=True):
     message: str = ""
     given_up: str = ""
     code: str = ""
+
+
+class SeenNode(msgspec.Struct, frozen=True, kw_only=True):
+    """A node as the view shows it: enough to mark it without reading it first. `taints` in any order."""
+
+    uid: str
+    taints: tuple[Taint, ...] = ()
 
 
 class _NodeMeta(msgspec.Struct, rename="camel"):
@@ -74,8 +82,11 @@ class NodeDrain:
         self._rules = rules
         self._refusals: dict[str, str] = {}
 
-    def begin(self, node: str) -> None:
-        """Mark the node with our taint; again changes nothing. A node that another owner is emptying is a conflict."""
+    def begin(self, node: str, seen: SeenNode | None = None) -> None:
+        """Mark the node with our taint; again changes nothing. A node that another owner is emptying is a conflict. One that is
+        as it was `seen` is marked in one request."""
+        if seen is not None and self._marked_as_seen(node, seen):
+            return
         for _ in range(_TRIES):
             found = self._node(node)
             taints = _taints(found)
@@ -90,6 +101,26 @@ class NodeDrain:
             if self._write_taints(node, found, [*_kept(found), mark.taint()]):
                 return
         raise ApiError(_CONFLICT, "Conflict", f"node {node} changed under us {_TRIES} times")
+
+    def _marked_as_seen(self, node: str, seen: SeenNode) -> bool:
+        """Whether one write did it: the server compares the node and its taints itself, so that a heartbeat since is no conflict,
+        and any change of what was judged is."""
+        if not seen.uid or any(taint.key == DELETING_TAINT for taint in seen.taints):
+            return False
+        mark = DrainMark(owner=self._owner, began_seconds=self._now_seconds()).taint()
+        judged = [_as_sent(taint) for taint in seen.taints]
+        body = [
+            {"op": "test", "path": "/metadata/uid", "value": seen.uid},
+            {"op": "test", "path": "/spec/taints", "value": judged or None},
+            {"op": "add", "path": "/spec/taints/-", "value": mark} if judged else _first(mark),
+        ]
+        try:
+            self._api.write("PATCH", f"/api/v1/nodes/{node}", body, content_type=ContentType.JSON_PATCH)
+        except ApiError as error:
+            if error.status in (_CONFLICT, _UNPROCESSABLE):
+                return False
+            raise
+        return True
 
     def step(self, node: str) -> DrainStep:
         """Evict what may be evicted now; nothing waits in here."""
@@ -185,6 +216,17 @@ class NodeDrain:
         except UnreachableError as error:
             return f"{pod.key}: {error}"
         return ""
+
+
+def _as_sent(taint: Taint) -> dict[str, str]:
+    """As the API server keeps it, which leaves an empty value out."""
+    value = {"value": taint.value} if taint.value else {}
+    return {"key": taint.key, **value, "effect": taint.effect}
+
+
+def _first(taint: dict[str, str]) -> dict[str, object]:
+    """There is no list yet that it could be added to."""
+    return {"op": "add", "path": "/spec/taints", "value": [taint]}
 
 
 def _refusal(error: ApiError) -> str:

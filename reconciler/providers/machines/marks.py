@@ -1,18 +1,17 @@
 """The marks that say which machines are to go, and prove to a later process what was begun: on the machine, where the target
-keeps others, or on the target alone, where all of its machines go."""
+keeps others, or on the target alone, where all of its machines go: then mark and replicas are one write."""
 
 from collections.abc import Iterable
 
 from reconciler.cluster.target import TargetRef
 from reconciler.decisions.ownership.owner import EMPTIED_MARK, OUR_MANAGER
-from reconciler.kube.connection.api import ApiError, ContentType
+from reconciler.kube.connection.api import ContentType
 from reconciler.providers.contract import WriteCode, WriteResult
 from reconciler.providers.delete_mark import DeleteMark
 from reconciler.providers.machines.dialect import MachineReading, Reading
 from reconciler.providers.machines.targets import MachineTargets
 from reconciler.providers.target_mark import LONGEST_BYTES, TargetMark
 
-_FORBIDDEN = (403, 422)
 _OURS = {"fieldManager": OUR_MANAGER}
 
 
@@ -56,25 +55,16 @@ class MachineMarks:
         """Mark the Machine as the first to go, with what the target was at this moment."""
         self._write(reading.facts.ref, found, str(self._now(reading)))
 
-    def put_on_target(self, reading: Reading, machines: Iterable[MachineReading]) -> bool:
-        """Mark the target as one all of whose machines, which are these, are to go; whether that was needed and possible: those
-        that bear a mark of ours keep it. Not on what a topology owns, whose annotations belong into the Cluster, and not where
-        somebody forbids it."""
+    def of_all(self, reading: Reading, machines: Iterable[MachineReading]) -> str:
+        """What marks a target all of whose machines, which are these, are to go; empty where each is to bear its own, or does.
+        Not on what a topology owns, whose annotations belong into the Cluster."""
         names = frozenset(found.name for found in machines if self.own(found) is None)
-        if not names or reading.facts.owner.topology_owned:
-            return False
-        mark = TargetMark(self._now(reading), names)
-        text = str(mark)
-        if len(text) > LONGEST_BYTES:
-            return False
-        if TargetMark.read(reading.facts, self._owner) != mark:
-            try:
-                self._annotate(reading, text)
-            except ApiError as error:
-                if error.status not in _FORBIDDEN:
-                    raise
-                return False
-        return True
+        text = str(TargetMark(self._now(reading), names)) if names and not reading.facts.owner.topology_owned else ""
+        return text if len(text) <= LONGEST_BYTES else ""
+
+    def put_on_target(self, reading: Reading, text: str) -> None:
+        """The mark alone, whoever owns the one that is there."""
+        self._annotate(reading, text)
 
     def take_off(self, reading: Reading, found: MachineReading) -> None:
         """Nothing of ours covers the machine any more."""

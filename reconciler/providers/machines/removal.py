@@ -1,8 +1,8 @@
 """Deleting exactly the chosen machines of a target: all marked first, then replicas lowered by as many in one write.
 
-Where those that go are all that the target has, one mark on the target stands for theirs: at 0 replicas the platform has nothing
-to choose. SOURCE: measured on Cluster API 1.14, two cores: a hundred marks on Machines, each of which makes it look at the
-Machine anew, cost it 4 to 5 s beside the 17 to 21 s in which it deletes the hundred.
+Where those that go are all that the target has, one mark on the target stands for theirs, in the write that lowers replicas: at
+0 replicas the platform has nothing to choose. SOURCE: measured on Cluster API 1.14, two cores: a hundred marks on Machines, each
+of which makes it look at the Machine anew, cost it 4 to 5 s beside the 17 to 21 s in which it deletes the hundred.
 
 A removal is found again by what lies on the API objects alone. The Node carries our taint (the drain's), the Machine or its
 target our mark with the target's generation G and replicas R at the time, the target its generation g and replicas r now:
@@ -36,6 +36,7 @@ from functools import cache, partial
 import msgspec
 
 from reconciler.cluster.target import TargetRef
+from reconciler.decisions.ownership.owner import EMPTIED_MARK
 from reconciler.kube.connection.api import ApiError, UnreachableError
 from reconciler.kube.connection.side_by_side import side_by_side
 from reconciler.plan.plan import Bound
@@ -44,6 +45,7 @@ from reconciler.providers.contract import LeavingMachine, RemovalState, TargetRe
 from reconciler.providers.delete_mark import DeleteMark
 from reconciler.providers.machines.dialect import MachineReading, Reading
 from reconciler.providers.machines.marks import MachineMarks
+from reconciler.providers.machines.recent_machines import RecentMachines
 from reconciler.providers.machines.refusals import below, kept, others_first, unfit
 from reconciler.providers.machines.shared_readings import SharedReadings
 from reconciler.providers.machines.targets import MachineTargets
@@ -52,6 +54,7 @@ from reconciler.providers.target_mark import emptied_by
 
 _TRIES, _ROUNDS = 3, 2
 _MANY = 8
+_FORBIDDEN = (403, 422)
 _TRANSIENT = (WriteCode.STALE, WriteCode.UNAVAILABLE, WriteCode.UNKNOWN)
 
 
@@ -62,25 +65,26 @@ class MachineRemovals:
         self._targets = targets
         self._marks = marks
         self._beginning = SharedReadings(partial(targets.read, rollout=True))
+        self._machines = RecentMachines(targets)
 
     def may_begin(self, target: TargetRef, machine: str, node: str, bound: Bound) -> WriteResult:
         """Whether the machine may be removed, as far as can be told before its node is empty."""
         try:
-            found = self.machine(target, machine)
-            wrong = unfit(found, machine, node) or self._marks.of_others(found)
-            if wrong is not None:
-                return wrong
             reading = self._beginning.recent(target)
-            if self._against(reading, found, bound) is not None:
-                reading = self._beginning.of(target)
+            found = self._machines.one(reading, machine)
+            if self._against(reading, found, machine, node, bound) is not None:
+                # What others have just read says no: this is asked of what is now.
+                reading, found = self._beginning.of(target), self.machine(target, machine)
         except (ApiError, UnreachableError) as error:
             return unread(error, f"{target}, Machine {machine}")
-        return self._against(reading, found, bound) or WriteResult(generation=reading.facts.generation)
+        return self._against(reading, found, machine, node, bound) or WriteResult(generation=reading.facts.generation)
 
-    def _against(self, reading: Reading, found: MachineReading | None, bound: Bound) -> WriteResult | None:
-        """Why a removal may not begin, by what the target is."""
-        wrong = self._marks.left_behind(reading, found) or objection(reading.facts, bound)
-        return wrong or (kept(reading, found.name) if found is not None else None)
+    def _against(
+        self, reading: Reading, found: MachineReading | None, machine: str, node: str, bound: Bound
+    ) -> WriteResult | None:
+        """Why a removal may not begin."""
+        wrong = unfit(found, machine, node) or self._marks.of_others(found) or self._marks.left_behind(reading, found)
+        return wrong or objection(reading.facts, bound) or kept(reading, machine)
 
     def step(self, target: TargetRef, leaving: tuple[LeavingMachine, ...], floor: int) -> tuple[TargetRemoval, ...]:
         """Go on with removals of nodes that are empty, by the table above: all that may go are marked, then replicas are lowered
@@ -125,14 +129,12 @@ class MachineRemovals:
         """Marks, then one write for all that bear one. Marks are written before the act that they protect: a process that ends
         here leaves the proof of what it had not done."""
         target = reading.facts.ref
-        outcomes: list[TargetRemoval | WriteResult | None] = [None] * len(going)
-        try:
-            together = self._marked_together(reading, {found.name: found for _, found in going}, listed)
-        except (ApiError, UnreachableError, msgspec.DecodeError) as error:
-            result = _result(error, str(target))
-            return {} if result.code == WriteCode.STALE else {one.node: self._after(target, one, result) for one, _ in going}
-        if not together:
-            outcomes = side_by_side(lambda pair: self._marked(reading, *pair), going)
+        whole = self._mark_of_all(reading, {found.name: found for _, found in going}, listed)
+        if whole:
+            ended = self._lowered_to_nothing(reading, [one for one, _ in going], whole)
+            if ended is not None:
+                return ended
+        outcomes = side_by_side(lambda pair: self._marked(reading, *pair), going)
         ended = {one.node: found for (one, _), found in zip(going, outcomes, strict=True) if isinstance(found, TargetRemoval)}
         marked = [one for (one, _), found in zip(going, outcomes, strict=True) if found is None]
         doubt = next((found for found in ended.values() if found.state is RemovalState.DRAINING), None)
@@ -150,17 +152,37 @@ class MachineRemovals:
                     ended |= {one.node: self._after(target, one, result) for one in marked}
         return ended
 
-    def _marked_together(
-        self, reading: Reading, going: Mapping[str, MachineReading], listed: Mapping[str, MachineReading]
-    ) -> bool:
-        """Whether one mark on the target stands for those of all that go: none of its machines stays, each goes now or was asked
-        away before. Raises as the connection does."""
+    def _mark_of_all(self, reading: Reading, going: Mapping[str, MachineReading], listed: Mapping[str, MachineReading]) -> str:
+        """What marks the target in place of its machines; empty where one stays that was not asked away before either."""
         if not going or not listed or len(going) != reading.facts.replicas:
-            return False
+            return ""
         others = [found for found in listed.values() if not found.deleting and found.name not in going]
         if not all((mark := self._marks.of(reading, found)) and self._lowered(reading, mark) for found in others):
-            return False
-        return self._marks.put_on_target(reading, [*going.values(), *others])
+            return ""
+        return self._marks.of_all(reading, [*going.values(), *others])
+
+    def _lowered_to_nothing(self, reading: Reading, going: list[LeavingMachine], whole: str) -> dict[str, TargetRemoval] | None:
+        """Mark and replicas in one write, so that no process can end between them; None where somebody forbids the mark.
+
+        SOURCE: measured on Cluster API 1.14 with its default rate limit of one look a second at each object: a mark that was
+        written right before had it see the replicas a second later, and its MachineSet another second.
+        """
+        try:
+            try:
+                done = self._applied(reading, len(going), whole)
+            except ApiError as error:
+                if not any(EMPTIED_MARK in cause.field for cause in error.causes):
+                    raise
+                # It was set by an Update, of an earlier version or for one machine that stayed, which an apply may not overrule.
+                self._marks.put_on_target(reading, whole)
+                done = self._applied(reading, len(going))
+        except (ApiError, UnreachableError, msgspec.DecodeError) as error:
+            if isinstance(error, ApiError) and error.status in _FORBIDDEN:
+                return None
+            result = _result(error, str(reading.facts.ref))
+            stale = result.code == WriteCode.STALE
+            return {} if stale else {one.node: self._after(reading.facts.ref, one, result) for one in going}
+        return dict.fromkeys((one.node for one in going), done)
 
     def _marked(self, reading: Reading, one: LeavingMachine, found: MachineReading) -> TargetRemoval | WriteResult | None:
         """None: the machine bears our mark."""
@@ -168,7 +190,7 @@ class MachineRemovals:
             return None
         return self._tried(reading.facts.ref, one, partial(self._marks.put, reading, found))
 
-    def _applied(self, judged: Reading, fewer: int) -> TargetRemoval:
+    def _applied(self, judged: Reading, fewer: int, whole: str = "") -> TargetRemoval:
         """Lower what was read a moment ago: while machines go, the platform writes the target's status many times a second, and
         each time its version moves. Raises as the connection does."""
         reading = self._targets.read(judged.facts.ref)
@@ -176,9 +198,8 @@ class MachineRemovals:
         if facts.generation != judged.facts.generation or not_ours(facts) is not None:
             raise ApiError(409, "Conflict", f"{facts.ref} was written while its machines were marked")
         replicas = (facts.replicas or 0) - fewer
-        return TargetRemoval(
-            state=RemovalState.FINISHED, replicas=replicas, generation=self._targets.apply(reading, replicas).generation
-        )
+        written = self._targets.apply(reading, replicas, whole)
+        return TargetRemoval(state=RemovalState.FINISHED, replicas=replicas, generation=written.generation)
 
     def _tried(
         self, target: TargetRef, one: LeavingMachine, act: Callable[[], TargetRemoval | None]

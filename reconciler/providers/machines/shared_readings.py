@@ -1,41 +1,44 @@
-"""Readings of targets that callers share who ask at the same time: a hundred nodes of one target begin to leave together."""
+"""What is read of a target, shared by callers who ask at the same time: a hundred nodes of one target begin to leave together."""
 
 import threading
 import time
 from collections.abc import Callable
+from typing import Generic, TypeVar
 
 from reconciler.cluster.target import TargetRef
-from reconciler.providers.machines.dialect import Reading
 
 RECENT_SECONDS = 0.5
 """SOURCE: measured, a hundred nodes of one target: readings one after the other, each of three requests, were two of the three
 seconds in which all of them began to leave."""
 
 
-class _Round:
+Read = TypeVar("Read")
+
+
+class _Round(Generic[Read]):
     """Those who asked before its reading began."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.reading: Reading | None = None
+        self.reading: Read | None = None
 
 
-class SharedReadings:
+class SharedReadings(Generic[Read]):
     """At most one reading of a target is under way. Who asks meanwhile waits for the next one, so that nobody is told of what was
     read before the asking: each judges by what he would have read himself."""
 
-    def __init__(self, read: Callable[[TargetRef], Reading], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, read: Callable[[TargetRef], Read], clock: Callable[[], float] = time.monotonic) -> None:
         self._read = read
         self._clock = clock
         self._lock = threading.Lock()
-        self._last: dict[TargetRef, tuple[float, Reading]] = {}
-        self._next: dict[TargetRef, _Round] = {}
+        self._last: dict[TargetRef, tuple[float, Read]] = {}
+        self._next: dict[TargetRef, _Round[Read]] = {}
         self._busy: dict[TargetRef, threading.Lock] = {}
 
-    def of(self, target: TargetRef) -> Reading:
+    def of(self, target: TargetRef) -> Read:
         """The target as it is after this call. Raises what the reading does; others whose reading failed read themselves."""
         with self._lock:
-            mine = self._next.setdefault(target, _Round())
+            mine = self._next.setdefault(target, _Round[Read]())
             busy = self._busy.setdefault(target, threading.Lock())
         with mine.lock:
             if mine.reading is None:
@@ -49,8 +52,8 @@ class SharedReadings:
                     self._last = {**kept, target: (began, mine.reading)}
             return mine.reading
 
-    def recent(self, target: TargetRef) -> Reading:
+    def recent(self, target: TargetRef) -> Read:
         """The target as it was at most half a second before this call, or as `of` gives it: for what is judged again by `of`
         where it says no, and again before anything is written where it says yes."""
-        began, reading = self._last.get(target, (0.0, None))
-        return reading if reading is not None and self._clock() - began <= RECENT_SECONDS else self.of(target)
+        last = self._last.get(target)
+        return last[1] if last is not None and self._clock() - last[0] <= RECENT_SECONDS else self.of(target)

@@ -35,7 +35,8 @@ _object = msgspec.json.Decoder(_Object)
 
 class MachineTargets:
     """The writes on one management cluster. Before each the target and its Cluster are read again and judged; replicas go by
-    a server-side apply of `spec.replicas` alone, never forced, under the resourceVersion that was judged."""
+    a server-side apply of `spec.replicas` alone, and of the mark on a target that is emptied, never forced, under the
+    resourceVersion that was judged."""
 
     def __init__(self, api: Api, dialect: MachineDialect) -> None:
         self.api = api
@@ -101,9 +102,10 @@ class MachineTargets:
 
         return self.judged(target, write)
 
-    def apply(self, reading: Reading, replicas: int) -> WriteResult:
-        """Write replicas of a target that was just judged to be ours. Raises as the connection does."""
-        return self._apply(self._claim(reading, {}) if held_by_others(reading.facts) else reading, replicas)
+    def apply(self, reading: Reading, replicas: int, emptied: str = "") -> WriteResult:
+        """Write replicas of a target that was just judged to be ours; where all of its machines go, `emptied` marks it in the
+        same write. Raises as the connection does."""
+        return self._apply(self._claim(reading, {}) if held_by_others(reading.facts) else reading, replicas, emptied)
 
     def _claim(self, reading: Reading, mark: Mapping[str, str]) -> Reading:
         patch = claim(reading.body)["metadata"]
@@ -126,14 +128,22 @@ class MachineTargets:
         facts = msgspec.structs.replace(reading.facts, resource_version=written.resource_version)
         return Reading(facts, reading.body)
 
-    def _apply(self, reading: Reading, replicas: int) -> WriteResult:
-        """The resourceVersion also keeps an apply for a target that has gone from making a new one."""
+    def _apply(self, reading: Reading, replicas: int, emptied: str = "") -> WriteResult:
+        """The resourceVersion also keeps an apply for a target that has gone from making a new one. An apply takes away what an
+        earlier one of ours has set and it does not name: a mark that is there stays as long as machines may go by it."""
         facts = reading.facts
-        name = {"name": facts.ref.name, "namespace": facts.ref.namespace}
+        mark = emptied or ("" if facts.owner.topology_owned else dict(facts.annotations).get(EMPTIED_MARK, ""))
+        metadata: dict[str, object] = {
+            "name": facts.ref.name,
+            "namespace": facts.ref.namespace,
+            "resourceVersion": facts.resource_version,
+        }
+        if mark:
+            metadata["annotations"] = {EMPTIED_MARK: mark}
         body = {
             "apiVersion": self.dialect.api_version,
             "kind": self.dialect.manifest_kind(facts.ref),
-            "metadata": {**name, "resourceVersion": facts.resource_version},
+            "metadata": metadata,
             "spec": {"replicas": replicas},
         }
         written = self._patch(facts.ref, body, ContentType.APPLY, _APPLY)
