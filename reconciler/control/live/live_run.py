@@ -1,6 +1,7 @@
 """The live loop: it wakes, and where it leads and has a policy it turns; else it stands by with its view in sync."""
 
 import gc
+import re
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -24,6 +25,8 @@ until the pods are looked for. One that comes later still is evicted by the plat
 _GATHERED_SECONDS = 5
 """So long the first nodes whose time is up wait for those that follow: a hundred pods of one Deployment end within four. They go
 in one write; of several lots each would wait for its marks while the platform deletes the machines of the one before it."""
+
+_BINDING = re.compile(r"\d+ pods? fits? ")
 
 
 class Loop(Protocol):
@@ -183,5 +186,11 @@ class LiveRun:
 
 
 def _essence(plan: Plan) -> str:
-    """What makes a plan news: its summary and its actions, not the ages in it."""
-    return "\n".join((plan.summary, *(f"{action.kind} {action.group} {action.to} {action.nodes}" for action in plan.actions)))
+    """What makes a plan news: its summary and its actions, not the ages in it, and not how many pods of a burst the scheduler has
+    yet to bind."""
+    return "\n".join(
+        (
+            _BINDING.sub("fit", plan.summary),
+            *(f"{action.kind} {action.group} {action.to} {action.nodes}" for action in plan.actions),
+        )
+    )
