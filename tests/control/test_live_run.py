@@ -264,7 +264,9 @@ def _result(kind: ActionKind, state: ResultState, code: str = "") -> ActionResul
 @pytest.mark.parametrize(
     ("result", "asked"),
     [
-        (_result(ActionKind.RESIZE, ResultState.SKIPPED, "BurstArriving"), [0.5]),
+        (_result(ActionKind.RESIZE, ResultState.SKIPPED, "BurstArriving"), [0.76]),
+        (_result(ActionKind.ADOPT, ResultState.DONE), [0.25]),
+        (_result(ActionKind.ADOPT, ResultState.REFUSED, "Stale"), []),
         (_result(ActionKind.REMOVE_NODE, ResultState.DONE), [0.5]),
         (_result(ActionKind.REMOVE_NODE, ResultState.REFUSED, "Stale"), []),
         (_result(ActionKind.RESIZE, ResultState.DONE), []),
@@ -273,12 +275,13 @@ def _result(kind: ActionKind, state: ResultState, code: str = "") -> ActionResul
 def test_what_nobody_tells_of_is_looked_at_soon(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, result: ActionResult, asked: list[float]
 ) -> None:
-    """A burst that ends, and a removal that has begun."""
+    """A burst that ends, counted in whole seconds, a removal that has begun, a group that was taken over."""
     found: list[float] = []
+    stage.wall = 1000.25
     monkeypatch.setattr(stage.wake, "again", found.append)
     stage.turn = lambda: LoopReport(at_seconds=1000, plan=PLAN, results=(result,))
     stage.run.look()
-    assert found == asked
+    assert found == pytest.approx(asked)
 
 
 def test_a_timer_that_runs_out_is_looked_at_then(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

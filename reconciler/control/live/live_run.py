@@ -17,8 +17,8 @@ from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.plan.plan import ActionKind, Plan
 from reconciler.simulation.timers import gathered_seconds, next_timer_seconds
 
-_BURST_SECONDS = 0.5
-"""So soon it is asked again whether a burst of pods has ended."""
+_ADOPTED_SECONDS = 0.25
+"""So soon the number of a group follows that was just taken over: time for the view to show that it is ours."""
 _BEGUN_SECONDS = 0.5
 """So soon the first step of a removal follows: time for the scheduler to see the taint, and to bind what it had placed before,
 until the pods are looked for. One that comes later still is evicted by the platform, as its budget allows."""
@@ -143,10 +143,14 @@ class LiveRun:
         return report
 
     def _look_again(self, report: LoopReport) -> None:
-        """Nobody tells of these: a burst that ends, nodes that are marked as leaving, a timer that runs out."""
+        """Nobody tells of these: a burst that ends, nodes that are marked as leaving, a timer that runs out; and what is ours now
+        need not wait until everything is quiet."""
         due: list[float] = []
         if any(result.code == Arriving.code for result in report.results):
-            due.append(_BURST_SECONDS)
+            # Whether it has ended is counted in whole seconds: it is asked right after the next one has begun.
+            due.append(1.01 - self._wall_seconds() % 1)
+        if any(result.action.kind is ActionKind.ADOPT and result.state is ResultState.DONE for result in report.results):
+            due.append(_ADOPTED_SECONDS)
         if any(result.action.kind is ActionKind.REMOVE_NODE and result.state is ResultState.DONE for result in report.results):
             due.append(_BEGUN_SECONDS)
         if report.plan is not None and report.decided is not None:
