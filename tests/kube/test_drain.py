@@ -175,6 +175,11 @@ def test_seen_otherwise(scene: Scene, what: str) -> None:
             scene.drain.begin(scene.node, seen)
         assert scene.taints() == [FOREIGN, OURS | {"value": f"test.{BEGAN}"}]
         return
+    if what == "node":
+        with pytest.raises(ApiError, match="is another one than was judged"):
+            scene.drain.begin(scene.node, seen)
+        assert scene.taints() == [FOREIGN]
+        return
     scene.drain.begin(scene.node, seen)
     assert scene.taints() == [FOREIGN, OURS]
 

@@ -41,6 +41,41 @@ GUARDS: tuple[Guard, ...] = (
         tests=_WRITES,
     ),
     Guard(
+        name="a node is marked as it was seen: its taints",
+        file="reconciler/kube/draining/drain.py",
+        before='            {"op": "test", "path": "/spec/taints", "value": judged or None},\n',
+        after="",
+        tests=("tests/kube/test_drain_in_memory.py",),
+    ),
+    Guard(
+        name="a node is marked as it was seen: the node",
+        file="reconciler/kube/draining/drain.py",
+        before='            {"op": "test", "path": "/metadata/uid", "value": seen.uid},\n',
+        after="",
+        tests=("tests/kube/test_drain_in_memory.py",),
+    ),
+    Guard(
+        name="a node that bears a mark is not marked over",
+        file="reconciler/kube/draining/drain.py",
+        before="if not seen.uid or any(taint.key == DELETING_TAINT for taint in seen.taints):",
+        after="if not seen.uid:",
+        tests=("tests/kube/test_drain_in_memory.py",),
+    ),
+    Guard(
+        name="the platform hears of marks before it is asked for fewer machines",
+        file="reconciler/providers/machines/removal.py",
+        before="time.sleep(self._heard_seconds)",
+        after="pass",
+        tests=_TABLE,
+    ),
+    Guard(
+        name="a mark of what was emptied outlives the next size",
+        file="reconciler/providers/machines/targets.py",
+        before='dict(facts.annotations).get(EMPTIED_MARK, "")',
+        after='""',
+        tests=("tests/providers/test_target_mark.py",),
+    ),
+    Guard(
         name="a renewal that returns counts transitions",
         file="reconciler/kube/leading/lease.py",
         before="leading is not None and leading.transitions == self.transitions",
@@ -204,8 +239,8 @@ GUARDS: tuple[Guard, ...] = (
     Guard(
         name="a target is sized under the version that was judged",
         file="reconciler/providers/machines/targets.py",
-        before='"metadata": {**name, "resourceVersion": facts.resource_version},',
-        after='"metadata": {**name},',
+        before='            "resourceVersion": facts.resource_version,\n        }\n',
+        after="        }\n",
         tests=_MACHINES,
     ),
     Guard(

@@ -70,7 +70,7 @@ class Server:
 def provider(server: Server) -> MachineProvider:
     groups = (GROUP, "autoscaling.openshift.io")
     dialect = MachineApiDialect(tuple(Served(platform="openshift", group=group, version="v1beta1") for group in groups))
-    return MachineProvider(MachineTargets(server, dialect), "prod")  # type: ignore[arg-type]
+    return MachineProvider(MachineTargets(server, dialect), "prod", 0)  # type: ignore[arg-type]
 
 
 def bound(server: Server, replicas: int) -> Bound:

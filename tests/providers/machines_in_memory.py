@@ -43,6 +43,7 @@ class MachinesInMemory:
         }
         self.unreadable: dict[str, Exception] = {}
         self.before: Callable[[str], None] = lambda _: None
+        self.heard_seconds = 0.0
         self.lists, self.unlisted = 0, set[str]()
         self.unlistable: Exception | None = None
         self.gets: list[str] = []
@@ -137,7 +138,7 @@ class MachinesInMemory:
         return json.dumps({"metadata": {"resourceVersion": f"{self.version}", "generation": self.generation}}).encode()
 
     def provider(self, owner: str = "test") -> MachineProvider:
-        return MachineProvider(MachineTargets(self, self), owner)  # type: ignore[arg-type]
+        return MachineProvider(MachineTargets(self, self), owner, self.heard_seconds)  # type: ignore[arg-type]
 
     def step(self, *machines: str, floor: int = 0, marked: tuple[str, ...] = ()) -> list[TargetRemoval]:
         leaving = (LeavingMachine(machine=one, node=f"n{one[1:]}", marked=one in marked) for one in machines)

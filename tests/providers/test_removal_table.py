@@ -37,6 +37,21 @@ def test_all_are_marked_and_then_lowered_once(machines: MachinesInMemory) -> Non
     assert machines.written[2:] == [LOWER]
 
 
+def test_the_platform_hears_of_marks_before_it_is_asked_for_fewer(
+    machines: MachinesInMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All marks, then a pause, then the write; no pause where all bore theirs before."""
+    slept: list[tuple[float, int]] = []
+    monkeypatch.setattr("time.sleep", lambda seconds: slept.append((seconds, len(machines.written))))
+    machines.heard_seconds = 0.25
+    machines.change("m1", mark=OURS)
+    assert {one.state for one in machines.step("m1", "m2", "m3", marked=("m1",))} == {RemovalState.FINISHED}
+    assert (slept, len(machines.written)) == ([(0.25, 2)], 3)
+    machines.change("m4", mark="nodegroup-reconciler.test.g5.r2")
+    machines.step("m4", marked=("m4",))
+    assert (len(slept), machines.replicas) == (1, 1)
+
+
 def test_one_that_bears_its_mark_is_lowered_only(machines: MachinesInMemory) -> None:
     """A process ended between mark and write: nothing of the spec was written since, so replicas are lowered now."""
     machines.change("m1", mark=OURS)

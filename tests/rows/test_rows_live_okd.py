@@ -42,6 +42,8 @@ class Rows:
             "held": self._set(1, "rows-held"),
         }
         self.nodes = dict(zip(ROLES, self.sets["shrinks"].until_nodes(len(ROLES)), strict=True))
+        # The control plane takes its own taints off a moment after a node is ready, and until then it has not started.
+        self.api.wait("/api/v1/nodes", self._untainted, "the nodes being free of start-up taints")
         self._controllers = {namespace: self._controller(namespace) for namespace in (NAMESPACE, SYSTEM)}
         self._running()
         self._pending()
@@ -59,6 +61,10 @@ class Rows:
         return MachineSetBench(
             self._machine_api, replicas, NAMESPACE, annotations=amounts, labels={"rows": label}, capacity=capacity
         )
+
+    def _untainted(self, nodes: list[Object]) -> bool:
+        mine = [item for item in nodes if item["metadata"]["name"] in self.nodes.values()]
+        return len(mine) == len(ROLES) and not any(item["spec"].get("taints") for item in mine)
 
     def _make(self, item: Object) -> Object:
         made = self.api.create(item)[0]

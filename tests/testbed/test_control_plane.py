@@ -8,14 +8,15 @@ def test_a_pod_runs_on_a_fake_node(control_plane: ControlPlane) -> None:
     node = {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": "first", "annotations": FAKE_NODE},
+        "metadata": {"name": "first", "annotations": FAKE_NODE, "labels": {"for": "one"}},
         "status": {"capacity": {"cpu": "4", "pods": "10"}, "allocatable": {"cpu": "4", "pods": "10"}},
     }
     pod = {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"name": "one", "namespace": "default"},
-        "spec": {"containers": [{"name": "main", "image": "x"}]},
+        # Nodes of tests before this one may still be going.
+        "spec": {"nodeSelector": {"for": "one"}, "containers": [{"name": "main", "image": "x"}]},
     }
     api.create(node)
     api.wait("/api/v1/namespaces/default/serviceaccounts", bool, "the default service account")

@@ -45,6 +45,7 @@ class SeenNode(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _NodeMeta(msgspec.Struct, rename="camel"):
+    uid: str = ""
     resource_version: str = ""
 
 
@@ -83,12 +84,14 @@ class NodeDrain:
         self._refusals: dict[str, str] = {}
 
     def begin(self, node: str, seen: SeenNode | None = None) -> None:
-        """Mark the node with our taint; again changes nothing. A node that another owner is emptying is a conflict. One that is
-        as it was `seen` is marked in one request."""
+        """Mark the node with our taint; again changes nothing. A node that another owner is emptying is a conflict, and so is
+        another node than was `seen`; one that is as it was seen is marked in one request."""
         if seen is not None and self._marked_as_seen(node, seen):
             return
         for _ in range(_TRIES):
             found = self._node(node)
+            if seen is not None and seen.uid not in ("", found.metadata.uid):
+                raise ApiError(_CONFLICT, "Conflict", f"node {node} is another one than was judged")
             taints = _taints(found)
             if mark_of(taints, self._owner) is not None:
                 return

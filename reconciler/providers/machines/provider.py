@@ -7,18 +7,18 @@ from reconciler.plan.plan import Bound
 from reconciler.providers.contract import LeavingMachine, TargetRemoval, WriteCode, WriteResult
 from reconciler.providers.machines.cancellation import MachineCancellations
 from reconciler.providers.machines.marks import MachineMarks
-from reconciler.providers.machines.removal import MachineRemovals
+from reconciler.providers.machines.removal import HEARD_SECONDS, MachineRemovals
 from reconciler.providers.machines.targets import MachineTargets
 
 
 class MachineProvider:
     """A `TargetProvider`. `owner` (the policy's name) stands in the marks on Machines, so that two reconcilers leave each other's
-    alone."""
+    alone. `heard_seconds` is what the platform is given to hear of marks before it is asked for fewer machines."""
 
-    def __init__(self, targets: MachineTargets, owner: str) -> None:
+    def __init__(self, targets: MachineTargets, owner: str, heard_seconds: float = HEARD_SECONDS) -> None:
         self._targets = targets
         marks = MachineMarks(targets, owner)
-        self._removals = MachineRemovals(targets, marks)
+        self._removals = MachineRemovals(targets, marks, heard_seconds)
         self._cancellations = MachineCancellations(targets, self._removals, marks)
 
     def resize(self, target: TargetRef, replicas: int, bound: Bound, annotations: Mapping[str, str] | None = None) -> WriteResult:
