@@ -10,6 +10,7 @@ from reconciler.cli.outputs.failure import InputError
 from reconciler.cli.processes.sized import Sized, check_sized, in_clouds
 from reconciler.kube.connection.transport import KubernetesApi
 from reconciler.kube.watching.collection import Served, cluster_api
+from reconciler.policy.unread_targets import unread_targets
 from reconciler.providers.live_platforms import names_clouds
 from tests.aws.documents import REGION
 from tests.aws.policies import policy_set
@@ -39,6 +40,13 @@ def test_named_or_discovered(tmp_path: Path, text: str, *, named: bool) -> None:
     """By its groups or by its discovery; as read, and from files."""
     (tmp_path / "policy.yaml").write_text(text)
     assert (names_clouds(policy_set(text)), in_clouds(tmp_path), in_clouds(tmp_path / "policy.yaml")) == (named,) * 3
+
+
+def test_targets_that_nobody_has_asked_for() -> None:
+    """They are kept by the cloud: files alone cannot tell whether they are there."""
+    (note,) = unread_targets([policy_set(NAMED_ONLY), policy_set(CLUSTER_API)])
+    assert (note.code, note.object) == ("TargetsNotRead", "aws")
+    assert note.message.startswith("1 group (a) names targets of which none was read")
 
 
 def test_files_that_cannot_be_meant(tmp_path: Path) -> None:

@@ -34,6 +34,17 @@ def test_what_waiting_does_not_mend(status: int, refused: bool) -> None:
     assert (two.first.refused, two.first.message) == (False, "")
 
 
+@pytest.mark.parametrize(("status", "told"), [(403, "403 Reason: no"), (500, "500 Reason: no"), (409, ""), (404, "")])
+def test_a_renewal_that_is_refused(status: int, told: str) -> None:
+    """It is told, but where the lease was written or taken away by somebody who was faster."""
+    server, two = _two()
+    assert two.first.step()
+    (path,) = server.objects
+    server.refused[path] = ApiError(status, "Reason", "no")
+    two.first.step()
+    assert two.first.message == told
+
+
 def test_a_lease_that_goes_between_reading_and_writing() -> None:
     """Somebody was faster: we do not lead, and nothing is told as a fault."""
     server, two = _two()

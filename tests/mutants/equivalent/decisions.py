@@ -167,6 +167,11 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "a pod that needs nothing is in every filling, whichever place in the order it has"
         ),
     },
+    "reconciler/decisions/growth/cost/problem.py": {
+        "min(wanted, whole) or 1 -> min(wanted, whole)": (
+            "none is kept, and the load, which is cut to what is left by then, is looked at once more: whole at least once"
+        ),
+    },
     "reconciler/decisions/growth/cost/start.py": {
         "100 -> 101": _EFFORT,
         "1 -> 2 in: best_of: list[tuple[int | Load, int]] = [(-1, 0)] * len(problem.offers)": (
@@ -269,6 +274,9 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "judgement.ownership.state is not OwnerState.HELD or not facts.owner.topology_owned": (
             "who owns a target that is not there is unknown"
         ),
+    },
+    "reconciler/decisions/memory.py": {
+        "0 -> 1 in: last_failed_seconds: int = 0": "a second after the beginning of 1970 is as long ago",
     },
     "reconciler/decisions/outcome/actions.py": {
         "rules is not None and rules.declared_in_manifests -> rules.declared_in_manifests": (

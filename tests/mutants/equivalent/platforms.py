@@ -66,6 +66,11 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     "reconciler/platforms/clusterapi/writing/resource.py": {
         "2 -> 3": "the rank of a version without a stage: any number above that of beta is the same order",
     },
+    "reconciler/platforms/crusoe/writing/removal.py": {
+        "intent.pool == reading.item.id and name in reading.counted -> name in reading.counted": (
+            "a machine is counted in the pool alone that the intent about it names"
+        ),
+    },
     "reconciler/platforms/crusoe/writing/client.py": {
         "1 -> 2 in: content = answer.read(_MOST_BYTES + 1)": "an answer beyond the bound is refused, by one byte or by two",
     },

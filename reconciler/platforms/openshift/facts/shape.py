@@ -74,7 +74,7 @@ def _one_spelling(annotations: Mapping[str, str]) -> dict[str, str]:
     found = {key: text for key, text in annotations.items() if not _zero(text)}
     for old, key in OLD_KEYS.items():
         text = annotations.get(old, "")
-        if key not in found and text and not _zero(text):
+        if key not in found and text:
             found[key] = f"{text}Mi" if key == capacity.MEMORY_KEY else text
     if capacity.GPU_COUNT_KEY in found:
         found[capacity.GPU_TYPE_KEY] = _GPU
