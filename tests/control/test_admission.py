@@ -53,6 +53,15 @@ def test_who_sits_on_this_machine(headers: Mapping[str, str], peer: str, local: 
     assert from_loopback(_request(headers, peer, local)) is here
 
 
+def test_a_request_of_which_nobody_says_so_did_not_come_over_tls() -> None:
+    """Its token is not even looked at."""
+    judge = _Judge()
+    asked = Request(method="GET", path="/plan", headers={"authorization": "Bearer secret"}, peer="10.0.0.7", local="10.0.0.8")
+    refused = admission(judge)(asked)  # type: ignore[arg-type]
+    assert refused is not None
+    assert (refused.status, judge.asked) == (403, [])
+
+
 def test_who_is_on_this_machine_needs_no_token() -> None:
     judge = _Judge()
     assert admission(judge)(_request(_HERE)) is None  # type: ignore[arg-type]

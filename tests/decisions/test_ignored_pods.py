@@ -61,6 +61,14 @@ def test_ignored_mirror_pods_leave_requests_and_allocatable(down: ScaleDown, per
     assert node(plan, "general-1").utilization_permille == permille
 
 
+@pytest.mark.parametrize(("priority", "permille"), [(-9, 400), (-10, 400), (-11, 250)])
+def test_expendable_pods_count_in_nothing_to_begin_with(priority: int, permille: int) -> None:
+    """Below -10 the static pod of 1.5 cores holds no room, so that none is taken off: 1 of 4 cores; at -10 and above 1 of 2.5."""
+    cluster = _cluster()
+    cluster.pods("static", 1, cpu="1500m", on="general-1", owner=None, traits={"mirror": True}, priority=priority)
+    assert node(_plan(cluster, NO_MIRRORS), "general-1").utilization_permille == permille
+
+
 @pytest.mark.parametrize(("down", "leaves"), [(COUNTED, ["general-2"]), (NO_DAEMONSETS, ["general-1", "general-2"])])
 def test_what_is_removed_follows(down: ScaleDown, leaves: list[str]) -> None:
     """A third node, always used, has room for web: the first one leaves only where the DaemonSet does not count."""

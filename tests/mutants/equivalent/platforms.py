@@ -71,6 +71,9 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "a machine is counted in the pool alone that the intent about it names"
         ),
     },
+    "reconciler/platforms/aws/writing/client.py": {
+        "15 -> 16": "a second more that an answer may take",
+    },
     "reconciler/platforms/crusoe/writing/client.py": {
         "1 -> 2 in: content = answer.read(_MOST_BYTES + 1)": "an answer beyond the bound is refused, by one byte or by two",
     },
