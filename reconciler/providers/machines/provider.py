@@ -7,8 +7,12 @@ from reconciler.plan.plan import Bound
 from reconciler.providers.contract import LeavingMachine, TargetRemoval, WriteCode, WriteResult
 from reconciler.providers.machines.cancellation import MachineCancellations
 from reconciler.providers.machines.marks import MachineMarks
-from reconciler.providers.machines.removal import HEARD_SECONDS, MachineRemovals
+from reconciler.providers.machines.removal import MachineRemovals
 from reconciler.providers.machines.targets import MachineTargets
+
+HEARD_SECONDS = 0.25
+"""SOURCE: seen on Cluster API 1.14: a MachineSet that was scaled right after a Machine was marked took another one. It knows both
+by watches of their own, of which either may be the first to tell."""
 
 
 class MachineProvider:

@@ -55,9 +55,6 @@ from reconciler.providers.target_mark import emptied_by
 
 _TRIES, _ROUNDS = 3, 2
 _MANY = 8
-HEARD_SECONDS = 0.25
-"""SOURCE: seen on Cluster API 1.14: a MachineSet that was scaled right after a Machine was marked took another one. It knows both
-by watches of their own, of which either may be the first to tell."""
 _FORBIDDEN = (403, 422)
 _TRANSIENT = (WriteCode.STALE, WriteCode.UNAVAILABLE, WriteCode.UNKNOWN)
 
@@ -65,7 +62,7 @@ _TRANSIENT = (WriteCode.STALE, WriteCode.UNAVAILABLE, WriteCode.UNKNOWN)
 class MachineRemovals:
     """Removals of one owner (a policy): marks of others, also of the same program, are never touched."""
 
-    def __init__(self, targets: MachineTargets, marks: MachineMarks, heard_seconds: float = HEARD_SECONDS) -> None:
+    def __init__(self, targets: MachineTargets, marks: MachineMarks, heard_seconds: float) -> None:
         self._targets = targets
         self._marks = marks
         self._heard_seconds = heard_seconds
@@ -84,12 +81,10 @@ class MachineRemovals:
             return unread(error, f"{target}, Machine {machine}")
         return self._against(reading, found, machine, node, bound) or WriteResult(generation=reading.facts.generation)
 
-    def _against(
-        self, reading: Reading, found: MachineReading | None, machine: str, node: str, bound: Bound
-    ) -> WriteResult | None:
+    def _against(self, reading: Reading, found: MachineReading | None, named: str, node: str, bound: Bound) -> WriteResult | None:
         """Why a removal may not begin."""
-        wrong = unfit(found, machine, node) or self._marks.of_others(found) or self._marks.left_behind(reading, found)
-        return wrong or objection(reading.facts, bound) or kept(reading, machine)
+        wrong = unfit(found, named, node) or self._marks.of_others(found) or self._marks.left_behind(reading, found)
+        return wrong or objection(reading.facts, bound) or kept(reading, named)
 
     def step(self, target: TargetRef, leaving: tuple[LeavingMachine, ...], floor: int) -> tuple[TargetRemoval, ...]:
         """Go on with removals of nodes that are empty, by the table above: all that may go are marked, then replicas are lowered
@@ -187,8 +182,9 @@ class MachineRemovals:
             if isinstance(error, ApiError) and error.status in _FORBIDDEN:
                 return None
             result = _result(error, str(reading.facts.ref))
-            stale = result.code == WriteCode.STALE
-            return {} if stale else {one.node: self._after(reading.facts.ref, one, result) for one in going}
+            return (
+                {} if result.code == WriteCode.STALE else {one.node: self._after(reading.facts.ref, one, result) for one in going}
+            )
         return dict.fromkeys((one.node for one in going), done)
 
     def _marked(self, reading: Reading, one: LeavingMachine, found: MachineReading) -> TargetRemoval | WriteResult | None:
