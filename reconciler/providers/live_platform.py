@@ -37,7 +37,9 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     machines that may shrink though the platform picks the instance that goes; `policy` is the one in force (None: there is
     none yet). `guard` raises where this process may not write now, to be asked before every write to a cloud; `notes` keep what
     removals must remember (None: nothing is written). `remembered` are the targets, as plans call them, that the loop sized at
-    its last decision, in whichever process; it raises `StateUnavailableError` (None: nobody remembers)."""
+    its last decision, in whichever process; it raises `StateUnavailableError` (None: nobody
+    remembers). `reconnecting_seconds` says for how long other clients of the management server may still act on what they knew
+    before it was away."""
 
     management: Api
     served: tuple[Served, ...] = ()
@@ -48,6 +50,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     guard: Callable[[], None] = lambda: None
     notes: Notes | None = None
     remembered: Callable[[], Iterable[str]] | None = None
+    reconnecting_seconds: Callable[[], float] = lambda: 0.0
 
 
 class LivePlatform(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,6 +2,7 @@
 
 import io
 import json
+import time
 from collections.abc import Callable, Mapping
 
 import msgspec
@@ -15,6 +16,7 @@ from reconciler.control.turn.memory_store import InMemoryStore
 from reconciler.control.turn.report import Decided, LoopReport
 from reconciler.decisions.memory import Memory
 from reconciler.kube.connection.api import Api, ApiError
+from reconciler.kube.connection.outages import Outages
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.plan.plan import Action, ActionKind, Bound, Plan
 from reconciler.plan.reason import Reason
@@ -32,6 +34,7 @@ class _Connection:
     def __init__(self, guard: Callable[[], None] | None = None, sent: list[str] | None = None) -> None:
         self.guard = guard
         self.sent = [] if sent is None else sent
+        self.outages = Outages(time.monotonic)
 
     def with_guard(self, guard: Callable[[], None] | None) -> "_Connection":
         return _Connection(guard, self.sent)

@@ -33,6 +33,7 @@ from reconciler.platforms.clusterapi.writing.resource import ClusterApiVersion
 from reconciler.platforms.clusterapi.writing.targets import ClusterApiTargets
 from reconciler.policy.documents import Mode, PolicySet, ScaleDown
 from reconciler.providers.contract import RemovalState, TargetRemoval, WriteCode, WriteResult
+from reconciler.providers.machines.hearing import PlatformHearing
 from reconciler.providers.machines.provider import MachineProvider
 from reconciler.providers.ownership_guard import judged_now
 from reconciler.providers.simulated import SimulatedPort
@@ -184,7 +185,7 @@ class Server:
 def test_a_mark_that_no_drain_left_is_no_licence(mark: str | None, *, may: bool) -> None:
     """A marked machine is taken for drained, so that none may be marked when its removal begins: its pods would be killed."""
     server = Server(mark)
-    result = MachineProvider(server.targets(), "test").may_begin(GENERAL, "m", "n", server.bound())
+    result = MachineProvider(server.targets(), "test", PlatformHearing()).may_begin(GENERAL, "m", "n", server.bound())
     assert (result.done, result.code) == (may, "" if may else WriteCode.REFUSED)
 
 

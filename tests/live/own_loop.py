@@ -91,7 +91,13 @@ class OwnLoop:
         )
         self.store = InMemoryStore()
         owner = marking or OWNER
-        providers = LiveProviders(api, Surroundings(management=api, served=served, platform_chooses=self._platform_chooses))
+        around = Surroundings(
+            management=api,
+            served=served,
+            platform_chooses=self._platform_chooses,
+            reconnecting_seconds=api.outages.reconnecting_seconds,
+        )
+        providers = LiveProviders(api, around)
         rules = lambda: self.hands.value.policy.drain  # noqa: E731
         drain = NodeDrain(api, owner, self.now, timeout_seconds=drain_timeout_seconds, rules=rules)
         ended = EndedPolicies(api, namespace, time.monotonic, silence_seconds=0)

@@ -63,9 +63,16 @@ GUARDS: tuple[Guard, ...] = (
     ),
     Guard(
         name="the platform hears of marks before it is asked for fewer machines",
-        file="reconciler/providers/machines/removal.py",
+        file="reconciler/providers/machines/hearing.py",
         before="time.sleep(self._heard_seconds)",
         after="pass",
+        tests=_TABLE,
+    ),
+    Guard(
+        name="replicas wait while the platform's controllers reconnect",
+        file="reconciler/providers/machines/hearing.py",
+        before="if self._reconnecting_seconds() <= 0:",
+        after="if True:",
         tests=_TABLE,
     ),
     Guard(

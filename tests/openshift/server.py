@@ -10,6 +10,7 @@ from reconciler.kube.watching.collection import Served
 from reconciler.plan.plan import Bound
 from reconciler.platforms.openshift.facts.machineset import reference
 from reconciler.platforms.openshift.writing.dialect import MachineApiDialect
+from reconciler.providers.machines.hearing import PlatformHearing
 from reconciler.providers.machines.provider import MachineProvider
 from reconciler.providers.machines.targets import MachineTargets
 from reconciler.providers.ownership_guard import judged_now
@@ -70,7 +71,7 @@ class Server:
 def provider(server: Server) -> MachineProvider:
     groups = (GROUP, "autoscaling.openshift.io")
     dialect = MachineApiDialect(tuple(Served(platform="openshift", group=group, version="v1beta1") for group in groups))
-    return MachineProvider(MachineTargets(server, dialect), "prod", 0)  # type: ignore[arg-type]
+    return MachineProvider(MachineTargets(server, dialect), "prod", PlatformHearing(0))  # type: ignore[arg-type]
 
 
 def bound(server: Server, replicas: int) -> Bound:

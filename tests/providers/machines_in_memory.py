@@ -13,6 +13,7 @@ from reconciler.kube.connection.api import Api, ApiError, ContentType
 from reconciler.plan.plan import Bound
 from reconciler.providers.contract import LeavingMachine, TargetRemoval
 from reconciler.providers.machines.dialect import MachineReading, Reading
+from reconciler.providers.machines.hearing import PlatformHearing
 from reconciler.providers.machines.provider import MachineProvider
 from reconciler.providers.machines.targets import MachineTargets
 from reconciler.providers.ownership_guard import judged_now
@@ -44,6 +45,7 @@ class MachinesInMemory:
         self.unreadable: dict[str, Exception] = {}
         self.before: Callable[[str], None] = lambda _: None
         self.heard_seconds = 0.0
+        self.reconnecting: Callable[[], float] = lambda: 0.0
         self.lists, self.unlisted = 0, set[str]()
         self.unlistable: Exception | None = None
         self.gets: list[str] = []
@@ -138,7 +140,7 @@ class MachinesInMemory:
         return json.dumps({"metadata": {"resourceVersion": f"{self.version}", "generation": self.generation}}).encode()
 
     def provider(self, owner: str = "test") -> MachineProvider:
-        return MachineProvider(MachineTargets(self, self), owner, self.heard_seconds)  # type: ignore[arg-type]
+        return MachineProvider(MachineTargets(self, self), owner, PlatformHearing(self.heard_seconds, self.reconnecting))  # type: ignore[arg-type]
 
     def step(self, *machines: str, floor: int = 0, marked: tuple[str, ...] = ()) -> list[TargetRemoval]:
         leaving = (LeavingMachine(machine=one, node=f"n{one[1:]}", marked=one in marked) for one in machines)

@@ -52,6 +52,26 @@ def test_the_platform_hears_of_marks_before_it_is_asked_for_fewer(
     assert (len(slept), machines.replicas) == (1, 1)
 
 
+def test_marks_are_set_and_nothing_is_lowered_while_controllers_reconnect(machines: MachinesInMemory) -> None:
+    """The API server was away: a controller that sees fewer replicas before our marks would take another machine."""
+    machines.reconnecting = lambda: 3.0
+    (waits,) = machines.step("m1")
+    assert (waits.state, waits.code, waits.untouched) == (RemovalState.DRAINING, WriteCode.UNAVAILABLE, False)
+    assert "the API server was away" in waits.message
+    (still,) = machines.step("m1", marked=("m1",))
+    assert (still.state, machines.written, machines.replicas) == (RemovalState.DRAINING, [("PATCH", "m1")], 5)
+    machines.reconnecting = lambda: 0.0
+    (ended,) = machines.step("m1", marked=("m1",))
+    assert (ended.state, machines.replicas, machines.written) == (RemovalState.FINISHED, 4, [("PATCH", "m1"), LOWER])
+
+
+def test_a_target_that_loses_all_machines_need_not_wait(machines: MachinesInMemory) -> None:
+    """At 0 replicas the platform has nothing to choose."""
+    machines.reconnecting = lambda: 3.0
+    ended = machines.step(*machines.machines, floor=0)
+    assert ({one.state for one in ended}, machines.replicas) == ({RemovalState.FINISHED}, 0)
+
+
 def test_one_that_bears_its_mark_is_lowered_only(machines: MachinesInMemory) -> None:
     """A process ended between mark and write: nothing of the spec was written since, so replicas are lowered now."""
     machines.change("m1", mark=OURS)

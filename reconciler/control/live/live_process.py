@@ -25,6 +25,7 @@ from reconciler.control.turn.report import Decided, LoopReport
 from reconciler.decisions.groups.effective import platform_chooses
 from reconciler.decisions.ownership.owner import POLICY_MARK
 from reconciler.kube.connection.api import Api
+from reconciler.kube.connection.outages import Outages
 from reconciler.kube.draining.drain import NodeDrain
 from reconciler.kube.leading.ended_policies import EndedPolicies
 from reconciler.kube.leading.lease import LeaderLease, NotLeaderError, Timing
@@ -40,7 +41,11 @@ from reconciler.providers.live_platforms import autoscaler_homes, polled
 
 
 class Connection(Api, Protocol):
-    """An `Api` that can be had with another guard or time-out."""
+    """An `Api` that can be had with another guard or time-out, and knows when its server was away."""
+
+    @property
+    def outages(self) -> Outages:
+        """When the server was away."""
 
     def with_guard(self, guard: Callable[[], None] | None) -> "Connection":
         """The same user; `guard` is asked before every write."""
@@ -151,6 +156,7 @@ class LiveProcess:
             guard=guard,
             notes=self.state,
             remembered=None if settings.read_only else remembered_targets(management, settings.namespace, settings.name),
+            reconnecting_seconds=management.outages.reconnecting_seconds,
         )
         self.view = LiveWorld(
             workload,

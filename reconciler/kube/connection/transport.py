@@ -17,6 +17,7 @@ from yaml import YAMLError
 from reconciler.kube.connection.api import ContentType, Guard, UnreachableError
 from reconciler.kube.connection.connection_choice import Choice, ConnectionConfigError, choose
 from reconciler.kube.connection.connections import Attempt, announce_requests
+from reconciler.kube.connection.outages import Outages
 from reconciler.kube.connection.status_body import api_error
 from reconciler.kube.watching.line_stream import Body, LineStream
 
@@ -58,6 +59,7 @@ class Session:
         self._lock = threading.Lock()
         self._configuration, self._pools = _opened(choice)
         self._renewed = time.monotonic()
+        self.outages = Outages(time.monotonic)
 
     @property
     def server(self) -> str:
@@ -177,7 +179,11 @@ class KubernetesApi:
             with self._answer("GET", path, query, None, {}, None, timeout) as answer:
                 return answer
 
-        return LineStream(open_body, (HTTPError, OSError), (ReadTimeoutError, TimeoutError))
+        return LineStream(open_body, (HTTPError, OSError), (ReadTimeoutError, TimeoutError), self._session.outages.failed)
+
+    @property
+    def outages(self) -> Outages:  # noqa: D102 - as the protocol says
+        return self._session.outages
 
     def _call(
         self,
@@ -243,7 +249,7 @@ class KubernetesApi:
         own = {"Accept": "application/json", "User-Agent": self._user_agent, **self._session.authorization()}
         with Attempt(guard) as attempt:
             try:
-                return self._session.pools().request(
+                answer = self._session.pools().request(
                     method,
                     url,
                     body=content,
@@ -254,7 +260,10 @@ class KubernetesApi:
                     redirect=False,
                 )
             except (HTTPError, OSError) as error:
+                self._session.outages.failed()
                 raise UnreachableError(_unreachable(self.server, error), sent=attempt.sent) from None
+        self._session.outages.answered(answer.status)
+        return answer
 
 
 def _whole(answer: "BaseHTTPResponse", deadline: float) -> bytes:

@@ -25,7 +25,7 @@ class LineStream:
     """Lines of one answer, opened by `with`. One thread reads; any thread may `cut`.
 
     `failures` are the exceptions that the transport raises while it reads: they come out as `UnreachableError`, and as
-    `QuietError` those of `silences` that come between two lines.
+    `QuietError` those of `silences` that come between two lines. `broken` is called before an `UnreachableError`.
     """
 
     def __init__(
@@ -33,10 +33,12 @@ class LineStream:
         open_body: Callable[[], Body],
         failures: tuple[type[Exception], ...],
         silences: tuple[type[Exception], ...] = (),
+        broken: Callable[[], None] = lambda: None,
     ) -> None:
         self._open_body = open_body
         self._failures = failures
         self._silences = silences
+        self._broken = broken
         self._body: Body | None = None
         self._rest = b""
         self._lines: list[bytes] = []
@@ -83,10 +85,12 @@ class LineStream:
                 raise StopIteration from None
             if isinstance(error, self._silences) and not self._rest.strip():
                 raise QuietError("the watch brought nothing for as long as it may") from None
+            self._broken()
             raise UnreachableError(f"the watch broke: {type(error).__name__}: {error}") from None
         if not chunk:
             rest, self._rest = self._rest, b""
             if rest.strip() and not self._is_cut:
+                self._broken()
                 raise UnreachableError("the watch broke off in the middle of an event")
             raise StopIteration
         head, newline, tail = chunk.rpartition(b"\n")

@@ -11,6 +11,7 @@ from reconciler.platforms.clusterapi.writing.resource import ClusterApiVersion, 
 from reconciler.providers.check import Check, State
 from reconciler.providers.contract import TargetProvider
 from reconciler.providers.live_platform import LivePlatform, Surroundings
+from reconciler.providers.machines.hearing import PlatformHearing
 
 _CODE = "ClusterAPI"
 _NOT_FOUND = 404
@@ -24,7 +25,8 @@ def _served(api: Api, environment: Mapping[str, str]) -> tuple[Served, ...]:
 def _provider(around: Surroundings) -> TargetProvider:
     (served,) = around.served
     version = ClusterApiVersion(served.group, served.version)
-    return ClusterApiProvider(around.management, version, around.owner, around.platform_chooses)
+    hearing = PlatformHearing(reconnecting_seconds=around.reconnecting_seconds)
+    return ClusterApiProvider(around.management, version, around.owner, around.platform_chooses, hearing)
 
 
 def _checks(around: Surroundings) -> Iterator[Check]:

@@ -12,6 +12,7 @@ from reconciler.platforms.openshift.writing.dialect import MachineApiDialect
 from reconciler.providers.check import Check, State
 from reconciler.providers.contract import TargetProvider
 from reconciler.providers.live_platform import LivePlatform, Surroundings
+from reconciler.providers.machines.hearing import PlatformHearing
 from reconciler.providers.machines.provider import MachineProvider
 from reconciler.providers.machines.targets import MachineTargets
 
@@ -46,7 +47,8 @@ def _has(api: Api, group: str) -> bool:
 
 
 def _provider(around: Surroundings) -> TargetProvider:
-    return MachineProvider(MachineTargets(around.management, MachineApiDialect(around.served)), around.owner)
+    targets = MachineTargets(around.management, MachineApiDialect(around.served))
+    return MachineProvider(targets, around.owner, PlatformHearing(reconnecting_seconds=around.reconnecting_seconds))
 
 
 def _checks(around: Surroundings) -> Iterator[Check]:

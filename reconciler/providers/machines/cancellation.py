@@ -6,6 +6,7 @@ from reconciler.plan.plan import Bound
 from reconciler.providers.answer import failed, unread
 from reconciler.providers.contract import WriteCode, WriteResult
 from reconciler.providers.machines.dialect import MachineReading, Reading
+from reconciler.providers.machines.hearing import PlatformHearing
 from reconciler.providers.machines.marks import MachineMarks
 from reconciler.providers.machines.refusals import rolling_out
 from reconciler.providers.machines.removal import MachineRemovals
@@ -17,10 +18,11 @@ class MachineCancellations:
     """Cancellations. A process that ends between the marks and the write leaves marks of ours on Machines without node, which
     the next one takes back (`MachineRemovals.abandon`)."""
 
-    def __init__(self, targets: MachineTargets, removals: MachineRemovals, marks: MachineMarks) -> None:
+    def __init__(self, targets: MachineTargets, removals: MachineRemovals, marks: MachineMarks, hearing: PlatformHearing) -> None:
         self._targets = targets
         self._removals = removals
         self._marks = marks
+        self._hearing = hearing
 
     def cancel(self, target: TargetRef, machines: tuple[str, ...], replicas: int, bound: Bound) -> WriteResult:
         """As `ClusterPort.cancel` says."""
@@ -36,11 +38,16 @@ class MachineCancellations:
             return wrong
         if replicas == bound.replicas:
             return self._replace(reading, living)
+        early = self._hearing.objection(target)
+        if early is not None:
+            return early
         marked: list[str] = []
         try:
             for found in living:
                 marked.append(found.name)
                 self._marks.put(reading, found)
+            if marked:
+                self._hearing.wait()
             return self._targets.apply(reading, replicas)
         except (ApiError, UnreachableError) as error:
             result = failed(error, str(target))

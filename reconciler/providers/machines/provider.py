@@ -6,24 +6,21 @@ from reconciler.cluster.target import TargetRef
 from reconciler.plan.plan import Bound
 from reconciler.providers.contract import LeavingMachine, TargetRemoval, WriteCode, WriteResult
 from reconciler.providers.machines.cancellation import MachineCancellations
+from reconciler.providers.machines.hearing import PlatformHearing
 from reconciler.providers.machines.marks import MachineMarks
 from reconciler.providers.machines.removal import MachineRemovals
 from reconciler.providers.machines.targets import MachineTargets
 
-HEARD_SECONDS = 0.25
-"""SOURCE: seen on Cluster API 1.14: a MachineSet that was scaled right after a Machine was marked took another one. It knows both
-by watches of their own, of which either may be the first to tell."""
-
 
 class MachineProvider:
     """A `TargetProvider`. `owner` (the policy's name) stands in the marks on Machines, so that two reconcilers leave each other's
-    alone. `heard_seconds` is what the platform is given to hear of marks before it is asked for fewer machines."""
+    alone. `hearing` says when the platform has seen marks and may be asked for fewer machines."""
 
-    def __init__(self, targets: MachineTargets, owner: str, heard_seconds: float = HEARD_SECONDS) -> None:
+    def __init__(self, targets: MachineTargets, owner: str, hearing: PlatformHearing) -> None:
         self._targets = targets
         marks = MachineMarks(targets, owner)
-        self._removals = MachineRemovals(targets, marks, heard_seconds)
-        self._cancellations = MachineCancellations(targets, self._removals, marks)
+        self._removals = MachineRemovals(targets, marks, hearing)
+        self._cancellations = MachineCancellations(targets, self._removals, marks, hearing)
 
     def resize(self, target: TargetRef, replicas: int, bound: Bound, annotations: Mapping[str, str] | None = None) -> WriteResult:
         """By a server-side apply of replicas alone, never forced."""

@@ -22,15 +22,13 @@ target our mark with the target's generation G and replicas R at the time, the t
 | gone                 | any              | went without us                  | given up, node left                   |
 
 "Nobody can tell" (replicas fell and rose again, or another part of the spec was written, between our two writes) never
-lowers: a node too many is mended by the next decision, a lost one is not. No taint but our mark on a living machine: the
-drain was undone first, so the mark goes too unless replicas were lowered and the platform has yet to follow.
+lowers: the next decision removes a node too many. No taint but our mark on a living machine: the drain was undone first, so
+the mark goes too unless replicas were lowered and the platform has yet to follow.
 
 SOURCE of the passed over machine: measured on Cluster API 1.14. A MachineSet counts a Machine that somebody else deletes among
-those that it has and takes it first, before the marks, so that the marked one stays. Our mark on it would wait for the next
-shrinking, whoever asks for that, when its node may have pods again.
+those that it has and takes it first, before the marks. Our mark would wait for the next shrinking, when its node may have pods.
 """
 
-import time
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 
@@ -45,6 +43,7 @@ from reconciler.providers.answer import failed, unread
 from reconciler.providers.contract import LeavingMachine, RemovalState, TargetRemoval, WriteCode, WriteResult
 from reconciler.providers.delete_mark import DeleteMark
 from reconciler.providers.machines.dialect import MachineReading, Reading
+from reconciler.providers.machines.hearing import PlatformHearing
 from reconciler.providers.machines.marks import MachineMarks
 from reconciler.providers.machines.recent_machines import RecentMachines
 from reconciler.providers.machines.refusals import below, kept, others_first, unfit
@@ -62,10 +61,10 @@ _TRANSIENT = (WriteCode.STALE, WriteCode.UNAVAILABLE, WriteCode.UNKNOWN)
 class MachineRemovals:
     """Removals of one owner (a policy): marks of others, also of the same program, are never touched."""
 
-    def __init__(self, targets: MachineTargets, marks: MachineMarks, heard_seconds: float) -> None:
+    def __init__(self, targets: MachineTargets, marks: MachineMarks, hearing: PlatformHearing) -> None:
         self._targets = targets
         self._marks = marks
-        self._heard_seconds = heard_seconds
+        self._hearing = hearing
         self._beginning = SharedReadings(partial(targets.read, rollout=True))
         self._machines = RecentMachines(targets)
 
@@ -87,8 +86,7 @@ class MachineRemovals:
         return wrong or objection(reading.facts, bound) or kept(reading, named)
 
     def step(self, target: TargetRef, leaving: tuple[LeavingMachine, ...], floor: int) -> tuple[TargetRemoval, ...]:
-        """Go on with removals of nodes that are empty, by the table above: all that may go are marked, then replicas are lowered
-        once, never below `floor`. Who meets a conflict is read again once and else waits for the next call."""
+        """Continue removals of empty nodes by the table above, never below `floor`. A conflict is read again once."""
         ended: dict[str, TargetRemoval] = {}
         for _ in range(_ROUNDS):
             left = sorted((one for one in leaving if one.node not in ended), key=lambda one: not one.marked)
@@ -98,7 +96,7 @@ class MachineRemovals:
         return tuple(ended.get(one.node) or _waiting(stale) for one in leaving)
 
     def _round(self, target: TargetRef, leaving: list[LeavingMachine], floor: int) -> dict[str, TargetRemoval]:
-        """What became of those that met no conflict, by node."""
+        """What became of those without a conflict."""
         ended: dict[str, TargetRemoval] = {}
         try:
             reading = self._targets.read(target, rollout=True)
@@ -126,8 +124,7 @@ class MachineRemovals:
     def _lower(
         self, reading: Reading, going: list[tuple[LeavingMachine, MachineReading]], listed: Mapping[str, MachineReading]
     ) -> dict[str, TargetRemoval]:
-        """Marks, then one write for all that bear one. Marks are written before the act that they protect: a process that ends
-        here leaves the proof of what it had not done."""
+        """Marks, then one write for all that bear one. Marks come first: they prove to a later process what was not done."""
         target = reading.facts.ref
         whole = self._mark_of_all(reading, {found.name: found for _, found in going}, listed)
         if whole:
@@ -143,9 +140,12 @@ class MachineRemovals:
             untouched = msgspec.structs.replace(doubt, untouched=True)
             conflicts = dict.fromkeys((one.node for one, _ in going), untouched)
             return conflicts | dict.fromkeys((one.node for one in marked), doubt) | ended
+        early = self._hearing.objection(target) if len(marked) < (reading.facts.replicas or 0) else None
+        if early is not None:
+            return ended | {one.node: _waiting(early) for one in marked}
         if marked:
             if any(self._marks.own(found) is None for one, found in going if one in marked):
-                time.sleep(self._heard_seconds)
+                self._hearing.wait()
             try:
                 ended |= dict.fromkeys((one.node for one in marked), self._applied(reading, len(marked)))
             except (ApiError, UnreachableError, msgspec.DecodeError) as error:
@@ -288,7 +288,7 @@ class MachineRemovals:
         return _failed(why)
 
     def marked_by(self, target: TargetRef, machine: str) -> str:
-        """The policy of the mark that our program has set; empty for none, and where it cannot be read."""
+        """The policy of our program's mark; empty: none, or it cannot be read."""
         try:
             found = self.machine(target, machine)
             if found is None or found.mark is not None:
@@ -314,7 +314,7 @@ class MachineRemovals:
             return {}
 
     def machine(self, target: TargetRef, machine: str) -> MachineReading | None:
-        """The Machine now, or None when it is gone."""
+        """The Machine now; None: gone."""
         return self._targets.dialect.read_machine(self._targets.api, target.namespace, machine)
 
 

@@ -9,6 +9,7 @@ from reconciler.platforms.clusterapi.writing.pool import BlindRemovals
 from reconciler.platforms.clusterapi.writing.resource import ClusterApiVersion
 from reconciler.platforms.clusterapi.writing.targets import ClusterApiTargets
 from reconciler.providers.contract import LeavingMachine, TargetRemoval, WriteResult
+from reconciler.providers.machines.hearing import PlatformHearing
 from reconciler.providers.machines.provider import MachineProvider
 
 
@@ -19,9 +20,14 @@ class ClusterApiProvider(MachineProvider):
     """
 
     def __init__(
-        self, api: Api, version: ClusterApiVersion, owner: str, platform_chooses: Callable[[TargetRef], bool] = lambda _: False
+        self,
+        api: Api,
+        version: ClusterApiVersion,
+        owner: str,
+        platform_chooses: Callable[[TargetRef], bool] = lambda _: False,
+        hearing: PlatformHearing = PlatformHearing(),  # noqa: B008 - it keeps no state
     ) -> None:
-        super().__init__(ClusterApiTargets(api, version), owner)
+        super().__init__(ClusterApiTargets(api, version), owner, hearing)
         self._blind = BlindRemovals(self._targets, platform_chooses)
 
     def may_begin(self, target: TargetRef, machine: str, node: str, bound: Bound) -> WriteResult:
