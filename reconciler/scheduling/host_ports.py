@@ -1,55 +1,59 @@
-"""Host ports in use: which shapes exclude each other, and where they are."""
+"""Host ports in use: which shapes exclude each other, and on which nodes which port is taken."""
 
+from reconciler.cluster.pods.pod import HostPort
 from reconciler.scheduling.bindings import Bindings
-from reconciler.scheduling.predicates.node_ports import any_conflict, ports_rejection
-from reconciler.scheduling.presence import Presence
+from reconciler.scheduling.predicates.node_ports import PortHolders, ports_rejection
 from reconciler.scheduling.shapes import ShapeTable
 from reconciler.scheduling.verdict import Rejection
 
 
 class HostPorts:
-    """NodePorts over a state. Built when the first pod with a host port is asked about."""
+    """NodePorts over a state. Built when the first pod with a host port is asked about.
+
+    Both indexes are by port: to compare each shape with each other, port by port, grows with the square of both.
+    """
 
     def __init__(self, bindings: Bindings, shapes: ShapeTable) -> None:
         self._bindings = bindings
         self._shapes = shapes
         self._seen = 0
-        self._users: dict[int, Presence] = {}
-        self._rivals: dict[int, tuple[int, ...]] = {}
+        self._users = PortHolders()
+        self._nodes = PortHolders()
 
     def excluded(self, shape: int) -> list[int]:
         """Nodes where a port of the shape is taken."""
-        return [node for rival in self._conflicting(shape) for node in self._users[rival].counts]
+        self._learn()
+        return [node for port in self._ports(shape) for nodes in self._nodes.of(port) for node in nodes]
 
-    def rivals(self, shape: int) -> tuple[int, ...]:
+    def rivals(self, shape: int) -> frozenset[int]:
         """Shapes with a port that conflicts with one of this shape, itself among them."""
-        return self._conflicting(shape)
+        self._learn()
+        return frozenset(user for port in self._ports(shape) for users in self._users.of(port) for user in users)
 
     def fits(self, shape: int, node: int) -> bool:
         """Are all ports of the shape free on the node?"""
-        return not any(node in self._users[rival].counts for rival in self._conflicting(shape))
+        self._learn()
+        return not any(self._nodes.has(port, node) for port in self._ports(shape))
 
     def rejection(self, shape: int, node: int) -> Rejection | None:
         """What NodePorts says of one node."""
-        taken = [
-            port
-            for rival in self._conflicting(shape)
-            if node in self._users[rival].counts
-            for port in self._shapes.shapes[rival].host_ports
-        ]
-        return ports_rejection(self._shapes.shapes[shape].host_ports, taken)
+        self._learn()
+        return ports_rejection(self._ports(shape), self._nodes, node)
 
-    def _conflicting(self, shape: int) -> tuple[int, ...]:
-        if self._seen < len(self._shapes):
-            for index in range(self._seen, len(self._shapes)):
-                if self._shapes.shapes[index].host_ports:
-                    self._users[index] = Presence(self._bindings, index)
-            self._seen = len(self._shapes)
-            self._rivals.clear()
-        found = self._rivals.get(shape)
-        if found is None:
-            ports = self._shapes.shapes[shape].host_ports
-            found = self._rivals[shape] = tuple(
-                user for user in self._users if any_conflict(ports, self._shapes.shapes[user].host_ports)
-            )
-        return found
+    def change(self, shape: int, node: int, count: int) -> None:
+        """See `Watcher`."""
+        self._nodes.add(self._ports(shape), node, count)
+
+    def _ports(self, shape: int) -> tuple[HostPort, ...]:
+        return self._shapes.shapes[shape].host_ports
+
+    def _learn(self) -> None:
+        if self._seen == len(self._shapes):
+            return
+        new = [shape for shape in range(self._seen, len(self._shapes)) if self._ports(shape)]
+        self._seen = len(self._shapes)
+        for shape, node, count in self._bindings.of(new):
+            self.change(shape, node, count)
+        for shape in new:
+            self._users.add(self._ports(shape), shape, 1)
+            self._bindings.watch(shape, self)

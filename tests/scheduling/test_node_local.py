@@ -9,7 +9,7 @@ from reconciler.scheduling.amount import amount_text
 from reconciler.scheduling.label_match import satisfies
 from reconciler.scheduling.predicates.node_affinity import affinity_rejection, matches
 from reconciler.scheduling.predicates.node_declared_features import features_rejection
-from reconciler.scheduling.predicates.node_ports import conflicts, ports_rejection
+from reconciler.scheduling.predicates.node_ports import PortHolders, ports_rejection
 from reconciler.scheduling.predicates.taint_toleration import taint_rejection, tolerates, unschedulable_rejection
 
 GPU = Taint("dedicated", "gpu", "NoSchedule")
@@ -182,7 +182,9 @@ def test_what_was_wanted_is_said(
 def test_ports_that_are_taken_are_named(taken: list[HostPort], message: str | None) -> None:
     """With protocol, and with the address where one is asked for."""
     wanted = [HostPort(80, "", "0.0.0.0"), HostPort(53, "UDP", "10.0.0.1")]
-    rejection = ports_rejection(wanted, taken)
+    held = PortHolders()
+    held.add(taken, 7, 1)
+    rejection = ports_rejection(wanted, held, 7)
 
     assert (rejection and rejection.message) == message
 
@@ -206,8 +208,14 @@ def test_ports_that_are_taken_are_named(taken: list[HostPort], message: str | No
 )
 def test_host_ports(one: HostPort, other: HostPort, clash: bool) -> None:
     """Ports collide on one address or where either takes every address, in both directions."""
-    assert conflicts(one, other) is clash
-    assert conflicts(other, one) is clash
+    for held_port, asked in ((one, other), (other, one)):
+        held = PortHolders()
+        held.add([held_port], 7, 1)
+        assert held.has(asked, 7) is clash
+        assert not held.has(asked, 8)
+        assert {holder for holders in held.of(asked) for holder in holders} == ({7} if clash else set())
+        held.add([held_port], 7, -1)
+        assert not held.has(asked, 7)
 
 
 def test_features_that_a_kubelet_does_not_declare() -> None:
