@@ -69,7 +69,6 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "(set(claim.access_modes) <= set(volume.access_modes))": _SLOWER,
     },
     "reconciler/scheduling/columns.py": {"max(fixed) > largest -> max(fixed) >= largest": _SLOWER},
-    "reconciler/scheduling/host_ports.py": {"self._seen < len(self._shapes) -> self._seen <= len(self._shapes)": _SLOWER},
     "reconciler/scheduling/new_nodes.py": {
         "1 -> 2 in: NO_HOST = 1 << 40": "it is more pods than a host has",
         "40 -> 41 in: NO_HOST = 1 << 40": "it is more pods than a host has",
