@@ -124,7 +124,7 @@ class MachineRemovals:
     def _lower(
         self, reading: Reading, going: list[tuple[LeavingMachine, MachineReading]], listed: Mapping[str, MachineReading]
     ) -> dict[str, TargetRemoval]:
-        """Marks, then one write for all that bear one. Marks come first: they prove to a later process what was not done."""
+        """Write the marks, then lower replicas once. A later process reads from the marks what was not done."""
         target = reading.facts.ref
         whole = self._mark_of_all(reading, {found.name: found for _, found in going}, listed)
         if whole:
