@@ -340,6 +340,26 @@ def test_cancelled_with_its_replicas(machines: MachinesInMemory) -> None:
     assert machines.machines["m4"].mark == "nodegroup-reconciler.test.g4.r5"
 
 
+def test_nothing_is_cancelled_while_controllers_reconnect(machines: MachinesInMemory) -> None:
+    """A controller that sees fewer replicas before our marks could take another machine."""
+    _without_node(machines, "m4", "m5")
+    machines.reconnecting = lambda: 3.0
+    result = machines.provider().cancel(GENERAL, ("m4", "m5"), 3, machines.bound())
+    assert (result.code, machines.writes, machines.replicas) == (WriteCode.UNAVAILABLE, [], 5)
+
+
+def test_a_cancellation_pauses_between_its_marks_and_the_write(
+    machines: MachinesInMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Open watches are given time to tell of the marks."""
+    slept: list[tuple[float, int]] = []
+    monkeypatch.setattr("time.sleep", lambda seconds: slept.append((seconds, len(machines.writes))))
+    machines.heard_seconds = 0.25
+    _without_node(machines, "m4", "m5")
+    assert machines.provider().cancel(GENERAL, ("m4", "m5"), 3, machines.bound()).done
+    assert slept == [(0.25, 2)]
+
+
 def test_cancelled_in_place(machines: MachinesInMemory) -> None:
     """With the same replicas the machines are deleted, as they were read; the set makes others."""
     _without_node(machines, "m4", "m5")
