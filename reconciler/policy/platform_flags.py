@@ -47,18 +47,20 @@ class AutoscalerObject(msgspec.Struct, frozen=True, kw_only=True):
 class PlatformFlags(msgspec.Struct, frozen=True, kw_only=True):
     """The settings of one platform.
 
-    `clouds` are the values of `--cloud-provider` that mean it. `named` reads the NAME of `--nodes=MIN:MAX:NAME` (None: of another
-    platform, by its form), `discovered` the value of `--node-group-auto-discovery` as an item of `spec.discovery` but for its
-    name (None: of another platform). Both are given what tells the place, which raises `PlaceNeededError`, and raise `ValueError`
-    for what cannot be read. `elsewhere` are flags, without hyphens, that decide nothing, and where what they say is said here.
-    `place_variables` are those of the environment that tell the place, `chart_place` is the value of the Helm chart that does;
-    `chart_discovery` makes the value of `--node-group-auto-discovery` of the chart's `autoDiscovery`, as the chart does (empty:
-    none); `chart_default`: the chart means it where its values name no cloud. `objects` read the kinds of object, by which the
-    platform's own autoscaler is told, and raise `ValueError` for one that cannot be read; `objects_called` is what people call
-    them.
+    `clouds` are the values of `--cloud-provider` that mean it, `provider` is its key in policies. `accelerator_label` is the
+    label by which its nodes say their accelerator to the Cluster Autoscaler (empty: the one of Cluster API). `named` reads the
+    NAME of `--nodes=MIN:MAX:NAME` (None: of another platform, by its form), `discovered` the value of
+    `--node-group-auto-discovery` as an item of `spec.discovery` but for its name (None: of another platform). Both are given
+    what tells the place, which raises `PlaceNeededError`, and raise `ValueError` for what cannot be read. `elsewhere` are
+    flags, without hyphens, that decide nothing, and where what they say is said here. `place_variables` are those of the
+    environment that tell the place, `chart_place` is the value of the Helm chart that does; `chart_discovery` makes the value
+    of `--node-group-auto-discovery` of the chart's `autoDiscovery`, as the chart does (empty: none); `chart_default`: the chart
+    means it where its values name no cloud. `objects` read the kinds of object, by which the platform's own autoscaler is told,
+    and raise `ValueError` for one that cannot be read; `objects_called` is what people call them.
     """
 
     clouds: tuple[str, ...]
+    provider: str
     named: Callable[[str, Callable[[], str]], NamedTarget | None]
     discovered: Callable[[str, Callable[[], str]], Mapping[str, Any] | None] = lambda _text, _place: None
     elsewhere: Mapping[str, str] = {}
@@ -66,6 +68,7 @@ class PlatformFlags(msgspec.Struct, frozen=True, kw_only=True):
     chart_place: str = ""
     chart_discovery: Callable[[Mapping[str, Any]], str] = lambda _: ""
     chart_default: bool = False
+    accelerator_label: str = ""
     objects: Mapping[str, Callable[[Mapping[str, Any]], AutoscalerObject]] = {}
     objects_called: str = ""
 
@@ -85,3 +88,9 @@ def autoscaler_object(item: Mapping[str, Any]) -> AutoscalerObject | None:
     """What an object of some platform's own autoscaler says; None for every other one. Raises `ValueError`."""
     kind = str(item.get("kind", ""))
     return next((one.objects[kind](item) for one in platform_flags() if kind in one.objects), None)
+
+
+def autoscaler_cloud(item: Mapping[str, Any]) -> str:
+    """The value of `--cloud-provider` for the platform whose own autoscaler reads the object; empty for every other one."""
+    kind = str(item.get("kind", ""))
+    return next((one.clouds[0] for one in platform_flags() if kind in one.objects), "")

@@ -1,7 +1,6 @@
 """The first policy of a cluster, written from what is there: every target as a NodeGroup, mode Observe, nothing assumed."""
 
 import re
-from collections import Counter
 
 from reconciler.cluster.target import TargetFacts
 from reconciler.cluster.values.resources import Resources
@@ -12,16 +11,11 @@ from reconciler.decisions.platform_rules import doubles, rules_of
 from reconciler.decisions.reasons.amounts import amount_text
 from reconciler.plan.plan import OwnerState
 from reconciler.policy.documents import API_VERSION
+from reconciler.rendering.group_names import group_names
 from reconciler.rendering.policy_yaml import Value, comment, flow
 
 _NO_NAME = re.compile(r"[^a-z0-9.-]+")
 _LONGEST_NAME = 50
-
-
-def policy_name(text: str) -> str:
-    """A name for the policy of the cluster called `text`: what an object and a taint may be called."""
-    name = _NO_NAME.sub("-", text.lower()).strip("-.")[:_LONGEST_NAME].strip("-.")
-    return name or "main"
 
 
 def first_policy(world: World, name: str) -> dict[str, str]:
@@ -70,16 +64,10 @@ def _policy(world: World, name: str, foreign: list[str]) -> list[str]:
 
 
 def _names(targets: list[TargetFacts]) -> dict[object, str]:
-    """The target's name; with its namespace or region in front where several share one."""
-    shared = Counter(facts.ref.name for facts in targets)
-    return {
-        facts.ref: policy_name(
-            facts.ref.name
-            if shared[facts.ref.name] == 1
-            else f"{facts.ref.kind}-{facts.ref.namespace or facts.ref.region}-{facts.ref.name}"
-        )
-        for facts in targets
-    }
+    """The target's name; with its kind and its namespace or region in front where several share one."""
+    refs = [facts.ref for facts in targets]
+    told = [(ref.name, f"{ref.kind}-{ref.namespace or ref.region}-{ref.name}") for ref in refs]
+    return dict(zip(refs, group_names(told), strict=True))
 
 
 def _group(facts: TargetFacts, name: str, policy: str, held: bool) -> list[str]:  # noqa: FBT001 - one caller

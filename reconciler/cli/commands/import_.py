@@ -1,11 +1,15 @@
 """`reconciler import`: another autoscaler's settings as a policy. Reads files only."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from reconciler.cli.options.named_path import NAMED_PATH
 from reconciler.cli.outputs.telling import tell
+
+if TYPE_CHECKING:
+    from reconciler.rendering.imported.settings import Found
 
 
 @click.command("import")
@@ -34,29 +38,33 @@ def command(paths: tuple[Path, ...], *, out: Path | None, force: bool, name: str
     from reconciler.cli.outputs.failure import InputError
     from reconciler.cli.outputs.policy_output import check_policies, write_policies
     from reconciler.policy.platform_flags import PlaceNeededError, platform_flags
-    from reconciler.rendering.first_policy import policy_name
-    from reconciler.rendering.imported.conversion import Conversion
+    from reconciler.rendering.group_names import policy_name
+    from reconciler.rendering.imported.conversion import UnsupportedCloudError
     from reconciler.rendering.imported.document import imported_policy
     from reconciler.rendering.imported.settings import Found, ImportedFileError, found_in
     from reconciler.rendering.plain import plain
 
     if name != policy_name(name):
         raise InputError(f"--name {name}: lower-case letters, digits, '-' and '.', such as {policy_name(name)}")
-    found = Found()
+    found, empty = Found(), list[str]()
     try:
         for file, body in read_policy_files(paths, as_given=True).items():
-            found += found_in(file, body)
+            one = found_in(file, body)
+            empty += [] if _anything(one) else [file]
+            found += one
     except ImportedFileError as error:
         raise InputError(plain(str(error))) from None
-    understood = any(Conversion().known(setting) for setting in found.settings)
-    if not (understood or found.sized or found.priorities or found.annotated):
+    if empty or not _anything(found):
         called = ", ".join(one.objects_called for one in platform_flags() if one.objects_called)
         raise InputError(
-            f"no settings of an autoscaler in {', '.join(map(str, paths))}: a Deployment of the Cluster Autoscaler, its flags, "
-            f"values of its Helm chart, or {called} are understood"
+            f"no settings of an autoscaler in {', '.join(empty or map(str, paths))}: a Deployment of the Cluster Autoscaler, "
+            f"its flags, values of its Helm chart, or {called} are understood"
         )
     try:
         files, notes = imported_policy(found, name, region)
+    except UnsupportedCloudError as error:
+        clouds = ", ".join(sorted(cloud for one in platform_flags() for cloud in one.clouds))
+        raise InputError(plain(f"{error}: there is no platform here for it; there is one for {clouds}")) from None
     except PlaceNeededError as error:
         raise InputError(plain(f"{error}: --region NAME says where they are, such as --region eu-central-1")) from None
     now_seconds = int(time.time())
@@ -68,3 +76,11 @@ def command(paths: tuple[Path, ...], *, out: Path | None, force: bool, name: str
         tell(f"{', '.join(str(out / file) for file in files)}; next: reconciler plan --policy {out}")
     for note in notes:
         click.echo(plain(f"not converted: {note.setting.name}={note.setting.value}: {note.why}"), err=True)
+
+
+def _anything(found: "Found") -> bool:
+    """Whether a file says something to an autoscaler."""
+    from reconciler.rendering.imported.conversion import Conversion
+
+    understood = any(Conversion().known(setting) for setting in found.settings)
+    return bool(understood or found.sized or found.priorities or found.annotated)

@@ -44,7 +44,8 @@ def command(out: Path, *, force: bool, name: str | None, cluster_path: Path | No
     from reconciler.cli.outputs.failure import InputError
     from reconciler.cli.outputs.policy_output import write_policies
     from reconciler.cluster.platform_reading import target_kinds
-    from reconciler.rendering.first_policy import first_policy, policy_name
+    from reconciler.rendering.first_policy import first_policy
+    from reconciler.rendering.group_names import policy_name
 
     choice = connection_choice(connection)
     world = read_cluster(cluster_path, choice)

@@ -30,6 +30,8 @@ def _chart_discovery(values: Mapping[str, Any]) -> str:
 
 FLAGS = PlatformFlags(
     clouds=("aws",),
+    provider="aws",
+    accelerator_label="k8s.amazonaws.com/accelerator",
     named=_named,
     discovered=_discovered,
     elsewhere={

@@ -48,6 +48,7 @@ def _chart_discovery(values: Mapping[str, Any]) -> str:
 
 FLAGS = PlatformFlags(
     clouds=(_CLOUD,),
+    provider="clusterAPI",
     named=_named,
     discovered=_discovered,
     elsewhere={

@@ -9,4 +9,4 @@ def _named(text: str, place: Callable[[], str]) -> NamedTarget | None:
     return NamedTarget(target={"crusoe": {"nodePool": text, "location": place()}}, name=text)
 
 
-FLAGS = PlatformFlags(clouds=("crusoecloud",), named=_named)
+FLAGS = PlatformFlags(clouds=("crusoecloud",), provider="crusoe", named=_named)

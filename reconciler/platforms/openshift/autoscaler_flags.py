@@ -47,6 +47,7 @@ def _part(item: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 FLAGS = PlatformFlags(
     clouds=("openshift",),
+    provider="openshift",
     named=_named,
     elsewhere={
         "spec.enforceNodeGroupMinSize": "always so",

@@ -21,6 +21,7 @@ Tree = dict[str, Value]
 # OpenShift writes `LeastWaste`.
 _EXPANDERS = CLUSTER_AUTOSCALER_EXPANDERS | {name.replace("-", ""): here for name, here in CLUSTER_AUTOSCALER_EXPANDERS.items()}
 _GIB = "Gi"
+_UNKNOWN = "$("
 _REASONS = {"--max-drain-parallelism": ("Underutilized", "Unready"), "--max-empty-bulk-delete": ("Empty",)}
 _OF_RUN = {
     "cloud-provider": "the kind of target says it", "kubeconfig": "run --kubeconfig", "namespace": "run --namespace",
@@ -45,6 +46,10 @@ class Note(msgspec.Struct, frozen=True, kw_only=True):
     why: str
 
 
+class UnsupportedCloudError(Exception):
+    """The settings are of a cloud without a platform here, whose groups nobody would size; the message names them."""
+
+
 class _NoEquivalentError(Exception):
     """The value cannot be said in a policy; the message says why."""
 
@@ -52,12 +57,12 @@ class _NoEquivalentError(Exception):
 class Conversion:
     """A policy's `spec` that grows by one setting after the other."""
 
-    def __init__(self, region: str = "", *, prioritized: bool = False) -> None:
-        """`region` is where a cloud's targets are: the Cluster Autoscaler takes it from its environment. `prioritized`: the
-        priorities of its expander are known."""
+    def __init__(self, region: str = "", cloud: str = "", *, prioritized: bool = False) -> None:
+        """`region` is where a cloud's targets are: the Cluster Autoscaler takes it from its environment. `cloud` is the value of
+        `--cloud-provider`, where no flag says it. `prioritized`: the priorities of its expander are known."""
         self._region = region
         self.prioritized = prioritized
-        self.provider = ""
+        self.provider = cloud
         self.spec: Tree = {}
         self.notes: list[Note] = []
         self.taken: dict[str, list[str]] = {}
@@ -66,6 +71,8 @@ class Conversion:
         """Targets that flags name: min, max, and the flag."""
         self._targets: list[Setting] = []
         """Flags that speak of targets, read once it is known of which platform."""
+        self._accelerators: list[Setting] = []
+        """Limits of accelerators, whose label is the platform's."""
         self._fields = _equivalents()
         self._special: dict[str, Callable[[Setting], None]] = {
             "--nodes": self._targets.append, "--node-group-auto-discovery": self._targets.append, "--expander": self._expanders,
@@ -73,14 +80,16 @@ class Conversion:
             "--max-empty-bulk-delete": self._budget, "spec.startupTaints": self._startup_taint,
             "--max-scale-down-parallelism": self._budget, "--max-drain-parallelism": self._budget,
             "--max-nodes-total": self._nodes_total, "spec.resourceLimits.maxNodesTotal": self._nodes_total,
-            "--cores-total": self._range, "--memory-total": self._range, "--gpu-total": self._gpus,
-            "spec.resourceLimits.gpus": self._gpus,
+            "--cores-total": self._range, "--memory-total": self._range, "--gpu-total": self._accelerators.append,
+            "spec.resourceLimits.gpus": self._accelerators.append,
             **{f"spec.resourceLimits.{key}.{end}": self._bound for key in ("cores", "memory") for end in ("min", "max")},
         }  # fmt: skip
 
     def take(self, setting: Setting) -> None:
-        """Add one setting, or a note about it."""
+        """Add one setting, or a note about it. Raises `UnsupportedCloudError`."""
         if setting.name == "--cloud-provider":
+            if not flags_of(setting.value):
+                raise UnsupportedCloudError(f"--cloud-provider={setting.value} ({setting.file})")
             self.provider = setting.value
         self._noted(setting, self._taken)
 
@@ -93,6 +102,8 @@ class Conversion:
             self.notes.append(Note(setting=setting, why=str(error)))
 
     def _taken(self, setting: Setting) -> None:
+        if _UNKNOWN in setting.value:
+            raise _NoEquivalentError("it names a variable whose value is not in the file")
         special, field = self._special.get(setting.name), self._fields.get(setting.name)
         elsewhere = said_elsewhere().get(setting.name.removeprefix("--"), "")
         if special is not None:
@@ -187,6 +198,8 @@ class Conversion:
         """What follows from several settings together. Raises `PlaceNeededError`."""
         for setting in self._targets:
             self._noted(setting, self._target)
+        for setting in self._accelerators:
+            self._noted(setting, self._gpus)
         similar = self._at("spec.defaults.balanceWith") == "Auto"
         preset = preset_of_cloud(self.provider)
         if similar and preset and not self._there("spec.balancing.presets"):
@@ -255,7 +268,8 @@ class Conversion:
         else:
             kind, first, second = setting.value.split(":")
             low, high = int(first), int(second)
-        label, resource = (ACCELERATOR_LABELS[0], "nvidia.com/gpu") if "/" not in kind else ("", kind)
+        own = next((one.accelerator_label for one in flags_of(self.provider) if self.provider), "")
+        label, resource = (own or ACCELERATOR_LABELS[0], "nvidia.com/gpu") if "/" not in kind else ("", kind)
         limit: Tree = {"name": f"gpu-{kind.replace('/', '-')}"}
         if label:
             limit["nodes"] = {"matchLabels": {label: kind}}

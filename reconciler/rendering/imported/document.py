@@ -2,39 +2,48 @@
 
 from collections.abc import Iterable
 
+import msgspec
+
 from reconciler.cluster.platform_reading import known_kind
 from reconciler.cluster.target import TargetRef
 from reconciler.decisions.platform_rules import rules_of
 from reconciler.policy.documents import API_VERSION
+from reconciler.policy.platform_flags import flags_of
 from reconciler.policy.platform_keys import platform_keys
-from reconciler.rendering.first_policy import policy_name
+from reconciler.rendering.group_names import group_names
 from reconciler.rendering.imported.conversion import Conversion, Note
-from reconciler.rendering.imported.settings import Found, Sized
+from reconciler.rendering.imported.settings import Found, Setting, Sized
 from reconciler.rendering.policy_yaml import Value, block, comment, flow
 
 _DEFAULTS_THAT_DIFFER = (
     "Defaults that differ on purpose: system pods without a disruption budget keep their node for ever (the Cluster Autoscaler's "
     "is drain.systemPodTimeout: 1h), balancing is off until asked for, ties are broken by name."
 )
+_EXPANDER = ("--expander", "spec.expanders")
 
 
 def imported_policy(found: Found, name: str, region: str = "") -> tuple[dict[str, str], tuple[Note, ...]]:
-    """File name -> YAML, and what is not in it. Raises `PlaceNeededError`."""
+    """File name -> YAML, and what is not in it. Raises `PlaceNeededError` and `UnsupportedCloudError`."""
     region = region or found.region
-    conversion = Conversion(region, prioritized=bool(found.priorities))
+    conversion = Conversion(region, found.cloud, prioritized=bool(found.priorities))
     for setting in found.settings:
         conversion.take(setting)
     conversion.finish()
-    groups = [_sized(one, name) for one in found.sized]
+    made = [_sized(one) for one in found.sized]
     for low, high, named, setting in conversion.nodes:
         origin = f"from {setting.name}={setting.value} ({setting.file})"
         target: Value = {key: dict(value) for key, value in named.target.items()}
-        groups.append(_group(origin, named.name, named.namespace, name, target, low, high))
+        made.append(_Group(origin, named.name, named.namespace, target, low, high))
+    names = group_names([(one.name, f"{flow(one.target)}") for one in made])
+    groups = [_group(one, called, name) for one, called in zip(made, names, strict=True)]
     if not groups and "discovery" not in conversion.spec:
-        conversion.spec["discovery"] = [
-            {"name": keys.default_discovery, keys.provider: {}} for keys in platform_keys() if keys.default_discovery
-        ]
-    if found.priorities:
+        conversion.spec["discovery"] = _discovery(conversion.provider)
+    other = _other_expander(found)
+    if found.priorities and other:
+        priorities = Setting(name="priorities", value=", ".join(str(one) for one, _ in found.priorities), file="")
+        why = f"{other}, under which the Cluster Autoscaler reads no priorities; --expander=priority makes tiers of them"
+        conversion.notes.append(Note(setting=priorities, why=why))
+    elif found.priorities:
         conversion.spec["tiers"] = [
             {"name": f"priority-{priority}", "match": {"names": list(names)}} for priority, names in found.priorities
         ]
@@ -42,6 +51,25 @@ def imported_policy(found: Found, name: str, region: str = "") -> tuple[dict[str
     if groups:
         files["groups.yaml"] = "---\n".join("\n".join(lines) + "\n" for lines in groups)
     return files, tuple(conversion.notes)
+
+
+def _discovery(cloud: str) -> list[Value]:
+    """The items that need no more than their platform, where nothing says which targets are meant: that of the cloud, or of each
+    platform where no cloud is named."""
+    meant = {one.provider for one in flags_of(cloud)} if cloud else {keys.provider for keys in platform_keys()}
+    return [
+        {"name": keys.default_discovery or keys.provider.lower(), keys.provider: {}}
+        for keys in platform_keys()
+        if keys.provider in meant and keys.discovery is not None and not keys.in_cloud and (cloud or keys.default_discovery)
+    ]
+
+
+def _other_expander(found: Found) -> str:
+    """Which expander is set that reads no priorities; empty where one does, or where nothing says how the autoscaler runs."""
+    said = [word.strip().lower() for one in found.settings if one.name in _EXPANDER for word in one.value.split(",")]
+    if "priority" in said or not any(one.name.startswith("--") for one in found.settings):
+        return ""
+    return f"the expander is {', '.join(said)}" if said else "no expander is set"
 
 
 def _policy(conversion: Conversion, found: Found, name: str) -> Iterable[str]:
@@ -79,23 +107,34 @@ def _below(path: str, key: str) -> bool:
     return path.removeprefix("spec.").partition(".")[0] == key
 
 
-def _sized(found: Sized, policy: str) -> list[str]:
+class _Group(msgspec.Struct, frozen=True):
+    """A target with its range, and what says so."""
+
+    origin: str
+    name: str
+    namespace: str
+    target: Value
+    low: int
+    high: int
+
+
+def _sized(found: Sized) -> _Group:
     one = found.target
     ref = TargetRef(kind=known_kind(one.api_group, one.kind), namespace=one.namespace, name=one.name)
     rules = rules_of(ref.kind)
     target: Value = dict(rules.policy_value(ref)) if rules is not None else {}
     origin = f"from {one.by} for {one.kind} {one.namespace}/{one.name} ({found.file})"
-    return _group(origin, one.name, one.namespace, policy, target, one.min_size, one.max_size)
+    return _Group(origin, one.name, one.namespace, target, one.min_size, one.max_size)
 
 
-def _group(origin: str, name: str, namespace: str, policy: str, target: Value, low: int, high: int) -> list[str]:
+def _group(made: _Group, name: str, policy: str) -> list[str]:
     return [
-        *comment(origin),
+        *comment(made.origin),
         f"apiVersion: {API_VERSION}",
         "kind: NodeGroup",
-        f"metadata: {flow({'name': policy_name(name), 'namespace': namespace or 'reconciler'})}",
+        f"metadata: {flow({'name': name, 'namespace': made.namespace or 'reconciler'})}",
         "spec:",
         f"  policyRef: {{name: {flow(policy)}}}",
-        f"  target: {flow(target)}",
-        f"  size: {{min: {low}, max: {high}}}",
+        f"  target: {flow(made.target)}",
+        f"  size: {{min: {made.low}, max: {made.high}}}",
     ]

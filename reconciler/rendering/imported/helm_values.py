@@ -13,27 +13,30 @@ from reconciler.policy.platform_flags import flags_of, platform_flags
 
 Values = Mapping[str, Any]
 CHART = "cluster-autoscaler"
+_OF_THIS_CHART = ("autoDiscovery", "autoscalingGroups", "expanderPriorities")
 
 
 class HelmValues(msgspec.Struct, frozen=True, kw_only=True):
     """What the chart would pass on: flags with their values, priorities as text or as a mapping, the region, and the names of
-    values that say how its Deployment runs."""
+    values that say how its Deployment runs; `objects` are what the chart is to make besides."""
 
     flags: tuple[tuple[str, str], ...]
     priorities: str | Mapping[str, Any] | None
     region: str
     deployment: tuple[str, ...]
+    objects: tuple[dict[str, Any], ...] = ()
 
 
 def values_in(document: object) -> Values | None:
-    """The chart's values in a document without a kind: at its top, or below the chart's name as in a chart that depends on it."""
+    """The chart's values in a document without a kind: at its top, below the chart's name as in a chart that depends on it, or
+    below another name where what only this chart has tells that it is an alias."""
     if not isinstance(document, dict) or "kind" in document:
         return None
-    inner = document.get(CHART)
-    for candidate in (inner, document):
+    for candidate in (document.get(CHART), document):
         if isinstance(candidate, dict) and any(key in candidate for key in _known()):
             return candidate
-    return None
+    aliased = (part for part in document.values() if isinstance(part, dict) and any(key in part for key in _OF_THIS_CHART))
+    return next(aliased, None)
 
 
 def read_values(values: Values) -> HelmValues:
@@ -41,11 +44,14 @@ def read_values(values: Values) -> HelmValues:
     provider, known = str(values.get("cloudProvider") or _default_cloud()), _known()
     places = (str(values.get(one.chart_place) or "") for one in flags_of(provider))
     priorities = values.get("expanderPriorities") or None
+    extra = values.get("extraObjects")
+    objects = tuple(item for item in extra if isinstance(item, dict)) if isinstance(extra, list) else ()
     return HelmValues(
         flags=(("cloud-provider", provider), *_discovery(values, provider), *_groups(values), *_extra_args(values)),
         priorities=priorities if isinstance(priorities, str | dict) else None,
         region=next((place for place in places if place), ""),
         deployment=tuple(sorted(key for key, value in values.items() if key not in known and value not in (None, {}, [], ""))),
+        objects=objects,
     )
 
 
@@ -76,5 +82,5 @@ def _discovery(values: Values, provider: str) -> Iterator[tuple[str, str]]:
 
 def _known() -> frozenset[str]:
     """Values that say what it decides."""
-    own = ("autoDiscovery", "autoscalingGroups", "extraArgs", "expanderPriorities", "cloudProvider")
+    own = ("autoDiscovery", "autoscalingGroups", "extraArgs", "expanderPriorities", "extraObjects", "cloudProvider")
     return frozenset((*own, *(one.chart_place for one in platform_flags() if one.chart_place)))

@@ -10,10 +10,13 @@ import msgspec
 from reconciler.cluster.platform_reading import readings
 from reconciler.cluster.snapshots import yaml_text
 from reconciler.cluster.values.raw_part import DECODING_ERRORS, finding
-from reconciler.policy.platform_flags import SizedTarget, autoscaler_object, platform_flags
-from reconciler.rendering.imported.helm_values import read_values, values_in
+from reconciler.policy.platform_flags import SizedTarget, autoscaler_cloud, autoscaler_object, platform_flags
+from reconciler.rendering.imported.chart_wrappers import wrapped_values
+from reconciler.rendering.imported.command_line import flags_of_container
+from reconciler.rendering.imported.helm_values import Values, read_values, values_in
 
 PRIORITIES = "cluster-autoscaler-priority-expander"
+_KIND = re.compile(r"(?m)^(?:- )?[{\s]*\"?kind\"?\s*:")
 _FLAG = re.compile(r"--?([a-z0-9][a-z0-9-]*)(?:[= ](.*))?")
 _WORD = re.compile(r"""(?<![\w-])--?[a-z0-9][a-z0-9-]*(?:=(?:"[^"]*"|'[^']*'|\S*))?""")
 _SIZED = frozenset(kind.kind for reading in readings() for kind in reading.kinds if kind.target and kind.plural)
@@ -38,7 +41,8 @@ class Sized(msgspec.Struct, frozen=True, kw_only=True):
 class Found(msgspec.Struct, frozen=True, kw_only=True):
     """All that was found. `priorities` are expressions by priority, the highest first; `annotated` counts targets that carry
     their sizes themselves, `skipped` documents of other kinds. `region` is where a cloud's targets are, as far as it is said;
-    `deployment` names values of a Helm chart that say how the autoscaler itself is deployed."""
+    `cloud` is the value of `--cloud-provider` that an object means which is one platform's alone. `deployment` names values of a
+    Helm chart that say how the autoscaler itself is deployed."""
 
     settings: tuple[Setting, ...] = ()
     sized: tuple[Sized, ...] = ()
@@ -46,6 +50,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     annotated: int = 0
     skipped: int = 0
     region: str = ""
+    cloud: str = ""
     deployment: tuple[str, ...] = ()
 
     def __add__(self, other: "Found") -> "Found":
@@ -56,6 +61,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
             annotated=self.annotated + other.annotated,
             skipped=self.skipped + other.skipped,
             region=self.region or other.region,
+            cloud=self.cloud or other.cloud,
             deployment=self.deployment + other.deployment,
         )
 
@@ -70,41 +76,36 @@ def found_in(file: str, body: bytes) -> Found:
         text = body.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ImportedFileError(f"{file}: no text at byte {error.start}; save it as UTF-8") from None
-    manifests = re.search(r"(?m)^\s*\"?kind\"?\s*:", text) is not None
-    if not manifests and (found := _helm_values(file, body)) is not None:
-        return found
-    if not manifests:
-        return Found(settings=tuple(_flags(file, (match[0] for match in _WORD.finditer(text)))))
+    words = Found(settings=tuple(_flags(file, (match[0] for match in _WORD.finditer(text)))))
+    manifests = _KIND.search(text) is not None
     try:
         documents = [msgspec.json.decode(part) for part in yaml_text.json_parts(body)]
     except yaml_text.YamlError as error:
+        if not manifests:
+            return words
         raise ImportedFileError(f"{file}: {error.item} {error.message}") from None
     except DECODING_ERRORS as error:
+        if not manifests:
+            return words
         raise ImportedFileError(f"{file}: {finding(error)}") from None
-    found = Found()
+    found, read = Found(), manifests
     for item in _objects(documents):
+        values = None if "kind" in item else values_in(item)
+        read = read or values is not None
+        found += _of_object(file, item) if values is None else _of_values(file, values)
+    return found if read else words
+
+
+def _of_values(file: str, values: Values) -> Found:
+    read = read_values(values)
+    found = Found(
+        settings=tuple(_flags(file, (f"--{name}={text}" for name, text in read.flags))),
+        priorities=_priorities(file, read.priorities) if read.priorities is not None else (),
+        region=read.region,
+        deployment=read.deployment,
+    )
+    for item in read.objects:
         found += _of_object(file, item)
-    return found
-
-
-def _helm_values(file: str, body: bytes) -> Found | None:
-    """None for a text that holds no values of the chart, or is no YAML at all: flags as somebody noted them."""
-    try:
-        documents = [msgspec.json.decode(part) for part in yaml_text.json_parts(body)]
-    except (yaml_text.YamlError, *DECODING_ERRORS):
-        return None
-    chosen = [values for document in documents if (values := values_in(document)) is not None]
-    if not chosen:
-        return None
-    found = Found()
-    for read in map(read_values, chosen):
-        flags = (f"--{name}={text}" for name, text in read.flags)
-        found += Found(
-            settings=tuple(_flags(file, flags)),
-            priorities=_priorities(file, read.priorities) if read.priorities is not None else (),
-            region=read.region,
-            deployment=read.deployment,
-        )
     return found
 
 
@@ -127,13 +128,15 @@ def _of_object(file: str, item: Object) -> Found:
         raise ImportedFileError(f"{file}: {error}") from None
     if told is not None:
         sized = tuple(Sized(target=target, file=file) for target in told.sized)
-        return Found(settings=tuple(_paths(file, "spec", told.settings)), sized=sized)
+        return Found(settings=tuple(_paths(file, "spec", told.settings)), sized=sized, cloud=autoscaler_cloud(item))
     if kind == "ConfigMap" and meta.get("name") == PRIORITIES:
-        return Found(priorities=_priorities(file, str(_part(item, "data").get("priorities", ""))))
+        return Found(priorities=_priorities_of(file, _part(item, "data")))
+    if wrapped := wrapped_values(item):
+        return sum((_of_values(file, values) for values in wrapped), Found())
     if kind in _SIZED:
         return Found(annotated=1) if any("node-group-m" in key for key in _part(meta, "annotations")) else Found(skipped=1)
     containers = _containers(item)
-    flags = [word for container in containers for word in _words(container)]
+    flags = [word for container in containers for word in flags_of_container(container, meta)]
     return Found(settings=tuple(_flags(file, flags)), region=_region(containers)) if flags else Found(skipped=1)
 
 
@@ -152,11 +155,6 @@ def _region(containers: list[Object]) -> str:
     ]
     telling = {name for one in platform_flags() for name in one.place_variables}
     return next((str(value) for name, value in said if name in telling and value), "")
-
-
-def _words(container: Object) -> list[str]:
-    words = [*(container.get("command") or ()), *(container.get("args") or ())]
-    return [str(word) for word in words if str(word).startswith("-")]
 
 
 def _flags(file: str, words: Iterable[str]) -> Iterator[Setting]:
@@ -180,14 +178,27 @@ def _paths(file: str, path: str, value: Any) -> Iterator[Setting]:  # noqa: ANN4
         yield Setting(name=path, value=str(value).lower() if isinstance(value, bool) else str(value), file=file)
 
 
+def _priorities_of(file: str, data: Object) -> tuple[tuple[int, tuple[str, ...]], ...]:
+    if not data.get("priorities"):
+        has = ", ".join(sorted(data)) or "nothing"
+        raise ImportedFileError(
+            f"{file}: ConfigMap {PRIORITIES}: the Cluster Autoscaler reads data.priorities alone, and there is {has}"
+        )
+    return _priorities(file, str(data["priorities"]))
+
+
 def _priorities(file: str, said: str | Mapping[str, Any]) -> tuple[tuple[int, tuple[str, ...]], ...]:
     try:
         content: Any = said
         if isinstance(said, str):
             (content,) = (msgspec.json.decode(part) for part in yaml_text.json_parts(said.encode()))
-        found = {int(key): tuple(str(item) for item in value) for key, value in content.items()}
-    except (yaml_text.YamlError, *DECODING_ERRORS, ValueError, AttributeError, TypeError) as error:
-        raise ImportedFileError(f"{file}: ConfigMap {PRIORITIES}: data.priorities cannot be read: {error}") from None
+        # An entry without a text is an empty expression there, which every name matches.
+        found = {int(key): tuple(".*" if item is None else str(item) for item in value) for key, value in content.items()}
+    except (yaml_text.YamlError, *DECODING_ERRORS, ValueError, AttributeError, TypeError):
+        raise ImportedFileError(
+            f"{file}: ConfigMap {PRIORITIES}: data.priorities is no list of expressions under each priority, such as "
+            '10: [".*spot.*"]'
+        ) from None
     return tuple(found.items())
 
 

@@ -1,0 +1,203 @@
+"""`import` follows the objects that carry an autoscaler's settings, and says what it does not follow. The right answers are those
+of the autoscaler, its chart, and the tools that deploy it."""
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from reconciler.cli.main import cli
+
+CASES = Path(__file__).parents[1] / "fixtures" / "imports"
+Object = dict[str, Any]
+TAGS = {"k8s.io/cluster-autoscaler/enabled": "", "k8s.io/cluster-autoscaler/harbour": ""}
+VALUES = (
+    "cloudProvider: aws\nawsRegion: eu-west-3\nautoDiscovery: {clusterName: harbour}\nextraArgs: {scale-down-unneeded-time: 4m}\n"
+)
+
+
+def run(*files: Path) -> Result:
+    return CliRunner().invoke(cli, ["import", *map(str, files)], prog_name="reconciler", standalone_mode=False)
+
+
+def documents(*files: Path) -> list[Object]:
+    done = run(*files)
+    assert done.exception is None, done.exception
+    return list(yaml.safe_load_all(done.stdout))
+
+
+def written(tmp_path: Path, *items: object) -> Path:
+    file = tmp_path / "in.yaml"
+    file.write_text("---\n".join(item if isinstance(item, str) else yaml.safe_dump(item) for item in items))
+    return file
+
+
+@pytest.mark.parametrize("name", ["argo-values", "argo-valuesobject", "helmrelease", "values-nested-kind"])
+def test_values_are_found_in_what_deploys_them(name: str) -> None:
+    """Cloud, region, discovery and a flag, from every place."""
+    spec = documents(CASES / f"{name}.yaml")[0]["spec"]
+    assert spec["defaults"]["scaleDown"]["unneededTime"] == "4m"
+    assert spec["discovery"] == [{"name": "imported-1", "aws": {"region": "eu-west-3", "tags": TAGS}}]
+
+
+WRAPPED = {
+    "HelmChart": {"kind": "HelmChart", "spec": {"chart": "cluster-autoscaler", "valuesContent": VALUES}},
+    "HelmChartConfig": {"kind": "HelmChartConfig", "spec": {"valuesContent": VALUES}},
+    "HelmChart set": {
+        "kind": "HelmChart",
+        "spec": {
+            "valuesContent": VALUES.replace("4m", "9m"),
+            "set": {"extraArgs.scale-down-unneeded-time": "4m"},
+        },
+    },
+    "ConfigMap": {"kind": "ConfigMap", "metadata": {"name": "v"}, "data": {"values.yaml": VALUES, "README": "no: [yaml"}},
+    "Secret": {"kind": "Secret", "metadata": {"name": "v"}, "data": {"values": base64.b64encode(VALUES.encode()).decode()}},
+    "parameters": {
+        "kind": "Application",
+        "spec": {
+            "source": {
+                "chart": "cluster-autoscaler",
+                "helm": {
+                    "values": VALUES.replace("4m", "9m"),
+                    "parameters": [{"name": "extraArgs.scale-down-unneeded-time", "value": "4m"}],
+                },
+            }
+        },
+    },
+    "ApplicationSet": {
+        "kind": "ApplicationSet",
+        "spec": {"template": {"spec": {"source": {"helm": {"values": VALUES}}}}},
+    },
+}
+
+
+@pytest.mark.parametrize("case", WRAPPED)
+def test_other_carriers_of_values(tmp_path: Path, case: str) -> None:
+    """Helm controller, ConfigMaps and Secrets, and what Argo CD puts over the values."""
+    spec = documents(written(tmp_path, {"apiVersion": "v1", **WRAPPED[case]}))[0]["spec"]
+    assert spec["defaults"]["scaleDown"]["unneededTime"] == "4m"
+    assert spec["discovery"][0]["aws"]["tags"] == TAGS
+
+
+def test_an_aliased_subchart(tmp_path: Path) -> None:
+    """Below whatever name, where what only this chart has tells it."""
+    spec = documents(written(tmp_path, {"global": {"a": 1}, "ca": yaml.safe_load(VALUES)}))[0]["spec"]
+    assert spec["discovery"][0]["aws"]["tags"] == TAGS
+
+
+def test_extra_objects_in_values_are_read(tmp_path: Path) -> None:
+    """The ConfigMap of the priority expander may stand there."""
+    priorities = {
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "cluster-autoscaler-priority-expander"},
+        "data": {"priorities": "10:\n  - .*spot.*\n"},
+    }  # fmt: skip
+    values = yaml.safe_load(VALUES) | {"extraObjects": [priorities]}
+    values["extraArgs"]["expander"] = "priority"
+    spec = documents(written(tmp_path, values))[0]["spec"]
+    assert spec["tiers"] == [{"name": "priority-10", "match": {"names": [".*spot.*"]}}]
+
+
+@pytest.mark.parametrize("name", ["shell", "two-words"])
+def test_command_lines(name: str) -> None:
+    """Through a shell, and with the value in a word of its own."""
+    policy, group = documents(CASES / f"{name}.yaml")
+    assert policy["spec"]["defaults"]["scaleDown"]["unneededTime"] == "4m"
+    assert (group["spec"]["target"], group["spec"]["size"]) == (
+        {"aws": {"autoScalingGroup": "dock-a", "region": "eu-west-3"}},
+        {"min": 2, "max": 9},
+    )
+
+
+def container(*words: str, **env: object) -> Object:
+    entries = [{"name": name, **(value if isinstance(value, dict) else {"value": value})} for name, value in env.items()]
+    one = {"name": "cluster-autoscaler", "image": "x", "command": ["./cluster-autoscaler"], "args": list(words), "env": entries}
+    meta = {"name": "cluster-autoscaler", "namespace": "autoscaling"}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": meta,
+        "spec": {"template": {"spec": {"containers": [one]}}},
+    }
+
+
+def test_variables_of_the_container(tmp_path: Path) -> None:
+    """What its environment says is filled in; what the cluster alone knows is named."""
+    words = ("--cloud-provider=clusterapi", "--scale-down-unneeded-time=$(UNNEEDED)", "--max-nodes-total=$(TOTAL)",
+             "--node-group-auto-discovery=clusterapi:namespace=$(HERE)", "--expendable-pods-priority-cutoff", "-10")  # fmt: skip
+    here = {"valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}}
+    total = {"valueFrom": {"configMapKeyRef": {"name": "a", "key": "b"}}}
+    done = run(written(tmp_path, container(*words, UNNEEDED="4m", HERE=here, TOTAL=total)))
+    spec = next(yaml.safe_load_all(done.stdout))["spec"]
+    assert spec["defaults"]["scaleDown"]["unneededTime"] == "4m"
+    assert spec["discovery"] == [{"name": "imported-1", "clusterAPI": {"namespaces": ["autoscaling"]}}]
+    assert spec["pods"] == {"expendableBelowPriority": -10}
+    assert "--max-nodes-total=$(TOTAL): it names a variable whose value is not in the file" in done.stderr
+    assert "limits" not in spec
+
+
+def test_one_of_several_files_without_settings_is_an_error(tmp_path: Path) -> None:
+    """It is named; the other one alone would do."""
+    empty = written(tmp_path, {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}})
+    done = run(CASES / "shell.yaml", empty)
+    assert str(done.exception).startswith(f"no settings of an autoscaler in {empty}: ")
+
+
+def test_a_null_priority_means_every_group() -> None:
+    """The autoscaler reads it as an empty expression."""
+    tiers = documents(CASES / "priorities-configmap.yaml")[0]["spec"]["tiers"]
+    assert [tier["match"]["names"] for tier in tiers] == [["spot*", ".*"], [".*", "od*"]]
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [({"priority": "10: [a]"}, "there is priority"), ({}, "there is nothing"), ({"priorities": "10"}, "no list of expressions")],
+)
+def test_priorities_that_the_autoscaler_does_not_read(tmp_path: Path, data: Object, said: str) -> None:
+    """In words of the file, and not of a program."""
+    meta = {"name": "cluster-autoscaler-priority-expander"}
+    done = run(written(tmp_path, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": data}))
+    assert said in str(done.exception)
+    assert "unpack" not in str(done.exception)
+
+
+def test_priorities_under_another_expander_are_ignored_and_told() -> None:
+    """As the autoscaler ignores them."""
+    done = run(CASES / "expander-not-priority.yaml")
+    assert "tiers" not in next(yaml.safe_load_all(done.stdout))["spec"]
+    assert "priorities=50, 10: the expander is least-waste" in done.stderr
+
+
+def test_a_cloud_without_a_platform_is_refused() -> None:
+    """Nobody would size its groups."""
+    assert "there is no platform here for it" in str(run(CASES / "azure.yaml").exception)
+
+
+def test_openshifts_object_alone_means_openshift() -> None:
+    """Its MachineSets, and nothing of Cluster API."""
+    assert documents(CASES / "openshift-clusterautoscaler-only.yaml")[0]["spec"]["discovery"] == [
+        {"name": "openshift", "openshift": {}}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cloud", "label"),
+    [("aws", "k8s.amazonaws.com/accelerator"), ("clusterapi", "cluster-api/accelerator")],
+)
+def test_limits_of_accelerators_go_by_the_clouds_own_label(tmp_path: Path, cloud: str, label: str) -> None:
+    """SOURCE: `GPULabel` of the autoscaler's providers. The order of the flags is nothing."""
+    file = written(tmp_path, f"--gpu-total=nvidia-tesla-t4:0:3 --cloud-provider={cloud}\n")
+    limits = documents(file)[0]["spec"]["limits"]
+    assert limits[0]["nodes"] == {"matchLabels": {label: "nvidia-tesla-t4"}}
+
+
+def test_names_are_unique_and_the_same_in_every_run(tmp_path: Path) -> None:
+    """Of long names that differ at their end, or at a sign that is kept."""
+    names = [group["metadata"]["name"] for group in documents(CASES / "eksctl-names.yaml")[1:]]
+    assert len(set(names)) == len(names) == 2
+    assert names == [group["metadata"]["name"] for group in documents(CASES / "eksctl-names.yaml")[1:]]
+    flags = " ".join(f"--nodes=0:1:MachineDeployment/fleet/{name}" for name in ("a-b", "a.b", "x" * 63, "x" * 62))
+    groups = documents(written(tmp_path, f"--cloud-provider=clusterapi {flags}\n"))[1:]
+    assert len({group["metadata"]["name"] for group in groups}) == 4
