@@ -72,7 +72,7 @@ class OwnerEvidence(msgspec.Struct, frozen=True, kw_only=True):
     `topology_owned` is the label `topology.cluster.x-k8s.io/owned`. `topology_replicas` is what the Cluster's topology
     declares for this deployment: an integer, None when it leaves replicas unset; `topology_read` is False when the
     Cluster or its entry could not be read. `last_applied_replicas` is the value in a client-side last-applied
-    manifest, `tracking` the GitOps tool metadata seen (`argocd:NAME`, `flux:NAME`, `helm:NAME`). `unreadable` are
+    manifest, `tracking` who keeps the object by its marks (`argocd:NAME`, `rancher:DOMAIN`). `unreadable` are
     sentences about evidence that is there and cannot be read: ownership is unknown then.
     """
 

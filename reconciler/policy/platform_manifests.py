@@ -12,7 +12,8 @@ class PlatformManifests(msgspec.Struct, frozen=True, kw_only=True):
 
     `provider` is its key in policies, `group` the API group of its objects; `renamed`: an operator may have given the group
     another name. `sized` are kinds with `spec.replicas`, `kept` those of which a webhook keeps the size between both size
-    annotations where a write leaves it out. `topology` is a kind whose workers declare sizes of objects of kind `worker`.
+    annotations where a write leaves it out. `topology` is a kind whose workers declare sizes of objects of the kinds
+    `workers`.
     `kind_suffix` is what stands behind a kind in the name of a target's kind. `unset` is what to do before a declared size goes,
     where no annotation keeps it.
     """
@@ -23,13 +24,18 @@ class PlatformManifests(msgspec.Struct, frozen=True, kw_only=True):
     sized: tuple[str, ...]
     kept: tuple[str, ...] = ()
     topology: str = ""
-    worker: str = ""
+    workers: tuple[str, ...] = ()
     kind_suffix: str = ""
     unset: str = ""
 
     def target_kind(self, kind: str) -> str:
         """The kind of target that a kind of object is."""
         return f"{kind}{self.kind_suffix}"
+
+
+def workers_field(kind: str) -> str:
+    """The list of a topology that has the entries for objects of this kind: `machineDeployments`, `machinePools`."""
+    return f"{kind[:1].lower()}{kind[1:]}s"
 
 
 @cache

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from reconciler.cluster.target import TargetRef
 from reconciler.decisions.groups.admission_bounds import AdmissionBounds, TargetBound
+from reconciler.decisions.ownership.person_tools import AT_SCALE, PERSON_TOOLS
 from reconciler.rendering.json_text import inert_json
 from reconciler.rendering.policy_yaml import comment
 
@@ -25,9 +26,16 @@ def bounds_data(bounds: AdmissionBounds) -> dict[str, str]:
     targets = {bound_key(bound.target): _range(bound) for bound in bounds.targets}
     return {
         ADOPT_FROM: "\n".join(bounds.adopt_from),
+        **person_tools(),
         BLOCKED_NAMESPACES: "\n".join(bounds.blocked_namespaces),
         **{key: text for key, text in targets.items() if len(key) <= LONGEST_KEY},
     }
+
+
+def person_tools() -> dict[str, str]:
+    """The names whose Update is a person's: anywhere, and at the subresource `scale` alone. Two keys, as a field manager may be
+    called by any printable text."""
+    return {"personTools": "\n".join(sorted(PERSON_TOOLS)), "personToolsAtScale": "\n".join(sorted(AT_SCALE))}
 
 
 def left_out(bounds: AdmissionBounds) -> tuple[str, ...]:

@@ -151,7 +151,7 @@ def test_observe_writes_nothing():
 
 def test_adoption_and_growth_in_one_go():
     """The owner moves by our own hand between the two; nobody else's hand would be taken for it."""
-    owners = (FieldOwner(manager="kubectl-scale", operation="Update", subresource="scale", time_seconds=NOW - 86_400),)
+    owners = (FieldOwner(manager="kubectl", operation="Update", subresource="scale", time_seconds=NOW - 86_400),)
     bench = growing(owners)
     assert [action.kind for action in bench.saved.actions] == ["Adopt", "Resize"]
     applied = bench.apply()

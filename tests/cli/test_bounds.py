@@ -59,6 +59,8 @@ def test_the_config_map_says_ranges_takeovers_and_evictions(policies: Path) -> N
     assert (item["metadata"]["name"], item["metadata"]["namespace"]) == ("reconciler-bounds", "elsewhere")
     assert item["data"] == {
         "adoptFrom": "kubectl\nkubectl-client-side-apply\nteam-b",
+        "personTools": "Mozilla\nk9s\nkubectl-create\nkubectl-edit\nkubectl-patch\nkubectl-replace\nkubectl-set",
+        "personToolsAtScale": "kubectl\noc",
         "blockedNamespaces": "payments",
         "MachineDeployment_prod_general-a.b": "2-40",
         "MachineSet.machine.openshift.io_openshift-machine-api_worker-a": "held",

@@ -219,3 +219,31 @@ def test_manifests_of_another_api_group_are_examined_where_it_is_named(tree: Pat
     assert "[ReplicasInManifest]" in told
     assert "first add capi.example.org/cluster-api-autoscaler-node-group-min-size" in told
     assert "{group: capi.example.org, kind: MachineDeployment" in told
+
+
+POOL = """\
+---
+apiVersion: reconciler.dev/v1alpha1
+kind: NodeGroup
+metadata: {name: pool, namespace: prod}
+spec:
+  policyRef: {name: prod}
+  target: {clusterAPI: {kind: MachinePool, namespace: prod, name: c1-pool-a-x7k2m}}
+  size: {min: 1, max: 9}
+"""
+
+
+@pytest.mark.parametrize("field", ["machinePools", "machineDeployments"])
+def test_a_pool_of_a_topology_is_found_in_its_own_list(tmp_path: Path, field: str) -> None:
+    """MachinePools stand in a list of their own; no webhook keeps their size, and none refuses annotations beside replicas."""
+    policy, manifest = tmp_path / "policy.yaml", tmp_path / "cluster.yaml"
+    policy.write_text(POLICY + POOL)
+    manifest.write_text(
+        "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: c1, namespace: prod}\n"
+        f"spec:\n  topology:\n    workers:\n      {field}:\n"
+        f"        - {{class: w, name: pool-a, replicas: 3, metadata: {{annotations: {sizes(1, 6)}}}}}\n"
+    )
+    done = CliRunner().invoke(command, [str(policy), "--manifests", str(manifest)], standalone_mode=False)
+    pool = field == "machinePools"
+    assert ("declares replicas 3 for pool-a, and NodeGroup pool decides them" in done.output) is pool, done.output
+    assert ("which the Cluster webhook refuses" in done.output) is not pool

@@ -9,7 +9,7 @@ from reconciler.decisions.decide import decide, settle
 from reconciler.decisions.memory import ConflictState, LastWrite, Memory, Outcome
 from reconciler.decisions.ownership.conflict import other_autoscalers
 from reconciler.plan.plan import ActionKind, OwnerState, Plan
-from reconciler.policy.documents import Hold
+from reconciler.policy.documents import Hold, PolicySet
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 from tests.decisions.deciding import group
 
@@ -28,12 +28,12 @@ def _world(owners: tuple[FieldOwner, ...] = (), generation: int = 1) -> World:
     )
 
 
-def _loops(count: int, owners: tuple[FieldOwner, ...] = ()) -> tuple[list[bool], Memory]:
+def _loops(count: int, owners: tuple[FieldOwner, ...] = (), rules: PolicySet = RULES) -> tuple[list[bool], Memory]:
     """Whether each loop wrote, when every write is undone before the next loop."""
     memory, wrote = Memory(), []
     for number in range(count):
         now = NOW + 60 * number
-        plan, memory = decide(_world(owners, generation=1 + 2 * number), RULES, memory, now)
+        plan, memory = decide(_world(owners, generation=1 + 2 * number), rules, memory, now)
         resizes = [action for action in plan.actions if action.kind is ActionKind.RESIZE]
         wrote.append(bool(resizes))
         memory = settle(
@@ -67,7 +67,7 @@ def test_three_undone_writes_end_in_a_hold() -> None:
 def test_the_writer_is_named_when_it_leaves_a_trace() -> None:
     """An Update by another manager is in managedFields."""
     platform = FieldOwner(manager="crusoe-nodepool", operation="Update", time_seconds=NOW)
-    _, memory = _loops(4, (platform,))
+    _, memory = _loops(4, (platform,), policy(node_group("reserved", max=2), adopt_from=("crusoe-nodepool",)))
     assert next(iter(memory.conflicts.values())).writer == "crusoe-nodepool"
 
 

@@ -132,7 +132,7 @@ CASES: dict[str, tuple[TargetFacts | None, Terms, Expected]] = {
     "a person edited it a minute ago": (_facts(3, EDITED), TERMS, (HELD, "kubectl-edit", (EDIT, UNTIL))),
     "a person edited it and a script wrote it": (
         _facts(3, EDITED, SCRIPT), TERMS,
-        (HELD, "kubectl-edit, nightly", (EDIT, f"managedFields: nightly (Update) owns spec.replicas {SINCE}", UNTIL)),
+        (HELD, "nightly", (f"managedFields: nightly (Update) owns spec.replicas {SINCE}",)),
     ),
     "a person edited it an hour ago": (
         _facts(3, EDITED), _terms(now_seconds=NOW + 3540),
@@ -146,10 +146,14 @@ CASES: dict[str, tuple[TargetFacts | None, Terms, Expected]] = {
         (HELD, "kubectl", ("managedFields: kubectl (Update, subresource scale) owns spec.replicas",
                            "a person's write holds for 1h, until 2027-01-15T09:00:00Z")),
     ),
-    "a script wrote it a minute ago": (
-        _facts(3, SCRIPT), TERMS,
+    "a program wrote it": (
+        _facts(3, SCRIPT), _terms(now_seconds=NOW + 99_999),
+        (HELD, "nightly", (f"managedFields: nightly (Update) owns spec.replicas {SINCE}",)),
+    ),
+    "a program wrote it and may be taken over": (
+        _facts(3, SCRIPT), _terms(adopt_from=("nightly",)),
         (ADOPTABLE, "nightly",
-         (f"managedFields: nightly (Update) owns spec.replicas {SINCE}", "a one-off write, not a declaration")),
+         (f"managedFields: nightly (Update) owns spec.replicas {SINCE}", "the policy's adoptFrom allows it")),
     ),
     "its topology declares it": (
         _of_topology(TOPOLOGY, topology_replicas=3), TERMS,
@@ -196,7 +200,10 @@ CASES: dict[str, tuple[TargetFacts | None, Terms, Expected]] = {
     "it became 2 by nobody's hand": (_facts(0), _undone(NOW, 2), (OURS, "", (FREE,))),
     "it became 0 and we own it": (_facts(0, US), _undone(NOW), (OURS, "nodegroup-reconciler", (WE,))),
     "another policy has marked it": (_marked("other", US), _terms(policy="mine"), OF_OTHER),
-    "another policy has marked what may be taken over": (_marked("other", SCRIPT), _terms(policy="mine"), OF_OTHER),
+    "another policy has marked what may be taken over": (
+        _marked("other", SCRIPT),
+        _terms(policy="mine", adopt_from=("nightly",)), OF_OTHER,
+    ),
     "our policy has marked it": (_marked("mine", US), _terms(policy="mine"), (OURS, "nodegroup-reconciler", (WE,))),
     "a policy that has ended has marked it": (
         _marked("other", US), _terms(policy="mine", ended=("other",)), (OURS, "nodegroup-reconciler", (WE,)),
@@ -227,7 +234,7 @@ def test_who_decides_and_by_what_evidence(case: str) -> None:
 def test_a_conflict_holds_only_what_could_be_written() -> None:
     """Ours and Adoptable become Held; what is held is held for its own reason."""
     for owner, by in ((US, "a second writer"), (SCRIPT, "a second writer"), (EDITED, "kubectl-edit")):
-        ownership = judge(_facts(3, owner), TERMS, conflict="undone 3 times").ownership
+        ownership = judge(_facts(3, owner), _terms(adopt_from=("nightly",)), conflict="undone 3 times").ownership
         assert (ownership.state, ownership.by) == (HELD, by)
 
 
@@ -239,7 +246,7 @@ def test_a_conflict_holds_only_what_could_be_written() -> None:
         (APPLIED, False, True),
         (CLIENT, False, True),
         (US, False, False),
-        (SCRIPT, False, False),
+        (SCRIPT, False, True),
     ],
 )
 def test_what_kind_of_hold_it_is(owner: FieldOwner, person: bool, declared: bool) -> None:
@@ -260,22 +267,7 @@ def test_other_holds_are_neither() -> None:
     assert (held_for_a_person(traceless), declared_by(traceless)) == (True, False)
 
 
-@pytest.mark.parametrize(
-    ("manager", "held"),
-    [
-        ("cluster-autoscaler", True), ("capi-machineset", True), ("argocd-application-controller", True),
-        ("kustomize-controller", True), ("helm-controller", True), ("helm", True), ("karpenter", True), ("terraform", False),
-    ],
-)  # fmt: skip
-def test_an_update_of_a_program_that_writes_again_is_a_declaration(manager: str, held: bool) -> None:
-    """Whenever it was; one of any other program is a one-off write."""
-    owner = FieldOwner(manager=manager, operation="Update", time_seconds=NOW - 99_999)
-    assert judge(_facts(3, owner), TERMS).ownership.state is (HELD if held else ADOPTABLE)
-
-
-@pytest.mark.parametrize(
-    "manager", ["kubectl", "kubectl-edit", "kubectl-scale", "kubectl-patch", "kubectl-replace", "kubectl-create", "kubectl-set"]
-)
+@pytest.mark.parametrize("manager", ["kubectl-edit", "kubectl-patch", "kubectl-replace", "kubectl-create", "kubectl-set"])
 def test_managers_under_which_people_write(manager: str) -> None:
     """Their Updates hold for the time of a person's write."""
     owner = FieldOwner(manager=manager, operation="Update", time_seconds=NOW - 60)
@@ -294,7 +286,14 @@ def test_marks_on_copies_are_not_read() -> None:
 def test_of_two_persons_the_later_one_is_waited_for() -> None:
     """One edited two hours ago, one scaled a minute ago, in either order."""
     edited = FieldOwner(manager="kubectl-edit", operation="Update", time_seconds=NOW - 7200)
-    scaled = FieldOwner(manager="kubectl-scale", operation="Update", time_seconds=NOW - 60)
+    scaled = FieldOwner(manager="kubectl", operation="Update", subresource="scale", time_seconds=NOW - 60)
     for owners in ((edited, scaled), (scaled, edited)):
         found = judge(_facts(3, *owners), TERMS).ownership
         assert (found.state, found.evidence[-1]) == (HELD, UNTIL)
+
+
+def test_a_pool_of_a_topology_is_named_in_its_own_list() -> None:
+    """MachinePools are entries of `machinePools`."""
+    facts = _of_topology(TOPOLOGY, topology_replicas=3)
+    pool = _with(facts, ref=msgspec.structs.replace(facts.ref, kind="MachinePool"))
+    assert judge(pool, TERMS).ownership.evidence[-1] == "Cluster topology machinePools[md] declares replicas 3"

@@ -64,7 +64,13 @@ CASES = {
         "kubectl-client-side-apply",
     ),
     "a person edited it ten minutes ago": (_facts(owners=(PATCH_BY_PERSON,)), (), OwnerState.HELD, "kubectl-edit"),
-    "a script wrote it once": (_facts(owners=(SCRIPT,)), (), OwnerState.ADOPTABLE, "nightly-script"),
+    "a script wrote it once": (_facts(owners=(SCRIPT,)), (), OwnerState.HELD, "nightly-script"),
+    "a script wrote it once, adoption allowed": (
+        _facts(owners=(SCRIPT,)),
+        ("nightly-script",),
+        OwnerState.ADOPTABLE,
+        "nightly-script",
+    ),
     "the topology declares it": (
         _facts(owners=(TOPOLOGY,), topology_owned=True, topology_deployment="fixed", topology_replicas=3),
         ("capi-topology",),

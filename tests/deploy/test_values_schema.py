@@ -8,8 +8,7 @@ import pytest
 
 from reconciler.cluster.target import TargetRef
 from reconciler.decisions.groups.admission_bounds import AdmissionBounds, TargetBound
-from reconciler.decisions.ownership.owner import CLIENT_SIDE_APPLY, CONTROLLER_PREFIXES
-from reconciler.rendering.bounds_manifest import bounds_manifest
+from reconciler.rendering.bounds_manifest import bounds_manifest, person_tools
 from tests.deploy.rendered import SOURCE, VALUES, chart, deployment, helm_template, of_kind, with_component
 from tests.deploy.test_manifests import by_identity
 
@@ -124,20 +123,21 @@ def test_what_is_rendered_is_a_patch_of_the_empty_bounds(tmp_path: Path) -> None
     )
     objects = with_component("enforce", "bounds", tmp_path, bounds_manifest(bounds, "reconciler"))
     (found,) = [one for one in of_kind(objects, "ConfigMap") if one["metadata"]["name"] == "reconciler-bounds"]
-    assert found["data"] == {"adoptFrom": "a\nb", "blockedNamespaces": "", "MachineDeployment_prod_general-a": "2-40"}
+    assert found["data"] == {
+        "adoptFrom": "a\nb", "blockedNamespaces": "", "MachineDeployment_prod_general-a": "2-40", **person_tools()
+    }  # fmt: skip
     assert found["metadata"]["labels"]["app.kubernetes.io/name"] == "nodegroup-reconciler"
 
 
-def test_bounds_know_the_programs_that_declare(tmp_path: Path) -> None:
-    """The same that the reconciler takes for declarers: one who is missing could be taken over from unasked."""
+def test_bounds_have_no_names_of_their_own(tmp_path: Path) -> None:
+    """Whose claim may be taken stands in the ConfigMap alone: a list in the policy would be a second one."""
     (policy,) = [
         item
         for item in of_kind(with_component("enforce", "bounds", tmp_path), "ValidatingAdmissionPolicy")
         if item["metadata"]["name"] == "reconciler-bounds-targets"
     ]
-    (declared,) = [one["expression"] for one in policy["spec"]["variables"] if one["name"] == "declared"]
-    (listed,) = re.findall(r"\[([^\[\]]*)\]\.exists", declared)
-    assert sorted(re.findall('"(.*?)"', listed)) == sorted((CLIENT_SIDE_APPLY, *CONTROLLER_PREFIXES))
+    (claimed,) = [one["expression"] for one in policy["spec"]["variables"] if one["name"] == "claimed"]
+    assert set(re.findall('"([^"]*)"', claimed)) == {"nodegroup-reconciler", "f:replicas", "f:spec", "Update", "", "scale"}
 
 
 @pytest.mark.parametrize(("component", "policy"), [

@@ -162,9 +162,19 @@ class OwnLoop:
         return writes_of(self.plane, self.user)
 
 
+TESTBED = "testbed"
+"""Under this name tests make their objects."""
+
+
 def own_policy(*groups: NodeGroup, name: str = OWNER, **fields: object) -> PolicySet:
     """A policy without waits, whose budgets allow what a test does."""
-    given: dict[str, object] = {"budgets": (Budget(nodes=10),), "pace": AT_ONCE, "mode": Mode.ENFORCE, **fields}
+    given: dict[str, object] = {
+        "budgets": (Budget(nodes=10),),
+        "pace": AT_ONCE,
+        "mode": Mode.ENFORCE,
+        "adopt_from": (TESTBED,),
+        **fields,
+    }
     made = policy(*groups, **{key: value for key, value in given.items() if key in NodeGroupPolicy.__struct_fields__})
     return msgspec.structs.replace(made, policy=msgspec.structs.replace(made.policy, name=name))
 

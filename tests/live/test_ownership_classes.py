@@ -10,7 +10,7 @@ import pytest
 from reconciler.control.turn.report import ResultState
 from reconciler.plan.plan import GroupLine, OwnerState
 from reconciler.policy.documents import NodeGroup
-from tests.live.own_loop import OwnLoop, done, group
+from tests.live.own_loop import TESTBED, OwnLoop, done, group
 from tests.live.ownership import NO_NODES, applied
 from tests.testbed.api import Object
 from tests.testbed.cluster_api import ClusterApi
@@ -122,7 +122,7 @@ HELD = {
         "kubectl-client-side-apply",
         "the last-applied manifest declares replicas 0",
     ),
-    "kubectl-scale": Held(_scaled_by("kubectl-scale"), OwnerState.HELD, "kubectl-scale", "a person's write holds for 1h"),
+    "kubectl-scale": Held(_scaled_by("kubectl"), OwnerState.HELD, "kubectl", "a person's write holds for 1h"),
     "kubectl-edit": Held(_updated_by("kubectl-edit"), OwnerState.HELD, "kubectl-edit", "a person's write holds for 1h"),
     "stripped": Held(_stripped, OwnerState.UNKNOWN, "", "managedFields are missing"),
     "mislabelled": Held(_labelled_as_owned, OwnerState.UNKNOWN, "topology", "could not be read"),
@@ -167,7 +167,8 @@ def outcome(cluster_api: ClusterApi) -> Iterator[Outcome]:
     made = {name: make(cluster, name) for name, make in makers.items()}
     # An adoption is two writes: one whose second meets the status of a young object three times goes on as a resize.
     cluster.until_quiet()
-    with OwnLoop(cluster_api.plane, cluster.namespace, *_policed(cluster, *makers)) as loop:
+    named = ("scaler", "terraform", TESTBED)
+    with OwnLoop(cluster_api.plane, cluster.namespace, *_policed(cluster, *makers), adopt_from=named) as loop:
         first = {line.name: line for line in _lines(loop)}
         for _ in range(6):
             _lines(loop)
@@ -208,8 +209,8 @@ def test_our_hold_annotation_holds_what_is_ours(outcome: Outcome) -> None:
 
 @pytest.mark.parametrize("name", WRITTEN)
 def test_what_nobody_declares_is_written_and_becomes_ours(outcome: Outcome, name: str) -> None:
-    """Unowned, or written once by a program: two replicas, and our apply owns them, alone; nothing is written twice. What
-    somebody wrote is taken over first, by a claim and an apply of the same value."""
+    """Unowned, or written by a program that the policy names: two replicas, and our apply owns them, alone; nothing is written
+    twice. What somebody wrote is taken over first, by a claim and an apply of the same value."""
     item = outcome.loop.plane.api.read(outcome.made[name])
     assert (item["spec"]["replicas"], replicas_owners(item)) == (2, [OURS])
     assert outcome.last[name].owner.state is OwnerState.OURS

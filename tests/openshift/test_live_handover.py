@@ -140,7 +140,8 @@ def test_an_autoscaler_at_work_holds_what_it_would_size(new_set: NewSet, control
     operator.reconcile()
     bench.testbed.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": HOME}}, "testbed")
     file = tmp_path / "policy.yaml"
-    file.write_text(POLICY + GROUP.format(name=bench.name, namespace=NAMESPACE))
+    policy = POLICY.replace("adoptFrom: [cluster-autoscaler]", "adoptFrom: [cluster-autoscaler, testbed]")
+    file.write_text(policy + GROUP.format(name=bench.name, namespace=NAMESPACE))
     bench.pods(2)
     try:
         with Reconciler(user(control_plane, "beside-autoscaler"), file, f"--namespace={HOME}", "--period=1") as process:

@@ -8,7 +8,7 @@ import pytest
 
 from reconciler.policy.documents import GroupFields, PolicySet, ScaleDown
 from tests.live.killed_process import Fault, Run, killed, running_until
-from tests.live.own_loop import own_policy
+from tests.live.own_loop import TESTBED, own_policy
 from tests.live.rights import GROUP as RECONCILERS
 from tests.live.rights import grant
 from tests.openshift.conftest import NewSet
@@ -30,7 +30,7 @@ class Life:
 
     def policy(self, *, least: int) -> PolicySet:
         defaults = GroupFields(scale_down=ScaleDown(unneeded_time_seconds=0, utilization_threshold_percent=50))
-        made = own_policy(self.bench.group(least=least), defaults=defaults)
+        made = own_policy(self.bench.group(least=least), defaults=defaults, adopt_from=("terraform", TESTBED))
         return msgspec.structs.replace(made, revision=f"r{least}")
 
     def run(self, policy: PolicySet, fault: Fault | None = None) -> Run:

@@ -220,7 +220,7 @@ class _Story:
     def _somebody_writes(self) -> str:
         target = self.rng.choice(sorted(self.cluster.objects.targets))
         replicas = self.rng.randint(0, 6)
-        self.cluster.write_replicas(target, replicas, "kubectl-scale", Via.SCALE)
+        self.cluster.write_replicas(target, replicas, "kubectl", Via.SCALE)
         return f"somebody scales {target} to {replicas}"
 
     def _hold(self) -> str:

@@ -157,7 +157,7 @@ class LiveBench:
             self.applied_by(owner, replicas)
         document = node_group(self.name, namespace=cluster.namespace, min=min_size)
         document = msgspec.structs.replace(document, target=msgspec.structs.replace(document.target, kind=kind))
-        self.policy: PolicySet = policy(document)
+        self.policy: PolicySet = policy(document, adopt_from=("testbed",))
         self.view = FreshView(cluster)
         self.said: list[tuple[str, str]] = []
         """What the port told beside the removals: code and sentence."""

@@ -24,7 +24,6 @@ ALLOWED: Mapping[str, str] = {
     "decisions/ownership/owner.py": "the topology of a Cluster is a kind of owner, of which plans, lints and evidence speak",
     "policy/field_tables/bounds.py": "what the same setting is called elsewhere: a column of the reference for each",
     "policy/field_tables/group_fields.py": "what the same setting is called elsewhere, and the sentence of a setting for pools",
-    "policy/manifests/declared_sizes.py": "the sentence of a code of problem that is a topology's by its name",
     "rendering/schemas/reference.py": "the head of the reference, which says what its columns are",
 }
 

@@ -59,7 +59,7 @@ def test_s004_a_reserve_that_two_groups_share_is_never_passed() -> None:
 
 def test_s006_the_plan_says_that_lowering_will_be_undone() -> None:
     """Lowered to 1 by hand with a pod pending: the plan wants 2, and the pod names the group that it needs."""
-    by_hand = (FieldOwner(manager="kubectl-scale", operation="Update", time_seconds=NOW - 60),)
+    by_hand = (FieldOwner(manager="kubectl", operation="Update", time_seconds=NOW - 60),)
     plan = plan_of(_asking(owners=by_hand), policy(node_group("reserved")))
     line = group(plan, "reserved")
     assert (line.current, line.desired, line.wanted) == (1, 1, 2)

@@ -1,16 +1,22 @@
 """Our own account, with the program in other hands: amounts. The product renders the bounds, somebody else applies them."""
 
+import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 import yaml
 from click.testing import CliRunner
 
 from reconciler.cli.commands.bounds import command
+from reconciler.cluster.target import OwnerEvidence, TargetFacts
+from reconciler.cluster.targets.hold_mark import HOLD_END, read_hold
 from reconciler.control.turn.report import ActionResult, LoopReport, ResultState
+from reconciler.decisions.ownership.owner import Terms, judge
 from reconciler.kube.connection.access import may
 from reconciler.kube.connection.transport import connect
+from reconciler.plan.plan import OwnerState
 from tests.deploy.attempt import OURS, Attempt, Guarded, Object, deleted, forced, json_patch, merge, replaced
 from tests.deploy.installed import ACCOUNT, ACCOUNT_GROUPS, NAMESPACE, Installed
 from tests.deploy.rendered import with_component
@@ -19,11 +25,13 @@ from tests.gitops.repositories import GitRepo
 from tests.live.own_loop import OwnLoop
 from tests.live.ownership import NO_NODES
 from tests.policies import node_group
+from tests.security.same_reading import claim_may_go, drawn_holds, drawn_owners, refusal
 from tests.testbed.api import ApiError, collection, path_of
 from tests.testbed.cluster_api import ClusterApi
 from tests.testbed.cluster_documents import Group, machine_deployment, machine_template, namespace
 from tests.testbed.control_plane import MASTERS, ControlPlane
 from tests.testbed.work_cluster import NAME, WorkCluster
+from tests.values import machine_deployment as reference
 
 WHERE = "own-bounds"
 RENEWAL = f"system:serviceaccount:{NAMESPACE}:reconciler-bounds"
@@ -33,6 +41,7 @@ GROUPS = {
     "observed": "mode: Observe\n  size: {min: 1, max: 5}",
     "below": "size: {min: 4, max: 5}",
     "above": "size: {min: 0, max: 1}",
+    "marked": "size: {min: 0, max: 9}",
 }
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 FOREIGN = "does not name the field manager whose claim is taken"
@@ -55,7 +64,7 @@ def cluster(cluster_api: ClusterApi) -> Iterator[WorkCluster]:
     """A Cluster whose Machines become no nodes, and a target for each case."""
     made = WorkCluster(cluster_api.api, WHERE)
     made.api.create(machine_template(made.namespace, "g", NO_NODES))
-    for name in (*GROUPS, "unnamed"):
+    for name in (*GROUPS, "unnamed", "claimed"):
         made.api.apply(without_replicas(name), "kubectl")
     made.api.merge(made.api.read(without_replicas("below")), {"spec": {"replicas": 0}}, OURS)
     made.api.merge(made.api.read(without_replicas("above")), {"spec": {"replicas": 3}}, OURS)
@@ -259,6 +268,51 @@ def test_the_bounds_are_not_ours_to_write(bounded: Guarded, bounds: Object, clus
     bounded.refused(merge(item, wider), why)
     bounded.refused(replaced({**item, **wider}), why)
     bounded.refused(deleted(item), why)
+
+
+def test_a_hold_means_the_same_to_both(bounded: Guarded, bounds: Object, cluster: WorkCluster) -> None:
+    """A hold without an end, or with one that is none, holds for ever: the API server refuses, and the product does not ask."""
+    seed = random.randrange(1 << 30)
+    differ = []
+    for text in drawn_holds(random.Random(seed)):
+        marked = {"metadata": {"annotations": {"reconciler.dev/hold": text}}}
+        cluster.api.merge(without_replicas("marked"), marked, "kubectl-edit")
+        mark = read_hold(text)
+        endless = mark is not None and mark.until_seconds is None
+        said = refusal(merge(without_replicas("marked"), {"spec": {"replicas": 3}}), bounded)
+        if endless != ("a person holds this target" in said):
+            differ.append(text)
+    assert not differ, f"seed {seed}"
+
+
+def test_a_claim_is_taken_where_the_product_would_take_it(bounded: Guarded, bounds: Object, cluster: WorkCluster) -> None:
+    """Exactly where the claim is adoptable by the same policy."""
+    seed = random.randrange(1 << 30)
+    terms = Terms(adopt_from=("gitops-of-a-team",), human_hold_seconds=0, now_seconds=1, first_seen_seconds=0)
+    differ = []
+    for owner in drawn_owners(random.Random(seed)):
+        facts = TargetFacts(ref=reference("marked"), replicas=1, owner=OwnerEvidence(owners=(owner,)))
+        adoptable = judge(facts, terms).ownership.state is OwnerState.ADOPTABLE
+        if adoptable != claim_may_go(bounded, cluster.api, without_replicas("claimed"), owner):
+            differ.append(owner)
+    assert not differ, f"seed {seed}"
+
+
+@pytest.mark.parametrize("manager", ["helper", "kubectl-edit", "ancient-changes", "gitops-of-a-team"])
+def test_our_account_writes_under_our_name_alone(bounded: Guarded, bounds: Object, cluster: WorkCluster, manager: str) -> None:
+    """Writes under many names would fold the claims of others into one that nobody owns."""
+    cluster.api.apply(machine_deployment(WHERE, NAME, Group("folded", replicas=0), "g"), "gitops-of-a-team")
+    marked = merge(cluster.api.read(without_replicas("folded")), {"metadata": {"annotations": {"reconciler.dev/reason": "x"}}})
+    bounded.allowed(marked)
+    bounded.refused(
+        msgspec.structs.replace(marked, query=f"fieldManager={manager}"), "the reconciler writes as nodegroup-reconciler alone"
+    )
+
+
+@pytest.mark.parametrize("path", ["admission/targets.yaml", "chart/templates/admission-targets.yaml"])
+def test_product_and_guard_have_one_pattern_of_holds(path: str) -> None:
+    """Letter by letter."""
+    assert f"; until {HOLD_END}$" in (Path(__file__).parents[2] / "examples" / "deploy" / path).read_text()
 
 
 @pytest.fixture

@@ -117,7 +117,8 @@ reconciler.dev/deleting ToBeDeletedByClusterAutoscaler DeletionCandidateOfCluste
 system-node-critical kubernetes.io/no-provisioner kubernetes.io/aws-ebs kubernetes.io/gce-pd kubernetes.io/azure-disk
 kubernetes.io/cinder kubernetes.io/vsphere-volume kubernetes.io/portworx-volume ebs.csi.aws.com pd.csi.storage.gke.io
 disk.csi.azure.com cinder.csi.openstack.org csi.vsphere.vmware.com virtualMachineScaleSets nodegroup-reconciler
-cluster-autoscaler kubectl kubectl-edit kubectl-scale kubectl-patch kubectl-client-side-apply kubectl-last-applied helm
+cluster-autoscaler kubectl kubectl-create kubectl-edit kubectl-patch kubectl-replace kubectl-set k9s oc Mozilla
+kubectl-client-side-apply kubectl-last-applied helm
 Helm argocd-controller argocd-application-controller kustomize-controller helm-controller flux-client-side-apply
 terraform Terraform HashiCorp pulumi-kubernetes manager before-first-apply ancient-changes kube-controller-manager
 kube-scheduler external

@@ -9,7 +9,7 @@ from reconciler.cluster.snapshots.pseudonyms import Pseudonyms
 from reconciler.cluster.targets import capacity
 from reconciler.cluster.targets.autoscaling_options import OPTIONS
 from reconciler.cluster.targets.hold_mark import without_reason
-from reconciler.cluster.targets.owner_evidence import HOLD, LAST_APPLIED
+from reconciler.cluster.targets.owner_evidence import HOLD, LAST_APPLIED, tells_who_keeps, without_words_of_others
 from reconciler.cluster.targets.size_bounds import MAX_SIZE, MIN_SIZE
 from reconciler.cluster.values.raw_part import DECODING_ERRORS
 from reconciler.cluster.wire.pod import PodAnnotations
@@ -34,9 +34,7 @@ _OTHERS = frozenset(
     {
         *capacity.KEYS,
         *(field.encode_name for field in msgspec.structs.fields(PodAnnotations)),
-        "argocd.argoproj.io/tracking-id",
         "cluster-autoscaler.kubernetes.io/scale-down-disabled",
-        "meta.helm.sh/release-name",
         "pv.kubernetes.io/bind-completed",
         "reconciler.dev/policy",
         "storage.alpha.kubernetes.io/migrated-plugins",
@@ -58,6 +56,8 @@ def read_annotations(annotations: Mapping[str, str], words: Pseudonyms, capi_gro
             found[key] = without_reason(text, HIDDEN)
         elif key == LAST_APPLIED:
             found[key] = _last_applied(text)
+        elif tells_who_keeps(key):
+            found[without_words_of_others(key)] = words.tokens(text)
         elif key in _OTHERS or (key.startswith(prefixes) and key.partition("/")[2] in _OF_PLATFORMS):
             found[key] = words.tokens(text)
         elif key.startswith(_DELAYS):

@@ -20,6 +20,7 @@ from reconciler.cluster.snapshots.intake import Intake
 from reconciler.cluster.snapshots.listing import Listing, Object, name_of
 from reconciler.cluster.snapshots.pseudonyms import Pseudonyms, is_instant, is_quantity
 from reconciler.cluster.snapshots.read_annotations import read_annotations
+from reconciler.cluster.targets.owner_evidence import tells_who_keeps, without_words_of_others
 from reconciler.cluster.wire import meta, pod, replicas, workload
 from reconciler.cluster.workloads import autoscaler
 from reconciler.cluster.workloads.autoscaler import runs_autoscaler
@@ -199,7 +200,10 @@ class _Cleaner:
         return self._words.tokens(text) if key in _TOKENS else self._words.word(text)
 
     def _labels(self, labels: Mapping[str, Any]) -> dict[str, str]:
-        return {self._words.word(key): self._words.value(key, text) for key, text in labels.items() if isinstance(text, str)}
+        return {self._label(key): self._words.value(key, text) for key, text in labels.items() if isinstance(text, str)}
+
+    def _label(self, key: str) -> str:
+        return without_words_of_others(key) if tells_who_keeps(key) else self._words.word(key)
 
     def _amounts(self, amounts: Mapping[str, Any]) -> dict[str, Any]:
         kept = {key: amount for key, amount in amounts.items() if isinstance(amount, int | float) or is_quantity(str(amount))}

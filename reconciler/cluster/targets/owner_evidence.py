@@ -1,5 +1,7 @@
 """Everything on an object that tells who decides its `spec.replicas`."""
 
+from collections.abc import Iterable, Mapping
+
 import msgspec
 
 from reconciler.cluster.snapshots.unreadable import UnreadableError
@@ -7,17 +9,34 @@ from reconciler.cluster.target import FieldOwner, OwnerEvidence
 from reconciler.cluster.values.instant import unix_seconds
 from reconciler.cluster.values.raw_part import DECODING_ERRORS, RawPart
 from reconciler.cluster.wire import replicas as wire
-from reconciler.cluster.wire.meta import ManagedField, OwnerReference, TargetMeta
+from reconciler.cluster.wire.meta import ManagedField, OwnerReference, TargetMeta, api_group
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 HOLD = "reconciler.dev/hold"
+_ARGO_ID, _ARGO_INSTANCE = "argocd.argoproj.io/tracking-id", "argocd.argoproj.io/instance"
+_TOOLS = {
+    "kustomize.toolkit.fluxcd.io/name": "flux",
+    "helm.toolkit.fluxcd.io/name": "flux",
+    "meta.helm.sh/release-name": "helm",
+    "kapp.k14s.io/app": "kapp",
+    "app.kubernetes.io/managed-by": "managed-by",
+}
+_PLATFORMS = {
+    "cattle.io": "rancher",
+    "hypershift.openshift.io": "hypershift",
+    "hive.openshift.io": "hive",
+    "crossplane.io": "crossplane",
+}
+"""SOURCE: the metadata that each tool documents. Rancher: `objectset.rio.cattle.io/*`, `rke.cattle.io/*`; HyperShift:
+`hypershift.openshift.io/nodePool`; Hive: `hive.openshift.io/managed`."""
 _REPLICAS = b'"f:replicas"'
 _fields = RawPart(wire.FieldSet, "metadata.managedFields[].fieldsV1")
 _last_applied = msgspec.json.Decoder(wire.LastApplied)
 
 
-def evidence(meta: TargetMeta) -> OwnerEvidence:
-    """What the metadata of any object with `spec.replicas` say. `unreadable` says what could not be read, and is a problem of the
+def evidence(meta: TargetMeta, whole: tuple[str, str] = ("", "")) -> OwnerEvidence:
+    """What the metadata of any object with `spec.replicas` say. `whole` are kind and API group of what owns each target of the
+    platform and sizes none. `unreadable` says what could not be read, and is a problem of the
     target too; never raises."""
     annotations, labels = meta.annotations or {}, meta.labels or {}
     unreadable: list[str] = []
@@ -33,7 +52,7 @@ def evidence(meta: TargetMeta) -> OwnerEvidence:
         managed_fields_present=bool(meta.managed_fields) and not unreadable,
         owners=owners,
         last_applied_replicas=last_applied,
-        tracking=tracking(labels, annotations),
+        tracking=tracking(labels, annotations, meta.owner_references or (), whole),
         controller=controller(meta.owner_references, meta.namespace),
         deleting=meta.deletion_timestamp is not None,
         hold=annotations.get(HOLD, ""),
@@ -68,19 +87,40 @@ def last_applied_replicas(annotations: dict[str, str]) -> int | None:
     return manifest.spec.replicas if manifest.spec else None
 
 
-def tracking(labels: dict[str, str], annotations: dict[str, str]) -> tuple[str, ...]:
-    """The GitOps and packaging tools that say they keep the object (`argocd:NAME`, `flux:NAME`, `helm:NAME`)."""
-    found: set[str] = set()
-    argo = annotations.get("argocd.argoproj.io/tracking-id", "").partition(":")[0] or labels.get("argocd.argoproj.io/instance")
-    if argo:
-        found.add(f"argocd:{argo}")
-    for key in ("kustomize.toolkit.fluxcd.io/name", "helm.toolkit.fluxcd.io/name"):
-        if labels.get(key):
-            found.add(f"flux:{labels[key]}")
-    release = annotations.get("meta.helm.sh/release-name")
-    if release:
-        found.add(f"helm:{release}")
+def tracking(
+    labels: Mapping[str, str],
+    annotations: Mapping[str, str],
+    references: Iterable[OwnerReference] = (),
+    whole: tuple[str, str] = ("", ""),
+) -> tuple[str, ...]:
+    """Who keeps the object, as `WHO:WHAT`: tools by what they call it (`argocd:shop`), platforms that size it from an object of
+    their own by the domain of their keys (`rancher:cattle.io`), and every owner that does not control it by its kind
+    (`NodePool:a`), but for `whole` as in `evidence`."""
+    marks = {**annotations, **labels}
+    argo = annotations.get(_ARGO_ID, "").partition(":")[0] or labels.get(_ARGO_INSTANCE)
+    found = {f"argocd:{argo}"} if argo else set()
+    found.update(f"{tool}:{marks[key]}" for key, tool in _TOOLS.items() if marks.get(key))
+    found.update(f"{_PLATFORMS[domain]}:{domain}" for key in marks if (domain := _platform_domain(key)))
+    for item in references:
+        if not item.controller and (item.kind, api_group(item.api_version)) != whole:
+            found.add(f"{item.kind}:{item.name}")
     return tuple(sorted(found))
+
+
+def tells_who_keeps(key: str) -> bool:
+    """Whether `tracking` reads a label or an annotation of this key."""
+    return key in (_ARGO_ID, _ARGO_INSTANCE) or key in _TOOLS or bool(_platform_domain(key))
+
+
+def without_words_of_others(key: str) -> str:
+    """The key with what a platform's user may have put into it hidden: its domain alone tells."""
+    domain = _platform_domain(key)
+    return f"{domain}/kept" if domain else key
+
+
+def _platform_domain(key: str) -> str:
+    host, slash, _ = key.partition("/")
+    return next((domain for domain in _PLATFORMS if slash and f".{host}".endswith(f".{domain}")), "")
 
 
 def controller(references: list[OwnerReference] | None, namespace: str) -> str:

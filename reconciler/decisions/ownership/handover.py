@@ -17,6 +17,7 @@ from reconciler.cluster.target import TargetFacts
 from reconciler.cluster.targets.size_bounds import MAX_SIZE, MIN_SIZE
 from reconciler.plan.reason import Because
 from reconciler.policy.manifests.unset_replicas import defaulted
+from reconciler.policy.platform_manifests import workers_field
 
 
 class ReplicasUnset(Because, frozen=True, kw_only=True):
@@ -155,6 +156,6 @@ def place(facts: TargetFacts) -> str:
     """Where the target's replicas and annotations are written."""
     if not facts.owner.topology_owned:
         return f"{facts.ref}"
-    entry = f"spec.topology.workers.machineDeployments[name={facts.owner.topology_deployment}]"
+    entry = f"spec.topology.workers.{workers_field(facts.ref.kind)}[name={facts.owner.topology_deployment}]"
     cluster = f"Cluster {facts.ref.namespace}/{facts.cluster_name}" if facts.cluster_name else "its Cluster"
     return f"{cluster}, {entry}"

@@ -9,9 +9,11 @@ import hashlib
 import msgspec
 
 from reconciler.cluster.target import FieldOwner, OwnerEvidence, TargetFacts
+from reconciler.decisions.ownership.person_tools import by_person
 from reconciler.decisions.reasons.amounts import duration_text
 from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import Ownership, OwnerState
+from reconciler.policy.platform_manifests import workers_field
 
 OUR_MANAGER = "nodegroup-reconciler"
 # Our annotations on targets: they explain our writes, and a release takes them off. All policies write under one field
@@ -25,14 +27,11 @@ CLIENT_SIDE_APPLY = "kubectl-client-side-apply"
 RIVAL = "cluster-autoscaler"
 # What stands in `by` where no owner but a state of the target holds it.
 NO_OWNER = ("deletion", "pause")
-# Managers under which a person's kubectl writes when it does not apply.
-HUMAN_MANAGERS = ("kubectl", "kubectl-edit", "kubectl-scale", "kubectl-patch", "kubectl-replace", "kubectl-create", "kubectl-set")
-# Managers of programs that write again and again: an Update of theirs is a declaration in all but name.
-CONTROLLER_PREFIXES = ("cluster-autoscaler", "capi-", "argocd-", "kustomize-controller", "helm-controller", "helm", "karpenter")
-
+# Tools that may leave replicas out of what they keep: their mark on an object whose replicas nobody owns declares nothing.
+MAY_LEAVE_REPLICAS_OUT = ("argocd", "flux", "helm", "kapp", "managed-by")
 
 _PERSON, _AS_PERSON = "a person's write holds", "it holds as a person's write"
-_FIELDS, _APPLIED = "managedFields: ", "the last-applied manifest"
+_FIELDS, _APPLIED, _KEPT = "managedFields: ", "the last-applied manifest", "tracked by "
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,7 +78,7 @@ def held_for_a_person(ownership: Ownership) -> bool:
 
 def declared_by(ownership: Ownership) -> bool:
     """Whether a manager that adoptFrom could name is what holds."""
-    named = any(one.startswith((_FIELDS, _APPLIED)) for one in ownership.evidence)
+    named = any(one.startswith((_FIELDS, _APPLIED, _KEPT)) for one in ownership.evidence)
     return ownership.state is OwnerState.HELD and named and not held_for_a_person(ownership)
 
 
@@ -155,7 +154,7 @@ def _topology(facts: TargetFacts, evidence: OwnerEvidence, terms: Terms) -> tupl
         return OwnerState.UNKNOWN, "topology", (label, "managedFields are missing")
     if not evidence.topology_read:
         return OwnerState.UNKNOWN, "topology", (label, "its Cluster, or the entry of it there, could not be read")
-    where = f"Cluster topology machineDeployments[{evidence.topology_deployment}]"
+    where = f"Cluster topology {workers_field(facts.ref.kind)}[{evidence.topology_deployment}]"
     declared = f"{where} declares replicas {evidence.topology_replicas}"
     field = f"managedFields: {TOPOLOGY_MANAGER} ({entry.operation if entry else ''}) owns spec.replicas"
     if entry is not None and evidence.topology_replicas is not None:
@@ -166,44 +165,63 @@ def _topology(facts: TargetFacts, evidence: OwnerEvidence, terms: Terms) -> tupl
         return OwnerState.UNKNOWN, "topology", (label, declared, f"but {TOPOLOGY_MANAGER} does not own the field yet")
     if any(owner.manager != OUR_MANAGER for owner in evidence.owners):
         return _fields(facts, evidence, terms)
-    if (stranger := _stranger(facts, evidence, terms)) is not None:
-        return stranger
+    if (other := _without_entry(facts, evidence, terms)) is not None:
+        return other
     return OwnerState.OURS, "", (f"{where} leaves replicas unset and no manager owns spec.replicas",)
 
 
 def _fields(facts: TargetFacts, evidence: OwnerEvidence, terms: Terms) -> tuple[OwnerState, str, tuple[str, ...]]:
     others = tuple(owner for owner in evidence.owners if owner.manager != OUR_MANAGER)
-    declared = [owner for owner in others if owner.operation == "Apply" or _controller(owner.manager)]
-    if evidence.last_applied_replicas is not None and not any(owner.manager == CLIENT_SIDE_APPLY for owner in declared):
-        declared.append(FieldOwner(manager=CLIENT_SIDE_APPLY, operation="Update"))
-    tracking = tuple(f"tracked by {mark}" for mark in evidence.tracking)
-    foreign = [owner for owner in declared if not _adoptable_from(owner.manager, terms.adopt_from)]
-    if foreign:
-        return (
-            OwnerState.HELD,
-            ", ".join(sorted({owner.manager for owner in foreign})),
-            (*(_sentence(owner, evidence) for owner in foreign), *tracking),
-        )
-    if declared:
-        names = ", ".join(sorted({owner.manager for owner in declared}))
-        allowed = "the policy's adoptFrom allows it"
-        return OwnerState.ADOPTABLE, names, (*(_sentence(owner, evidence) for owner in declared), *tracking, allowed)
+    if evidence.last_applied_replicas is not None and not any(owner.manager == CLIENT_SIDE_APPLY for owner in others):
+        others = (*others, FieldOwner(manager=CLIENT_SIDE_APPLY, operation="Update"))
     if others:
-        written = [owner.time_seconds or terms.first_seen_seconds for owner in others if owner.manager in HUMAN_MANAGERS]
-        names = ", ".join(sorted({owner.manager for owner in others}))
-        sentences = tuple(_sentence(owner, evidence) for owner in others)
-        until = max(written, default=0) + terms.human_hold_seconds
-        if until > terms.now_seconds:
-            wait = f"{_PERSON} for {duration_text(terms.human_hold_seconds)}, until {instant_text(until)}"
-            return OwnerState.HELD, names, (*sentences, wait)
-        return OwnerState.ADOPTABLE, names, (*sentences, "a one-off write, not a declaration")
-    if (stranger := _stranger(facts, evidence, terms)) is not None:
-        return stranger
+        return _claimed(others, evidence, terms)
+    if (other := _without_entry(facts, evidence, terms)) is not None:
+        return other
     if any(owner.manager == OUR_MANAGER for owner in evidence.owners):
         return OwnerState.OURS, OUR_MANAGER, (f"managedFields: {OUR_MANAGER} owns spec.replicas",)
     if facts.unrecorded_owner:
         return OwnerState.OURS, "", (facts.unrecorded_owner,)
     return OwnerState.OURS, "", ("no manager owns spec.replicas",)
+
+
+def _claimed(others: tuple[FieldOwner, ...], evidence: OwnerEvidence, terms: Terms) -> tuple[OwnerState, str, tuple[str, ...]]:
+    """Held by whoever declares and is not named in adoptFrom, then by a person's recent write; else adoptable.
+
+    A person's write declares nothing. Where a tool keeps the object, what the person overwrote may be declared there, so that
+    adoptFrom has to name the person's tool.
+    """
+    persons = tuple(owner for owner in others if by_person(owner))
+    declared = tuple(owner for owner in others if evidence.tracking or owner not in persons)
+    foreign = tuple(owner for owner in declared if not _adoptable_from(owner.manager, terms.adopt_from))
+    told = _named(foreign or others), tuple(_sentence(owner, evidence) for owner in foreign or others)
+    tracking = tuple(f"{_KEPT}{mark}" for mark in evidence.tracking)
+    if any(owner not in persons for owner in foreign):
+        return OwnerState.HELD, told[0], (*told[1], *tracking)
+    until = max((owner.time_seconds or terms.first_seen_seconds for owner in persons), default=0) + terms.human_hold_seconds
+    if persons and until > terms.now_seconds:
+        wait = f"{_PERSON} for {duration_text(terms.human_hold_seconds)}, until {instant_text(until)}"
+        return OwnerState.HELD, _named(others), (*(_sentence(owner, evidence) for owner in others), *tracking, wait)
+    if foreign:
+        return OwnerState.HELD, told[0], (*told[1], *tracking)
+    allowed = "the policy's adoptFrom allows it" if declared else "a one-off write, not a declaration"
+    return OwnerState.ADOPTABLE, told[0], (*told[1], *tracking, allowed)
+
+
+def _named(owners: tuple[FieldOwner, ...]) -> str:
+    return ", ".join(sorted({owner.manager for owner in owners}))
+
+
+def _without_entry(facts: TargetFacts, evidence: OwnerEvidence, terms: Terms) -> tuple[OwnerState, str, tuple[str, ...]] | None:
+    """Held, where no entry names another manager and yet somebody else decides; None where nothing says so."""
+    if (stranger := _stranger(facts, evidence, terms)) is not None:
+        return stranger
+    if evidence.owners:
+        return None
+    allowed = (*MAY_LEAVE_REPLICAS_OUT, *terms.adopt_from)
+    above = tuple(mark for mark in evidence.tracking if mark.partition(":")[0] not in allowed)
+    keepers = ", ".join(sorted({mark.partition(":")[0] for mark in above}))
+    return (OwnerState.HELD, keepers, tuple(f"{_KEPT}{mark}" for mark in above)) if above else None
 
 
 def _stranger(facts: TargetFacts, evidence: OwnerEvidence, terms: Terms) -> tuple[OwnerState, str, tuple[str, ...]] | None:
@@ -226,10 +244,6 @@ def _stranger(facts: TargetFacts, evidence: OwnerEvidence, terms: Terms) -> tupl
 
 def _adoptable_from(manager: str, adopt_from: tuple[str, ...]) -> bool:
     return manager in adopt_from or (manager == CLIENT_SIDE_APPLY and "kubectl" in adopt_from)
-
-
-def _controller(manager: str) -> bool:
-    return manager == CLIENT_SIDE_APPLY or manager.startswith(CONTROLLER_PREFIXES)
 
 
 def _sentence(owner: FieldOwner, evidence: OwnerEvidence) -> str:

@@ -9,5 +9,5 @@ MANIFESTS = PlatformManifests(
     sized=("MachineDeployment", "MachineSet", "MachinePool"),
     kept=("MachineDeployment", "MachineSet"),
     topology="Cluster",
-    worker="MachineDeployment",
+    workers=("MachineDeployment", "MachinePool"),
 )

@@ -22,12 +22,13 @@ from reconciler.policy.manifests.manifest_object import (
     shown,
     text_of,
     texts_of,
+    topology_entries,
 )
 from reconciler.policy.manifests.unset_replicas import unset_words
 from reconciler.policy.platform_manifests import manifests_by_group
 from reconciler.policy.problems.findings import Findings
 from reconciler.policy.problems.problem import Problem, Severity
-from reconciler.policy.text.nodes import Node, Sequence, spot_of_entry
+from reconciler.policy.text.nodes import Node, spot_of_entry
 from reconciler.policy.text.place import Place
 from reconciler.policy.text.yaml_text import compose_documents, read_source
 
@@ -35,7 +36,7 @@ MANIFEST_CODES: Mapping[str, str] = {
     "ManifestUnreadable": "A manifest that cannot be read is not examined.",
     "ReplicasDropped": "A change says what becomes of the replicas that it leaves out.",
     "ReplicasInManifest": "A size that a node group decides is declared nowhere else.",
-    "ReplicasInTopology": "A topology leaves the replicas of a MachineDeployment out that a node group sizes.",
+    "ReplicasInTopology": "A topology leaves the replicas of a worker out that a node group sizes.",
     "ReplicasUnset": "Who leaves replicas out writes both size annotations, which keep the size that is there.",
 }
 
@@ -82,9 +83,8 @@ def _unreadable(fault: Problem) -> Problem:
 def _judge(found: ManifestObject, sets: tuple[PolicySet, ...], findings: Findings) -> None:
     spec = entry_of(found.node, "spec")
     if found.topology:
-        workers = entry_of(entry_of(entry_of(spec, "topology"), "workers"), "machineDeployments")
-        for entry in workers.items if isinstance(workers, Sequence) else ():
-            _judge_topology(found, entry, sets, findings)
+        for kind, entry in topology_entries(found):
+            _judge_topology(found, kind, entry, sets, findings)
         return
     claim = _claim(found, sets)
     if claim is None:
@@ -147,14 +147,15 @@ def _judge_unset(
     )
 
 
-def _judge_topology(found: ManifestObject, entry: Node, sets: tuple[PolicySet, ...], findings: Findings) -> None:
+def _judge_topology(found: ManifestObject, kind: str, entry: Node, sets: tuple[PolicySet, ...], findings: Findings) -> None:
     name = text_of(entry, "name")
     annotations = texts_of(entry_of(entry_of(entry, "metadata"), "annotations"))
-    sized = [key for key in found.sizes if key in annotations]
-    claim = _claim_on_topology(found, name, annotations, sets)
+    kept = kind in found.platform.kept
+    sized = [key for key in found.sizes if key in annotations and kept]
+    claim = _claim_on_topology(found, kind, name, annotations, sets)
     declared = pair_of(entry, "replicas")
     if declared is None:
-        if claim is not None:
+        if claim is not None and kept:
             _judge_unset(f"the topology of Cluster {found.title}, {name},", entry, found, annotations, claim, findings)
         return
     if not sized and claim is None:
@@ -167,7 +168,7 @@ def _judge_topology(found: ManifestObject, entry: Node, sets: tuple[PolicySet, .
         who = claim.who if claim else ""
         message = f"{topology}, and {who} decides them: the topology controller would write it again"
     related = ((claim.place, f"{claim.who} is written here"),) if claim is not None else ()
-    hint = _topology_hint(value, annotations, claim, found)
+    hint = _topology_hint(value, annotations if kept else dict.fromkeys(found.sizes, ""), claim, found)
     findings.add("ReplicasInTopology", found.source, spot_of_entry(key, value), message, hint, related=related)
 
 
@@ -202,14 +203,14 @@ def _claim(found: ManifestObject, sets: tuple[PolicySet, ...]) -> _Claim | None:
 
 
 def _claim_on_topology(
-    found: ManifestObject, name: str, annotations: Mapping[str, str], sets: tuple[PolicySet, ...]
+    found: ManifestObject, kind: str, name: str, annotations: Mapping[str, str], sets: tuple[PolicySet, ...]
 ) -> _Claim | None:
-    """The MachineDeployment of a topology is called after Cluster and entry, with random characters behind."""
+    """The object of a topology is called after Cluster and entry, with random characters behind."""
     stem = f"{found.name}-{name}"
     for entry in sets:
         for group in entry.groups:
             called = group.target.name == stem or group.target.name.startswith(f"{stem}-")
-            if called and group.target.kind in ("", found.platform.worker) and _same_namespace(group, found):
+            if called and (group.target.kind or found.platform.sized[0]) == kind and _same_namespace(group, found):
                 return _claim_of(group)
         for item in entry.policy.discovery:
             if not item.labels and _discovers(item, found, annotations, {}, found.name):

@@ -14,10 +14,11 @@ from reconciler.policy.manifests.manifest_object import (
     pair_of,
     text_of,
     texts_of,
+    topology_entries,
 )
 from reconciler.policy.platform_manifests import manifests_by_group
 from reconciler.policy.problems.findings import Findings
-from reconciler.policy.text.nodes import Node, Sequence, spot_of, spot_of_entry
+from reconciler.policy.text.nodes import Node, spot_of, spot_of_entry
 from reconciler.policy.text.place import Place
 from reconciler.policy.text.yaml_text import compose_documents, read_source
 
@@ -87,20 +88,19 @@ def _of(item: ManifestObject) -> Iterator[tuple[_Key, _Sized]]:
     spec = entry_of(item.node, "spec")
     if item.kept or item.platform.unset:
         named = entry_of(item.node, "metadata")
-        yield (item.kind, item.namespace, item.name, ""), _sized(item, spec, named, item.annotations)
+        yield (item.kind, item.namespace, item.name, ""), _sized(item, item.kind, spec, named, item.annotations)
     if not item.topology:
         return
-    workers = entry_of(entry_of(entry_of(spec, "topology"), "workers"), "machineDeployments")
-    for entry in workers.items if isinstance(workers, Sequence) else ():
-        annotations = texts_of(entry_of(entry_of(entry, "metadata"), "annotations"))
-        yield (item.kind, item.namespace, item.name, text_of(entry, "name")), _sized(item, entry, entry, annotations)
+    for kind, entry in topology_entries(item):
+        if kind in item.platform.kept:
+            annotations = texts_of(entry_of(entry_of(entry, "metadata"), "annotations"))
+            yield (item.kind, item.namespace, item.name, text_of(entry, "name")), _sized(item, kind, entry, entry, annotations)
 
 
-def _sized(item: ManifestObject, spec: Node | None, named: Node | None, annotations: Mapping[str, str]) -> _Sized:
+def _sized(item: ManifestObject, kind: str, spec: Node | None, named: Node | None, annotations: Mapping[str, str]) -> _Sized:
     declared, pair = pair_of(spec, "replicas"), pair_of(named, "name")
     spot = spot_of(item.node) if pair is None else spot_of_entry(*pair)
     replicas = None if declared is None else integer(declared[1])
-    kind = item.platform.target_kind(item.platform.worker if item.topology else item.kind)
     keys = item.sizes if item.topology or item.kept else ()
     bounds = bounds_of(annotations, item.sizes) if keys else (None, None)
-    return _Sized(kind, keys, replicas, declared is not None, bounds, item.source.place(spot))
+    return _Sized(item.platform.target_kind(kind), keys, replicas, declared is not None, bounds, item.source.place(spot))

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from reconciler.policy.platform_manifests import PlatformManifests
+from reconciler.policy.platform_manifests import PlatformManifests, workers_field
 from reconciler.policy.problems.findings import Source
 from reconciler.policy.text.nodes import Mapping as MappingNode
 from reconciler.policy.text.nodes import Node, Scalar, Sequence
@@ -80,6 +80,14 @@ def manifest_objects(node: Node, source: Source, platforms: Mapping[str, Platfor
             node=node,
             source=source,
         )
+
+
+def topology_entries(found: ManifestObject) -> Iterator[tuple[str, Node]]:
+    """The entries of a topology's workers, each with the kind of the object that is made of it."""
+    workers = entry_of(entry_of(entry_of(found.node, "spec"), "topology"), "workers")
+    for kind in found.platform.workers:
+        entries = entry_of(workers, workers_field(kind))
+        yield from ((kind, entry) for entry in (entries.items if isinstance(entries, Sequence) else ()))
 
 
 def pair_of(node: Node | None, key: str) -> tuple[Node, Node] | None:

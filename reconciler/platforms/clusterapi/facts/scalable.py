@@ -108,7 +108,7 @@ def _managed(labels: dict[str, str] | None) -> Iterable[tuple[str, str]]:
 
 def _evidence(item: wire.Scalable, kind: str, view: ClusterApiView) -> OwnerEvidence:
     """What any object says, and beside it the topology, a pool's own controller, and what pauses it."""
-    found = owner_evidence.evidence(item.metadata)
+    found = owner_evidence.evidence(item.metadata, ("Cluster", view.group))
     annotations, labels = item.metadata.annotations or {}, item.metadata.labels or {}
     owned = OWNED_LABEL in labels
     name = labels.get(_TOPOLOGY + ("pool-name" if kind == MACHINE_POOL else "deployment-name"), "")
