@@ -10,6 +10,8 @@ from reconciler.decisions.removal.approval_ceiling import departed, lasting
 from reconciler.decisions.removal.scale_down import Judged
 from reconciler.plan.plan import ActionKind, NodeState
 
+_GROWTH = (ActionKind.RESIZE, ActionKind.REPLACE)
+
 
 def remember(draft: Draft, judged: dict[int, Judged], memory: Memory) -> Memory:
     """Timers of nodes that are still unneeded, the groups known now, first sights; entries of gone things are dropped."""
@@ -73,7 +75,7 @@ def _settled(memory: Memory, outcome: Outcome) -> Memory:
         if outcome.kind == ActionKind.REPLACE:
             kept = tuple(one for one in memory.replacements if (one.target, one.nodes) != (outcome.target, outcome.nodes))
             memory = msgspec.structs.replace(memory, replacements=kept)
-        return _failed(memory, outcome) if outcome.code == "Failed" else memory
+        return _failed(memory, outcome)
     match outcome.kind:
         case ActionKind.RESIZE:
             write = LastWrite(replicas=outcome.to, generation=outcome.generation, written_seconds=outcome.at_seconds)
@@ -104,8 +106,12 @@ def _settled(memory: Memory, outcome: Outcome) -> Memory:
 
 
 def _failed(memory: Memory, outcome: Outcome) -> Memory:
-    """A failed write backs the group off by the built-in rule: its own one is not at hand here."""
+    """A failed write backs the group off by the built-in rule: its own one is not at hand here. So does growth that was refused,
+    which is no failure of the cluster: removals of others do not wait for it."""
+    refused = outcome.code == "Refused" and outcome.kind in _GROWTH
+    if outcome.code != "Failed" and not refused:
+        return memory
     state = BackoffRule().after(memory.backoffs.get(outcome.group), outcome.at_seconds, outcome.message)
-    return msgspec.structs.replace(
-        memory, backoffs={**memory.backoffs, outcome.group: state}, last_failed_seconds=outcome.at_seconds
-    )
+    backoffs = {**memory.backoffs, outcome.group: state}
+    last = memory.last_failed_seconds if refused else outcome.at_seconds
+    return msgspec.structs.replace(memory, backoffs=backoffs, last_failed_seconds=last)

@@ -205,7 +205,8 @@ def test_as_large_as_it_is(service: Service) -> None:
         (CrusoeError("NoCredentials", "no"), WriteCode.UNAVAILABLE),
         (CrusoeError("Unreachable", "no"), WriteCode.UNAVAILABLE),
         (CrusoeError("Unreachable", "no", sent=True), WriteCode.UNKNOWN),
-        (CrusoeError("bad_request", "quota exceeded", status=400), WriteCode.FAILED),
+        (CrusoeError("bad_request", "quota exceeded", status=400), WriteCode.REFUSED),
+        (CrusoeError("bad_request", "out of stock", status=400), WriteCode.FAILED),
         (CrusoeError("bad_request", "no", status=402), WriteCode.REFUSED),
     ],
 )

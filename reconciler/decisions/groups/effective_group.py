@@ -7,6 +7,7 @@ from reconciler.cluster.targets.hold_mark import read_hold
 from reconciler.cluster.world import World
 from reconciler.decisions.groups.chain import Resolved, Sources
 from reconciler.decisions.groups.group import EffectiveGroup, Origin
+from reconciler.decisions.groups.platform_bounds import within_platform
 from reconciler.decisions.groups.template import TemplateResult, new_node_shape
 from reconciler.decisions.groups.values import Values
 from reconciler.decisions.groups.windows import OpenWindow, open_windows
@@ -121,7 +122,7 @@ def _ignores_daemonsets(values: Values) -> bool:
 
 
 def _bounds(values: Values, claim: Claim, now_seconds: int) -> _Bounds:
-    """Without any maximum the group keeps its size; windows narrow what is written."""
+    """Without any maximum the group keeps its size; windows narrow what is written, and the platform narrows both."""
     facts = claim.facts
     current = (facts.replicas or 0) if facts is not None else 0
     least, most = _target_sizes(facts)
@@ -138,7 +139,8 @@ def _bounds(values: Values, claim: Claim, now_seconds: int) -> _Bounds:
         lowest = max(lowest, size.min or 0)
         highest = min(highest, highest if size.max is None else size.max)
         reasons.append(WindowOpen(window=_window_name(opened), until=instant_text(opened.until_seconds)).reason())
-    return _Bounds(lowest, highest, tuple(reasons))
+    lowest, highest, passed = within_platform(facts, lowest, highest)
+    return _Bounds(lowest, highest, (*reasons, *(one.reason() for one in passed)))
 
 
 def _target_sizes(facts: TargetFacts | None) -> tuple[tuple[int, str] | None, tuple[int, str] | None]:

@@ -12,7 +12,7 @@ from reconciler.decisions.labels import selector_matches
 from reconciler.decisions.limits import NODES
 from reconciler.decisions.lints.finding import Finding
 from reconciler.decisions.reasons.amounts import amount_text, count_text
-from reconciler.decisions.reasons.sizes import RoomTaken
+from reconciler.decisions.reasons.sizes import PlatformBound, RoomTaken
 from reconciler.decisions.view import View
 from reconciler.plan.plan import NodeState
 from reconciler.policy.documents import Limit
@@ -29,6 +29,7 @@ def capacity_findings(view: View) -> Iterator[Finding]:
     yield from _accelerator_of_a_limit(view)
     yield from _on_demand_base(view)
     yield from _group_a_tenant(view)
+    yield from _outside_platform(view)
 
 
 def _reserved_slot(view: View) -> Iterator[Finding]:
@@ -178,3 +179,16 @@ def _group_a_tenant(view: View) -> Iterator[Finding]:
                 message=f"{', '.join(sorted(groups.values()))} are alike but for the value of taint {key}",
                 advice="share larger groups, and separate teams by namespace, requests and limits where they trust each other",
             )
+
+
+def _outside_platform(view: View) -> Iterator[Finding]:
+    """A size of the policy that the platform refuses, so that it is never reached."""
+    for group in view.groups:
+        for reason in group.reasons:
+            if reason.code == PlatformBound.code:
+                yield Finding(
+                    code=PlatformBound.code,
+                    object=f"NodeGroup {group.name}",
+                    message=reason.message,
+                    advice="change the bound of the target itself, or write the size that applies into the policy",
+                )

@@ -35,6 +35,25 @@ class AboveMax(Because, frozen=True, kw_only=True):
     template = "{current} replicas are above the maximum {max}"
 
 
+class PlatformBound(Because, frozen=True, kw_only=True):
+    """A bound of the policy lies outside what the platform allows, which applies instead. `side` is most or least."""
+
+    code = "PlatformBound"
+    bound: str
+    wanted: int
+    allowed: int
+    side: str
+    origin: str
+
+    def sentence(self) -> str:
+        """What is wanted, what is allowed by whom, and what applies."""
+        where = "above" if self.side == "most" else "below"
+        return (
+            f"{self.bound} {self.wanted} is {where} {self.allowed}, the {self.side} that {self.origin} allow: "
+            f"{self.allowed} applies"
+        )
+
+
 class PendingPods(Because, frozen=True, kw_only=True):
     """The group grows for pods that no node can take."""
 

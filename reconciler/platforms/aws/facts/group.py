@@ -51,6 +51,7 @@ def facts(item: wire.AutoScalingGroup, view: AwsView = _NOTHING) -> TargetFacts:
         min_size=item.min_size,
         max_size=item.max_size,
         size_origin="MinSize and MaxSize of the Auto Scaling group",
+        sizes_bind=True,
         options=options,
         template=node,
         owner=OwnerEvidence(

@@ -16,9 +16,12 @@ def failed(error: CrusoeError, what: str) -> WriteResult:
         return WriteResult(code=WriteCode.REFUSED, message=f"{message} (`reconciler doctor` says what is missing)")
     if error.status == 404:
         return WriteResult(code=WriteCode.NOT_FOUND, message=message)
-    if failure_kind(error.message) != "Configuration":
-        return WriteResult(code=WriteCode.FAILED, message=f"{what}: {failure_kind(error.message)}: {error.message}")
-    return WriteResult(code=WriteCode.REFUSED, message=message)
+    kind = failure_kind(error.message)
+    if kind == "Configuration":
+        return WriteResult(code=WriteCode.REFUSED, message=message)
+    # A quota is a bound of the platform, where stock is what it happens to have.
+    code = WriteCode.REFUSED if kind == "Quota" else WriteCode.FAILED
+    return WriteResult(code=code, message=f"{what}: {kind}: {error.message}")
 
 
 def unread(error: CrusoeError, what: str) -> WriteResult:
