@@ -122,15 +122,16 @@ class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):
     """One target as read. `replicas` None: the object does not say (a problem names it).
 
     `min_size`/`max_size` come from both size annotations (only together), `size_origin` names them. `sizes_bind`: the platform
-    refuses a size outside them, whatever a policy says. `rolling_out` is true while an older revision still has machines.
-    `on_demand_base` is how many machines of a mixed group are not spot. `price_per_hour` is what the platform's own list asks
-    for one node, `price_origin` which list. `launch_failure` is why the machines that are missing will not come, `rooms` bound
-    how many more can be had, `writers` are those who size it by other means than a field. `problems` are sentences about
-    values that could not be read. `api_group` is Cluster API's, the prefix of its annotations too; empty for targets of other
-    platforms. `unrecorded_owner` is why a target of which nobody is known to own the size is ours, where the platform records
-    no owner (empty: managed fields do). `keeps_nodes` is why no node may be removed now, since another machine than the chosen
-    one might go (empty: any may), `keeps_nodes_but` the nodes that may go all the same. `beyond_autoscaler`: a Cluster
-    Autoscaler that is at work elsewhere passes this target over as it stands.
+    refuses a size outside them, whatever a policy says. `read_seconds` is when the read of it began, by the clock of whoever
+    read (0: it does not say). `rolling_out` is true while an older revision still has machines. `on_demand_base` is how many
+    machines of a mixed group are not spot. `price_per_hour` is what the platform's own list asks for one node, `price_origin`
+    which list. `launch_failure` is why the machines that are missing will not come, `rooms` bound how many more can be had,
+    `writers` are those who size it by other means than a field. `problems` are sentences about values that could not be read.
+    `api_group` is Cluster API's, the prefix of its annotations too; empty for targets of other platforms. `unrecorded_owner`
+    is why a target of which nobody is known to own the size is ours, where the platform records no owner (empty: managed
+    fields do). `keeps_nodes` is why no node may be removed now, since another machine than the chosen one might go (empty: any
+    may), `keeps_nodes_but` the nodes that may go all the same. `beyond_autoscaler`: a Cluster Autoscaler that is at work
+    elsewhere passes this target over as it stands.
     """
 
     ref: TargetRef
@@ -145,6 +146,7 @@ class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):
     max_size: int | None = None
     size_origin: str = ""
     sizes_bind: bool = False
+    read_seconds: int = 0
     options: tuple[TargetOption, ...] = ()
     template: TargetTemplate = TargetTemplate()
     owner: OwnerEvidence = OwnerEvidence()

@@ -19,11 +19,14 @@ class BackoffState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class LastWrite(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The last replicas that we wrote to a target, and the generation that the write produced (0: unknown)."""
+    """The last replicas that we wrote to a target, the generation that the write produced (0: unknown), and when it had ended.
+    A read that may be older shows something from `lowest` to `highest` (None: not known)."""
 
     replicas: int
     generation: int = 0
     written_seconds: int = 0
+    lowest: int | None = None
+    highest: int | None = None
 
 
 class ConflictState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -110,12 +113,14 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What became of one action: `done`, or refused/failed with a stable code and a message."""
+    """What became of one action: `done`, or refused/failed with a stable code and a message. `to` are the replicas that it left,
+    `before` those that it found (None: not known)."""
 
     kind: str
     group: str
     target: str
     to: int
+    before: int | None = None
     nodes: tuple[str, ...] = ()
     done: bool
     code: str = ""

@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 class PlatformRules(msgspec.Struct, frozen=True, kw_only=True):
     """The rules of one platform, all pure.
 
-    `provider` is its key in policies, `kinds` are those of its targets. `takes`: whether a discovery item of this provider takes
-    a target of one of these kinds. `policy_value` is what a NodeGroup writes below `spec.target` for a target. `findings` are
-    what `doctor` finds in a view besides what holds for all platforms. `declared_in_manifests`: its targets are objects that
-    somebody may declare in git, so that a release says how replicas go back there. `size_origin` says whose bounds a target
-    carries. `doubles` are targets, of whatever platform, whose machines another one sizes: they are not discovered.
+    `provider` is its key in policies, `kinds` are those of its targets. `takes`: whether a discovery item of this provider
+    takes a target of one of these kinds. `policy_value` is what a NodeGroup writes below `spec.target` for a target.
+    `findings` are what `doctor` finds in a view besides what holds for all platforms. `declared_in_manifests`: its targets are
+    objects that somebody may declare in git, so that a release says how replicas go back there. `size_origin` says whose
+    bounds a target carries. `read_lag_seconds`: so long after a write a read may show what was there before it. `doubles` are
+    targets, of whatever platform, whose machines another one sizes: they are not discovered.
     """
 
     provider: str
@@ -32,6 +33,7 @@ class PlatformRules(msgspec.Struct, frozen=True, kw_only=True):
     findings: Callable[["View"], Iterator[Finding]] = lambda _: iter(())
     declared_in_manifests: bool = False
     size_origin: str = "its annotations"
+    read_lag_seconds: int = 0
     doubles: Callable[[tuple[TargetFacts, ...]], frozenset[TargetRef]] = lambda _: frozenset()
 
 

@@ -4,13 +4,16 @@ import msgspec
 
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.growth.backoff import BackoffRule
-from reconciler.decisions.memory import LastWrite, Memory, Outcome
+from reconciler.decisions.memory import Memory, Outcome
+from reconciler.decisions.ownership.last_write import last_write, without_last_writes
 from reconciler.decisions.reasons.nodes import NodeEmpty
 from reconciler.decisions.removal.approval_ceiling import departed, lasting
 from reconciler.decisions.removal.scale_down import Judged
 from reconciler.plan.plan import ActionKind, NodeState
 
 _GROWTH = (ActionKind.RESIZE, ActionKind.REPLACE)
+_NOTHING_DONE = ("Conflict", "Stale", "NotFound", "Refused", "Unavailable")
+"""Codes of one write that was not done at all; what takes several may have done the first."""
 
 
 def remember(draft: Draft, judged: dict[int, Judged], memory: Memory) -> Memory:
@@ -75,34 +78,35 @@ def _settled(memory: Memory, outcome: Outcome) -> Memory:
         if outcome.kind == ActionKind.REPLACE:
             kept = tuple(one for one in memory.replacements if (one.target, one.nodes) != (outcome.target, outcome.nodes))
             memory = msgspec.structs.replace(memory, replacements=kept)
+        if not (outcome.kind in _GROWTH and outcome.code in _NOTHING_DONE):
+            # A part of it may have been done: what we wrote last says nothing of what is there now.
+            memory = without_last_writes(memory, frozenset((outcome.target,)))
         return _failed(memory, outcome)
     match outcome.kind:
         case ActionKind.RESIZE:
-            write = LastWrite(replicas=outcome.to, generation=outcome.generation, written_seconds=outcome.at_seconds)
-            return msgspec.structs.replace(
-                memory, last_added_seconds=outcome.at_seconds, last_writes={**memory.last_writes, outcome.target: write}
-            )
-        case ActionKind.REPLACE:
-            # What it adds is no growth for demand: its own drains follow, and so may others.
-            write = LastWrite(replicas=outcome.to, generation=outcome.generation, written_seconds=outcome.at_seconds)
-            return msgspec.structs.replace(memory, last_writes={**memory.last_writes, outcome.target: write})
+            return msgspec.structs.replace(_wrote(memory, outcome), last_added_seconds=outcome.at_seconds)
+        case ActionKind.REPLACE | ActionKind.CANCEL:
+            # What a replacement adds is no growth for demand: its own drains follow, and so may others.
+            return _wrote(memory, outcome)
         case ActionKind.REMOVE_NODE:
-            write = LastWrite(replicas=outcome.to, generation=outcome.generation, written_seconds=outcome.at_seconds)
+            # One that only begins has written nothing of its target yet; what it finds there in the end is not known.
+            begins = bool(outcome.nodes) and not outcome.generation
+            known = without_last_writes(memory, frozenset((outcome.target,))) if begins else _wrote(memory, outcome)
             return msgspec.structs.replace(
-                memory,
+                known,
                 last_removed_seconds=outcome.at_seconds,
-                last_writes={**memory.last_writes, outcome.target: write},
                 leaving={**memory.leaving, **dict.fromkeys(outcome.nodes, outcome.at_seconds)},
                 departures=departed(memory.departures, outcome.target, len(outcome.nodes), outcome.at_seconds),
             )
-        case ActionKind.CANCEL:
-            write = LastWrite(replicas=outcome.to, generation=outcome.generation, written_seconds=outcome.at_seconds)
-            return msgspec.structs.replace(memory, last_writes={**memory.last_writes, outcome.target: write})
         case ActionKind.RELEASE:
-            known = {target: name for target, name in memory.known_groups.items() if target != outcome.target}
-            return msgspec.structs.replace(memory, known_groups=known)
+            names = {target: name for target, name in memory.known_groups.items() if target != outcome.target}
+            return msgspec.structs.replace(memory, known_groups=names)
         case _:
             return memory
+
+
+def _wrote(memory: Memory, outcome: Outcome) -> Memory:
+    return msgspec.structs.replace(memory, last_writes={**memory.last_writes, outcome.target: last_write(memory, outcome)})
 
 
 def _failed(memory: Memory, outcome: Outcome) -> Memory:

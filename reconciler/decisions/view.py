@@ -11,6 +11,7 @@ from reconciler.decisions.growth.backoff import forget, note_failures
 from reconciler.decisions.growth.requests import note_waiting
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.ownership.conflict import conflict_sentence, note_conflicts, other_autoscalers, undone_write
+from reconciler.decisions.ownership.last_write import with_last_writes
 from reconciler.decisions.ownership.owner import NO_OWNER, Judgement, Terms, judge
 from reconciler.decisions.situation import GroupSituation, group_situations, node_states
 from reconciler.decisions.work import Work
@@ -37,7 +38,8 @@ class View(msgspec.Struct, frozen=True):
 
     @staticmethod
     def of(world: World, policy: PolicySet, memory: Memory, now_seconds: int, work: Work) -> "View":
-        """Look at everything."""
+        """Look at everything, with the sizes that we wrote where a read may be older than that."""
+        world = with_last_writes(world, memory, now_seconds)
         groups, members = effective_view(world, policy, now_seconds)
         resumed = frozenset(group.name for group in groups if group.name in memory.held_groups and not group.hold)
         memory = forget(memory, groups, resumed, now_seconds)

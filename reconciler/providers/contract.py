@@ -30,12 +30,13 @@ class WriteCode(StrEnum):
 class WriteResult(msgspec.Struct, frozen=True, kw_only=True):
     """What became of a write. `code` is empty when done, else a `WriteCode`. `generation` and `resource_version` are the
     object's after the write (0 and empty: not known). `message` of one that is done says what was found and changed, where that
-    is news."""
+    is news; `replicas` is what it left where that is not what was asked for."""
 
     code: str = ""
     message: str = ""
     generation: int = 0
     resource_version: str = ""
+    replicas: int | None = None
 
     @property
     def done(self) -> bool:

@@ -75,7 +75,7 @@ class Polled:
         for region, role in ((REGION, ""), (REGION, "arn:aws:iam::123456789012:role/other")):
             metered = Metered(client(region, role, service.url), monotonic=self.clock, sleep=self.clock.sleep)
             self.accounts.put(region, role, metered)
-        self.poll = AwsPoll(self.accounts, lambda: self.policy, self.clock, remembered)
+        self.poll = AwsPoll(self.accounts, lambda: self.policy, self.clock, remembered, lambda: service.account.now)
 
     def turn(self, seconds: float = 10) -> bool:
         """One round, after so many seconds for both."""

@@ -25,12 +25,12 @@ from tests.cluster.objects import container, pod
 
 def test_incident_4_somebody_sets_it_back(service: Service) -> None:
     """Terraform sets desired capacity back from 3 to 1 while pods wait: raised again at most three times, then the group is held
-    with the story, and nothing of it is written any more."""
+    with the story, and nothing of it is written any more. Each write is judged a minute later, when reads cannot be older."""
     loop = Loop(service)
     spot = loop.groups["spot"]
     loop.cluster.pods = pending(3)
     loop.groups["general"].max_size = 0
-    for _ in range(8):
+    for _ in range(25):
         report = loop.turn()
         if spot.desired == 3:
             spot.desired = 1

@@ -158,8 +158,9 @@ ZONES: Object = {"AvailabilityZones": [B, A], "MaxSize": 200}
         ([bought("i-8", "i-9", error=STOCK)], [(A, 2)], WriteResult()),
         ([bought("i-8", error=STOCK), bought("i-9")], [(A, 2), (B, 1)], WriteResult()),
         ([bought("i-8", error=STOCK), bought(error=STOCK)], [(A, 2), (B, 1)],
-         WriteResult(message="1 of 2 instances came: none left")),
-        ([bought("i-8", error=STOCK), THROTTLED], [(A, 2), (B, 1)], WriteResult(message="1 of 2 instances came: none left")),
+         WriteResult(message="1 of 2 instances came: none left", replicas=3)),
+        ([bought("i-8", error=STOCK), THROTTLED], [(A, 2), (B, 1)],
+         WriteResult(message="1 of 2 instances came: none left", replicas=3)),
         (
             [bought(error=("VcpuLimitExceeded", "ask for more"))],
             [(A, 2)],

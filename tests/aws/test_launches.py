@@ -68,7 +68,11 @@ def launched(*answers: Any, wanted: int = 2, item: Object | None = None) -> tupl
     [
         ([came("1", "2")], WriteResult(), [(A, 2)]),
         ([came("1", error=STOCK), came("2")], WriteResult(), [(A, 2), (B, 1)]),
-        ([came(error=STOCK), came("1", error=STOCK)], WriteResult(message="1 of 2 instances came: none left"), [(A, 2), (B, 2)]),
+        (
+            [came(error=STOCK), came("1", error=STOCK)],
+            WriteResult(message="1 of 2 instances came: none left", replicas=1),
+            [(A, 2), (B, 2)],
+        ),
         (
             [came(error=STOCK), came(error=STOCK)],
             WriteResult(code=WriteCode.FAILED, message=f"{NAME}: Stock: InsufficientInstanceCapacity - none left"),
@@ -79,9 +83,17 @@ def launched(*answers: Any, wanted: int = 2, item: Object | None = None) -> tupl
             WriteResult(code=WriteCode.FAILED, message=f"{NAME}: Quota: VcpuLimitExceeded - limit"),
             [(A, 2)],
         ),
-        ([came("1", error=("VcpuLimitExceeded", ""))], WriteResult(message="1 of 2 instances came: VcpuLimitExceeded"), [(A, 2)]),
-        ([came("1")], WriteResult(message="1 of 2 instances came: "), [(A, 2)]),
-        ([came("1", error=STOCK), THROTTLED], WriteResult(message="1 of 2 instances came: none left"), [(A, 2), (B, 1)]),
+        (
+            [came("1", error=("VcpuLimitExceeded", ""))],
+            WriteResult(message="1 of 2 instances came: VcpuLimitExceeded", replicas=1),
+            [(A, 2)],
+        ),
+        ([came("1")], WriteResult(message="1 of 2 instances came: ", replicas=1), [(A, 2)]),
+        (
+            [came("1", error=STOCK), THROTTLED],
+            WriteResult(message="1 of 2 instances came: none left", replicas=1),
+            [(A, 2), (B, 1)],
+        ),
         ([THROTTLED], WriteResult(code=WriteCode.UNAVAILABLE, message=f"{NAME}: Rate exceeded"), [(A, 2)]),
         (
             [AwsError("IdempotentCallInProgress", "busy")],

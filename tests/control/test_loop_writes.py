@@ -323,14 +323,15 @@ def test_a_removal_whose_target_nobody_knows_is_remembered_for_its_node() -> Non
 
 
 def test_what_was_written_is_remembered() -> None:
-    """Replicas and generation, and when nodes were added last; what was refused is no write, what broke backs the group off."""
+    """Replicas and generation, and when nodes were added last; what was refused is no write, and backs
+    the group off as what broke does."""
     bench = Bench()
     bench.answers = {"other": [REFUSED]}
     bench.turn(_action(), _action(group="other", to=2))
     memory = bench.store.load()
     write = memory.last_writes[str(GENERAL)]
     assert (write.replicas, write.generation, memory.last_added_seconds) == (5, 4, NOW)
-    assert (str(OTHER) in memory.last_writes, memory.backoffs) == (False, {})
+    assert (str(OTHER) in memory.last_writes, memory.backoffs.keys(), memory.last_failed_seconds) == (False, {"other"}, 0)
     bench = Bench()
     bench.answers = {"general": [RuntimeError("socket closed")]}
     bench.turn(_action())

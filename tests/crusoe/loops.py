@@ -59,7 +59,9 @@ class Cluster:
     def __init__(self, service: Service, policy: PolicySet, writer: Writer) -> None:
         self.service, self.policy = service, policy
         self.seconds = 0.0
-        self.poll = CrusoePoll(writer.account, writer.keeper, lambda: self.policy, lambda: self.seconds)
+        self.poll = CrusoePoll(
+            writer.account, writer.keeper, lambda: self.policy, lambda: self.seconds, lambda: service.account.now
+        )
         self.pods: list[dict[str, Any]] = []
         self.others: list[dict[str, Any]] = []
         self.leaving: dict[str, str] = {}

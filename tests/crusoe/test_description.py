@@ -16,8 +16,8 @@ READ = {
     "Reservation": wire.Reservation, "MachineType": wire.MachineType, "PoolDetails": wire.OperationDetails,
     "PoolResult": wire.OperationResult, "PoolOperation": wire.PoolOperation, "Operation": wire.ClusterOperation,
 }  # fmt: skip
-OURS = ("kind",)
-"""Of documents: no answer has it."""
+OURS = ("kind", "read_seconds")
+"""Of documents: no answer has them."""
 VALUES = {"string": "x", "integer": 1, "boolean": True, "any": {}}
 
 

@@ -140,13 +140,14 @@ def test_the_autoscaler_of_the_platform_holds() -> None:
 
 
 def test_a_second_writer(service: Service) -> None:
-    """Every write is undone: after the third nothing is written, and the plan names the Deployment and the pods."""
+    """Every write is undone: after the third nothing is written, and the plan names the Deployment and the pods. Each is judged
+    a minute later, when reads cannot be older."""
     pool, loop = service.account.add(count=1), Loop(service, POLICY)
     first = ids(service, pool)[0]
     loop.cluster.others = [autoscaler()]
     loop.cluster.pods = [running("there", first), *pending(1)]
     service.account.replaces_after = 10_000
-    for _ in range(6):
+    for _ in range(25):
         report = loop.turn()
         pool.count = 1
     assert report.plan is not None

@@ -38,9 +38,9 @@ def _undone(count: int, last_seconds: int) -> ConflictState:
 WROTE = LastWrite(replicas=3, generation=1, written_seconds=NOW - 60)
 
 
-@pytest.mark.parametrize(("age_seconds", "count"), [(10_799, 3), (10_800, 1)])
-def test_a_count_below_three_is_forgotten_after_three_quiet_hours(age_seconds: int, count: int) -> None:
-    """Two undone writes, and one more just before or at the reset of the back-off (3h): the third, or a first again."""
+@pytest.mark.parametrize(("age_seconds", "count"), [(3599, 3), (3600, 2), (7199, 2), (7200, 1), (10_800, 1)])
+def test_a_count_below_three_falls_by_one_each_quiet_hour(age_seconds: int, count: int) -> None:
+    """Two undone writes, and one more after a part of the reset of the back-off (3h): the third, or a second or first again."""
     plan, memory = _decided(conflict=_undone(2, NOW - age_seconds), write=WROTE)
     assert memory.conflicts[TARGET].count == count
     assert (group(plan, "reserved").owner.state is OwnerState.HELD) is (count == 3)

@@ -14,6 +14,7 @@ from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide, settle
 from reconciler.decisions.demand.arriving import arriving
 from reconciler.decisions.groups.effective import effective_groups
 from reconciler.decisions.memory import Memory, Outcome
+from reconciler.decisions.ownership.last_write import without_last_writes
 from reconciler.decisions.reasons.pods import Arriving
 from reconciler.decisions.reasons.sizes import PendingPods
 from reconciler.decisions.removal.begun import intending, recovered
@@ -82,17 +83,20 @@ class ControlLoop:
         except (ViewUnavailableError, StoreUnavailableError) as error:
             return LoopReport(at_seconds=now, unavailable=str(error))
         memory = recovered(memory, world, now)
-        memory = settle(memory, _ended_removals(removals, memory, now))
+        # By the time when they had ended: a read that is older says nothing of them.
+        memory = settle(memory, _ended_removals(removals, memory, self._port.now_seconds()))
         plan, memory = decide(world, policy, memory, now, self._work_budget)
         decided = Decided(world=world, policy=policy, memory=memory, now_seconds=now)
         try:
             # Before any act: what the next process must know if this one ends in the middle of it.
-            self._store.save(memory)
+            acting = without_last_writes(memory, frozenset(action.target for action in plan.actions))
+            self._store.save(acting)
         except StoreUnavailableError as error:
             return LoopReport(at_seconds=now, plan=plan, decided=decided, removals=removals, unavailable=str(error))
         chosen = plan if self._choose is None else msgspec.structs.replace(plan, actions=self._choose(plan, world))
-        results = self._actuate(chosen, world, policy, memory, now)
-        memory = settle(memory, tuple(_outcome(result, now) for result in results if result.state is not ResultState.SKIPPED))
+        results = self._actuate(chosen, world, policy, acting, now)
+        ended = self._port.now_seconds()
+        memory = settle(memory, tuple(_outcome(result, ended) for result in results if result.state is not ResultState.SKIPPED))
         try:
             self._store.save(memory)
         except StoreUnavailableError as error:
@@ -228,7 +232,14 @@ def _observing(world: World, policy: PolicySet, now_seconds: int) -> frozenset[s
 
 def _result(action: Action, result: WriteResult) -> ActionResult:
     state = ResultState.DONE if result.done else ResultState.REFUSED
-    return ActionResult(action=action, state=state, code=result.code, message=result.message, generation=result.generation)
+    return ActionResult(
+        action=action,
+        state=state,
+        code=result.code,
+        message=result.message,
+        generation=result.generation,
+        replicas=result.replicas,
+    )
 
 
 def _skipped(action: Action, code: str, why: str) -> ActionResult:
@@ -241,7 +252,8 @@ def _outcome(result: ActionResult, now_seconds: int) -> Outcome:
         kind=action.kind,
         group=action.group,
         target=action.target,
-        to=action.to,
+        to=action.to if result.replicas is None else result.replicas,
+        before=action.bound.replicas,
         nodes=action.nodes,
         done=result.state is ResultState.DONE,
         code=result.code,
@@ -259,6 +271,7 @@ def _ended_removals(removals: tuple[RemovalProgress, ...], memory: Memory, now_s
             group=memory.known_groups.get(_name(progress.target), ""),
             target=_name(progress.target),
             to=progress.replicas,
+            before=progress.replicas + 1,
             nodes=(progress.node,) if progress.state is RemovalState.FAILED else (),
             done=progress.state is RemovalState.FINISHED,
             code=progress.code,

@@ -22,13 +22,15 @@ class ResultState(StrEnum):
 
 
 class ActionResult(msgspec.Struct, frozen=True, kw_only=True):
-    """One action of the plan and its end. Codes of skipped ones: Observe, Stale, Deferred, Held."""
+    """One action of the plan and its end. Codes of skipped ones: Observe, Stale, Deferred, Held. `replicas` as in
+    `WriteResult`."""
 
     action: Action
     state: ResultState
     code: str = ""
     message: str = ""
     generation: int = 0
+    replicas: int | None = None
 
 
 class Decided(msgspec.Struct, frozen=True, kw_only=True):

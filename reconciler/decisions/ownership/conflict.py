@@ -15,6 +15,7 @@ from reconciler.decisions.demand.queue import Served
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.memory import ConflictState, Memory
+from reconciler.decisions.ownership.last_write import Seen, seen
 from reconciler.decisions.ownership.owner import OUR_MANAGER, UndoneWrite
 from reconciler.decisions.reasons.owners import Conflict
 from reconciler.decisions.situation import GroupSituation
@@ -34,22 +35,22 @@ def note_conflicts(
     autoscalers: Sequence[str] = (),
 ) -> Memory:
     """Count writes of ours that were undone since. While nodes of a group are leaving its replicas move by our own doing,
-    so nothing is counted then; an undone write is counted once. Counts are forgotten after the group's back-off reset.
+    so nothing is counted then; an undone write is counted once. A count falls while nothing more is undone.
     `autoscalers` are others that run in the cluster: one of them it was where nobody has signed."""
     conflicts = dict(memory.conflicts)
     writes = dict(memory.last_writes)
     for group, situation in zip(groups, situations, strict=True):
         target = str(group.target)
-        known = conflicts.get(target)
-        if known is not None and known.count < UNDONE_TIMES and now_seconds - known.last_seconds >= group.backoff_reset_seconds:
+        before = conflicts.get(target)
+        held = before is not None and before.count >= UNDONE_TIMES
+        if before is not None and not held and now_seconds - before.last_seconds >= group.backoff_reset_seconds:
             del conflicts[target]
         write, facts = writes.get(target), group.facts
         if write is None or facts is None or facts.replicas is None or situation.leaving:
             continue
-        if facts.replicas != write.replicas and (not write.generation or facts.generation > write.generation):
-            before = conflicts.get(target)
+        if seen(write, facts, now_seconds) is Seen.UNDONE:
             conflicts[target] = ConflictState(
-                count=before.count + 1 if before is not None else 1,
+                count=_left(before, group, now_seconds) + 1,
                 last_seconds=now_seconds,
                 writer=_writer(group, autoscalers),
                 ours=write.replicas,
@@ -57,6 +58,14 @@ def note_conflicts(
             )
             del writes[target]
     return msgspec.structs.replace(memory, conflicts=conflicts, last_writes=writes)
+
+
+def _left(state: ConflictState | None, group: EffectiveGroup, now_seconds: int) -> int:
+    """What is left of a count: one less for each third of the group's back-off reset that was quiet. A hold stays."""
+    if state is None or state.count >= UNDONE_TIMES:
+        return state.count if state is not None else 0
+    quiet = (now_seconds - state.last_seconds) // max(1, group.backoff_reset_seconds // UNDONE_TIMES)
+    return max(0, state.count - quiet)
 
 
 def undone_write(memory: Memory, group: EffectiveGroup) -> UndoneWrite | None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.decisions.platform_rules import PlatformRules
-from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
+from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP, READ_LAG_SECONDS
 from reconciler.policy.documents import Discovery
 
 
@@ -27,4 +27,5 @@ RULES = PlatformRules(
     takes=takes,
     policy_value=policy_value,
     size_origin="its own MinSize and MaxSize",
+    read_lag_seconds=READ_LAG_SECONDS,
 )

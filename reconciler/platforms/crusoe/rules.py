@@ -6,7 +6,7 @@ from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.decisions.lints.finding import Finding
 from reconciler.decisions.platform_rules import PlatformRules
 from reconciler.decisions.view import View
-from reconciler.platforms.crusoe.kinds import NODE_POOL
+from reconciler.platforms.crusoe.kinds import NODE_POOL, READ_LAG_SECONDS
 from reconciler.policy.documents import Discovery
 
 AUTOSCALER_NAMESPACE = "crusoe-system"
@@ -41,5 +41,11 @@ def findings(view: View) -> Iterator[Finding]:
 
 
 RULES = PlatformRules(
-    provider="crusoe", kinds=(NODE_POOL,), takes=takes, policy_value=policy_value, findings=findings, size_origin="nothing"
+    provider="crusoe",
+    kinds=(NODE_POOL,),
+    takes=takes,
+    policy_value=policy_value,
+    findings=findings,
+    size_origin="nothing",
+    read_lag_seconds=READ_LAG_SECONDS,
 )

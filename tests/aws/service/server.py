@@ -32,6 +32,12 @@ HANDLERS: dict[tuple[str, str], Handler] = {
     ("ec2", "DescribeLaunchTemplateVersions"): reading.describe_templates,
     ("ec2", "DescribeInstanceTypes"): reading.describe_types,
 }
+
+
+def _no_seconds() -> float:
+    return 0.0
+
+
 LOST = "lost"
 """As a fault: the call is done and its answer never comes."""
 GARBLED = "garbled"
@@ -45,6 +51,11 @@ class Service:
         self.account = Account()
         self.lock = threading.RLock()
         self._frozen: dict[str, Any] | None = None
+        self.latency: Callable[[], float] = _no_seconds
+        """How long each call takes; half of it passes before the call is done."""
+        self.lag: Callable[[], float] = _no_seconds
+        """How old each description of groups is."""
+        self._history: list[tuple[float, dict[str, Any]]] = []
         service = self
 
         class Answering(BaseHTTPRequestHandler):
@@ -77,6 +88,8 @@ class Service:
         with self.lock:
             self.account = Account()
             self._frozen = None
+            self.latency = self.lag = _no_seconds
+            self._history = []
 
     def stop(self) -> None:
         """Serve no more."""
@@ -88,6 +101,12 @@ class Service:
         """Time passes."""
         with self.lock:
             behaviour.advance(self.account, seconds)
+            self._remember()
+
+    def _remember(self) -> None:
+        """What descriptions say of this instant, for those that lag behind."""
+        if self.lag is not _no_seconds:
+            self._history.append((self.account.now, {one.name: reading.description(one) for one in self.account.groups.values()}))
 
     def freeze_reads(self) -> None:
         """From now on descriptions of groups are those of this instant, whatever happens."""
@@ -133,7 +152,13 @@ class Service:
             if isinstance(fault, Exception):
                 raise fault
             lost = fault == LOST
+            latency = self.latency()
+            if latency:
+                self.advance(latency / 2)
             answer = self._handled(service, region, action, parameters, key_id)
+            self._remember()
+            if latency:
+                self.advance(latency / 2)
             if fault == GARBLED:
                 return 502, "text/html", b"<!doctype html><title>Bad Gateway</title>"
             if lost:
@@ -156,7 +181,12 @@ class Service:
             answer = reading.describe_groups(self.account, region, parameters)
             answer["AutoScalingGroups"] = [self._frozen[one["AutoScalingGroupName"]] for one in answer["AutoScalingGroups"]]
             return answer
-        return HANDLERS[service, action](self.account, region, parameters)
+        answer = HANDLERS[service, action](self.account, region, parameters)
+        if action == "DescribeAutoScalingGroups" and self.lag is not _no_seconds:
+            instant = self.account.now - self.lag()
+            shown = next((groups for at, groups in reversed(self._history) if at <= instant), {})
+            answer["AutoScalingGroups"] = [shown.get(one["AutoScalingGroupName"], one) for one in answer["AutoScalingGroups"]]
+        return answer
 
     def _group(self, region: str, parameters: dict[str, Any]) -> Group | None:
         name = parameters.get("AutoScalingGroupName") or next((tag["ResourceId"] for tag in parameters.get("Tags", ())), None)

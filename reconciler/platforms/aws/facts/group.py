@@ -52,6 +52,7 @@ def facts(item: wire.AutoScalingGroup, view: AwsView = _NOTHING) -> TargetFacts:
         max_size=item.max_size,
         size_origin="MinSize and MaxSize of the Auto Scaling group",
         sizes_bind=True,
+        read_seconds=item.read_seconds,
         options=options,
         template=node,
         owner=OwnerEvidence(

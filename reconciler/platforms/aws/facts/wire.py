@@ -80,7 +80,7 @@ class ZoneDistribution(msgspec.Struct, rename="pascal"):
 
 
 class AutoScalingGroup(msgspec.Struct, rename="pascal"):
-    """One Auto Scaling group."""
+    """One Auto Scaling group. `read_seconds` is no field of AWS: when the read began, by our clock (0: a file does not say)."""
 
     auto_scaling_group_name: str
     min_size: int
@@ -102,4 +102,5 @@ class AutoScalingGroup(msgspec.Struct, rename="pascal"):
     capacity_rebalance: bool | None = None
     max_instance_lifetime: int | None = None
     availability_zone_distribution: ZoneDistribution | None = None
+    read_seconds: int = 0
     kind: str = ""

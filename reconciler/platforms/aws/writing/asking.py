@@ -7,13 +7,14 @@ the size of the budget: 10 s between turns would make 360 calls an hour for ever
 (kubernetes/autoscaler#252, #3877).
 """
 
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from reconciler.decisions.ownership.owner import POLICY_MARK
 from reconciler.platforms.aws.facts.notices import RETAINED
 from reconciler.platforms.aws.facts.ownership import WRITABLE_STATES
-from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
+from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP, READ_LAG_SECONDS
 from reconciler.platforms.aws.writing.calls import AUTO_SCALING, EC2, Aws, AwsError, Parameters, paged
 from reconciler.platforms.aws.writing.fresh import IN_SERVICE, NOT_COUNTED, node_group
 from reconciler.platforms.aws.writing.machine_types import MachineTypes
@@ -30,14 +31,24 @@ _FEW_TEMPLATES = 5
 _NAMED = {"$Default", "$Latest"}
 _NODE_GROUPS_AT_ONCE = 20
 _ACTIVITIES_OF = 10
+_TURN_SECONDS = 120.0
+"""A turn of the loop has ended by then, and says when it has written."""
 
 
 class Region:
     """The last whole answers of one account and region. `ask` brings them up to date; it raises `AwsError`, and what is known
     stays as it was then."""
 
-    def __init__(self, aws: Aws, wanted: Wanted, left: Iterable[str] = (), owner: str = "") -> None:
-        """`left` are groups that the policy `owner` named before: they are asked for until they bear its mark no more."""
+    def __init__(
+        self,
+        aws: Aws,
+        wanted: Wanted,
+        left: Iterable[str] = (),
+        owner: str = "",
+        wall_seconds: Callable[[], float] = time.time,
+    ) -> None:
+        """`left` are groups that the policy `owner` named before: they are asked for until they bear its mark no more.
+        `wall_seconds` is the clock by which the loop says when it has written."""
         self._aws = aws
         self.wanted = wanted
         self._left = frozenset(left)
@@ -56,6 +67,11 @@ class Region:
         """Groups whose managed node group may be changing: EKS is asked for it until it has come to rest."""
         self._asked: dict[str, float] = {}
         self._written: set[str] = set()
+        self._wall_seconds = wall_seconds
+        self._unsettled: dict[str, float] = {}
+        """When groups were found written last: reads of them are news until they say what became of the write."""
+        self.read_seconds: dict[str, int] = {}
+        """When the last read of each group began, by the wall clock."""
         self.heard: float | None = None
         """When all groups were last listed."""
         self.whole = False
@@ -80,11 +96,14 @@ class Region:
     def ask(self, now: float) -> bool:
         """Everything that is due. Whether something has changed."""
         before = (self._groups, dict(self._beside), dict(self._templates), dict(self._managed))
+        self._unsettled = {name: at for name, at in self._unsettled.items() if now - at < READ_LAG_SECONDS + _TURN_SECONDS}
+        self._unsettled.update(dict.fromkeys(self._written, now))
+        read = dict(self.read_seconds)
         if self._due("groups", now, LISTED_SECONDS):
             self._take({item["AutoScalingGroupName"]: item for item in self._listed()})
             self.heard = self._asked["groups"] = now
             self._written.clear()
-        elif moving := sorted(self._moving | self._written):
+        elif moving := sorted(self._moving | self._written | self._settling(now)):
             found = self._named(moving)
             gone = set(moving) - found.keys()
             self._take({name: item for name, item in {**self._groups, **found}.items() if name not in gone})
@@ -98,7 +117,8 @@ class Region:
         self.whole = True
         told = self._machines.ask(now, self._groups.values(), self._templates.values())
         self.problems = tuple(problems)
-        return told or before != (self._groups, self._beside, self._templates, self._managed)
+        judged = any(self.read_seconds.get(name) != read.get(name) for name in self._unsettled)
+        return told or judged or before != (self._groups, self._beside, self._templates, self._managed)
 
     def items(self) -> dict[str, list[Parameters]]:
         """Everything that is known, by kind."""
@@ -126,14 +146,22 @@ class Region:
     def _due(self, what: str, now: float, seconds: float) -> bool:
         return what not in self._asked or now - self._asked[what] >= seconds
 
+    def _settling(self, now: float) -> set[str]:
+        """Groups of which a read says by now what became of our write, and of which the last one was too early."""
+        wall = self._wall_seconds()
+        lately = {name for name, read in self.read_seconds.items() if wall - read < READ_LAG_SECONDS}
+        return {name for name, at in self._unsettled.items() if now - at > READ_LAG_SECONDS and name in self._groups} - lately
+
     def _listed(self) -> Iterable[Parameters]:
         found: dict[str, Parameters] = {}
+        began = int(self._wall_seconds())
         for tags in self.wanted.tags:
             for item in paged(
                 self._aws, AUTO_SCALING, "DescribeAutoScalingGroups", "AutoScalingGroups", 100, Filters=filters(tags)
             )[0]:
                 found[item["AutoScalingGroupName"]] = item
         self._left -= found.keys()
+        self.read_seconds = dict.fromkeys(found, began)
         found.update(self._named(sorted((self._left | set(self.wanted.names)) - found.keys())))
         return found.values()
 
@@ -148,12 +176,14 @@ class Region:
 
     def _named(self, names: list[str]) -> dict[str, Parameters]:
         found: dict[str, Parameters] = {}
+        began = int(self._wall_seconds())
         for start in range(0, len(names), _NAMES_AT_ONCE):
             some = names[start : start + _NAMES_AT_ONCE]
             items, _ = paged(
                 self._aws, AUTO_SCALING, "DescribeAutoScalingGroups", "AutoScalingGroups", 100, AutoScalingGroupNames=some
             )
             found.update((item["AutoScalingGroupName"], item) for item in items)
+        self.read_seconds.update(dict.fromkeys(found, began))
         return found
 
     def _ask_beside(self, now: float, problems: list[str]) -> None:

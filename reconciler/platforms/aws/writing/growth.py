@@ -74,7 +74,9 @@ def launch(aws: Aws, reading: Reading, desired: int) -> WriteResult:
         if failure_kind(*refused) is not FailureKind.STOCK:
             break
     if came:
-        return WriteResult(message="" if came == wanted else f"{came} of {wanted} instances came: {refused[1] or refused[0]}")
+        left = reading.item.desired_capacity + came
+        message = "" if came == wanted else f"{came} of {wanted} instances came: {refused[1] or refused[0]}"
+        return WriteResult(message=message, replicas=None if left == desired else left)
     kind = failure_kind(*refused)
     return WriteResult(code=WriteCode.FAILED, message=f"{target}: {kind}: {refused[0]} - {refused[1]}")
 

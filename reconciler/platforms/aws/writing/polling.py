@@ -14,7 +14,7 @@ from reconciler.kube.watching.stream_state import StreamState, polled_state
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
 from reconciler.platforms.aws.writing.accounts import Accounts
 from reconciler.platforms.aws.writing.asking import Region
-from reconciler.platforms.aws.writing.calls import AwsError
+from reconciler.platforms.aws.writing.calls import AwsError, Parameters
 from reconciler.platforms.aws.writing.wanted import Wanted, wanted
 from reconciler.policy.documents import PolicySet
 
@@ -37,7 +37,9 @@ class AwsPoll:
         policy: Callable[[], PolicySet | None],
         monotonic: Callable[[], float] = time.monotonic,
         remembered: Callable[[], Iterable[str]] | None = None,
+        wall_seconds: Callable[[], float] = time.time,
     ) -> None:
+        self._wall_seconds = wall_seconds
         self._accounts = accounts
         self._policy = policy
         self._monotonic = monotonic
@@ -146,9 +148,12 @@ class AwsPoll:
             place = one.region, one.role
             left = (before[place].marked(owner) if place in before else frozenset[str]()) | former.get(place, frozenset())
             known = self._regions.get(one)
-            found[one] = known if known is not None and one in asked else Region(self._accounts.of(*place), one, left, owner)
+            found[one] = known if known is not None and one in asked else self._region(one, left, owner)
             self._accounts.named(one.region, one.role, left)
         return {one: region for one, region in found.items() if not region.over}
+
+    def _region(self, one: Wanted, left: Iterable[str], owner: str) -> Region:
+        return Region(self._accounts.of(one.region, one.role), one, left, owner, self._wall_seconds)
 
     def _drop(self, one: Wanted) -> None:
         for known in (self._regions, self._documents, self._failures):
@@ -191,5 +196,11 @@ def _documents(one: Wanted, region: Region) -> tuple[Document, ...]:
     file = f"aws {one.region}"
     return tuple(
         Document(file=file, api_version="", kind=kind, items=[Raw(msgspec.json.encode(item)) for item in items], is_list=True)
-        for kind, items in region.items().items()
+        for kind, items in _timed(region.items(), region.read_seconds).items()
     )
+
+
+def _timed(items: dict[str, list[Parameters]], read_seconds: Mapping[str, int]) -> dict[str, list[Parameters]]:
+    """With each group when its read began."""
+    groups = [{**one, "ReadSeconds": read_seconds.get(one["AutoScalingGroupName"], 0)} for one in items[AUTO_SCALING_GROUP]]
+    return {**items, AUTO_SCALING_GROUP: groups}

@@ -29,6 +29,7 @@ def facts(pool: wire.NodePool, view: CrusoeView) -> TargetFacts:
         ref=place,
         uid=pool.id,
         replicas=pool.count,
+        read_seconds=pool.read_seconds,
         labels=label_pairs(pool.node_labels or {}),
         template=template(pool, view),
         owner=owner(pool),

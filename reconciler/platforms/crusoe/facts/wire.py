@@ -39,7 +39,8 @@ class AutoscalingConfig(msgspec.Struct):
 
 
 class NodePool(msgspec.Struct):
-    """One pool. `count` is how many nodes it is to have; `instance_ids` are all its machines, stopped ones among them."""
+    """One pool. `count` is how many nodes it is to have; `instance_ids` are all its machines, stopped ones among them.
+    `read_seconds` is no field of Crusoe: when the read began, by our clock (0: a file does not say)."""
 
     id: str
     name: str
@@ -54,6 +55,7 @@ class NodePool(msgspec.Struct):
     updated_at: str = ""
     health: Health | None = None
     autoscaling_config: AutoscalingConfig | None = None
+    read_seconds: int = 0
     kind: str = ""
 
 

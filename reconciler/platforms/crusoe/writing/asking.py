@@ -4,6 +4,7 @@ Rates of the API are not published, so that little is asked: pools, their machin
 stock and reservations every minute, what hardly changes every half hour. What a user may not read is told, and the rest goes on.
 """
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ from msgspec import Raw
 
 from reconciler.cluster.snapshots.document import Document
 from reconciler.platforms.crusoe.facts.states import CHANGING, bare, counts
-from reconciler.platforms.crusoe.kinds import NODE_POOL
+from reconciler.platforms.crusoe.kinds import NODE_POOL, READ_LAG_SECONDS
 from reconciler.platforms.crusoe.reading import (
     BEHAVIOUR,
     CAPACITY,
@@ -28,13 +29,20 @@ from reconciler.platforms.crusoe.writing.calls import CrusoeError, Object
 from reconciler.platforms.crusoe.writing.notes import Notes
 
 STOCK_SECONDS, SETTLED_SECONDS = 60.0, 1800.0
+_TURN_SECONDS = 120.0
+"""A turn of the loop has ended by then, and says when it has written."""
 
 
 class Known:
     """The last whole answers. `ask` brings them up to date; it raises `CrusoeError` where pools, their machines or what replaces
     those cannot be read, and `UnnotedError`; what is known stays as it was then."""
 
-    def __init__(self, account: Account, notes: Notes) -> None:
+    def __init__(self, account: Account, notes: Notes, wall_seconds: Callable[[], float] = time.time) -> None:
+        """`wall_seconds` is the clock by which the loop says when it has written."""
+        self._wall_seconds = wall_seconds
+        self._read_seconds = 0
+        self._unsettled_until = 0.0
+        self._written = False
         self._account = account
         self._notes = notes
         self._items: dict[str, list[Object]] = {}
@@ -51,7 +59,8 @@ class Known:
         return tuple(self._problems.values())
 
     def wrote(self) -> None:
-        """What is known of stock and of what proved wrong is old."""
+        """What is known of stock and of what proved wrong is old; reads are news until they say what became of the write."""
+        self._written = True
         self._behaviour = None
         for kind in (CAPACITY, RESERVATION):
             self._asked.pop(kind, None)
@@ -59,6 +68,9 @@ class Known:
     def ask(self, now: float) -> bool:
         """Everything that is due. Whether something has changed."""
         before = dict(self._items)
+        if self._written:
+            self._written, self._unsettled_until = False, now + READ_LAG_SECONDS + _TURN_SECONDS
+        began = int(self._wall_seconds())
         pools = self._account.pools()
         found = {
             NODE_POOL: pools,
@@ -67,7 +79,7 @@ class Known:
         }
         found[BEHAVIOUR] = [self._told(now)]
         self._items = {**self._items, **found}
-        self.heard = now
+        self.heard, self._read_seconds = now, began
         types = sorted({str(pool.get("type") or "") for pool in pools} - {""})
         self._beside(CAPACITY, now, STOCK_SECONDS, lambda: self._account.capacities(types) if types else [])
         self._beside(RESERVATION, now, STOCK_SECONDS, self._account.reservations)
@@ -75,7 +87,7 @@ class Known:
         self._beside(MACHINE_TYPE, now, SETTLED_SECONDS, self._account.machine_types)
         # Only a pool that misses machines has an operation that says anything.
         self._beside(OPERATION, now, 0.0 if self.moving() else SETTLED_SECONDS, self._account.operations)
-        return before != self._items
+        return now < self._unsettled_until or before != self._items
 
     def _told(self, now: float) -> Object:
         """What is noted, read anew now and then: another process may have led since."""
@@ -101,8 +113,12 @@ class Known:
             Document(
                 file="crusoe", api_version="", kind=kind, items=[Raw(msgspec.json.encode(item)) for item in items], is_list=True
             )
-            for kind, items in sorted(self._items.items())
+            for kind, items in sorted({**self._items, NODE_POOL: self._timed()}.items())
         )
+
+    def _timed(self) -> list[Object]:
+        """The pools, each with the time when the read of it began."""
+        return [{**pool, "read_seconds": self._read_seconds} for pool in self._items.get(NODE_POOL, ())]
 
     def moving(self) -> bool:
         """Whether some pool is not what it is to be, so that it is worth asking soon."""

@@ -37,11 +37,12 @@ class CrusoePoll:
         keeper: Keeper,
         policy: Callable[[], PolicySet | None],
         monotonic: Callable[[], float] = time.monotonic,
+        wall_seconds: Callable[[], float] = time.time,
     ) -> None:
         self._policy = policy
         self._monotonic = monotonic
         self._lock = threading.Lock()
-        self._known = Known(account, Notes(keeper))
+        self._known = Known(account, Notes(keeper), wall_seconds)
         self._documents: tuple[Document, ...] = ()
         self._failure = ""
         self._asks = 0
