@@ -12,6 +12,7 @@ from reconciler.decisions.demand.pending import pending_demand
 from reconciler.decisions.demand.purchase import Demand
 from reconciler.decisions.demand.queue import Queue, Served
 from reconciler.decisions.demand.shares import Shares
+from reconciler.decisions.denials import denials_of
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.growth.headroom import keep_headroom
 from reconciler.decisions.growth.requests import cancel_requests
@@ -196,6 +197,8 @@ def _grow(draft: Draft, view: View, refused: Mapping[int, Served]) -> _Grown:
     explain_rest(draft, queue)
     cancel_requests(draft)
     conflict_reasons(draft, queue.served)
+    for group in draft.groups:
+        group.reasons.extend(one.reason() for one in denials_of(draft.memory, str(group.group.target)))
     # Pods that follow each other share what is said of them, and are passed over here without a look at each.
     answers = tuple(entry for entry, _ in groupby(queue.served.values()))
     waited_for = frozenset(entry.node for entry in answers if entry.outcome is PodOutcome.FITS_EXISTING and entry.node)

@@ -7,6 +7,7 @@ from itertools import compress
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.world import World
 from reconciler.decisions.demand.shares import Shares
+from reconciler.decisions.denials import GROWTH, denied_now
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.groups.membership import Membership
 from reconciler.decisions.growth.cancellation import Cancellation
@@ -188,6 +189,8 @@ class Draft:
                 ok_unready=health.ok_unready_count,
                 max_percent=health.max_unready_percent,
             )
+        if (denied := denied_now(self.memory, GROWTH, str(group.target), self.now_seconds)) is not None:
+            return denied
         backoff = self.memory.backoffs.get(group.name)
         if backoff is not None and backoff.until_seconds > self.now_seconds:
             until = instant_text(backoff.until_seconds)

@@ -83,7 +83,8 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     size, since when. `failed_machines`: failures that have been counted already; `held_groups`: under a hold (in git or on
     the target) at the last decision. `purchase`: the demand that nodes were last bought for, so that it does not cost nodes
     again; `replaceable_since`: replacement -> first plan that saw that it saves enough, without a break; `replacements`:
-    those under way. `departures`: what left within a day, kept while the policy asks for approvals. `intended`: target -> nodes
+    those under way. `denials`: "growth" or "removal" and the target -> what the platform denies, not asked for again before its
+    end. `departures`: what left within a day, kept while the policy asks for approvals. `intended`: target -> nodes
     whose removal is about to be written; only a process that ended there leaves some. `examine_next`: the node at which the last
     decision ran out of work for removals; empty: at none.
     """
@@ -92,6 +93,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     unneeded_since: Mapping[str, int] = {}
     known_groups: Mapping[str, str] = {}
     backoffs: Mapping[str, BackoffState] = {}
+    denials: Mapping[str, BackoffState] = {}
     last_writes: Mapping[str, LastWrite] = {}
     conflicts: Mapping[str, ConflictState] = {}
     leaving: Mapping[str, int] = {}

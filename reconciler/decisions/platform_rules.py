@@ -22,8 +22,9 @@ class PlatformRules(msgspec.Struct, frozen=True, kw_only=True):
     takes a target of one of these kinds. `policy_value` is what a NodeGroup writes below `spec.target` for a target.
     `findings` are what `doctor` finds in a view besides what holds for all platforms. `declared_in_manifests`: its targets are
     objects that somebody may declare in git, so that a release says how replicas go back there. `size_origin` says whose
-    bounds a target carries. `read_lag_seconds`: so long after a write a read may show what was there before it. `doubles` are
-    targets, of whatever platform, whose machines another one sizes: they are not discovered.
+    bounds a target carries. `read_lag_seconds`: so long after a write a read may show what was there before it.
+    `unsigned_writer` is whom nobody names, and `writer_told_by` says where a second writer is found. `doubles` are targets, of
+    whatever platform, whose machines another one sizes: they are not discovered.
     """
 
     provider: str
@@ -34,6 +35,8 @@ class PlatformRules(msgspec.Struct, frozen=True, kw_only=True):
     declared_in_manifests: bool = False
     size_origin: str = "its annotations"
     read_lag_seconds: int = 0
+    unsigned_writer: str = "a writer that leaves no trace in managedFields"
+    writer_told_by: str = "managedFields or the audit log of the API server name it"
     doubles: Callable[[tuple[TargetFacts, ...]], frozenset[TargetRef]] = lambda _: frozenset()
 
 

@@ -2,6 +2,8 @@
 
 import msgspec
 
+from reconciler.decisions.denials import DENIED, with_outcome
+from reconciler.decisions.denials import lasting as standing_denials
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.growth.backoff import BackoffRule
 from reconciler.decisions.memory import Memory, Outcome
@@ -12,7 +14,7 @@ from reconciler.decisions.removal.scale_down import Judged
 from reconciler.plan.plan import ActionKind, NodeState
 
 _GROWTH = (ActionKind.RESIZE, ActionKind.REPLACE)
-_NOTHING_DONE = ("Conflict", "Stale", "NotFound", "Refused", "Unavailable")
+_NOTHING_DONE = ("Conflict", "Stale", "NotFound", "Refused", DENIED, "Unavailable")
 """Codes of one write that was not done at all; what takes several may have done the first."""
 
 
@@ -37,6 +39,7 @@ def remember(draft: Draft, judged: dict[int, Judged], memory: Memory) -> Memory:
         known_groups=dict(sorted({**released, **known}.items())) if draft.groups else memory.known_groups,
         left_empty=_left_empty(draft, judged, memory),
         leaving={name: since for name, since in memory.leaving.items() if name in names},
+        denials=standing_denials(memory, targets, draft.now_seconds),
         foreign_since=dict(sorted(foreign.items())),
         held_groups=tuple(sorted(group.group.name for group in draft.groups if group.group.hold)),
         departures={} if draft.policy.pace.require_approval_above is None else lasting(memory.departures, draft.now_seconds),
@@ -55,7 +58,7 @@ def _left_empty(draft: Draft, judged: dict[int, Judged], memory: Memory) -> tupl
 def settle(memory: Memory, outcomes: tuple[Outcome, ...]) -> Memory:
     """What to remember once the actions of a plan were done or refused."""
     for outcome in outcomes:
-        memory = _settled(memory, outcome)
+        memory = with_outcome(_settled(memory, outcome), outcome)
     return memory
 
 

@@ -8,6 +8,8 @@ from reconciler.providers.contract import WriteCode, WriteResult
 
 _FIELD_CONFLICT = "FieldManagerConflict"
 _MANAGER = re.compile(r'conflict with "([^"]+)"')
+# An admission plugin that says no answers 403 as well: only the authorizer's own words tell of a right.
+_NO_RIGHT = re.compile(r'is forbidden: User "[^"]*" cannot ')
 _DENIED = re.compile(r"ValidatingAdmissionPolicy '(?P<policy>[^']+)' with binding '[^']+' denied request: (?P<why>.+)", re.DOTALL)
 
 
@@ -27,6 +29,8 @@ def failed(error: ApiError | UnreachableError, what: str) -> WriteResult:
         return WriteResult(code=WriteCode.CONFLICT if managers else WriteCode.STALE, message=message)
     if error.status == 404:
         return WriteResult(code=WriteCode.NOT_FOUND, message=message)
+    if error.status == 403 and _NO_RIGHT.search(error.message):
+        return WriteResult(code=WriteCode.DENIED, message=message)
     if error.status in (401, 429, 503):
         return WriteResult(code=WriteCode.UNAVAILABLE, message=message)
     return WriteResult(code=WriteCode.UNKNOWN if error.status >= 500 else WriteCode.REFUSED, message=message)

@@ -12,15 +12,17 @@ from reconciler.plan.plan import Bound
 
 
 class WriteCode(StrEnum):
-    """Why a write was not done. Conflict: another manager owns the field, the message names it. Stale: the object is
-    not as it was judged. NotFound: no such target or node. Refused: the platform's own bounds or state forbid it.
-    Unavailable: try later. Unknown: nobody can tell whether it was done; the next view will. PassedOver: replicas were
-    lowered for a machine and the platform took another one. Failed: the platform tried at once and has none to give."""
+    """Why a write was not done. Conflict: another manager owns the field, the message names it. Stale: the object is not as it
+    was judged. NotFound: no such target or node. Refused: the platform's own bounds or state forbid it. Denied: this account
+    may not write it. Unavailable: try later. Unknown: nobody can tell whether it was done; the next view will. PassedOver:
+    replicas were lowered for a machine and the platform took another one. Failed: the platform tried at once and has none to
+    give."""
 
     CONFLICT = "Conflict"
     STALE = "Stale"
     NOT_FOUND = "NotFound"
     REFUSED = "Refused"
+    DENIED = "Denied"
     UNAVAILABLE = "Unavailable"
     UNKNOWN = "Unknown"
     PASSED_OVER = "PassedOver"

@@ -147,7 +147,7 @@ def test_not_allowed_to_protect(service: Service) -> None:
     bound = writer.bound(group)
     service.account.faults["SetInstanceProtection"] = [ServiceError("AccessDenied", "no", 403)] * 9
     result = writer.provider.cancel(ref(group), (), 5, bound)
-    assert (result.code, group.desired) == (WriteCode.REFUSED, 7)
+    assert (result.code, group.desired) == (WriteCode.DENIED, 7)
 
 
 def test_asked_again(service: Service) -> None:

@@ -114,7 +114,7 @@ def test_of_another_policy(service: Service) -> None:
             ServiceError("ScalingActivityInProgress", "Scaling activity 1 is in progress and blocks this action"),
             WriteCode.UNAVAILABLE,
         ),
-        (ServiceError("AccessDenied", "not authorized to perform: autoscaling:SetDesiredCapacity", 403), WriteCode.REFUSED),
+        (ServiceError("AccessDenied", "not authorized to perform: autoscaling:SetDesiredCapacity", 403), WriteCode.DENIED),
         (ServiceError("ValidationError", "AutoScalingGroup name not found - null"), WriteCode.NOT_FOUND),
         (ServiceError("InternalFailure", "An internal error has occurred", 500), WriteCode.UNKNOWN),
     ],
@@ -133,7 +133,7 @@ def test_nothing_is_written_on_what_could_not_be_read(service: Service) -> None:
     group, writer = service.account.add(workers()), Writer(service)
     bound = writer.bound(group)
     service.account.faults["DescribePolicies"] = [ServiceError("AccessDenied", "no", 403)]
-    assert writer.provider.resize(ref(group), 3, bound).code == WriteCode.REFUSED
+    assert writer.provider.resize(ref(group), 3, bound).code == WriteCode.DENIED
     service.account.faults["DescribeAutoScalingGroups"] = [ServiceError("Throttling", "Rate exceeded")]
     assert writer.provider.resize(ref(group), 3, bound).code == WriteCode.UNAVAILABLE
     before = len(service.account.calls)
@@ -182,7 +182,7 @@ def test_as_a_role(service: Service) -> None:
     service.account.policies["ASIAreader"] = [{"Effect": "Allow", "Action": "autoscaling:Describe*", "Resource": "*"}]
     writer = Writer(service, role="arn:aws:iam::123456789012:role/reader")
     result = writer.provider.resize(ref(group), 3, writer.bound(group))
-    assert result.code == WriteCode.REFUSED
+    assert result.code == WriteCode.DENIED
     assert "not authorized to perform: autoscaling:SetDesiredCapacity" in result.message
 
 

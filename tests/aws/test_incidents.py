@@ -30,7 +30,7 @@ def test_incident_4_somebody_sets_it_back(service: Service) -> None:
     spot = loop.groups["spot"]
     loop.cluster.pods = pending(3)
     loop.groups["general"].max_size = 0
-    for _ in range(25):
+    for _ in range(40):
         report = loop.turn()
         if spot.desired == 3:
             spot.desired = 1

@@ -96,7 +96,7 @@ def test_a_write_stands_where_it_cannot_be_explained() -> None:
     aws = answered(JUDGED, **{TAG: [DENIED]})
     assert AwsProvider(Accounts(lambda region, role: aws)).resize(REF, 4, bound_by(aws, REF)) == WriteResult()
     aws = answered(JUDGED, **{DESIRE: [DENIED]})
-    assert AwsProvider(Accounts(lambda region, role: aws)).resize(REF, 4, bound_by(aws, REF)).code == WriteCode.REFUSED
+    assert AwsProvider(Accounts(lambda region, role: aws)).resize(REF, 4, bound_by(aws, REF)).code == WriteCode.DENIED
     assert TAG not in aws.actions(), "what was not written is not signed"
 
 

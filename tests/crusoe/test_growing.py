@@ -84,7 +84,7 @@ def test_auto_clusters_at_work(service: Service) -> None:
     [
         ((400, {"code": "bad_request", "message": "count must be below 9"}, {}), WriteCode.REFUSED),
         ((400, {"code": "bad_request", "message": "rpc error: code = X desc = out of stock"}, {}), WriteCode.FAILED),
-        ((403, {"code": "unauthorized", "message": "not authorized"}, {}), WriteCode.REFUSED),
+        ((403, {"code": "unauthorized", "message": "not authorized"}, {}), WriteCode.DENIED),
         ((404, {"code": "not_found", "message": "gone"}, {}), WriteCode.NOT_FOUND),
         ((429, {"code": "too_many_requests", "message": "slow"}, {"Retry-After": "1"}), WriteCode.UNAVAILABLE),
         ((500, {"code": "internal_error", "message": "broken"}, {}), WriteCode.UNKNOWN),
@@ -106,7 +106,7 @@ def test_nothing_is_written_on_what_could_not_be_read(service: Service) -> None:
     service.account.faults.append(("GET", "autocluster-operations", (500, {"code": "x", "message": "y"}, {})))
     assert writer.provider.resize(ref(pool), 2, bound).code == WriteCode.UNAVAILABLE
     service.account.faults.append(("GET", "/vms", (403, {"code": "unauthorized", "message": "no"}, {})))
-    assert writer.provider.resize(ref(pool), 2, bound).code == WriteCode.REFUSED
+    assert writer.provider.resize(ref(pool), 2, bound).code == WriteCode.DENIED
     assert service.count("PATCH") == 0
 
 
@@ -217,7 +217,7 @@ def test_what_a_refusal_means(error: CrusoeError, code: WriteCode) -> None:
 
 @pytest.mark.parametrize(
     ("status", "code"),
-    [(403, WriteCode.REFUSED), (404, WriteCode.NOT_FOUND), (405, WriteCode.UNAVAILABLE), (500, WriteCode.UNAVAILABLE)],
+    [(403, WriteCode.DENIED), (404, WriteCode.NOT_FOUND), (405, WriteCode.UNAVAILABLE), (500, WriteCode.UNAVAILABLE)],
 )
 def test_what_could_not_be_read(status: int, code: WriteCode) -> None:
     """Forbidden and gone are definite; all else may be read later."""

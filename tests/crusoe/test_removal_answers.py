@@ -58,7 +58,7 @@ def test_a_pool_that_is_gone(service: Service) -> None:
     ("answer", "code", "message"),
     [
         (BROKEN, WriteCode.UNAVAILABLE, f"{NAME} could not be read: internal_error: broken"),
-        (DENIED, WriteCode.REFUSED, f"{NAME}: no{MISSING}"),
+        (DENIED, WriteCode.DENIED, f"{NAME}: no{MISSING}"),
         (GONE, WriteCode.NOT_FOUND, f"{NAME}: instance not found"),
     ],
 )
@@ -132,7 +132,7 @@ def test_a_pool_that_follows_its_own_count(service: Service) -> None:
     [
         (SLOW, WriteCode.UNAVAILABLE, f"{NAME}: slow", True),
         (BROKEN, WriteCode.UNKNOWN, f"{NAME}: broken", True),
-        (DENIED, WriteCode.REFUSED, f"{NAME}: no{MISSING}", False),
+        (DENIED, WriteCode.DENIED, f"{NAME}: no{MISSING}", False),
     ],
 )
 def test_a_count_that_is_not_lowered(service: Service, answer: object, code: WriteCode, message: str, *, again: bool) -> None:
@@ -196,7 +196,7 @@ def test_a_deletion_that_is_refused(service: Service) -> None:
     pool, writer, (victim, *_) = three(service)
     service.account.faults.append(("DELETE", victim.id, DENIED))
     message = f"{NAME}, machine {victim.id}: no{MISSING}; its count is 3 again"
-    assert writer.remove(pool, victim.id) == (failed(WriteCode.REFUSED, message),)
+    assert writer.remove(pool, victim.id) == (failed(WriteCode.DENIED, message),)
     assert (pool.count, noted(writer)) == (3, {})
 
 

@@ -136,7 +136,7 @@ def test_a_deletion_that_is_refused(service: Service) -> None:
     victim = ids(service, pool)[0]
     service.account.faults.append(("DELETE", victim, (403, {"code": "unauthorized", "message": "no"}, {})))
     (found,) = writer.remove(pool, victim)
-    assert (found.state, found.code, pool.count, len(ids(service, pool))) == (RemovalState.FAILED, WriteCode.REFUSED, 3, 3)
+    assert (found.state, found.code, pool.count, len(ids(service, pool))) == (RemovalState.FAILED, WriteCode.DENIED, 3, 3)
 
 
 def test_a_count_that_is_low_already(service: Service) -> None:

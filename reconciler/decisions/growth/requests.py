@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from reconciler.cluster.target import Machine
+from reconciler.decisions.denials import REMOVAL, denied_now
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.growth.cancellation import Cancellation
@@ -68,6 +69,8 @@ def cancel_requests(draft: Draft) -> None:
         situation = group.situation
         facts = group.group.facts
         if facts is None or facts.rolling_out or not facts.selectable or group.held_why or group.desired > situation.current:
+            continue
+        if denied_now(draft.memory, REMOVAL, str(group.group.target), draft.now_seconds) is not None:
             continue
         failed = situation.cancellable
         most = max(0, group.desired - group.group.min_size)

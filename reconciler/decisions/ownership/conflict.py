@@ -17,6 +17,7 @@ from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.memory import ConflictState, Memory
 from reconciler.decisions.ownership.last_write import Seen, seen
 from reconciler.decisions.ownership.owner import OUR_MANAGER, UndoneWrite
+from reconciler.decisions.platform_rules import PlatformRules, rules_of
 from reconciler.decisions.reasons.owners import Conflict
 from reconciler.decisions.situation import GroupSituation
 
@@ -90,7 +91,7 @@ def _writer(group: EffectiveGroup, autoscalers: Sequence[str]) -> str:
     names = sorted({owner.manager for owner in owners if owner.manager != OUR_MANAGER})
     if names:
         return ", ".join(names)
-    unsigned = "a writer that leaves no trace in managedFields"
+    unsigned = _rules(group).unsigned_writer
     return f"{' or '.join(autoscalers)}, which signs nothing," if autoscalers else unsigned
 
 
@@ -132,5 +133,12 @@ def conflict_sentence(memory: Memory, group: EffectiveGroup) -> str:
         return ""
     return (
         f"{state.writer} undid our writes {state.count} times, the last from {state.ours} to {state.theirs}; "
-        f"end it there, then hold and release the group to start afresh"
+        f"{_rules(group).writer_told_by}. End it there, then hold and release the group to start afresh"
     )
+
+
+def _rules(group: EffectiveGroup) -> PlatformRules:
+    rules = rules_of(group.target.kind)
+    if rules is None:
+        raise LookupError(f"no platform has targets of kind {group.target.kind}")
+    return rules

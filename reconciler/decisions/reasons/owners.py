@@ -37,6 +37,18 @@ class Conflict(Because, frozen=True, kw_only=True):
         return f"{text}; at {self.hold_at} times nothing more is written"
 
 
+class WriteDenied(Because, frozen=True, kw_only=True):
+    """The platform says that we may not write what was decided. `what` is growth or removal."""
+
+    code = "WriteDenied"
+    what: str
+    times: int
+    until: str
+    why: str
+
+    template = "the platform denies {what}, {times} times so far, and is asked again from {until} on: {why}"
+
+
 class Adoption(Because, frozen=True, kw_only=True):
     """The replicas field is taken over from an owner that the policy allows to take over from."""
 

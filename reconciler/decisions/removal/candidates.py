@@ -3,6 +3,7 @@
 import msgspec
 
 from reconciler.cluster.world import World
+from reconciler.decisions.denials import REMOVAL, denied_now
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.reasons.amounts import permille_text
@@ -111,6 +112,8 @@ def _own_blockers(
     if group is None:
         return [Blocker(code="NotManaged", message="no node group of this policy holds it")]
     found = keepers(draft.world, group.group, group.held_why, index)
+    if (denied := denied_now(draft.memory, REMOVAL, str(group.group.target), draft.now_seconds)) is not None:
+        found.append(Blocker(code=denied.code, message=denied.sentence()))
     if state is NodeState.LEAVING:
         found.append(Blocker(code="Leaving", message="it is leaving already"))
     elif state is NodeState.NOT_STARTED:

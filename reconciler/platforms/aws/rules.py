@@ -28,4 +28,6 @@ RULES = PlatformRules(
     policy_value=policy_value,
     size_origin="its own MinSize and MaxSize",
     read_lag_seconds=READ_LAG_SECONDS,
+    unsigned_writer="a writer that Auto Scaling does not record",
+    writer_told_by="CloudTrail names who called SetDesiredCapacity or UpdateAutoScalingGroup",
 )

@@ -29,7 +29,7 @@ def failed(error: AwsError, what: str) -> WriteResult:
     if error.code in ("Unreachable", "NoClient", "NoCredentials"):
         return WriteResult(code=WriteCode.UNKNOWN if error.sent else WriteCode.UNAVAILABLE, message=message)
     if error.denied:
-        return WriteResult(code=WriteCode.REFUSED, message=f"{message} (`reconciler doctor` says what is missing)")
+        return WriteResult(code=WriteCode.DENIED, message=f"{message} (`reconciler doctor` says what is missing)")
     if says(error, NO_GROUP):
         return WriteResult(code=WriteCode.NOT_FOUND, message=message)
     if says(error, BELOW_MINIMUM) or says(error, ABOVE_MAXIMUM):
