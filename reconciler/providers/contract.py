@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
-from reconciler.cluster.target import TargetRef
+from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.cluster.world import World
 from reconciler.plan.plan import Bound
 
@@ -123,6 +123,14 @@ class TargetProvider(Protocol):
 
     def marked_by(self, target: TargetRef, machine: str) -> str:
         """The policy whose delete mark, made by this program, the machine bears; empty for none, and where it cannot be read."""
+
+
+@runtime_checkable
+class Finishing(Protocol):
+    """A `TargetProvider` whose writes leave something on the target that is taken off when the platform has acted."""
+
+    def finish(self, facts: TargetFacts, now_seconds: int) -> None:
+        """Take it off where that is due; nothing is asked where there is nothing. Raises what the guard raises alone."""
 
 
 class NodeRemoval(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from reconciler.platforms.aws.writing.fresh import read
 from reconciler.providers.contract import WriteCode
 from tests.aws.documents import REGION
 from tests.aws.service.behaviour import settle
@@ -25,12 +26,21 @@ def running(group: Group) -> set[str]:
     return {one.instance_id for one in group.counted if one.state == "InService"}
 
 
+def finished(service: Service, group: Group, writer: Writer) -> None:
+    """The turns of the loop that follow, a minute and more later."""
+    for _ in range(4):
+        service.advance(31)
+        reading = read(writer.accounts.of(group.region, ""), ref(group))
+        assert reading is not None
+        writer.provider.finish(reading.facts, int(service.account.now))
+
+
 def test_requests_without_instance(service: Service) -> None:
     """Incident 6: desired 7, 5 there: lowered to 5, and the 5 stay as they were."""
     group, writer = short(service), Writer(service)
     before = running(group)
     assert writer.provider.cancel(ref(group), (), 5, writer.bound(group)).done
-    service.advance(300)
+    finished(service, group, writer)
     assert (group.desired, running(group)) == (5, before)
     assert not any(one.protected for one in group.counted)
     assert group.tags == {}
@@ -52,6 +62,7 @@ def test_one_comes_in_between(service: Service, action: str) -> None:
 
     service.account.before.append(deliver)
     result = writer.provider.cancel(ref(group), (), 5, bound)
+    finished(service, group, writer)
     service.advance(600)
     assert done
     assert before <= running(group), result
@@ -111,6 +122,7 @@ def test_more_than_fifty(service: Service) -> None:
     """AWS takes 50 at a time."""
     group, writer = short(service, desired=122, running=120, max_size=200), Writer(service)
     assert writer.provider.cancel(ref(group), (), 120, writer.bound(group)).done
+    finished(service, group, writer)
     assert (group.desired, len(running(group))) == (120, 120)
     assert not any(one.protected for one in group.counted)
 
@@ -136,6 +148,9 @@ def test_ended_in_the_middle(service: Service, at: str) -> None:
     assert "reconciler.dev/shield" in group.tags
     assert any(one.protected for one in group.counted)
     after = Writer(service)
+    after.provider.resize(ref(group), group.desired, after.bound(group))
+    assert any(one.protected for one in group.counted)
+    service.advance(61)
     after.provider.resize(ref(group), group.desired + 1, after.bound(group))
     assert not any(one.protected for one in group.counted)
     assert "reconciler.dev/shield" not in group.tags
@@ -157,3 +172,61 @@ def test_asked_again(service: Service) -> None:
     assert writer.provider.cancel(ref(group), (), 5, bound).done
     assert writer.provider.cancel(ref(group), (), 5, bound).code == WriteCode.STALE
     assert group.desired == 5
+
+
+@pytest.mark.parametrize("acts", [0.5, 2, 4, 20])
+def test_aws_acts_some_seconds_later(service: Service, acts: float) -> None:
+    """The missing instance comes in the moment of the write, and AWS chooses who goes only then: the one that came."""
+    group, writer = short(service, desired=6), Writer(service)
+    before, bound = running(group), writer.bound(group)
+    service.account.timing.acts = acts
+
+    def deliver(called: str, _: object) -> None:
+        if called == "SetDesiredCapacity" and service.account.stock[STOCK] == 0:
+            service.account.stock[STOCK] = 1
+            group.retry_at = 0
+            settle(service.account)
+            service.account.stock[STOCK] = -1
+
+    service.account.before.append(deliver)
+    assert writer.provider.cancel(ref(group), (), 5, bound).done
+    # The one that came is the newest, and one of the older would go.
+    finished(service, group, writer)
+    service.advance(300)
+    assert running(group) == before
+    assert not any(one.protected for one in group.counted)
+    assert group.tags == {}
+
+
+def test_protection_stays_while_more_are_there_than_wanted(service: Service) -> None:
+    """AWS does not act at all (`Terminate` is suspended): nothing is unprotected, and it is looked for every ten seconds."""
+    group, writer = short(service, desired=6), Writer(service)
+    assert writer.provider.cancel(ref(group), (), 5, writer.bound(group)).done
+    group.suspended.add("Terminate")
+    group.desired = 4
+    finished(service, group, writer)
+    assert all(one.protected for one in group.counted)
+    assert "reconciler.dev/shield" in group.tags
+
+
+def test_protection_is_no_tag_to_be_released(service: Service) -> None:
+    """The tag goes last: without it nobody could tell whose the protection is."""
+    group, writer = short(service), Writer(service)
+    assert writer.provider.cancel(ref(group), (), 5, writer.bound(group)).done
+    result = writer.provider.release(ref(group), writer.bound(group))
+    assert result.code == WriteCode.UNAVAILABLE
+    assert "reconciler.dev/shield" in group.tags
+    service.advance(61)
+    assert writer.provider.release(ref(group), writer.bound(group)).done
+    assert (group.tags, any(one.protected for one in group.counted)) == ({}, False)
+
+
+def test_taken_back_once_more_while_protected(service: Service) -> None:
+    """A second cancellation within the minute knows the protection for ours."""
+    group, writer = short(service), Writer(service)
+    assert writer.provider.cancel(ref(group), (), 6, writer.bound(group)).done
+    assert writer.provider.cancel(ref(group), (), 5, writer.bound(group)).done
+    before = running(group)
+    finished(service, group, writer)
+    assert (group.desired, running(group), group.tags) == (5, before, {})
+    assert not any(one.protected for one in group.counted)

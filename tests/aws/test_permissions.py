@@ -52,6 +52,7 @@ def test_enforce_does_everything(service: Service) -> None:
     assert writer.provider.cancel(ref(group), (), 5, writer.bound(group)).done
     (removed,) = writer.remove(group, group.counted[0].instance_id)
     assert removed.state is RemovalState.FINISHED
+    service.advance(61)
     assert writer.provider.release(ref(group), writer.bound(group)).done
     assert (group.desired, group.tags) == (4, {TAG: "owned"})
 

@@ -13,6 +13,7 @@ from reconciler.control.live.own_writes import OwnWrites
 from reconciler.control.policy.policy_in_force import NoPolicyError
 from reconciler.decisions.groups.effective import effective_groups
 from reconciler.decisions.groups.group import EffectiveGroup
+from reconciler.decisions.ownership.owner import policy_mark
 from reconciler.kube.connection.api import ApiError, UnreachableError
 from reconciler.kube.connection.side_by_side import side_by_side
 from reconciler.kube.draining.drain import SeenNode
@@ -24,6 +25,7 @@ from reconciler.policy.documents import PolicySet
 from reconciler.providers.answer import failed
 from reconciler.providers.chosen_machine import machine_of
 from reconciler.providers.contract import (
+    Finishing,
     NodeRemoval,
     RemovalProgress,
     TargetProvider,
@@ -192,12 +194,20 @@ class LivePort:
         try:
             # First: of all machines that are marked the platform may take any when replicas fall.
             self._left_marks.take_back(world, leaving)
+            self._finish(world)
             self._leaving.proceed(world, {group.target: group for group in groups}, leaving, found)
         except NotLeaderError:
             # Nothing more is sent; what lies on the objects is the next leader's to go on with.
             pass
         self._own_writes.note(found)
         return tuple(found)
+
+    def _finish(self, world: World) -> None:
+        """What earlier writes have left on targets of this policy, whichever process wrote."""
+        for facts in world.targets:
+            provider: object = self._providers.get(facts.ref.kind)
+            if isinstance(provider, Finishing) and policy_mark(facts) in ("", self._owner):
+                provider.finish(facts, self._clock())
 
     def abandon_removals(self) -> tuple[RemovalProgress, ...]:
         """Before the process ends: what is one write from its end is finished, the nodes of all other drains are opened

@@ -153,7 +153,7 @@ def stock_refusal(account: Account, group: Group, zone: str) -> tuple[str, str]:
 
 def _shrink(account: Account, group: Group) -> None:
     """The group's own policy chooses: the fullest zone, then the oldest; protected ones stay."""
-    while _missing(group) < 0 and "Terminate" not in group.suspended:
+    while _missing(group) < 0 and "Terminate" not in group.suspended and account.now >= group.acts_at:
         counts = Counter(one.zone for one in group.counted)
         free = [one for one in group.counted if not one.protected]
         if not free:

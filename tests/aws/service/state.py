@@ -75,6 +75,7 @@ class Group:
     refreshes: list[dict[str, Any]] = field(default_factory=list)
     blocked_by_activity: str = ""
     retry_at: float = 0
+    acts_at: float = 0
     pool: WarmPool | None = None
     extra: dict[str, Any] = field(default_factory=dict)
 
@@ -130,6 +131,8 @@ class Timing:
     start: float = 5
     """Of an instance that was started before."""
     retry: float = 60
+    acts: float = 0
+    """From a lower desired capacity until instances are chosen to go."""
 
 
 @dataclass

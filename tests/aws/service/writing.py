@@ -41,6 +41,8 @@ def set_desired(account: Account, region: str, parameters: Parameters) -> Parame
             "ValidationError",
             f"New SetDesiredCapacity value {wanted} is below min value {group.min_size} for the AutoScalingGroup.",
         )
+    if wanted < group.desired:
+        group.acts_at = account.now + account.timing.acts
     group.desired = wanted
     group.retry_at = 0
     settle(account)

@@ -4,12 +4,14 @@ SOURCE: two ways in which others lost nodes so. An absolute write from a read th
 the missing instance had come meanwhile), and a value below what ran (#9182: 32 busy nodes). Where desired capacity is below the
 number of instances, the group's own policy chooses which go: so it is never set below a number read for this write, and while
 it is set every instance in service bears scale-in protection. One that comes in between has none, is the only one that may go,
-and runs nothing.
+and runs nothing. AWS acts some seconds after the write (measured: 2 to 4), so that the protection stays until a read which cannot
+be older shows no more instances than are wanted; a tag tells of it meanwhile, and when it began.
 """
 
 from collections.abc import Callable
 
-from reconciler.cluster.target import TargetRef
+from reconciler.cluster.target import TargetFacts, TargetRef
+from reconciler.platforms.aws.kinds import READ_LAG_SECONDS
 from reconciler.platforms.aws.writing.answer import NO_INSTANCE, failed, says
 from reconciler.platforms.aws.writing.calls import AUTO_SCALING, Aws, AwsError
 from reconciler.platforms.aws.writing.fresh import IN_SERVICE, Reading
@@ -64,23 +66,32 @@ class Cancellations:
         shielded = tuple(
             one.instance_id for one in now.counted if one.lifecycle_state == IN_SERVICE and not one.protected_from_scale_in
         )
-        if any(one.protected_from_scale_in for one in now.counted) and shielded:
+        ours = SHIELD in dict(now.facts.annotations)
+        if not ours and any(one.protected_from_scale_in for one in now.counted) and shielded:
             message = (
                 f"{target}: some of its instances bear a scale-in protection of somebody else, which could not be told from ours"
             )
             return WriteResult(code=WriteCode.REFUSED, message=f"{message}: the requests that never came stay")
-        if not shielded:
+        if not shielded and not ours:
             return set_desired(self._aws, now, desired)
         # Written first: a process that ends here leaves word of the protection, which the next one takes back.
         set_tags(self._aws, target.name, {SHIELD: str(now.date_seconds)})
+        lowered = False
         try:
             self._protect(target, shielded, protected=True)
             last = self._read(target)
             if last is None or last.item.desired_capacity != now.item.desired_capacity:
                 return WriteResult(code=WriteCode.STALE, message=f"{target} was written by somebody else meanwhile")
-            return _too_many(last, desired) or set_desired(self._aws, last, desired)
+            wrong = _too_many(last, desired)
+            lowered = wrong is None
+            return wrong or set_desired(self._aws, last, desired)
+        except AwsError as error:
+            lowered = lowered and error.sent
+            raise
         finally:
-            self.unshield(target, shielded)
+            # Of a write that may have been done the protection is taken off later (`recover`), and of one before as well.
+            if not lowered and not ours:
+                self.unshield(target, shielded)
 
     def unshield(self, target: TargetRef, names: tuple[str, ...]) -> None:
         """Take our protection off, then the word of it. Raises `AwsError`; the next read of the group then does it."""
@@ -88,8 +99,9 @@ class Cancellations:
         delete_tags(self._aws, target.name, (SHIELD,))
 
     def recover(self, reading: Reading) -> None:
-        """What a process that ended left: only instances that bore no protection before were given ours. Raises `AwsError`."""
-        if SHIELD in dict(reading.facts.annotations):
+        """What a cancellation, or a process that ended in one, has left: only instances that bore no protection before were given
+        ours. Raises `AwsError`."""
+        if may_unshield(reading.facts, reading.date_seconds) and len(reading.counted) <= reading.item.desired_capacity:
             left = tuple(
                 one.instance_id for one in reading.counted if one.protected_from_scale_in and one.lifecycle_state == IN_SERVICE
             )
@@ -122,6 +134,20 @@ class Cancellations:
             InstanceIds=names,
             ProtectedFromScaleIn=protected,
         )
+
+
+def shielded_since(facts: TargetFacts) -> int | None:
+    """When our protection of the group's instances began, by the clock of AWS; None where there is none."""
+    text = dict(facts.annotations).get(SHIELD)
+    if text is None:
+        return None
+    return int(text) if text.isdecimal() else 0
+
+
+def may_unshield(facts: TargetFacts, date_seconds: int) -> bool:
+    """Whether AWS has acted by now, and a read says so."""
+    since = shielded_since(facts)
+    return since is not None and date_seconds > since + READ_LAG_SECONDS
 
 
 def _too_many(reading: Reading, desired: int) -> WriteResult | None:

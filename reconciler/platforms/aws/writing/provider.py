@@ -6,17 +6,18 @@ The window that is left is the time between the two calls.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 import msgspec
 
-from reconciler.cluster.target import TargetRef
+from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.decisions.ownership.owner import OUR_MARKS, POLICY_MARK, policy_mark
 from reconciler.plan.plan import Bound
 from reconciler.platforms.aws.facts.ownership import WRITTEN
 from reconciler.platforms.aws.writing.accounts import Accounts
 from reconciler.platforms.aws.writing.answer import failed, unread
 from reconciler.platforms.aws.writing.calls import Answer, Aws, AwsError
-from reconciler.platforms.aws.writing.cancellation import Cancellations
+from reconciler.platforms.aws.writing.cancellation import Cancellations, may_unshield, shielded_since
 from reconciler.platforms.aws.writing.fresh import Reading, read
 from reconciler.platforms.aws.writing.growth import launch, launches_at_once, set_desired
 from reconciler.platforms.aws.writing.marks import delete_tags, ours, set_tags, written
@@ -25,6 +26,8 @@ from reconciler.providers.contract import LeavingMachine, TargetRemoval, WriteCo
 from reconciler.providers.ownership_guard import objection
 
 _READS = ("Describe", "Get")
+_AGAIN_SECONDS = 10
+"""Between two looks at what a cancellation has left."""
 
 
 class _Guarded:
@@ -55,6 +58,7 @@ class AwsProvider:
         self._role_of = role_of
         self._guard = guard
         self._removals = Removals(self._aws, self._read)
+        self._tried: dict[TargetRef, int] = {}
 
     def resize(self, target: TargetRef, replicas: int, bound: Bound, annotations: Mapping[str, str] | None = None) -> WriteResult:
         """Upwards only, after the read that was judged; what is to go is named instance by instance."""
@@ -93,6 +97,10 @@ class AwsProvider:
         """Our tags go; desired capacity stays."""
 
         def write(aws: Aws, reading: Reading) -> WriteResult:
+            if shielded_since(reading.facts) is not None:
+                # Its tag alone tells that the protection of the instances is ours.
+                message = f"{target}: the scale-in protection of a cancellation is still to be taken off"
+                return WriteResult(code=WriteCode.UNAVAILABLE, message=message)
             found = ours(dict(reading.facts.annotations))
             if found:
                 delete_tags(aws, target.name, found)
@@ -111,6 +119,20 @@ class AwsProvider:
             return wrong or Cancellations(aws, self._read).cancel(reading, machines, replicas)
 
         return self._judged(target, write)
+
+    def finish(self, facts: TargetFacts, now_seconds: int) -> None:
+        """The protection that a cancellation left is taken off once AWS has acted."""
+        target = facts.ref
+        if not may_unshield(facts, now_seconds) or now_seconds - self._tried.get(target, 0) < _AGAIN_SECONDS:
+            return
+        self._tried[target] = now_seconds
+        # Another turn tries again; what stays protected meanwhile is safe.
+        with suppress(AwsError, msgspec.ValidationError):
+            aws = self._aws(target)
+            reading = read(aws, target)
+            if reading is not None:
+                Cancellations(aws, self._read).recover(reading)
+        self._accounts.wrote(target.region, target.name)
 
     def may_begin(self, target: TargetRef, machine: str, node: str, bound: Bound) -> WriteResult:
         """Whether the instance behind the node may be removed."""
@@ -147,7 +169,10 @@ class AwsProvider:
         if reading is None:
             return WriteResult(code=WriteCode.NOT_FOUND, message=f"{target} is not there")
         try:
-            Cancellations(aws, self._read).recover(reading)
+            cancellations = Cancellations(aws, self._read)
+            if may_unshield(reading.facts, reading.date_seconds):
+                cancellations.recover(reading)
+                reading = read(aws, target) or reading
             return write(aws, reading)
         except AwsError as error:
             return failed(error, str(target))
