@@ -2,21 +2,15 @@
 
 from array import array
 from collections.abc import Iterable
-from typing import Protocol
 
 from reconciler.cluster.pods.pod_table import FINISHED_PHASES, PodTable
-from reconciler.scheduling.kernels import loops, passes
+from reconciler.scheduling.index_set import IndexSet
+from reconciler.scheduling.kernels import domains, loops, passes
 from reconciler.scheduling.nodes import NodeTable
 from reconciler.scheduling.shapes import ShapeTable
+from reconciler.scheduling.watchers import Watchers
 
 _NOTHING_ON = array("i", (-1,))
-
-
-class Watcher(Protocol):
-    """Something that keeps count of the pods of some shapes."""
-
-    def change(self, shape: int, node: int, count: int) -> None:
-        """`count` more pods (fewer when negative) of a shape are on a node."""
 
 
 class Bindings:
@@ -35,8 +29,7 @@ class Bindings:
         self._shape = array("i")
         self._count = array("i")
         self._below = array("i")
-        self._watchers: dict[int, list[Watcher]] = {}
-        self.watching = 0
+        self.watchers = Watchers()
 
     def bind_world(self, pods: PodTable, chosen: Iterable[int] | None) -> "array[int]":
         """Bind pods where they are: those chosen, or all on a node that have not finished. Returns their indices."""
@@ -72,15 +65,6 @@ class Bindings:
         """Nodes from index `count` on are gone; nothing is bound to them any more."""
         del self.head[count:]
 
-    def watch(self, shape: int, watcher: Watcher) -> None:
-        """Tell the watcher of every change of a shape from now on."""
-        self._watchers.setdefault(shape, []).append(watcher)
-        self.watching += 1
-
-    def watched(self, shape: int) -> bool:
-        """Does anything keep count of the pods of a shape?"""
-        return shape in self._watchers
-
     def push(self, shape: int, node: int, count: int) -> None:
         """`count` more pods of a shape on a node; fewer when negative."""
         if not count:
@@ -97,7 +81,7 @@ class Bindings:
         columns, amounts = self._shapes.need(shape)
         for column, amount in zip(columns, amounts, strict=True):
             free[base + column] -= amount * count
-        for watcher in self._watchers.get(shape, ()):
+        for watcher in self.watchers.of(shape):
             watcher.change(shape, node, count)
 
     def first_fit(
@@ -137,7 +121,7 @@ class Bindings:
             before,
         )
         placed = tuple(zip(self._node[before : self.size], self._count[before : self.size], strict=True))
-        for watcher in self._watchers.get(shape, ()):
+        for watcher in self.watchers.of(shape):
             for node, many in placed:
                 watcher.change(shape, node, many)
         return placed
@@ -208,9 +192,9 @@ class Bindings:
             self._below,
             self.size,
         )
-        if self._watchers:
+        if self.watchers:
             for node, shape, count in zip(nodes, shapes, counts, strict=True):
-                for watcher in self._watchers.get(shape, ()):
+                for watcher in self.watchers.of(shape):
                     watcher.change(shape, node, count)
 
     def with_room(
@@ -245,9 +229,9 @@ class Bindings:
 
     def pop_to(self, size: int) -> None:
         """Undo the newest cells until `size` are left."""
-        if self._watchers:
+        if self.watchers:
             for index in range(self.size - 1, size - 1, -1):
-                for watcher in self._watchers.get(self._shape[index], ()):
+                for watcher in self.watchers.of(self._shape[index]):
                     watcher.change(self._shape[index], self._node[index], -self._count[index])
         loops.pop_cells(
             self.size,
@@ -283,6 +267,12 @@ class Bindings:
         found = array("i", bytes(4 * self.size))
         many = loops.cells_of(wanted, self._shape, self.size, found)
         return [(self._shape[cell], self._node[cell], self._count[cell]) for cell in found[:many]]
+
+    def count_in(self, shapes: IndexSet, domain_of: "array[int]", counts_node: bytearray, counts: "array[int]") -> None:
+        """Add the pods of these shapes that are on nodes that count to `counts`, by domain."""
+        packed = shapes.packed()
+        columns = (self._shape, self._node, self._count, self.size)
+        domains.count_cells(packed, shapes.first, *columns, domain_of, counts_node, counts)
 
     def _reserve(self, more: int) -> None:
         short = self.size + more - len(self._node)

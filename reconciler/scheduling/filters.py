@@ -9,12 +9,14 @@ from reconciler.scheduling.bindings import Bindings
 from reconciler.scheduling.device_resources import DeviceResources
 from reconciler.scheduling.eligibility import Eligibility
 from reconciler.scheduling.host_ports import HostPorts
+from reconciler.scheduling.index_set import IndexSet
 from reconciler.scheduling.node_mask import marked, union
 from reconciler.scheduling.nodes import NodeTable
 from reconciler.scheduling.predicates.node_resources_fit import resources_rejection
 from reconciler.scheduling.predicates.pod_topology_spread import spread_rejection
 from reconciler.scheduling.release import Release
 from reconciler.scheduling.shapes import ShapeTable
+from reconciler.scheduling.topology.counter import Ghosts
 from reconciler.scheduling.topology.limits import DomainLimit, OnlyOne
 from reconciler.scheduling.topology.rules import Topology, TopologyRules
 from reconciler.scheduling.topology.selection import ShapeSelection
@@ -53,7 +55,8 @@ class Filters:
                     ghosts[place] = ghosts.get(place, 0) + 1
         self._volumes = VolumeFilters(world, nodes, shapes, bindings, self._eligibility)
         selection = ShapeSelection(shapes, dict(world.namespaces), negation_selects_all=release.negation_selects_all)
-        self.topology = Topology(nodes, shapes, bindings, self._eligibility, selection, ghosts)
+        haunted = Ghosts(ghosts, IndexSet.of([shape for shape, _ in ghosts]))
+        self.topology = Topology(nodes, shapes, bindings, self._eligibility, selection, haunted)
         self._devices = DeviceResources(world, release, nodes, shapes)
         self._matrix = bytearray()
         self._matrix_width = 0
@@ -106,6 +109,7 @@ class Filters:
         rules = self.topology.of(shape)
         if rules.empty:
             return said
+        self.topology.steps += nodes * rules.size
         # Without the sentences: thousands of shapes with rules of their own are asked about thousands of nodes.
         return [names if rules.allows(node) else _with_rules(names, rules, node) for node, names in enumerate(said)]
 
@@ -266,7 +270,7 @@ class Filters:
 def _with_rules(names: tuple[str, ...], rules: TopologyRules, node: int) -> tuple[str, ...]:
     """The names and those of the topology plugins that say no."""
     found = [*names]
-    if spread_rejection(rules.spread, node) is not None:
+    if not all(rule.allows(node) for rule in rules.spread):
         found.append("PodTopologySpread")
     if not rules.affinity.allows(node):
         found.append("InterPodAffinity")

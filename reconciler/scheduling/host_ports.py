@@ -56,4 +56,4 @@ class HostPorts:
             self.change(shape, node, count)
         for shape in new:
             self._users.add(self._ports(shape), shape, 1)
-            self._bindings.watch(shape, self)
+            self._bindings.watchers.watch(shape, self)

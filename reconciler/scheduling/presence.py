@@ -12,7 +12,7 @@ class Presence:
         self.counts: dict[int, int] = {}
         for _, node, count in bindings.of((shape,)):
             self._add(node, count)
-        bindings.watch(shape, self)
+        bindings.watchers.watch(shape, self)
 
     def change(self, shape: int, node: int, count: int) -> None:
         """See `Watcher`."""

@@ -123,23 +123,24 @@ class SchedulingState:
     def node_local(self, shape: int) -> bool:
         """Does where pods of this shape go concern nothing but the node that they go to: no spread or affinity of their own or
         of any other shape asked about so far, no host name, no host port, no volume?"""
-        if self._local_at != self._bindings.watching:
+        if self._local_at != self._bindings.watchers.watching:
             # A shape that is watched from now on was local so far.
             self._local.clear()
-            self._local_at = self._bindings.watching
+            self._local_at = self._bindings.watchers.watching
         found = self._local.get(shape)
         if found is None:
             value = self._shapes.shapes[shape]
             # A shape with volumes is watched from the start.
             bound_to = value.host_ports or value.host_name_bound or self._filters.hangs_on_devices(shape)
-            found = not (bound_to or self._filters.has_rules(shape) or self._bindings.watched(shape))
+            others = self._bindings.watchers.of(shape) or self._filters.topology.counts(shape)
+            found = not (bound_to or self._filters.has_rules(shape) or others)
             # Where a rule came to watch shapes meanwhile, the next question forgets it.
             self._local[shape] = found
         return found
 
     def node_local_until(self, shapes: Sequence[int], first: int) -> int:
         """The entry behind the last of those from `first` on that are `node_local` one after the other."""
-        known = self._local if self._local_at == self._bindings.watching else {}
+        known = self._local if self._local_at == self._bindings.watchers.watching else {}
         if all(map(known.get, shapes[first:])):
             return len(shapes)
         for entry in range(first, len(shapes)):

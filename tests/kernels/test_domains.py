@@ -49,3 +49,11 @@ def test_groups_are_split_by_domain(domains: ModuleType) -> None:
     assert list(groups) == [2, 1, 0]
     domains.split(array("i", [3, 2, 1]), DOMAIN_OF, 3, groups)
     assert list(groups) == [8, 4, 0]
+
+
+def test_pods_of_some_shapes_are_counted_by_domain(domains: ModuleType) -> None:
+    """Shapes 3 and 11 of the cells: node 1 is in no domain, node 3 does not count, and of the last cell nobody asked."""
+    counts = array("q", [5, 0])
+    shapes, nodes, many = array("i", [3, 4, 11, 3, 12, 2, 3, 3]), array("i", [0, 0, 2, 1, 0, 0, 3, 2]), array("i", range(1, 9))
+    domains.count_cells(bytearray([1, 1]), 3, shapes, nodes, many, 7, DOMAIN_OF, bytearray([1, 1, 1, 0]), counts)
+    assert list(counts) == [5 + 3, 1]

@@ -122,7 +122,8 @@ def test_undo_restores_everything(world: World, data: st.DataObject) -> None:
     """`undo` brings back every number that a state holds, counters included."""
     state = SchedulingState(world)
     _ask_everything(state, world)
-    before = _everything(state, world)
+    held = _Held(state)
+    before = _everything(state, world, held)
     mark = state.mark()
     for step in data.draw(st.lists(_step(world), min_size=1, max_size=10)):
         _take(state, step, [mark])
@@ -130,7 +131,7 @@ def test_undo_restores_everything(world: World, data: st.DataObject) -> None:
 
     state.undo(mark)
 
-    assert _everything(state, world) == before
+    assert _everything(state, world, held) == before
 
 
 def _step(world: World) -> st.SearchStrategy[tuple[object, ...]]:
@@ -174,9 +175,17 @@ def _ask_everything(state: SchedulingState, world: World) -> list[object]:
     ]
 
 
-def _everything(state: SchedulingState, world: World) -> object:
-    topology = state._filters.topology
-    counters = [*topology._counters.values(), *topology._levels.values()]
+class _Held:
+    """What a state counts by. A topology key that comes with a node has its counters from then on."""
+
+    def __init__(self, state: SchedulingState) -> None:
+        topology = state._filters.topology
+        self.levels = [*topology._levels.values()]
+        self.counters = [*topology._counters.values(), *self.levels]
+        self.maps = [*topology._maps.values()]
+
+
+def _everything(state: SchedulingState, world: World, held: _Held) -> object:
     return (
         state.node_count,
         [state.name(node) for node in range(state.node_count)],
@@ -186,11 +195,11 @@ def _everything(state: SchedulingState, world: World) -> object:
         list(state._bindings.head),
         state._bindings.size,
         [state.bound(node) for node in range(state.node_count)],
-        [(counter.total, [count for count in counter.counts if count]) for counter in counters],
-        [(level._open, level._low if level._open else 0, dict(level._levels)) for level in topology._levels.values()],
+        [(counter.total, [count for count in counter.counts if count]) for counter in held.counters],
+        [(level._open, level._low if level._open else 0, dict(level._levels)) for level in held.levels],
         [
             (list(domains.of), bytes(domains.missing), bytes(domains.counts), [list(item) for item in domains.members if item])
-            for domains in topology._maps.values()
+            for domains in held.maps
         ],
         _ask_everything(state, world),
     )

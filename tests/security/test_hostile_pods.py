@@ -2,6 +2,7 @@
 
 import secrets
 import sys
+import tracemalloc
 from types import FrameType
 
 import pytest
@@ -10,8 +11,9 @@ from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import Plan
+from reconciler.scheduling.state import SchedulingState
 from tests.builders import NOW, node_group, policy
-from tests.security.hostile_pods import hostile_world
+from tests.security.hostile_pods import KINDS, TENANT, hostile_world
 
 
 def _counted(world: World) -> tuple[Plan, int]:
@@ -31,11 +33,34 @@ def _counted(world: World) -> tuple[Plan, int]:
     return plan, calls
 
 
+def _remembered(world: World) -> int:
+    """How much a state holds that was asked about every pod, in bytes."""
+    tracemalloc.start()
+    try:
+        state = SchedulingState(world)
+        for shape in range(state.shape_count):
+            state.verdict(shape, 0)
+        return tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+
+
 @pytest.mark.parametrize("running", [False, True])
-def test_host_ports_cost_as_many_steps_as_there_are(running: bool) -> None:
-    """Twice the pods with a hundred host ports each take about twice the calls; compared pairwise it was four times as many."""
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_what_a_pod_can_ask_for_costs_as_many_steps_as_there_is(kind: str, running: bool) -> None:
+    """Twice the pods with so many terms, ports or volumes each take about twice the calls; pairwise it was four times as many."""
     seed = secrets.randbits(32)
-    (_, some), (plan, twice) = (_counted(hostile_world(seed, ("host ports",), pods, 100, running=running)) for pods in (240, 480))
+    (_, some), (plan, twice) = (_counted(hostile_world(seed, (kind,), pods, 100, running=running)) for pods in (240, 480))
 
     assert twice < 2.5 * some, seed
-    assert all(line.reasons[0].code == "RoomOnNode" for line in plan.pods)
+    ordinary = [line.reasons[0].code for line in plan.pods if not line.pod.startswith(f"{TENANT}/")]
+    assert ordinary == ["RoomOnNode"] * 100
+
+
+@pytest.mark.parametrize("kind", ["anti-affinity", "affinity", "spread"])
+def test_what_is_remembered_of_terms_grows_with_the_pods(kind: str) -> None:
+    """Twice the pods with fifty terms each leave about twice as much; a list of watchers a shape was four times as much."""
+    seed = secrets.randbits(32)
+    some, twice = (_remembered(hostile_world(seed, (kind,), pods, 0)) for pods in (240, 480))
+
+    assert twice < 2.5 * some, seed

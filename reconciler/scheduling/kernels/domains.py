@@ -32,3 +32,28 @@ def split(nodes: cython.int[::1], domain_of: cython.int[::1], width: cython.int,
     entry: cython.Py_ssize_t
     for entry in range(len(nodes)):
         groups[entry] = groups[entry] * width + domain_of[nodes[entry]] + 1
+
+
+def count_cells(
+    shapes: cython.uchar[::1],
+    first: cython.int,
+    cell_shape: cython.int[::1],
+    cell_node: cython.int[::1],
+    cell_count: cython.int[::1],
+    size: cython.Py_ssize_t,
+    domain_of: cython.int[::1],
+    counts_node: cython.uchar[::1],
+    counts: cython.longlong[::1],
+) -> None:
+    """Add the pods of the cells whose shape is in `shapes` (a bit each from `first` on) to the domain of their node, where the
+    node is in one (not below 0) and counts."""
+    cell: cython.Py_ssize_t
+    shape: cython.Py_ssize_t
+    node: cython.Py_ssize_t
+    most: cython.Py_ssize_t = 8 * len(shapes)
+    for cell in range(size):
+        shape = cell_shape[cell] - first
+        if 0 <= shape < most and shapes[shape >> 3] >> (shape & 7) & 1:
+            node = cell_node[cell]
+            if domain_of[node] >= 0 and counts_node[node]:
+                counts[domain_of[node]] += cell_count[cell]

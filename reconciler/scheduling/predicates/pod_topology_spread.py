@@ -18,11 +18,14 @@ class SpreadRule:
     other nodes and pods of other namespaces do not count; an empty selector counts nothing, yet matches the pod itself.
     """
 
-    __slots__ = ("adds", "counter", "matches_itself", "max_skew", "min_domains")
+    __slots__ = ("adds", "counter", "key", "matches_itself", "max_skew", "min_domains")
 
-    def __init__(self, counter: LevelCounter, *, max_skew: int, min_domains: int, matches_itself: bool, adds: bool) -> None:
+    def __init__(
+        self, counter: LevelCounter, *, key: str, max_skew: int, min_domains: int, matches_itself: bool, adds: bool
+    ) -> None:
         """`adds` says that a pod of the shape raises the count of its domain once it is bound."""
         self.counter = counter
+        self.key = key
         self.max_skew = max_skew
         self.min_domains = min_domains
         self.matches_itself = matches_itself
@@ -58,18 +61,23 @@ class SpreadRule:
         floor = promised if counter.open_domains == 1 and not self.floor_is_forced else 0
         return promised + self.matches_itself - floor > self.max_skew
 
+    def allows(self, node: int) -> bool:
+        """Does the node take the pod?"""
+        domain = self.counter.domains.of[node]
+        return domain != NO_DOMAIN and self.slack(domain) > 0
+
     def objection(self, node: int) -> str:
         """Why the node does not take the pod; empty when it does."""
+        if self.allows(node):
+            return ""
         domains = self.counter.domains
         domain = domains.of[node]
         if domain == NO_DOMAIN:
-            return f"the node has no label {domains.key}"
-        if self.slack(domain):
-            return ""
+            return f"the node has no label {self.key}"
         count = self.counter.counts[domain]
         few = f" (only {self.counter.open_domains} of {self.min_domains} domains)" if self.floor_is_forced else ""
         return (
-            f"{domains.key}={domains.values[domain]} has {count} matching {'pod' if count == 1 else 'pods'}, "
+            f"{self.key}={domains.values[domain]} has {count} matching {'pod' if count == 1 else 'pods'}, "
             f"the least is {self.floor}{few}; one more is beyond maxSkew {self.max_skew}"
         )
 

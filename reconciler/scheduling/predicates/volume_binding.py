@@ -66,7 +66,7 @@ class VolumeBinding:
         """Watch the shapes that were appended to the table; before any pod of them is bound."""
         for shape in range(self._seen, len(self._shapes)):
             if self._shapes.shapes[shape].volumes:
-                self._bindings.watch(shape, self)
+                self._bindings.watchers.watch(shape, self)
         self._seen = len(self._shapes)
 
     def objection(self, shape: int) -> str:

@@ -3,32 +3,35 @@
 from array import array
 from collections.abc import Mapping
 
+import msgspec
+
 from reconciler.scheduling.bindings import Bindings
+from reconciler.scheduling.index_set import IndexSet
 from reconciler.scheduling.kernels import domains as kernels
 from reconciler.scheduling.topology.domains import NO_DOMAIN, DomainMap
 
-Ghosts = Mapping[tuple[int, int], int]
+
+class Ghosts(msgspec.Struct, frozen=True):
+    """Pods by (shape, node) that are bound and do not count, because they terminate; `shapes` are those of all of them."""
+
+    counts: Mapping[tuple[int, int], int] = {}
+    shapes: IndexSet = IndexSet()
 
 
 class DomainCounter:
     """Pods of `shapes` by domain, those on nodes that count; `total` is their sum."""
 
-    def __init__(self, bindings: Bindings, domains: DomainMap, shapes: frozenset[int]) -> None:
+    def __init__(self, bindings: Bindings, domains: DomainMap, shapes: IndexSet) -> None:
         domains.sync()
         self.domains = domains
         self.shapes = shapes
         self._counts = array("q", bytes(8 * len(domains.values)))
-        self._start(bindings.of(shapes))
-        for shape in sorted(shapes):
-            bindings.watch(shape, self)
+        self._start(bindings)
+        bindings.watchers.watch_for_now(shapes, self)
 
-    def _start(self, cells: list[tuple[int, int, int]]) -> None:
-        domains, counts = self.domains, self._counts
-        for _, node, count in cells:
-            domain = domains.of[node]
-            if domain != NO_DOMAIN and domains.counts[node]:
-                counts[domain] += count
-        self.total = sum(counts)
+    def _start(self, bindings: Bindings) -> None:
+        bindings.count_in(self.shapes, self.domains.of, self.domains.counts, self._counts)
+        self.total = sum(self._counts)
 
     def change(self, shape: int, node: int, count: int) -> None:
         """See `Watcher`."""
@@ -62,24 +65,26 @@ class DomainCounter:
 
 
 class LevelCounter(DomainCounter):
-    """A counter that also knows the smallest count of all domains that have a node that counts.
+    """A counter that also knows the smallest count of all domains that have a node that counts. `ghosts` do not count."""
 
-    `ghosts` are pods by (shape, node) that are bound and do not count, because they terminate.
-    """
-
-    def __init__(self, bindings: Bindings, domains: DomainMap, shapes: frozenset[int], ghosts: Ghosts) -> None:
+    def __init__(self, bindings: Bindings, domains: DomainMap, shapes: IndexSet, ghosts: Ghosts) -> None:
         domains.sync()
-        self._ghosts = {place: count for place, count in ghosts.items() if place[0] in shapes}
+        self._haunted = shapes & ghosts.shapes
+        self._ghosts = ghosts.counts if self._haunted else {}
         self._seen: dict[tuple[int, int], int] = {}
         self._open = 0
         self._levels: dict[int, int] = {}
         super().__init__(bindings, domains, shapes)
         domains.listen(self)
 
-    def _start(self, cells: list[tuple[int, int, int]]) -> None:
-        if self._ghosts:
-            cells = [(shape, node, self._without_ghosts(shape, node, count)) for shape, node, count in cells]
-        super()._start(cells)
+    def _start(self, bindings: Bindings) -> None:
+        domains = self.domains
+        bindings.count_in(self.shapes - self._haunted, domains.of, domains.counts, self._counts)
+        for shape, node, count in bindings.of(self._haunted) if self._haunted else ():
+            living = self._without_ghosts(shape, node, count)
+            if domains.of[node] != NO_DOMAIN and domains.counts[node]:
+                self._counts[domains.of[node]] += living
+        self.total = sum(self._counts)
         for counting, count in zip(self.domains.counting, self._counts, strict=True):
             if counting:
                 self._open += 1

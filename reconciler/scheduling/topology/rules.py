@@ -5,9 +5,10 @@ from collections.abc import Callable
 import msgspec
 
 from reconciler.cluster.nodes.node import HOSTNAME_LABEL
-from reconciler.cluster.pods.pod import AffinityTerm, PodShape, SpreadConstraint
+from reconciler.cluster.pods.pod import PodShape, SpreadConstraint
 from reconciler.scheduling.bindings import Bindings
 from reconciler.scheduling.eligibility import Eligibility
+from reconciler.scheduling.index_set import EMPTY, IndexSet
 from reconciler.scheduling.new_nodes import NO_HOST, HostSpread
 from reconciler.scheduling.nodes import NodeTable
 from reconciler.scheduling.predicates.inter_pod_affinity import AffinityRules
@@ -15,16 +16,23 @@ from reconciler.scheduling.predicates.pod_topology_spread import SpreadRule
 from reconciler.scheduling.shapes import Demand, ShapeTable
 from reconciler.scheduling.topology.counter import DomainCounter, Ghosts, LevelCounter
 from reconciler.scheduling.topology.domains import NO_DOMAIN, DomainMap
+from reconciler.scheduling.topology.node_keys import NodeKeys
+from reconciler.scheduling.topology.repulsion import Repulsion, united
 from reconciler.scheduling.topology.selection import ShapeSelection
+from reconciler.scheduling.watchers import FEW_SHAPES
 
 # A topology key, all keys that a node must have, the index of the demand that it must meet, whether taints belong to it.
 _MapKey = tuple[str, tuple[str, ...], int, bool]
-_EVERY_NODE = -1
+_EVERY_NODE, _NO_NODE = -1, -2
+_NO_KEY = ""
+
+_MOST_BYTES, _MOST_WIDE = 96 << 20, 256
+"""Rules with their counters are made anew when those that were made take so much room, or so many of them count many shapes."""
 
 
 class TopologyRules(msgspec.Struct, frozen=True):
-    """What concerns one shape. `own_keys` are counters of `affinity.away` and `affinity.kept_away` that pods of the
-    shape themselves raise: every domain takes one of them at most."""
+    """What concerns one shape. `exclusive` are counters of `affinity.away` and `affinity.kept_away` that pods of the shape
+    themselves raise: every domain takes one of them at most."""
 
     spread: tuple[SpreadRule, ...] = ()
     affinity: AffinityRules = AffinityRules()
@@ -34,16 +42,21 @@ class TopologyRules(msgspec.Struct, frozen=True):
     @property
     def empty(self) -> bool:
         """Does no rule concern the shape?"""
+        return not self.size
+
+    @property
+    def size(self) -> int:
+        """How many counters a question about one node looks at."""
         affinity = self.affinity
-        return not (self.spread or affinity.near or affinity.away or affinity.kept_away)
+        return len(self.spread) + len(affinity.near) + len(affinity.away) + len(affinity.kept_away)
 
     def allows(self, node: int) -> bool:
         """Do all rules let one more pod on the node?"""
-        return not any(rule.objection(node) for rule in self.spread) and self.affinity.allows(node)
+        return all(rule.allows(node) for rule in self.spread) and self.affinity.allows(node)
 
 
 class Topology:
-    """Makes rules, domain maps and counters, each once."""
+    """Makes rules, domain maps and counters, each once as long as there is room for all."""
 
     def __init__(
         self,
@@ -54,28 +67,33 @@ class Topology:
         selection: ShapeSelection,
         ghosts: Ghosts,
     ) -> None:
-        """`ghosts` are the terminating pods by (shape, node): spread does not count them."""
+        """`ghosts` are the terminating pods: spread does not count them."""
         self._nodes = nodes
         self._shapes = shapes
         self._bindings = bindings
         self._eligibility = eligibility
         self._ghosts = ghosts
         self._selection = selection
+        self._keys = NodeKeys(nodes)
         self._seen = 0
         self._maps: dict[_MapKey, DomainMap] = {}
-        self._counters: dict[tuple[_MapKey, frozenset[int]], DomainCounter] = {}
-        self._levels: dict[tuple[_MapKey, frozenset[int]], LevelCounter] = {}
+        self._counters: dict[tuple[_MapKey, IndexSet], DomainCounter] = {}
+        self._levels: dict[tuple[_MapKey, IndexSet], LevelCounter] = {}
         self._rules: dict[int, TopologyRules] = {}
-        self._repelled: dict[int, dict[str, set[int]]] = {}
-        # Shape -> topology keys of the counters that count it: to look through all counters for each shape grows with the square.
-        self._counted: dict[int, set[str]] = {}
+        self._bytes = 0
+        self._repulsion = Repulsion()
+        # Topology key -> shapes that a counter counts: to look through all counters for each shape grows with the square.
+        self._counted: dict[str, IndexSet] = {}
+        self.steps = 0
+        """Work done so far to make rules, and with them."""
 
     def of(self, shape: int) -> TopologyRules:
-        """The rules of one shape, ready to be asked about every node of the table."""
-        if self._seen < len(self._shapes.shapes):
-            self._learn()
+        """The rules of one shape, ready to be asked about every node of the table. They hold until other rules are asked for."""
+        self._refresh()
         found = self._rules.get(shape)
         if found is None:
+            if self._bytes > _MOST_BYTES or self._bindings.watchers.wide > _MOST_WIDE:
+                self._forget()
             found = self._rules[shape] = self._make(shape)
         for domains in found.maps:
             domains.sync()
@@ -84,25 +102,24 @@ class Topology:
     def host_rivals(self, shape: int) -> frozenset[int] | None:
         """Shapes whose pods share no host with those of this one (itself among them: one pod a host), when that and a spread over
         hosts that counts its own pods is all that concerns it; None when there are other rules."""
-        if self._seen < len(self._shapes.shapes):
-            self._learn()
-        value, repelled = self._shapes.shapes[shape], self._repelled.get(shape, {})
-        if value.affinity or any(key != HOSTNAME_LABEL for key in repelled):
+        self._refresh()
+        value = self._shapes.shapes[shape]
+        if value.affinity or any(term.topology_key != HOSTNAME_LABEL for term in value.anti_affinity):
+            return None
+        if self._repulsion.keys(shape) - {HOSTNAME_LABEL}:
             return None
         if value.spread and (len(value.spread) > 1 or value.spread[0].topology_key != HOSTNAME_LABEL):
             return None
         if value.spread and not self.of(shape).spread[0].adds:
             return None
-        if any(term.topology_key != HOSTNAME_LABEL for term in value.anti_affinity):
-            return None
-        own = [self._selection.by_own_term(term) for term in value.anti_affinity]
-        return frozenset(repelled.get(HOSTNAME_LABEL, ())).union(*own)
+        own = united(value.anti_affinity, self._keys, self._selection.by_own_term)
+        return frozenset(IndexSet.union_of((*self._repulsion.of(shape).values(), *own.values())))
 
     def spread_with(self, shape: int) -> frozenset[int]:
         """Shapes that the one spread constraint of this shape counts; none without one."""
         if not self._shapes.shapes[shape].spread:
             return frozenset()
-        return self.of(shape).spread[0].counter.shapes
+        return frozenset(self.of(shape).spread[0].counter.shapes)
 
     def host_spread(self, shape: int, node: int) -> HostSpread | None:
         """The one spread constraint of this shape, which is over hosts, beside a node that is new and empty; None where such a
@@ -122,7 +139,12 @@ class Topology:
         value = self._shapes.shapes[shape]
         own = {rule.topology_key for rule in value.spread}
         own.update(term.topology_key for term in (*value.affinity, *value.anti_affinity))
-        return frozenset(own | self._counted.get(shape, set()) | set(self._repelled.get(shape, ())))
+        own.update(key for key, shapes in self._counted.items() if shape in shapes)
+        return self._repulsion.keys(shape) | own
+
+    def counts(self, shape: int) -> bool:
+        """Does a rule of any shape asked about so far count pods of this one?"""
+        return any(shape in shapes for shapes in self._counted.values())
 
     def counts_otherwise(self, node: int) -> bool:
         """Does the node, with the taints that it has now, count in other domains than before?"""
@@ -143,31 +165,34 @@ class Topology:
         for domains in self._maps.values():
             domains.drop_to(count)
 
-    def _learn(self) -> None:
-        """Find out which shapes keep which others away; a new shape can change that for every other."""
+    def _refresh(self) -> None:
+        """Find out which shapes keep which others away; a new shape can change that for every other, a new label as well."""
+        if self._keys.refresh() or self._seen < len(self._shapes):
+            self._rules.clear()
+            self._repulsion.learn(self._shapes.shapes, self._selection, self._keys)
+            self._seen = len(self._shapes)
+
+    def _forget(self) -> None:
         self._rules.clear()
-        self._repelled.clear()
-        holders: dict[AffinityTerm, list[int]] = {}
-        for index, shape in enumerate(self._shapes.shapes):
-            for term in shape.anti_affinity:
-                holders.setdefault(term, []).append(index)
-        for term, holding in holders.items():
-            for selected in self._selection.by_term_of_others(term):
-                self._repelled.setdefault(selected, {}).setdefault(term.topology_key, set()).update(holding)
-        self._seen = len(self._shapes)
+        self._counters.clear()
+        self._levels.clear()
+        self._maps.clear()
+        self._bindings.watchers.forget()
+        self._bytes = 0
 
     def _make(self, shape: int) -> TopologyRules:
-        value = self._shapes.shapes[shape]
-        repellers = self._repelled.get(shape, {})
+        value, selection = self._shapes.shapes[shape], self._selection
+        repellers = self._repulsion.of(shape)
+        self.steps += self._repulsion.sets_about(shape)
         if not (value.spread or value.affinity or value.anti_affinity or repellers):
             return TopologyRules()
-        away = tuple(self._counter(term.topology_key, self._selection.by_own_term(term)) for term in value.anti_affinity)
-        kept_away = tuple(self._counter(key, frozenset(holders)) for key, holders in sorted(repellers.items()))
+        self.steps += len(value.spread) + len(value.affinity) + len(value.anti_affinity)
+        apart = united(value.anti_affinity, self._keys, selection.by_own_term)
+        away = tuple(self._counter(key, matching) for key, matching in apart.items())
+        kept_away = tuple(self._counter(key, holders) for key, holders in repellers.items())
         near, starts = self._near(shape, value)
-        own = [shape in self._selection.by_own_term(term) for term in value.anti_affinity]
-        own += [shape in holders for _, holders in sorted(repellers.items())]
-        exclusive = tuple(dict.fromkeys(counter for counter, raises in zip((*away, *kept_away), own, strict=True) if raises))
-        spread = tuple(self._spread(shape, value, constraint) for constraint in value.spread)
+        exclusive = tuple(dict.fromkeys(counter for counter in (*away, *kept_away) if shape in counter.shapes))
+        spread = self._spread(shape, value)
         counters = (*near, *away, *kept_away, *(rule.counter for rule in spread))
         return TopologyRules(
             spread,
@@ -179,56 +204,74 @@ class Topology:
     def _near(self, shape: int, value: PodShape) -> tuple[tuple[DomainCounter, ...], bool]:
         if not value.affinity:
             return (), False
-        matching = frozenset.intersection(*(self._selection.by_own_term(term) for term in value.affinity))
+        first, *others = (self._selection.by_own_term(term) for term in value.affinity)
+        matching = first
+        for selected in others:
+            matching = matching & selected
         keys = sorted({term.topology_key for term in value.affinity})
-        return tuple(self._counter(key, matching) for key in keys), shape in matching
+        # No node gets past the first key that none has: to count by the others as well would be up to who writes the pod.
+        missing = [key for key in keys if key not in self._keys][1:]
+        return tuple(self._counter(key, matching) for key in keys if key not in missing), shape in matching
 
-    def _spread(self, shape: int, value: PodShape, constraint: SpreadConstraint) -> SpreadRule:
+    def _spread(self, shape: int, value: PodShape) -> tuple[SpreadRule, ...]:
         keys = tuple(sorted({other.topology_key for other in value.spread}))
-        honors_taints = constraint.node_taints_policy == "Honor"
-        honors_affinity = constraint.node_affinity_policy == "Honor"
-        demand = self._shapes.demands.index(
-            Demand(
+        somewhere = all(key in self._keys for key in keys)
+        return tuple(self._spread_rule(shape, value, constraint, keys if somewhere else None) for constraint in value.spread)
+
+    def _spread_rule(self, shape: int, value: PodShape, constraint: SpreadConstraint, keys: tuple[str, ...] | None) -> SpreadRule:
+        """`keys` are those that nodes must have whose pods count; None: no node has them all."""
+        selector, key = constraint.selector, constraint.topology_key
+        selected = self._selection.in_namespace(value.namespace, selector)
+        counts_nothing = selector is None or not selector.requirements or keys is None
+        matching = EMPTY if counts_nothing else selected
+        place: _MapKey = (key if key in self._keys else _NO_KEY, (), _NO_NODE, False)
+        if keys is not None:
+            honors_taints = constraint.node_taints_policy == "Honor"
+            honors_affinity = constraint.node_affinity_policy == "Honor"
+            demand = Demand(
                 tolerations=value.tolerations if honors_taints else (),
                 selector=value.node_selector if honors_affinity else (),
                 terms=value.required_terms if honors_affinity else None,
             )
-        )
-        selector = constraint.selector
-        own = selector is not None and shape in self._selection.in_namespace(value.namespace, selector)
-        counts_nothing = selector is None or not selector.requirements
-        matching = frozenset[int]() if counts_nothing else self._selection.in_namespace(value.namespace, selector)
+            place = (key, keys, self._shapes.demands.index(demand), honors_taints)
         return SpreadRule(
-            self._level_counter((constraint.topology_key, keys, demand, honors_taints), matching),
+            self._level_counter(place, matching),
+            key=key,
             max_skew=constraint.max_skew,
             min_domains=constraint.min_domains,
-            matches_itself=own,
+            matches_itself=shape in selected,
             adds=shape in matching,
         )
 
-    def _counter(self, key: str, matching: frozenset[int]) -> DomainCounter:
+    def _counter(self, key: str, matching: IndexSet) -> DomainCounter:
         place = ((key, (), _EVERY_NODE, False), matching)
         found = self._counters.get(place)
         if found is None:
             found = self._counters[place] = DomainCounter(self._bindings, self._map(place[0]), matching)
-            self._note(key, matching)
+            self._note(key, found)
         return found
 
-    def _level_counter(self, key: _MapKey, matching: frozenset[int]) -> LevelCounter:
+    def _level_counter(self, key: _MapKey, matching: IndexSet) -> LevelCounter:
         found = self._levels.get((key, matching))
         if found is None:
             found = self._levels[key, matching] = LevelCounter(self._bindings, self._map(key), matching, self._ghosts)
-            self._note(key[0], matching)
+            self._note(key[0], found)
         return found
 
-    def _note(self, key: str, matching: frozenset[int]) -> None:
-        for shape in matching:
-            self._counted.setdefault(shape, set()).add(key)
+    def _note(self, key: str, made: DomainCounter) -> None:
+        """Account for a counter that was made."""
+        shapes, domains = made.shapes, len(made.domains.values)
+        self._counted[key] = IndexSet.union_of((self._counted.get(key, EMPTY), shapes))
+        few = min(len(shapes), FEW_SHAPES + 1)
+        self._bytes += 800 + 8 * domains + shapes.bits.bit_length() // 8 + 100 * few
+        self.steps += few + domains // 16 + self._bindings.size // 64
 
     def _map(self, key: _MapKey) -> DomainMap:
         found = self._maps.get(key)
         if found is None:
             found = self._maps[key] = DomainMap(self._nodes, key[0], self._counts_node(key))
+            self._bytes += 1_000 + 100 * len(self._nodes)
+            self.steps += len(self._nodes)
         return found
 
     def _counts_node(self, key: _MapKey) -> Callable[[int], bool] | None:
@@ -237,6 +280,8 @@ class Topology:
         others = tuple(other for other in keys if other != key[0])
         if demand == _EVERY_NODE:
             return None
+        if demand == _NO_NODE:
+            return lambda _: False
         others_present = self._eligibility.has_keys
         meets = self._eligibility.meets
         return lambda node: others_present(others, node) and meets(demand, node, taints=honors_taints)

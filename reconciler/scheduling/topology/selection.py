@@ -1,85 +1,92 @@
 """Which pod shapes a term selects: by namespace and labels, found through an index instead of by trying all."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from reconciler.cluster.pods.pod import AffinityTerm
 from reconciler.cluster.values.selector import LabelSelector
-from reconciler.scheduling.label_match import satisfies, selects
+from reconciler.scheduling.index_set import EMPTY, IndexSet
+from reconciler.scheduling.label_match import selects
 from reconciler.scheduling.shapes import ShapeTable
+from reconciler.scheduling.topology.label_index import LabelIndex
 
 NamespaceLabels = Mapping[str, tuple[tuple[str, str], ...]]
+_KEPT_SETS = 1024
 
 
 class ShapeSelection:
-    """Selections over a shape table, remembered until shapes are added."""
+    """Selections over a shape table, which may grow."""
 
     def __init__(self, shapes: ShapeTable, namespaces: NamespaceLabels, *, negation_selects_all: bool) -> None:
         """`namespaces` are the Namespace objects with their labels. `negation_selects_all`: see `Release`."""
         self._negation_selects_all = negation_selects_all
         self._shapes = shapes
-        self._namespaces = namespaces
+        self._objects = namespaces
         self._seen = 0
-        self._by_namespace: dict[str, list[int]] = {}
-        self._by_label: dict[tuple[str, str, str], list[int]] = {}
-        self._labels: list[dict[str, str]] = []
-        self._known: dict[tuple[LabelSelector, frozenset[str]], frozenset[int]] = {}
+        self._labels = LabelIndex()
+        self._names: list[str] = []
+        self._numbers: dict[str, int] = {}
+        self._inside: list[list[int]] = []
+        self._labels_of_names = LabelIndex()
+        self._known_names = EMPTY
+        self._known: dict[object, IndexSet] = {}
 
-    def in_namespace(self, namespace: str, selector: LabelSelector | None) -> frozenset[int]:
+    def in_namespace(self, namespace: str, selector: LabelSelector | None) -> IndexSet:
         """Shapes of one namespace."""
-        return self._select(selector, frozenset((namespace,)))
+        self._refresh()
+        return self._labels.select(selector) & self._in_named((namespace,))
 
-    def by_own_term(self, term: AffinityTerm) -> frozenset[int]:
+    def by_own_term(self, term: AffinityTerm) -> IndexSet:
         """Shapes that a term of the pod to be placed selects.
 
         Source: plugin InterPodAffinity, PreFilter: a namespace selector stands for the Namespace objects that match it,
         an empty one for every namespace, none for no further one. Releases that lose the result of that (see `Release`)
         then hold the selector against no labels at all, whatever the namespace.
         """
-        chosen = term.namespace_selector
+        self._refresh()
+        selected, chosen = self._labels.select(term.selector), term.namespace_selector
         if self._negation_selects_all and selects(chosen, ()):
-            self._refresh()
-            return self._select(term.selector, frozenset(self._by_namespace))
-        return self._select(term.selector, self._namespaces_of(term, known_only=True))
+            return selected
+        return selected & IndexSet.union_of((self._in_named(term.namespaces), self._in_chosen(chosen, known_only=True)))
 
-    def by_term_of_others(self, term: AffinityTerm) -> frozenset[int]:
+    def by_term_of_others(self, term: AffinityTerm) -> IndexSet:
         """Shapes that a term of a pod which is there already selects.
 
         Source: as above, but the namespace of the pod to be placed is judged by its labels; one whose Namespace object
         is not known has none.
         """
-        return self._select(term.selector, self._namespaces_of(term, known_only=False))
-
-    def _namespaces_of(self, term: AffinityTerm, *, known_only: bool) -> frozenset[str]:
         self._refresh()
-        names = set(term.namespaces)
-        chosen = term.namespace_selector
-        if chosen is not None:
-            for namespace in self._by_namespace:
-                if known_only and chosen.requirements and namespace not in self._namespaces:
-                    continue
-                if selects(chosen, self._namespaces.get(namespace, ())):
-                    names.add(namespace)
-        return frozenset(names)
+        inside = (self._in_named(term.namespaces), self._in_chosen(term.namespace_selector, known_only=False))
+        return self._labels.select(term.selector) & IndexSet.union_of(inside)
 
-    def _select(self, selector: LabelSelector | None, namespaces: frozenset[str]) -> frozenset[int]:
-        self._refresh()
-        if selector is None:
-            return frozenset()
-        found = self._known.get((selector, namespaces))
+    def _in_named(self, names: tuple[str, ...]) -> IndexSet:
+        found = self._known.get(names)
         if found is None:
-            found = self._known[selector, namespaces] = frozenset(
-                shape
-                for namespace in namespaces
-                for shape in self._candidates(selector, namespace)
-                if all(satisfies(item, self._labels[shape].get(item.key)) for item in selector.requirements)
-            )
+            here = [self._numbers[name] for name in names if name in self._numbers]
+            found = self._kept(names, self._in_numbered(IndexSet.of(here)))
         return found
 
-    def _candidates(self, selector: LabelSelector, namespace: str) -> Iterable[int]:
-        for item in selector.requirements:
-            if item.operator == "In":
-                return [shape for value in item.values for shape in self._by_label.get((namespace, item.key, value), ())]
-        return self._by_namespace.get(namespace, ())
+    def _in_chosen(self, chosen: LabelSelector | None, *, known_only: bool) -> IndexSet:
+        if chosen is None:
+            return EMPTY
+        found = self._known.get((chosen, known_only))
+        if found is None:
+            names = self._labels_of_names.select(chosen)
+            if known_only and chosen.requirements:
+                names = names & self._known_names
+            found = self._kept((chosen, known_only), self._in_numbered(names))
+        return found
+
+    def _in_numbered(self, names: IndexSet) -> IndexSet:
+        found = self._known.get(names)
+        if found is None:
+            found = self._kept(names, IndexSet.of([shape for number in names for shape in self._inside[number]]))
+        return found
+
+    def _kept(self, name: object, found: IndexSet) -> IndexSet:
+        if len(self._known) >= _KEPT_SETS:
+            self._known.clear()
+        self._known[name] = found
+        return found
 
     def _refresh(self) -> None:
         if self._seen == len(self._shapes):
@@ -87,8 +94,12 @@ class ShapeSelection:
         self._known.clear()
         for index in range(self._seen, len(self._shapes)):
             shape = self._shapes.shapes[index]
-            self._by_namespace.setdefault(shape.namespace, []).append(index)
-            self._labels.append(dict(shape.labels))
-            for key, value in shape.labels:
-                self._by_label.setdefault((shape.namespace, key, value), []).append(index)
+            self._labels.add(shape.labels)
+            number = self._numbers.setdefault(shape.namespace, len(self._names))
+            if number == len(self._names):
+                self._names.append(shape.namespace)
+                self._inside.append([])
+                self._labels_of_names.add(self._objects.get(shape.namespace, ()))
+            self._inside[number].append(index)
+        self._known_names = IndexSet.of([number for number, name in enumerate(self._names) if name in self._objects])
         self._seen = len(self._shapes)

@@ -109,7 +109,7 @@ class Attachments:
             if self._shapes.shapes[shape].volumes:
                 for _, node, count in self._bindings.of((shape,)):
                     self.change(shape, node, count)
-                self._bindings.watch(shape, self)
+                self._bindings.watchers.watch(shape, self)
 
     def _volumes_of(self, shape: int) -> ShapeVolumes:
         value = self._shapes.shapes[shape]

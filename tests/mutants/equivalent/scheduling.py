@@ -16,9 +16,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     "reconciler/scheduling/bindings.py": {
         '1 -> 2 in: _NOTHING_ON = array("i", (-1,))': _NEGATIVE,
         '1 -> 2 in: self.head = array("i", [-1]) * len(nodes)': _NEGATIVE,
-        "0 -> 1 in: self.watching = 0": "it is compared with what it was, and starts anywhere",
         "1 -> 2 in: wanted[shape] = 1": "any byte but zero says that a shape is looked for",
-        "1 -> 2 in: self.watching += 1": "it is compared with what it was, and only grows",
         "1 -> 2 in: self._reserve(1)": _LARGER,
         "min(count, stop) -> max(count, stop)": _LARGER,
         "short > 0 -> short >= 0": _LARGER,
@@ -141,11 +139,15 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         '2 -> 3 in: starts = array("i", bytes(4 * (many + 2)))': "one group more, and it is empty",
     },
     "reconciler/scheduling/topology/rules.py": {
-        "1 -> 2 in: _EVERY_NODE = -1": _NEGATIVE,
+        "2 -> 3 in: _EVERY_NODE, _NO_NODE = -1, -2": _NEGATIVE,
         "False -> True in: place = ((key, (), _EVERY_NODE, False), matching)": "it is part of a name that is made here alone",
         "False -> True in: return (), False": _IN_NEAR,
-        "self._seen < len(self._shapes.shapes) -> self._seen <= len(self._shapes.shapes)": _SLOWER,
-        "selector is not None and shape in self._selection.in_namespace(value.namespace, selector) -> "
-        "shape in self._selection.in_namespace(value.namespace, selector)": "no selector selects nothing there either",
+        "self._seen < len(self._shapes) -> self._seen <= len(self._shapes)": _SLOWER,
+    },
+    "reconciler/scheduling/watchers.py": {
+        "0 -> 1 in: self.watching = 0": "it is compared with what it was, and starts anywhere",
+        "1 -> 2 in: self.watching += 1": "it is compared with what it was, and only grows",
+        "32 -> 33": _SLOWER,
+        "len(shapes) > FEW_SHAPES -> len(shapes) >= FEW_SHAPES": _SLOWER,
     },
 }

@@ -1,0 +1,65 @@
+"""Which pod shapes keep which others away by their anti-affinity."""
+
+from collections.abc import Callable, Container, Iterable, Sequence
+
+from reconciler.cluster.pods.pod import AffinityTerm, PodShape
+from reconciler.scheduling.index_set import EMPTY, IndexSet
+from reconciler.scheduling.topology.selection import ShapeSelection
+from reconciler.scheduling.watchers import FEW_SHAPES
+
+
+def united(
+    terms: Iterable[AffinityTerm], keys: Container[str], select: Callable[[AffinityTerm], IndexSet]
+) -> dict[str, IndexSet]:
+    """What the anti-affinity terms of one shape select together, by topology key: one pod of it in a domain is as bad as another.
+    Keys that are not among `keys` are left out."""
+    found: dict[str, IndexSet] = {}
+    for term in terms:
+        if term.topology_key in keys:
+            found[term.topology_key] = IndexSet.union_of((found.get(term.topology_key, EMPTY), select(term)))
+    return found
+
+
+class Repulsion:
+    """What the anti-affinity of each shape selects, by topology key. A shape of which few are selected stands in the list of each
+    of them; other selections are sets, so that neither room nor steps grow with all pairs of shapes."""
+
+    def __init__(self) -> None:
+        self._narrow: dict[int, dict[str, list[int]]] = {}
+        self._wide: dict[str, tuple[IndexSet, Sequence[tuple[IndexSet, IndexSet]]]] = {}
+
+    def learn(self, shapes: Sequence[PodShape], selection: ShapeSelection, keys: Container[str]) -> None:
+        """Read the terms of all shapes whose topology key is one of `keys`."""
+        self._narrow.clear()
+        wide: dict[str, dict[IndexSet, list[int]]] = {}
+        for holder, shape in enumerate(shapes):
+            if not shape.anti_affinity:
+                continue
+            for key, selected in united(shape.anti_affinity, keys, selection.by_term_of_others).items():
+                if len(selected) > FEW_SHAPES:
+                    wide.setdefault(key, {}).setdefault(selected, []).append(holder)
+                    continue
+                for other in selected:
+                    self._narrow.setdefault(other, {}).setdefault(key, []).append(holder)
+        self._wide = {
+            key: (IndexSet.union_of(sets), [(selected, IndexSet.of(holders)) for selected, holders in sets.items()])
+            for key, sets in wide.items()
+        }
+
+    def of(self, shape: int) -> dict[str, IndexSet]:
+        """The shapes that keep this one away, by topology key in its order."""
+        narrow = self._narrow.get(shape, {})
+        found = {key: [IndexSet.of(holders)] for key, holders in narrow.items()}
+        for key, (reach, sets) in self._wide.items():
+            if shape in reach:
+                found.setdefault(key, []).extend(holders for selected, holders in sets if shape in selected)
+        return {key: IndexSet.union_of(holders) for key, holders in sorted(found.items())}
+
+    def keys(self, shape: int) -> frozenset[str]:
+        """The topology keys of `of`."""
+        wide = [key for key, (reach, _) in self._wide.items() if shape in reach]
+        return frozenset((*self._narrow.get(shape, ()), *wide))
+
+    def sets_about(self, shape: int) -> int:
+        """How many sets `of` goes through."""
+        return sum(len(sets) for reach, sets in self._wide.values() if shape in reach)
