@@ -47,7 +47,7 @@ help: ## List the targets
 
 setup: $(STAMP) ## Make .venv with everything that the other targets need
 
-$(STAMP): pyproject.toml
+$(STAMP): pyproject.toml $(wildcard reconciler/scheduling/kernels/*.py)
 	@python="$$($(find_python))"; \
 	if [ -z "$$python" ]; then \
 		echo "error: no Python 3.11 or newer found (looked for: $(PYTHON) $(CANDIDATES))." >&2; \
