@@ -126,7 +126,8 @@ class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):
     read (0: it does not say). `rolling_out` is true while an older revision still has machines. `on_demand_base` is how many
     machines of a mixed group are not spot. `price_per_hour` is what the platform's own list asks for one node, `price_origin`
     which list. `launch_failure` is why the machines that are missing will not come, `rooms` bound how many more can be had,
-    `writers` are those who size it by other means than a field. `problems` are sentences about values that could not be read.
+    `writers` are those who size it by other means than a field. `unseen` is which evidence of
+    such writers was not captured (empty: none is missing). `problems` are sentences about values that could not be read.
     `api_group` is Cluster API's, the prefix of its annotations too; empty for targets of other platforms. `unrecorded_owner`
     is why a target of which nobody is known to own the size is ours, where the platform records no owner (empty: managed
     fields do). `keeps_nodes` is why no node may be removed now, since another machine than the chosen one might go (empty: any
@@ -158,6 +159,7 @@ class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):
     launch_failure: LaunchFailure | None = None
     rooms: tuple[SharedRoom, ...] = ()
     writers: tuple[OtherWriter, ...] = ()
+    unseen: str = ""
     cautions: tuple[Caution, ...] = ()
     problems: tuple[str, ...] = ()
     api_group: str = ""

@@ -1,6 +1,7 @@
 """Worlds from what the commands of AWS print."""
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from reconciler.cluster.snapshots.assembly import assemble
@@ -43,12 +44,22 @@ def template_version(data: Object, *, version: int = 1, default: bool = True, te
     }
 
 
+SIZERS = ("ScalingPolicies", "ScheduledUpdateGroupActions", "InstanceRefreshes")
+"""Keys of what may size a group: captured, and empty, where a test says nothing of it."""
+
+
 def world(*groups: Object, **documents: Any) -> World:
     """`documents` by the key that AWS prints around them."""
     files = {"asg.json": json.dumps({"AutoScalingGroups": list(groups)}).encode()}
-    for key, content in documents.items():
+    for key, content in (dict.fromkeys(SIZERS, ()) | documents).items():
         files[f"{key}.json"] = json.dumps({key: content}).encode()
     return read_snapshot(files)
+
+
+def without(item: Object, missing: Iterable[str]) -> TargetFacts:
+    """The facts of a group beside which some lists were not captured."""
+    files = {"asg.json": {"AutoScalingGroups": [item]}, **{key: {key: []} for key in SIZERS if key not in missing}}
+    return read_snapshot({name: json.dumps(content).encode() for name, content in files.items()}).targets[0]
 
 
 def read(intake: Intake) -> World:

@@ -8,6 +8,8 @@ import pytest
 from reconciler.cluster.nodes.node import Taint
 from reconciler.cluster.snapshots.pseudonyms import Pseudonyms
 from reconciler.cluster.target import Caution, Machine, OtherWriter
+from reconciler.decisions.ownership.owner import Terms, judge
+from reconciler.plan.plan import OwnerState
 from reconciler.platforms.aws.facts import wire
 from reconciler.platforms.aws.facts.aws_beside import ManagedNodeGroup, ScalingActivity
 from reconciler.platforms.aws.facts.notices import Notice, going, notices
@@ -16,7 +18,7 @@ from reconciler.platforms.aws.facts.view import region_of
 from reconciler.platforms.aws.rules import RULES
 from reconciler.platforms.aws.writing.fresh import converted
 from reconciler.policy.documents import Discovery
-from tests.aws.documents import REGION, TEMPLATE, Object, arn, facts, group, world
+from tests.aws.documents import REGION, SIZERS, TEMPLATE, Object, arn, facts, group, without, world
 from tests.aws.test_shapes import GIB, M5_LARGE, PICK, amounts, mixed, template
 from tests.aws.test_words import MANAGED, A, B, instance, versions
 from tests.cluster.objects import node, world_of
@@ -124,11 +126,18 @@ def test_what_its_people_should_know(item: Object, tags: dict[str, str], documen
 
 
 def test_writers_that_were_not_captured() -> None:
-    """Of a snapshot of groups alone nobody can tell; where something beside them was captured, what is missing is named."""
-    assert facts(group()).cautions == ()
-    both = "ScalingPolicy and ScheduledAction were not captured: nobody can tell whether AWS sizes it by itself"
-    assert [one.message for one in facts(group(), Activities=[]).cautions] == [both]
-    assert [one.message[:15] for one in facts(group(), ScheduledUpdateGroupActions=[]).cautions] == ["ScalingPolicy w"]
+    """What might size the group and was not read is unknown: it is held, and the gap is named with the call that fills it."""
+    assert facts(group()).unseen == ""
+    for missing, told in (
+        (("ScalingPolicies",), "ScalingPolicy was not captured"),
+        (("InstanceRefreshes",), "InstanceRefresh was not captured"),
+        (("ScheduledUpdateGroupActions", "ScalingPolicies"), "ScalingPolicy and ScheduledAction were not captured"),
+        (SIZERS, "InstanceRefresh and ScalingPolicy and ScheduledAction were not captured"),
+    ):
+        found = without(group(), missing)
+        assert found.unseen.startswith(f"{told}, so nobody can tell whether AWS sizes it by itself: put the output of")
+        ownership = judge(found, Terms(now_seconds=1, first_seen_seconds=0)).ownership
+        assert (ownership.state, ownership.evidence) == (OwnerState.UNKNOWN, (found.unseen,))
 
 
 def test_suspended_processes_and_deletion() -> None:

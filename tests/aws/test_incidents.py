@@ -14,7 +14,7 @@ from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import ActionKind, PodOutcome
-from tests.aws.documents import REGION, group, template_version
+from tests.aws.documents import REGION, SIZERS, group, template_version
 from tests.aws.policies import policy_set
 from tests.aws.service.behaviour import settle
 from tests.aws.service.server import Service
@@ -109,6 +109,7 @@ def _decided(pods: list[dict[str, Any]], **rest: Any) -> Any:
             "AutoScalingGroups": [group("workers", MaxSize=100, MixedInstancesPolicy=mixed), group("spare", MaxSize=0, **PICK)]
         },
         "lt.json": {"LaunchTemplateVersions": [template_version({})]},
+        **{f"{key}.json": {key: []} for key in SIZERS},
         "pods.json": {"apiVersion": "v1", "kind": "PodList", "items": pods},
     }
     world = read_snapshot({name: json.dumps(content).encode() for name, content in files.items()})

@@ -61,6 +61,7 @@ def world(
         "lt.json": {"LaunchTemplateVersions": [template_version({"InstanceType": "m5.large"})]},
         "policies.json": {"ScalingPolicies": []},
         "schedules.json": {"ScheduledUpdateGroupActions": []},
+        "refreshes.json": {"InstanceRefreshes": []},
         "activities.json": {"Activities": list(activities)},
         "all.json": {"apiVersion": "v1", "kind": "List", "items": [*nodes, *([runs] if pods else [])]},
     }

@@ -99,7 +99,6 @@ def test_not_held(rest: Object, documents: dict[str, Any]) -> None:
         ({}, {"aws:cloudformation:stack-name": "s"}, {}, "KeptByStack"),
         ({}, {"ManagedBy": "Terraform"}, {}, "KeptByTerraform"),
         ({}, {}, {"ScheduledUpdateGroupActions": [{**SCHEDULE, "MaxSize": 2}], "ScalingPolicies": []}, "ScheduledBounds"),
-        ({}, {}, {"ScalingPolicies": []}, "WritersNotCaptured"),
         (
             {},
             {},

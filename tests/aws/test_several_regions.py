@@ -56,7 +56,13 @@ def test_a_kind_that_one_region_could_not_tell(denied: str) -> None:
     places = Places()
     getattr(places, denied).answers[POLICIES] = [DENIED]
     answer = places.once()
-    assert kinds(answer) == {"AutoScalingGroup": 2, "LaunchTemplateVersion": 0, "ManagedNodeGroup": 0, "ScheduledAction": 0}
+    assert kinds(answer) == {
+        "AutoScalingGroup": 2,
+        "LaunchTemplateVersion": 0,
+        "ManagedNodeGroup": 0,
+        "InstanceRefresh": 0,
+        "ScheduledAction": 0,
+    }
     assert answer.unread == (f"{REGION if denied == 'near' else FAR}: DescribePolicies: not authorized",)
 
 
@@ -156,7 +162,7 @@ def test_a_policy_that_names_one_region_less() -> None:
     places.policy = policy_set(POLICY)
     assert places.turn()
     assert (places.near.told(), places.far.told()) == ([], [])
-    assert [(one.file, one.is_list) for one in places.poll.documents()] == [(f"aws {REGION}", True)] * 5
+    assert [(one.file, one.is_list) for one in places.poll.documents()] == [(f"aws {REGION}", True)] * 6
     assert len(places.poll.states()) == 1
     assert not places.turn()
 

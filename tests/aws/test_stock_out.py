@@ -6,7 +6,7 @@ from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import ActionKind, Plan
-from tests.aws.documents import REGION, group, template_version
+from tests.aws.documents import REGION, SIZERS, group, template_version
 from tests.aws.policies import policy_set
 from tests.aws.test_launch_failures import activity
 from tests.cluster.objects import pod
@@ -37,6 +37,7 @@ def plan(*activities: object) -> tuple[Plan, Memory]:
     files = {
         "asg.json": json.dumps({"AutoScalingGroups": [first, group("spare", **PICK)]}).encode(),
         "lt.json": json.dumps({"LaunchTemplateVersions": [template_version({"InstanceType": "m5.large"})]}).encode(),
+        **{f"{key}.json": json.dumps({key: []}).encode() for key in SIZERS},
         "act.json": json.dumps({"Activities": activities}).encode(),
         "pods.json": json.dumps({"apiVersion": "v1", "kind": "PodList", "items": [pod()]}).encode(),
     }

@@ -68,6 +68,7 @@ def test_three_platforms_in_one_plan() -> None:
         "asg.json": json.dumps({"AutoScalingGroups": [scaling_group("workers")]}).encode(),
         "policies.json": b'{"ScalingPolicies": []}',
         "schedules.json": b'{"ScheduledUpdateGroupActions": []}',
+        "refreshes.json": b'{"InstanceRefreshes": []}',
     }
     joined = node("n1", cpu="8", labels={"pool": "h100"}, spec={"providerID": f"crusoe://{A}"})
     pods = [waiting(f"on-{name}", name) for name in ("pool", "workers", "h100")]

@@ -6,6 +6,8 @@ from reconciler.cluster.snapshots.pseudonyms import Pseudonyms
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.target import Caution, LaunchFailure, SharedRoom
 from reconciler.cluster.world import World
+from reconciler.decisions.ownership.owner import Terms, judge
+from reconciler.plan.plan import OwnerState
 from reconciler.platforms.crusoe.facts import wire
 from reconciler.platforms.crusoe.facts.shown import shown, words_of_instance, words_of_pool
 from tests.cluster.objects import node
@@ -245,17 +247,15 @@ EXPERIMENTAL = Caution(
 
 def test_what_was_not_captured() -> None:
     """Who replaces machines is not known without it."""
-    advice = "put them into the snapshot: examples/crusoe says how"
     for left_out, names in (
-        (("nodePoolInstances",), "CrusoeInstance"),
-        (("nodePoolInstances", "autoClusterOperations"), "CrusoeInstance and CrusoeClusterOperation"),
+        (("nodePoolInstances",), "CrusoeInstance was"),
+        (("nodePoolInstances", "autoClusterOperations"), "CrusoeInstance and CrusoeClusterOperation were"),
     ):
         found = {name: body for name, body in files(pool()).items() if name.removesuffix(".json") not in left_out}
-        message = f"{names} were not captured: nobody can tell which machines run and who replaces them"
-        assert read_snapshot(found).targets[0].cautions == (
-            EXPERIMENTAL,
-            Caution(code="WritersNotCaptured", message=message, advice=advice),
-        )
+        target = read_snapshot(found).targets[0]
+        message = f"{names} not captured, so nobody can tell which machines run and who replaces them"
+        assert target.unseen == f"{message}: put them into the snapshot (examples/crusoe says how)"
+        assert judge(target, Terms(now_seconds=1, first_seen_seconds=0)).ownership.state is OwnerState.UNKNOWN
 
 
 @pytest.mark.parametrize("addons", [None, [], ["nvidia_gpu_operator"]])

@@ -136,6 +136,8 @@ def _state(facts: TargetFacts, evidence: OwnerEvidence, terms: Terms) -> tuple[O
     if facts.writers:
         named = ", ".join(dict.fromkeys(writer.by for writer in facts.writers))
         return OwnerState.HELD, named, tuple(writer.evidence for writer in facts.writers)
+    if facts.unseen:
+        return OwnerState.UNKNOWN, "", (facts.unseen,)
     if evidence.controller:
         return OwnerState.HELD, evidence.controller, (f"{evidence.controller} controls it and sets its replicas",)
     if evidence.topology_owned:

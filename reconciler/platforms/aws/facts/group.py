@@ -12,7 +12,7 @@ from reconciler.platforms.aws.facts.activities import launch_failure
 from reconciler.platforms.aws.facts.choices import Choices, choices
 from reconciler.platforms.aws.facts.instance_table import PRICED_REGION, TABLE_DATE
 from reconciler.platforms.aws.facts.notices import Notice
-from reconciler.platforms.aws.facts.ownership import cautions, writers
+from reconciler.platforms.aws.facts.ownership import cautions, unseen, writers
 from reconciler.platforms.aws.facts.template import LABEL, RESOURCE, TAINT, TEMPLATE, template
 from reconciler.platforms.aws.facts.view import AwsView, region_of
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
@@ -61,6 +61,7 @@ def facts(item: wire.AutoScalingGroup, view: AwsView = _NOTHING) -> TargetFacts:
             hold=tags.get(HOLD, ""),
         ),
         writers=writers(item, view),
+        unseen=unseen(view),
         on_demand_base=_on_demand_base(item),
         price_per_hour=price,
         price_origin=f"the price list of {PRICED_REGION} of {TABLE_DATE}, Linux on demand" if price else "",

@@ -6,19 +6,34 @@ from collections.abc import Iterator, Mapping
 from reconciler.cluster.target import Caution, OtherWriter
 from reconciler.platforms.aws.facts.aws_beside import ScalingPolicy
 from reconciler.platforms.aws.facts.notices import going
-from reconciler.platforms.aws.facts.view import AwsView, region_of
+from reconciler.platforms.aws.facts.view import SIZERS, AwsView, region_of
 from reconciler.platforms.aws.facts.wire import AutoScalingGroup
 
 _FORECAST_ONLY = "ForecastOnly"
 # SOURCE: Amazon EC2 Auto Scaling, DescribeInstanceRefreshes: all other states are ends.
 REFRESHING = ("Pending", "InProgress", "Cancelling", "RollbackInProgress", "Baking")
+_CALLS = {
+    "InstanceRefresh": "instance-refreshes",
+    "ScalingPolicy": "policies",
+    "ScheduledAction": "scheduled-actions",
+}
 WRITABLE_STATES = ("ACTIVE", "DEGRADED", "")
 _TERRAFORM = re.compile(r"terraform|opentofu", re.IGNORECASE)
 _STACK_TAG = "aws:cloudformation:stack-name"
 WRITTEN = "reconciler.dev/desired"
 """The tag that says what was written last: value and the service's time, `4.1800000000`."""
-# What AWS is asked for beside the groups, so that nobody who sizes them is overlooked.
-BESIDE = ("ScalingPolicy", "ScheduledAction")
+
+
+def unseen(view: AwsView) -> str:
+    """Which evidence of other writers was not captured; empty where all of it was."""
+    missing = [kind for kind in SIZERS if kind not in view.captured]
+    if not missing:
+        return ""
+    calls = ", ".join(f"`describe-{_CALLS[kind]}`" for kind in missing)
+    return (
+        f"{' and '.join(missing)} {'was' if len(missing) == 1 else 'were'} not captured, so nobody can tell whether AWS sizes it "
+        f"by itself: put the output of `aws autoscaling` {calls} into the snapshot"
+    )
 
 
 def writers(item: AutoScalingGroup, view: AwsView) -> tuple[OtherWriter, ...]:
@@ -136,13 +151,6 @@ def _cautions(item: AutoScalingGroup, tags: Mapping[str, str], view: AwsView) ->
             message=f"its desired capacity is {item.desired_capacity}, and the last write that we signed was {written}: "
             "somebody else has raised it, unless we ended before we could sign",
             advice="see who writes it (CloudTrail, SetDesiredCapacity and UpdateAutoScalingGroup); undone writes hold the group",
-        )
-    missing = [kind for kind in BESIDE if kind not in view.captured]
-    if missing and view.captured:
-        yield Caution(
-            code="WritersNotCaptured",
-            message=f"{' and '.join(missing)} were not captured: nobody can tell whether AWS sizes it by itself",
-            advice="put the output of `aws autoscaling describe-policies` and `describe-scheduled-actions` into the snapshot",
         )
     yield from going(item, view.noticed, view.activities.get(item.auto_scaling_group_name, ()))
     yield from _managed_health(item, view)

@@ -15,6 +15,9 @@ from reconciler.platforms.aws.facts.aws_launch import LaunchConfiguration, Launc
 from reconciler.platforms.aws.facts.instance_table import KnownType, known_types
 from reconciler.platforms.aws.facts.notices import Notice
 
+SIZERS = ("InstanceRefresh", "ScalingPolicy", "ScheduledAction")
+"""What AWS is asked for beside the groups, so that nobody who sizes them is overlooked."""
+
 
 class AwsView(msgspec.Struct, frozen=True, kw_only=True):
     """What is known beside the groups. `policies`, `schedules`, `activities` and `refreshes` by the name of the group, with the
@@ -31,7 +34,7 @@ class AwsView(msgspec.Struct, frozen=True, kw_only=True):
     refreshes: Mapping[str, tuple[InstanceRefresh, ...]] = {}
     managed: Mapping[str, ManagedNodeGroup] = {}
     noticed: Mapping[str, Notice] = {}
-    captured: frozenset[str] = frozenset()
+    captured: frozenset[str] = frozenset(SIZERS)
 
     def known(self, name: str) -> KnownType | None:
         """One instance type, as AWS told it, else as the table has it."""

@@ -224,10 +224,8 @@ class Region:
     def _ask_refreshes(self, now: float) -> None:
         self._refreshes.told_by(self._beside.get("ScalingActivity", ()))
         self._refreshes.ask(now, self._groups)
-        if found := self._refreshes.items():
-            self._beside["InstanceRefresh"] = found
-        else:
-            self._beside.pop("InstanceRefresh", None)
+        # Where nothing speaks for one the read before each write asks, so that none is overlooked.
+        self._beside["InstanceRefresh"] = self._refreshes.items()
 
     def _ask_templates(self, now: float, problems: list[str]) -> None:
         used = self._picks

@@ -7,7 +7,6 @@ import msgspec
 from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.platforms.aws.facts import aws_beside as beside
 from reconciler.platforms.aws.facts import group
-from reconciler.platforms.aws.facts.ownership import BESIDE
 from reconciler.platforms.aws.facts.view import AwsView
 from reconciler.platforms.aws.facts.wire import AutoScalingGroup, Instance
 from reconciler.platforms.aws.writing.calls import AUTO_SCALING, EKS, Aws, AwsError, paged
@@ -51,7 +50,6 @@ def read(aws: Aws, target: TargetRef) -> Reading | None:
         schedules={target.name: tuple(converted(one, beside.ScheduledAction) for one in schedules)},
         refreshes={target.name: tuple(converted(one, beside.InstanceRefresh) for one in refreshes)},
         managed=_managed(aws, item),
-        captured=frozenset(BESIDE),
     )
     return Reading(item, group.facts(item, view), answer.date_seconds)
 

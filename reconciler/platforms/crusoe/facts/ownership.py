@@ -6,10 +6,8 @@ from reconciler.cluster.target import Caution, OtherWriter, OwnerEvidence
 from reconciler.platforms.crusoe.facts import wire
 from reconciler.platforms.crusoe.facts.rooms import reserved
 from reconciler.platforms.crusoe.facts.states import ROTATING, RUNNING, STOPPED, bare
-from reconciler.platforms.crusoe.facts.view import KEEPS, TRIMS, CrusoeView
+from reconciler.platforms.crusoe.facts.view import BESIDE, KEEPS, TRIMS, CrusoeView
 
-BESIDE = ("CrusoeInstance", "CrusoeClusterOperation")
-"""What is read beside the pools, so that nobody who sizes them is overlooked."""
 REMEDIATION_KEYS = "crusoe.ai/remediation."
 REMEDIATION_PHASE = f"{REMEDIATION_KEYS}phase"
 _WATCHED = "monitored"
@@ -27,6 +25,17 @@ def owner(pool: wire.NodePool) -> OwnerEvidence:
         else f"its state is {state or 'unknown'}, and only RUNNING pools are written"
     )
     return OwnerEvidence(paused=paused, deleting=state == "DELETING")
+
+
+def unseen(view: CrusoeView) -> str:
+    """Which evidence of other writers was not captured; empty where all of it was."""
+    missing = [kind for kind in BESIDE if kind not in view.captured]
+    if not missing:
+        return ""
+    return (
+        f"{' and '.join(missing)} {'was' if len(missing) == 1 else 'were'} not captured, so nobody can tell which machines run "
+        "and who replaces them: put them into the snapshot (examples/crusoe says how)"
+    )
 
 
 def writers(pool: wire.NodePool, view: CrusoeView) -> tuple[OtherWriter, ...]:
@@ -99,13 +108,6 @@ def _cautions(pool: wire.NodePool, view: CrusoeView) -> Iterator[Caution]:
             code="AutoscalerAddOn",
             message=f"its cluster has the add-on {addons[0]}: every pool of the cluster is a group of that autoscaler",
             advice="run one autoscaler: hold these groups with a reason and an end, or remove the add-on",
-        )
-    missing = [kind for kind in BESIDE if kind not in view.captured]
-    if missing:
-        yield Caution(
-            code="WritersNotCaptured",
-            message=f"{' and '.join(missing)} were not captured: nobody can tell which machines run and who replaces them",
-            advice="put them into the snapshot: examples/crusoe says how",
         )
     yield Caution(
         code="Experimental",

@@ -6,7 +6,7 @@ from reconciler.cluster.values.instant import unix_seconds
 from reconciler.cluster.values.selection import label_pairs
 from reconciler.platforms.crusoe.facts import wire
 from reconciler.platforms.crusoe.facts.failures import launch_failure
-from reconciler.platforms.crusoe.facts.ownership import cautions, keeps_nodes, owner, stops, writers
+from reconciler.platforms.crusoe.facts.ownership import cautions, keeps_nodes, owner, stops, unseen, writers
 from reconciler.platforms.crusoe.facts.rooms import rooms
 from reconciler.platforms.crusoe.facts.states import GOING, LACKING, STOPPED, bare
 from reconciler.platforms.crusoe.facts.template import template
@@ -34,6 +34,7 @@ def facts(pool: wire.NodePool, view: CrusoeView) -> TargetFacts:
         template=template(pool, view),
         owner=owner(pool),
         writers=writers(pool, view),
+        unseen=unseen(view),
         launch_failure=launch_failure(pool, view),
         cautions=cautions(pool, view),
         rooms=rooms(pool, view),

@@ -11,6 +11,10 @@ from reconciler.platforms.crusoe.facts.states import counts
 KEEPS, TRIMS = "Keeps", "Trims"
 
 
+BESIDE = ("CrusoeInstance", "CrusoeClusterOperation")
+"""What is read beside the pools, so that nobody who sizes them is overlooked."""
+
+
 class CrusoeView(msgspec.Struct, frozen=True, kw_only=True):
     """`pools` are all that were read, `instances`, `clusters`, `reservations` and `types` by their ids, `stock` by type and
     location, `operations` and `remediations` as listed. `captured` says which kinds were read at all, `nodes` are those of the
@@ -25,7 +29,7 @@ class CrusoeView(msgspec.Struct, frozen=True, kw_only=True):
     operations: tuple[wire.PoolOperation, ...] = ()
     remediations: tuple[wire.ClusterOperation, ...] = ()
     behaviour: wire.Behaviour = wire.Behaviour()
-    captured: frozenset[str] = frozenset()
+    captured: frozenset[str] = frozenset(BESIDE)
     nodes: Mapping[str, Node] = {}
     shapes: tuple[NodeShape, ...] = ()
 

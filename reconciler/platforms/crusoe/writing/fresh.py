@@ -6,7 +6,6 @@ import msgspec
 
 from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.platforms.crusoe.facts import pool, wire
-from reconciler.platforms.crusoe.facts.ownership import BESIDE
 from reconciler.platforms.crusoe.facts.states import CHANGING, GOING, bare
 from reconciler.platforms.crusoe.facts.view import CrusoeView
 from reconciler.platforms.crusoe.writing.account import Account
@@ -51,7 +50,6 @@ def read(account: Account, target: TargetRef, noted: Noted) -> Reading | None:
         clusters={item.cluster_id: wire.Cluster(id=item.cluster_id, location=target.region)},
         remediations=tuple(converted(one, wire.ClusterOperation) for one in account.remediations()),
         behaviour=wire.Behaviour(lowering=account.lowering, passed_over=noted.passed_over),
-        captured=frozenset(BESIDE),
     )
     return Reading(item, pool.facts(item, view), view, noted)
 
