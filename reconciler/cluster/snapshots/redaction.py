@@ -203,7 +203,8 @@ class _Cleaner:
         return {self._label(key): self._words.value(key, text) for key, text in labels.items() if isinstance(text, str)}
 
     def _label(self, key: str) -> str:
-        return without_words_of_others(key) if tells_who_keeps(key) else self._words.word(key)
+        word = self._words.word(key)
+        return without_words_of_others(key) if word != key and tells_who_keeps(key) else word
 
     def _amounts(self, amounts: Mapping[str, Any]) -> dict[str, Any]:
         kept = {key: amount for key, amount in amounts.items() if isinstance(amount, int | float) or is_quantity(str(amount))}
