@@ -26,7 +26,7 @@ def machines() -> MachinesInMemory:
 def test_values_of_the_contract() -> None:
     """Done, of a generation that nobody knows; a node that is opened again; a machine that bears no mark."""
     nothing: dict[str, Any] = {"generation": 0, "code": "", "message": ""}
-    assert msgspec.structs.asdict(WriteResult()) == {**nothing, "resource_version": ""}
+    assert msgspec.structs.asdict(WriteResult()) == {**nothing, "resource_version": "", "replicas": None}
     progress = RemovalProgress(target=None, node="n", state=RemovalState.DRAINING)
     assert msgspec.structs.asdict(progress) == {
         "target": None, "node": "n", "state": RemovalState.DRAINING, "replicas": 0, "remaining": 0, **nothing

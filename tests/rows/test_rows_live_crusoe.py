@@ -105,6 +105,8 @@ def test_s003_the_third_write_that_is_undone_is_the_last(real: RealNodes) -> Non
     for _ in range(6):
         report = loop.turn()
         pool.count = 1
+        # Long enough for a read to tell: what is read sooner may be older than our write.
+        real.service.account.now += 90
     (line,) = plan_of(report).groups
     assert (line.owner.state, line.owner.by, writes(real)) == (OwnerState.HELD, "a second writer", 3)
     assert any("crusoe-system/cluster-autoscaler" in reason.message for reason in line.reasons)

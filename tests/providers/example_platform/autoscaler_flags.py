@@ -17,5 +17,9 @@ def _discovered(text: str, _: Callable[[], str]) -> Mapping[str, Any] | None:
 
 
 FLAGS = PlatformFlags(
-    clouds=("orchard",), named=_named, discovered=_discovered, elsewhere={"orchard-season": "the calendar says it"}
+    clouds=("orchard",),
+    provider="orchard",
+    named=_named,
+    discovered=_discovered,
+    elsewhere={"orchard-season": "the calendar says it"},
 )
