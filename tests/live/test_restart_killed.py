@@ -47,7 +47,8 @@ class Life:
     ) -> PolicySet:
         fields = GroupFields(scale_down=ScaleDown(unneeded_time_seconds=unneeded_seconds, utilization_threshold_percent=50))
         pace = msgspec.structs.replace(AT_ONCE, require_approval_above=approval_above)
-        made = own_policy(group(self.name, self.cluster.namespace, least=least, most=20), defaults=fields, pace=pace, adopt_from=("terraform",))
+        named = group(self.name, self.cluster.namespace, least=least, most=20)
+        made = own_policy(named, defaults=fields, pace=pace, adopt_from=("terraform",))
         return msgspec.structs.replace(made, revision=revision)
 
     def run(self, policy: PolicySet, **fields: Any) -> Run:

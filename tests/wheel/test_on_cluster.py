@@ -54,7 +54,8 @@ def test_examples(control_plane: ControlPlane, new_cluster: NewCluster, packages
     *answers, lost = installed.commands([*lines, "reconciler apply plan.json --context prod --namespace not-there"])
     assert "kubectl create namespace not-there" in lost.errors
     by_command = {one.line.split()[1]: one for one in answers}
-    # The testbed wrote the replicas, and the policy of `init` names nobody: `apply` has nothing to do. `doctor` may find something in targets of others.
+    # The testbed wrote the replicas, and the policy of `init` names nobody: `apply` has nothing to do.
+    # `doctor` may find something in targets of others.
     assert "The plan has no actions." in by_command["apply"].output
     assert "Pass" in by_command["doctor"].output
     told = [one for one in answers if one.code and one.line.split()[1] not in ("apply", "doctor")]
