@@ -51,13 +51,10 @@ def group_refusal(
     `allowed` is what the policy says. When it says nothing, a loop that takes custom resources takes those of `own_namespace`,
     where it runs, with any target; empty, the groups come from a tree that somebody merged, and all count.
     """
-    if not allowed:
-        if not own_namespace or namespace == own_namespace:
-            return None
-        return _of_namespace(namespace, f"its own, {own_namespace}")
+    refused = namespace_refusal(allowed, own_namespace, namespace)
     entry = next((entry for entry in allowed if entry.name == namespace), None)
-    if entry is None:
-        return _of_namespace(namespace, ", ".join(sorted(entry.name for entry in allowed)))
+    if refused is not None or entry is None:
+        return refused
     scope = entry.targets
     namespaces = scope.namespaces or (entry.name,)
     if target_namespace and target_namespace not in namespaces:
@@ -67,6 +64,17 @@ def group_refusal(
     if not target_namespace and not scope.names:
         return _of_target(entry.name, f"targets that are in no namespace only by a name that the policy lists, not {target}")
     return None
+
+
+def namespace_refusal(allowed: Sequence[GroupNamespace], own_namespace: str, namespace: str) -> GroupRefusal | None:
+    """The part of `group_refusal` that needs nothing of what the NodeGroup says: so that it is not read at all."""
+    if not allowed:
+        if not own_namespace or namespace == own_namespace:
+            return None
+        return _of_namespace(namespace, f"its own, {own_namespace}")
+    if any(entry.name == namespace for entry in allowed):
+        return None
+    return _of_namespace(namespace, ", ".join(sorted(entry.name for entry in allowed)))
 
 
 def _of_namespace(namespace: str, taken: str) -> GroupRefusal:

@@ -109,9 +109,13 @@ class Filters:
         rules = self.topology.of(shape)
         if rules.empty:
             return said
-        self.topology.steps += nodes * rules.size
-        # Without the sentences: thousands of shapes with rules of their own are asked about thousands of nodes.
-        return [names if rules.allows(node) else _with_rules(names, rules, node) for node, names in enumerate(said)]
+        spread, affinity = bytearray(len(self._nodes)), bytearray(len(self._nodes))
+        for rule in rules.spread:
+            spread = rule.refused(spread)
+        # By columns: thousands of shapes with rules of their own are asked about thousands of nodes.
+        flags = zip(said, spread[:nodes], rules.affinity.refused(affinity)[:nodes], strict=True)
+        known: dict[tuple[tuple[str, ...], int, int], tuple[str, ...]] = {}
+        return [known.get(entry) or known.setdefault(entry, _with_rules(*entry)) for entry in flags]
 
     def room(self, shape: int, node: int, most: int) -> int:
         """How many more pods of the shape the node takes at once, `most` at most, as far as no limit moves meanwhile."""
@@ -267,29 +271,14 @@ class Filters:
         return self._shapes.demand[shape]
 
 
-def _with_rules(names: tuple[str, ...], rules: TopologyRules, node: int) -> tuple[str, ...]:
+def _with_rules(names: tuple[str, ...], spread: int, affinity: int) -> tuple[str, ...]:
     """The names and those of the topology plugins that say no."""
-    found = [*names]
-    if not all(rule.allows(node) for rule in rules.spread):
-        found.append("PodTopologySpread")
-    if not rules.affinity.allows(node):
-        found.append("InterPodAffinity")
-    return tuple(sorted(found))
+    return tuple(sorted((*names, *("PodTopologySpread",) * spread, *("InterPodAffinity",) * affinity)))
 
 
 def _topology_blocked(blocked: bytearray, rules: TopologyRules) -> bytearray:
     blocked = bytearray(blocked)
     for rule in rules.spread:
-        blocked = union(blocked, rule.counter.domains.missing)
-        if not rule.adds:
-            rule.mark_blocked(blocked)
-    affinity = rules.affinity
-    for counter in dict.fromkeys((*affinity.away, *affinity.kept_away)):
-        counter.mark_above(0, blocked)
-    starts = affinity.starts and affinity.first_of_group
-    for counter in affinity.near:
-        if starts:
-            blocked = union(blocked, counter.domains.missing)
-        else:
-            counter.mark_empty(blocked)
-    return blocked
+        # One that counts the pods themselves moves while they are placed.
+        blocked = union(blocked, rule.counter.domains.missing) if rule.adds else rule.refused(blocked)
+    return rules.affinity.refused(blocked)

@@ -1,6 +1,6 @@
 """Sets of indices as the bits of one number: thousands of sets over thousands of pod shapes take little room and few steps."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import msgspec
 
@@ -23,7 +23,12 @@ class IndexSet(msgspec.Struct, frozen=True, gc=False):
         return IndexSet(first, int.from_bytes(packed, "little"))
 
     @staticmethod
-    def union_of(sets: "Collection[IndexSet]") -> "IndexSet":
+    def unpacked(first: int, packed: bytes | bytearray) -> "IndexSet":
+        """The set of which `packed` is made."""
+        return _canonical(first, int.from_bytes(packed, "little"))
+
+    @staticmethod
+    def union_of(sets: "Iterable[IndexSet]") -> "IndexSet":
         """What is in any of these."""
         kept = [one for one in sets if one.bits]
         if len(kept) < 2:
@@ -57,9 +62,16 @@ class IndexSet(msgspec.Struct, frozen=True, gc=False):
         shared = self & other
         return _canonical(self.first, self.bits ^ shared.bits << (shared.first - self.first)) if shared.bits else self
 
-    def packed(self) -> bytearray:
-        """Eight indices a byte from `first` on, the lowest bit first, as the kernels read them."""
-        return bytearray(self.bits.to_bytes((self.bits.bit_length() + 7) // 8, "little"))
+    @property
+    def last(self) -> int:
+        """The largest index; one below `first` when there is none."""
+        return self.first + self.bits.bit_length() - 1
+
+    def packed(self, first: int | None = None, width: int | None = None) -> bytearray:
+        """Eight indices a byte, the lowest bit first, as the kernels read them: from `first` on, which is at most the least of
+        them, in so many bytes (None: from the least of them on, no byte more than needed)."""
+        bits = self.bits if first is None or not self.bits else self.bits << (self.first - first)
+        return bytearray(bits.to_bytes((bits.bit_length() + 7) // 8 if width is None else width, "little"))
 
 
 EMPTY = IndexSet()

@@ -57,3 +57,10 @@ def test_pods_of_some_shapes_are_counted_by_domain(domains: ModuleType) -> None:
     shapes, nodes, many = array("i", [3, 4, 11, 3, 12, 2, 3, 3]), array("i", [0, 0, 2, 1, 0, 0, 3, 2]), array("i", range(1, 9))
     domains.count_cells(bytearray([1, 1]), 3, shapes, nodes, many, 7, DOMAIN_OF, bytearray([1, 1, 1, 0]), counts)
     assert list(counts) == [5 + 3, 1]
+
+
+def test_a_table_of_bits_is_turned(domains: ModuleType) -> None:
+    """Three rows of two bytes: 0 and 9, 9, nothing; column 0 has row 0, column 9 rows 0 and 1."""
+    columns = bytearray(16)
+    domains.turned(bytearray([1, 2, 0, 2, 0, 0]), 3, 2, columns, 1)
+    assert [(column, rows) for column, rows in enumerate(columns) if rows] == [(0, 1), (9, 3)]

@@ -14,13 +14,13 @@ from tests.kube.custom import group, policy
 from tests.kube.test_custom_policy import changed, groups, judged, told
 
 
-def test_policy_that_never_was_good_with_its_groups() -> None:
-    """What the groups ask for together is more than it allows: nothing is decided, and the policy is told."""
+def test_a_first_policy_with_groups_that_do_not_all_fit() -> None:
+    """What the groups ask for together is more than it allows: it is in force for those that fit, and the others are told."""
     limits = [{"name": "cluster", "max": {"nodes": 3}}]
     found = judged(policy(limits=limits), group("a", low=2), group("b", low=2))
-    assert found.in_force is None
-    assert found.policy_problems
-    assert [title for title, _, _ in told(found)] == ["NodeGroupPolicy prod"]
+    assert found.policy_problems == ()
+    assert told(found) == [("NodeGroup infra/b", "LimitBelowMinimums", "NodeGroup infra/b")]
+    assert {name: entry.hold is None for name, entry in groups(found).items()} == {"a": True, "b": False}
 
 
 def test_kept_policy_that_cannot_be_read_any_more() -> None:

@@ -2,7 +2,6 @@
 
 import pytest
 
-from reconciler.policy.checks.overlap import MAX_OPENINGS, MAX_STEPS
 from reconciler.policy.problems.findings import MAX_PROBLEMS_PER_FILE
 from reconciler.policy.text import yaml_text
 from tests.policy.texts import POLICY, codes, group, read
@@ -50,7 +49,7 @@ def test_a_file_full_of_mistakes_is_cut() -> None:
 
 def test_windows_that_cannot_all_be_compared_are_named() -> None:
     """The search for overlaps has a budget; what it did not reach is a warning, not silence."""
-    pairs = MAX_STEPS // MAX_OPENINGS + 2
+    pairs = 60
     windows = "".join(f'    - {{schedule: "{n % 60} {n // 60} * * *", duration: 10s, size: {{min: 9}}}}\n' for n in range(pairs))
     windows += '    - {schedule: "59 23 * * *", duration: 10s, size: {max: 1}}\n'
     assert codes(read(POLICY + group("a", "  windows:\n" + windows))) == ["NotExamined"]

@@ -350,3 +350,27 @@ def test_nodes_without_a_taint_count_where_taints_are_honored() -> None:
     cluster.pods("web", 1, cpu="1", shape=_spread(node_taints_policy="Honor"))
 
     assert SchedulingState(cluster.world()).place(0, 9, [0]) == ((0, 1),)
+
+
+@pytest.mark.parametrize("rules", ["anti_affinity", "affinity", "spread"])
+def test_a_key_that_comes_with_a_node_makes_domains(rules: str) -> None:
+    """No node has a rack; then two have, and are one domain from then on, with what was bound before."""
+    cluster = _zones("a")
+    term = AffinityTerm(topology_key="rack", selector=selector(app="web"), namespaces=("shop",))
+    spread = SpreadConstraint(topology_key="rack", max_skew=1, selector=selector(app="web"))
+    cluster.pods("web", 1, cpu="1", shape={rules: (spread,) if rules == "spread" else (term,)})
+    state = SchedulingState(cluster.world())
+    assert [said.plugin for said in state.verdict(0, 0)] == {
+        "anti_affinity": [],
+        "affinity": ["InterPodAffinity"],
+        "spread": ["PodTopologySpread"],
+    }[rules]
+    assert state.rejecting_plugins(0) == [tuple(said.plugin for said in state.verdict(0, 0))]
+
+    racks = [
+        state.add_node(name, NodeShape(labels=(("rack", "r1"),), allocatable=state.shape_of(0).allocatable)) for name in "xy"
+    ]
+
+    assert [state.fits(0, node) for node in racks] == [True, True]
+    state.bind(0, racks[0])
+    assert [state.fits(0, node) for node in racks] == [rules != "anti_affinity"] * 2

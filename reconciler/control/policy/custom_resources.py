@@ -131,12 +131,23 @@ class CustomResourcePolicy(PolicyInForce):
         judged = judge(texts, self.name, now_seconds, self._in_force, self._reader, self._own_namespace)
         fault = self._refusal(judged)
         found = judged.in_force
-        if found is not None and (fault is None or fault.code is not FaultCode.NO_GROUPS) and found != self._in_force:
+        if found is not None and fault is not None and fault.code is FaultCode.NO_GROUPS:
+            found = self._for_kept(found)
+        if found is not None and found != self._in_force:
             self._bring(found, now_seconds)
         self.reading = Reading(objects=objects, judged=judged, revision=self.revision, refused=fault)
         told = judged.refused[:MOST_REFUSED_TOLD]
         if self._policy is not None and self._policy.refused != told:
             self._policy = msgspec.structs.replace(self._policy, refused=told)
+
+    def _for_kept(self, found: InForce) -> InForce | None:
+        """The newest policy for the groups that were the last: who deletes these keeps nothing back that the policy tightens.
+        None where it would give up targets that are discovered."""
+        before, policy = self._in_force, self._reader.policy(found.policy).document
+        known = self._reader.policy(before.policy).document if before is not None else None
+        if before is None or known is None or policy is None or policy.discovery != known.discovery:
+            return None
+        return msgspec.structs.replace(before, policy=found.policy)
 
     def _bring(self, found: InForce, now_seconds: int) -> None:
         policy = found.policy_set(self._reader)

@@ -15,20 +15,16 @@ def open_domains(draft: Draft, groups: list[GroupDraft], shapes: list[int]) -> N
     (reference: one node a loop, or all in one zone). Counting the zones that groups could open gives every zone its
     share in one plan.
     """
-    keys = sorted({c.topology_key for shape in shapes for c in draft.state.pod_shape(shape).spread} - {HOSTNAME_LABEL})
+    keys = {c.topology_key for shape in shapes for c in draft.state.pod_shape(shape).spread} - {HOSTNAME_LABEL}
     if not keys:
         return
-    known = {
-        (key, value)
-        for node in range(draft.state.node_count)
-        for key in keys
-        if (value := draft.state.shape_of(node).label(key)) is not None
-    }
+    # Labels of nodes are looked up among the keys, not the other way round: pods name as many keys as they like.
+    known = {pair for node in range(draft.state.node_count) for pair in draft.state.shape_of(node).labels if pair[0] in keys}
     for group in groups:
         template = group.group.template
         if template is None or draft.room(group, template)[0] <= 0:
             continue
-        own = {(key, value) for key in keys if (value := template.label(key)) is not None}
+        own = {pair for pair in template.labels if pair[0] in keys}
         if own <= known:
             continue
         known |= own

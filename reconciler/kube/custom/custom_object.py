@@ -1,12 +1,14 @@
 """Our custom resources as an API server has them, followed as they change."""
 
+import hashlib
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
 from msgspec import Raw
 
+from reconciler.cluster.values.raw_part import DECODING_ERRORS, finding
 from reconciler.kube.connection.api import Api
 from reconciler.kube.watching.collection import Collection
 from reconciler.kube.watching.pace import RealPace
@@ -21,7 +23,8 @@ Key = tuple[str, str]
 
 
 class CustomObject(msgspec.Struct, frozen=True, kw_only=True):
-    """One object. `spec` and `status` are as decoded from JSON; `created` is the instant as the server writes it."""
+    """One object. `spec` and `status` are as decoded from JSON; `created` is the instant as the server writes it.
+    `unreadable` is why `spec` is None although one was written, with a digest of the object."""
 
     kind: str
     name: str
@@ -33,6 +36,7 @@ class CustomObject(msgspec.Struct, frozen=True, kw_only=True):
     labels: Mapping[str, str] = {}
     spec: Any = None
     status: Any = None
+    unreadable: str = ""
 
     @property
     def title(self) -> str:
@@ -62,11 +66,13 @@ class _Metadata(msgspec.Struct, rename="camel", gc=False):
 
 class _Item(msgspec.Struct, gc=False):
     metadata: _Metadata
-    spec: Any = None
-    status: Any = None
+    spec: Raw = Raw(b"null")
+    status: Raw = Raw(b"null")
 
 
 _item = msgspec.json.Decoder(_Item)
+MOST_LEVELS = 64
+"""Of what an object says: twice as many as a policy text may have, and few enough for whatever walks over it."""
 
 
 class CustomStore:
@@ -84,10 +90,12 @@ class CustomStore:
         """Whether it says something new; a status that was written is nothing new."""
         read = _item.decode(item)
         meta = read.metadata
+        spec, unreadable = _said(read.spec)
         found = CustomObject(
             kind=self._kind, name=meta.name, namespace=meta.namespace, uid=meta.uid, resource_version=meta.resource_version,
-            generation=meta.generation, created=meta.creation_timestamp or "", labels=meta.labels or {}, spec=read.spec,
-            status=read.status,
+            generation=meta.generation, created=meta.creation_timestamp or "", labels=meta.labels or {}, spec=spec,
+            status=_said(read.status)[0],
+            unreadable=f"{unreadable} (sha256:{hashlib.sha256(item).hexdigest()})" if unreadable else "",
         )  # fmt: skip
         key = (found.namespace, found.name)
         before = self.objects.get(key)
@@ -98,6 +106,24 @@ class CustomStore:
         """Whether it was known."""
         meta = _item.decode(item).metadata
         return self.objects.pop((meta.namespace, meta.name), None) is not None
+
+
+def _said(raw: Raw) -> tuple[Any, str]:
+    """A part of an object; None and why where it is none that can be walked over: it must not keep others from being read."""
+    try:
+        value = msgspec.json.decode(raw)
+    except DECODING_ERRORS as error:
+        return None, finding(error)
+    level = [value]
+    for _ in range(MOST_LEVELS):
+        level = [item for outer in level for item in _items(outer)]
+        if not level:
+            return value, ""
+    return None, f"it has more than {MOST_LEVELS} levels inside each other"
+
+
+def _items(value: Any) -> Iterable[Any]:  # noqa: ANN401 - any JSON
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
 class CustomObjects:

@@ -6,21 +6,23 @@ alone; of one that never was good only the target is known, and is left alone. O
 namespace or its target, claims nothing: neither a name nor a target, so that nobody can stop the group of somebody else with it.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from operator import attrgetter
 
 import msgspec
 
-from reconciler.kube.custom.custom_reader import CustomReader, errors
+from reconciler.kube.custom.custom_reader import CustomReader, errors, unreadable
 from reconciler.kube.custom.custom_text import CustomText, placed
 from reconciler.kube.custom.in_force import Held, InForce, names_target
 from reconciler.policy.checks import check_drafts
 from reconciler.policy.documents import NodeGroup, NodeGroupPolicy
-from reconciler.policy.group_namespaces import GroupRefusal, RefusedGroup, group_refusal
+from reconciler.policy.group_namespaces import GroupRefusal, RefusedGroup, group_refusal, namespace_refusal
 from reconciler.policy.problems.findings import Findings
 from reconciler.policy.problems.problem import Problem
 from reconciler.policy.reading.draft import Draft, Drafts
 from reconciler.policy.text.place import Place
+from reconciler.policy.values.shown_text import shown
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,6 +56,10 @@ def judge(
     return found
 
 
+_Found = tuple[dict[str, tuple[Problem, ...]], dict[str, Problem]]
+"""The errors of each document, by its name; and of each group those of the policy that are there because of it."""
+
+
 class _Judging:
     def __init__(
         self,
@@ -71,12 +77,14 @@ class _Judging:
         self.problems: dict[str, tuple[Problem, ...]] = {}
         self.good: dict[str, Draft[NodeGroup]] = {}
         self.broken: dict[str, Draft[NodeGroup] | None] = {}
+        self.kept: dict[str, Draft[NodeGroup]] = {}
+        self.policy: NodeGroupPolicy | None = None
         self.earlier = {text.name: text for text in before.groups} if before is not None else {}
+        held = before.held if before is not None else {}
+        self.never_good = {title for title, why in held.items() if why.never_good}
         self.title = f"NodeGroupPolicy {name}"
         self.name = name
         self.own_namespace = own_namespace
-        self._read_groups()
-        self.ours = dict(self.good), dict(self.broken), dict(self.problems)
         self.refused: list[RefusedGroup] = []
 
     def judged(self) -> Judged:
@@ -84,20 +92,25 @@ class _Judging:
         missing = "" if self.title in self.known else f"there is no {self.title}"
         policy, draft = self._policy()
         if policy is None or draft is None:
+            self._read_groups(None)
             return Judged(in_force=None, problems=self.problems, missing=missing)
-        self._refuse(draft.document)
+        self._read_groups(draft.document)
         while True:
-            found = self._checked(draft)
+            found, caused = self._checked(policy, draft)
             wrong = {name: problems for name, problems in found.items() if name in self.good}
             of_policy = found.get(policy.name, ())
             if wrong:
                 for title, problems in wrong.items():
                     self._hold(title, problems)
+            elif caused:
+                # Nobody's group keeps the policy back: what does not fit under it is held, and no more than that.
+                for title, problem in caused.items():
+                    self._hold(title, (problem,))
             elif of_policy and self.before is not None and policy.text != self.before.policy.text:
                 self.problems[self.title] = of_policy
                 policy = self.before.policy
                 draft = self.reader.policy(policy).draft or draft
-                self._refuse(draft.document)
+                self._read_groups(draft.document)
             elif of_policy and self.before is None:
                 self.problems[self.title] = of_policy
                 return Judged(in_force=None, problems=self.problems, missing=missing)
@@ -109,43 +122,44 @@ class _Judging:
                 in_force = self._in_force(policy, draft.document)
                 return Judged(in_force=in_force, problems=self.problems, refused=tuple(sorted(self.refused)), missing=missing)
 
-    def _read_groups(self) -> None:
+    def _read_groups(self, policy: NodeGroupPolicy | None) -> None:
+        """Read the groups that this policy takes, whatever was said of them before. What it does not take by the namespace is not
+        read at all: anybody may have written it."""
+        of_policy = self.problems.get(self.title)
+        self.good, self.broken, self.kept, self.refused = {}, {}, {}, []
+        self.policy = policy
+        self.problems = {self.title: of_policy} if of_policy is not None else {}
         policies = {text.name.partition(" ")[2] for text in self.known.values() if text.kind == "NodeGroupPolicy"}
         for text in self.known.values():
-            if text.kind != "NodeGroup":
+            if text.kind != "NodeGroup" or (text.policy_ref != self.name and text.policy_ref in policies):
                 continue
-            read = self.reader.group(text)
-            draft, wrong = read.draft, read.errors
-            reference = draft.document.policy_ref if draft is not None and draft.sound("spec.policyRef") else ""
-            if reference != self.name and reference in policies:
-                continue
-            if draft is not None and not wrong and reference == self.name:
-                self.good[text.name] = draft
-            elif wrong:
-                # Whose it is must be known before it is held as one of ours.
-                self._keep(text.name, self._placed(wrong), draft if reference == self.name else None)
+            allowed = policy.group_namespaces if policy is not None else ()
+            refusal = namespace_refusal(allowed, self.own_namespace, text.namespace) if policy is not None else None
+            if refusal is not None:
+                self._refuse(text.name, refusal)
             else:
-                place = Place(f"{text.name} spec.policyRef.name", 0, 0)
-                message = f"there is no NodeGroupPolicy {reference!r} in this cluster"
-                self._keep(text.name, (Problem(place=place, code="UnknownPolicy", message=message),), None)
+                self._read_group(text, policy)
 
-    def _refuse(self, policy: NodeGroupPolicy) -> None:
-        """Take out what this policy does not take, whatever was said of the groups before."""
-        of_policy = self.problems.get(self.title)
-        good, broken, problems = self.ours
-        self.good, self.broken, self.problems = dict(good), dict(broken), dict(problems)
-        if of_policy is not None:
-            self.problems[self.title] = of_policy
-        self.refused = []
-        for title, draft in [*self.good.items(), *self.broken.items()]:
-            refusal = _refusal(draft.document, policy, self.own_namespace) if draft is not None else None
-            if draft is None or refusal is None or not draft.sound(refusal.path):
-                continue
-            self.good.pop(title, None)
-            self.broken.pop(title, None)
-            place = Place(f"{title} {refusal.path}", 0, 0)
-            self.problems[title] = (Problem(place=place, code=refusal.code, message=refusal.message, hint=refusal.hint),)
-            self.refused.append(RefusedGroup(title=title, code=refusal.code, message=refusal.message))
+    def _read_group(self, text: CustomText, policy: NodeGroupPolicy | None) -> None:
+        read = self.reader.group(text)
+        # Whose it is must be known before it is held as one of ours.
+        draft, wrong = read.draft if text.policy_ref == self.name else None, read.errors
+        refusal = _refusal(draft.document, policy, self.own_namespace) if draft is not None and policy is not None else None
+        if draft is not None and refusal is not None and draft.sound(refusal.path):
+            self._refuse(text.name, refusal)
+        elif draft is not None and not wrong:
+            self.good[text.name] = draft
+        elif wrong:
+            self._keep(text.name, self._placed(wrong), draft)
+        else:
+            place = Place(f"{text.name} spec.policyRef.name", 0, 0)
+            message = f"there is no NodeGroupPolicy {shown(text.policy_ref)} in this cluster"
+            self._keep(text.name, (Problem(place=place, code="UnknownPolicy", message=message),), None)
+
+    def _refuse(self, title: str, refusal: GroupRefusal) -> None:
+        place = Place(f"{title} {refusal.path}", 0, 0)
+        self.problems[title] = (Problem(place=place, code=refusal.code, message=refusal.message, hint=refusal.hint),)
+        self.refused.append(RefusedGroup(title=title, code=refusal.code, message=refusal.message))
 
     def _policy(self) -> tuple[CustomText | None, Draft[NodeGroupPolicy] | None]:
         """The policy to check the groups against: the newest that is sound by itself."""
@@ -159,16 +173,69 @@ class _Judging:
             return None, None
         return self.before.policy, self.reader.policy(self.before.policy).draft
 
-    def _checked(self, policy: Draft[NodeGroupPolicy]) -> dict[str, tuple[Problem, ...]]:
+    def _checked(self, text: CustomText, policy: Draft[NodeGroupPolicy]) -> _Found:
         """What is wrong across the documents, by the name of the document that must change."""
-        findings = Findings()
-        # What is in force as it stands was there first.
-        groups = sorted(self.good, key=self._changed)
-        check_drafts(Drafts(policies=(policy,), groups=tuple(self.good[title] for title in groups)), findings, self.now)
+        while True:
+            titles = sorted((*self.good, *self.kept), key=self._rank)
+            try:
+                return self._check(policy, titles)
+            except Exception as error:
+                # A defect of ours must stay with the object that meets it.
+                if self._fails(policy, ()):
+                    return {text.name: (unreadable(text, error),)}, {}
+                for title in self._failing(policy, titles):
+                    self._hold(title, (unreadable(self.known[title], error),))
+
+    def _failing(self, policy: Draft[NodeGroupPolicy], titles: Sequence[str]) -> list[str]:
+        """The groups with which no check can be made: those that fail by themselves, else the first that does so with others."""
+        alone = [title for title in titles if self._fails(policy, (title,))]
+        if alone:
+            return alone
+        first = bisect_left(range(len(titles) + 1), 1, key=lambda count: int(self._fails(policy, titles[:count])))
+        return [titles[first - 1]]
+
+    def _fails(self, policy: Draft[NodeGroupPolicy], titles: Sequence[str]) -> bool:
+        try:
+            self._check(policy, titles)
+        except Exception:
+            return True
+        return False
+
+    def _check(self, policy: Draft[NodeGroupPolicy], titles: Sequence[str]) -> _Found:
+        findings = Findings(errors_only=True)
+        drafts = tuple(self.good.get(title) or self.kept[title] for title in titles)
+        check_drafts(Drafts(policies=(policy,), groups=drafts), findings, self.now)
         found: dict[str, tuple[Problem, ...]] = {}
         for problem in errors(findings):
             found[problem.place.path] = (*found.get(problem.place.path, ()), *self._placed((problem,)))
-        return found
+        return found, {title: self._blamed(title, problem) for title, problem in findings.caused.items()}
+
+    def _blamed(self, title: str, problem: Problem) -> Problem:
+        (told,) = self._placed((problem,))
+        related = ((told.place, "what it does not fit"), *told.related)
+        return msgspec.structs.replace(told, place=Place(title, 0, 0), related=related)
+
+    def _rank(self, title: str) -> int:
+        """Who stands where not all can: the lower. What is in force as it stands, what is kept of the others, what takes no more
+        than before, what sizes the same target as before, and all others, the older first."""
+        was, now = self._last_good(title), self.good.get(title)
+        if was is None:
+            return 4
+        if now is None:
+            return 1
+        if not self._changed(title):
+            return 0
+        return (2 if _takes_no_more(now.document, was.document) else 3) if now.document.target == was.document.target else 4
+
+    def _last_good(self, title: str) -> Draft[NodeGroup] | None:
+        """What is in force of a group that is good by itself, and still taken by the policy."""
+        earlier = self.earlier.get(title)
+        if earlier is None or title in self.never_good or self.policy is None:
+            return None
+        read = self.reader.group(earlier)
+        if read.draft is None or read.errors or _refusal(read.draft.document, self.policy, self.own_namespace) is not None:
+            return None
+        return read.draft
 
     def _changed(self, title: str) -> bool:
         earlier = self.earlier.get(title)
@@ -176,23 +243,29 @@ class _Judging:
         return earlier is None or title in held or earlier.text != self.known[title].text
 
     def _hold(self, title: str, problems: tuple[Problem, ...]) -> None:
-        self._keep(title, problems, self.good.pop(title))
+        """Of a group that is held already: its last good version counts no more where others are looked at."""
+        if title in self.good:
+            self._keep(title, problems, self.good.pop(title))
+        else:
+            self.kept.pop(title, None)
 
     def _keep(self, title: str, problems: tuple[Problem, ...], draft: Draft[NodeGroup] | None) -> None:
         self.problems[title] = problems
         self.broken[title] = draft
+        last_good = self._last_good(title)
+        if last_good is not None:
+            self.kept[title] = last_good
 
     def _in_force(self, policy: CustomText, document: NodeGroupPolicy) -> InForce:
         groups = [self.known[title] for title in self.good]
         held: dict[str, Held] = {}
-        never_good = {title for title, why in (self.before.held if self.before is not None else {}).items() if why.never_good}
         for title, draft in self.broken.items():
             first = self.problems[title][0]
             earlier = self.earlier.get(title)
             kept = self.reader.group(earlier).document if earlier is not None else None
             if kept is not None and _refusal(kept, document, self.own_namespace) is not None:
                 earlier = None
-            if earlier is not None and title not in never_good:
+            if earlier is not None and title not in self.never_good:
                 held[title] = Held(reason=f"{first.message}; its last good version is kept", path=first.place.path)
                 groups.append(earlier)
             elif draft is not None and names_target(draft):
@@ -202,6 +275,13 @@ class _Judging:
 
     def _placed(self, problems: Sequence[Problem]) -> tuple[Problem, ...]:
         return tuple(placed(problem, self.known) for problem in problems)
+
+
+def _takes_no_more(now: NodeGroup, was: NodeGroup) -> bool:
+    """Whether a group counts for no more, under whatever limit, than it did."""
+    low, before = now.size.min, was.size.min
+    same = (now.labels, now.tier, now.template) == (was.labels, was.tier, was.template)
+    return same and (low == before or (low is not None and before is not None and low < before))
 
 
 def _refusal(group: NodeGroup, policy: NodeGroupPolicy, own_namespace: str) -> GroupRefusal | None:

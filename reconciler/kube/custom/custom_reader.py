@@ -1,16 +1,20 @@
 """Custom resources as read documents, each read once as long as it is there: of a thousand objects one changes at a time."""
 
-from collections.abc import Iterable
+import hashlib
+from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
 
 import msgspec
 
 from reconciler.kube.custom.custom_text import CustomText
 from reconciler.policy.documents import NodeGroup, NodeGroupPolicy
-from reconciler.policy.problems.findings import Findings
+from reconciler.policy.problems.findings import Findings, Source
 from reconciler.policy.problems.problem import Problem, Severity
 from reconciler.policy.reading.draft import Draft
+from reconciler.policy.text.nodes import Node
+from reconciler.policy.text.place import Place
 from reconciler.policy.tree import read_node_group, read_node_group_policy
+from reconciler.policy.values.shown_text import cut
 
 D = TypeVar("D", NodeGroup, NodeGroupPolicy)
 _Key = tuple[str, bytes]
@@ -36,20 +40,14 @@ class CustomReader:
         """A NodeGroup by itself."""
         key = (text.name, text.text)
         if key not in self._groups:
-            findings = Findings()
-            read = text.read(findings)
-            draft = read_node_group(*read, findings) if read is not None else None
-            self._groups[key] = ReadDocument(draft, _placed(draft, text), errors(findings))
+            self._groups[key] = _read(text, read_node_group)
         return self._groups[key]
 
     def policy(self, text: CustomText) -> ReadDocument[NodeGroupPolicy]:
         """A NodeGroupPolicy by itself."""
         key = (text.name, text.text)
         if key not in self._policies:
-            findings = Findings()
-            read = text.read(findings)
-            draft = read_node_group_policy(*read, findings) if read is not None else None
-            self._policies[key] = ReadDocument(draft, _placed(draft, text), errors(findings))
+            self._policies[key] = _read(text, read_node_group_policy)
         return self._policies[key]
 
     def keep(self, texts: Iterable[CustomText]) -> None:
@@ -59,9 +57,33 @@ class CustomReader:
         self._policies = {key: found for key, found in self._policies.items() if key in keys}
 
 
+def unreadable(text: CustomText, error: Exception) -> Problem:
+    """What nobody has foreseen, as a problem of the object that it happened with: the digest says which version that was."""
+    digest = hashlib.sha256(text.text).hexdigest()
+    return _unreadable(text, f"{type(error).__name__}: {cut(str(error))} (sha256:{digest})")
+
+
 def errors(findings: Findings) -> tuple[Problem, ...]:
     """The problems that make a document unusable."""
     return tuple(problem for problem in findings.sorted() if problem.severity is Severity.ERROR)
+
+
+def _read(text: CustomText, reader: Callable[[Node, Source, Findings], Draft[D]]) -> ReadDocument[D]:
+    if text.unreadable:
+        return ReadDocument(None, None, (_unreadable(text, text.unreadable),))
+    findings = Findings()
+    try:
+        read = text.read(findings)
+        draft = reader(*read, findings) if read is not None else None
+        return ReadDocument(draft, _placed(draft, text), errors(findings))
+    except Exception as error:
+        # A defect of ours must stay with the object that meets it.
+        return ReadDocument(None, None, (unreadable(text, error),))
+
+
+def _unreadable(text: CustomText, why: str) -> Problem:
+    hint = "write another version; one that should be readable is worth a report"
+    return Problem(place=Place(text.name, 0, 0), code="Unreadable", message=f"it cannot be read: {why}", hint=hint)
 
 
 def _placed(draft: Draft[D] | None, text: CustomText) -> D | None:

@@ -16,27 +16,31 @@ from reconciler.policy.problems.problem import Problem
 from reconciler.policy.text.nodes import Node
 from reconciler.policy.text.place import Place
 from reconciler.policy.text.yaml_text import compose_documents, read_source
+from reconciler.policy.values.shown_text import cut
 
 _BREAKS = {ord(character): f"\\u{ord(character):04x}" for character in "\x85\u2028\u2029"}
 
 
 class CustomText(msgspec.Struct, frozen=True):
-    """`name` is what people call the object (`NodeGroup reconciler/general-a`); `fields` has the field path of each line."""
+    """`name` is what people call the object (`NodeGroup reconciler/general-a`); `fields` has the field path of each line.
+    `policy_ref` is the policy that a NodeGroup names, known without reading it. `unreadable` is why there is no text."""
 
     name: str
     text: bytes
     fields: tuple[str, ...]
+    policy_ref: str = ""
+    unreadable: str = ""
 
     @staticmethod
     def of(item: CustomObject) -> "CustomText":
-        """The text of an object."""
-        metadata: dict[str, object] = {"name": item.name}
-        if item.namespace:
-            metadata["namespace"] = item.namespace
-        if item.labels:
-            metadata["labels"] = dict(item.labels)
-        document = {"apiVersion": API_VERSION, "kind": item.kind, "metadata": metadata, "spec": item.spec}
-        return _written(item.title, document)
+        """The text of an object. Never raises: one that has none says so of itself, and keeps nobody else back."""
+        if item.unreadable:
+            return _unreadable(item, item.unreadable)
+        try:
+            return _of(item)
+        except Exception as error:
+            version = f"uid {item.uid}, generation {item.generation}"
+            return _unreadable(item, f"{type(error).__name__}: {cut(str(error))} ({version})")
 
     @staticmethod
     def again(name: str, text: bytes) -> "CustomText":
@@ -47,6 +51,11 @@ class CustomText(msgspec.Struct, frozen=True):
     def kind(self) -> str:
         """The kind of the object."""
         return self.name.partition(" ")[0]
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the object; empty: it is in none."""
+        return self.name.partition(" ")[2].rpartition("/")[0]
 
     def read(self, findings: Findings) -> tuple[Node, Source] | None:
         """Its only document, as the reader of files takes it; None (with a problem) when it is no text that can be read."""
@@ -73,18 +82,38 @@ def placed(problem: Problem, texts: Mapping[str, CustomText]) -> Problem:
     return msgspec.structs.replace(problem, place=field(problem.place), related=related, source="", width=1)
 
 
+def _of(item: CustomObject) -> CustomText:
+    metadata: dict[str, object] = {"name": item.name}
+    if item.namespace:
+        metadata["namespace"] = item.namespace
+    if item.labels:
+        metadata["labels"] = dict(item.labels)
+    return _written(item.title, {"apiVersion": API_VERSION, "kind": item.kind, "metadata": metadata, "spec": item.spec})
+
+
+def _unreadable(item: CustomObject, why: str) -> CustomText:
+    return CustomText(item.title, why.encode("utf-8", "replace"), (), _policy_ref(item.spec), why)
+
+
+def _policy_ref(spec: object) -> str:
+    reference = spec.get("policyRef") if isinstance(spec, dict) else None
+    name = reference.get("name") if isinstance(reference, dict) else None
+    return name if isinstance(name, str) else ""
+
+
 def _written(name: str, document: object) -> CustomText:
     lines: list[str] = []
     fields: list[str] = []
     _write(document, "", "", lines, fields)
-    return CustomText(name, "\n".join(lines).encode(), tuple(fields))
+    spec = document.get("spec") if isinstance(document, dict) else None
+    return CustomText(name, "\n".join(lines).encode(), tuple(fields), _policy_ref(spec))
 
 
 def _write(value: object, head: str, path: str, lines: list[str], fields: list[str]) -> None:
     """`head` is what stands before the value on its first line."""
     pairs: list[tuple[str, str, object]] = []
     if isinstance(value, dict):
-        pairs = [(f"{_scalar(key)}: ", f"{path}.{key}" if path else key, item) for key, item in value.items()]
+        pairs = [(f"{_scalar(key)}: ", f"{path}.{cut(key)}" if path else cut(key), item) for key, item in value.items()]
     elif isinstance(value, list):
         pairs = [("", f"{path}[{index}]", item) for index, item in enumerate(value)]
     if not pairs:

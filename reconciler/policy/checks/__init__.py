@@ -11,7 +11,10 @@ from reconciler.policy.reading.draft import AnyDraft, Drafts
 
 
 def check_drafts(drafts: Drafts, findings: Findings, now_seconds: int) -> None:
-    """All checks, over all documents. `now_seconds` is what holds and windows are checked against."""
+    """All checks, over all documents. `now_seconds` is what holds and windows are checked against.
+
+    Of groups that exclude each other, or that together are more than a limit, those that come first stand.
+    """
     check_references(drafts, findings)
     overlaps = Overlaps(now_seconds)
     documents: tuple[AnyDraft, ...] = (*drafts.policies, *drafts.groups)
@@ -22,5 +25,6 @@ def check_drafts(drafts: Drafts, findings: Findings, now_seconds: int) -> None:
     for policy in drafts.policies:
         groups = drafts.groups_of(policy.document.name)
         for group in groups:
-            check_group_sizes(group, policy, findings)
+            with findings.because_of(group.path):
+                check_group_sizes(group, policy, findings)
         check_limits(policy, groups, findings)

@@ -6,8 +6,8 @@ from typing import TypeVar
 import msgspec
 
 from reconciler.policy.documents import GroupFields, NodeGroup, NodeGroupPolicy, TargetAnnotations, Tier
-from reconciler.policy.reading.document import name_of
 from reconciler.policy.reading.draft import AnyDraft, Draft
+from reconciler.policy.reading.path_name import name_of
 from reconciler.policy.text.place import Place
 from reconciler.policy.values.label_selector import Selector
 from reconciler.policy.values.pattern import matches

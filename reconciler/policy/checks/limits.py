@@ -26,11 +26,14 @@ class Share(msgspec.Struct, frozen=True):
 def check_limits(policy: Draft[NodeGroupPolicy], groups: tuple[Draft[NodeGroup], ...], findings: Findings) -> None:
     """Every limit of a policy, over the groups that name it."""
     shares = tuple(_share(group, policy) for group in groups)
+    left_out: set[str] = set()
     for index, limit in enumerate(policy.document.limits):
         _amounts(policy, index, limit, findings)
         _selects_nothing(policy, index, limit, shares, findings)
         counted = [share for share in shares if _counts(limit, share)]
-        low = [resource for resource, _ in limit.max if _below_minimums(policy, index, limit, resource, counted, findings)]
+        low = [
+            resource for resource, _ in limit.max if _below_minimums(policy, index, limit, resource, counted, left_out, findings)
+        ]
         if "nodes" not in low and limit.groups is None and limit.nodes is None:
             _below_maximums(policy, index, limit, shares, findings)
     _prices(policy, shares, findings)
@@ -68,10 +71,17 @@ def _amounts(policy: Draft[NodeGroupPolicy], index: int, limit: Limit, findings:
 
 
 def _below_minimums(
-    policy: Draft[NodeGroupPolicy], index: int, limit: Limit, resource: str, counted: list[Share], findings: Findings
+    policy: Draft[NodeGroupPolicy],
+    index: int,
+    limit: Limit,
+    resource: str,
+    counted: list[Share],
+    left_out: set[str],
+    findings: Findings,
 ) -> bool:
-    """An error where the sum of minimums alone is above the limit: some group could never reach its min."""
-    total = 0
+    """An error where the sum of minimums alone is above the limit: some group could never reach its min. It is there because of
+    those that do not fit beside those before them; `left_out` are the ones that fit under no limit so far."""
+    total = fits = 0
     amount = dict(limit.max)[resource]
     related: list[tuple[Place, str]] = []
     for share in counted:
@@ -79,6 +89,11 @@ def _below_minimums(
             continue
         added = share.low.value * (1 if resource == "nodes" else share.capacity.get(resource, 0))
         total += added
+        if share.draft.path not in left_out:
+            if fits + added > amount:
+                left_out.add(share.draft.path)
+            else:
+                fits += added
         if added and len(related) < MAX_RELATED:
             related.append((share.low.level.place("size.min"), f"{share.draft.document.name}: min {share.low.value}"))
     if total <= amount:
@@ -87,7 +102,8 @@ def _below_minimums(
     message = f"limit {limit.name!r}: max {resource} {_text(resource, amount)} is below the sum of minimums, {needed}"
     hint = f"raise it to {needed} or more, or lower the groups' min"
     path = f"spec.limits[{index}].max.{resource}"
-    policy.report(findings, "LimitBelowMinimums", path, message, hint, related=tuple(related))
+    with findings.because_of(*left_out):
+        policy.report(findings, "LimitBelowMinimums", path, message, hint, related=tuple(related))
     return True
 
 

@@ -1,17 +1,21 @@
 """Whether two recurring windows are ever open at the same time."""
 
+from collections.abc import Iterator
 from itertools import islice
 
 from reconciler.policy.documents import Window
-from reconciler.policy.values.schedule import is_open, last_opening, openings_after
+from reconciler.policy.values.schedule import ever_fires, last_opening, openings_after
 
 MAX_OPENINGS = 500
 """How many openings of the rarer window are looked at: more than a year of a daily one, so every kind of day is met."""
 
-MAX_STEPS = 10_000
-"""How many openings are looked at in one tree."""
+MAX_STEPS = 40_000
+"""How many openings are looked at in one tree, and days on the way to them: looking for a rare one passes many."""
 
-_PROBE = 60
+_DAY = 86_400
+_HORIZON_SECONDS = 40 * 366 * _DAY
+"""Days of the month and of the week meet alike every 28 years, but for one century year in four."""
+_PROBE, _PROBE_SECONDS = 60, 800 * _DAY
 
 _Recurrence = tuple[str, str, int]
 
@@ -22,7 +26,13 @@ class Overlaps:
     def __init__(self, now_seconds: int) -> None:
         self._now = now_seconds
         self._found: dict[tuple[_Recurrence, _Recurrence], int | None] = {}
+        self._frequencies: dict[_Recurrence, tuple[int, int]] = {}
         self._steps = 0
+
+    @property
+    def steps(self) -> int:
+        """What was spent of the budget."""
+        return self._steps
 
     @property
     def exhausted(self) -> bool:
@@ -32,32 +42,60 @@ class Overlaps:
     def first(self, one: Window, other: Window) -> int | None:
         """An instant (Unix time) at which both windows are open; None when none was found."""
         low, high = sorted((_recurrence(one), _recurrence(other)))
+        if self.exhausted or not (ever_fires(low[0]) and ever_fires(high[0])):
+            return None
         if (low, high) not in self._found:
             self._found[low, high] = self._search(low, high)
         return self._found[low, high]
 
     def _search(self, one: _Recurrence, other: _Recurrence) -> int | None:
         now = self._now
-        if is_open(*one, now) and is_open(*other, now):
+        if self._is_open(one, now) and self._is_open(other, now):
             return now
-        rare, frequent = sorted((one, other), key=self._span, reverse=True)
-        schedule, zone, duration = rare
-        for opening in islice(openings_after(schedule, zone, now - duration), MAX_OPENINGS):
-            self._steps += 1
-            if self.exhausted:
-                return None
-            last = last_opening(frequent[0], frequent[1], opening + duration - 1)
+        rare, frequent = sorted((one, other), key=self._frequency)
+        for opening in islice(self._openings(rare, now - rare[2]), MAX_OPENINGS):
+            if opening > now + _HORIZON_SECONDS:
+                break
+            last = self._last(frequent, opening + rare[2] - 1)
             if last is None or last + frequent[2] <= opening:
                 continue
-            found = opening if is_open(*frequent, opening) else next(openings_after(frequent[0], frequent[1], opening))
-            if found >= now:
+            found = opening if self._is_open(frequent, opening) else next(self._openings(frequent, opening), None)
+            if found is not None and found >= now:
                 return found
         return None
 
-    def _span(self, recurrence: _Recurrence) -> int:
-        """How long the next openings take: the longer, the rarer."""
-        openings = list(islice(openings_after(recurrence[0], recurrence[1], self._now), _PROBE))
-        return openings[-1] - self._now if len(openings) == _PROBE else 1 << 62
+    def _frequency(self, recurrence: _Recurrence) -> tuple[int, int]:
+        """The rarer a window opens in the next years, the less."""
+        if recurrence not in self._frequencies:
+            seen = 0, 0
+            for opening in islice(self._openings(recurrence, self._now), _PROBE):
+                if opening > self._now + _PROBE_SECONDS:
+                    break
+                seen = seen[0] + 1, self._now - opening
+            self._frequencies[recurrence] = seen
+        return self._frequencies[recurrence]
+
+    def _openings(self, recurrence: _Recurrence, after: int) -> Iterator[int]:
+        """Those after an instant, until the budget is spent."""
+        seen = after
+        for opening in openings_after(recurrence[0], recurrence[1], after):
+            self._spend(opening - seen)
+            if self.exhausted:
+                return
+            seen = opening
+            yield opening
+
+    def _last(self, recurrence: _Recurrence, at: int) -> int | None:
+        found = last_opening(recurrence[0], recurrence[1], at)
+        self._spend(at - found if found is not None else 0)
+        return found
+
+    def _is_open(self, recurrence: _Recurrence, at: int) -> bool:
+        last = self._last(recurrence, at)
+        return last is not None and at < last + recurrence[2]
+
+    def _spend(self, seconds: int) -> None:
+        self._steps += 1 + seconds // _DAY
 
 
 def _recurrence(window: Window) -> _Recurrence:

@@ -5,7 +5,7 @@ from reconciler.policy.documents import NodeGroupPolicy
 from reconciler.policy.problems.findings import Findings
 from reconciler.policy.reading.draft import AnyDraft
 from reconciler.policy.values.duration import format_duration
-from reconciler.policy.values.schedule import openings_after
+from reconciler.policy.values.schedule import ever_fires
 
 
 def check_times(draft: AnyDraft, findings: Findings, now_seconds: int) -> None:
@@ -16,9 +16,9 @@ def check_times(draft: AnyDraft, findings: Findings, now_seconds: int) -> None:
         for index, window in enumerate(level.fields.windows):
             path = level.path(f"windows[{index}]")
             if draft.sound(f"{path}.schedule") and draft.sound(f"{path}.timeZone"):
-                _fires(draft, f"{path}.schedule", window.schedule, window.time_zone, findings, now_seconds)
+                _fires(draft, f"{path}.schedule", window.schedule, findings)
     if isinstance(draft.document, NodeGroupPolicy):
-        _budgets(draft, draft.document, findings, now_seconds)
+        _budgets(draft, draft.document, findings)
 
 
 def _hold(level: Level, findings: Findings, now_seconds: int) -> None:
@@ -41,14 +41,14 @@ def _backoff(level: Level, findings: Findings) -> None:
     level.draft.report(findings, "BackoffAboveMax", level.path(path), message, hint, related=related)
 
 
-def _fires(draft: AnyDraft, path: str, schedule: str, zone: str, findings: Findings, now_seconds: int) -> None:
-    if not schedule or next(openings_after(schedule, zone, now_seconds), None) is not None:
+def _fires(draft: AnyDraft, path: str, schedule: str, findings: Findings) -> None:
+    if not schedule or ever_fires(schedule):
         return
     message = f"the schedule {schedule!r} never fires: no month has that day"
     draft.report(findings, "NeverOpens", path, message, "change the day of month or the month")
 
 
-def _budgets(draft: AnyDraft, policy: NodeGroupPolicy, findings: Findings, now_seconds: int) -> None:
+def _budgets(draft: AnyDraft, policy: NodeGroupPolicy, findings: Findings) -> None:
     for index, budget in enumerate(policy.budgets):
         path = f"spec.budgets[{index}]"
         scheduled, limited = draft.written(f"{path}.schedule"), draft.written(f"{path}.duration")
@@ -62,4 +62,4 @@ def _budgets(draft: AnyDraft, policy: NodeGroupPolicy, findings: Findings, now_s
             message = "timeZone without a schedule has no effect"
             draft.warn(findings, "TimeZoneWithoutSchedule", f"{path}.timeZone", message, "add a schedule, or remove it")
         if scheduled and draft.sound(f"{path}.schedule") and draft.sound(f"{path}.timeZone"):
-            _fires(draft, f"{path}.schedule", budget.schedule, budget.time_zone, findings, now_seconds)
+            _fires(draft, f"{path}.schedule", budget.schedule, findings)

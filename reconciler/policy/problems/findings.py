@@ -1,6 +1,8 @@
 """The problems of one tree while it is being read: all of them, each with the source line that it points at."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import msgspec
 
@@ -9,18 +11,18 @@ from reconciler.policy.text.nodes import Spot
 from reconciler.policy.text.place import Place
 
 MAX_PROBLEMS_PER_FILE = 200
-_LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+_LINE_BREAK = re.compile("\r?\n")
 
 
 class Source(msgspec.Struct, frozen=True):
-    """One policy text: its path, and its lines as YAML counts them."""
+    """One policy text: its path, and its lines as its reader counts them: texts where YAML counts others are refused."""
 
     path: str
     lines: tuple[str, ...]
 
     @staticmethod
     def of(path: str, text: str) -> "Source":
-        """Split `text` at YAML's line breaks."""
+        """Split `text` into lines."""
         return Source(path, tuple(_LINE_BREAK.split(text)))
 
     def line(self, number: int) -> str:
@@ -38,9 +40,16 @@ _TORN = frozenset({"Syntax", "NotUtf8"})
 
 
 class Findings:
-    """Collects problems. A file that has more than `MAX_PROBLEMS_PER_FILE` is reported as such and not further."""
+    """Collects problems. A file that has more than `MAX_PROBLEMS_PER_FILE` is reported as such and not further.
 
-    def __init__(self) -> None:
+    `errors_only`: warnings are dropped. `caused` are, by the path of a document, the errors elsewhere that are there because of
+    it: those that were found within `because_of`, listed or not.
+    """
+
+    def __init__(self, *, errors_only: bool = False) -> None:
+        self.caused: dict[str, Problem] = {}
+        self._because: tuple[str, ...] = ()
+        self._errors_only = errors_only
         self._problems: dict[Problem, None] = {}
         self._count: dict[str, int] = {}
         self._sources: dict[str, Source] = {}
@@ -52,6 +61,15 @@ class Findings:
     def full(self, path: str) -> bool:
         """Whether further problems of a file are dropped, so that making them can be spared."""
         return self._count.get(path, 0) > MAX_PROBLEMS_PER_FILE
+
+    @contextmanager
+    def because_of(self, *paths: str) -> Iterator[None]:
+        """What is found meanwhile is there because of these documents, wherever it is told."""
+        before, self._because = self._because, paths
+        try:
+            yield
+        finally:
+            self._because = before
 
     def add(
         self,
@@ -79,6 +97,13 @@ class Findings:
         related: tuple[tuple[Place, str], ...] = (),
     ) -> None:
         """Record one problem at a place of a text that was opened."""
+        if self._errors_only and severity is not Severity.ERROR:
+            return
+        if severity is Severity.ERROR:
+            told = Problem(place=place, code=code, message=message, hint=hint, related=related)
+            for path in self._because:
+                if path != place.path:
+                    self.caused.setdefault(path, told)
         source = self._sources.get(place.path)
         line = source.line(place.line) if source else ""
         count = self._count.get(place.path, 0)

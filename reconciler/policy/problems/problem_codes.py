@@ -35,6 +35,7 @@ _TEXT_CODES: Mapping[str, str] = {
     "FloatValue": "Amounts are integers, quantities or decimal strings, never floats.",
     "FractionalAmount": "A resource amount is a whole number of its smallest unit.",
     "HeadroomAboveMax": "Headroom fits into the bounds of the group.",
+    "HiddenLineBreak": "A line ends where its reader sees it end.",
     "IdleWindow": "A window changes something while it is open.",
     "ImpliedLabel": "The host name label is the node's own.",
     "LimitBelowMaximums": "A limit on nodes has room for all groups at their max and for the control plane.",
@@ -64,6 +65,7 @@ _TEXT_CODES: Mapping[str, str] = {
     "Syntax": "A policy file is YAML.",
     "Tab": "YAML is indented with spaces.",
     "TargetNotAllowed": "A NodeGroup aims at a target that its namespace may have.",
+    "TextTooLong": "A text is not longer than its field takes.",
     "TimeZoneWithoutSchedule": "A time zone belongs to a schedule.",
     "TooDeep": "Values are nested only so deep.",
     "TooManyDocuments": "A file holds only so many documents.",
@@ -94,4 +96,7 @@ TREE_CODES: Mapping[str, str] = {
 }
 """Of a whole tree, found before any text is read; deep directories are `TooDeep` and large files `FileTooLarge`."""
 
-PROBLEM_CODES: Mapping[str, str] = {**_TEXT_CODES, **TREE_CODES}
+OBJECT_CODES: Mapping[str, str] = {"Unreadable": "An object on an API server is one that can be read."}
+"""Of a custom resource, found before anything of it is read."""
+
+PROBLEM_CODES: Mapping[str, str] = {**_TEXT_CODES, **TREE_CODES, **OBJECT_CODES}

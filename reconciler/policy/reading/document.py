@@ -8,9 +8,12 @@ from reconciler.policy.field import Field, Kind
 from reconciler.policy.problems.findings import Findings, Source
 from reconciler.policy.problems.suggestion import example_of, key_hint, mapping_hint
 from reconciler.policy.reading import scalars
+from reconciler.policy.reading.map_values import map_value
+from reconciler.policy.reading.path_name import name_of
 from reconciler.policy.text.nodes import Mapping, Node, Scalar, Sequence, Spot, spot_of, spot_of_entry
 from reconciler.policy.text.place import Place
-from reconciler.policy.text.plain_scalar import Look, described, is_null, look_of, shown
+from reconciler.policy.text.plain_scalar import Look, described, is_null, look_of
+from reconciler.policy.values.shown_text import cut, shown
 
 Values = dict[str, object]
 """Struct attributes -> values, nested; what `msgspec.convert` takes."""
@@ -150,7 +153,7 @@ class Reading:
     def read_list(self, field: Field, node: Node, path: str) -> tuple[object, ...] | None:
         """A list: every item is read; items that name themselves and sets of scalars may not repeat."""
         if not isinstance(node, Sequence):
-            hint = "write it as a list: - item" if not isinstance(node, Scalar) else f"write [{node.text}]"
+            hint = "write it as a list: - item" if not isinstance(node, Scalar) else f"write [{cut(node.text)}]"
             self.fault("WrongType", node, path, f"{name_of(path)} must be a list, not {described(node)}", hint)
             return None
         if field.item is None:
@@ -227,7 +230,7 @@ class Reading:
             where = f"{path}.{key}"
             self.entries[where] = spot_of_entry(key_node, value_node)
             self.values[where] = spot_of(value_node)
-            value = scalars.map_value(self, field, key, key_node, value_node, where)
+            value = map_value(self, field, key, key_node, value_node, where)
             if value is not None:
                 result.append((key, value))
         return tuple(sorted(result))
@@ -253,11 +256,6 @@ _READERS: dict[Kind, Reader] = {
 def join(path: str, key: str) -> str:
     """The path of a key below `path`."""
     return f"{path}.{key}" if path else key
-
-
-def name_of(path: str) -> str:
-    """A path as messages name it: without the leading `spec.`."""
-    return path.removeprefix("spec.") or "the document"
 
 
 def _placed(value: Node, key: Node) -> Node:

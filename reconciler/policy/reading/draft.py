@@ -22,6 +22,11 @@ class Draft(Generic[D]):
         self.reading = reading
         self._broken = reading.broken
 
+    @property
+    def path(self) -> str:
+        """The text that it was read from."""
+        return self.reading.source.path
+
     def sound(self, path: str) -> bool:
         """Whether the value at `path`, and all below and above it, were read without a problem."""
         return not any(

@@ -7,7 +7,8 @@ from reconciler.policy.fields import DocumentKind, document_kind, document_kinds
 from reconciler.policy.problems.findings import Findings, Source
 from reconciler.policy.problems.suggestion import choose, near
 from reconciler.policy.text.nodes import Mapping, Node, Scalar, Sequence, spot_of
-from reconciler.policy.text.plain_scalar import described, shown
+from reconciler.policy.text.plain_scalar import described
+from reconciler.policy.values.shown_text import shown
 
 _LISTS = ("List", "NodeGroupList", "NodeGroupPolicyList")
 

@@ -7,22 +7,23 @@ from typing import Protocol
 
 from reconciler.policy.field import Field, Kind
 from reconciler.policy.problems.suggestion import choose, near
+from reconciler.policy.reading.path_name import name_of
 from reconciler.policy.text.nodes import Node, Scalar
-from reconciler.policy.text.plain_scalar import Look, described, look_of, shown
+from reconciler.policy.text.plain_scalar import Look, described, look_of
+from reconciler.policy.text_lengths import LONGEST
 from reconciler.policy.values.duration import DurationError, format_duration, parse_duration
 from reconciler.policy.values.expander_names import CLUSTER_AUTOSCALER_EXPANDERS
 from reconciler.policy.values.instant import InstantError, parse_instant
 from reconciler.policy.values.label import (
     item_name_fault,
-    label_value_fault,
     object_name_fault,
     qualified_name_fault,
-    resource_name_fault,
 )
 from reconciler.policy.values.money import MoneyError, parse_money
 from reconciler.policy.values.pattern import PatternError, check_pattern
-from reconciler.policy.values.quantity import INT64_MAX, QuantityError, parse_quantity
+from reconciler.policy.values.quantity import INT64_MAX
 from reconciler.policy.values.schedule import ScheduleError, canonical_schedule
+from reconciler.policy.values.shown_text import cut, shown
 from reconciler.policy.values.time_zone import zone_names
 
 _ALIASES = {
@@ -38,7 +39,9 @@ _ALIASES = {
     "dryrun": "Observe",
     **CLUSTER_AUTOSCALER_EXPANDERS,
 }
-_RESOURCE_ALIASES = {"gpu": "nvidia.com/gpu", "gpus": "nvidia.com/gpu", "cores": "cpu", "mem": "memory", "maxpods": "pods"}
+
+
+_FREE = (Kind.STRING, Kind.STRING_MAP, Kind.TIME_ZONE)
 
 
 class Recorder(Protocol):
@@ -48,47 +51,56 @@ class Recorder(Protocol):
         """Record a problem with the value at `path`."""
 
 
-def _name(path: str) -> str:
-    return path.removeprefix("spec.") or "the document"
-
-
-def text_of(record: Recorder, node: Node, path: str, *, instant: bool = False) -> str | None:
+def text_of(record: Recorder, field: Field, node: Node, path: str, *, instant: bool = False) -> str | None:
     """The text of a scalar that must be one; plain scalars that some parser takes for something else are refused."""
     if not isinstance(node, Scalar):
-        record.fault("WrongType", node, path, f"{_name(path)} must be a text, not {described(node)}")
+        record.fault("WrongType", node, path, f"{name_of(path)} must be a text, not {described(node)}")
         return None
     look = look_of(node)
     if look is Look.TEXT or (instant and look is Look.TIMESTAMP):
-        return node.text
+        return None if field.kind in _FREE and too_long(record, field, node.text, node, path) else node.text
     if look is Look.NULL:
-        record.fault("NullValue", node, path, f"{_name(path)} has no value", "write the value")
+        record.fault("NullValue", node, path, f"{name_of(path)} has no value", "write the value")
     elif look in (Look.INTEGER, Look.FLOAT, Look.BOOLEAN):
-        record.fault("WrongType", node, path, f"{_name(path)} must be a text, not {described(node)}", f'quote it: "{node.text}"')
+        record.fault("WrongType", node, path, f"{name_of(path)} must be a text, not {described(node)}", quoted(node))
     else:
-        record.fault("AmbiguousText", node, path, f"{_name(path)} is {described(node)}", f'quote it: "{node.text}"')
+        record.fault("AmbiguousText", node, path, f"{name_of(path)} is {described(node)}", quoted(node))
     return None
 
 
+def quoted(node: Scalar) -> str:
+    """How the same value is written as a text."""
+    return f'quote it: "{node.text}"' if cut(node.text) == node.text else "quote it"
+
+
+def too_long(record: Recorder, field: Field, text: str, node: Node, path: str) -> bool:
+    """Whether a text, the value or a key at `path`, is longer than its field takes; it is reported."""
+    longest = LONGEST[field.kind]
+    if len(text) > longest:
+        record.fault("TextTooLong", node, path, f"{name_of(path)} has {len(text)} characters, the most is {longest}")
+    return len(text) > longest
+
+
 def _string(record: Recorder, field: Field, node: Node, path: str) -> str | None:
-    text = text_of(record, node, path)
+    text = text_of(record, field, node, path)
     if text is None:
         return None
     if field.enum and text not in field.enum:
-        record.fault("UnknownValue", node, path, f"{_name(path)} is {shown(text)}", choose(text, field.enum))
+        record.fault("UnknownValue", node, path, f"{name_of(path)} is {shown(text)}", choose(text, field.enum))
         return None
     if not text.strip() and field.default != "":
-        record.fault("EmptyValue", node, path, f"{_name(path)} is empty", "write the value, or remove the key")
+        record.fault("EmptyValue", node, path, f"{name_of(path)} is empty", "write the value, or remove the key")
         return None
     if field.pattern and not re.fullmatch(field.pattern, text):
         hint = f"for example {field.examples[0]}" if field.examples else ""
-        record.fault("BadFormat", node, path, f"{_name(path)} {shown(text)} has not the expected form", hint)
+        record.fault("BadFormat", node, path, f"{name_of(path)} {shown(text)} has not the expected form", hint)
         return None
     return text
 
 
 def _checked(fault_of: Callable[[str], str]) -> Callable[[Recorder, Field, Node, str], str | None]:
     def read(record: Recorder, field: Field, node: Node, path: str) -> str | None:
-        text = text_of(record, node, path)
+        text = text_of(record, field, node, path)
         if text is None:
             return None
         fault = fault_of(text)
@@ -98,7 +110,7 @@ def _checked(fault_of: Callable[[str], str]) -> Callable[[Recorder, Field, Node,
         better = re.sub(r"[^A-Za-z0-9.-]+", "-", text).strip("-.")
         better = better if not fault_of(better) else better.lower()
         hint = f"for example {better}" if better and not fault_of(better) else ""
-        record.fault(code, node, path, f"{_name(path)} {shown(text)} {fault}" if text else f"{_name(path)} {fault}", hint)
+        record.fault(code, node, path, f"{name_of(path)} {shown(text)} {fault}" if text else f"{name_of(path)} {fault}", hint)
         return None
 
     return read
@@ -108,40 +120,40 @@ def _enum(record: Recorder, field: Field, node: Node, path: str) -> str | None:
     if isinstance(node, Scalar) and look_of(node) in (Look.BOOLEAN, Look.WORD_BOOLEAN):
         alias = _ALIASES.get(node.text.lower(), "")
         hint = f"write {alias}" if alias in field.enum else choose(node.text, field.enum)
-        record.fault("UnknownValue", node, path, f"{_name(path)} is {described(node)}", hint)
+        record.fault("UnknownValue", node, path, f"{name_of(path)} is {described(node)}", hint)
         return None
-    text = text_of(record, node, path)
+    text = text_of(record, field, node, path)
     if text is None or text in field.enum:
         return text
     alias = _ALIASES.get(text.lower(), "")
     hint = f"write {alias}" if alias in field.enum else choose(text, field.enum)
-    record.fault("UnknownValue", node, path, f"{_name(path)} is {shown(text)}", hint)
+    record.fault("UnknownValue", node, path, f"{name_of(path)} is {shown(text)}", hint)
     return None
 
 
 def _integer(record: Recorder, field: Field, node: Node, path: str) -> int | None:
     if not isinstance(node, Scalar):
-        record.fault("WrongType", node, path, f"{_name(path)} must be an integer, not {described(node)}")
+        record.fault("WrongType", node, path, f"{name_of(path)} must be an integer, not {described(node)}")
         return None
     look = look_of(node)
     if look is Look.INTEGER:
         return _bounded(record, field, int(node.text) if len(node.text) < 40 else INT64_MAX + 1, node, path)
     if look is Look.TEXT:
         digits = node.text.removesuffix("%").strip()
-        hint = f"write {digits}" if digits.isascii() and digits.isdigit() else ""
-        record.fault("WrongType", node, path, f"{_name(path)} must be an integer, not {described(node)}", hint)
+        hint = f"write {digits}" if digits.isascii() and digits.isdigit() and len(digits) < 20 else ""
+        record.fault("WrongType", node, path, f"{name_of(path)} must be an integer, not {described(node)}", hint)
     elif look is Look.FLOAT:
         record.fault(
-            "FloatValue", node, path, f"{_name(path)} must be an integer, not {described(node)}", _whole(field, node.text)
+            "FloatValue", node, path, f"{name_of(path)} must be an integer, not {described(node)}", _whole(field, node.text)
         )
     elif look is Look.BOOLEAN:
-        record.fault("WrongType", node, path, f"{_name(path)} must be an integer, not {described(node)}")
+        record.fault("WrongType", node, path, f"{name_of(path)} must be an integer, not {described(node)}")
     else:
         hint = "write plain decimal digits"
         if look in (Look.OCTAL, Look.UNDERSCORE):
             digits = node.text.replace("_", "").lstrip("0") or "0"
-            hint = f"write {digits}" if digits.isdigit() else hint
-        record.fault("AmbiguousNumber", node, path, f"{_name(path)} is {described(node)}", hint)
+            hint = f"write {digits}" if digits.isdigit() and len(digits) < 20 else hint
+        record.fault("AmbiguousNumber", node, path, f"{name_of(path)} is {described(node)}", hint)
     return None
 
 
@@ -161,13 +173,13 @@ def _bounded(record: Recorder, field: Field, value: int, node: Node, path: str) 
     low, high = field.minimum, field.maximum
     shown_value = node.text if isinstance(node, Scalar) and len(node.text) < 40 else "this number"
     if not -INT64_MAX - 1 <= value <= INT64_MAX:
-        record.fault("Overflow", node, path, f"{_name(path)}: {shown_value} does not fit a 64-bit integer")
+        record.fault("Overflow", node, path, f"{name_of(path)}: {shown_value} does not fit a 64-bit integer")
     elif low is not None and value < low:
         code = "NegativeNumber" if low == 0 else "OutOfRange"
-        record.fault(code, node, path, f"{_name(path)} is {shown_value}, the least is {low}")
+        record.fault(code, node, path, f"{name_of(path)} is {shown_value}, the least is {low}")
     elif high is not None and value > high:
         what = "percent go from 0 to 100" if field.kind is Kind.PERCENT else ""
-        record.fault("OutOfRange", node, path, f"{_name(path)} is {shown_value}, the most is {high}", what)
+        record.fault("OutOfRange", node, path, f"{name_of(path)} is {shown_value}, the most is {high}", what)
     else:
         return value
     return None
@@ -179,148 +191,107 @@ def _integer_or_percent(record: Recorder, field: Field, node: Node, path: str) -
     digits = node.text[:-1]
     if not (digits.isascii() and digits.isdigit() and len(digits) < 10):
         record.fault(
-            "WrongType", node, path, f'{_name(path)} must be an integer or a percentage such as "10%", not {described(node)}'
+            "WrongType", node, path, f'{name_of(path)} must be an integer or a percentage such as "10%", not {described(node)}'
         )
         return None
     if int(digits) > 100:
-        record.fault("OutOfRange", node, path, f"{_name(path)} is {node.text}, the most is 100%")
+        record.fault("OutOfRange", node, path, f"{name_of(path)} is {node.text}, the most is 100%")
         return None
     return (int(digits),)
 
 
 def _duration(record: Recorder, field: Field, node: Node, path: str) -> int | None:
     if isinstance(node, Scalar) and look_of(node) in (Look.INTEGER, Look.FLOAT):
-        of_seconds = f"{node.text}s, " if look_of(node) is Look.INTEGER else ""  # there are only whole ones
+        number = cut(node.text)
+        of_seconds = f"{number}s, " if look_of(node) is Look.INTEGER else ""  # there are only whole ones
         hint = (
             f"write {format_duration(field.minimum or 0)}"
-            if node.text == "0"
-            else f"a duration has a unit: {of_seconds}{node.text}m or {node.text}h"
+            if number == "0"
+            else f"a duration has a unit: {of_seconds}{number}m or {number}h"
         )
-        record.fault("BadDuration", node, path, f"{_name(path)} is the bare number {node.text}", hint)
+        record.fault("BadDuration", node, path, f"{name_of(path)} is the bare number {number}", hint)
         return None
-    text = text_of(record, node, path)
+    text = text_of(record, field, node, path)
     if text is None or text in field.enum:
         return None
     try:
         seconds = parse_duration(text)
     except DurationError as error:
         hint = choose(text, field.enum) if field.enum and near(text, field.enum) else error.hint
-        record.fault("BadDuration", node, path, f"{_name(path)}: {error}", hint)
+        record.fault("BadDuration", node, path, f"{name_of(path)}: {error}", hint)
         return None
     if field.minimum is not None and seconds < field.minimum:
         code = "NegativeNumber" if seconds < 0 else "OutOfRange"
-        record.fault(code, node, path, f"{_name(path)} is {text}, the least is {format_duration(field.minimum)}")
+        record.fault(code, node, path, f"{name_of(path)} is {text}, the least is {format_duration(field.minimum)}")
         return None
     return seconds
 
 
 def _money(record: Recorder, field: Field, node: Node, path: str) -> str | None:
     if isinstance(node, Scalar) and look_of(node) in (Look.FLOAT, Look.INTEGER):
-        hint = f'quote it: "{node.text}"'
-        record.fault("FloatValue", node, path, f"{_name(path)} is the number {node.text}; money is a decimal string", hint)
+        hint = quoted(node)
+        record.fault("FloatValue", node, path, f"{name_of(path)} is the number {cut(node.text)}; money is a decimal string", hint)
         return None
-    text = text_of(record, node, path)
+    text = text_of(record, field, node, path)
     if text is None:
         return None
     try:
         parse_money(text)
     except MoneyError as error:
-        record.fault("BadMoney", node, path, f"{_name(path)}: {error}", error.hint)
+        record.fault("BadMoney", node, path, f"{name_of(path)}: {error}", error.hint)
         return None
     return text
 
 
 def _instant(record: Recorder, field: Field, node: Node, path: str) -> int | None:
-    text = text_of(record, node, path, instant=True)
+    text = text_of(record, field, node, path, instant=True)
     if text is None:
         return None
     try:
         return parse_instant(text)
     except InstantError as error:
-        record.fault("BadInstant", node, path, f"{_name(path)}: {error}", error.hint)
+        record.fault("BadInstant", node, path, f"{name_of(path)}: {error}", error.hint)
         return None
 
 
 def _cron(record: Recorder, field: Field, node: Node, path: str) -> str | None:
-    text = text_of(record, node, path)
+    text = text_of(record, field, node, path)
     if text is None:
         return None
     try:
         canonical_schedule(text)
     except ScheduleError as error:
-        record.fault("BadSchedule", node, path, f"{_name(path)}: {error}", error.hint)
+        record.fault("BadSchedule", node, path, f"{name_of(path)}: {error}", error.hint)
         return None
     return text
 
 
 def _time_zone(record: Recorder, field: Field, node: Node, path: str) -> str | None:
-    text = text_of(record, node, path)
+    text = text_of(record, field, node, path)
     if text is None or text == field.default or text in zone_names():
         return text
     best = near(text, zone_names(), 0.75) or near(text, {name.rpartition("/")[2] for name in zone_names()}, 0.75)
     full = best if best in zone_names() else next((n for n in sorted(zone_names()) if n.endswith("/" + best)), best)
     hint = f"did you mean {full}?" if best else "an IANA name such as Europe/Berlin"
-    record.fault("UnknownTimeZone", node, path, f"{_name(path)} {shown(text)} is no time zone", hint)
+    record.fault("UnknownTimeZone", node, path, f"{name_of(path)} {shown(text)} is no time zone", hint)
     return None
 
 
 def _regex(record: Recorder, field: Field, node: Node, path: str) -> str | None:
-    text = text_of(record, node, path)
+    text = text_of(record, field, node, path)
     if text is None:
         return None
     if not text:
         record.fault(
-            "EmptyValue", node, path, f"{_name(path)} is empty and would match every name", 'write ".*" if that is meant'
+            "EmptyValue", node, path, f"{name_of(path)} is empty and would match every name", 'write ".*" if that is meant'
         )
         return None
     try:
         check_pattern(text)
     except PatternError as error:
-        record.fault(error.code, node, path, f"{_name(path)}: {error}", error.hint)
+        record.fault(error.code, node, path, f"{name_of(path)}: {error}", error.hint)
         return None
     return text
-
-
-def map_value(record: Recorder, field: Field, key: str, key_node: Node, node: Node, path: str) -> str | int | None:
-    """One value of a map with free keys; checks the key as well."""
-    if field.kind is Kind.RESOURCE_MAP:
-        return _amount(record, field, key, key_node, node, path)
-    text = text_of(record, node, path)
-    if field.kind is not Kind.LABEL_MAP:
-        return text
-    fault = qualified_name_fault(key)
-    if fault:
-        record.fault("BadLabel", key_node, path, f"the label key {shown(key)} {fault}")
-    elif text is not None and (fault := label_value_fault(text)):
-        record.fault("BadLabel", node, path, f"the value {shown(text)} of the label {key} {fault}")
-    return None if fault else text
-
-
-def _amount(record: Recorder, field: Field, key: str, key_node: Node, node: Node, path: str) -> int | None:
-    fault = resource_name_fault(key, field.resources)
-    if fault:
-        alias = _RESOURCE_ALIASES.get(key.lower(), "") or near(key, field.resources)
-        record.fault("UnknownResource", key_node, path, f"{shown(key)} {fault}", f"did you mean {alias}?" if alias else "")
-    if not isinstance(node, Scalar):
-        record.fault("WrongType", node, path, f"{_name(path)} must be a quantity, not {described(node)}")
-        return None
-    look = look_of(node)
-    if look is Look.FLOAT:
-        milli = f" or {round(float(node.text) * 1000)}m" if key == "cpu" and node.text.replace(".", "", 1).isdigit() else ""
-        record.fault("FloatValue", node, path, f"{_name(path)} is the float {node.text}", f'quote it: "{node.text}"{milli}')
-        return None
-    if look not in (Look.INTEGER, Look.TEXT):
-        if look is Look.NULL:
-            record.fault("NullValue", node, path, f"{_name(path)} has no value", "write the amount, or remove the key")
-        else:
-            record.fault("AmbiguousNumber", node, path, f"{_name(path)} is {described(node)}", "write plain decimal digits")
-        return None
-    try:
-        amount = parse_quantity(node.text, milli=key == "cpu")
-    except QuantityError as error:
-        record.fault(error.code, node, path, f"{_name(path)}: {error}", error.hint)
-        return None
-    return None if fault else amount
 
 
 READERS: dict[Kind, Callable[..., object]] = {

@@ -5,6 +5,7 @@ import re
 from enum import StrEnum
 
 from reconciler.policy.text.nodes import Mapping, Node, Scalar, Sequence
+from reconciler.policy.values.shown_text import cut, shown
 
 
 class Look(StrEnum):
@@ -31,9 +32,9 @@ _NUMBERS = (
     (Look.INTEGER, re.compile(r"[-+]?(0|[1-9][0-9]*)")),
     (Look.OCTAL, re.compile(r"[-+]?0[0-9_]+|[-+]?0o[0-7_]+")),
     (Look.BASED, re.compile(r"[-+]?0x[0-9a-fA-F_]+|[-+]?0b[01_]+")),
-    (Look.UNDERSCORE, re.compile(r"[-+]?[0-9][0-9_]*_[0-9_]*(\.[0-9_]*)?")),
+    (Look.UNDERSCORE, re.compile(r"[-+]?[0-9]+_[0-9_]*(\.[0-9_]*)?")),
     (Look.SEXAGESIMAL, re.compile(r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?")),
-    (Look.FLOAT, re.compile(r"[-+]?([0-9][0-9_]*)?\.?[0-9_]+([eE][-+]?[0-9]+)?|[-+]?[0-9][0-9_]*\.([eE][-+]?[0-9]+)?")),
+    (Look.FLOAT, re.compile(r"[-+]?([0-9_]+|([0-9][0-9_]*)?\.[0-9_]+|[0-9][0-9_]*\.)([eE][-+]?[0-9]+)?")),
     (Look.FLOAT, re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")),
     (Look.TIMESTAMP, re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ].*)?")),
 )
@@ -68,9 +69,5 @@ def described(node: Node) -> str:
         return "nothing"
     if look is Look.TEXT:
         return f"the text {shown(node.text)}"
-    return f"the {look.value.split()[0]} {node.text}" if " " not in look.value else f"{node.text}, a {look.value}"
-
-
-def shown(text: str) -> str:
-    """A text from a policy inside a message: quoted, escaped, cut."""
-    return repr(text if len(text) <= 60 else text[:59] + "…")
+    text = cut(node.text)
+    return f"the {look.value.split()[0]} {text}" if " " not in look.value else f"{text}, a {look.value}"

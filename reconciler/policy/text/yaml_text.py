@@ -21,9 +21,11 @@ MAX_NODES = 200_000
 
 _CORE = "tag:yaml.org,2002:"
 _FORBIDDEN = re.compile(
-    "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+    "[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
     "|[\u202a-\u202e\u2066-\u2069]"  # direction overrides make a reviewer see another text than the parser reads
+    "|\r(?!\n)"  # with the three that are left out above: line breaks of YAML that a reviewer does not see
 )
+_LINE_BREAKS = "\r\x85\u2028\u2029"
 Loader: TypeAlias = type[yaml.CSafeLoader] | type[yaml.SafeLoader]
 LOADER: Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -51,8 +53,17 @@ def read_source(path: str, data: bytes, findings: Findings) -> tuple[Source, str
     for match in forbidden[:20]:
         before_match = Source.of("", text[: match.start()]).lines
         spot = Spot(len(before_match), len(before_match[-1]) + 1)
-        message = f"the character U+{ord(match[0]):04X} is invisible and not allowed"
-        findings.add("ControlCharacter", source, spot, message, "delete it, or write it as an escape in double quotes")
+        hidden = match[0] in _LINE_BREAKS
+        what = "is a line break to YAML and none to who reads a change" if hidden else "is invisible and not allowed"
+        findings.add(
+            "HiddenLineBreak" if hidden else "ControlCharacter",
+            source,
+            spot,
+            f"the character U+{ord(match[0]):04X} {what}",
+            "end lines as everybody does, or write it as an escape in double quotes"
+            if hidden
+            else "delete it, or write it as an escape in double quotes",
+        )
     return None if forbidden else (source, text)
 
 

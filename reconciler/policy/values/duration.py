@@ -7,6 +7,8 @@ seconds, so a duration that is not a whole number of seconds is refused rather t
 
 import re
 
+from reconciler.policy.values.shown_text import shown
+
 _PART = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)")
 _WHOLE = re.compile(r"[-+]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+")
 _NANOSECONDS = {
@@ -19,6 +21,9 @@ _NANOSECONDS = {
     "m": 60_000_000_000,
     "h": 3_600_000_000_000,
 }
+MAX_LENGTH = 64
+"""Characters of a duration: more than any needs, and few enough that reading one takes no time."""
+
 MAX_SECONDS = 9_223_372_036
 """The largest whole number of seconds in a Go duration (int64 nanoseconds, about 292 years)."""
 
@@ -35,8 +40,11 @@ def parse_duration(text: str) -> int:
     """`text` in whole seconds; may be negative. Raises `DurationError`."""
     if text in ("0", "+0", "-0"):
         return 0
+    if len(text) > MAX_LENGTH:
+        message = f"{shown(text)} has {len(text)} characters, a duration has {MAX_LENGTH} at most"
+        raise DurationError(message, "write it in larger units: 90s, 10m, 1h30m")
     if not _WHOLE.fullmatch(text):
-        raise DurationError(f"{text!r} is no duration", _hint(text))
+        raise DurationError(f"{shown(text)} is no duration", _hint(text))
     scaled = 0  # nanoseconds times 10^18, so that every decimal fraction stays an integer
     for number, unit in _PART.findall(text):
         whole, _, fraction = number.partition(".")
@@ -44,9 +52,9 @@ def parse_duration(text: str) -> int:
         scaled += _NANOSECONDS[unit] * (int(whole or 0) * 10**18 + int(fraction.ljust(18, "0") or 0))
     seconds, rest = divmod(scaled, 10**27)
     if seconds > MAX_SECONDS:
-        raise DurationError(f"{text!r} is longer than the 292 years that a duration can hold")
+        raise DurationError(f"{shown(text)} is longer than the 292 years that a duration can hold")
     if rest:
-        raise DurationError(f"{text!r} is not a whole number of seconds", f"write {seconds + 1}s")
+        raise DurationError(f"{shown(text)} is not a whole number of seconds", f"write {seconds + 1}s")
     return -seconds if text.startswith("-") else seconds
 
 

@@ -6,6 +6,8 @@ characters, a slash, and a name of at most 63 characters; a label value is empty
 
 import re
 
+from reconciler.policy.values.shown_text import shown
+
 _NAME = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?")
 _SUBDOMAIN = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
 _PLAIN_RESOURCES = ("cpu", "memory", "ephemeral-storage", "pods")
@@ -39,7 +41,7 @@ def qualified_name_fault(text: str) -> str:
     if slash and not prefix:
         return "has nothing before its slash"
     if prefix and (len(prefix) > 253 or not _SUBDOMAIN.fullmatch(prefix)):
-        return f"has a prefix {prefix!r} that is no DNS name"
+        return f"has a prefix {shown(prefix)} that is no DNS name"
     return item_name_fault(name)
 
 

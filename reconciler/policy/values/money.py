@@ -2,6 +2,12 @@
 
 import re
 
+from reconciler.policy.values.shown_text import shown
+
+MAX_LENGTH = 19
+"""Characters of an amount: twelve digits, a point and six more."""
+
+_LONGEST_READ = 64
 _MONEY = re.compile(r"(0|[1-9][0-9]{0,11})(?:\.([0-9]{1,6}))?")
 
 
@@ -15,11 +21,12 @@ class MoneyError(ValueError):
 
 def parse_money(text: str) -> int:
     """`text` in millionths of the currency. Raises `MoneyError`."""
-    match = _MONEY.fullmatch(text)
+    match = _MONEY.fullmatch(text) if len(text) <= MAX_LENGTH else None
     if match is None:
-        plain = re.fullmatch(r"[^0-9.,-]*([0-9]+(?:[.,][0-9]+)?)[^0-9.,]*", text)
+        wrapped = r"[^0-9.,-]*([0-9]+(?:[.,][0-9]+)?)[^0-9.,]*"
+        plain = re.fullmatch(wrapped, text) if len(text) <= _LONGEST_READ else None
         number = plain[1].replace(",", ".") if plain else ""
         usable = bool(number and _MONEY.fullmatch(number))
         hint = f'write "{number}"; the currency is spec.currency of the policy' if usable else 'write a decimal such as "0.768"'
-        raise MoneyError(f"{text!r} is no amount of money", hint)
+        raise MoneyError(f"{shown(text)} is no amount of money", hint)
     return int(match[1]) * 1_000_000 + int((match[2] or "").ljust(6, "0"))

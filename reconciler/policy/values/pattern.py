@@ -11,6 +11,8 @@ from typing import Any
 
 import re2  # type: ignore[import-untyped] # ships none
 
+from reconciler.policy.values.shown_text import shown
+
 MAX_LENGTH = 256
 MAX_PROGRAM_BYTES = 1 << 18
 """Of the automaton: bounds the repeats that a pattern spells out."""
@@ -42,7 +44,7 @@ def check_pattern(text: str) -> None:
             re.compile(text)  # compiled only: it says where a slip of the pen is, which RE2 does not
     except (re.error, OverflowError, RecursionError, Warning) as error:
         where = getattr(error, "pos", None) or 0
-        message = f"{text!r} is no regular expression: {getattr(error, 'msg', error)}"
+        message = f"{shown(text)} is no regular expression: {getattr(error, 'msg', error)}"
         raise PatternError(
             "BadRegex", message, where, r"a character that is meant itself is written \(, \[, \*, \+, \?"
         ) from error

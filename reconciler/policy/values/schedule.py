@@ -19,7 +19,11 @@ from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
 
+from reconciler.policy.values.shown_text import cut, shown
 from reconciler.policy.values.time_zone import time_zone
+
+MAX_LENGTH = 512
+"""Characters of a schedule: room for one that lists every minute, hour and day."""
 
 _FIELDS = (
     ("minute", 0, 59, ()),
@@ -28,6 +32,7 @@ _FIELDS = (
     ("month", 1, 12, ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")),
     ("day of week", 0, 6, ("sun", "mon", "tue", "wed", "thu", "fri", "sat")),
 )
+_DAYS_OF_MONTHS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _DESCRIPTORS = {
     "@yearly": "0 0 1 1 *",
     "@annually": "0 0 1 1 *",
@@ -52,18 +57,21 @@ class ScheduleError(ValueError):
 @lru_cache(maxsize=1024)
 def canonical_schedule(text: str) -> str:
     """The schedule in the form that both crons read alike. Raises `ScheduleError`."""
+    if len(text) > MAX_LENGTH:
+        message = f"{shown(text)} has {len(text)} characters, a schedule has {MAX_LENGTH} at most"
+        raise ScheduleError(message, "write ranges and steps: 0-30, */5")
     lowered = text.strip().lower()
     if lowered.startswith(("tz=", "cron_tz=")):
-        raise ScheduleError(f"{text!r} sets a time zone inside the schedule", "use the key timeZone")
+        raise ScheduleError(f"{shown(text)} sets a time zone inside the schedule", "use the key timeZone")
     if lowered.startswith("@"):
         if lowered in _DESCRIPTORS:
             lowered = _DESCRIPTORS[lowered]
         else:
-            raise ScheduleError(f"{text!r} is no schedule", "write five fields: minute hour day-of-month month day-of-week")
+            raise ScheduleError(f"{shown(text)} is no schedule", "write five fields: minute hour day-of-month month day-of-week")
     fields = lowered.split()
     if len(fields) != len(_FIELDS):
         raise ScheduleError(
-            f"{text!r} has {len(fields)} field{'' if len(fields) == 1 else 's'}, a schedule has five",
+            f"{shown(text)} has {len(fields)} field{'' if len(fields) == 1 else 's'}, a schedule has five",
             'minute hour day-of-month month day-of-week: "0 7 * * mon-fri" is 07:00 on working days',
         )
     return " ".join(_canonical_field(field, *rule) for field, rule in zip(fields, _FIELDS, strict=True))
@@ -76,14 +84,14 @@ def _canonical_field(field: str, name: str, low: int, high: int, names: tuple[st
         match = _TERM.fullmatch(term)
         if match is None:
             raise ScheduleError(
-                f"the {name} {term!r} is not understood", f"a number from {low} to {high}, *, a-b, */step or a list"
+                f"the {name} {shown(term)} is not understood", f"a number from {low} to {high}, *, a-b, */step or a list"
             )
         start, end, step = match[1], match[2], int(match[3] or 1)
         if step == 0:
-            raise ScheduleError(f"the {name} {term!r} has a step of 0", "a step is 1 or more")
+            raise ScheduleError(f"the {name} {shown(term)} has a step of 0", "a step is 1 or more")
         if start in "*?":
             if end:
-                raise ScheduleError(f"the {name} {term!r} is not understood", "write * alone or a range a-b")
+                raise ScheduleError(f"the {name} {shown(term)} is not understood", "write * alone or a range a-b")
             star |= step == 1
             numbers.update(range(low, high + 1, step))
             continue
@@ -91,7 +99,7 @@ def _canonical_field(field: str, name: str, low: int, high: int, names: tuple[st
         last = _number(end, name, low, high, names) if end else (high if match[3] else first)
         if last < first:
             hint = f"write {start}-{high},{low}-{end}" if start.isdigit() and (end or "").isdigit() else "write it as two ranges"
-            raise ScheduleError(f"the {name} {term!r} runs backwards", hint)
+            raise ScheduleError(f"the {name} {shown(term)} runs backwards", hint)
         numbers.update(range(first, last + 1, step))
     if star:
         return "*"
@@ -103,12 +111,24 @@ def _number(text: str, name: str, low: int, high: int, names: tuple[str, ...]) -
         return names.index(text) + low
     if not text.isdigit():
         hint = f"names are {names[0]} to {names[-1]}" if names else f"a number from {low} to {high}, *, a-b, */step or a list"
-        raise ScheduleError(f"the {name} {text!r} is not understood", hint)
+        raise ScheduleError(f"the {name} {shown(text)} is not understood", hint)
     number = int(text)
     if not low <= number <= high:
         hint = "Sunday is 0" if name == "day of week" and number == 7 else f"{name} is {low} to {high}"
-        raise ScheduleError(f"the {name} {number} is out of range", hint)
+        raise ScheduleError(f"the {name} {cut(text)} is out of range", hint)
     return number
+
+
+def ever_fires(text: str) -> bool:
+    """Whether some year has an instant at which a schedule fires. Raises `ScheduleError`.
+
+    By its fields alone: looking for one that never comes passes fifty years of days.
+    """
+    _, _, days, months, weekdays = canonical_schedule(text).split()
+    if "*" in (days, months) or weekdays != "*":
+        return True
+    longest = max(_DAYS_OF_MONTHS[int(month) - 1] for month in months.split(","))
+    return int(days.split(",")[0]) <= longest
 
 
 def openings_after(schedule: str, zone_name: str, after_seconds: int) -> Iterator[int]:

@@ -9,6 +9,7 @@ over tiers and policy defaults.
 from reconciler.policy.documents import API_GROUP, API_VERSION
 from reconciler.policy.field import Field, Kind
 from reconciler.policy.fields import DocumentKind
+from reconciler.policy.text_lengths import LONGEST
 from reconciler.rendering.schemas.crd_status import GROUP_COLUMNS, POLICY_COLUMNS, status_schema
 from reconciler.rendering.schemas.scalar import LABEL_VALUE, PERCENT, QUANTITY, Schema, described, scalar_schema
 
@@ -88,14 +89,16 @@ def _shape(field: Field) -> Schema:
         case Kind.LIST | Kind.TAINT_LIST:
             return _list(field)
         case Kind.LABEL_MAP:
-            return _map({"type": "string", "pattern": LABEL_VALUE, "maxLength": 63})
+            return _map({"type": "string", "pattern": LABEL_VALUE, "maxLength": LONGEST[field.kind]})
         case Kind.STRING_MAP:
-            return _map({"type": "string"}) | ({"minProperties": field.minimum} if field.minimum else {})
+            least = {"minProperties": field.minimum} if field.minimum else {}
+            return _map({"type": "string", "maxLength": LONGEST[field.kind]}) | least
         case Kind.RESOURCE_MAP:
-            return _map({"x-kubernetes-int-or-string": True, "pattern": QUANTITY, "minimum": 0})
+            return _map({"x-kubernetes-int-or-string": True, "pattern": QUANTITY, "minimum": 0, "maxLength": LONGEST[field.kind]})
         case Kind.INTEGER_OR_PERCENT:
             # A CEL rule would say it better, but `matches` on a text without a known length costs more than is allowed.
-            return {"x-kubernetes-int-or-string": True, "pattern": PERCENT, "minimum": field.minimum, "maximum": field.maximum}
+            bounds = {"minimum": field.minimum, "maximum": field.maximum, "maxLength": LONGEST[field.kind]}
+            return {"x-kubernetes-int-or-string": True, "pattern": PERCENT, **bounds}
         case Kind.OPAQUE:
             return {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
         case Kind.INTEGER:

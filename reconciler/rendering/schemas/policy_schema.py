@@ -5,6 +5,7 @@ from itertools import combinations
 from reconciler.policy.documents import API_VERSION
 from reconciler.policy.field import Field, Kind, Written
 from reconciler.policy.fields import document_kinds
+from reconciler.policy.text_lengths import LONGEST
 from reconciler.rendering.schemas.identity import DIALECT, schema_id
 from reconciler.rendering.schemas.scalar import (
     DOMAIN_RESOURCE,
@@ -63,17 +64,18 @@ def _shape(field: Field, definitions: dict[str, Schema]) -> Schema:
         case Kind.LIST | Kind.TAINT_LIST:
             return _list(field, definitions)
         case Kind.LABEL_MAP:
-            value = {"type": "string", "pattern": LABEL_VALUE, "maxLength": 63}
+            value = {"type": "string", "pattern": LABEL_VALUE, "maxLength": LONGEST[field.kind]}
             return {"type": "object", "propertyNames": {"pattern": LABEL_KEY}, "additionalProperties": value}
         case Kind.STRING_MAP:
             least: Schema = {"minProperties": field.minimum} if field.minimum else {}
-            return {"type": "object", "additionalProperties": {"type": "string"}, **least}
+            longest = LONGEST[field.kind]
+            texts = {"propertyNames": {"maxLength": longest}, "additionalProperties": {"type": "string", "maxLength": longest}}
+            return {"type": "object", **texts, **least}
         case Kind.RESOURCE_MAP:
             return _resources(field)
         case Kind.INTEGER_OR_PERCENT:
-            return {
-                "anyOf": [{"type": "integer", "minimum": 0, "maximum": field.maximum}, {"type": "string", "pattern": PERCENT}]
-            }
+            share = {"type": "string", "pattern": PERCENT, "maxLength": LONGEST[field.kind]}
+            return {"anyOf": [{"type": "integer", "minimum": 0, "maximum": field.maximum}, share]}
         case Kind.OPAQUE:
             return {}
         case _:
@@ -103,7 +105,8 @@ def _list(field: Field, definitions: dict[str, Schema]) -> Schema:
 
 
 def _resources(field: Field) -> Schema:
-    quantity: Schema = {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": QUANTITY}]}
+    text = {"type": "string", "pattern": QUANTITY, "maxLength": LONGEST[field.kind]}
+    quantity: Schema = {"anyOf": [{"type": "integer", "minimum": 0}, text]}
     names = [{"enum": list(field.resources)}, {"pattern": "^hugepages-."}, {"pattern": DOMAIN_RESOURCE}]
     return {"type": "object", "propertyNames": {"anyOf": names}, "additionalProperties": quantity}
 

@@ -4,6 +4,7 @@ Patterns are the common part of ECMA 262 and RE2 (no look-around), the two langu
 """
 
 from reconciler.policy.field import Field, Kind
+from reconciler.policy.text_lengths import LONGEST
 
 Schema = dict[str, object]
 
@@ -24,32 +25,33 @@ _NOT_BLANK = r"\S"
 
 def scalar_schema(field: Field) -> Schema:
     """Type and bounds of a scalar field. Raises ValueError for kinds that are objects, lists, maps or int-or-string."""
+    bound = {"maxLength": LONGEST[field.kind]} if field.kind in LONGEST and not field.enum else {}
     match field.kind:
         case Kind.STRING:
             anything = field.default == "" or bool(field.enum)
             pattern = f"^({field.pattern})$" if field.pattern else "" if anything else _NOT_BLANK
-            return _text(field, **({"pattern": pattern} if pattern else {}))
+            return _text(field, **({"pattern": pattern} if pattern else {}), **bound)
         case Kind.ENUM:
             return _text(field)
         case Kind.NAME:
-            return _text(field, pattern=f"^{_NAME}$", maxLength=63)
+            return _text(field, pattern=f"^{_NAME}$", **bound)
         case Kind.OBJECT_NAME:
-            return _text(field, pattern=f"^{_SUBDOMAIN}$", maxLength=253)
+            return _text(field, pattern=f"^{_SUBDOMAIN}$", **bound)
         case Kind.LABEL_KEY:
-            return _text(field, pattern=LABEL_KEY, maxLength=317)
+            return _text(field, pattern=LABEL_KEY, **bound)
         case Kind.DURATION:
             words = "".join(f"{word}|" for word in field.enum)
-            return {"type": "string", "pattern": f"^({words}{_DURATION})$"}
+            return {"type": "string", "pattern": f"^({words}{_DURATION})$", "maxLength": LONGEST[field.kind]}
         case Kind.MONEY:
-            return {"type": "string", "pattern": r"^(0|[1-9][0-9]{0,11})(\.[0-9]{1,6})?$"}
+            return {"type": "string", "pattern": r"^(0|[1-9][0-9]{0,11})(\.[0-9]{1,6})?$", **bound}
         case Kind.INSTANT:
-            return {"type": "string", "format": "date-time", "pattern": _INSTANT}
+            return {"type": "string", "format": "date-time", "pattern": _INSTANT, **bound}
         case Kind.CRON:
-            return {"type": "string", "pattern": _CRON}
+            return {"type": "string", "pattern": _CRON, **bound}
         case Kind.TIME_ZONE:
-            return {"type": "string", "pattern": r"^[A-Za-z0-9_+/-]+$"}
+            return {"type": "string", "pattern": r"^[A-Za-z0-9_+/-]+$", **bound}
         case Kind.REGEX:
-            return {"type": "string", "minLength": 1, "maxLength": 256}
+            return {"type": "string", "minLength": 1, **bound}
         case Kind.INTEGER | Kind.PERCENT:
             bounds = (("minimum", field.minimum), ("maximum", field.maximum))
             return {"type": "integer"} | {name: bound for name, bound in bounds if bound is not None}

@@ -57,3 +57,24 @@ def count_cells(
             node = cell_node[cell]
             if domain_of[node] >= 0 and counts_node[node]:
                 counts[domain_of[node]] += cell_count[cell]
+
+
+def turned(
+    rows: cython.uchar[::1],
+    many: cython.Py_ssize_t,
+    width: cython.Py_ssize_t,
+    columns: cython.uchar[::1],
+    height: cython.Py_ssize_t,
+) -> None:
+    """Write a table of bits, `many` rows of `width` bytes, to `columns` column by column, `height` bytes each, all 0 before."""
+    row: cython.Py_ssize_t
+    byte: cython.Py_ssize_t
+    bit: cython.Py_ssize_t
+    eight: cython.uchar
+    for row in range(many):
+        for byte in range(width):
+            eight = rows[row * width + byte]
+            if eight:
+                for bit in range(8):
+                    if eight >> bit & 1:
+                        columns[(8 * byte + bit) * height + (row >> 3)] |= 1 << (row & 7)

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from reconciler.scheduling.node_mask import union
 from reconciler.scheduling.topology.counter import DomainCounter
 from reconciler.scheduling.topology.domains import NO_DOMAIN
 from reconciler.scheduling.verdict import Rejection
@@ -33,6 +34,19 @@ class AffinityRules(msgspec.Struct, frozen=True):
     def allows(self, node: int) -> bool:
         """Do all terms let the pod on the node?"""
         return not self._far(node) and not any(_occupied(counter, node) for counter in (*self.away, *self.kept_away))
+
+    def refused(self, mask: bytearray) -> bytearray:
+        """The mask with 1 for nodes on which some term does not let the pod."""
+        mask = bytearray(mask)
+        for counter in dict.fromkeys((*self.away, *self.kept_away)):
+            counter.mark_above(0, mask)
+        starts = self.starts and self.first_of_group
+        for counter in self.near:
+            if starts:
+                mask = union(mask, counter.domains.missing)
+            else:
+                counter.mark_empty(mask)
+        return mask
 
     def rejection(self, node: int) -> Rejection | None:
         """What the plugin says of one node, all of it."""

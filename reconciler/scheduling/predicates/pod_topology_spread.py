@@ -1,5 +1,6 @@
 """PodTopologySpread: hard constraints on how unevenly pods may be spread over domains."""
 
+from reconciler.scheduling.node_mask import union
 from reconciler.scheduling.topology.counter import LevelCounter
 from reconciler.scheduling.topology.domains import NO_DOMAIN
 from reconciler.scheduling.verdict import Rejection
@@ -48,10 +49,11 @@ class SpreadRule:
         """Would one more pod in the domain move the floor, where the rule counts it?"""
         return not self.floor_is_forced and self.counter.alone_at_lowest(domain)
 
-    def mark_blocked(self, mask: bytearray) -> None:
-        """Write 1 to `mask` for nodes that take no pod now, as long as the rule counts none of the shape's own: one that matches
-        them all the same (an empty selector) has counted nothing, and a skew of one lets each of them in."""
-        self.counter.mark_above(self.max_skew + self.floor, mask)
+    def refused(self, mask: bytearray) -> bytearray:
+        """The mask with 1 for nodes that take no pod now."""
+        mask = union(mask, self.counter.domains.missing)
+        self.counter.mark_above(self.max_skew + self.floor - self.matches_itself, mask)
+        return mask
 
     def is_crowded(self, node: int, promised: int) -> bool:
         """Would `promised` pods, counted on this node and nowhere else, be too many? For selectors that count no bound pod."""

@@ -4,6 +4,7 @@ from collections.abc import Callable, Container, Iterable, Sequence
 
 from reconciler.cluster.pods.pod import AffinityTerm, PodShape
 from reconciler.scheduling.index_set import EMPTY, IndexSet
+from reconciler.scheduling.topology.relation import Relation
 from reconciler.scheduling.topology.selection import ShapeSelection
 from reconciler.scheduling.watchers import FEW_SHAPES
 
@@ -26,7 +27,7 @@ class Repulsion:
 
     def __init__(self) -> None:
         self._narrow: dict[int, dict[str, list[int]]] = {}
-        self._wide: dict[str, tuple[IndexSet, Sequence[tuple[IndexSet, IndexSet]]]] = {}
+        self._wide: dict[str, Relation] = {}
 
     def learn(self, shapes: Sequence[PodShape], selection: ShapeSelection, keys: Container[str]) -> None:
         """Read the terms of all shapes whose topology key is one of `keys`."""
@@ -41,25 +42,17 @@ class Repulsion:
                     continue
                 for other in selected:
                     self._narrow.setdefault(other, {}).setdefault(key, []).append(holder)
-        self._wide = {
-            key: (IndexSet.union_of(sets), [(selected, IndexSet.of(holders)) for selected, holders in sets.items()])
-            for key, sets in wide.items()
-        }
+        self._wide = {key: Relation(holders) for key, holders in wide.items()}
 
     def of(self, shape: int) -> dict[str, IndexSet]:
         """The shapes that keep this one away, by topology key in its order."""
         narrow = self._narrow.get(shape, {})
-        found = {key: [IndexSet.of(holders)] for key, holders in narrow.items()}
-        for key, (reach, sets) in self._wide.items():
-            if shape in reach:
-                found.setdefault(key, []).extend(holders for selected, holders in sets if shape in selected)
-        return {key: IndexSet.union_of(holders) for key, holders in sorted(found.items())}
+        return {
+            key: IndexSet.union_of((IndexSet.of(narrow.get(key, ())), self._wide[key].of(shape) if key in self._wide else EMPTY))
+            for key in sorted(self.keys(shape))
+        }
 
     def keys(self, shape: int) -> frozenset[str]:
         """The topology keys of `of`."""
-        wide = [key for key, (reach, _) in self._wide.items() if shape in reach]
+        wide = [key for key, relation in self._wide.items() if shape in relation.reach]
         return frozenset((*self._narrow.get(shape, ()), *wide))
-
-    def sets_about(self, shape: int) -> int:
-        """How many sets `of` goes through."""
-        return sum(len(sets) for reach, sets in self._wide.values() if shape in reach)

@@ -183,7 +183,7 @@ class Topology:
     def _make(self, shape: int) -> TopologyRules:
         value, selection = self._shapes.shapes[shape], self._selection
         repellers = self._repulsion.of(shape)
-        self.steps += self._repulsion.sets_about(shape)
+        self.steps += sum(map(len, repellers.values()))
         if not (value.spread or value.affinity or value.anti_affinity or repellers):
             return TopologyRules()
         self.steps += len(value.spread) + len(value.affinity) + len(value.anti_affinity)

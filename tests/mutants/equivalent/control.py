@@ -31,10 +31,6 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "title.startswith('NodeGroup ') and title not in refused -> title not in refused": (
             "where the policy itself has problems, that is told instead"
         ),
-        "found is not None and (fault is None or fault.code is not FaultCode.NO_GROUPS) and (found != self._in_force) -> "
-        "(fault is None or fault.code is not FaultCode.NO_GROUPS) and found != self._in_force": (
-            "nothing is judged to be in force only where nothing was before"
-        ),
         "self._allow_no_groups or found is None or before is None or found.groups -> "
         "self._allow_no_groups or before is None or found.groups": "without a missing policy and mistakes in it something is",
         "policy is None or policy.policy.discovery or (not (before.groups or before.policy.discovery)) -> "

@@ -201,8 +201,6 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     },
     "reconciler/decisions/growth/domains.py": {
         "own <= known -> own < known": "what is known twice is known",
-        "(value := draft.state.shape_of(node).label(key)) is not None -> (value := "
-        "draft.state.shape_of(node).label(key)) is None": ("what is known twice is known"),
     },
     "reconciler/decisions/growth/filling.py": {
         "spread is None or not counted.isdisjoint(daemons) -> not counted.isdisjoint(daemons)": (

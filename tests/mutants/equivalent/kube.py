@@ -31,8 +31,6 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     },
     "reconciler/kube/custom/custom_policy.py": {
         "policy is None or draft is None -> draft is None": "where there is no policy there is no draft of it either",
-        "draft is None or refusal is None or (not draft.sound(refusal.path)) -> "
-        "refusal is None or not draft.sound(refusal.path)": "without a draft no refusal was looked for: both are None then",
     },
     "reconciler/kube/draining/leaving_pods.py": {
         "True -> False": "that a document is a list counts where pages of it are missing, and none is here",
