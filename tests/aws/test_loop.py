@@ -121,7 +121,7 @@ class Loop:
         self._start()
 
     def _start(self) -> None:
-        writer = Writer(self.cluster.service)
+        writer = Writer(self.cluster.service, accounts=self.cluster.polled.accounts)
         writer.accounts.on_write(self.cluster.polled.poll._wrote)
         providers = {AUTO_SCALING_GROUP: writer.provider}
         port = LivePort(self.cluster, self.cluster.now, self.cluster, providers, self.cluster, "prod")

@@ -48,9 +48,12 @@ def bound_by(aws: Aws, target: TargetRef) -> Bound:
 class Writer:
     """One process that writes. `bound` is what a decision would bind its action to, judged now."""
 
-    def __init__(self, service: Service, guard: Callable[[], None] = lambda: None, role: str = "") -> None:
+    def __init__(
+        self, service: Service, guard: Callable[[], None] = lambda: None, role: str = "", accounts: Accounts | None = None
+    ) -> None:
+        """`accounts`: those that a poll shares with it, as in a process."""
         self.service = service
-        self.accounts = Accounts(lambda region, as_role: client(region, as_role, service.url))
+        self.accounts = accounts or Accounts(lambda region, as_role: client(region, as_role, service.url))
         self.provider = AwsProvider(self.accounts, lambda _: role, guard)
 
     def bound(self, group: Group) -> Bound:

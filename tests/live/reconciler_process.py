@@ -124,10 +124,12 @@ class Reconciler:
         """The line of the log with this code, once it has come so often. Raises TimeoutError with all that was said."""
         deadline = time.monotonic() + _PATIENCE_SECONDS
         while True:
+            # Asked first: the reader may be behind a process that has ended, and what it has not read is not missing.
+            complete = not self._reader.is_alive()
             found = [line for line in self.lines if line["code"] == code]
             if len(found) >= times:
                 return found[times - 1]
-            if time.monotonic() > deadline or self._process.poll() is not None:
+            if time.monotonic() > deadline or complete:
                 raise TimeoutError(f"no {code}; it said {json.dumps(self.lines, indent=1)}")
             try:
                 self._new.get(timeout=0.2)
@@ -203,8 +205,10 @@ class Reconciler:
         return Counter({line.split('"')[1]: int(float(line.rpartition(" ")[2])) for line in counted})
 
     def ended(self) -> int:
-        """Its exit code, once it has ended by itself."""
-        return self._process.wait(_PATIENCE_SECONDS)
+        """Its exit code, once it has ended by itself and all that it said has been read: a busy machine reads later."""
+        code = self._process.wait(_PATIENCE_SECONDS)
+        self._reader.join(_PATIENCE_SECONDS)
+        return code
 
     def _last_plan(self) -> tuple[str, ...]:
         try:
