@@ -81,7 +81,12 @@ def description(account: Account, pool: Pool) -> Answer:
 def _pools(call: Call) -> Answer:
     if call.query.get("cluster_id", CLUSTER) != CLUSTER:
         return {"items": []}
-    return {"items": [description(call.account, pool) for pool in call.account.pools.values()]}
+    return pools(call.account)
+
+
+def pools(account: Account) -> Answer:
+    """All of them, as the list has them."""
+    return {"items": [description(account, pool) for pool in account.pools.values()]}
 
 
 def _pool(call: Call, name: str) -> Pool:
@@ -260,15 +265,15 @@ def _quotas(call: Call) -> Answer:
 
 
 _P = f"/projects/{PROJECT}"
-_POOLS = f"{_P}/kubernetes/nodepools"
+POOLS = f"{_P}/kubernetes/nodepools"
 _VMS = f"{_P}/compute/vms/instances"
 _ROUTES: tuple[tuple[str, str, Callable[..., Answer]], ...] = (
-    ("GET", _POOLS, _pools),
-    ("GET", f"{_POOLS}/operations", _operations),
-    ("GET", f"{_POOLS}/operations/([^/]+)", _operation_of),
-    ("GET", f"{_POOLS}/([^/]+)/vms", _machines),
-    ("GET", f"{_POOLS}/([^/]+)", _one),
-    ("PATCH", f"{_POOLS}/([^/]+)", _patch),
+    ("GET", POOLS, _pools),
+    ("GET", f"{POOLS}/operations", _operations),
+    ("GET", f"{POOLS}/operations/([^/]+)", _operation_of),
+    ("GET", f"{POOLS}/([^/]+)/vms", _machines),
+    ("GET", f"{POOLS}/([^/]+)", _one),
+    ("PATCH", f"{POOLS}/([^/]+)", _patch),
     ("DELETE", f"{_VMS}/([^/]+)", _delete),
     ("PATCH", f"{_VMS}/([^/]+)", _act),
     ("GET", f"{_P}/compute/vms/types", _machine_types),

@@ -6,6 +6,7 @@ import hmac
 import json
 import threading
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -13,13 +14,17 @@ from urllib.parse import parse_qsl, quote_plus, unquote, urlsplit
 
 from reconciler.platforms.crusoe.writing.credentials import Credentials
 from tests.crusoe.service import behaviour, description
-from tests.crusoe.service.routes import Refused, answered
+from tests.crusoe.service.routes import POOLS, Refused, answered, pools
 from tests.crusoe.service.state import CLUSTER, ORGANIZATION, PROJECT, Account
 
 ACCESS_KEY = "tEsTaCcEsSkEy"
 SECRET = base64.urlsafe_b64encode(b"a secret of 32 bytes, and no less").rstrip(b"=").decode()
 LOST = "lost"
 _SKEW_SECONDS = 300
+
+
+def _no_seconds() -> float:
+    return 0.0
 
 
 class Service:
@@ -31,6 +36,11 @@ class Service:
         self.keys = {ACCESS_KEY: SECRET}
         self.wrong: list[str] = []
         """What was asked or answered otherwise than described."""
+        self.latency: Callable[[], float] = _no_seconds
+        """How long each call takes; half of it passes before the call is done."""
+        self.lag: Callable[[], float] = _no_seconds
+        """How old each list of pools is."""
+        self._history: list[tuple[float, Any]] = []
         service = self
 
         class Answering(BaseHTTPRequestHandler):
@@ -80,6 +90,8 @@ class Service:
         with self.lock:
             self.account = Account()
             self.wrong = []
+            self.latency = self.lag = _no_seconds
+            self._history = []
             self.keys = {ACCESS_KEY: SECRET}
 
     def stop(self) -> None:
@@ -92,6 +104,12 @@ class Service:
         """Time passes."""
         with self.lock:
             behaviour.advance(self.account, seconds)
+            self._remember()
+
+    def _remember(self) -> None:
+        """What lists of pools say of this instant, for those that lag behind."""
+        if self.lag is not _no_seconds:
+            self._history.append((self.account.now, pools(self.account)))
 
     def count(self, method: str, ending: str = "") -> int:
         """Calls so far of this method whose path holds that."""
@@ -135,11 +153,20 @@ class Service:
             if wrong := description.asked_wrongly(asked, query, body):
                 self.wrong.extend(wrong)
                 raise Refused(400, "bad_request", f"not as described: {wrong}")
+            latency = self.latency()
+            if latency:
+                self.advance(latency / 2)
             found = answered(self.account, user, method, path.removeprefix("/v1"), query, body)
+            if self.lag is not _no_seconds and (method, path.removeprefix("/v1")) == ("GET", POOLS):
+                instant = self.account.now - self.lag()
+                found = next((listed for at, listed in reversed(self._history) if at <= instant), found)
             self.wrong.extend(f"{method} {path}: {text}" for text in description.violations(asked.answer, found))
             behaviour.settle(self.account)
             for happen in list(self.account.after):
                 happen(method, path)
+            self._remember()
+            if latency:
+                self.advance(latency / 2)
         except Refused as refused:
             if description.ERRORS.get(refused.status) != refused.code:
                 self.wrong.append(f"{refused.status} {refused.code}")
