@@ -40,10 +40,11 @@ class GpgKey(NamedTuple):
     public: bytes
 
 
-def gpg_key(name: str) -> GpgKey:
-    """A new key that never expires. The home is short: sockets have short paths."""
+def gpg_key(name: str, *, user_id: str = "", expires: str = "never") -> GpgKey:
+    """A new key, with any user ID and end (as `--quick-generate-key` takes it). The home is short: sockets have short paths."""
     home = Path(tempfile.mkdtemp(prefix="k", dir="/tmp"))
-    _gpg(home, "--quick-generate-key", f"{name} <{name}@example.org>", "ed25519", "sign", "never")
+    user_id = user_id or f"{name} <{name}@example.org>"
+    _gpg(home, "--allow-freeform-uid", "--quick-generate-key", user_id, "ed25519", "sign", expires)
     fingerprint = _fingerprints(home)[0]
     return GpgKey(home, fingerprint, _gpg(home, "--armor", "--export", fingerprint))
 

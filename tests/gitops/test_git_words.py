@@ -138,10 +138,12 @@ def test_a_tip_must_descend_from_the_revision_in_force(
     assert fetching.asked == ([(TIP, KNOWN)] if asked else [])
 
 
-@pytest.mark.parametrize(("signer", "told"), [("Ann", "Ann"), ("", "SHA256:key")])
-def test_who_signed_it(signer: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By name, else by key; nobody where no signature is asked for."""
-    monkeypatch.setattr(git_source, "verified", lambda *_: Signature(commit=TIP, fingerprint="SHA256:key", signer=signer))
+@pytest.mark.parametrize(
+    ("key", "signer", "told"), [("SHA256:key", "Ann", "Ann"), ("SHA256:key", "", "SHA256:key"), ("ABCD", "Ann <a@b.c>", "ABCD")]
+)
+def test_who_signed_it(key: str, signer: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By principal, else by key: a user ID is anybody's; nobody where no signature is asked for."""
+    monkeypatch.setattr(git_source, "verified", lambda *_: Signature(commit=TIP, fingerprint=key, signer=signer))
     keys = tmp_path / "allowed"
     assert Fetching(monkeypatch, tmp_path / "a", signers=Signers(allowed_signers_file=keys)).source.fetch(None).signer == told
     assert Fetching(monkeypatch, tmp_path / "b").source.fetch(None).signer == ""

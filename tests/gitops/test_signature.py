@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.gitops.git.signature import Signature, Signers, verified
+from reconciler.gitops.git.signer_name import SignerKind, SignerName, SignerNameError, signer_name, signer_names
 from reconciler.gitops.sources.fault import FaultCode, SourceError
 from tests.gitops.repositories import BASE, GitRepo
 from tests.gitops.signers import GpgKey, SshKey, end_gpg, gpg_key, gpg_subkey, sign_with_gpg, sign_with_ssh, ssh_key
@@ -98,9 +99,12 @@ def test_named_signers_narrow_the_file(repo: GitRepo, tmp_path: Path, ada: SshKe
     commit = signed(repo, ada)
     file = allowed(tmp_path, f"ada@example.org {ada.public}", f"mallory@example.org {mallory.public}").allowed_signers_file
     for name in ("ada@example.org", ada.fingerprint):
-        assert verified(repo.root / ".git", commit, Signers(allowed_signers_file=file, names=(name,))).commit == commit
+        assert (
+            verified(repo.root / ".git", commit, Signers(allowed_signers_file=file, names=frozenset([signer_name(name)]))).commit
+            == commit
+        )
     for name in ("mallory@example.org", mallory.fingerprint):
-        fault = refusal(repo, commit, Signers(allowed_signers_file=file, names=(name,))).fault
+        fault = refusal(repo, commit, Signers(allowed_signers_file=file, names=frozenset([signer_name(name)]))).fault
         assert "not one of those that are named (ada@example.org, SHA256:" in fault.message
 
 
@@ -120,10 +124,13 @@ def test_gpg_signature(repo: GitRepo, tmp_path: Path, grace: GpgKey):
     commit = repo.commit(BASE, "signed")
     keys = tmp_path / "keys.asc"
     keys.write_bytes(grace.public)
-    for names in ((), (grace.fingerprint,)):
+    for names in (frozenset[SignerName](), frozenset([signer_name(grace.fingerprint)])):
         found = verified(repo.root / ".git", commit, Signers(gpg_keys_file=keys, names=names))
         assert (found.fingerprint, found.signer) == (grace.fingerprint, "grace <grace@example.org>")
-    assert refusal(repo, commit, Signers(gpg_keys_file=keys, names=("0" * 40,))).fault.code is FaultCode.SIGNATURE_REFUSED
+    assert (
+        refusal(repo, commit, Signers(gpg_keys_file=keys, names=frozenset([signer_name("0" * 40)]))).fault.code
+        is FaultCode.SIGNATURE_REFUSED
+    )
 
 
 def test_gpg_signature_of_a_subkey(repo: GitRepo, tmp_path: Path, grace: GpgKey):
@@ -135,9 +142,13 @@ def test_gpg_signature_of_a_subkey(repo: GitRepo, tmp_path: Path, grace: GpgKey)
     keys = tmp_path / "keys.asc"
     keys.write_bytes(key.public)
     assert subkey != key.fingerprint
-    for names in ((), (key.fingerprint,), (subkey,)):
-        assert verified(repo.root / ".git", commit, Signers(gpg_keys_file=keys, names=names)).fingerprint == subkey
-    assert refusal(repo, commit, Signers(gpg_keys_file=keys, names=("0" * 40,))).fault.code is FaultCode.SIGNATURE_REFUSED
+    for name in (key.fingerprint, subkey):
+        signers = Signers(gpg_keys_file=keys, names=frozenset([signer_name(name)]))
+        assert verified(repo.root / ".git", commit, signers).fingerprint == subkey
+    assert (
+        refusal(repo, commit, Signers(gpg_keys_file=keys, names=frozenset([signer_name("0" * 40)]))).fault.code
+        is FaultCode.SIGNATURE_REFUSED
+    )
 
 
 def test_gpg_signature_where_only_ssh_is_allowed(repo: GitRepo, tmp_path: Path, grace: GpgKey, ada: SshKey):
@@ -172,7 +183,7 @@ COMMIT = "c" * 40
 def answer(tmp_path: Path) -> Callable[..., Signature]:
     """What is made of an answer of git, one that this program gives in its place."""
 
-    def ask(*facts: str, code: int = 0, names: tuple[str, ...] = ()) -> Signature:
+    def ask(*facts: str, code: int = 0, names: frozenset[SignerName] = frozenset()) -> Signature:
         (tmp_path / "facts").write_bytes("\0".join(facts).encode() + b"\n")
         program = tmp_path / "git"
         program.write_text(f"#!/bin/sh\ncat {tmp_path}/facts\nexit {code}\n")
@@ -182,10 +193,54 @@ def answer(tmp_path: Path) -> Callable[..., Signature]:
     return ask
 
 
-@pytest.mark.parametrize("names", [(), ("KEY",), ("PRIMARY",), ("Ann",), ("Ben", "Ann")])
-def test_an_answer_that_is_good(answer: Callable[..., Signature], names: tuple[str, ...]):
-    """Key, primary key or signer may be named."""
-    assert answer(COMMIT, "G", "KEY", "PRIMARY", "Ann", names=names) == Signature(commit=COMMIT, fingerprint="KEY", signer="Ann")
+GPG, SSH = "A" * 40, "SHA256:" + "k" * 43
+
+
+@pytest.mark.parametrize(("facts", "name", "good"), [
+    ((GPG, "B" * 40, "Ann"), GPG, True), ((GPG, "B" * 40, "Ann"), "B" * 40, True), ((GPG, "", "Ann"), "Ann", False),
+    ((GPG, "", "B" * 40), "B" * 40, False), ((GPG, "", SSH), SSH, False), ((SSH, "", "Ann"), "Ann", True),
+    ((SSH, "", "Ann"), SSH, True), ((SSH, "", GPG), GPG, False), ((SSH, GPG, "Ann"), GPG, False), ((SSH, "", "Ann"), "Ben", False),
+])  # fmt: skip
+def test_a_name_is_compared_with_its_own_kind(
+    answer: Callable[..., Signature], facts: tuple[str, str, str], name: str, good: bool
+):
+    """Key or primary key by fingerprint, the principal of an SSH key by name; what a user ID says counts for nothing."""
+    names = frozenset([signer_name(name)])
+    if good:
+        assert answer(COMMIT, "G", *facts, names=names).fingerprint == facts[0]
+        return
+    with pytest.raises(SourceError, match="not one of those that are named"):
+        answer(COMMIT, "G", *facts, names=names)
+
+
+@pytest.mark.parametrize(("text", "kind", "value"), [
+    (SSH, SignerKind.SSH_KEY, SSH), ("a" * 40, SignerKind.GPG_KEY, GPG), (" ".join(["AAAA"] * 10), SignerKind.GPG_KEY, GPG),
+    ("B" * 64, SignerKind.GPG_KEY, "B" * 64), ("ann@example.org", SignerKind.PRINCIPAL, "ann@example.org"),
+    ("*@example.org", SignerKind.PRINCIPAL, "*@example.org"), ("beef", SignerKind.PRINCIPAL, "beef"),
+])  # fmt: skip
+def test_what_a_name_is(text: str, kind: SignerKind, value: str):
+    """Told by its form."""
+    assert signer_name(text) == SignerName(kind, value)
+
+
+@pytest.mark.parametrize(("text", "told"), [
+    ("SHA256:" + "k" * 42, "no whole fingerprint"),
+    ("SHA256:", "no whole fingerprint"), ("0123456789ABCDEF", "no whole fingerprint"),
+    ("0x01234567", "no whole fingerprint"), ("a" * 41, "no whole fingerprint"), ("", "no principal"),
+    ("Ann <ann@example.org>", "no principal"), ("ann@x,ben@x", "no principal"),
+])  # fmt: skip
+def test_what_names_nobody(text: str, told: str):
+    """A fingerprint that was cut short, and what a user ID looks like: said at once, not when a commit is refused."""
+    with pytest.raises(SignerNameError, match=told):
+        signer_name(text)
+
+
+def test_a_name_that_no_file_can_answer():
+    """A principal goes with SSH keys, a fingerprint with keys of its kind."""
+    assert signer_names([GPG, SSH, "Ann"], ssh=True, gpg=True) == {signer_name(text) for text in (GPG, SSH, "Ann")}
+    for text, ssh in (("Ann", False), (SSH, False), (GPG, True)):
+        with pytest.raises(SignerNameError, match="the only keys given are"):
+            signer_names([text], ssh=ssh, gpg=not ssh)
 
 
 @pytest.mark.parametrize(("facts", "code"), [

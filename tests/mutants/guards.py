@@ -203,9 +203,9 @@ GUARDS: tuple[Guard, ...] = (
     ),
     Guard(
         name="a signer's primary key may be named",
-        file="reconciler/gitops/git/signature.py",
-        before="{key, primary, signer} & set(signers.names)",
-        after="{key, signer} & set(signers.names)",
+        file="reconciler/gitops/git/signer_name.py",
+        before="for one in (key, primary) if",
+        after="for one in (key,) if",
         tests=("tests/gitops/test_signature.py::test_gpg_signature_of_a_subkey",),
     ),
     Guard(

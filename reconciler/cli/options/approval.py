@@ -26,7 +26,11 @@ _OPTIONS = (
     click.option("--gpg-keys", metavar="FILE", type=_FILE, help="It counts only if one of these exported GPG keys signed it."),
     click.option("--any-author", is_flag=True, help="It counts whoever wrote it, signed or not: anybody who can commit can."),
     click.option(
-        "--signer", "signers", metavar="NAME", multiple=True, help="Of those, only this principal or fingerprint; repeatable."
+        "--signer",
+        "signers",
+        metavar="NAME",
+        multiple=True,
+        help="Of those, only this principal (SSH) or fingerprint; repeatable.",
     ),
 )
 

@@ -84,13 +84,19 @@ def _read(choice: ApprovalChoice, name: str) -> tuple[str, str]:
 def _signers(choice: ApprovalChoice) -> "Signers | None":
     from reconciler.cli.outputs.failure import InputError
     from reconciler.gitops.git.signature import Signers
+    from reconciler.gitops.git.signer_name import SignerNameError, signer_names
 
     if choice.allowed_signers is None and choice.gpg_keys is None:
         return None
     for file in (choice.allowed_signers, choice.gpg_keys):
         if file is not None and not file.is_file():
             raise InputError(f"{file}: no such file")
-    return Signers(allowed_signers_file=choice.allowed_signers, gpg_keys_file=choice.gpg_keys, names=choice.signers)
+    ssh, gpg = choice.allowed_signers, choice.gpg_keys
+    try:
+        names = signer_names(choice.signers, ssh=ssh is not None, gpg=gpg is not None)
+    except SignerNameError as error:
+        raise InputError(f"--signer: {error}") from None
+    return Signers(allowed_signers_file=ssh, gpg_keys_file=gpg, names=names)
 
 
 def _not_signed(repository: "Repository", commit: str, signers: "Signers | None") -> str:

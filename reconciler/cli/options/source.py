@@ -60,7 +60,11 @@ _OPTIONS = (
     click.option("--allowed-signers", metavar="FILE", type=_FILE, help="Refuse commits that none of these SSH keys signed."),
     click.option("--gpg-keys", metavar="FILE", type=_FILE, help="Refuse commits that none of these exported GPG keys signed."),
     click.option(
-        "--signer", "signers", metavar="NAME", multiple=True, help="Of those, only this principal or fingerprint; repeatable."
+        "--signer",
+        "signers",
+        metavar="NAME",
+        multiple=True,
+        help="Of those, only this principal (SSH) or fingerprint; repeatable.",
     ),
     *_ACCESS,
     click.option(

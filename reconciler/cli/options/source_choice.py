@@ -106,6 +106,7 @@ def git_source(choice: SourceChoice) -> "GitSource":
     from reconciler.gitops.git.ref_name import RefusedNameError
     from reconciler.gitops.git.remote import DEFAULT_PROTOCOLS, checked_remote
     from reconciler.gitops.git.signature import Signers
+    from reconciler.gitops.git.signer_name import SignerNameError, signer_names
 
     try:
         from reconciler.gitops.sources.git_source import GitAddress, GitSource
@@ -121,6 +122,10 @@ def git_source(choice: SourceChoice) -> "GitSource":
     for file in (choice.allowed_signers, choice.gpg_keys, choice.approvers, choice.approver_gpg_keys):
         if file is not None and not file.is_file():
             raise InputError(f"{file}: no such file")
+    try:
+        names = signer_names(choice.signers, ssh=choice.allowed_signers is not None, gpg=choice.gpg_keys is not None)
+    except SignerNameError as error:
+        raise InputError(f"--signer: {error}") from None
     address = GitAddress(
         remote=remote,
         ref=choice.git_ref,
@@ -129,7 +134,7 @@ def git_source(choice: SourceChoice) -> "GitSource":
             username=choice.git_username, password_file=choice.git_password_file, ssh_key_file=choice.git_ssh_key,
             known_hosts_file=choice.known_hosts, ca_file=choice.git_ca_file,
         ),
-        signers=Signers(allowed_signers_file=choice.allowed_signers, gpg_keys_file=choice.gpg_keys, names=choice.signers)
+        signers=Signers(allowed_signers_file=choice.allowed_signers, gpg_keys_file=choice.gpg_keys, names=names)
         if signed
         else None,
         approvers=Signers(allowed_signers_file=choice.approvers, gpg_keys_file=choice.approver_gpg_keys)

@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from reconciler.gitops.git.git_process import GitError, run_git
+from reconciler.gitops.git.signer_name import SSH_KEY_PREFIX, SignerName, names_of_signature
 from reconciler.gitops.sources.fault import FaultCode, SourceError, failed
 from reconciler.rendering.plain import plain, shortened
 
@@ -32,21 +33,26 @@ _SHOWN_CHARACTERS = 120
 class Signers(msgspec.Struct, frozen=True, kw_only=True):
     """Who may sign. `allowed_signers_file` is ssh's format, `gpg_keys_file` exported public keys; at least one is given.
 
-    `names` narrows both: principals (ssh), or fingerprints of keys (`SHA256:…`, or 40 hexadecimal digits for GPG); empty:
-    everybody in the files.
+    `names` narrows both, each name by its kind; empty: everybody in the files.
     """
 
     allowed_signers_file: Path | None = None
     gpg_keys_file: Path | None = None
-    names: tuple[str, ...] = ()
+    names: frozenset[SignerName] = frozenset()
 
 
 class Signature(msgspec.Struct, frozen=True, kw_only=True):
-    """A good signature: the commit, the fingerprint of its key, and the signer's name."""
+    """A good signature: the commit, the fingerprint of its key, and the signer's name: for SSH the principal, for GPG a user ID,
+    which whoever made the key has chosen."""
 
     commit: str
     fingerprint: str
     signer: str
+
+    @property
+    def who(self) -> str:
+        """Who it is to be said to be of: the principal, else the fingerprint."""
+        return self.signer if self.signer and self.fingerprint.startswith(SSH_KEY_PREFIX) else self.fingerprint
 
 
 def verified(git_dir: Path, commit: str, signers: Signers, executable: str = "git") -> Signature:
@@ -67,7 +73,7 @@ def verified(git_dir: Path, commit: str, signers: Signers, executable: str = "gi
         raise failed(FaultCode.UNSIGNED, f"commit {commit[:12]} is not signed", hint, commit)
     if state != "G":
         raise _refused(commit, _WORDS.get(state, f"git calls the signature {state!r}"), key, signer)
-    if signers.names and not {key, primary, signer} & set(signers.names):
+    if signers.names and not names_of_signature(key, primary, signer) & signers.names:
         raise _refused(commit, "the signer is not one of those that are named", key, signer)
     return Signature(commit=commit, fingerprint=key, signer=signer)
 

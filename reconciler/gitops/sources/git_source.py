@@ -69,8 +69,7 @@ class GitSource:
             )
         signer = ""
         if self._address.signers is not None:
-            signature = verified(self._cache.directory, tip, self._address.signers, self._executable)
-            signer = signature.signer or signature.fingerprint
+            signer = verified(self._cache.directory, tip, self._address.signers, self._executable).who
         try:
             found = Repository(self._cache.directory, self._executable).policy_files(tip, self._root)
         except (RepositoryError, GitError) as error:
