@@ -19,7 +19,7 @@ class Tree:
         self.text = policy_text("prod", "shop", {"general": (0, 5)})
         self.asked = 0
 
-    def fetch(self, last_revision: str | None) -> Fetched:
+    def fetch(self, last_revision: str | None, last_seconds: int = 0) -> Fetched:
         self.asked += 1
         return Fetched(revision=f"r{len(self.text)}", root="", files={"policy.yaml": self.text.encode()})
 

@@ -46,7 +46,7 @@ class _Source:
         self.tree = Fetched(revision=revision, root="", files=files, **fields)  # type: ignore[arg-type]
         return self.tree
 
-    def fetch(self, last_revision: str | None) -> Fetched:
+    def fetch(self, last_revision: str | None, last_seconds: int = 0) -> Fetched:
         self.asked.append(last_revision)
         if self.error is not None:
             raise self.error

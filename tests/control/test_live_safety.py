@@ -265,7 +265,7 @@ class Tree:
         self.text = policy_text("prod", "shop", {"general": (0, most)})
         self.defect = False
 
-    def fetch(self, last_revision: str | None) -> Fetched:
+    def fetch(self, last_revision: str | None, last_seconds: int = 0) -> Fetched:
         if self.defect:
             raise RuntimeError("an unforeseen answer")
         return Fetched(revision=self.text, root="", files={"policy.yaml": self.text.encode()})

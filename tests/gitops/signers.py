@@ -40,9 +40,11 @@ class GpgKey(NamedTuple):
     public: bytes
 
 
-def gpg_key(name: str, *, user_id: str = "", expires: str = "never") -> GpgKey:
-    """A new key, with any user ID and end (as `--quick-generate-key` takes it). The home is short: sockets have short paths."""
+def gpg_key(name: str, *, user_id: str = "", expires: str = "never", made: str = "") -> GpgKey:
+    """A new key, with any user ID and end (as `--quick-generate-key` takes it), made and signing at an instant
+    (`20260101T000000`; empty: now). The home is short: sockets have short paths."""
     home = Path(tempfile.mkdtemp(prefix="k", dir="/tmp"))
+    (home / "gpg.conf").write_text(f"faked-system-time {made}!\n" if made else "")
     user_id = user_id or f"{name} <{name}@example.org>"
     _gpg(home, "--allow-freeform-uid", "--quick-generate-key", user_id, "ed25519", "sign", expires)
     fingerprint = _fingerprints(home)[0]

@@ -2,6 +2,7 @@
 
 import shutil
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,7 +45,7 @@ class Followed:
             remote=checked_remote(self.url, PROTOCOLS), ref="main", path="policies", access=Access(), signers=signers,
             allow_rewind=allow_rewind,
         )  # fmt: skip
-        source = GitSource(address, self.state / "cache", Bounds())
+        source = GitSource(address, self.state / "cache", Bounds(), clock=lambda: self.now)
         store = FileLastGoodStore(self.state / "last-good")
         self.policy = FollowedPolicy(source, store, lambda: self.now, allow_no_groups=allow_no_groups, tell=self.events.append)
         return self.policy
@@ -208,6 +209,28 @@ def test_signatures(followed: Followed, tmp_path: Path):
     assert followed.poll() is None
     assert followed.policy.standing.signer == "ada@example.org"
     assert followed.events[-1].message.endswith("signed by ada@example.org")
+
+
+def test_a_key_that_is_over_signs_nothing_new(followed: Followed, tmp_path: Path):
+    """A commit that says that it is of before: refused, since it came after. The one in force stays what it was, across a restart
+    too."""
+    key = ssh_key(tmp_path, "ada")
+    over = NOW + 3600
+    end = time.strftime("%Y%m%d%H%M%S", time.localtime(over))
+    (tmp_path / "allowed").write_text(f'ada@example.org valid-before="{end}" {key.public}\n')
+    signers = Signers(allowed_signers_file=tmp_path / "allowed")
+    followed.start(signers=signers)
+    sign_with_ssh(followed.repo, key)
+    followed.repo.commit({"policies/prod.yaml": POLICY + "# signed\n"})
+    assert followed.poll() is None
+    followed.now = over + 60
+    assert followed.poll() is None
+    followed.start(signers=signers)
+    assert followed.poll() is None
+    in_force = followed.policy.current()
+    followed.repo.commit({"policies/prod.yaml": POLICY + "# signed by a key that is over, and dated back\n"})
+    assert followed.poll() is FaultCode.SIGNATURE_REFUSED
+    assert followed.policy.current() == in_force
 
 
 def test_hostile_tree_is_refused_by_its_problem(followed: Followed):

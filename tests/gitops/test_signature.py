@@ -2,8 +2,11 @@
 
 import re
 import shutil
+import time
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -12,6 +15,9 @@ from reconciler.gitops.git.signer_name import SignerKind, SignerName, SignerName
 from reconciler.gitops.sources.fault import FaultCode, SourceError
 from tests.gitops.repositories import BASE, GitRepo
 from tests.gitops.signers import GpgKey, SshKey, end_gpg, gpg_key, gpg_subkey, sign_with_gpg, sign_with_ssh, ssh_key
+
+SEEN = int(time.time()) + 3600
+"""After every key and commit that is made here."""
 
 
 @pytest.fixture(scope="module")
@@ -51,14 +57,14 @@ def allowed(tmp_path: Path, *lines: str) -> Signers:
 def refusal(repo: GitRepo, commit: str, signers: Signers) -> SourceError:
     """Why a commit is not taken."""
     with pytest.raises(SourceError) as refused:
-        verified(repo.root / ".git", commit, signers)
+        verified(repo.root / ".git", commit, signers, SEEN)
     return refused.value
 
 
 def test_ssh_signature_of_an_allowed_signer(repo: GitRepo, tmp_path: Path, ada: SshKey):
     """Good, with the principal of the file and the fingerprint of the key."""
     commit = signed(repo, ada)
-    found = verified(repo.root / ".git", commit, allowed(tmp_path, f"ada@example.org {ada.public}"))
+    found = verified(repo.root / ".git", commit, allowed(tmp_path, f"ada@example.org {ada.public}"), SEEN)
     assert (found.commit, found.signer, found.fingerprint) == (commit, "ada@example.org", ada.fingerprint)
 
 
@@ -72,6 +78,57 @@ def test_ssh_signature_of_nobody_who_is_allowed(repo: GitRepo, tmp_path: Path, a
     signers = allowed(tmp_path, line.format(ada=ada.public, mallory=mallory.public))
     fault = refusal(repo, commit, signers).fault
     assert (fault.code, fault.revision) == (FaultCode.SIGNATURE_REFUSED, commit)
+
+
+@pytest.mark.parametrize(("options", "seen", "good"), [
+    ("", "20261125", True), ('valid-before="20261124"', "20261123", True), ('valid-before="20261124"', "20261125", False),
+    ('valid-after="20261122"', "20261123", True), ('valid-after="20261122"', "20261121", False),
+])  # fmt: skip
+@pytest.mark.parametrize("zone", ["", "UTC", "Asia/Tokyo"])
+def test_an_ssh_key_counts_as_it_stood_when_the_commit_came(
+    repo: GitRepo, tmp_path: Path, ada: SshKey, options: str, seen: str, good: bool, zone: str, monkeypatch: pytest.MonkeyPatch
+):
+    """Whatever date a commit bears (2026-11-21 here, which its author chose): a key that is over signs nothing that is new.
+    Instants of the file are local ones."""
+    if zone:
+        monkeypatch.setenv("TZ", zone)
+    commit = signed(repo, ada)
+    signers = allowed(tmp_path, f"ada@example.org {options} {ada.public}")
+    seen_seconds = int(datetime.strptime(seen, "%Y%m%d").replace(tzinfo=ZoneInfo(zone or "UTC")).timestamp()) + 60
+    time.tzset()
+    try:
+        if good:
+            assert verified(repo.root / ".git", commit, signers, seen_seconds).signer == "ada@example.org"
+        else:
+            with pytest.raises(SourceError, match="not any more when the commit came"):
+                verified(repo.root / ".git", commit, signers, seen_seconds)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+def test_a_gpg_key_counts_as_it_stood_when_the_commit_came(repo: GitRepo, tmp_path: Path):
+    """A key of 2026 that is over in 2027: what was first seen in its time stays good, and nothing signed by it is new after."""
+    key = gpg_key("old", expires="2026-12-01", made="20261110T000000")
+    sign_with_gpg(repo, key)
+    commit = repo.commit(BASE, "signed")
+    keys = tmp_path / "keys.asc"
+    keys.write_bytes(key.public)
+    end_gpg(key)
+    shutil.rmtree(key.home, ignore_errors=True)
+    signers = Signers(gpg_keys_file=keys)
+    day = {name: int(datetime.fromisoformat(f"{name}T12:00:00+00:00").timestamp()) for name in ("2026-11-20", "2026-12-05")}
+    assert verified(repo.root / ".git", commit, signers, day["2026-11-20"]).fingerprint == key.fingerprint
+    with pytest.raises(SourceError, match="the key has expired"):
+        verified(repo.root / ".git", commit, signers, day["2026-12-05"])
+
+
+def test_where_no_program_may_be_started(repo: GitRepo, tmp_path: Path, ada: SshKey, monkeypatch: pytest.MonkeyPatch):
+    """Temporary files on a file system without programs: said as that, and refused."""
+    commit = signed(repo, ada)
+    monkeypatch.setattr("reconciler.gitops.git.signing_keys.os.access", lambda *_: False)
+    fault = refusal(repo, commit, allowed(tmp_path, f"ada@example.org {ada.public}")).fault
+    assert (fault.code, fault.hint[:10]) == (FaultCode.SIGNATURE_REFUSED, "set TMPDIR")
 
 
 def test_unsigned_commit(repo: GitRepo, tmp_path: Path, ada: SshKey):
@@ -100,7 +157,9 @@ def test_named_signers_narrow_the_file(repo: GitRepo, tmp_path: Path, ada: SshKe
     file = allowed(tmp_path, f"ada@example.org {ada.public}", f"mallory@example.org {mallory.public}").allowed_signers_file
     for name in ("ada@example.org", ada.fingerprint):
         assert (
-            verified(repo.root / ".git", commit, Signers(allowed_signers_file=file, names=frozenset([signer_name(name)]))).commit
+            verified(
+                repo.root / ".git", commit, Signers(allowed_signers_file=file, names=frozenset([signer_name(name)])), SEEN
+            ).commit
             == commit
         )
     for name in ("mallory@example.org", mallory.fingerprint):
@@ -125,7 +184,7 @@ def test_gpg_signature(repo: GitRepo, tmp_path: Path, grace: GpgKey):
     keys = tmp_path / "keys.asc"
     keys.write_bytes(grace.public)
     for names in (frozenset[SignerName](), frozenset([signer_name(grace.fingerprint)])):
-        found = verified(repo.root / ".git", commit, Signers(gpg_keys_file=keys, names=names))
+        found = verified(repo.root / ".git", commit, Signers(gpg_keys_file=keys, names=names), SEEN)
         assert (found.fingerprint, found.signer) == (grace.fingerprint, "grace <grace@example.org>")
     assert (
         refusal(repo, commit, Signers(gpg_keys_file=keys, names=frozenset([signer_name("0" * 40)]))).fault.code
@@ -144,7 +203,7 @@ def test_gpg_signature_of_a_subkey(repo: GitRepo, tmp_path: Path, grace: GpgKey)
     assert subkey != key.fingerprint
     for name in (key.fingerprint, subkey):
         signers = Signers(gpg_keys_file=keys, names=frozenset([signer_name(name)]))
-        assert verified(repo.root / ".git", commit, signers).fingerprint == subkey
+        assert verified(repo.root / ".git", commit, signers, SEEN).fingerprint == subkey
     assert (
         refusal(repo, commit, Signers(gpg_keys_file=keys, names=frozenset([signer_name("0" * 40)]))).fault.code
         is FaultCode.SIGNATURE_REFUSED
@@ -188,7 +247,7 @@ def answer(tmp_path: Path) -> Callable[..., Signature]:
         program = tmp_path / "git"
         program.write_text(f"#!/bin/sh\ncat {tmp_path}/facts\nexit {code}\n")
         program.chmod(0o755)
-        return verified(tmp_path, COMMIT, Signers(names=names), str(program))
+        return verified(tmp_path, COMMIT, Signers(names=names), SEEN, str(program))
 
     return ask
 
@@ -199,7 +258,8 @@ GPG, SSH = "A" * 40, "SHA256:" + "k" * 43
 @pytest.mark.parametrize(("facts", "name", "good"), [
     ((GPG, "B" * 40, "Ann"), GPG, True), ((GPG, "B" * 40, "Ann"), "B" * 40, True), ((GPG, "", "Ann"), "Ann", False),
     ((GPG, "", "B" * 40), "B" * 40, False), ((GPG, "", SSH), SSH, False), ((SSH, "", "Ann"), "Ann", True),
-    ((SSH, "", "Ann"), SSH, True), ((SSH, "", GPG), GPG, False), ((SSH, GPG, "Ann"), GPG, False), ((SSH, "", "Ann"), "Ben", False),
+    ((SSH, "", "Ann"), SSH, True), ((SSH, "", GPG), GPG, False), ((SSH, GPG, "Ann"), GPG, False),
+    ((SSH, "", "Ann"), "Ben", False),
 ])  # fmt: skip
 def test_a_name_is_compared_with_its_own_kind(
     answer: Callable[..., Signature], facts: tuple[str, str, str], name: str, good: bool

@@ -1,5 +1,6 @@
 """How many nodes may go without an approval, and which commit approves more, as options say it."""
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,7 +107,8 @@ def _not_signed(repository: "Repository", commit: str, signers: "Signers | None"
     if signers is None:
         return ""
     try:
-        verified(repository.git_dir, commit, signers)
+        # The commit is seen here for the first time: its keys count as they stand now.
+        verified(repository.git_dir, commit, signers, int(time.time()))
     except SourceError as error:
         return error.fault.sentence
     return ""

@@ -40,7 +40,7 @@ class FollowedPolicy(PolicyInForce):
         known = self._last_good
         # The history of another repository, branch or place tells nothing about this one.
         revision = known.revision if known is not None and known.source == self._source.name else None
-        fetched = self._source.fetch(revision)
+        fetched = self._source.fetch(revision, known.read_seconds if known is not None and revision is not None else 0)
         files = known.files if known is not None else None
         taken = self._policy is not None and revision == fetched.revision and files == fetched.files
         if not taken or fetched.problems:

@@ -9,6 +9,7 @@ import msgspec
 
 from reconciler.gitops.git.git_process import GitError, run_git
 from reconciler.gitops.git.signature import Signers, verified
+from reconciler.gitops.git.signing_keys import key_files
 from reconciler.gitops.sources.fault import FaultCode, SourceError, failed
 from reconciler.plan.group_approvals import GROUP_TRAILER, read_group_approvals
 from reconciler.policy.group_approval import GroupApproval
@@ -24,17 +25,31 @@ class Approvals(msgspec.Struct, frozen=True, kw_only=True):
     refused: tuple[str, ...] = ()
 
 
+class _Judged(msgspec.Struct, frozen=True):
+    """One commit, as it was judged by the keys of a digest, at the time at which it was first seen."""
+
+    keys: bytes
+    seen_seconds: int
+    approvals: Approvals
+
+
 class CommitApprovals:
-    """Reads one repository. A signature is looked at once: neither a commit nor the keys change while a process lives."""
+    """Reads one repository. A signature is looked at once for as long as the operator's keys are the same, and judged by the keys
+    as they stand when its commit is first seen here."""
 
     def __init__(self, git_dir: Path, signers: Signers, executable: str = "git") -> None:
         self._git_dir = git_dir
         self._signers = signers
         self._executable = executable
-        self._known: dict[str, Approvals] = {}
+        self._known: dict[str, _Judged] = {}
 
-    def at(self, tip: str) -> Approvals:
-        """What the history of a commit (a whole id) approves. Raises `SourceError` when it cannot be read."""
+    def at(self, tip: str, now_seconds: int) -> Approvals:
+        """What the history of a commit (a whole id) approves; `now_seconds` is Unix time. Raises `SourceError` when it cannot be
+        read; without keys that can be read nothing counts."""
+        try:
+            keys = key_files(self._signers.allowed_signers_file, self._signers.gpg_keys_file).digest
+        except SourceError:
+            keys = b""
         arguments = [
             "log", "-z", f"--max-count={NEWEST}", "--no-show-signature", "--no-color", "--no-mailmap", "--format=%H%n%B",
             "--end-of-options", tip,
@@ -45,23 +60,27 @@ class CommitApprovals:
             raise failed(FaultCode.DAMAGED, f"the approvals cannot be read: {error}", revision=tip) from None
         if printed.code:
             raise failed(FaultCode.DAMAGED, "the approvals cannot be read: git gives no answer", revision=tip)
-        found: dict[str, Approvals] = {}
+        found: dict[str, _Judged] = {}
         for entry in printed.out.decode("utf-8", "replace").split("\0"):
             commit, _, message = entry.partition("\n")
             if GROUP_TRAILER.lower() in message.lower():
-                found[commit] = self._known.get(commit) or self._of(commit, message)
+                known = self._known.get(commit)
+                seen_seconds = known.seen_seconds if known is not None else now_seconds
+                if known is None or known.keys != keys:
+                    known = _Judged(keys, seen_seconds, self._of(commit, message, seen_seconds))
+                found[commit] = known
         self._known = found
-        counted = {one for each in found.values() for one in each.counted}
-        refused = tuple(sentence for each in found.values() for sentence in each.refused)
+        counted = {one for each in found.values() for one in each.approvals.counted}
+        refused = tuple(sentence for each in found.values() for sentence in each.approvals.refused)
         return Approvals(counted=tuple(sorted(counted)), refused=refused)
 
-    def _of(self, commit: str, message: str) -> Approvals:
+    def _of(self, commit: str, message: str, seen_seconds: int) -> Approvals:
         counted, problems = read_group_approvals(message)
         refused = tuple(f"commit {commit[:12]} approves nothing by {problem}" for problem in problems)
         if not counted:
             return Approvals(refused=refused)
         try:
-            verified(self._git_dir, commit, self._signers, self._executable)
+            verified(self._git_dir, commit, self._signers, seen_seconds, self._executable)
         except SourceError as error:
             return Approvals(refused=(*refused, f"the approval of commit {commit[:12]} does not count: {error.fault.sentence}"))
         return Approvals(counted=counted, refused=refused)

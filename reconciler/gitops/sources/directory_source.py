@@ -35,7 +35,7 @@ class DirectorySource:
         """The directory."""
         return str(self._directory / self._path)
 
-    def fetch(self, last_revision: str | None) -> Fetched:
+    def fetch(self, last_revision: str | None, last_seconds: int = 0) -> Fetched:
         """The tree now. Raises `SourceError`."""
         for _ in range(_TRIES):
             before = self._published()

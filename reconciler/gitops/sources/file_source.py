@@ -19,7 +19,7 @@ class FileSource:
         """The file."""
         return str(self._file)
 
-    def fetch(self, last_revision: str | None) -> Fetched:
+    def fetch(self, last_revision: str | None, last_seconds: int = 0) -> Fetched:
         """The file now. Raises `SourceError`."""
         try:
             with self._file.open("rb") as stream:

@@ -74,7 +74,7 @@ class FluxSource:
         """`GitRepository flux-system/policies:clusters/prod`."""
         return f"{self._kind} {self._namespace}/{self._object}" + (f":{self._path}" if self._path else "")
 
-    def fetch(self, last_revision: str | None) -> Fetched:
+    def fetch(self, last_revision: str | None, last_seconds: int = 0) -> Fetched:
         """The tree of the artifact in the status. Read again only when its digest changes. Raises `SourceError`."""
         artifact = self._artifact()
         if self._last is not None and self._last[0] == artifact.digest:

@@ -1,5 +1,7 @@
 """Policy from a remote git repository: one ref, one place in its tree."""
 
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -32,16 +34,25 @@ class GitAddress(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GitSource:
-    """Fetches into a bare cache and reads trees there at a commit: nothing is checked out."""
+    """Fetches into a bare cache and reads trees there at a commit: nothing is checked out.
 
-    def __init__(self, address: GitAddress, cache_directory: Path, bounds: Bounds = _BOUNDS, executable: str = "git") -> None:
-        """Raises `RefusedNameError` or `AccessError` for what is configured wrongly."""
+    Keys count as they stood when a commit was first seen: of the revision in force that is known across restarts, of others
+    within the process, so that a restart can only be stricter.
+    """
+
+    def __init__(
+        self, address: GitAddress, cache_directory: Path, bounds: Bounds = _BOUNDS, executable: str = "git",
+        clock: Callable[[], float] = time.time,
+    ) -> None:  # fmt: skip
+        """`clock` gives Unix time. Raises `RefusedNameError` or `AccessError` for what is configured wrongly."""
         check_access(address.remote, address.access)
         self._address = address
         self._ref = remote_ref(address.ref)
         self._root = checked_root(address.path)
         self._cache = GitCache(cache_directory, address.remote, address.access, bounds, executable)
         self._executable = executable
+        self._clock = clock
+        self._tip_seen: tuple[str, int] = ("", 0)
         self._approvals = (
             CommitApprovals(self._cache.directory, address.approvers, executable) if address.approvers is not None else None
         )
@@ -51,7 +62,7 @@ class GitSource:
         """`https://host/path main:clusters/prod`."""
         return f"{self._address.remote.url} {self._address.ref}" + (f":{self._root}" if self._root else "")
 
-    def fetch(self, last_revision: str | None) -> Fetched:
+    def fetch(self, last_revision: str | None, last_seconds: int = 0) -> Fetched:
         """The tree at the tip of the ref. Raises `SourceError`.
 
         The order is that of trust: history, signature, content. A tip that does not descend from the revision in force was
@@ -69,7 +80,8 @@ class GitSource:
             )
         signer = ""
         if self._address.signers is not None:
-            signer = verified(self._cache.directory, tip, self._address.signers, self._executable).who
+            seen_seconds = self._seen(tip, known, last_seconds)
+            signer = verified(self._cache.directory, tip, self._address.signers, seen_seconds, self._executable).who
         try:
             found = Repository(self._cache.directory, self._executable).policy_files(tip, self._root)
         except (RepositoryError, GitError) as error:
@@ -78,8 +90,14 @@ class GitSource:
             raise failed(FaultCode.PATH_NOT_FOUND, f"{self._root} is not in commit {tip[:12]}", "check --path", tip)
         above = self._root.rpartition("/")[0] if found.alone else self._root
         problems = refusals(found.problems, self._root, alone=found.alone)
-        approvals = self._approvals.at(tip) if self._approvals is not None else Approvals()
+        approvals = self._approvals.at(tip, int(self._clock())) if self._approvals is not None else Approvals()
         return Fetched(
             revision=tip, root=above, files=found.files, problems=problems, signer=signer, approvals=approvals.counted,
             not_approved=approvals.refused,
         )  # fmt: skip
+
+    def _seen(self, tip: str, known: str | None, known_seconds: int) -> int:
+        """When a tip was first seen here, as far as that is known: else now."""
+        if tip != self._tip_seen[0]:
+            self._tip_seen = (tip, known_seconds if tip == known and known_seconds > 0 else int(self._clock()))
+        return self._tip_seen[1]

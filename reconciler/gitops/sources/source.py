@@ -34,5 +34,6 @@ class Source(Protocol):
     def name(self) -> str:
         """For conditions, events and logs."""
 
-    def fetch(self, last_revision: str | None) -> Fetched:
-        """The tree now, judged against the revision that is in force (None: none is). Raises `SourceError`."""
+    def fetch(self, last_revision: str | None, last_seconds: int = 0) -> Fetched:
+        """The tree now, judged against the revision that is in force (None: none is), which was first seen at `last_seconds`
+        (Unix time; 0: not known). Raises `SourceError`."""
