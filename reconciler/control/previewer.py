@@ -11,6 +11,7 @@ from enum import StrEnum
 import msgspec
 
 from reconciler.control.log import Log
+from reconciler.gitops.git.ref_name import object_id
 from reconciler.gitops.pull_requests.comment import CommentHost, HostCode, HostError, Message, Posted, Standing, post, standing
 from reconciler.gitops.pull_requests.open_request import OpenRequest, Quota, RequestHost
 from reconciler.gitops.sources.fault import SourceError
@@ -19,7 +20,6 @@ RESERVE_PERMILLE = 100
 """The part of a host's rate limit that is left for others: below it a round ends, and the next waits for the reset."""
 LONGEST_WAIT_SECONDS = 3600
 SLOW_REFRESHES = 4
-LEAST_COMMIT_DIGITS = 12
 
 
 class Forks(StrEnum):
@@ -192,6 +192,9 @@ class Previewer:
                 return [Line(number=request.number, done=Done.RECENT)]
         now = self._now_seconds()
         previews = self._previews(request)
+        if request.fork and not self._allowed(msgspec.structs.replace(request, head=previews.head)):
+            # Pushed since the host listed it: nobody has let that commit in.
+            return [Line(number=request.number, done=Done.FORK)]
         lines: list[Line] = []
         wanted = self._settings.keys if previews.touched else tuple(self._standing(comments, there, restarted=restarted))
         tellings = previews.tellings() if wanted else ()
@@ -232,9 +235,10 @@ class Previewer:
         return forks is Forks.ALWAYS or (forks is Forks.LABEL and any(self._names(label, request) for label in request.labels))
 
     def _names(self, label: str, request: OpenRequest) -> bool:
-        """`preview@3f2a01c9be77`: the label is for the commit that somebody has looked at, not for what is pushed later."""
+        """`preview@` and a whole id: the label is for the commit that somebody has looked at, not for what is pushed later. Another
+        commit with the same first twelve digits is found within minutes."""
         name, _, commit = label.rpartition("@")
-        return name == self._settings.fork_label and len(commit) >= LEAST_COMMIT_DIGITS and request.head.startswith(commit)
+        return name == self._settings.fork_label and object_id(commit) is not None and request.head == commit
 
 
 class PreviewFailedError(Exception):

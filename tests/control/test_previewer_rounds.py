@@ -9,7 +9,6 @@ import pytest
 
 from reconciler.control.log import Log
 from reconciler.control.previewer import (
-    LEAST_COMMIT_DIGITS,
     LONGEST_WAIT_SECONDS,
     Done,
     Forks,
@@ -68,6 +67,7 @@ class _Repository:
         self.cut_short: frozenset[int] = frozenset()
         self.errors: dict[int, Exception] = {}
         self.down: HostError | None = None
+        self.pushed = ""
         self.settings = Settings(branch="main", keys=keys, refresh_seconds=REFRESH, forks=forks, fork_label="preview")
         self.restart()
 
@@ -95,7 +95,7 @@ class _Repository:
             raise self.errors[request.number]
         if self.rate is not None:
             self.rate = msgspec.structs.replace(self.rate, remaining=self.rate.remaining - self.spent)
-        return Previews(head=request.head, touched=self.touched, tellings=lambda: self._tellings(request))
+        return Previews(head=self.pushed or request.head, touched=self.touched, tellings=lambda: self._tellings(request))
 
     def _tellings(self, request: OpenRequest) -> Sequence[Telling]:
         return [
@@ -177,23 +177,34 @@ def test_the_oldest_comment_decides_when_a_restart_asks_again() -> None:
 @pytest.mark.parametrize(
     ("forks", "labels", "done"),
     [
-        (Forks.NEVER, (f"preview@{HEAD[:12]}",), Done.FORK),
+        (Forks.NEVER, (f"preview@{HEAD}",), Done.FORK),
         (Forks.ALWAYS, (), Done.CREATED),
         (Forks.LABEL, (), Done.FORK),
         (Forks.LABEL, ("preview",), Done.FORK),
-        (Forks.LABEL, ("other", f"preview@{HEAD[:LEAST_COMMIT_DIGITS]}"), Done.CREATED),
-        (Forks.LABEL, (f"preview@{HEAD}",), Done.CREATED),
-        (Forks.LABEL, (f"preview@{HEAD[: LEAST_COMMIT_DIGITS - 1]}",), Done.FORK),
-        (Forks.LABEL, (f"preview@{'f' * 12}",), Done.FORK),
-        (Forks.LABEL, (f"look@{HEAD[:12]}",), Done.FORK),
+        (Forks.LABEL, ("other", f"preview@{HEAD}"), Done.CREATED),
+        (Forks.LABEL, (f"preview@{HEAD[:12]}",), Done.FORK),
+        (Forks.LABEL, (f"preview@{HEAD[:39]}",), Done.FORK),
+        (Forks.LABEL, (f"preview@{HEAD[:12]}{'f' * 28}",), Done.FORK),
+        (Forks.LABEL, ("preview@",), Done.FORK),
+        (Forks.LABEL, (f"look@{HEAD}",), Done.FORK),
     ],
 )
 def test_forks_need_a_label_for_the_commit(forks: Forks, labels: tuple[str, ...], done: Done) -> None:
-    """Twelve digits of the commit that somebody has looked at; a later push needs another label."""
+    """The whole id of the commit that somebody has looked at; a later push needs another label."""
     repository = _Repository(_request(7, fork=True, labels=labels), _request(8), forks=forks)
 
     assert repository.round() == [(7, done), (8, Done.CREATED)]
     assert repository.asked == ([8] if done is Done.FORK else [7, 8])
+
+
+def test_what_is_pushed_between_list_and_fetch_needs_its_own_label() -> None:
+    """The host lists the commit that was let in, and the fetch brings the next one: nothing is told about it."""
+    repository = _Repository(_request(7, fork=True, labels=(f"preview@{HEAD}",)))
+    repository.pushed = "e" * 40
+    assert repository.round() == [(7, Done.FORK)]
+    assert repository.threads[7].all == []
+    repository.requests = (_request(7, fork=True, head="e" * 40, labels=(f"preview@{HEAD}", f"preview@{'e' * 40}")),)
+    assert repository.round() == [(7, Done.CREATED)]
 
 
 def test_what_does_not_reach_the_policies_is_told_where_we_spoke_already() -> None:

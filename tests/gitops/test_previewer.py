@@ -117,7 +117,7 @@ def test_old_branch_point(github: Place, cluster: Path):
 def test_forks(place: Place, cluster: Path, forks: Forks, labels: tuple[str, ...], done: Done):
     """What a preview tells of the cluster is not told to anybody who opens a pull request."""
     head = place.push(7, MORE, fork=True)
-    place.host.pulls[0]["labels"] = [label.replace("HEAD", head[:12]) for label in labels]
+    place.host.pulls[0]["labels"] = [label.replace("HEAD", head) for label in labels]
     run = Run(place, cluster, forks=forks)
     assert run.round() == [(7, done)]
     assert run.reads == (done is Done.CREATED)
@@ -127,7 +127,7 @@ def test_hostile_trees_are_data(github: Place, cluster: Path):
     """A link out, a template, a bomb of aliases: a comment that says what is wrong, and the next one is previewed."""
     link = github.repo.tree(("120000", b"policy.yaml", github.repo.blob(b"/etc/passwd")))
     commit = github.repo.commit_tree(github.repo.tree(("40000", b"policies", link)))
-    github.show(4, commit, fork=True, labels=(f"preview@{commit[:12]}",))
+    github.show(4, commit, fork=True, labels=(f"preview@{commit}",))
     text = POLICY + "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n# {{ env `HOME` }} @everyone <img src=x onerror=1>\n"
     github.push(5, {"policies/prod.yaml": text})
     github.push(7, MORE)

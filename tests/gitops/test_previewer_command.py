@@ -46,6 +46,7 @@ def test_command(place: Place, cluster: Path, capsys: pytest.CaptureFixture[str]
         (("--git", "http://user:pw@host/x"), "--git: the address holds a user or a password"),
         (("--path", "../x"), "it cannot leave the repository"),
         (("--branch", "-x"), "is an option"),
+        (("--fork-label", "ready-to-go"), "is too long for a label there; 9 characters"),
         (("--api-url", "http://git.example.org/api/v3"), "a token is not sent in the clear"),
         (("--token-file", "/nowhere/token"), "--token-file /nowhere/token: No such file"),
     ],

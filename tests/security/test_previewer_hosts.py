@@ -27,8 +27,8 @@ OURS = Message(key="prod", digest="sha256:1", head="a" * 40, order=5_000, markdo
 @pytest.mark.parametrize(
     ("label", "done"),
     [
-        ("preview", Done.FORK), ("preview@", Done.FORK), ("preview@HEAD8", Done.FORK), ("other@HEAD12", Done.FORK),
-        ("preview@OLD12", Done.FORK), ("preview@HEAD12", Done.CREATED), ("preview@HEAD40", Done.CREATED),
+        ("preview", Done.FORK), ("preview@", Done.FORK), ("preview@HEAD8", Done.FORK), ("other@HEAD40", Done.FORK),
+        ("preview@OLD40", Done.FORK), ("preview@HEAD12", Done.FORK), ("preview@HEAD40", Done.CREATED),
     ],
 )  # fmt: skip
 def test_a_label_lets_one_commit_in(place: Place, cluster: Path, label: str, done: Done):  # noqa: F811
@@ -38,7 +38,7 @@ def test_a_label_lets_one_commit_in(place: Place, cluster: Path, label: str, don
     place.host.pulls[:] = [pull for pull in place.host.pulls if pull["number"] == 8]
     for name, digits in (("HEAD8", 8), ("HEAD12", 12), ("HEAD40", 40)):
         label = label.replace(name, head[:digits])
-    place.host.pulls[0]["labels"] = [label.replace("OLD12", old[:12])]
+    place.host.pulls[0]["labels"] = [label.replace("OLD40", old)]
     assert Run(place, cluster, forks=Forks.LABEL).round() == [(8, done)]
 
 

@@ -54,7 +54,7 @@ _FILE = NAMED_PATH
     metavar="NAME",
     default="preview",
     show_default=True,
-    help="Label that lets one from a fork in, for one commit: NAME@COMMIT, of its id at least 12 digits.",
+    help="Label that lets one from a fork in, for one commit: NAME@COMMIT, its whole id.",
 )
 @click.option(
     "--git-cache", metavar="DIR", type=_FILE, help="Where fetched objects are kept [default: below ~/.cache/reconciler]."

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from reconciler.gitops.pull_requests.open_request import OpenRequest, RequestHost
 
 _FAILED = frozenset({Done.FAILED})
+_MOST_LABEL_CHARACTERS = {"github": 50, "gitlab": 255}
+"""SOURCE: the hosts' answers to a longer name."""
+_COMMIT_CHARACTERS = len("@") + 40
 
 
 class PreviewerChoice(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,6 +72,11 @@ def run_previewer(choice: PreviewerChoice, access: RemoteAccess, connection: Map
         address("--listen", choice.listen)
     if choice.api_url is not None and in_the_clear(choice.api_url):
         raise InputError(f"--api-url {choice.api_url}: a token is not sent in the clear; https://")
+    if len(choice.fork_label) + _COMMIT_CHARACTERS > _MOST_LABEL_CHARACTERS[choice.host]:
+        most = _MOST_LABEL_CHARACTERS[choice.host] - _COMMIT_CHARACTERS
+        raise InputError(
+            f"--fork-label {choice.fork_label}: with @ and a commit it is too long for a label there; {most} characters"
+        )
     previewer = _previewer(choice, access, connection, journal, pulse)
     if choice.once:
         lines = previewer.round()
