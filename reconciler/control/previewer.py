@@ -13,13 +13,16 @@ import msgspec
 from reconciler.control.log import Log
 from reconciler.gitops.git.ref_name import object_id
 from reconciler.gitops.pull_requests.comment import CommentHost, HostCode, HostError, Message, Posted, Standing, post, standing
-from reconciler.gitops.pull_requests.open_request import OpenRequest, Quota, RequestHost
+from reconciler.gitops.pull_requests.open_request import MOST_REQUESTS, PAGE_REQUESTS, OpenRequest, Quota, RequestHost
 from reconciler.gitops.sources.fault import SourceError
+from reconciler.rendering.wording import count
 
 RESERVE_PERMILLE = 100
 """The part of a host's rate limit that is left for others: below it a round ends, and the next waits for the reset."""
 LONGEST_WAIT_SECONDS = 3600
 SLOW_REFRESHES = 4
+FORK_SECONDS = 300
+"""Time of a round that pull requests from forks may take, all together: then the others are looked at again."""
 
 
 class Forks(StrEnum):
@@ -40,6 +43,7 @@ class Done(StrEnum):
     RECENT = "Recent"
     UNTOUCHED = "Untouched"
     FORK = "ForkNotAllowed"
+    WAITS = "WaitsForNextRound"
     FAILED = "Failed"
 
 
@@ -128,17 +132,27 @@ class Previewer:
         lines: list[Line] = []
         try:
             host = self._connect()
-            requests = host.open_requests(self._settings.branch)
-            self._seen = {number: seen for number, seen in self._seen.items() if any(r.number == number for r in requests)}
-            self._slow &= {request.number for request in requests}
+            requests = self._listed(host)
+            self._seen = {number: seen for number, seen in self._seen.items() if number in requests}
+            self._slow &= set(requests)
             self.quota = host.quota()
-            # One that took too long waits until all others have been looked at, whatever is pushed to it.
-            for request in sorted(requests, key=lambda request: request.number in self._slow):
+            forks_until = None
+            for request in sorted(requests.values(), key=self._turn):
                 if self.pause_seconds():
                     self._log.warning("RateLimitSpared", "the rest of the pull requests waits for the host's rate limit")
                     break
+                if request.fork and forks_until is None:
+                    forks_until = self._now_seconds() + FORK_SECONDS
+                if forks_until is not None and self._now_seconds() >= forks_until and self._allowed(request):
+                    lines.append(Line(number=request.number, done=Done.WAITS))
+                    continue
                 lines += self._one(host, request)
                 self.quota = host.quota()
+            waiting = sum(line.done is Done.WAITS for line in lines)
+            if waiting:
+                self._log.warning(
+                    "ForksWait", f"{count(waiting, 'pull request')} from forks wait for the next round", waiting=waiting
+                )
         except HostError as error:
             self.failures += 1
             self._log.warning(error.code, str(error))
@@ -155,6 +169,29 @@ class Previewer:
         if quota is None or quota.remaining * 1000 >= quota.limit * RESERVE_PERMILLE:
             return 0
         return min(max(quota.reset_seconds - self._now_seconds(), 0), LONGEST_WAIT_SECONDS)
+
+    def _listed(self, host: RequestHost) -> dict[int, OpenRequest]:
+        """By number. What is left out is told: who it is cannot be known without asking for it."""
+        found: dict[int, OpenRequest] = {}
+        for request in host.open_requests(self._settings.branch):
+            if len(found) == MOST_REQUESTS:
+                why = f"more than {MOST_REQUESTS:,} pull requests are open: those that moved least recently are not looked at"
+                self._log.warning("RequestsLeftOut", why, looked_at=MOST_REQUESTS)
+                break
+            found.setdefault(request.number, request)
+            if len(found) % PAGE_REQUESTS == 0:
+                self.quota = host.quota()
+                if self.pause_seconds():
+                    why = f"the list of open pull requests ends after {len(found):,}: the host's rate limit is spared"
+                    self._log.warning("RequestsLeftOut", why, looked_at=len(found))
+                    break
+        return found
+
+    def _turn(self, request: OpenRequest) -> tuple[bool, bool, int, int]:
+        """Members come first. One that took too long waits until all others of its kind have been looked at, whatever is pushed
+        to it, and of forks the one that was looked at longest ago comes first."""
+        seen = self._seen.get(request.number) if request.fork else None
+        return request.fork, request.number in self._slow, seen.at_seconds if seen is not None else 0, request.number
 
     def _one(self, host: RequestHost, request: OpenRequest) -> list[Line]:
         """The lines of one; what is wrong with it alone stops no other."""
@@ -235,8 +272,8 @@ class Previewer:
         return forks is Forks.ALWAYS or (forks is Forks.LABEL and any(self._names(label, request) for label in request.labels))
 
     def _names(self, label: str, request: OpenRequest) -> bool:
-        """`preview@` and a whole id: the label is for the commit that somebody has looked at, not for what is pushed later. Another
-        commit with the same first twelve digits is found within minutes."""
+        """`preview@` and a whole id: the label is for the commit that somebody has looked at, not for what is pushed later.
+        Another commit with the same first twelve digits is found within minutes."""
         name, _, commit = label.rpartition("@")
         return name == self._settings.fork_label and object_id(commit) is not None and request.head == commit
 

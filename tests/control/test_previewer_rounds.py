@@ -20,7 +20,7 @@ from reconciler.control.previewer import (
     Telling,
 )
 from reconciler.gitops.pull_requests.comment import Comment, CommentHost, HostCode, HostError
-from reconciler.gitops.pull_requests.open_request import OpenRequest, Quota
+from reconciler.gitops.pull_requests.open_request import MOST_REQUESTS, PAGE_REQUESTS, OpenRequest, Quota
 from reconciler.gitops.sources.fault import FaultCode, failed
 
 START, REFRESH = 1_800_000_000, 600
@@ -68,6 +68,7 @@ class _Repository:
         self.errors: dict[int, Exception] = {}
         self.down: HostError | None = None
         self.pushed = ""
+        self.seconds = 0
         self.settings = Settings(branch="main", keys=keys, refresh_seconds=REFRESH, forks=forks, fork_label="preview")
         self.restart()
 
@@ -77,11 +78,14 @@ class _Repository:
             self.settings, lambda: self, self._previews, lambda: self.now, Log(self.text, lambda: self.now)
         )
 
-    def open_requests(self, branch: str) -> tuple[OpenRequest, ...]:
+    def open_requests(self, branch: str) -> Iterator[OpenRequest]:
         assert branch == "main"
         if self.down is not None:
             raise self.down
-        return self.requests
+        for number, request in enumerate(self.requests, start=1):
+            if self.rate is not None and number % PAGE_REQUESTS == 0:
+                self.rate = msgspec.structs.replace(self.rate, remaining=self.rate.remaining - 1)
+            yield request
 
     def comments(self, number: int) -> CommentHost:
         return self.threads.setdefault(number, _Comments())
@@ -91,6 +95,7 @@ class _Repository:
 
     def _previews(self, request: OpenRequest) -> Previews:
         self.asked.append(request.number)
+        self.now += self.seconds
         if request.number in self.errors:
             raise self.errors[request.number]
         if self.rate is not None:
@@ -193,8 +198,8 @@ def test_forks_need_a_label_for_the_commit(forks: Forks, labels: tuple[str, ...]
     """The whole id of the commit that somebody has looked at; a later push needs another label."""
     repository = _Repository(_request(7, fork=True, labels=labels), _request(8), forks=forks)
 
-    assert repository.round() == [(7, done), (8, Done.CREATED)]
-    assert repository.asked == ([8] if done is Done.FORK else [7, 8])
+    assert repository.round() == [(8, Done.CREATED), (7, done)]
+    assert repository.asked == ([8] if done is Done.FORK else [8, 7])
 
 
 def test_what_is_pushed_between_list_and_fetch_needs_its_own_label() -> None:
@@ -233,6 +238,48 @@ def test_of_several_policies_only_those_that_change_speak() -> None:
     alone = _Repository(_request(7))
     alone.changed = frozenset()
     assert alone.round() == [(7, Done.CREATED)]
+
+
+@pytest.mark.parametrize("forks", [Forks.LABEL, Forks.ALWAYS])
+def test_forks_do_not_hide_a_member(forks: Forks) -> None:
+    """Two thousand pull requests from forks, and one of a member that the host lists last: it comes first."""
+    crowd = [_request(number, fork=True) for number in range(1, 2_001)]
+    repository = _Repository(*crowd, _request(9_999), forks=forks)
+    lines = repository.round()
+    assert lines[0] == (9_999, Done.CREATED)
+    assert len(lines) == 2_001
+    assert repository.said()[0] == ("info", "Created")
+
+
+def test_what_is_left_out_is_told() -> None:
+    """Lists have an end, and so has the rate limit: both are said, never silently."""
+    repository = _Repository(*(_request(number, fork=True) for number in range(1, MOST_REQUESTS + 2)))
+    assert len(repository.round()) == MOST_REQUESTS
+    assert repository.said() == [("warning", "RequestsLeftOut")]
+    repository = _Repository(*(_request(number, fork=True) for number in range(1, 2_001)))
+    repository.rate = Quota(remaining=110, limit=1000, reset_seconds=START + 60)
+    assert repository.round() == []
+    assert repository.said() == [("warning", "RequestsLeftOut"), ("warning", "RateLimitSpared")]
+    assert "ends after 1,100:" in repository.text.getvalue()
+
+
+def test_one_that_is_listed_twice_is_looked_at_once() -> None:
+    """It moved while the pages were read."""
+    repository = _Repository(_request(7), _request(8), _request(7, head="e" * 40))
+    assert repository.round() == [(7, Done.CREATED), (8, Done.CREATED)]
+
+
+def test_forks_take_turns_in_the_time_of_a_round() -> None:
+    """A minute each: five of them, then members are looked at again; the next round goes on with those that waited."""
+    repository = _Repository(*(_request(number, fork=True) for number in range(1, 9)), _request(20), forks=Forks.ALWAYS)
+    repository.seconds = 60
+    done = repository.round()
+    assert done[:6] == [(20, Done.CREATED), *((number, Done.CREATED) for number in range(1, 6))]
+    assert done[6:] == [(number, Done.WAITS) for number in (6, 7, 8)]
+    assert repository.said()[-1] == ("warning", "ForksWait")
+    assert repository.asked == [20, 1, 2, 3, 4, 5]
+    repository.round()
+    assert repository.asked[6:9] == [6, 7, 8]
 
 
 def test_a_slow_one_comes_last_and_more_seldom() -> None:

@@ -149,7 +149,8 @@ class _GitHub(_Handler):
         elif path == "/repos/team/policies/pulls" and self.command == "GET":
             query = parse_qs(urlsplit(self.path).query)
             wanted = [pull for pull in host.pulls if query.get("base", [pull["branch"]])[0] == pull["branch"]]
-            here, headers = self._page([self._pull(pull) for pull in wanted])
+            assert (query.get("sort"), query.get("direction")) == (["updated"], ["desc"])
+            here, headers = self._page([self._pull(pull) for pull in reversed(wanted)])
             self._answer(200, here, headers)
         elif found := re.fullmatch(r"/repos/team/policies/issues/(\d+)", path):
             self._answer(200, {"number": int(found[1]), "url": f"{host.url}{path}", "title": "change"})
@@ -208,7 +209,8 @@ class _GitLab(_Handler):
         elif path == "/api/v4/projects/42/merge_requests":
             query = parse_qs(urlsplit(self.path).query)
             wanted = [one for one in host.pulls if query["target_branch"] == [one["branch"]] and query["state"] == ["opened"]]
-            here, headers = self._page([self._request(one) for one in wanted])
+            assert (query["order_by"], query["sort"]) == (["updated_at"], ["desc"])
+            here, headers = self._page([self._request(one) for one in reversed(wanted)])
             self._answer(200, here, headers)
         elif _NOTES.fullmatch(path) and self.command == "GET":
             here, headers = self._page([self._shown(comment) for comment in host.of(pull)])

@@ -13,7 +13,7 @@ from reconciler.gitops.pull_requests import gitlab as gitlab_host
 from reconciler.gitops.pull_requests.comment import MOST_AHEAD, STAMP_ROOM, HostCode, HostError, Message, body
 from reconciler.gitops.pull_requests.github import GitHubPullRequest, GitHubRepository
 from reconciler.gitops.pull_requests.gitlab import GitLabProject
-from reconciler.gitops.pull_requests.open_request import MOST_REQUESTS, OpenRequest, Quota
+from reconciler.gitops.pull_requests.open_request import OpenRequest, Quota
 from tests.gitops import hosts
 
 
@@ -102,22 +102,21 @@ def test_a_merge_request_of_a_list() -> None:
     assert project._pages == {7: "https://h/7"}
     for source in (None, 43):
         assert project._request({**item, "source_project_id": source}).fork
-    assert MOST_REQUESTS == 500
 
 
 def test_all_pages_of_open_requests() -> None:
-    """Thirty a page of these servers, whatever is asked for."""
+    """Thirty a page of these servers, whatever is asked for; what moved last comes first."""
     with hosts.github_host() as first, hosts.gitlab_host() as second:
         for host in (first, second):
             for number in range(1, 36):
                 host.open(number, "a" * 40)
             host.open(36, "b" * 40, branch="other")
         found = (
-            GitHubRepository(hosts.TOKEN, "team/policies", api_url=first.url, pause_seconds=0).open_requests("main"),
-            GitLabProject(hosts.TOKEN, "42", url=second.url).open_requests("main"),
+            list(GitHubRepository(hosts.TOKEN, "team/policies", api_url=first.url, pause_seconds=0).open_requests("main")),
+            list(GitLabProject(hosts.TOKEN, "42", url=second.url).open_requests("main")),
         )
     for requests_found in found:
-        assert [request.number for request in requests_found] == list(range(1, 36))
+        assert [request.number for request in requests_found] == list(range(35, 0, -1))
 
 
 @pytest.mark.parametrize(("left", "quota"), [
@@ -130,7 +129,7 @@ def test_what_github_says_is_left(left: tuple[int, int, int] | None, quota: Quot
     with hosts.github_host() as host:
         host.quota = left
         client = GitHubRepository(hosts.TOKEN, "team/policies", api_url=host.url, pause_seconds=0)
-        assert client.open_requests("main") == ()
+        assert list(client.open_requests("main")) == []
     assert client.quota() == quota
 
 

@@ -7,7 +7,6 @@ pull request, also of one from a fork, can be fetched as `refs/pull/N/head` from
 
 import re
 from collections.abc import Iterator
-from itertools import islice
 
 import github
 import requests
@@ -16,7 +15,7 @@ from github.IssueComment import IssueComment
 from github.PullRequest import PullRequest
 
 from reconciler.gitops.pull_requests.comment import Comment, HostCode, HostError
-from reconciler.gitops.pull_requests.open_request import MOST_REQUESTS, OpenRequest, Quota
+from reconciler.gitops.pull_requests.open_request import OpenRequest, Quota
 
 _WORKFLOW_LOGIN = "github-actions[bot]"
 _TIMEOUT_SECONDS = 15
@@ -109,11 +108,12 @@ class GitHubRepository:
         self._repository = repository
         self._author = author
 
-    def open_requests(self, branch: str) -> tuple[OpenRequest, ...]:
+    def open_requests(self, branch: str) -> Iterator[OpenRequest]:
         """All pages."""
         try:
-            found = self._client.get_repo(self._repository).get_pulls(state="open", sort="created", direction="asc", base=branch)
-            return tuple(self._request(pull) for pull in islice(found, MOST_REQUESTS))
+            found = self._client.get_repo(self._repository).get_pulls(state="open", sort="updated", direction="desc", base=branch)
+            for pull in found:
+                yield self._request(pull)
         except github.GithubException as error:
             raise _told(error) from None
         except requests.RequestException as error:

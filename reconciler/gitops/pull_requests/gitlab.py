@@ -6,7 +6,6 @@ a fork, can be fetched as `refs/merge-requests/N/head` from the project that it 
 """
 
 from collections.abc import Iterator
-from itertools import islice
 from typing import Any
 
 import gitlab
@@ -14,7 +13,7 @@ import requests
 from gitlab.exceptions import GitlabError
 
 from reconciler.gitops.pull_requests.comment import Comment, HostCode, HostError
-from reconciler.gitops.pull_requests.open_request import MOST_REQUESTS, OpenRequest, Quota
+from reconciler.gitops.pull_requests.open_request import OpenRequest, Quota
 
 _TIMEOUT_SECONDS = 15.0
 _RETRIES = 3
@@ -102,13 +101,14 @@ class GitLabProject:
         self._author = author
         self._pages: dict[int, str] = {}
 
-    def open_requests(self, branch: str) -> tuple[OpenRequest, ...]:
+    def open_requests(self, branch: str) -> Iterator[OpenRequest]:
         """All pages."""
-        query = {"state": "opened", "target_branch": branch, "order_by": "created_at", "sort": "asc"}
+        query = {"state": "opened", "target_branch": branch, "order_by": "updated_at", "sort": "desc"}
         path = f"/projects/{gitlab.utils.EncodedId(self._project)}/merge_requests"
         try:
             found = self._client.http_list(path, query, iterator=True, max_retries=_RETRIES)
-            return tuple(self._request(item) for item in islice(found, MOST_REQUESTS))
+            for item in found:
+                yield self._request(item)
         except GitlabError as error:
             raise _told(error) from None
         except requests.RequestException as error:

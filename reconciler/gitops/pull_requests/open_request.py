@@ -1,12 +1,15 @@
 """The open pull requests of one repository, as a host tells them."""
 
+from collections.abc import Iterator
 from typing import Protocol
 
 import msgspec
 
 from reconciler.gitops.pull_requests.comment import CommentHost
 
-MOST_REQUESTS = 500
+MOST_REQUESTS = 5_000
+"""So many of a list are looked at: fifty pages of a hundred, sixty times an hour, stay below the rate limit of GitHub (5,000)."""
+PAGE_REQUESTS = 100
 
 
 class OpenRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,8 +35,9 @@ class Quota(msgspec.Struct, frozen=True, kw_only=True):
 class RequestHost(Protocol):
     """A repository. Everything may raise `HostError`."""
 
-    def open_requests(self, branch: str) -> tuple[OpenRequest, ...]:
-        """Those that go into `branch`, the oldest first; at most `MOST_REQUESTS`."""
+    def open_requests(self, branch: str) -> Iterator[OpenRequest]:
+        """Those that go into `branch`, page by page, those that moved last first: who wants to hide one must go on pushing. One
+        that moves meanwhile may come twice."""
 
     def comments(self, number: int) -> CommentHost:
         """The comments of one."""
