@@ -31,6 +31,7 @@ _GROUPS = {
     "tests/rows/test_rows_live_": _SECOND,
     "tests/security/test_network_attack.py": _THIRD,
     "tests/security/test_own_account": _SECOND,
+    "tests/security/test_own_events.py": _SECOND,
     "tests/security/test_published_snapshot.py": _FIRST,
     "tests/schemas/test_crds_on_api_server.py": _SECOND,
     "tests/security/test_pull_request_steps.py": "action",
