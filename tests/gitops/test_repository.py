@@ -35,7 +35,20 @@ def test_one_file_and_nothing(repo: GitRepo):
     assert sorted(found.policy_files(commit, ".").files) == sorted(BASE)
 
 
-@pytest.mark.parametrize("name", ["HEAD", "main", "refs/heads/main", "v1", "annotated", "HEAD~1^{commit}", "main@{0}"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "HEAD",
+        "main",
+        "refs/heads/main",
+        "refs/heads/main@{0}",
+        "refs/tags/annotated",
+        "v1",
+        "annotated",
+        "HEAD~1^{commit}",
+        "main@{0}",
+    ],
+)
 def test_revisions(repo: GitRepo, name: str):
     """Branches, tags (also such that are objects of their own), ids and relatives become whole ids of commits."""
     first = repo.git("rev-parse", "HEAD")
@@ -45,6 +58,27 @@ def test_revisions(repo: GitRepo, name: str):
     found = Repository.at(repo.root)
     assert found.commit(name) == (first if "~1" in name else head)
     assert found.commit(head[:9]) == found.commit(head) == head
+
+
+def test_a_whole_name_means_just_that(repo: GitRepo):
+    """Tags and branches that are called like a remote branch, a whole ref, a commit or HEAD change nothing; short names that two
+    have are still refused, and so is a whole ref that is not there, whatever tag has its name."""
+    head = repo.git("rev-parse", "HEAD")
+    other = repo.commit({"README.md": "x"})
+    repo.git("update-ref", "refs/remotes/origin/main", head)
+    for name in ("origin/main", "refs/remotes/origin/main", "refs/remotes/origin/gone", "HEAD", head):
+        repo.git("update-ref", f"refs/tags/{name}", other)
+        repo.git("update-ref", f"refs/heads/{name}", other)
+    found = Repository.at(repo.root)
+    assert found.commit("refs/remotes/origin/main") == head
+    assert found.commit("refs/remotes/origin/main^{commit}") == head
+    assert found.commit("refs/tags/origin/main~1") == head
+    assert found.commit(head) == head
+    assert found.commit("HEAD") == other
+    with pytest.raises(RepositoryError, match="names a branch and a tag"):
+        found.commit("origin/main")
+    with pytest.raises(RepositoryError, match="there is no commit"):
+        found.commit("refs/remotes/origin/gone")
 
 
 def test_tree_and_blob_are_no_commits(repo: GitRepo):

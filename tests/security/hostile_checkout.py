@@ -63,6 +63,9 @@ def hostile_checkout(place: Path) -> Checkout:
     subprocess.run(
         ["git", "clone", "--quiet", "--branch", "change", str(origin.root), str(work)], check=True, env=git_environment()
     )
+    # Whoever may push can make tags of any name, and a checkout with its whole history brings them.
+    for name in ("origin/main", "HEAD", "refs/remotes/origin/main", origin.git("rev-parse", "main")):
+        subprocess.run(["git", "-C", str(work), "update-ref", f"refs/tags/{name}", "HEAD"], check=True, env=git_environment())
     (work / "reconciler.sh").chmod(0o755)
     for name in ("python", "python3", "git", "sh", "bin/python"):
         (work / name).chmod(0o755)

@@ -44,7 +44,7 @@ def github(place: Path) -> Iterator[Host]:
 def job(place: Path, checkout: Checkout, **inputs: str) -> dict[str, str]:
     """What expressions of the action stand for."""
     given = {name: str(value.get("default", "")) for name, value in ACTION["inputs"].items()}
-    given |= {"base": "origin/main", "token": TOKEN, "cluster": "snapshot"} | inputs
+    given |= {"base": given["base"].replace("${{ github.base_ref }}", "main"), "token": TOKEN, "cluster": "snapshot"} | inputs
     return {
         "runner.temp": str(place), "github.action_path": str(place / "action"), "github.workspace": str(checkout.work),
         **{f"inputs.{name}": value for name, value in given.items()},
@@ -144,7 +144,7 @@ def test_what_is_saved_does_not_follow_a_planted_link(place: Path, checkout: Che
         "--repo",
         str(checkout.work),
         "--base",
-        "origin/main",
+        "refs/remotes/origin/main",
         "--cluster-in-base",
         "snapshot",
         "--out",

@@ -149,7 +149,7 @@ def test_wheels_go_to_the_index_that_is_named(tmp_path: Path):
     sends every wheel and the source distribution, and nothing else."""
     text = (ROOT / ".github" / "workflows" / "release.yml").read_text()
     job = yaml.safe_load(text)["jobs"]["index"]
-    assert job["if"] == "inputs.index != '' || vars.RELEASE_INDEX != ''"
+    assert job["if"].endswith("(inputs.index != '' || vars.RELEASE_INDEX != '')")
     assert "pypi" not in text.lower()
     *before, push = job["steps"]
     assert not any("secrets." in str(step) for step in before)
@@ -171,11 +171,46 @@ def test_wheels_go_to_the_index_that_is_named(tmp_path: Path):
     assert index.users == {f"Basic {base64.b64encode(b'__token__:secret').decode()}"}
 
 
+def test_only_a_tag_is_released():
+    """A branch that is called like a tag of before reaches no job that writes, signs or has a secret; each of those that write or
+    have one waits for the environment, where the owner says who must agree."""
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text())["jobs"]
+    only_tags = "github.ref_type == 'tag' && startsWith(github.ref, 'refs/tags/v')"
+    assert jobs["build"]["if"] == only_tags
+    for name, job in jobs.items():
+        writes = "write" in [job["permissions"].get("contents"), job["permissions"].get("packages")]
+        if writes or "secrets." in str(job):
+            assert job["environment"] == "release", name
+            assert job["if"].partition(" && (")[0] == only_tags, name
+    assert {name for name, job in jobs.items() if "environment" in job} == {"publish", "index", "image"}
+    for name in ("index", "image"):
+        step = next(step for step in jobs[name]["steps"] if step.get("name") == "names")
+        for kind, ref, good in (
+            ("tag", "refs/tags/v0.1.0", True), ("branch", "refs/heads/v0.1.0", False), ("branch", "refs/tags/v0.1.0", False),
+            ("tag", "refs/tags/latest", False),
+        ):  # fmt: skip
+            environment = {
+                "PATH": os.environ["PATH"], "GITHUB_REF_TYPE": kind, "GITHUB_REF": ref, "TAG": ref.rpartition("/")[2],
+                "UV_PUBLISH_URL": "https://index", "REGISTRY": "ghcr.io", "OWNER": "o", "GITHUB_ENV": "/dev/null",
+            }  # fmt: skip
+            done = subprocess.run(["bash", "-ec", step["run"]], env=environment, capture_output=True, check=False)
+            assert (done.returncode == 0) == good, (name, kind, ref)
+
+
+def test_what_the_documents_show_is_pinned():
+    """Actions in examples and how-tos stand by a whole commit id, and no checkout leaves its token behind."""
+    for path in ("docs/how-to/pull-requests.md", "examples/ci/github.yml"):
+        text = (ROOT / path).read_text()
+        for used in re.findall(r"uses: (\S+)", text):
+            assert re.search("@([0-9a-f]{40}|COMMIT)$", used), (path, used)
+        assert text.count("actions/checkout@") == text.count("persist-credentials: false") == 1
+
+
 def test_a_tag_of_another_version_builds_nothing():
     """The first step after the checkout, in a shell: wheels bear the version of pyproject.toml, the chart the tag's."""
     jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text())["jobs"]
     step = jobs["build"]["steps"][1]
-    assert step["if"] == "startsWith(github.ref, 'refs/tags/')"
+    assert "if" not in step
     for tag, code in ((f"v{PROJECT['project']['version']}", 0), ("v9.9.9", 1), ("v0.1", 1), ("v0.1.0.*", 1)):
         environment = {"PATH": os.environ["PATH"], "GITHUB_REF_NAME": tag}
         done = subprocess.run(["bash", "-ec", step["run"]], cwd=ROOT, env=environment, capture_output=True, check=False)

@@ -100,8 +100,8 @@ def command(
       reconciler preview --base origin/main --cluster snapshot/ -o html > preview.html
       reconciler preview --base origin/main --cluster snapshot/ --replay captures/
       reconciler preview --base origin/main --cluster snapshot/ --replay examples/traces/pool-28.csv --until 24h
-      reconciler preview --base origin/main --cluster-in-base snapshot --comment
-      reconciler preview --base origin/main --path clusters/prod --cluster-ref origin/snapshots --cluster-name prod --comment
+      reconciler preview --base refs/remotes/origin/main --cluster-in-base snapshot --comment
+      reconciler preview --base refs/remotes/origin/main --cluster-ref refs/remotes/origin/snapshots --cluster-name prod --comment
       reconciler preview --base-dir rendered/main --head-dir rendered/change --cluster snapshot/ --detailed-exitcode
     """
     import msgspec

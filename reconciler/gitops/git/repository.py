@@ -5,6 +5,7 @@ plumbing through `run_git`, since only there time, output and environment are bo
 committed: no filter, no end-of-line conversion, no LFS.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from reconciler.gitops.git.tree_listing import MAX_FILES, Entry, TreeProblem, ch
 
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 _MAX_POINTER_BYTES = 8192
+_WHOLE_REF = re.compile(r"(refs/(?:(?!@\{)[^~^])+)([~^](?:(?!@\{).)*)?")
 _LINE_BYTES = 128  # of an answer of cat-file: an id, a kind, a size
 _DEEPEN = "a shallow clone has only its newest commits: fetch more (`git fetch --unshallow`; in a checkout action fetch-depth: 0)"
 
@@ -75,12 +77,16 @@ class Repository:
         return Repository(git_dir, git.Git.GIT_PYTHON_GIT_EXECUTABLE or "git")
 
     def commit(self, name: str) -> str:
-        """The id of the commit that a branch, a tag or an id names. Raises `RepositoryError`."""
+        """The id of the commit that a branch, a tag or an id names. Raises `RepositoryError`.
+
+        `HEAD`, whole ids and whole refs (`refs/…`) mean just that, whatever tags and branches there are besides: anybody who may
+        push can make a tag `origin/main`, or one called like a commit.
+        """
         try:
             asked = checked_ref(name)
         except RefusedNameError as error:
             raise RepositoryError(f"the revision {_quoted(name)} {error}") from None
-        printed = self._run("rev-parse", "--verify", "--end-of-options", f"{asked}^{{commit}}")
+        printed = self._revision(asked)
         found = object_id(printed.strip()) if printed is not None else None
         if found is None:
             raise RepositoryError(
@@ -88,6 +94,17 @@ class Repository:
                 f"Otherwise, {_DEEPEN}"
             )
         return found
+
+    def _revision(self, asked: str) -> str | None:
+        whole = _WHOLE_REF.fullmatch(asked)
+        if whole is not None:
+            # rev-parse would look below refs/tags/ and refs/heads/ for a name of this form, too.
+            there = run_git(self._git_dir, ["show-ref", "--verify", "--hash", "--", whole[1]], executable=self._executable)
+            asked = f"{there.out.decode().strip()}{whole[2] or ''}"
+            if there.code:
+                return None
+        short = whole is None and asked != "HEAD" and object_id(asked) is None
+        return self._run("rev-parse", "--verify", "--end-of-options", f"{asked}^{{commit}}", short=short)
 
     def merge_base(self, base: str, head: str) -> str:
         """The id of the commit from which two commits went apart: what a pull request is compared with."""
@@ -194,12 +211,13 @@ class Repository:
             f"{_quoted(file.path)}: its content {file.object_id[:12]} is damaged or not in this clone; {_DEEPEN}"
         )
 
-    def _run(self, *arguments: str) -> str | None:
-        """What a command prints; None when it failed."""
+    def _run(self, *arguments: str, short: bool = False) -> str | None:
+        """What a command prints; None when it failed. `short`: the name that is asked for may be that of several things; whole
+        ids are meant themselves, whatever else is called so."""
         printed = run_git(self._git_dir, arguments, executable=self._executable)
         if "short object ID" in printed.err:
             raise RepositoryError(f"{_quoted(arguments[-1].removesuffix('^{commit}'))} begins several ids: give more digits")
-        if "is ambiguous" in printed.err:
+        if short and "is ambiguous" in printed.err:
             raise RepositoryError(
                 f"{_quoted(arguments[-1].removesuffix('^{commit}'))} names a branch and a tag; "
                 "write refs/heads/NAME, refs/tags/NAME or the commit id"
