@@ -3,6 +3,7 @@
 import msgspec
 
 from reconciler.policy.documents import PolicySet
+from reconciler.policy.neighbours import Neighbour
 from reconciler.policy.problems.problem import Problem
 
 
@@ -10,7 +11,7 @@ class PolicyTree(msgspec.Struct, frozen=True, kw_only=True):
     """A tree of texts read as a whole. `sets` is empty when any problem is an error (all or nothing).
 
     `skipped` counts documents of other API groups by `apiVersion/kind`; `policies` and `groups` count documents of ours,
-    whether or not they could be used.
+    whether or not they could be used. `neighbours` are the files that were passed over, by path, with what each is.
     """
 
     sets: tuple[PolicySet, ...]
@@ -19,3 +20,4 @@ class PolicyTree(msgspec.Struct, frozen=True, kw_only=True):
     files: int = 0
     policies: int = 0
     groups: int = 0
+    neighbours: tuple[Neighbour, ...] = ()

@@ -1,52 +1,65 @@
 """A tree of policy texts -> checked documents or every problem in it. All or nothing: one error and no set is usable."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
 from reconciler.policy.checks import check_drafts
 from reconciler.policy.documents import Discovery, NodeGroup, NodeGroupPolicy, PolicySet
 from reconciler.policy.fields import DocumentKind, document_kinds
+from reconciler.policy.neighbours import Beside, InForce, Named, UnreadFile
 from reconciler.policy.platform_keys import platform_keys
 from reconciler.policy.policy_tree import PolicyTree
 from reconciler.policy.problems.findings import Findings, Source
 from reconciler.policy.reading.document import Reading, Values
 from reconciler.policy.reading.draft import Draft, Drafts
-from reconciler.policy.reading.identity import classify
+from reconciler.policy.reading.identity import Identity, classify
+from reconciler.policy.reading.near_miss import may_hold_ours
 from reconciler.policy.text.nodes import Node
 from reconciler.policy.text.place import Place
 from reconciler.policy.text.yaml_text import compose_documents, read_source
 
 SUFFIXES = (".yaml", ".yml", ".json")
+_HARMLESS = frozenset({"UnsupportedTag"})
+"""Faults of a text that was read to its end all the same."""
 _BUILT_IN = Place("(built in)", 1, 1)
 
 
-def read_tree(files: Mapping[str, bytes], *, now_seconds: int, revision: str | None = None) -> PolicyTree:
+def read_tree(
+    files: Mapping[str, bytes],
+    *,
+    now_seconds: int,
+    revision: str | None = None,
+    unread: Iterable[UnreadFile] = (),
+    before: InForce | None = None,
+) -> PolicyTree:
     """Read all policy texts of a tree.
 
     `files` maps a path relative to the policy root (`/` separators) to its bytes; only .yaml, .yml and .json count.
-    `now_seconds` (Unix time) is what holds and windows are checked against, `revision` the git commit of the tree.
-    Never raises for what the texts say: whatever is wrong is a problem with its place.
+    `now_seconds` (Unix time) is what holds and windows are checked against, `revision` the git commit of the tree. `unread` are
+    files of the tree that could not be handed over, `before` is what the tree follows on, where something is in force.
+    Never raises for what the texts say: whatever is wrong is a problem with its place. Files that are nobody's policy are
+    passed over (see `neighbours`).
     """
-    findings = Findings()
-    skipped: dict[str, int] = {}
-    policies: list[Draft[NodeGroupPolicy]] = []
-    groups: list[Draft[NodeGroup]] = []
+    reader = _TreeReader()
     paths = sorted(path for path in files if path.lower().endswith(SUFFIXES))
     for path in paths:
-        decoded = read_source(path, files[path], findings)
-        if decoded is None:
-            continue
-        source, text = decoded
-        for node in compose_documents(source, text, findings):
-            _take(node, source, findings, policies, groups, skipped)
+        reader.read(path, files[path])
+    for file in unread:
+        if file.ours:
+            reader.findings.report(file.problem())
+        else:
+            reader.beside.passed((file.problem(),), unread=True)
+    findings, policies, groups = reader.findings, reader.policies, reader.groups
     drafts = Drafts(policies=tuple(policies), groups=tuple(groups))
+    reader.beside.judge(findings, _named(drafts), before)
     check_drafts(drafts, findings, now_seconds)
     return PolicyTree(
         sets=() if findings.failed else tuple(_policy_set(policy, drafts, revision) for policy in _by_name(policies)),
         problems=findings.sorted(),
-        skipped=tuple(sorted(skipped.items())),
+        skipped=tuple(sorted(reader.skipped.items())),
+        neighbours=reader.beside.sorted(),
         files=len(paths),
         policies=len(policies),
         groups=len(groups),
@@ -92,27 +105,62 @@ def _values(kind: DocumentKind, node: Node, source: Source, findings: Findings) 
     return reading, values
 
 
-def _take(
-    node: Node,
-    source: Source,
-    findings: Findings,
-    policies: list[Draft[NodeGroupPolicy]],
-    groups: list[Draft[NodeGroup]],
-    skipped: dict[str, int],
-) -> None:
-    """Read one document, or each item of a list of them, or count it when it is of another API group."""
+class _TreeReader:
+    """Reads one text after the other, and tells ours from those of others."""
+
+    def __init__(self) -> None:
+        self.findings = Findings()
+        self.beside = Beside()
+        self.skipped: dict[str, int] = {}
+        self.policies: list[Draft[NodeGroupPolicy]] = []
+        self.groups: list[Draft[NodeGroup]] = []
+
+    def read(self, path: str, data: bytes) -> None:
+        """Read one text. A text of others may be as wrong as it likes."""
+        apart = Findings()
+        decoded = read_source(path, data, apart)
+        nodes = compose_documents(*decoded, apart) if decoded is not None else []
+        faults = [problem for problem in apart.sorted() if problem.code not in _HARMLESS]
+        documents = [one for node in nodes if decoded is not None for one in _documents(node, decoded[0], apart)]
+        unread = [identity.stray for _, identity in documents if identity.stray is not None and identity.unread]
+        strays = [identity.stray for _, identity in documents if identity.stray is not None and not identity.unread]
+        ours = any(identity.ours for _, identity in documents)
+        if ours or ((faults or unread) and may_hold_ours([data])):
+            for problem in (*strays, *unread):
+                apart.report(problem)
+            self.findings.absorb(apart)
+        elif faults or unread:
+            self.beside.passed(tuple(dict.fromkeys((*faults, *unread, *apart.sorted()))), unread=True)
+        elif strays:
+            self.beside.passed((*strays, *apart.sorted()), unread=False)
+        for node, identity in documents:
+            if identity.other:
+                self.skipped[identity.other] = self.skipped.get(identity.other, 0) + 1
+                if not ours and not faults:
+                    self.beside.other(path, identity.other)
+            if identity.kind is not None and decoded is not None:
+                self._take(identity.kind, node, decoded[0])
+
+    def _take(self, kind: DocumentKind, node: Node, source: Source) -> None:
+        reading, values = _values(kind, node, source, self.findings)
+        if kind.kind == "NodeGroup":
+            self.groups.append(Draft(msgspec.convert(values, NodeGroup), reading))
+        else:
+            self.policies.append(Draft(msgspec.convert(values, NodeGroupPolicy), reading))
+
+
+def _documents(node: Node, source: Source, findings: Findings) -> Iterator[tuple[Node, Identity]]:
+    """A document, or each item of a list of them."""
     identity = classify(node, source, findings)
+    if not identity.items:
+        yield node, identity
     for item in identity.items:
-        _take(item, source, findings, policies, groups, skipped)
-    if identity.other:
-        skipped[identity.other] = skipped.get(identity.other, 0) + 1
-    if identity.kind is None:
-        return
-    reading, values = _values(identity.kind, node, source, findings)
-    if identity.kind.kind == "NodeGroup":
-        groups.append(Draft(msgspec.convert(values, NodeGroup), reading))
-    else:
-        policies.append(Draft(msgspec.convert(values, NodeGroupPolicy), reading))
+        yield from _documents(item, source, findings)
+
+
+def _named(drafts: Drafts) -> frozenset[Named]:
+    named: set[Named] = {("NodeGroupPolicy", "", draft.document.name) for draft in drafts.policies}
+    return frozenset(named | {("NodeGroup", draft.document.namespace, draft.document.name) for draft in drafts.groups})
 
 
 def _by_name(policies: list[Draft[NodeGroupPolicy]]) -> list[NodeGroupPolicy]:

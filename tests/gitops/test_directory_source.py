@@ -29,6 +29,13 @@ def codes(source: DirectorySource) -> list[tuple[str, str]]:
     return [(str(problem.place), problem.code) for problem in fetched.problems]
 
 
+def unread(source: DirectorySource) -> list[tuple[str, str, bool]]:
+    """Files that were not read, beside a policy that was: path, code, and whether they may be ours."""
+    fetched = source.fetch(None)
+    assert (list(fetched.files), fetched.problems) == (["prod.yaml"], ())
+    return [(one.path, one.code, one.ours) for one in fetched.unread]
+
+
 def test_git_sync_link(tmp_path: Path):
     """The link names the commit; after the swap the next tree is read."""
     tree(tmp_path / "worktrees" / FIRST, policies__prod=POLICY)
@@ -81,11 +88,11 @@ def test_digest_of_contents_tells_names_from_contents():
 
 @pytest.mark.parametrize("target", ["/etc/passwd", "../outside.yaml", "nowhere", "/proc/self/environ", "."])
 def test_links_out_of_it(tmp_path: Path, target: str):
-    """Refused with the name of the link; nothing behind it is read."""
+    """Named as a link; nothing behind it is read."""
     (tmp_path / "outside.yaml").write_text(POLICY)
     directory = tree(tmp_path / "in", prod=POLICY)
     (directory / "x.yaml").symlink_to(target)
-    assert codes(DirectorySource(directory)) == [("x.yaml:1:1", "SymbolicLink")]
+    assert unread(DirectorySource(directory)) == [("x.yaml", "SymbolicLink", False)]
 
 
 def test_pipes_and_directories_with_the_name_of_a_file(tmp_path: Path):
@@ -97,15 +104,17 @@ def test_pipes_and_directories_with_the_name_of_a_file(tmp_path: Path):
 
 
 def test_sizes_and_names(tmp_path: Path):
-    """A file that is too large, a name with a line break."""
+    """Files that are too large: looked through up to 64 MiB, so that ours is found at any place; a name with a line break."""
     directory = tree(tmp_path / "in", prod=POLICY)
-    with (directory / "big.yaml").open("wb") as file:
+    (directory / "a-foreign.yaml").write_bytes(b"#" * (2 << 20))
+    (directory / "b-ours.yaml").write_bytes(b"#" * (3 << 19) + POLICY.encode() + b"#" * (1 << 20))
+    with (directory / "c-big.yaml").open("wb") as file:
         file.truncate(100 << 20)
+    assert unread(DirectorySource(directory)) == [
+        ("a-foreign.yaml", "FileTooLarge", False), ("b-ours.yaml", "FileTooLarge", True), ("c-big.yaml", "FileTooLarge", True),
+    ]  # fmt: skip
     (directory / "x\n::error::owned.yaml").write_text(POLICY)
-    assert codes(DirectorySource(directory)) == [
-        ("big.yaml:1:1", "FileTooLarge"),
-        ("x \\x3a:error::owned.yaml:1:1", "UnsafePath"),
-    ]
+    assert codes(DirectorySource(directory)) == [("x \\x3a:error::owned.yaml:1:1", "UnsafePath")]
 
 
 @pytest.mark.parametrize(("path", "code"), [("", FaultCode.UNREACHABLE), ("policies", FaultCode.UNREACHABLE)])

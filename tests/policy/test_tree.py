@@ -122,7 +122,7 @@ def test_several_policies_make_several_sets() -> None:
 
 def test_one_error_makes_the_whole_tree_unusable() -> None:
     """All or nothing, across files."""
-    files = {"a.yaml": POLICY.encode(), "b.yaml": b"kind: x\n"}
+    files = {"a.yaml": POLICY.encode(), "b.yaml": b"kind: NodeGroup\n"}
     tree = read_tree(files, now_seconds=NOW)
     assert tree.sets == ()
     assert codes(tree) == ["NoKind"]

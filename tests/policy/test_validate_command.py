@@ -94,6 +94,23 @@ def test_warnings_fail_only_when_strict(policies: Path) -> None:
     assert _run("--strict").exit_code == 1
 
 
+def test_neighbours_are_counted_and_named(policies: Path) -> None:
+    """What lies beside a policy is no problem of it; --verbose names each, -o json too."""
+    (policies / "kustomization.yaml").write_text("resources: [prod.yaml]\n")
+    (policies / "secrets.yaml").write_text("apiVersion: v1\nkind: Secret\n")
+    (policies / "link.yaml").symlink_to("/etc/hostname")
+    result = _run()
+    skipped = "1 document of other kinds and 2 files that are no policy skipped"
+    assert (result.exit_code, result.stdout) == (0, f"3 files, 1 policy, 0 groups ({skipped}): no problems\n")
+    assert result.stderr == ""
+    named = _run("--verbose").stderr.splitlines()
+    assert [line.split(": ")[1] for line in named] == [f"policies/{name}.yaml" for name in ("kustomization", "link", "secrets")]
+    report = json.loads(_run("-o", "json").stdout)
+    assert [(one["file"], one["code"]) for one in report["neighbours"]] == [
+        ("policies/kustomization.yaml", "NoKind"), ("policies/link.yaml", "SymbolicLink"), ("policies/secrets.yaml", "OtherKind"),
+    ]  # fmt: skip
+
+
 def test_standard_input(policies: Path) -> None:
     """`-` reads one text, called stdin.yaml in messages."""
     result = _run("-", stdin="kind: x\n")
@@ -105,7 +122,7 @@ def test_standard_input(policies: Path) -> None:
 @pytest.mark.parametrize(("output", "begin"), [("json", "{"), ("sarif", "{"), ("github", "::error file=policies/a.yaml,")])
 def test_other_formats_leave_stdout_to_the_data(policies: Path, output: str, begin: str) -> None:
     """The summary goes to stderr; the exit code is the same."""
-    (policies / "a.yaml").write_text("kind: x\n")
+    (policies / "a.yaml").write_text("kind: NodeGroup\n")
     result = _run("-o", output)
     assert result.exit_code == 1
     assert result.stdout.startswith(begin)

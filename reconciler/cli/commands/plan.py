@@ -8,6 +8,7 @@ import click
 from reconciler.cli.options.chosen import chosen_options
 from reconciler.cli.options.named_path import NAMED_PATH
 from reconciler.cli.options.plan import input_options, live_options
+from reconciler.cli.options.verbose import verbose_option
 
 if TYPE_CHECKING:
     from reconciler.cluster.world import World
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 @click.option("--no-settled", is_flag=True, help="Leave out the column of sizes at which the loop would come to rest; faster.")
 @click.option("--wide", is_flag=True, help="Text: shorten nothing, list every name.")
 @chosen_options
+@verbose_option
 @click.option("--stats", is_flag=True, help="Print one line of JSON on stderr: seconds by stage, peak memory, counts.")
 @live_options
 def command(
@@ -39,6 +41,7 @@ def command(
     detailed_exitcode: bool,
     no_settled: bool,
     wide: bool,
+    verbose: bool,
     stats: bool,
     groups: tuple[str, ...],
     nodes: tuple[str, ...],
@@ -76,7 +79,7 @@ def command(
 
     measured = Stats()
     with measured.stage("load"), progress("reading policy and cluster"):
-        inputs = read_inputs(policy_path, name, cluster_path, now, connection_choice(connection), namespace)
+        inputs = read_inputs(policy_path, name, cluster_path, now, connection_choice(connection), namespace, verbose=verbose)
     budget = DEFAULT_WORK_BUDGET if work_budget is None else work_budget
     with measured.stage("decide"), progress("deciding"):
         decision = decide_ahead(inputs.world, inputs.policy, inputs.memory, inputs.now_seconds, Work(budget))

@@ -8,6 +8,7 @@ import click
 from reconciler.cli.options.connection import connection_options
 from reconciler.cli.options.named_path import NAMED_PATH
 from reconciler.cli.options.plan import WORK_BUDGET_HELP
+from reconciler.cli.options.verbose import verbose_option
 
 if TYPE_CHECKING:
     from reconciler.cli.inputs.preview_sides import Asked, Side
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 @click.option("--comment-key", metavar="KEY", help="Which comment: one a key [default: the cluster, and --name].")
 @click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 when the policy or the decision differs, 0 when not.")
 @click.option("--wide", is_flag=True, help="Text: do not break lines, list every name.")
+@verbose_option
 @click.option("--stats", is_flag=True, help="Print one line of JSON on stderr: seconds by stage, peak memory, counts.")
 @connection_options
 def command(
@@ -79,6 +81,7 @@ def command(
     base_tip: bool,
     detailed_exitcode: bool,
     wide: bool,
+    verbose: bool,
     stats: bool,
     **connection: object,
 ) -> int:
@@ -112,6 +115,7 @@ def command(
     from reconciler.cli.outputs.failure import EXIT_CHANGES, EXIT_ERROR, EXIT_OK
     from reconciler.cli.outputs.stats import Stats
     from reconciler.cli.outputs.terminal import progress
+    from reconciler.cli.outputs.told_neighbours import tell_neighbours
     from reconciler.cli.processes.preview_made import chosen, made_preview
     from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
 
@@ -139,6 +143,8 @@ def command(
 
         world, now_seconds, seen = read_cluster(cluster, in_force)
         before, after = read_sides(base, head, repo, place, now_seconds, base_tip=base_tip)
+    if verbose and after.tree is not None:
+        tell_neighbours(after.tree)
     key = comment_key or "/".join(part for part in (world.name, name) if part) or "cluster"
     if after.errors:
         if request is not None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.cli.options.named_path import NAMED_PATH, NamedPath
+from reconciler.cli.options.verbose import verbose_option
 
 if TYPE_CHECKING:
     from reconciler.policy.policy_tree import PolicyTree
@@ -32,12 +33,18 @@ _FORMATS = ("text", "json", "sarif", "github")
 )
 @click.option("-o", "--output", type=click.Choice(_FORMATS), default="text", show_default=True, help="How problems are printed.")
 @click.option("--strict", is_flag=True, help="Warnings count as problems too.")
+@verbose_option
 @click.pass_context
-def command(ctx: click.Context, paths: tuple[Path, ...], manifests: tuple[Path, ...], output: str, *, strict: bool) -> None:
+def command(
+    ctx: click.Context, paths: tuple[Path, ...], manifests: tuple[Path, ...], output: str, *, strict: bool, verbose: bool
+) -> None:
     """Check policy files and directories (default: policies/); - reads standard input.
 
     Every problem is printed, not only the first. Exit code 0: no problems, or only warnings; 1: problems. Whether targets in a
     cloud are there is not asked, and a note says of which: plan and doctor tell.
+
+    Files that are nobody's policy (a kustomization, Helm values, patches, secrets, links out of the directory) are skipped and
+    counted; --verbose names them. A document that is nearly ours is a problem.
 
     With --manifests, a MachineDeployment or a Cluster topology that declares replicas which a node group decides is a problem:
     the line to delete, or what to write for Argo CD. Helm charts are to be rendered before.
@@ -50,9 +57,10 @@ def command(ctx: click.Context, paths: tuple[Path, ...], manifests: tuple[Path, 
       reconciler validate -o sarif policies/ > policies.sarif
       kustomize build overlays/prod | reconciler validate -
     """
-    from reconciler.cli.inputs.policy_files import read_policy_files
+    from reconciler.cli.inputs.policy_files import read_policy_tree
     from reconciler.cli.outputs.failure import EXIT_ERROR, InputError
     from reconciler.cli.outputs.telling import tell
+    from reconciler.cli.outputs.told_neighbours import tell_neighbours
     from reconciler.cli.outputs.workflow_commands import WORKFLOW_COMMANDS
     from reconciler.policy.problems.problem import Severity
     from reconciler.policy.tree import read_tree
@@ -64,14 +72,15 @@ def command(ctx: click.Context, paths: tuple[Path, ...], manifests: tuple[Path, 
     chosen = paths or (Path("policies"),)
     if not paths and not chosen[0].exists():
         raise InputError("there is no policies/ here; name a file or directory: reconciler validate PATH")
-    files = read_policy_files(chosen, as_given=True)
-    if not files:
+    found = read_policy_tree(chosen, as_given=True)
+    files = found.files
+    if not files and not found.unread:
         raise InputError(f"no .yaml, .yml or .json file in {', '.join(str(path) for path in chosen)}")
-    if not any(body.strip() for body in files.values()):
+    if not found.unread and not any(body.strip() for body in files.values()):
         if chosen == (Path("-"),):
             raise InputError("nothing came in on standard input: did the command in front of the pipe fail?")
         raise InputError(f"{', '.join(files)}: empty; name a file or directory with policies")
-    tree = read_tree(files, now_seconds=int(time.time()))
+    tree = read_tree(files, now_seconds=int(time.time()), unread=found.unread)
     if manifests:
         tree = _with_manifests(tree, manifests)
     if output == "text":
@@ -92,6 +101,8 @@ def command(ctx: click.Context, paths: tuple[Path, ...], manifests: tuple[Path, 
 
         _write(render_github(tree.problems))
     click.echo(summary_line(tree), err=output != "text")
+    if verbose:
+        tell_neighbours(tree)
     for note in unread_targets(tree.sets):
         tell(f"note: {note.code}: {note.object}: {note.message}")
     if any(strict or problem.severity is Severity.ERROR for problem in tree.problems):
@@ -103,10 +114,11 @@ def _with_manifests(tree: "PolicyTree", directories: tuple[Path, ...]) -> "Polic
     import msgspec
 
     from reconciler.cli.inputs.cluster_files import capi_group
-    from reconciler.cli.inputs.policy_files import read_policy_files
+    from reconciler.cli.inputs.policy_files import read_policy_tree
     from reconciler.policy.manifests.declared_sizes import manifest_problems
 
-    found = manifest_problems(read_policy_files(directories, as_given=True), tree.sets, capi_group())
+    manifests = read_policy_tree(directories, as_given=True)
+    found = manifest_problems(manifests.files, tree.sets, capi_group(), manifests.unread)
     return msgspec.structs.replace(tree, problems=(*tree.problems, *found))
 
 

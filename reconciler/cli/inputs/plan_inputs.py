@@ -2,7 +2,6 @@
 
 import sys
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,11 +9,12 @@ import click
 import msgspec
 
 from reconciler.cli.inputs.cluster_files import load_world
-from reconciler.cli.inputs.policy_files import read_policy_files
+from reconciler.cli.inputs.policy_files import read_policy_tree
 from reconciler.cli.options.connections import ConnectionChoice
 from reconciler.cli.options.decision_instant import decision_instant
 from reconciler.cli.outputs.failure import InputError
 from reconciler.cli.outputs.terminal import wants_colour
+from reconciler.cli.outputs.told_neighbours import tell_neighbours
 from reconciler.cluster.world import World
 from reconciler.decisions.memory import Memory
 from reconciler.policy.documents import PolicySet
@@ -47,27 +47,28 @@ def read_inputs(
     namespace: str | None = None,
     *,
     live: "LiveInputs | None" = None,
+    verbose: bool = False,
 ) -> PlanInputs:
     """Read everything: a snapshot, or without one the live cluster of `connection` (`live`: connected already), with what the
     loop remembers whose state lies in `namespace`. Raises `InputError` with what is wrong and what to do; warnings of policies
-    go to stderr.
+    go to stderr, with `verbose` also what was passed over beside them.
     """
     if connection is not None:
         one_cluster(cluster_path, connection)
     if live is None and cluster_path is None and connection is not None:
         live = _live(connection)
     if live is not None:
-        return _live_inputs(live, policy_path, name, now, namespace)
+        return _live_inputs(live, policy_path, name, now, namespace, verbose=verbose)
     world, now_seconds = read_world(cluster_path, now)
-    return PlanInputs(world=world, policy=read_policy(policy_path, name, now_seconds), now_seconds=now_seconds)
+    return PlanInputs(world=world, policy=read_policy(policy_path, name, now_seconds, verbose=verbose), now_seconds=now_seconds)
 
 
 def _live_inputs(
-    live: "LiveInputs", policy_path: Path | None, name: str | None, now: str | None, namespace: str | None
+    live: "LiveInputs", policy_path: Path | None, name: str | None, now: str | None, namespace: str | None, *, verbose: bool
 ) -> PlanInputs:
     """The policy first: it says what clouds are asked for."""
     asked = _instant(now)
-    policy = read_policy(policy_path, name, int(time.time()) if asked is None else asked)
+    policy = read_policy(policy_path, name, int(time.time()) if asked is None else asked, verbose=verbose)
     world = live.world(policies=(policy,))
     now_seconds = world.captured_seconds if asked is None else asked
     memory = live.memory(policy.policy.name, namespace)
@@ -107,26 +108,26 @@ def read_world(cluster_path: Path | None, now: str | None) -> tuple[World, int]:
     return world, now_seconds
 
 
-def read_policy(path: Path | None, name: str | None, now_seconds: int) -> PolicySet:
-    """The one policy that is meant. Raises `InputError` as `validate` would print it."""
+def read_policy(path: Path | None, name: str | None, now_seconds: int, *, verbose: bool = False) -> PolicySet:
+    """The one policy that is meant; `verbose` names on stderr what was passed over beside it.
+
+    Raises `InputError` as `validate` would print it."""
     if path is None and not DEFAULT_POLICIES.is_dir():
         if name is not None:
             raise InputError(f"--name {name}: there is no {DEFAULT_POLICIES}/ here; name the policy files with --policy PATH")
         return default_policy()
     root = DEFAULT_POLICIES if path is None else path
-    files = read_policy_files([root])
-    if path is None and not files:
+    found = read_policy_tree([root])
+    if path is None and not found.files and not found.unread:
         return default_policy()
-    tree = _tree(files, now_seconds)
+    tree = read_tree(found.files, now_seconds=now_seconds, unread=found.unread)
     if tree.problems:
         # For people the paths are those that they would type; in a plan they are relative to the policy root.
-        shown = _tree(read_policy_files([root], as_given=True), now_seconds)
-        _report(shown)
+        given = read_policy_tree([root], as_given=True)
+        _report(read_tree(given.files, now_seconds=now_seconds, unread=given.unread))
+    if verbose:
+        tell_neighbours(tree)
     return _chosen(tree, root, name)
-
-
-def _tree(files: Mapping[str, bytes], now_seconds: int) -> PolicyTree:
-    return read_tree(files, now_seconds=now_seconds)
 
 
 def _report(tree: PolicyTree) -> None:

@@ -1,43 +1,77 @@
-"""Policy texts from files and directories, for commands. What a pull request can put there is data: nothing is followed."""
+"""Policy texts from files and directories, for commands. What a pull request can put there is data: no link out is followed."""
 
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
-from reconciler.cli.outputs.failure import InputError
+import msgspec
 
-SUFFIXES = (".yaml", ".yml", ".json")
-MAX_FILE_BYTES = 1 << 20
-MAX_TREE_BYTES = 64 << 20
-MAX_FILES = 10_000
+from reconciler.cli.outputs.failure import InputError
+from reconciler.gitops.git.tree_listing import MAX_FILES, MAX_TREE_BYTES
+from reconciler.policy.neighbours import UnreadFile, link_in_tree, too_large
+from reconciler.policy.text.yaml_text import MAX_FILE_BYTES
+from reconciler.policy.tree import SUFFIXES
+
 _STDIN = "-"
 
 
+class FoundFiles(msgspec.Struct, frozen=True, kw_only=True):
+    """Policy files by path, and those that were not read: links that leave, and what is too large, with how it begins."""
+
+    files: dict[str, bytes]
+    unread: tuple[UnreadFile, ...] = ()
+    beginnings: dict[str, bytes] = {}
+
+
 def read_policy_files(paths: Sequence[Path], *, as_given: bool = False) -> dict[str, bytes]:
+    """As `read_policy_tree`, for who needs every file: one that is too large is cut one byte past the limit. Raises `InputError`
+    for a link that is not followed as well."""
+    found = read_policy_tree(paths, as_given=as_given)
+    for one in found.unread:
+        if one.path not in found.beginnings:
+            raise InputError(f"{one.path}: {one.message}; {one.hint}")
+    return found.files | found.beginnings
+
+
+def read_policy_tree(paths: Sequence[Path], *, as_given: bool = False) -> FoundFiles:
     """The policy files at and below `paths`, by path with `/` separators.
 
     Keys are relative to the policy root (the one directory that was named; with several, each keeps its own name in
     front), so that they do not depend on where the command runs; with `as_given` they are the paths as the user would
     type them, for messages that editors and pull requests link to. Directories are walked in sorted order; hidden
-    entries and other suffixes are skipped, except for a file that is named itself. `-` reads standard input. Raises
-    `InputError` for what is not there, not readable, too large, or a symbolic link that leaves its root.
+    entries and other suffixes are skipped, except for a file that is named itself. A symbolic link that leaves its root, or
+    leads to a directory, is not followed. `-` reads standard input. Raises `InputError` for what is not there, not readable,
+    or too much.
     """
     found: dict[str, bytes] = {}
-    total = 0
+    beginnings: dict[str, bytes] = {}
+    unread: dict[str, UnreadFile] = {}
+    total = looked = 0
     for path in paths:
         for key, file in _files(path, alone=len(paths) == 1, as_given=as_given):
-            if key in found:
+            if key in found or key in unread:
                 raise InputError(f"{key} is named twice: give directories that do not share names")
-            found[key] = _read(file)
-            total += len(found[key])
-            if len(found) > MAX_FILES or total > MAX_TREE_BYTES:
+            if isinstance(file, str):
+                unread[key] = link_in_tree(key, file)
+                continue
+            text = _read(file)
+            total += len(text)
+            if len(text) > MAX_FILE_BYTES and str(file) != _STDIN:
+                size = file.stat().st_size
+                looked += size
+                unread[key] = too_large(key, size, _pieces(file) if looked <= MAX_TREE_BYTES else None)
+                beginnings[key] = text
+            else:
+                found[key] = text
+            if len(found) + len(unread) > MAX_FILES or total > MAX_TREE_BYTES:
                 raise InputError(
                     f"{path}: more than {MAX_FILES} files or {MAX_TREE_BYTES >> 20} MiB; is this a policy directory?"
                 )
-    return found
+    return FoundFiles(files=found, unread=tuple(unread.values()), beginnings=beginnings)
 
 
-def _files(path: Path, *, alone: bool, as_given: bool) -> Iterator[tuple[str, Path]]:
+def _files(path: Path, *, alone: bool, as_given: bool) -> Iterator[tuple[str, Path | str]]:
+    """Keys and files; in place of a link that is not followed, what it is."""
     if str(path) == _STDIN:
         yield "stdin.yaml", path
         return
@@ -47,15 +81,16 @@ def _files(path: Path, *, alone: bool, as_given: bool) -> Iterator[tuple[str, Pa
         yield (path.as_posix() if as_given else path.name), path
         return
     root = path.resolve()
-    for file in _walk(path, root):
-        relative = PurePosixPath(file.relative_to(path).as_posix())
+    for entry, link in _walk(path, root):
+        relative = PurePosixPath(entry.relative_to(path).as_posix())
+        file = link or entry
         if as_given:
             yield (path / relative).as_posix(), file
         else:
             yield str(relative if alone else PurePosixPath(root.name) / relative), file
 
 
-def _walk(directory: Path, root: Path) -> Iterator[Path]:
+def _walk(directory: Path, root: Path) -> Iterator[tuple[Path, str]]:
     try:
         entries = sorted(directory.iterdir(), key=lambda entry: entry.name)
     except OSError as error:
@@ -64,15 +99,31 @@ def _walk(directory: Path, root: Path) -> Iterator[Path]:
         if entry.name.startswith("."):
             continue
         if entry.is_symlink():
-            target = entry.resolve()
-            if not target.is_relative_to(root):
-                raise InputError(f"{entry}: a symbolic link that leaves {root.name or root}; copy the file instead")
+            target = _target(entry)
+            if target is None or not target.is_relative_to(root):
+                yield entry, "a symbolic link that leaves the directory"
+                continue
             if target.is_dir():
-                raise InputError(f"{entry}: a symbolic link to a directory; policies are read from real directories")
+                yield entry, "a symbolic link to a directory"
+                continue
         if entry.is_dir():
             yield from _walk(entry, root)
         elif entry.name.lower().endswith(SUFFIXES):
-            yield entry
+            yield entry, ""
+
+
+def _target(link: Path) -> Path | None:
+    """Where a link leads; None where it leads nowhere, or round and round."""
+    try:
+        return link.resolve(strict=True)
+    except (OSError, RuntimeError):
+        return None
+
+
+def _pieces(file: Path) -> Iterator[bytes]:
+    with file.open("rb") as stream:
+        while piece := stream.read(MAX_FILE_BYTES):
+            yield piece
 
 
 def _read(file: Path) -> bytes:

@@ -61,12 +61,12 @@ def redaction_choice(given: Mapping[str, Any]) -> tuple[RedactionChoice, dict[st
 
 def pseudonyms(choice: RedactionChoice) -> "Pseudonyms":
     """Raises `InputError` for a file that holds no secret, and for a policy that cannot be read."""
-    from reconciler.cli.inputs.policy_files import read_policy_files
+    from reconciler.cli.inputs.policy_files import read_policy_tree
     from reconciler.cluster.snapshots.pseudonyms import Pseudonyms, words_in
 
     words: set[str] = set()
     if choice.readable_policy is not None:
-        for text in read_policy_files([choice.readable_policy]).values():
+        for text in read_policy_tree([choice.readable_policy]).files.values():
             words |= words_in(text.decode("utf-8", "replace"))
     return Pseudonyms(_salt(choice.salt_file), words, {*words, *choice.readable_keys}, hides_names=choice.hide_names)
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from reconciler.cli.inputs.policy_files import read_policy_files
+from reconciler.cli.inputs.policy_files import read_policy_tree
 from reconciler.cli.outputs.failure import InputError
 from reconciler.gitops.whole_file import write_whole
 from reconciler.policy.tree import read_tree
@@ -40,7 +40,7 @@ def _refuse_second_policy(directory: Path, files: Mapping[str, str], now_seconds
         return
     if not directory.is_dir():
         raise InputError(f"{directory}: not a directory; --out names one")
-    staying = {name: body for name, body in read_policy_files([directory]).items() if name not in files}
+    staying = {name: body for name, body in read_policy_tree([directory]).files.items() if name not in files}
     names = sorted(entry.policy.name for entry in read_tree(staying, now_seconds=now_seconds).sets)
     if names:
         raise InputError(f"{directory}: holds policy {', '.join(names)} already; --out names another directory")

@@ -45,8 +45,8 @@ def tellings(task: PreviewTask) -> Iterator[Telling]:
     from reconciler.rendering.markdown.length import GITHUB_LIMIT
 
     now = task.world.captured_seconds
-    base = committed_side(task.before, task.branches[0], now, merge_base=task.merge_base)
-    head = committed_side(task.after, task.branches[1], now, merge_base=False)
+    base = committed_side(task.before, task.branches[0], now, None, merge_base=task.merge_base)
+    head = committed_side(task.after, task.branches[1], now, base, merge_base=False)
     for key, name in zip(task.keys, task.names, strict=True):
         if head.errors:
             told = told_refusal(base, head)

@@ -102,4 +102,4 @@ def _too_dear(key: str, head: str, why: str) -> Telling:
 
 
 def _content(found: PolicyFiles) -> tuple[object, ...]:
-    return found.found, found.alone, dict(found.files), found.problems
+    return found.found, found.alone, dict(found.files), found.problems, found.unread

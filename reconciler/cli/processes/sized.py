@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from reconciler.cli.inputs.policy_files import read_policy_files
+from reconciler.cli.inputs.policy_files import read_policy_tree
 from reconciler.cli.options.connections import Connections
 from reconciler.cli.outputs.failure import InputError
 from reconciler.policy.documents import PolicySet
@@ -17,7 +17,8 @@ def in_clouds(files: Path) -> bool:
     """Whether the policies in these files ask for targets of a cloud; what is wrong with them is told by who follows them."""
     if not files.exists():
         return False
-    tree = read_tree(read_policy_files([files]), now_seconds=int(time.time()))
+    found = read_policy_tree([files])
+    tree = read_tree(found.files, now_seconds=int(time.time()), unread=found.unread)
     return any(names_clouds(found) for found in tree.sets)
 
 

@@ -13,6 +13,10 @@ from reconciler.gitops.sources.last_good import LastGood, LastGoodStore
 from reconciler.gitops.sources.source import Fetched, Source
 from reconciler.gitops.sources.standing import SourceEvent, Standing
 from reconciler.policy.documents import PolicySet
+from reconciler.policy.neighbours import InForce, Neighbour, UnreadFile
+from reconciler.rendering.wording import count
+
+_MOST_NAMED = 20
 
 
 class FollowedPolicy(PolicyInForce):
@@ -34,6 +38,8 @@ class FollowedPolicy(PolicyInForce):
         self._name = name
         self._allow_no_groups = allow_no_groups
         self._last_good: LastGood | None = None
+        self._unread: tuple[UnreadFile, ...] = ()
+        self._neighbours: tuple[str, ...] = ()
         self._not_approved: frozenset[str] = frozenset()
 
     def _look(self, now_seconds: int) -> tuple[str, str]:
@@ -43,14 +49,28 @@ class FollowedPolicy(PolicyInForce):
         fetched = self._source.fetch(revision, known.read_seconds if known is not None and revision is not None else 0)
         files = known.files if known is not None else None
         taken = self._policy is not None and revision == fetched.revision and files == fetched.files
-        if not taken or fetched.problems:
+        if not taken or fetched.problems or fetched.unread != self._unread:
             judged = accepted(
-                fetched, self._source.name, self._name, now_seconds, self._policy, allow_no_groups=self._allow_no_groups
-            )
+                fetched, self._source.name, self._name, now_seconds, self._policy, allow_no_groups=self._allow_no_groups,
+                in_force=self._in_force(known) if revision is not None else None,
+            )  # fmt: skip
             self._take(judged.policy, judged.last_good)
-            self._last_good = judged.last_good
+            self._last_good, self._unread = judged.last_good, fetched.unread
+            self._tell_neighbours(judged.neighbours)
         self._allow(fetched)
         return fetched.revision, fetched.signer
+
+    def _in_force(self, known: LastGood | None) -> InForce | None:
+        return InForce.after((self._policy,), known.unread) if known is not None and self._policy is not None else None
+
+    def _tell_neighbours(self, neighbours: tuple[Neighbour, ...]) -> None:
+        """Once for each other set of them: what lies beside the policies is no fault, and somebody may have meant it as one."""
+        paths = tuple(dict.fromkeys(one.path for one in neighbours))
+        if paths and paths != self._neighbours:
+            shown = ", ".join(paths[:_MOST_NAMED]) + (f" and {len(paths) - _MOST_NAMED} more" if len(paths) > _MOST_NAMED else "")
+            told = f"{count(len(paths), 'file')} beside the policies skipped: {shown}"
+            self._tell(SourceEvent(type="Normal", reason="NeighboursSkipped", message=told))
+        self._neighbours = paths
 
     def _allow(self, fetched: Fetched) -> None:
         """The approvals of now belong to the policy in force, however long it has been."""

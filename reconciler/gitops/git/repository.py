@@ -14,7 +14,16 @@ import msgspec
 
 from reconciler.gitops.git.git_process import GitError, GitOutputError, run_git
 from reconciler.gitops.git.ref_name import RefusedNameError, checked_ref, checked_root, object_id
-from reconciler.gitops.git.tree_listing import MAX_FILES, Entry, TreeProblem, chosen_files, parsed_listing, size_problems
+from reconciler.gitops.git.tree_listing import (
+    MAX_FILES,
+    Entry,
+    TreeProblem,
+    chosen_files,
+    large_files,
+    parsed_listing,
+    told_apart,
+)
+from reconciler.policy.neighbours import UnreadFile, too_large
 
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 _MAX_POINTER_BYTES = 8192
@@ -30,14 +39,16 @@ class RepositoryError(Exception):
 class PolicyFiles(msgspec.Struct, frozen=True, kw_only=True):
     """The policy files below one place of one commit, by path relative to that place; unusable when there are problems.
 
-    `found` is False when the commit has nothing at that place. `root` is the place as a path, empty for the whole tree;
-    `alone` is True when it is no directory, and the one path is then its name.
+    `unread` are files of the tree that were not read, which alone make nothing unusable. `found` is False when
+    the commit has nothing at that place. `root` is the place as a path, empty for the whole tree; `alone` is True when it is
+    no directory, and the one path is then its name.
     """
 
     revision: str
     root: str
     files: Mapping[str, bytes] = {}
     problems: tuple[TreeProblem, ...] = ()
+    unread: tuple[UnreadFile, ...] = ()
     found: bool
     alone: bool = False
 
@@ -159,11 +170,19 @@ class Repository:
             raise RepositoryError(f"the tree {tree[:12]} is damaged: run `git fsck`") from None
 
     def _read(self, nothing: PolicyFiles, entries: list[Entry]) -> PolicyFiles:
-        files, problems = chosen_files(entries)
+        files, found = chosen_files(entries)
+        problems, unread = told_apart(found)
         sizes = self._sizes(files) if not problems else {}
-        problems += size_problems(sizes)
-        content = dict(self._contents(files, sizes)) if not problems else {}
-        problems += [
+        total, large, looked = large_files(sizes)
+        problems += total
+        if problems:
+            return msgspec.structs.replace(nothing, problems=tuple(sorted(problems)), found=True)
+        for file in files:
+            if file.path in large:
+                chunks = (data for _, data in self._contents([file], sizes)) if file.path in looked else None
+                unread.append(too_large(file.path, large[file.path], chunks))
+        content = dict(self._contents([file for file in files if file.path not in large], sizes))
+        pointers = [
             TreeProblem(
                 path=name,
                 code="LfsPointer",
@@ -173,8 +192,9 @@ class Repository:
             for name, data in content.items()
             if data.startswith(_LFS_POINTER)
         ]
-        files_read = {} if problems else content
-        return msgspec.structs.replace(nothing, files=files_read, problems=tuple(sorted(problems)), found=True)
+        unread += told_apart(pointers)[1]
+        read = {name: data for name, data in content.items() if not data.startswith(_LFS_POINTER)}
+        return msgspec.structs.replace(nothing, files=read, unread=tuple(sorted(unread)), found=True)
 
     def _sizes(self, files: list[Entry]) -> dict[str, int]:
         """Bytes by path, asked for before anything is read."""
@@ -189,7 +209,7 @@ class Repository:
 
     def _contents(self, files: list[Entry], sizes: Mapping[str, int]) -> Iterator[tuple[str, bytes]]:
         """All files through one process, in the order in which they were asked for."""
-        printed = self._batch("--batch", files, sum(sizes.values()) + len(files) * _LINE_BYTES)
+        printed = self._batch("--batch", files, sum(sizes[file.path] for file in files) + len(files) * _LINE_BYTES)
         position = 0
         for file in files:
             size, end = sizes[file.path], printed.find(b"\n", position)

@@ -6,13 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from reconciler.gitops.git.ref_name import path_fault
+from reconciler.policy.neighbours import UnreadFile, link_in_tree, too_large
 from reconciler.policy.text.yaml_text import MAX_FILE_BYTES
 from reconciler.policy.tree import SUFFIXES
+from reconciler.rendering.plain import plain
 
 MAX_FILES = 10_000
 MAX_TREE_BYTES = 64 << 20
 
 _HINTS = {"UnsafePath": "rename it", "PathTooLong": "shorten it", "TooDeep": "move it further up"}
+_ALONE = frozenset({"SymbolicLink", "LfsPointer"})
+"""Of one file that is not read; the others are what they are."""
 _TREE, _LINK, _SUBMODULE = "040000", "120000", "160000"
 _FILES = ("100644", "100755", "100664")
 
@@ -49,10 +53,23 @@ def parsed_listing(listing: bytes) -> Iterator[Entry]:
             yield Entry(mode, kind, object_id, path.decode("utf-8", "surrogateescape"))
 
 
-def chosen_files(entries: Iterable[Entry]) -> tuple[list[Entry], list[TreeProblem]]:
-    """The policy files among `entries`, and what makes the tree unusable. Hidden ones are not looked at, as in directories.
+def told_apart(problems: Iterable[TreeProblem]) -> tuple[list[TreeProblem], list[UnreadFile]]:
+    """What makes a tree unusable, and the single files that are only not read: whether that matters, `read_tree` says."""
+    refused: list[TreeProblem] = []
+    unread: list[UnreadFile] = []
+    for one in problems:
+        if one.code in _ALONE:
+            path = plain(one.path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace"))
+            unread.append(UnreadFile(path=path, code=one.code, message=one.message, hint=one.hint))
+        else:
+            refused.append(one)
+    return refused, unread
 
-    Links and submodules are refused whatever their name, since what they point at is not part of the tree.
+
+def chosen_files(entries: Iterable[Entry]) -> tuple[list[Entry], list[TreeProblem]]:
+    """The policy files among `entries`, and what is wrong with others. Hidden ones are not looked at, as in directories.
+
+    Links and submodules are told whatever their name, since what they point at is not part of the tree.
     """
     files: list[Entry] = []
     problems: list[TreeProblem] = []
@@ -63,9 +80,8 @@ def chosen_files(entries: Iterable[Entry]) -> tuple[list[Entry], list[TreeProble
         elif any(part.startswith(".") for part in entry.path.split("/")):
             continue
         elif entry.mode == _LINK:
-            hint = "put a copy of the file there"
-            message = "a symbolic link is not followed: a policy tree is plain files"
-            problems.append(TreeProblem(path=entry.path, code="SymbolicLink", message=message, hint=hint))
+            link = link_in_tree(entry.path)
+            problems.append(TreeProblem(path=entry.path, code=link.code, message=link.message, hint=link.hint))
         elif entry.mode == _SUBMODULE:
             message = "a submodule is not fetched: a policy tree is plain files"
             hint = "put the files into this repository, or preview that one"
@@ -83,17 +99,27 @@ def chosen_files(entries: Iterable[Entry]) -> tuple[list[Entry], list[TreeProble
     return files, sorted(problems)
 
 
+def large_files(sizes: Mapping[str, int]) -> tuple[list[TreeProblem], dict[str, int], list[str]]:
+    """Whether the others are too large together; the files above the limit with their bytes; and those among them that may be
+    looked through: 64 MiB together, in order."""
+    large = {path: size for path, size in sizes.items() if size > MAX_FILE_BYTES}
+    problems = size_problems({path: size for path, size in sizes.items() if path not in large})
+    looked: list[str] = []
+    total = 0
+    for path, size in large.items():
+        if total + size <= MAX_TREE_BYTES:
+            looked.append(path)
+            total += size
+    return problems, large, looked
+
+
 def size_problems(sizes: Mapping[str, int]) -> list[TreeProblem]:
     """What is too large to be read, by path and number of bytes."""
     problems = [
-        TreeProblem(
-            path=path,
-            code="FileTooLarge",
-            message=f"the file has {size} bytes, the limit is {MAX_FILE_BYTES}; it was not read",
-            hint="split it into several files",
-        )
+        TreeProblem(path=path, code=one.code, message=one.message, hint=one.hint)
         for path, size in sizes.items()
         if size > MAX_FILE_BYTES
+        for one in (too_large(path, size, None),)
     ]
     total = sum(sizes.values())
     if not problems and total > MAX_TREE_BYTES:

@@ -6,6 +6,7 @@ from reconciler.gitops.sources.fault import Fault, FaultCode, SourceError, faile
 from reconciler.gitops.sources.last_good import LastGood
 from reconciler.gitops.sources.source import Fetched
 from reconciler.policy.documents import PolicySet
+from reconciler.policy.neighbours import InForce, Neighbour
 from reconciler.policy.policy_tree import PolicyTree
 from reconciler.policy.problems.problem import Problem, Severity
 from reconciler.policy.tree import read_tree
@@ -13,11 +14,13 @@ from reconciler.rendering.wording import count
 
 
 class Accepted(msgspec.Struct, frozen=True, kw_only=True):
-    """A policy that may be decided by, what a restart needs to have it again, and the warnings that it came with."""
+    """A policy that may be decided by, what a restart needs to have it again, the warnings that it came with, and the files
+    beside it that were passed over."""
 
     policy: PolicySet
     last_good: LastGood
     warnings: tuple[Problem, ...] = ()
+    neighbours: tuple[Neighbour, ...] = ()
 
 
 def accepted(
@@ -27,17 +30,21 @@ def accepted(
     now_seconds: int,
     before: PolicySet | None,
     *,
+    in_force: InForce | None = None,
     allow_no_groups: bool = False,
 ) -> Accepted:
-    """Judge a tree against the policy in force (`before`; None: none is). `name` chooses one of several policies.
+    """Judge a tree against the policy in force (`before`; None: none is). `name` chooses one of several policies, `in_force` is
+    what this source had: a document of it may not get lost in a file that cannot be read.
 
     Raises `SourceError`: InvalidPolicy with every problem and its place, NoPolicy, or NoGroups: a policy without groups
     where there were some would release all of them, and is more often a mistake in a path or a merge than meant.
     """
     if fetched.problems:
         raise _invalid(fetched.problems, fetched.revision)
-    tree = read_tree(fetched.files, now_seconds=now_seconds, revision=fetched.revision)
-    problems = _placed(fetched, now_seconds) if tree.problems else ()
+    tree = read_tree(
+        fetched.files, now_seconds=now_seconds, revision=fetched.revision, unread=fetched.unread, before=in_force
+    )  # fmt: skip
+    problems = _placed(fetched, now_seconds, in_force) if tree.problems else ()
     if any(problem.severity is Severity.ERROR for problem in problems):
         raise _invalid(problems, fetched.revision)
     policy = _chosen(tree, name, fetched.revision)
@@ -50,9 +57,9 @@ def accepted(
         )
     last_good = LastGood(
         source=source, revision=fetched.revision, root=fetched.root, files=dict(fetched.files), read_seconds=now_seconds,
-        signer=fetched.signer,
+        signer=fetched.signer, unread=tuple(dict.fromkeys(one.path for one in tree.neighbours if one.unread)),
     )  # fmt: skip
-    return Accepted(policy=policy, last_good=last_good, warnings=problems)
+    return Accepted(policy=policy, last_good=last_good, warnings=problems, neighbours=tree.neighbours)
 
 
 def restored(last_good: LastGood, name: str | None) -> PolicySet:
@@ -64,10 +71,13 @@ def restored(last_good: LastGood, name: str | None) -> PolicySet:
     return _chosen(tree, name, last_good.revision)
 
 
-def _placed(fetched: Fetched, now_seconds: int) -> tuple[Problem, ...]:
+def _placed(fetched: Fetched, now_seconds: int, in_force: InForce | None) -> tuple[Problem, ...]:
     """Problems again, with paths from the top of the source: those that people can open."""
     prefix = f"{fetched.root}/" if fetched.root else ""
-    return read_tree({f"{prefix}{path}": data for path, data in fetched.files.items()}, now_seconds=now_seconds).problems
+    files = {f"{prefix}{path}": data for path, data in fetched.files.items()}
+    unread = [msgspec.structs.replace(one, path=f"{prefix}{one.path}") for one in fetched.unread]
+    before = in_force.moved(lambda path: f"{prefix}{path}") if in_force is not None else None
+    return read_tree(files, now_seconds=now_seconds, unread=unread, before=before).problems
 
 
 def _invalid(problems: tuple[Problem, ...], revision: str) -> SourceError:

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 import msgspec
 
 from reconciler.gitops.git.ref_name import path_fault
-from reconciler.gitops.git.tree_listing import Entry, TreeProblem, chosen_files, size_problems
+from reconciler.gitops.git.tree_listing import Entry, TreeProblem, chosen_files, large_files, told_apart
+from reconciler.policy.neighbours import UnreadFile, too_large
 
 MAX_ARCHIVE_BYTES = 50 << 20
 MAX_UNPACKED_BYTES = 256 << 20
@@ -27,11 +28,12 @@ class ArchiveError(ValueError):
 
 
 class Unpacked(msgspec.Struct, frozen=True, kw_only=True):
-    """Policy files by path relative to the place that was asked for; unusable when there are problems. `found`: there is
-    anything at that place."""
+    """Policy files by path relative to the place that was asked for; unusable when there are problems. `unread` are files that
+    were not read. `found`: there is anything at that place."""
 
     files: dict[str, bytes]
     problems: tuple[TreeProblem, ...]
+    unread: tuple[UnreadFile, ...] = ()
     found: bool
 
 
@@ -59,12 +61,18 @@ def unpacked(archive: bytes, root: str, most_bytes: int = MAX_UNPACKED_BYTES) ->
                 mode = "100644" if member.isreg() else _MODES.get(member.type, "000000")
                 entries.append(Entry(mode, "blob", "", name))
                 members[name] = member
-            files, refused = chosen_files(entries)
-            problems += [*refused, *size_problems({file.path: members[file.path].size for file in files})]
-            content = {} if problems else {file.path: _content(tar, members[file.path]) for file in files}
+            files, told = chosen_files(entries)
+            refused, unread = told_apart(told)
+            sizes = {file.path: members[file.path].size for file in files}
+            total, large, looked = large_files(sizes)
+            problems += [*refused, *total]
+            unread += [
+                too_large(path, size, [_content(tar, members[path])] if path in looked else None) for path, size in large.items()
+            ]
+            content = {} if problems else {path: _content(tar, members[path]) for path in sizes if path not in large}
     except (tarfile.TarError, EOFError, ValueError, OverflowError) as error:
         raise ArchiveError(f"the archive is damaged: {error}") from None
-    return Unpacked(files=content, problems=tuple(sorted(problems)), found=found)
+    return Unpacked(files=content, problems=tuple(sorted(problems)), unread=tuple(sorted(unread)), found=found)
 
 
 def _inflated(archive: bytes, most_bytes: int) -> bytes:

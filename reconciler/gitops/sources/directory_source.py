@@ -10,12 +10,14 @@ import os
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import BinaryIO
 
 from reconciler.gitops.git.ref_name import object_id, path_fault
 from reconciler.gitops.git.tree_listing import MAX_FILES, MAX_TREE_BYTES, TreeProblem
 from reconciler.gitops.git.tree_refusal import refusals
 from reconciler.gitops.sources.fault import FaultCode, failed
 from reconciler.gitops.sources.source import Fetched
+from reconciler.policy.neighbours import UnreadFile, link_in_tree, too_large
 from reconciler.policy.text.yaml_text import MAX_FILE_BYTES
 from reconciler.policy.tree import SUFFIXES
 
@@ -43,7 +45,7 @@ class DirectorySource:
             if not root.is_dir() or not root.is_relative_to(before[0]):
                 raise failed(FaultCode.PATH_NOT_FOUND, f"{self.name}: no such directory", "check --path")
             try:
-                files, problems = _read(root, before[0])
+                files, problems, unread = _read(root, before[0])
             except OSError as error:
                 if self._published() != before:
                     continue
@@ -51,7 +53,9 @@ class DirectorySource:
             if self._published() == before:
                 commit = object_id(before[0].name)
                 revision = commit or content_revision(files)
-                return Fetched(revision=revision, root=self._path, files=files, problems=refusals(problems, self._path))
+                return Fetched(
+                    revision=revision, root=self._path, files=files, problems=refusals(problems, self._path), unread=unread
+                )
         raise failed(FaultCode.UNREACHABLE, f"{self.name} was swapped {_TRIES} times while it was read")
 
     def _published(self) -> tuple[Path, str]:
@@ -73,25 +77,29 @@ def content_revision(files: Mapping[str, bytes]) -> str:
     return f"sha256:{digest.hexdigest()}"
 
 
-def _read(root: Path, top: Path) -> tuple[dict[str, bytes], list[TreeProblem]]:
+def _read(root: Path, top: Path) -> tuple[dict[str, bytes], list[TreeProblem], tuple[UnreadFile, ...]]:
     files: dict[str, bytes] = {}
     problems: list[TreeProblem] = []
-    total = 0
-    for path in _walk(root, root, top, problems):
-        content = _content(path)
+    unread: list[UnreadFile] = []
+    total = looked = 0
+    for path in _walk(root, root, top, problems, unread):
         relative = path.relative_to(root).as_posix()
+        content = _content(path)
         if len(content) > MAX_FILE_BYTES:
-            problems.append(_too_large(relative, f"the file has more than {MAX_FILE_BYTES} bytes, the limit"))
+            size = path.stat().st_size
+            looked += size
+            unread.append(too_large(relative, size, _pieces(path) if looked <= MAX_TREE_BYTES else None))
             continue
         files[relative] = content
         total += len(content)
-        if len(files) > MAX_FILES or total > MAX_TREE_BYTES:
-            problems.append(_too_large("", f"more than {MAX_FILES} policy files or {MAX_TREE_BYTES} bytes"))
+        if len(files) + len(unread) > MAX_FILES or total > MAX_TREE_BYTES:
+            message = f"more than {MAX_FILES} policy files or {MAX_TREE_BYTES} bytes"
+            problems.append(TreeProblem(path="", code="TreeTooLarge", message=message, hint="is this a policy directory?"))
             break
-    return ({} if problems else files), problems
+    return ({} if problems else files), problems, () if problems else tuple(sorted(unread))
 
 
-def _walk(directory: Path, root: Path, top: Path, problems: list[TreeProblem]) -> Iterator[Path]:
+def _walk(directory: Path, root: Path, top: Path, problems: list[TreeProblem], unread: list[UnreadFile]) -> Iterator[Path]:
     with os.scandir(directory) as found:
         entries = sorted(found, key=lambda entry: entry.name)
     for entry in entries:
@@ -103,10 +111,9 @@ def _walk(directory: Path, root: Path, top: Path, problems: list[TreeProblem]) -
         if code:
             problems.append(TreeProblem(path=relative, code=code, message=message, hint="rename it"))
         elif entry.is_symlink() and not _inside(path, top):
-            message = "a symbolic link out of the directory, or to another directory, is not followed"
-            problems.append(TreeProblem(path=relative, code="SymbolicLink", message=message, hint="put a copy of the file there"))
+            unread.append(link_in_tree(relative))
         elif entry.is_dir(follow_symlinks=False):
-            yield from _walk(path, root, top, problems)
+            yield from _walk(path, root, top, problems, unread)
         elif entry.name.lower().endswith(SUFFIXES):
             if entry.is_file():
                 yield path
@@ -120,14 +127,22 @@ def _inside(link: Path, top: Path) -> bool:
 
 
 def _content(path: Path) -> bytes:
-    # Without waiting for a writer, should a pipe have taken the place of the file meanwhile.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    with os.fdopen(descriptor, "rb") as stream:
-        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-            raise OSError(errno.EINVAL, "not a regular file")
+    """The file up to one byte past the limit."""
+    with _opened(path) as stream:
         return stream.read(MAX_FILE_BYTES + 1)
 
 
-def _too_large(path: str, message: str) -> TreeProblem:
-    code = "FileTooLarge" if path else "TreeTooLarge"
-    return TreeProblem(path=path, code=code, message=message, hint="is this a policy directory?")
+def _pieces(path: Path) -> Iterator[bytes]:
+    with _opened(path) as stream:
+        while piece := stream.read(MAX_FILE_BYTES):
+            yield piece
+
+
+def _opened(path: Path) -> BinaryIO:
+    # Without waiting for a writer, should a pipe have taken the place of the file meanwhile.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    stream = os.fdopen(descriptor, "rb")
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        stream.close()
+        raise OSError(errno.EINVAL, "not a regular file")
+    return stream

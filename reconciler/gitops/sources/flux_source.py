@@ -92,6 +92,7 @@ class FluxSource:
             root=self._path,
             files=found.files,
             problems=refusals(found.problems, self._path),
+            unread=found.unread,
         )
         self._last = (artifact.digest, fetched)
         return fetched

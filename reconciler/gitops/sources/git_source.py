@@ -92,8 +92,8 @@ class GitSource:
         problems = refusals(found.problems, self._root, alone=found.alone)
         approvals = self._approvals.at(tip, int(self._clock())) if self._approvals is not None else Approvals()
         return Fetched(
-            revision=tip, root=above, files=found.files, problems=problems, signer=signer, approvals=approvals.counted,
-            not_approved=approvals.refused,
+            revision=tip, root=above, files=found.files, problems=problems, unread=found.unread, signer=signer,
+            approvals=approvals.counted, not_approved=approvals.refused,
         )  # fmt: skip
 
     def _seen(self, tip: str, known: str | None, known_seconds: int) -> int:

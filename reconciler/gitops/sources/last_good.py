@@ -24,7 +24,8 @@ class LastGoodError(Exception):
 
 class LastGood(msgspec.Struct, frozen=True, kw_only=True):
     """`files` are the policy files by path relative to `root`, as they were read at `read_seconds` (Unix time, which holds
-    and windows were checked against). `source` is the name of where it came from, `signer` who had signed it."""
+    and windows were checked against), `unread` those beside them that nobody could read. `source` is the name of where
+    it came from, `signer` who had signed it."""
 
     source: str
     revision: str
@@ -32,6 +33,7 @@ class LastGood(msgspec.Struct, frozen=True, kw_only=True):
     files: Mapping[str, bytes]
     read_seconds: int
     signer: str = ""
+    unread: tuple[str, ...] = ()
 
 
 class LastGoodStore(Protocol):

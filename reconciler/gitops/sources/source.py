@@ -6,6 +6,7 @@ from typing import Protocol
 import msgspec
 
 from reconciler.policy.group_approval import GroupApproval
+from reconciler.policy.neighbours import UnreadFile
 from reconciler.policy.problems.problem import Problem
 
 
@@ -13,15 +14,16 @@ class Fetched(msgspec.Struct, frozen=True, kw_only=True):
     """A tree as it stands at the source now.
 
     `revision` names it (a commit id; for sources without one `sha256:` over the files), `files` are its policy files by path
-    relative to `root`, which is the place inside the source (empty: its top). `problems` make it unusable: links,
-    submodules, what is too large. `signer` is who signed it, empty when nobody was asked for. `approvals` are those that count
-    there, `not_approved` sentences about those that do not.
+    relative to `root`, which is the place inside the source (empty: its top). `problems` make it unusable:
+    submodules, what is too large together; `unread` are single files that were not read. `signer` is who signed it, empty when
+    nobody was asked for. `approvals` are those that count there, `not_approved` sentences about those that do not.
     """
 
     revision: str
     root: str
     files: Mapping[str, bytes]
     problems: tuple[Problem, ...] = ()
+    unread: tuple[UnreadFile, ...] = ()
     signer: str = ""
     approvals: tuple[GroupApproval, ...] = ()
     not_approved: tuple[str, ...] = ()

@@ -6,7 +6,7 @@ its bounds) only if both size annotations are present, and sets 1 otherwise; the
 replicas and a size annotation for the same MachineDeployment.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -25,6 +25,7 @@ from reconciler.policy.manifests.manifest_object import (
     topology_entries,
 )
 from reconciler.policy.manifests.unset_replicas import unset_words
+from reconciler.policy.neighbours import UnreadFile
 from reconciler.policy.platform_manifests import manifests_by_group
 from reconciler.policy.problems.findings import Findings
 from reconciler.policy.problems.problem import Problem, Severity
@@ -50,14 +51,16 @@ class _Claim(msgspec.Struct, frozen=True):
     group: str = ""
 
 
-def manifest_problems(files: Mapping[str, bytes], sets: tuple[PolicySet, ...], group: str = "") -> tuple[Problem, ...]:
+def manifest_problems(
+    files: Mapping[str, bytes], sets: tuple[PolicySet, ...], group: str = "", unread_files: Iterable[UnreadFile] = ()
+) -> tuple[Problem, ...]:
     """Every declared size that a group of the policies decides; texts that cannot be read are warnings, one a file.
 
-    `files` maps a path, as it is to be printed, to its bytes; `group` is as in `manifests_by_group`. Manifests are data:
-    nothing is resolved, rendered or fetched.
+    `files` maps a path, as it is to be printed, to its bytes; `group` is as in `manifests_by_group`,
+    `unread_files` could not be handed over. Manifests are data: nothing is resolved, rendered or fetched.
     """
     findings = Findings()
-    unread: list[Problem] = []
+    unread = [_unreadable(one.problem()) for one in unread_files]
     platforms = manifests_by_group(group)
     for path in sorted(files):
         reading = Findings()

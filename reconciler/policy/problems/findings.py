@@ -35,6 +35,13 @@ class Source(msgspec.Struct, frozen=True):
         column = spot.column if line == spot.line else len(self.lines[line - 1]) + 1
         return Place(self.path, line, max(1, column))
 
+    def problem(self, code: str, spot: Spot, message: str, hint: str = "") -> Problem:
+        """An error at a spot, not recorded anywhere."""
+        place = self.place(spot)
+        line = self.line(place.line)
+        width = max(1, min(spot.width, len(line) - place.column + 1))
+        return Problem(place=place, code=code, message=message, hint=hint, source=line, width=width)
+
 
 _TORN = frozenset({"Syntax", "NotUtf8"})
 
@@ -125,6 +132,18 @@ class Findings:
         if problem not in self._problems:
             self._problems[problem] = None
             self._count[place.path] = count + 1
+
+    def report(self, problem: Problem) -> None:
+        """Record a problem that was made before."""
+        if problem not in self._problems and self._count.get(problem.place.path, 0) <= MAX_PROBLEMS_PER_FILE:
+            self._problems[problem] = None
+            self._count[problem.place.path] = self._count.get(problem.place.path, 0) + 1
+
+    def absorb(self, other: "Findings") -> None:
+        """Record what was found apart, with its texts."""
+        self._sources |= other._sources
+        for problem in other._problems:
+            self.report(problem)
 
     def sorted(self) -> tuple[Problem, ...]:
         """All problems by file, line and column."""

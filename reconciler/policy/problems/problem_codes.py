@@ -29,6 +29,7 @@ _TEXT_CODES: Mapping[str, str] = {
     "EmptySelector": "A selector has a requirement: an empty one would select everything.",
     "EmptyValue": "A value that is written is not empty.",
     "EmptyWindow": "A window sets a bound.",
+    "Encrypted": "A policy is plain text: it holds no secrets.",
     "ExperimentalTarget": "A target of an experimental platform is sized at its owner's risk.",
     "ExpiredHold": "A hold that is over is removed.",
     "FileTooLarge": "A policy file is small.",

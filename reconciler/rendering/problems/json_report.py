@@ -43,8 +43,17 @@ class NoteEntry(msgspec.Struct, frozen=True, kw_only=True):
     message: str
 
 
+class NeighbourEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A file beside the policies that was skipped: a code of problems or `OtherKind`, and what it is."""
+
+    file: str
+    code: str
+    message: str
+
+
 class ProblemReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """All problems of a tree with what was read; `skipped` counts documents of other kinds by `apiVersion/kind`."""
+    """All problems of a tree with what was read; `skipped` counts documents of other kinds by `apiVersion/kind`,
+    `neighbours` names the files that were skipped, where there are any."""
 
     format_version: str
     files: int
@@ -55,6 +64,7 @@ class ProblemReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     skipped: dict[str, int]
     problems: tuple[ProblemEntry, ...]
     notes: tuple[NoteEntry, ...]
+    neighbours: tuple[NeighbourEntry, ...] | msgspec.UnsetType = msgspec.UNSET
 
 
 def problem_report(tree: PolicyTree) -> ProblemReport:
@@ -70,6 +80,8 @@ def problem_report(tree: PolicyTree) -> ProblemReport:
         skipped=dict(tree.skipped),
         problems=tuple(problem_entry(problem) for problem in tree.problems),
         notes=tuple(NoteEntry(code=note.code, object=note.object, message=note.message) for note in unread_targets(tree.sets)),
+        neighbours=tuple(NeighbourEntry(file=one.path, code=one.code, message=one.message) for one in tree.neighbours)
+        or msgspec.UNSET,
     )
 
 

@@ -101,6 +101,7 @@ def validate_schema() -> dict[str, Any]:
     schema = struct_schema(ProblemReport, "validate", "Problems of a policy tree")
     properties = schema["$defs"]["ProblemReport"]["properties"]
     properties["formatVersion"] |= format_version(PROBLEMS_VERSION)
+    schema["$defs"]["ProblemReport"]["required"].remove("neighbours")
     schema["$defs"]["ProblemEntry"]["properties"]["severity"] |= {"enum": [str(severity) for severity in Severity]}
     return schema
 
