@@ -132,7 +132,8 @@ class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):
     is why a target of which nobody is known to own the size is ours, where the platform records no owner (empty: managed
     fields do). `keeps_nodes` is why no node may be removed now, since another machine than the chosen one might go (empty: any
     may), `keeps_nodes_but` the nodes that may go all the same. `beyond_autoscaler`: a Cluster Autoscaler that is at work
-    elsewhere passes this target over as it stands.
+    elsewhere passes this target over as it stands. `clusters` are the names of clusters that the target says it is for (empty: it
+    does not say); their members are ids where the platform tells no names.
     """
 
     ref: TargetRef
@@ -167,6 +168,7 @@ class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):
     keeps_nodes: str = ""
     keeps_nodes_but: tuple[str, ...] = ()
     beyond_autoscaler: bool = False
+    clusters: tuple[str, ...] = ()
 
 
 class Machine(msgspec.Struct, frozen=True, order=True, kw_only=True):

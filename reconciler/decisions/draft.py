@@ -28,7 +28,7 @@ from reconciler.scheduling.state import SchedulingState
 
 class GroupDraft:
     """One group while a plan is made. `desired` is the size after what was decided so far; node numbers are indices of
-    the scheduling state, `removed` indices of the World."""
+    the scheduling state, `removed` indices of the World. `not_ours` tells of machines that may be somebody else's."""
 
     __slots__ = (
         "cancelled",
@@ -38,6 +38,7 @@ class GroupDraft:
         "held_why",
         "judgement",
         "new_nodes",
+        "not_ours",
         "position",
         "reasons",
         "removed",
@@ -46,13 +47,20 @@ class GroupDraft:
     )
 
     def __init__(
-        self, position: int, group: EffectiveGroup, situation: GroupSituation, judgement: Judgement, held_why: str
+        self,
+        position: int,
+        group: EffectiveGroup,
+        situation: GroupSituation,
+        judgement: Judgement,
+        held_why: str,
+        not_ours: Because | None = None,
     ) -> None:
         self.position = position
         self.group = group
         self.situation = situation
         self.judgement = judgement
         self.held_why = held_why
+        self.not_ours = not_ours
         self.desired = situation.current
         self.new_nodes: list[int] = []
         self.upcoming_nodes: list[int] = []

@@ -72,6 +72,20 @@ class SizeState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     since_seconds: int
 
 
+class KnownTarget(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A target whose machines are no objects of this cluster, as it was at the last decision. `joined`: some have become nodes of
+    this cluster, and `clusters` is what it called its cluster then. `from_nothing`: it had neither replicas nor machines
+    once, and only we have raised it since. `machines` are those that were there; `started` those among them that our own growth
+    started, and that were never nodes."""
+
+    uid: str = ""
+    joined: bool = False
+    clusters: tuple[str, ...] = ()
+    from_nothing: bool = False
+    machines: tuple[str, ...] = ()
+    started: tuple[str, ...] = ()
+
+
 class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Keyed by names, never by indices; times are Unix seconds. Entries of things that are gone are dropped.
 
@@ -85,8 +99,8 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     again; `replaceable_since`: replacement -> first plan that saw that it saves enough, without a break; `replacements`:
     those under way. `denials`: "growth" or "removal" and the target -> what the platform denies, not asked for again before its
     end. `departures`: what left within a day, kept while the policy asks for approvals. `intended`: target -> nodes
-    whose removal is about to be written; only a process that ended there leaves some. `examine_next`: the node at which the last
-    decision ran out of work for removals; empty: at none.
+    whose removal is about to be written; only a process that ended there leaves some. `known_targets`: target ->
+    its machines. `examine_next`: the node at which the last decision ran out of work for removals; empty: at none.
     """
 
     version: int = MEMORY_VERSION
@@ -101,6 +115,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     foreign_since: Mapping[str, int] = {}
     waiting_since: Mapping[str, int] = {}
     sizes: Mapping[str, SizeState] = {}
+    known_targets: Mapping[str, KnownTarget] = {}
     failed_machines: tuple[str, ...] = ()
     held_groups: tuple[str, ...] = ()
     purchase: Purchase | None = None

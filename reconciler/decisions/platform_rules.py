@@ -25,6 +25,8 @@ class PlatformRules(msgspec.Struct, frozen=True, kw_only=True):
     bounds a target carries. `read_lag_seconds`: so long after a write a read may show what was there before it.
     `unsigned_writer` is whom nobody names, and `writer_told_by` says where a second writer is found. `doubles` are targets, of
     whatever platform, whose machines another one sizes: they are not discovered.
+    `machines_are_objects`: each machine of its targets is an object of this cluster's own API, not a name in a list of the
+    platform. `clusters_named` are the names of clusters that a discovery item of this provider asks for.
     """
 
     provider: str
@@ -38,6 +40,8 @@ class PlatformRules(msgspec.Struct, frozen=True, kw_only=True):
     unsigned_writer: str = "a writer that leaves no trace in managedFields"
     writer_told_by: str = "managedFields or the audit log of the API server name it"
     doubles: Callable[[tuple[TargetFacts, ...]], frozenset[TargetRef]] = lambda _: frozenset()
+    machines_are_objects: bool = False
+    clusters_named: Callable[[Discovery], tuple[str, ...]] = lambda _: ()
 
 
 @cache

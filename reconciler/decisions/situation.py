@@ -11,6 +11,7 @@ from reconciler.cluster.world import World
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.groups.membership import Membership
 from reconciler.decisions.memory import Memory
+from reconciler.decisions.ownership.belonging import Belonging
 from reconciler.decisions.reasons.amounts import duration_text
 from reconciler.plan.plan import NodeState
 
@@ -115,10 +116,12 @@ def group_situations(
     states: tuple[NodeState, ...],
     memory: Memory,
     now_seconds: int,
+    belongings: tuple[Belonging, ...],
 ) -> tuple[GroupSituation, ...]:
     """One situation a group, by the order of `groups`."""
     return tuple(
-        _situation(world, group, members, position, states, memory, now_seconds) for position, group in enumerate(groups)
+        _situation(world, group, members, position, states, memory, now_seconds, belongings[position])
+        for position, group in enumerate(groups)
     )
 
 
@@ -140,6 +143,7 @@ def _situation(
     states: tuple[NodeState, ...],
     memory: Memory,
     now_seconds: int,
+    belonging: Belonging,
 ) -> GroupSituation:
     nodes = members.members[position]
     current = (group.facts.replicas or 0) if group.facts is not None else 0
@@ -160,7 +164,8 @@ def _situation(
     # More machines than requests: the target has not followed its last write yet, or makes more for a rollout. Which of them
     # will stay is not known then.
     settled = len(waiting) <= asked
-    marked = {machine.name for machine in waiting if machine.delete_marked}
+    # Nobody takes back twice, nor what may be somebody else's.
+    marked = {machine.name for machine in waiting if machine.delete_marked}.union(belonging.kept)
     cancellable = tuple(name for name, _ in failed if name not in marked) if settled else ()
     unmade_since = memory.waiting_since.get(unmade_key(group, current), now_seconds)
     overdue = now_seconds - unmade_since >= group.max_node_provision_time_seconds
@@ -176,7 +181,7 @@ def _situation(
         # Between the write and the controller that follows it a node has left spec.replicas, and its machine is not being
         # deleted yet: there are more nodes than are asked for, and those that leave are not to be taken off twice.
         size=min(current, max(current, registered) - (len(leaving) - gone)) - (len(cancellable) + unmade),
-        upcoming=max(0, asked - len(failed)),
+        upcoming=0 if belonging.expects_nothing(overdue=bool(failed)) else max(0, asked - len(failed)),
         starting=tuple(index for index in nodes if states[index] is NodeState.NOT_STARTED),
         leaving=leaving,
         failed=tuple(failed),

@@ -10,6 +10,7 @@ from reconciler.decisions.groups.membership import Membership
 from reconciler.decisions.growth.backoff import forget, note_failures
 from reconciler.decisions.growth.requests import note_waiting
 from reconciler.decisions.memory import Memory
+from reconciler.decisions.ownership.belonging import Belonging, belongings, note_targets
 from reconciler.decisions.ownership.conflict import conflict_sentence, note_conflicts, other_autoscalers, undone_write
 from reconciler.decisions.ownership.last_write import with_last_writes
 from reconciler.decisions.ownership.owner import NO_OWNER, Judgement, Terms, judge
@@ -35,6 +36,7 @@ class View(msgspec.Struct, frozen=True):
     situations: tuple[GroupSituation, ...]
     judgements: tuple[Judgement, ...]
     held: tuple[str, ...]
+    belongings: tuple[Belonging, ...]
 
     @staticmethod
     def of(world: World, policy: PolicySet, memory: Memory, now_seconds: int, work: Work) -> "View":
@@ -45,12 +47,14 @@ class View(msgspec.Struct, frozen=True):
         memory = forget(memory, groups, resumed, now_seconds)
         states = node_states(world, groups, members, memory, now_seconds)
         memory = note_waiting(memory, groups, members.machines, now_seconds)
-        situations = group_situations(world, groups, members, states, memory, now_seconds)
+        memory = note_targets(memory, groups, members)
+        belonging = belongings(world, policy.policy, groups, members, memory)
+        situations = group_situations(world, groups, members, states, memory, now_seconds, belonging)
         memory = note_failures(memory, groups, situations, now_seconds)
         memory = note_conflicts(memory, groups, situations, now_seconds, other_autoscalers(world))
         judgements = tuple(_judge(group, world, policy, memory, now_seconds) for group in groups)
-        held = tuple(_held_why(group, judgement) for group, judgement in zip(groups, judgements, strict=True))
-        return View(world, policy, memory, now_seconds, work, groups, members, states, situations, judgements, held)
+        held = tuple(_held_why(*entry) for entry in zip(groups, judgements, belonging, strict=True))
+        return View(world, policy, memory, now_seconds, work, groups, members, states, situations, judgements, held, belonging)
 
     def draft(self, *, lift_holds: bool = False) -> Draft:
         """A fresh working state; with `lift_holds` as if no group were held."""
@@ -67,6 +71,7 @@ class View(msgspec.Struct, frozen=True):
                     self.situations[position],
                     self.judgements[position],
                     "" if lift_holds else self.held[position],
+                    self.belongings[position].told,
                 )
                 for position, group in enumerate(self.groups)
             ),
@@ -97,7 +102,7 @@ def _terms(policy: PolicySet, memory: Memory, now_seconds: int, target: str) -> 
     )
 
 
-def _held_why(group: EffectiveGroup, judgement: Judgement) -> str:
+def _held_why(group: EffectiveGroup, judgement: Judgement, belonging: Belonging) -> str:
     """Why nothing is written for the group; empty when something may be."""
     if group.hold:
         ends = group.hold_until_seconds
@@ -109,4 +114,4 @@ def _held_why(group: EffectiveGroup, judgement: Judgement) -> str:
         if ownership.by in NO_OWNER:
             return ownership.evidence[0]
         return f"{ownership.by} decides its replicas"
-    return ""
+    return belonging.held.sentence() if belonging.held is not None else ""

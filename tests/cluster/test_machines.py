@@ -188,3 +188,29 @@ def test_pool_instances() -> None:
 def test_canonical_order() -> None:
     """Machines by namespace and name."""
     assert [item.name for item in world_of(machine("b"), machine("a")).machines] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("names", "joined"),
+    [
+        (("i-1",), "i-1"),
+        (("i-1.eu-central-1.compute.internal",), "i-1.eu-central-1.compute.internal"),
+        (("i-1.a", "i-1.b"), ""),
+        (("i-10",), ""),
+    ],
+)
+def test_a_node_without_provider_id_is_known_by_its_name(names: tuple[str, ...], joined: str) -> None:
+    """The first part of it, where that is the id of exactly one machine and the name of exactly one node."""
+    assert only(machine(spec={"providerID": "x:///a/i-1"}), *(node(name) for name in names)).node == joined
+
+
+def test_a_name_that_two_machines_have() -> None:
+    """Nobody can tell which of them it is."""
+    twins = [machine(name, spec={"providerID": f"x:///{name}/i-1"}) for name in ("a", "b")]
+    assert [one.node for one in world_of(*twins, node("i-1")).machines] == ["", ""]
+
+
+def test_a_provider_id_wins_over_a_name() -> None:
+    """A node that is called like another one's machine is not taken for it."""
+    known = node("n", spec={"providerID": "x:///a/i-1"})
+    assert only(machine(spec={"providerID": "x:///a/i-1"}), known, node("i-1")).node == "n"

@@ -52,11 +52,12 @@ def test_stock_out_and_the_next_tier(service: Service) -> None:
 def test_a_machine_that_never_comes_is_not_left_over(service: Service) -> None:
     """The count is lowered for it, its deletion is refused, and the process ends: the next one ends with neither."""
     service.account.creates_after = 100_000
+    home = ids(service, service.account.add("home", count=1))[0]  # its node tells which cluster this is
     pool, loop = (
         service.account.add(),
         Loop(service, POLICY.replace("    size:", "    scaleUp: {maxNodeProvisionTime: 60s}\n    size:")),
     )
-    loop.cluster.pods = pending(1)
+    loop.cluster.pods = [running("there", home), *pending(1)]
     loop.turn()
     loop.cluster.pods = []
     service.account.faults.append(("DELETE", "", (500, {"code": "internal_error", "message": "try later"}, {})))
@@ -68,6 +69,21 @@ def test_a_machine_that_never_comes_is_not_left_over(service: Service) -> None:
     loop.restart()
     loop.turns(12)
     assert (pool.count, service.account.counted(pool), service.count("DELETE")) == (0, [], 2)
+
+
+def test_a_pool_of_another_cluster(service: Service) -> None:
+    """Its machines have long been there, and are nodes over there: held, and none of them is taken back."""
+    pool, loop = service.account.add(count=2), Loop(service, POLICY)
+    made = loop.cluster._nodes
+    theirs = {f"n-{name[-4:]}" for name in ids(service, pool)}
+    loop.cluster._nodes = lambda: [one for one in made() if one["metadata"]["name"] not in theirs]  # type: ignore[method-assign]
+    loop.cluster.pods = pending(1)
+    for _ in range(20):
+        report = loop.turn(60)
+    assert (pool.count, service.account.deleted) == (2, [])
+    assert report.plan is not None
+    assert report.plan.groups[0].held
+    assert "NeverJoined" in {reason.code for reason in report.plan.groups[0].reasons}
 
 
 def test_a_reservation_is_never_passed(service: Service) -> None:

@@ -1,5 +1,6 @@
 """Machines of whatever platform, joined with the nodes that they became."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 import msgspec
@@ -21,12 +22,24 @@ def normalized_provider_id(provider_id: str) -> str:
 
 
 def with_nodes(machines: Iterable[Machine], nodes: Iterable[Node]) -> tuple[Machine, ...]:
-    """Machines sorted, those without a node reference joined by provider id where exactly one node has it."""
+    """Machines sorted, those without a node reference joined by provider id where exactly one node has it.
+
+    A node that was registered without one (no cloud provider runs) is known by its name: AWS calls it like its instance, with the
+    domain or without. It counts only where one machine alone, and one node alone, is called so.
+    """
     by_id: dict[str, list[str]] = {}
+    by_word: dict[str, list[str]] = {}
     for node in nodes:
         if node.provider_id:
             by_id.setdefault(normalized_provider_id(node.provider_id), []).append(node.name)
-    joined = [_joined(item, by_id) for item in machines]
+        else:
+            for word in {text.partition(".")[0] for text in (node.name, node.hostname) if text}:
+                by_word.setdefault(word, []).append(node.name)
+    rows = list(machines)
+    if by_word:
+        ids = Counter(normalized_provider_id(item.provider_id) for item in rows)
+        by_id.update((word, names) for word, names in by_word.items() if ids[word] == 1 and word not in by_id)
+    joined = [_joined(item, by_id) for item in rows]
     return tuple(sorted(joined, key=lambda item: (item.namespace, item.name, str(item.target))))
 
 

@@ -2,7 +2,7 @@
 
 from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.decisions.labels import selector_matches
-from reconciler.decisions.platform_rules import kind_of, rules_of
+from reconciler.decisions.platform_rules import kind_of, platform_rules, rules_of
 from reconciler.policy.documents import Discovery, NodeGroup, NodeGroupPolicy, TargetSpec, Tier
 from reconciler.policy.values.pattern import matches
 
@@ -19,6 +19,14 @@ def discovered(policy: NodeGroupPolicy, facts: TargetFacts) -> Discovery | None:
     if rules is None:
         return None
     return next((item for item in policy.discovery if item.provider == rules.provider and rules.takes(item, facts)), None)
+
+
+def clusters_of_discovery(policy: NodeGroupPolicy) -> frozenset[str]:
+    """Names of clusters that the policy asks for where it discovers targets."""
+    rules = {one.provider: one for one in platform_rules()}
+    return frozenset(
+        name for item in policy.discovery if item.provider in rules for name in rules[item.provider].clusters_named(item)
+    )
 
 
 def tier_of(

@@ -58,6 +58,8 @@ def _group_reasons(plan: Draft, draft: GroupDraft) -> tuple[Reason, ...]:
     found = list(draft.reasons)
     if draft.held_why:
         found.insert(0, GroupHeld(group=group.name, why=draft.held_why).reason())
+    if draft.not_ours is not None:
+        found.append(draft.not_ours.reason())
     stop = plan.growth_stop(draft)
     if isinstance(stop, GroupUnhealthy):
         found.append(stop.reason())

@@ -3,6 +3,8 @@
 from reconciler.decisions.reasons.amounts import count_text
 from reconciler.plan.reason import Because
 
+_NAMED_AT_MOST = 5
+
 
 class UpcomingNodes(Because, frozen=True, kw_only=True):
     """Nodes already asked for that no pod can use yet: `starting` of them have joined, and wait for what `waits_for` names."""
@@ -88,3 +90,58 @@ class AskedAnew(Because, frozen=True, kw_only=True):
         """What is replaced, why, and why the size stays."""
         names = ", ".join(self.machines)
         return f"machine {names} never became a node ({self.why}): asked for anew, since the minimum is {self.min}"
+
+
+class MachinesKept(Because, frozen=True, kw_only=True):
+    """Machines without a node that stay, since they may be somebody else's, or run pods."""
+
+    code = "MachinesKept"
+    machines: tuple[str, ...]
+    why: str
+
+    def sentence(self) -> str:
+        """Which, why, and what ends it."""
+        return f"{_named(self.machines)} no node of this cluster and not taken back: {self.why}; end what is not needed by hand"
+
+
+class NeverJoined(Because, frozen=True, kw_only=True):
+    """The target has machines, and none of them has ever become a node of this cluster: it may be another cluster's."""
+
+    code = "NeverJoined"
+    target: str
+    machines: tuple[str, ...]
+    why: str
+
+    def sentence(self) -> str:
+        """What is missing, and what ends it."""
+        return (
+            f"no machine of {self.target} has ever become a node of this cluster, so that it may be another cluster's "
+            f"({_named(self.machines)} none; {self.why}): nothing is written until one joins"
+        )
+
+
+class OtherCluster(Because, frozen=True, kw_only=True):
+    """The target says that it is for another cluster. `here` are the names by which targets with nodes here, and the policy, call
+    this cluster; empty where nothing tells which of several it is."""
+
+    code = "OtherCluster"
+    target: str
+    named: tuple[str, ...]
+    here: tuple[str, ...]
+
+    def sentence(self) -> str:
+        """Whose it is, and what ends it."""
+        says = f"{self.target} says that it is for cluster {' and '.join(self.named)}"
+        if not self.here:
+            return (
+                f"{says}, others of the policy name other clusters, and no node tells which one this is: "
+                "nothing is written until a machine of it joins; leave groups of other clusters out of the policy"
+            )
+        this = " or ".join(self.here)
+        return f"{says}, and this one is {this}: nothing is written; leave it out of the policy, or correct its tags"
+
+
+def _named(machines: tuple[str, ...]) -> str:
+    more = f" and {len(machines) - _NAMED_AT_MOST} more" if len(machines) > _NAMED_AT_MOST else ""
+    listed = ", ".join(machines[:_NAMED_AT_MOST])
+    return f"machine {listed} is" if len(machines) == 1 else f"machines {listed}{more} are"

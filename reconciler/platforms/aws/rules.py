@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.decisions.platform_rules import PlatformRules
+from reconciler.platforms.aws.facts.clusters import clusters
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP, READ_LAG_SECONDS
 from reconciler.policy.documents import Discovery
 
@@ -14,6 +15,11 @@ def takes(item: Discovery, facts: TargetFacts) -> bool:
     return item.region in ("", facts.ref.region) and all(
         tags.get(key) == value if value else key in tags for key, value in item.tags
     )
+
+
+def clusters_named(item: Discovery) -> tuple[str, ...]:
+    """By the tags that it asks for."""
+    return clusters(item.tags)
 
 
 def policy_value(ref: TargetRef) -> Mapping[str, Mapping[str, str]]:
@@ -27,6 +33,7 @@ RULES = PlatformRules(
     takes=takes,
     policy_value=policy_value,
     size_origin="its own MinSize and MaxSize",
+    clusters_named=clusters_named,
     read_lag_seconds=READ_LAG_SECONDS,
     unsigned_writer="a writer that Auto Scaling does not record",
     writer_told_by="CloudTrail names who called SetDesiredCapacity or UpdateAutoScalingGroup",

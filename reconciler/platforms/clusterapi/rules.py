@@ -34,4 +34,5 @@ RULES = PlatformRules(
     policy_value=policy_value,
     findings=findings,
     declared_in_manifests=True,
+    machines_are_objects=True,
 )

@@ -47,5 +47,6 @@ RULES = PlatformRules(
     takes=takes,
     policy_value=policy_value,
     declared_in_manifests=True,
+    machines_are_objects=True,
     doubles=doubles,
 )

@@ -10,6 +10,7 @@ from reconciler.cluster.values.selection import label_pairs
 from reconciler.platforms.aws.facts import wire
 from reconciler.platforms.aws.facts.activities import launch_failure
 from reconciler.platforms.aws.facts.choices import Choices, choices
+from reconciler.platforms.aws.facts.clusters import clusters
 from reconciler.platforms.aws.facts.instance_table import PRICED_REGION, TABLE_DATE
 from reconciler.platforms.aws.facts.notices import Notice
 from reconciler.platforms.aws.facts.ownership import cautions, unseen, writers
@@ -68,6 +69,7 @@ def facts(item: wire.AutoScalingGroup, view: AwsView = _NOTHING) -> TargetFacts:
         launch_failure=launch_failure(item, view.activities.get(item.auto_scaling_group_name, ())),
         cautions=cautions(item, tags, view),
         unrecorded_owner="an Auto Scaling group records nobody as the owner of its desired capacity",
+        clusters=clusters(tags.items()),
         problems=(*option_problems, *template_problems, *_misspelt(tags)),
     )
 

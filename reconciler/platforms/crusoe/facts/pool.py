@@ -40,6 +40,7 @@ def facts(pool: wire.NodePool, view: CrusoeView) -> TargetFacts:
         rooms=rooms(pool, view),
         unrecorded_owner="a node pool of Crusoe records nobody as the owner of its count",
         keeps_nodes=keeps_nodes(pool, view),
+        clusters=(pool.cluster_id,) if pool.cluster_id else (),
         problems=(*nowhere, *stops(pool, view)),
     )
 
