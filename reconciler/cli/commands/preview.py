@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     "cluster_path",
     metavar="PATH",
     type=NAMED_PATH,
-    help="Snapshot instead of a live cluster: a file or directory of `kubectl get -o json|yaml` output, also .gz.",
+    help="Snapshot instead of a live cluster: a file, directory or tar of what kubectl prints, also dumps and support bundles.",
 )
 @click.option("--cluster-in-base", metavar="PATH", help="Snapshot at this place of the repository, as --base has it.")
 @click.option("--cluster-ref", metavar="REF", help="Snapshot that `snapshot --publish` left at this ref of the repository.")

@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import TypeVar
 
 from reconciler.cli.outputs.failure import InputError
+from reconciler.cli.outputs.telling import tell
 from reconciler.cluster.platform_reading import readings, target_kinds
+from reconciler.cluster.snapshots.json_texts import BEGINNING_BYTES, looks_like_objects
 from reconciler.cluster.snapshots.snapshot import SnapshotError, read_snapshot
 from reconciler.cluster.snapshots.snapshot_digest import Digested
 from reconciler.cluster.snapshots.unpacked_size import most_unpacked
+from reconciler.cluster.snapshots.unreadable import SeveralError
 from reconciler.cluster.world import World
 
 SUFFIXES = (".json", ".yaml", ".yml")
@@ -23,6 +26,8 @@ LARGEST_FILE_BYTES = 4 << 30
 _NAMES_SHOWN = 5
 _CHUNK_BYTES = 1 << 20
 _GZIPPED = ".gz"
+_GZIP_MAGIC, _ZIP_MAGIC, _TAR_MAGIC = b"\x1f\x8b", b"PK\x03\x04", b"ustar"
+_TAR_MAGIC_END = 262  # of a header: POSIX.1-1988 puts the magic behind 257 bytes
 _Files = TypeVar("_Files", bound=Mapping[str, bytes])
 
 
@@ -37,7 +42,7 @@ class SnapshotFiles(Mapping[str, bytes]):
         root = path.resolve()
         for entries, found in enumerate(_entries(path)):
             name = found.relative_to(path).as_posix().removesuffix(_GZIPPED)
-            if name.endswith(SUFFIXES) and found.is_file():
+            if found.is_file() and (name.endswith(SUFFIXES) or _begins_as_objects(found, root)):
                 self._add(name, found, root)
             if entries == MOST_ENTRIES or len(self._paths) > MOST_FILES:
                 raise InputError(
@@ -55,7 +60,8 @@ class SnapshotFiles(Mapping[str, bytes]):
     def __getitem__(self, name: str) -> bytes:
         path = self._paths[name]
         try:
-            return _unpacked(path) if path.suffix == _GZIPPED else _plain(path)
+            packed = path.suffix == _GZIPPED or _beginning(path, len(_GZIP_MAGIC)) == _GZIP_MAGIC
+            return _unpacked(path) if packed else _plain(path)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise InputError(f"{path}: damaged or cut-off gzip data ({error})") from None
         except OSError as error:
@@ -66,6 +72,40 @@ class SnapshotFiles(Mapping[str, bytes]):
 
     def __len__(self) -> int:
         return len(self._paths)
+
+
+def _beginning(path: Path, size_bytes: int) -> bytes:
+    with path.open("rb") as stream:
+        return stream.read(size_bytes)
+
+
+def _begins_as_objects(path: Path, root: Path) -> bool:
+    """Whether a file of any name, packed or not, holds objects. What cannot be opened was never a part of a snapshot."""
+    try:
+        if not path.resolve().is_relative_to(root):
+            return False
+        if _beginning(path, len(_GZIP_MAGIC)) != _GZIP_MAGIC:
+            return looks_like_objects(_beginning(path, BEGINNING_BYTES))
+        with gzip.open(path) as stream:
+            return looks_like_objects(stream.read(BEGINNING_BYTES))
+    except (OSError, EOFError, zlib.error):
+        return False
+
+
+def _is_archive(path: Path) -> bool:
+    """A tar, packed or not, whatever it is called. Raises `InputError` for a zip."""
+    if path.name.endswith(ARCHIVES):
+        return True
+    try:
+        beginning = _beginning(path, _TAR_MAGIC_END)
+        if beginning.startswith(_ZIP_MAGIC):
+            raise InputError(f"{path}: a zip archive; unpack it and give the directory")
+        if beginning.startswith(_GZIP_MAGIC):
+            with gzip.open(path) as stream:
+                beginning = stream.read(_TAR_MAGIC_END)
+    except (OSError, EOFError, zlib.error):
+        return False  # told where it is read
+    return beginning.endswith(_TAR_MAGIC) and len(beginning) == _TAR_MAGIC_END
 
 
 def _entries(path: Path) -> Iterator[Path]:
@@ -105,17 +145,29 @@ def _read(path: Path | str, seen_through: Callable[[Mapping[str, bytes]], _Files
             f"{root}: there is no such file or directory; a snapshot is what `kubectl get … -o json` prints, "
             "one file or a directory of such files"
         )
-    files = seen_through(_archived(root) if root.is_file() and root.name.endswith(ARCHIVES) else SnapshotFiles(root))
+    archive = root.is_file() and _is_archive(root)
+    files = seen_through(_archived(root) if archive else SnapshotFiles(root))
+    unused: list[SnapshotError] = []
     try:
-        world = read_snapshot(files, capi_group())
+        world = read_snapshot(files, capi_group(), unused)
+    except SeveralError as error:
+        listed = "\n".join(f"  {_told(root, one, archive=archive)}" for one in error.all)
+        raise InputError(f"{root}: {len(error.all)} parts of it cannot be used; mend or remove them:\n{listed}") from None
     except SnapshotError as error:
-        where = root if not error.file or not root.is_dir() else root / error.file
-        raise InputError(": ".join(part for part in (str(where), error.item, error.message) if part)) from None
+        raise InputError(_told(root, error, archive=archive)) from None
+    finally:
+        for one in unused:
+            tell(f"note: not used: {_told(root, one, archive=archive)}")
     # Without one of these there is nothing to decide about; what else is captured only says how.
     sought = {"Node", "Pod", *(kind.known_as for reading in readings() for kind in reading.kinds)}
     if not sought.intersection(world.captured):
         raise InputError(_no_cluster(root, list(files), dict(world.skipped), world.captured))
     return world, files
+
+
+def _told(root: Path, error: SnapshotError, *, archive: bool) -> str:
+    where = [str(root), error.file] if archive else [str(root / error.file if error.file and root.is_dir() else root)]
+    return ": ".join(part for part in (*where, error.item, error.message) if part)
 
 
 def _no_cluster(root: Path, names: list[str], skipped: Mapping[str, int], captured: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ from reconciler.cli.options.decision_instant import decision_instant
 from reconciler.cli.outputs.failure import InputError
 from reconciler.cluster.snapshots.snapshot import SnapshotError, read_snapshot
 from reconciler.cluster.snapshots.snapshot_digest import Digested
+from reconciler.cluster.snapshots.unreadable import SeveralError
 from reconciler.cluster.world import World
 from reconciler.plan.instant import instant_text
 from reconciler.plan.preview import SnapshotSeen
@@ -108,8 +109,8 @@ def _in_repository(asked: ClusterAsked, ref: str) -> tuple[World, SnapshotSeen]:
     except RepositoryError as error:
         raise InputError(f"{option}: {error}") from None
     except SnapshotError as error:
-        where = ": ".join(part for part in (error.file, error.item, error.message) if part)
-        raise InputError(f"{option}: {where}") from None
+        listed = "".join(f"\n  {one}" for one in error.all) if isinstance(error, SeveralError) else f" {error}"
+        raise InputError(f"{option}:{listed}") from None
     return world, msgspec.structs.replace(_seen(asked.in_base or ref, digest, world), revision=commit, changed=changed)
 
 

@@ -14,7 +14,7 @@ WORK_BUDGET_HELP = "Steps that one decision may take; a plan that runs out of th
 
 
 _POLICY = "Policy file or directory [default: policies/ if it is there, else the targets' own annotations]."
-_CLUSTER = "Snapshot instead of a live cluster: a file or directory of `kubectl get -o json|yaml` output, also .gz."
+_CLUSTER = "Snapshot instead of a live cluster: a file, directory or tar of what kubectl prints, also dumps and support bundles."
 _NOW = "The instant of the decision [default: that of the snapshot, now]."
 
 

@@ -9,13 +9,13 @@ import msgspec
 from msgspec import Raw
 
 from reconciler.cluster.platform_reading import envelopes
-from reconciler.cluster.snapshots import yaml_text
-from reconciler.cluster.snapshots.unreadable import SnapshotError
+from reconciler.cluster.snapshots import bare_items, json_texts, yaml_text
+from reconciler.cluster.snapshots.unreadable import ForeignError, SnapshotError, UnreadableError
 from reconciler.cluster.values.raw_part import DECODING_ERRORS, finding
 from reconciler.cluster.wire.meta import api_group
 
 _UTF8_BOM, _UTF16_BOMS = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")
-_BYTE = re.compile(r"byte (\d+)")
+_JSON, _SPACE = (b"{", b"["), (b" ", b"\t", b"\r", b"\n")
 
 
 class Document(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,22 +102,48 @@ def object_name(body: bytes) -> str:
 
 
 def documents(file: str, body: bytes) -> Iterator[Document]:
-    """The documents of one file (JSON, or YAML with any number of parts). Raises `SnapshotError`."""
+    """The documents of one file (JSON or YAML, with any number of parts). Raises `SnapshotError` for the first that is wrong."""
+    for name, part in parts(file, body):
+        yield from split(file, name, part)
+
+
+def parts(file: str, body: bytes) -> Iterator[tuple[str, bytes]]:
+    """The JSON texts of one file, each with its name where there are several. Raises `SnapshotError`."""
     text = _utf8(file, body)
     if not text.strip():
         raise SnapshotError(file, "", "the file is empty: the capture was cut off before it began")
-    if _is_yaml(file, text):
-        try:
-            parts = yaml_text.json_parts(text)
-        except yaml_text.YamlError as error:
-            raise SnapshotError(file, error.item, error.message) from None
-        for number, part in enumerate(parts, 1):
-            yield from _split(file, f"document {number}" if len(parts) > 1 else "", part)
-    else:
-        yield from _split(file, "", text)
+    try:
+        start = json_texts.without_messages(text)
+        if start == len(text):
+            raise SnapshotError(file, "", "only messages of kubectl and no objects: the capture failed")
+        if _is_yaml(file, text, start):
+            found = yaml_text.json_parts(text[start:] if text[:1] not in _SPACE else text)
+            yield from ((f"document {number}" if len(found) > 1 else "", part) for number, part in enumerate(found, 1))
+        elif text[start : start + 1] in _JSON and (start or _holds_several(text)):
+            for number, (_, part) in enumerate(json_texts.json_values(text), 1):
+                yield f"document {number}", part
+        else:
+            yield "", text
+    except yaml_text.YamlError as error:
+        raise SnapshotError(file, error.item, error.message) from None
+    except UnreadableError as error:
+        raise SnapshotError(file, "", str(error)) from None
 
 
-def _split(file: str, part: str, body: bytes) -> Iterator[Document]:
+def _holds_several(text: bytes) -> bool:
+    """Whether JSON follows JSON. Cheap where it does not: nothing is built, and a damaged value is told by who reads it."""
+    try:
+        msgspec.json.decode(text, type=Raw)
+    except DECODING_ERRORS as error:
+        return json_texts.several(error)
+    return False
+
+
+def split(file: str, part: str, body: bytes) -> Iterator[Document]:
+    """The documents of one JSON text. Raises `SnapshotError`, `ForeignError` where it holds no object."""
+    if body.lstrip()[:1] == b"[":
+        yield from _array(file, part, body)
+        return
     try:
         envelope = _envelope.decode(body)
     except msgspec.ValidationError as error:
@@ -129,8 +155,12 @@ def _split(file: str, part: str, body: bytes) -> Iterator[Document]:
         yield listed
         return
     if not envelope.kind:
+        if isinstance(envelope.items, list):
+            yield from _unnamed(file, part, envelope.items, more=bool(envelope.metadata and envelope.metadata.more))
+            return
         first = envelopes()[0][0].list_key
-        raise SnapshotError(file, part, f"no kind and no {first}: no Kubernetes object and no list of any")
+        refused = SnapshotError if bare_items.is_object(Raw(body)) else ForeignError
+        raise refused(file, part, f"no kind and no {first}: no Kubernetes object and no list of any")
     if envelope.kind == "Status":
         raise SnapshotError(file, part, f"an answer of the API server instead of objects: {_status_message(body)}")
     if envelope.items is msgspec.UNSET:
@@ -148,6 +178,34 @@ def _split(file: str, part: str, body: bytes) -> Iterator[Document]:
         yield Document(file=file, part=part, api_version=envelope.api_version, kind=kind, items=items, is_list=True, more=more)
         return
     yield from _runs(file, part, items, more=more)
+
+
+def _array(file: str, part: str, body: bytes) -> Iterator[Document]:
+    """What `jq .items` or `--query` leaves of a list."""
+    try:
+        items = msgspec.json.decode(body, type=list[Raw])
+    except DECODING_ERRORS as error:
+        raise SnapshotError(file, _breaking_item(part, body), _told(error, body)) from None
+    yield from _unnamed(file, part, items, more=False)
+
+
+def _unnamed(file: str, part: str, items: list[Raw], *, more: bool) -> Iterator[Document]:
+    """Items below no kind: each says its own, or all are of one kind of a cloud. A list of anything else is no objects."""
+    if any(_kind_of(item) or bare_items.is_object(item) for item in items):
+        yield from _runs(file, part, items, more=more)
+        return
+    kind = bare_items.kind_of(items) if items else None
+    if kind is None:
+        what = "an empty list that does not say of what" if not items else "a list of something that is no Kubernetes object"
+        raise ForeignError(file, part, f"{what}; give it whole, without --query and jq")
+    yield Document(file=file, part=part, api_version="", kind=kind, items=items, is_list=True, more=more)
+
+
+def _kind_of(item: Raw) -> str:
+    try:
+        return _type.decode(item).kind
+    except DECODING_ERRORS:
+        return ""
 
 
 def _cloud_list(file: str, part: str, body: bytes) -> Document | None:
@@ -207,6 +265,7 @@ def _object_envelope(file: str, part: str, body: bytes, error: msgspec.Validatio
         told = _told(second, body)
         if told.startswith("expected object"):
             told = "no Kubernetes object and no list of any; a snapshot is what `kubectl get … -o json` or -o yaml prints"
+            raise ForeignError(file, part, told) from None
         raise SnapshotError(file, part, told) from None
     except DECODING_ERRORS as second:
         raise SnapshotError(file, part, _told(second, body)) from None
@@ -234,10 +293,19 @@ def _utf8(file: str, body: bytes) -> bytes:
     return body.removeprefix(_UTF8_BOM)
 
 
-def _is_yaml(file: str, text: bytes) -> bool:
-    if file.endswith((".yaml", ".yml")):
-        return True
-    return not file.endswith(".json") and text.lstrip()[:1] not in (b"{", b"[")
+def _is_yaml(file: str, text: bytes, start: int) -> bool:
+    """Texts that begin as JSON are read as JSON, the faster way; in a file that is called YAML, flow style may be meant."""
+    if text[start : start + 1] not in _JSON:
+        return not file.endswith(".json") or json_texts.looks_like_objects(text[: json_texts.BEGINNING_BYTES])
+    return file.endswith((".yaml", ".yml")) and not _is_json(text)
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        msgspec.json.decode(text, type=Raw)
+    except DECODING_ERRORS as error:
+        return json_texts.several(error)
+    return True
 
 
 def _told(error: Exception, body: bytes) -> str:

@@ -21,7 +21,7 @@ from reconciler.cluster.snapshots.document import Document
 from reconciler.cluster.snapshots.kept import ContradictionError, Kept, Key
 from reconciler.cluster.snapshots.newest import Newest
 from reconciler.cluster.snapshots.sources import Sources
-from reconciler.cluster.snapshots.unreadable import SnapshotError, UnreadableError
+from reconciler.cluster.snapshots.unreadable import SeveralError, SnapshotError, UnreadableError
 from reconciler.cluster.values.raw_part import DECODING_ERRORS, finding
 from reconciler.cluster.values.selection import label_pairs
 from reconciler.cluster.volumes.volume import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
@@ -34,12 +34,14 @@ from reconciler.cluster.workloads.workload import Controller, DisruptionBudget
 from reconciler.cluster.workloads.workload_rows import controller, disruption_budget
 
 _MANAGEMENT = "management/"
+_MOST_ERRORS = 50
 _REPLICATED = (("apps", "ReplicaSet"), ("", "ReplicationController"), ("apps", "StatefulSet"))
 _Reader = tuple[msgspec.json.Decoder[Any], Callable[[Any, int, Document], None]]
 
 
 class Intake:
-    """All that was read so far. `read` raises `SnapshotError`; `close` checks what only the whole can show.
+    """All that was read so far. `read` raises `SnapshotError`, for several items `SeveralError`; `close` checks what
+    only the whole can show.
 
     `capi_group` is the API group that an operator gave Cluster API (empty: its own).
     """
@@ -97,21 +99,25 @@ class Intake:
                 self._finished.add(name)
         decoder, keep = reader
         first = self.sources.first(document)
-        index = 0
-        try:
-            for index, raw in enumerate(document.items):
+        errors: list[SnapshotError] = []
+        for index, raw in enumerate(document.items):
+            try:
                 item = decoder.decode(raw)
                 if item.kind and item.kind != document.kind:
                     raise UnreadableError(f"it says kind {item.kind} in a list of {document.kind}")
                 keep(item, first + index, document)
                 if stamps:
                     self.newest.see(raw)
-        except DECODING_ERRORS as error:
-            raise SnapshotError(document.file, document.label(index), finding(error)) from None
-        except UnreadableError as error:
-            raise SnapshotError(document.file, document.label(index), str(error)) from None
-        except ContradictionError as error:
-            raise self.contradiction(error) from None
+            except DECODING_ERRORS as error:
+                errors.append(SnapshotError(document.file, document.label(index), finding(error)))
+            except UnreadableError as error:
+                errors.append(SnapshotError(document.file, document.label(index), str(error)))
+            except ContradictionError as error:
+                errors.append(self.contradiction(error))
+            if len(errors) == _MOST_ERRORS:
+                break
+        if errors:
+            raise SeveralError(errors) if len(errors) > 1 else errors[0]
 
     def close(self) -> None:
         """Raise `SnapshotError` for a list of which only some pages are there."""

@@ -3,16 +3,19 @@
 from collections.abc import Mapping
 
 from reconciler.cluster.snapshots.assembly import assemble
-from reconciler.cluster.snapshots.document import documents
+from reconciler.cluster.snapshots.document import parts, split
 from reconciler.cluster.snapshots.intake import Intake
 from reconciler.cluster.snapshots.manifest import FILE_NAMES, Manifest, merged, read_manifest
-from reconciler.cluster.snapshots.unreadable import SnapshotError
+from reconciler.cluster.snapshots.unreadable import ForeignError, SeveralError, SnapshotError
 from reconciler.cluster.world import World
 
 __all__ = ["SnapshotError", "read_snapshot"]
 
 
-def read_snapshot(files: Mapping[str, bytes], capi_group: str = "") -> World:
+_MOST_ERRORS = 50
+
+
+def read_snapshot(files: Mapping[str, bytes], capi_group: str = "", unused: list[SnapshotError] | None = None) -> World:
     """The World that the files of a snapshot describe.
 
     `files` maps relative paths (with `/`, without `.gz`) to contents; each is asked for once and only when its turn
@@ -20,9 +23,11 @@ def read_snapshot(files: Mapping[str, bytes], capi_group: str = "") -> World:
     read, since the nodes and pods there are those of another cluster. The same objects give the same World whatever
     files they are in, in whatever order.
 
-    `capi_group` is the API group that an operator gave Cluster API (empty: its own).
+    `capi_group` is the API group that an operator gave Cluster API (empty: its own). `unused` is given what could be read and
+    holds no object, such as a version or a list of names: the snapshot goes on without it.
 
-    Raises `SnapshotError` for anything that is damaged, cut off, or contradicts itself.
+    Raises `SnapshotError` for anything that is damaged, cut off, or contradicts itself: for several such things
+    `SeveralError`, which lists them.
     """
     manifests = [read_manifest(path, files[path]) for path in sorted(files) if _is_manifest(path)]
     manifest = merged(manifests) if manifests else Manifest()
@@ -30,10 +35,38 @@ def read_snapshot(files: Mapping[str, bytes], capi_group: str = "") -> World:
     paths = [path for path in sorted(files) if not _is_manifest(path)]
     if not paths:
         raise SnapshotError("", "", "the snapshot holds no documents (.json, .yaml or .yml, also .gz)")
+    foreign: list[SnapshotError] = []
+    errors: list[SnapshotError] = []
     for path in paths:
-        for document in documents(path, files[path]):
-            intake.read(document, stamps=manifest.captured_seconds is None)
+        _take(path, files[path], intake, foreign, errors, stamps=manifest.captured_seconds is None)
+        if len(errors) >= _MOST_ERRORS:
+            break  # enough to mend; the rest is told by the next run
+    if not errors and not intake.captured and not intake.skipped:
+        errors = foreign
+    elif unused is not None:
+        unused += foreign
+    if errors:
+        raise SeveralError(errors) if len(errors) > 1 else errors[0]
     return assemble(intake, manifest)
+
+
+def _take(
+    path: str, body: bytes, intake: Intake, foreign: list[SnapshotError], errors: list[SnapshotError], *, stamps: bool
+) -> None:
+    """Read one file; what is wrong in one document hides nothing that is wrong in the next."""
+    try:
+        for name, part in parts(path, body):
+            try:
+                for document in split(path, name, part):
+                    intake.read(document, stamps=stamps)
+            except ForeignError as error:
+                foreign.append(error)
+            except SeveralError as error:
+                errors.extend(error.all)
+            except SnapshotError as error:
+                errors.append(error)
+    except SnapshotError as error:
+        errors.append(error)
 
 
 def _is_manifest(path: str) -> bool:

@@ -1,5 +1,7 @@
 """What cannot be read: one value of an object, or a document as a whole."""
 
+from collections.abc import Sequence
+
 
 class UnreadableError(ValueError):
     """A value that is not what its field must hold; the message says which value and what was expected."""
@@ -24,3 +26,18 @@ class SnapshotError(Exception):
 
     def __str__(self) -> str:
         return ": ".join(part for part in (self.file, self.item, self.message) if part)
+
+
+class ForeignError(SnapshotError):
+    """A text that can be read and holds no object, such as a version or a list of names: a snapshot goes on without it."""
+
+
+class SeveralError(SnapshotError):
+    """Everything in a snapshot that cannot be trusted; in place of one error it is the first of `all`."""
+
+    def __init__(self, errors: Sequence[SnapshotError]) -> None:
+        super().__init__(errors[0].file, errors[0].item, errors[0].message)
+        self.all = tuple(errors)
+
+    def __str__(self) -> str:
+        return f"{super().__str__()} (and {len(self.all) - 1} more)"

@@ -7,12 +7,16 @@ import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from reconciler.cluster.snapshots.json_texts import BEGINNING_BYTES, looks_like_objects
+from reconciler.cluster.snapshots.top_folder import top_folder
 from reconciler.cluster.snapshots.unpacked_size import most_unpacked
 from reconciler.gitops.whole_file import write_whole
 
 SUFFIXES = (".tar.gz", ".tgz", ".tar")
 DOCUMENTS = (".json", ".yaml", ".yml")
 MOST_FILES = 10_000
+MOST_ENTRIES = 200_000
+"""With logs and whatever else a support bundle holds."""
 MOST_BYTES = 4 << 30
 _GZIPPED = ".gz"
 
@@ -45,30 +49,36 @@ def write_archive(path: Path, files: Mapping[str, bytes], captured_seconds: int)
 
 
 def read_archive(path: Path) -> dict[str, bytes]:
-    """The documents in the archive by relative path without `.gz`. Raises `ArchiveError`, and `OSError` for the file itself."""
+    """The documents in the archive by path without `.gz`, relative to the folder that all are in. Documents are files called
+    JSON or YAML, and others that begin as objects do. Raises `ArchiveError`, and `OSError` for the file itself."""
     with path.open("rb") as stream:
         try:
             with tarfile.open(fileobj=stream, mode="r|*") as archive:
-                return dict(_documents(archive, most_unpacked(path.stat().st_size, MOST_BYTES)))
+                found = dict(_documents(archive, most_unpacked(path.stat().st_size, MOST_BYTES)))
         except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise ArchiveError(f"damaged or cut-off archive ({error})") from None
+    above = top_folder(found)
+    return {name.removeprefix(above): data for name, data in found.items()}
 
 
 def _documents(archive: tarfile.TarFile, most_bytes: int) -> Iterator[tuple[str, bytes]]:
     read = seen = 0
-    names = set()
+    names: set[str] = set()
     for entry in archive:
         seen += 1
         read += entry.size
-        if seen > MOST_FILES or read > most_bytes:
+        if seen > MOST_ENTRIES or len(names) > MOST_FILES or read > most_bytes:
             raise ArchiveError(f"more than {MOST_FILES} files or {most_bytes >> 20} MiB: is this a snapshot?")
         # Links and devices are entries too; only what is a file is looked at, and nothing is ever written to disk.
         parts = [part for part in entry.name.split("/") if part not in ("", ".")]
         name = "/".join(parts).removesuffix(_GZIPPED)
-        if not entry.isreg() or not name.endswith(DOCUMENTS) or any(part.startswith(".") for part in parts):
+        if not entry.isreg() or any(part.startswith(".") for part in parts):
             continue
         stream = archive.extractfile(entry)
-        data = stream.read() if stream is not None else b""
+        data = stream.read(BEGINNING_BYTES) if stream is not None else b""
+        if not name.endswith(DOCUMENTS) and not looks_like_objects(data):
+            continue
+        data += stream.read() if stream is not None else b""
         if entry.name.endswith(_GZIPPED):
             unpacker = zlib.decompressobj(31)
             most = most_unpacked(len(data), most_bytes - read)
