@@ -172,7 +172,8 @@ class TargetFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Machine(msgspec.Struct, frozen=True, order=True, kw_only=True):
-    """One Machine (or instance) behind a target. `node` is the name of its Node or empty; `failed` carries its message."""
+    """One Machine (or instance) behind a target. `node` is the name of its Node or empty; `failed` carries its message.
+    `outdated`: the target makes its machines of another template by now (None: not known)."""
 
     namespace: str
     name: str
@@ -185,3 +186,4 @@ class Machine(msgspec.Struct, frozen=True, order=True, kw_only=True):
     failed: str = ""
     phase: str = ""
     zone: str = ""
+    outdated: bool | None = None

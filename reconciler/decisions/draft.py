@@ -16,7 +16,7 @@ from reconciler.decisions.memory import Memory
 from reconciler.decisions.ownership.owner import Judgement
 from reconciler.decisions.reasons.groups import BackedOff, GroupUnhealthy, TemplateUnknown
 from reconciler.decisions.reasons.owners import GroupHeld
-from reconciler.decisions.reasons.sizes import AtMaxSize, OnlyWhole, PaceReached
+from reconciler.decisions.reasons.sizes import AtMaxSize, OnlyWhole, PaceReached, TemplateUntried
 from reconciler.decisions.situation import GroupSituation, too_many
 from reconciler.decisions.work import Work
 from reconciler.plan.instant import instant_text
@@ -226,8 +226,15 @@ class Draft:
         pace = max(0, self.policy.pace.max_added_nodes - self.added)
         if pace < room:
             room, refusal = pace, PaceReached(group=group.name, max=self.policy.pace.max_added_nodes)
+        if group.untried and not group.whole and (one := self._one_more(draft)) < room:
+            room, refusal = one, TemplateUntried(group=group.name)
         allowed, limit = self.limits.room(group, shape, room)
         return (allowed, limit) if limit is not None else (room, refusal)
+
+    def _one_more(self, draft: GroupDraft) -> int:
+        """1 while nothing of the group is on its way, else 0."""
+        on_the_way = draft.situation.upcoming + len(draft.situation.starting) + len(draft.new_nodes)
+        return 0 if on_the_way else 1
 
     def grow(self, draft: GroupDraft, shape: NodeShape, count: int) -> list[int]:
         """Give the group `count` new nodes; their numbers in the scheduling state."""

@@ -48,11 +48,11 @@ def test_nodes_whose_devices_are_late_do_not_take_the_devices_from_the_template(
     assert found.template.allocatable.get("nvidia.com/gpu") == 8
 
 
-def test_what_the_target_says_counts_more_than_its_nodes() -> None:
-    """16 cores by annotation, whatever runs."""
+def test_nodes_that_have_less_than_the_target_says_are_believed() -> None:
+    """16 cores by annotation, and nodes of 4 and 8: the least of all."""
     found = _group(("4", "16Gi", 0), ("8", "16Gi", 0), told=True)
     assert found.template is not None
-    assert (found.template.capacity.cpu_milli, _codes(found)) == (16_000, [])
+    assert (found.template.capacity.cpu_milli, _codes(found)) == (4000, ["SmallerThanTemplate"])
 
 
 def test_a_rollout_is_no_mixture() -> None:

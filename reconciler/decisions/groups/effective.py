@@ -65,6 +65,7 @@ def effective_view(world: World, policy: PolicySet, now_seconds: int) -> tuple[t
                 target=ref,
                 sources=Sources(document=document, facts=facts_of.get(ref), policy=policy.policy, tier=tier, tier_index=rank),
                 members=members.members[index],
+                machine_of=members.machine_of,
             ),
             now_seconds,
         )

@@ -1,16 +1,19 @@
 """One group with every value decided: what the policy, its target and the instant say of it."""
 
+from collections.abc import Mapping
+
 import msgspec
 
-from reconciler.cluster.target import TargetFacts, TargetRef, TargetTemplate
+from reconciler.cluster.target import Machine, TargetFacts, TargetRef, TargetTemplate
 from reconciler.cluster.targets.hold_mark import read_hold
 from reconciler.cluster.world import World
 from reconciler.decisions.groups.chain import Resolved, Sources
 from reconciler.decisions.groups.group import EffectiveGroup, Origin
 from reconciler.decisions.groups.platform_bounds import within_platform
-from reconciler.decisions.groups.template import TemplateResult, new_node_shape
+from reconciler.decisions.groups.template import LIVE_SOURCE, TemplateResult, new_node_shape
 from reconciler.decisions.groups.values import Values
 from reconciler.decisions.groups.windows import OpenWindow, open_windows
+from reconciler.decisions.groups.witnesses import least_of, untried, witnesses
 from reconciler.decisions.reasons.groups import TargetMissing, WindowOpen
 from reconciler.decisions.reasons.sizes import NoMaxSize
 from reconciler.plan.instant import instant_text
@@ -33,13 +36,14 @@ _NO_HEADROOM = Headroom()
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
     """A target that the policy sizes, under the name of its group, with the sources of its values. `members` are the indices
-    of its nodes."""
+    of its nodes, `machine_of` the machines behind nodes."""
 
     name: str
     labels: tuple[tuple[str, str], ...]
     target: TargetRef
     sources: Sources
     members: tuple[int, ...]
+    machine_of: Mapping[int, Machine]
 
     @property
     def facts(self) -> TargetFacts | None:
@@ -61,9 +65,13 @@ def effective_group(world: World, claim: Claim, now_seconds: int) -> EffectiveGr
     values = Values(sources, facts)
     bounds = _bounds(values, claim, now_seconds)
     hold, hold_until = _hold(sources, facts, now_seconds)
+    startup_seconds = values.seconds("scaleUp.maxNodeStartupTime")
+    seen = witnesses(world, facts, claim.members, claim.machine_of, now_seconds - startup_seconds)
     new_node = _new_node(world, claim)
-    capacity_from = tuple(Origin(source=source, value="capacity") for source in new_node.sources)
-    values.chains.keep("template.capacity", Resolved(new_node.shape, lambda: capacity_from))
+    template, smaller = (new_node.shape, None) if new_node.shape is None else least_of(world, new_node.shape, seen)
+    sources_of = (*((f"{LIVE_SOURCE}, which have less",) if smaller is not None else ()), *new_node.sources)
+    capacity_from = tuple(Origin(source=source, value="capacity") for source in sources_of)
+    values.chains.keep("template.capacity", Resolved(template, lambda: capacity_from))
     mixed = None if facts is not None and facts.rolling_out else new_node.mixed
     listed = (facts.price_per_hour, facts.price_origin) if facts is not None and facts.price_per_hour else None
     price = values.text("pricePerHour", "unknown", listed)
@@ -79,7 +87,9 @@ def effective_group(world: World, claim: Claim, now_seconds: int) -> EffectiveGr
         min_size=bounds.lowest,
         max_size=bounds.highest,
         balance_with=values.text("balanceWith"),
-        template=new_node.shape,
+        template=template,
+        stated=new_node.shape,
+        untried=new_node.shape is not None and untried(world, new_node.shape, seen),
         template_problem=new_node.problem,
         whole=values.choice("scaleUp.growth", Growth) is Growth.ZERO_OR_MAX,
         startup_taints=tuple(sorted({taint.key for fields in sources.fields() for taint in fields.template.startup_taints})),
@@ -96,13 +106,13 @@ def effective_group(world: World, claim: Claim, now_seconds: int) -> EffectiveGr
         consolidates=values.choice("scaleDown.consolidation.mode", Toggle) is Toggle.ENABLED,
         min_saving_percent=values.percent("scaleDown.consolidation.minSavingPercent"),
         max_node_provision_time_seconds=values.seconds("scaleUp.maxNodeProvisionTime"),
-        max_node_startup_time_seconds=values.seconds("scaleUp.maxNodeStartupTime"),
+        max_node_startup_time_seconds=startup_seconds,
         backoff_initial_seconds=values.seconds("scaleUp.backoff.initial"),
         backoff_max_seconds=values.seconds("scaleUp.backoff.max"),
         backoff_reset_seconds=values.seconds("scaleUp.backoff.reset"),
         hold=hold,
         hold_until_seconds=hold_until,
-        reasons=(*bounds.reasons, *((mixed.reason(),) if mixed is not None else ())),
+        reasons=(*bounds.reasons, *(one.reason() for one in (mixed, smaller) if one is not None)),
         chains=values.chains,
     )
 

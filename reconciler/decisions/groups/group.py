@@ -20,8 +20,9 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True):
 class EffectiveGroup(msgspec.Struct, frozen=True, kw_only=True):
     """One group with every value decided at one instant. Durations in seconds, thresholds in percent.
 
-    `template` is what one new node offers (None: unknown, `template_problem` says why). `whole`: it grows to its maximum at
-    once, or not at all. `platform_chooses`: nodes without Machines may leave, and the platform picks which.
+    `template` is what one new node offers (None: unknown, `template_problem` says why); `stated` is the same without regard to
+    nodes that have less, and `untried`: nothing has come of it yet, and what came before is smaller. `whole`: it grows to its
+    maximum at once, or not at all. `platform_chooses`: nodes without Machines may leave, and the platform picks which.
     `ignores_daemonsets`, `ignores_mirror_pods`: such pods are no part of utilization. `chains` maps a field path (`size.min`) to
     the sources in order of precedence; the first one won. `facts` None: the target is not there.
     """
@@ -39,6 +40,8 @@ class EffectiveGroup(msgspec.Struct, frozen=True, kw_only=True):
     balance_with: str
     template: NodeShape | None = None
     template_problem: str = ""
+    stated: NodeShape | None = None
+    untried: bool = False
     whole: bool
     startup_taints: tuple[str, ...] = ()
     price_micros: int | None = None

@@ -1,5 +1,7 @@
 """When two groups are alike enough to be grown together (`balanceWith: Auto`), and what broke it when they are not."""
 
+from collections.abc import Mapping
+
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.reasons.amounts import amount_text
@@ -24,13 +26,9 @@ def difference(left: NodeShape, right: NodeShape, ignored: frozenset[str]) -> st
     Capacity is compared exactly but for memory (1.5 %), allocatable within 5 %, labels but the ignored ones, and taints,
     which the Cluster Autoscaler leaves out.
     """
-    size = size_difference(left.capacity, right.capacity)
-    if size:
-        return size
-    for name in sorted({key for key, _ in (*left.allocatable.items(), *right.allocatable.items())}):
-        one, two = left.allocatable.get(name), right.allocatable.get(name)
-        if not _within(one, two, ALLOCATABLE_PERMILLE):
-            return f"allocatable {name} {amount_text(name, one)} and {amount_text(name, two)}"
+    size = capacity_or_allocatable_difference(left, right)
+    if size is not None:
+        return size[1]
     mine, theirs = _labels(left, ignored), _labels(right, ignored)
     for key in sorted(mine.keys() | theirs.keys()):
         if mine.get(key) != theirs.get(key):
@@ -42,11 +40,26 @@ def difference(left: NodeShape, right: NodeShape, ignored: frozenset[str]) -> st
 
 def size_difference(left: Resources, right: Resources) -> str:
     """The first resource in which two capacities differ by more than machines of one type do; empty when there is none."""
+    found = _first_difference(left, right, {"memory": MEMORY_PERMILLE}, 0)
+    return found[1] if found is not None else ""
+
+
+def capacity_or_allocatable_difference(left: NodeShape, right: NodeShape) -> tuple[str, str] | None:
+    """The first resource in which the sizes of two nodes differ too much, with a phrase; None when they are alike."""
+    found = _first_difference(left.capacity, right.capacity, {"memory": MEMORY_PERMILLE}, 0)
+    if found is not None:
+        return found
+    found = _first_difference(left.allocatable, right.allocatable, {}, ALLOCATABLE_PERMILLE)
+    return (found[0], f"allocatable {found[1]}") if found is not None else None
+
+
+def _first_difference(left: Resources, right: Resources, tolerated: Mapping[str, int], others: int) -> tuple[str, str] | None:
+    """`tolerated` permille by resource, `others` for the rest."""
     for name in sorted({key for key, _ in (*left.items(), *right.items())}):
         one, two = left.get(name), right.get(name)
-        if not _within(one, two, MEMORY_PERMILLE if name == "memory" else 0):
-            return f"{name} {amount_text(name, one)} and {amount_text(name, two)}"
-    return ""
+        if not _within(one, two, tolerated.get(name, others)):
+            return name, f"{name} {amount_text(name, one)} and {amount_text(name, two)}"
+    return None
 
 
 def _labels(shape: NodeShape, ignored: frozenset[str]) -> dict[str, str]:

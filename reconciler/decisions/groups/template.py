@@ -12,12 +12,12 @@ from reconciler.cluster.target import TargetTemplate
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.world import World
 from reconciler.decisions.groups.similarity import size_difference
+from reconciler.decisions.groups.witnesses import INSTANCE_TYPE_LABEL
 from reconciler.decisions.reasons.groups import MixedShapes
 from reconciler.policy.documents import Template
 
 DEFAULT_MAX_PODS = 110
 LIVE_SOURCE = "the ready nodes of the group"
-INSTANCE_TYPE_LABEL = "node.kubernetes.io/instance-type"
 ARCH_LABEL, OS_LABEL = "kubernetes.io/arch", "kubernetes.io/os"
 
 # Taints that a node carries for a while only: set by kubelet or the cloud until it is usable, by the

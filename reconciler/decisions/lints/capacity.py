@@ -103,9 +103,9 @@ def _mixed_sizes(view: View) -> Iterator[Finding]:
 def _other_size_than_template(view: View) -> Iterator[Finding]:
     """Nodes that are smaller than what the group is taken to offer leave pods without a place; larger ones are paid in vain."""
     for position, group in enumerate(view.groups):
-        if group.template is None:
+        if group.stated is None:
             continue
-        offered = _taken_to_have(group.template)
+        offered = _taken_to_have(group.stated)
         differ: dict[tuple[str, bool], list[str]] = defaultdict(list)
         for index in view.members.members[position]:
             node = view.world.nodes[index]

@@ -187,3 +187,28 @@ class NoMaxSize(Because, frozen=True, kw_only=True):
     current: int
 
     template = "no source gives size.max, so the group stays at {current}"
+
+
+class SmallerThanTemplate(Because, frozen=True, kw_only=True):
+    """Nodes of the group have less than its template says: a new one is taken to offer the smaller of both."""
+
+    code = "SmallerThanTemplate"
+    node: str
+    differs: str
+
+    template = (
+        "its nodes have less than its template says ({differs}, node {node}): a new one is taken to offer the smaller of both, "
+        "resource by resource"
+    )
+
+
+class TemplateUntried(Because, frozen=True, kw_only=True):
+    """The template was changed, and all nodes that are there are of the one before, and smaller."""
+
+    code = "TemplateUntried"
+    group: str
+
+    template = (
+        "the template of {group} promises more than its nodes have, which are of the one before: it grows one node at a time "
+        "until one has come of it"
+    )

@@ -21,7 +21,7 @@ def rows(objects: Objects) -> Rows:
     view = _view(objects)
     return Rows(
         targets=[group.facts(item, view) for item in items],
-        machines=[row for item in items for row in group.machines(item, view.noticed)],
+        machines=[row for item in items for row in group.machines(item, view)],
     )
 
 

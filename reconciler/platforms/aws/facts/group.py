@@ -12,6 +12,7 @@ from reconciler.platforms.aws.facts.activities import launch_failure
 from reconciler.platforms.aws.facts.choices import Choices, choices
 from reconciler.platforms.aws.facts.clusters import clusters
 from reconciler.platforms.aws.facts.instance_table import PRICED_REGION, TABLE_DATE
+from reconciler.platforms.aws.facts.launched_from import outdated
 from reconciler.platforms.aws.facts.notices import Notice
 from reconciler.platforms.aws.facts.ownership import cautions, unseen, writers
 from reconciler.platforms.aws.facts.template import LABEL, RESOURCE, TAINT, TEMPLATE, template
@@ -25,7 +26,6 @@ _LEAVING = ("Terminating", "Terminated", "Detaching", "Detached")
 # SOURCE: Amazon EC2 Auto Scaling: what waits beside the group is no part of its desired capacity.
 _BESIDE = "Warmed:"
 _NOTHING = AwsView()
-_NO_NOTICES: Mapping[str, Notice] = {}
 
 
 def reference(item: wire.AutoScalingGroup) -> TargetRef:
@@ -91,7 +91,7 @@ def _on_demand_base(item: wire.AutoScalingGroup) -> int:
     return spread.on_demand_base_capacity or 0
 
 
-def machines(item: wire.AutoScalingGroup, noticed: Mapping[str, Notice] = _NO_NOTICES) -> list[Machine]:
+def machines(item: wire.AutoScalingGroup, view: AwsView = _NOTHING) -> list[Machine]:
     """One row an instance. Creation times are not in the answer; `node` is left to whoever knows the nodes. Instances of a warm
     pool are none of the group's: one that joins early is a node of nobody until it is in service. One of which AWS has announced
     that it goes is going: desired capacity stays, so that AWS makes another in its place."""
@@ -102,9 +102,10 @@ def machines(item: wire.AutoScalingGroup, noticed: Mapping[str, Notice] = _NO_NO
             name=instance.instance_id,
             target=target,
             provider_id=f"aws:///{instance.availability_zone}/{instance.instance_id}",
-            deleting=instance.lifecycle_state.startswith(_LEAVING) or _ends(noticed.get(instance.instance_id)),
+            deleting=instance.lifecycle_state.startswith(_LEAVING) or _ends(view.noticed.get(instance.instance_id)),
             phase=instance.lifecycle_state,
             zone=instance.availability_zone,
+            outdated=outdated(item, instance, view),
         )
         for instance in item.instances or ()
         if not instance.lifecycle_state.startswith(_BESIDE)

@@ -23,6 +23,7 @@ class Instance(msgspec.Struct, rename="pascal"):
     protected_from_scale_in: bool = False
     weighted_capacity: str | None = None
     launch_template: LaunchTemplateSpecification | None = None
+    launch_configuration_name: str | None = None
 
 
 class SuspendedProcess(msgspec.Struct, rename="pascal"):

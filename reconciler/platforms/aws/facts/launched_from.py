@@ -1,0 +1,38 @@
+"""Whether an instance was made from what its group makes instances from now."""
+
+from reconciler.platforms.aws.facts.aws_launch import LaunchTemplateSpecification
+from reconciler.platforms.aws.facts.view import AwsView
+from reconciler.platforms.aws.facts.wire import AutoScalingGroup, Instance
+
+
+def outdated(item: AutoScalingGroup, instance: Instance, view: AwsView) -> bool:
+    """Whether it is known that the launch template, its version or the launch configuration is another one by now. False where
+    nothing says so: a version that is named `$Latest` and was not captured, an instance that does not say its own."""
+    if item.launch_configuration_name:
+        return instance.launch_configuration_name not in (None, "", item.launch_configuration_name)
+    made = instance.launch_template
+    if made is None or not made.version:
+        return False
+    current = [version for wanted in _wanted(item) if (version := _resolved(wanted, view)) is not None]
+    return bool(current) and len(current) == len(_wanted(item)) and _key(made) not in current
+
+
+def _wanted(item: AutoScalingGroup) -> list[LaunchTemplateSpecification]:
+    """The template of the group, and those that overrides put in its place."""
+    mixed = item.mixed_instances_policy.launch_template if item.mixed_instances_policy else None
+    own = (mixed.launch_template_specification if mixed else None) or item.launch_template
+    overrides = (one.launch_template_specification for one in (mixed.overrides if mixed else None) or ())
+    return [one for one in (own, *overrides) if one is not None]
+
+
+def _resolved(wanted: LaunchTemplateSpecification, view: AwsView) -> tuple[str, str] | None:
+    """Template and number of the version; None where the number is not known."""
+    if wanted.version is not None and wanted.version.isdecimal():
+        return _key(wanted)
+    found = view.template(wanted)
+    name = wanted.launch_template_id or wanted.launch_template_name
+    return (name, str(found.version_number)) if found is not None else None
+
+
+def _key(one: LaunchTemplateSpecification) -> tuple[str, str]:
+    return one.launch_template_id or one.launch_template_name, one.version or ""
