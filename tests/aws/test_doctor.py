@@ -1,10 +1,14 @@
 """What `doctor` says of Auto Scaling groups: the client, the credentials, every right that the loop reads with, tags."""
 
+import json
+
 import pytest
 
 from reconciler.platforms.aws.writing.accounts import Accounts
 from reconciler.platforms.aws.writing.calls import AwsError
 from reconciler.platforms.aws.writing.checking import checks
+from reconciler.platforms.aws.writing.permissions import READS
+from reconciler.platforms.aws.writing.reads import READS_ASKED
 from reconciler.providers.check import Check, State
 from tests.aws.documents import REGION, group
 from tests.aws.policies import policy_set
@@ -13,7 +17,16 @@ from tests.aws.test_asking import NAMED, POLICY
 
 ROLE = "arn:aws:iam::123456789012:role/other"
 ENABLED, CLUSTER = "k8s.io/cluster-autoscaler/enabled", "k8s.io/cluster-autoscaler/prod"
-ALLOW = "allow it: examples/eks has the IAM policies"
+RIGHTS = (
+    "autoscaling:DescribeAutoScalingGroups",
+    "autoscaling:DescribeInstanceRefreshes",
+    "autoscaling:DescribePolicies",
+    "autoscaling:DescribeScheduledActions",
+    "autoscaling:DescribeScalingActivities",
+    "autoscaling:DescribeLaunchConfigurations",
+    "ec2:DescribeInstanceTypes",
+    "ec2:DescribeLaunchTemplateVersions",
+)
 BOTH = (ENABLED, CLUSTER)
 
 
@@ -25,10 +38,23 @@ def passed(where: str, count: int) -> Check:
     return Check(code="AWS", state=State.PASS, message=f"{where}: {count} Auto Scaling groups are read")
 
 
+def allowed(where: str = REGION) -> list[Check]:
+    return [Check(code="AWSRight", state=State.PASS, message=f"{where}: {right} is allowed") for right in RIGHTS]
+
+
+def nothing(where: str = REGION) -> Check:
+    return Check(
+        code="AWS",
+        state=State.WARN,
+        message=f"{where}: no Auto Scaling group has the tags of spec.discovery, so that nothing is sized there",
+        advice="see the region, the account that the credentials are of, and the tags (`aws autoscaling describe-tags`)",
+    )
+
+
 def test_all_is_as_it_should_be() -> None:
-    """One line for every region; nothing is written."""
+    """One line for every right, and one for every region; nothing is written."""
     aws = Scripted(DescribeAutoScalingGroups=[{"AutoScalingGroups": [group(tags=dict.fromkeys(BOTH, ""))]}])
-    assert found(aws) == [passed(REGION, 1)]
+    assert found(aws) == [*allowed(), passed(REGION, 1)]
     assert all(action.startswith("Describe") for action, _ in aws.asked)
 
 
@@ -43,7 +69,9 @@ def test_nothing_is_asked_where_no_policy_names_any() -> None:
 def test_a_group_that_is_not_there() -> None:
     """By region and role, with what to look at."""
     assert found(Scripted(), NAMED) == [
-        passed(REGION, 0),
+        *allowed(),
+        nothing(),
+        *allowed(f"{REGION} as {ROLE}"),
         passed(f"{REGION} as {ROLE}", 0),
         Check(
             code="AWS",
@@ -62,8 +90,11 @@ def test_a_group_that_is_not_there() -> None:
             AwsError("NoCredentials", "none"),
             "give the process credentials: Pod Identity, IRSA, a profile or the environment",
         ),
-        (DENIED, ALLOW),
-        (AwsError("Unreachable", "timed out"), "see the network and the state of AWS"),
+        (
+            AwsError("ExpiredToken", "The security token included in the request is expired"),
+            "renew the credentials, or see whose they are: `aws sts get-caller-identity`",
+        ),
+        (AwsError("Unreachable", "timed out"), "see the region, the network and the state of AWS"),
     ],
 )
 def test_groups_that_cannot_be_read(error: AwsError, advice: str) -> None:
@@ -72,14 +103,37 @@ def test_groups_that_cannot_be_read(error: AwsError, advice: str) -> None:
     assert check == Check(code="AWS", state=State.FAIL, message=f"{REGION}: {error.code}: {error.message}", advice=advice)
 
 
-def test_a_right_that_is_missing() -> None:
-    """What stands around the groups may not be read: the loop goes on without, and it is told."""
-    aws = Scripted(DescribePolicies=[DENIED], DescribeScheduledActions=[DENIED])
-    warned = [
-        Check(code="AWS", state=State.WARN, message=f"{REGION}: {action}: not authorized", advice=ALLOW)
-        for action in ("DescribePolicies", "DescribeScheduledActions")
-    ]
-    assert found(aws) == [passed(REGION, 0), *warned]
+@pytest.mark.parametrize("right", RIGHTS)
+def test_a_right_that_is_missing(right: str) -> None:
+    """It fails by itself, with the statement that gives it and what it costs; all others are told as they are."""
+    action = right.partition(":")[2]
+    lines = found(Scripted(**{action: [DENIED]}))
+    (line,) = [one for one in lines if one.code == "AWSRight" and one.state is not State.PASS]
+    assert f"{REGION}: {right} is denied" in line.message
+    statement = json.loads(line.advice[line.advice.index("{") : line.advice.rindex("}") + 1])
+    assert statement == {"Effect": "Allow", "Action": right, "Resource": "*"}
+    assert sum(one.code == "AWSRight" for one in lines) == len(RIGHTS)
+    stops = not right.startswith("ec2:") and "LaunchConf" not in right
+    assert line.state is (State.FAIL if stops else State.WARN)
+
+
+def test_the_rights_asked_for_are_those_of_the_policy() -> None:
+    assert sorted(RIGHTS) == sorted(READS)
+    assert {read.right for read in READS_ASKED} == {*READS, "eks:DescribeNodegroup"}
+
+
+def test_managed_node_groups() -> None:
+    """EKS is asked where a group is of it, and a denial stops writes to it."""
+    tags = dict.fromkeys(BOTH, "") | {"eks:cluster-name": "prod", "eks:nodegroup-name": "ng"}
+    aws = Scripted(DescribeAutoScalingGroups=[{"AutoScalingGroups": [group(tags=tags)]}], DescribeNodegroup=[DENIED])
+    line = next(one for one in found(aws) if "eks:DescribeNodegroup" in one.message)
+    assert (line.state, "arn:aws:eks:*:*:nodegroup/*/*/*" in line.advice) == (State.FAIL, True)
+
+
+def test_what_is_not_there_is_allowed() -> None:
+    """AWS looks whether a call is allowed before it looks for what the call names."""
+    aws = Scripted(DescribeInstanceRefreshes=[AwsError("ValidationError", "AutoScalingGroup name not found", status=400)])
+    assert found(aws) == [*allowed(), nothing()]
 
 
 @pytest.mark.parametrize(
@@ -103,11 +157,11 @@ def test_discovery_tags_belong_together(tags: tuple[str, ...], *, half: bool) ->
         message=f"{REGION}: workers carries one of the two discovery tags of the Cluster Autoscaler",
         advice=f"{ENABLED} and k8s.io/cluster-autoscaler/<cluster name> belong together",
     )
-    assert found(aws) == [passed(REGION, 1), *([told] if half else [])]
+    assert found(aws) == [*allowed(), passed(REGION, 1), *([told] if half else [])]
 
 
 def test_a_group_without_tags() -> None:
     """AWS may leave the list out altogether."""
     bare = group()
     del bare["Tags"]
-    assert found(Scripted(DescribeAutoScalingGroups=[{"AutoScalingGroups": [bare]}])) == [passed(REGION, 1)]
+    assert found(Scripted(DescribeAutoScalingGroups=[{"AutoScalingGroups": [bare]}])) == [*allowed(), passed(REGION, 1)]

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from reconciler.cli.main import cli
 from reconciler.platforms.aws.writing.accounts import accounts
 from tests.aws.documents import REGION
+from tests.aws.service.protocol import ServiceError
 from tests.aws.service.server import Service
 from tests.live.aws_cloud import AwsCloud
 from tests.live.command_line import CommandLine
@@ -97,3 +98,19 @@ def test_a_live_plan_a_snapshot_and_a_first_policy(
     found = line.json("preview", "--base-dir", policies, "--head-dir", tmp_path / "without", *here)
     gone = [pair["before"] for pair in found["decision"]["groups"] if pair["after"] is None]
     assert {line["name"]: line["current"] for line in gone} == {"spot": 1, "empty": 0}
+
+
+def test_doctor_goes_on_where_aws_says_no(aws: AwsCloud, control_plane: ControlPlane, policies: Path) -> None:
+    """The right that is missing is a check of its own that fails, and all other checks are made all the same."""
+    denied = ServiceError("AccessDenied", "User: x is not authorized to perform: autoscaling:DescribeAutoScalingGroups", 403)
+    aws.account.faults["DescribeAutoScalingGroups"] = [denied for _ in range(20)]
+    line = CommandLine(control_plane.kubeconfig)
+    done = line.run("doctor", "--policy", policies, "--target-namespace", aws.cluster.namespace, "-o", "json")
+    assert done.exception is None, done.output
+    assert done.return_value == 1
+    checks = json.loads(done.stdout)["checks"]
+    failed = [one for one in checks if one["code"] == "AWSRight" and one["state"] == "Fail"]
+    assert ["autoscaling:DescribeAutoScalingGroups" in one["message"] for one in failed] == [True]
+    assert '"Action": "autoscaling:DescribeAutoScalingGroups"' in failed[0]["advice"]
+    assert {"ServerVersion", "Rights", "Clock", "OtherAutoscalers"} <= {one["code"] for one in checks}
+    assert "left out" in done.stderr

@@ -43,8 +43,9 @@ def command(
     what is worth mending: nodes that differ, workloads without requests or disruption budget, budgets that block every drain,
     annotations that do not count, replicas that a topology declares.
 
-    Without --cluster it looks at the current context, if there is one. Findings are advice; the exit code is 1 only when a check
-    fails, so that the loop could not run. Needs no right to write anything.
+    Without --cluster it looks at the current context, if there is one. A cloud that does not answer is a check that fails; all
+    others are made all the same. Findings are advice; the exit code is 1 only when a check fails, so that the loop could not run.
+    Needs no right to write anything.
 
     \b
     Examples:
@@ -80,7 +81,7 @@ def command(
         if cluster_path is None:
             from reconciler.cli.inputs.live_inputs import LiveInputs
 
-            live = LiveInputs(choice)
+            live = LiveInputs(choice, clouds_needed=False)
         inputs = read_inputs(policy_path, name, cluster_path, now, choice, namespace, live=live)
         cluster = inputs.world.name or str(cluster_path)
         found = _findings(inputs, work_budget)

@@ -3,6 +3,8 @@
 import os
 import time
 
+import msgspec
+
 from reconciler.cli.options.connections import ConnectionChoice, Connections, connected, own_namespace
 from reconciler.cli.outputs.failure import InputError
 from reconciler.cli.outputs.telling import tell
@@ -15,8 +17,10 @@ from reconciler.policy.documents import PolicySet
 class LiveInputs:
     """Connections that were tried, and what is read over them. Raises `InputError`."""
 
-    def __init__(self, choice: ConnectionChoice, *, or_snapshot: bool = True) -> None:
-        """`or_snapshot`: the command takes `--cluster` as well, which a refusal then says."""
+    def __init__(self, choice: ConnectionChoice, *, or_snapshot: bool = True, clouds_needed: bool = True) -> None:
+        """`or_snapshot`: the command takes `--cluster` as well, which a refusal then says. Without `clouds_needed` a cloud that
+        does not answer is told, and the cluster is read without its targets."""
+        self._clouds_needed = clouds_needed
         self.connections = _connected(choice, or_snapshot=or_snapshot)
         self.namespaces = choice.target_namespaces
         self.templates: tuple[tuple[str, str], ...] = ()
@@ -41,7 +45,14 @@ class LiveInputs:
         )
         try:
             clouds = Clouds(policies=policies, own=own_clouds, environment=os.environ)
-            found = capture(clusters, self.name, int(time.time()), targets_only=targets_only, clouds=clouds)
+            try:
+                found = capture(clusters, self.name, int(time.time()), targets_only=targets_only, clouds=clouds)
+            except CloudError as error:
+                if self._clouds_needed:
+                    raise
+                tell(f"warning: the targets of a cloud are left out: {error}")
+                nobody = msgspec.structs.replace(clouds, policies=(), own=False)
+                found = capture(clusters, self.name, int(time.time()), targets_only=targets_only, clouds=nobody)
         except (ApiError, CloudError, UnreachableError) as error:
             raise InputError(f"reading the cluster: {error}") from None
         self.templates = found.templates
@@ -51,8 +62,6 @@ class LiveInputs:
 
     def world(self, *, targets_only: bool = False, policies: tuple[PolicySet, ...] = (), own_clouds: bool = False) -> World:
         """The World of a capture made now, with what another autoscaler that is alive leaves behind."""
-        import msgspec
-
         from reconciler.cluster.snapshots.unreadable import SnapshotError
         from reconciler.kube.leading.rival import RivalWatch
         from reconciler.providers.live_platforms import autoscaler_homes
