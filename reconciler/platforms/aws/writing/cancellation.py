@@ -14,7 +14,7 @@ from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.platforms.aws.kinds import READ_LAG_SECONDS
 from reconciler.platforms.aws.writing.answer import NO_INSTANCE, failed, says
 from reconciler.platforms.aws.writing.calls import AUTO_SCALING, Aws, AwsError
-from reconciler.platforms.aws.writing.fresh import IN_SERVICE, Reading
+from reconciler.platforms.aws.writing.fresh import IN_SERVICE, Reading, seen_again
 from reconciler.platforms.aws.writing.growth import set_desired
 from reconciler.platforms.aws.writing.marks import SHIELD, delete_tags, set_tags
 from reconciler.providers.contract import WriteCode, WriteResult
@@ -40,7 +40,8 @@ class Cancellations:
                 return result
         if kept:
             return WriteResult()
-        return self._lower(target, desired)
+        # Who else sizes it was read a moment ago; how many instances there are is asked once more.
+        return self._lower(target, seen_again(self._aws, reading), desired)
 
     def _end(self, target: TargetRef, reading: Reading, name: str, *, decrement: bool) -> WriteResult:
         found = reading.instance(name)
@@ -55,8 +56,7 @@ class Cancellations:
                 return failed(error, f"{target}, instance {name}")
         return WriteResult()
 
-    def _lower(self, target: TargetRef, desired: int) -> WriteResult:
-        now = self._read(target)
+    def _lower(self, target: TargetRef, now: Reading | None, desired: int) -> WriteResult:
         if now is None:
             return WriteResult(code=WriteCode.NOT_FOUND, message=f"{target} is gone")
         if now.item.desired_capacity <= desired:

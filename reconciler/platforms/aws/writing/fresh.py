@@ -9,7 +9,8 @@ from reconciler.platforms.aws.facts import aws_beside as beside
 from reconciler.platforms.aws.facts import group
 from reconciler.platforms.aws.facts.view import AwsView
 from reconciler.platforms.aws.facts.wire import AutoScalingGroup, Instance
-from reconciler.platforms.aws.writing.calls import AUTO_SCALING, EKS, Aws, AwsError, paged
+from reconciler.platforms.aws.writing.beside_groups import BesideGroups
+from reconciler.platforms.aws.writing.calls import AUTO_SCALING, EKS, Aws, AwsError
 
 NOT_COUNTED = ("Terminating", "Terminated", "Detaching", "Detached", "EnteringStandby", "Standby", "Warmed")
 IN_SERVICE = "InService"
@@ -33,21 +34,21 @@ class Reading(msgspec.Struct, frozen=True):
         return next((one for one in self.item.instances or () if one.instance_id == name), None)
 
 
-def read(aws: Aws, target: TargetRef) -> Reading | None:
-    """The group and everything that could hold it, asked just now; None when it is not there. Raises `AwsError` (also where
-    only a part could not be read: who else writes is part of what is judged) and `msgspec.ValidationError`."""
+def read(aws: Aws, target: TargetRef, around: BesideGroups | None = None) -> Reading | None:
+    """The group and everything that could hold it, asked just now; None when it is not there. `around` knows of groups that are
+    written at once. Raises `AwsError` (also where only a part could not be read: who else writes is part of what is judged) and
+    `msgspec.ValidationError`."""
     answer = aws.call(AUTO_SCALING, "DescribeAutoScalingGroups", AutoScalingGroupNames=[target.name])
     found = answer.body.get("AutoScalingGroups")
     if not found:
         return None
     item = converted(found[0], AutoScalingGroup)
     name = {"AutoScalingGroupName": target.name}
-    policies, _ = paged(aws, AUTO_SCALING, "DescribePolicies", "ScalingPolicies", 100, **name)
-    schedules, _ = paged(aws, AUTO_SCALING, "DescribeScheduledActions", "ScheduledUpdateGroupActions", 100, **name)
+    others = (around or BesideGroups()).of(aws, target.name)
     refreshes = aws.call(AUTO_SCALING, "DescribeInstanceRefreshes", **name, MaxRecords=1).body.get("InstanceRefreshes") or ()
     view = AwsView(
-        policies={target.name: tuple(converted(one, beside.ScalingPolicy) for one in policies)},
-        schedules={target.name: tuple(converted(one, beside.ScheduledAction) for one in schedules)},
+        policies={target.name: tuple(converted(one, beside.ScalingPolicy) for one in others.policies)},
+        schedules={target.name: tuple(converted(one, beside.ScheduledAction) for one in others.schedules)},
         refreshes={target.name: tuple(converted(one, beside.InstanceRefresh) for one in refreshes)},
         managed=_managed(aws, item),
     )

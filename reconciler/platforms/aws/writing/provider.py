@@ -16,6 +16,7 @@ from reconciler.plan.plan import Bound
 from reconciler.platforms.aws.facts.ownership import WRITTEN
 from reconciler.platforms.aws.writing.accounts import Accounts
 from reconciler.platforms.aws.writing.answer import failed, unread
+from reconciler.platforms.aws.writing.beside_groups import BesideGroups
 from reconciler.platforms.aws.writing.calls import Answer, Aws, AwsError
 from reconciler.platforms.aws.writing.cancellation import Cancellations, may_unshield, shielded_since
 from reconciler.platforms.aws.writing.fresh import Reading, read
@@ -59,6 +60,7 @@ class AwsProvider:
         self._guard = guard
         self._removals = Removals(self._aws, self._read)
         self._tried: dict[TargetRef, int] = {}
+        self._around: dict[tuple[str, str], BesideGroups] = {}
 
     def resize(self, target: TargetRef, replicas: int, bound: Bound, annotations: Mapping[str, str] | None = None) -> WriteResult:
         """Upwards only, after the read that was judged; what is to go is named instance by instance."""
@@ -156,12 +158,16 @@ class AwsProvider:
         return _Guarded(self._accounts.of(target.region, self._role_of(target)), self._guard)
 
     def _read(self, target: TargetRef) -> Reading | None:
-        return read(self._aws(target), target)
+        return read(self._aws(target), target, self._beside(target))
+
+    def _beside(self, target: TargetRef) -> BesideGroups:
+        place = target.region, self._role_of(target)
+        return self._around.setdefault(place, BesideGroups())
 
     def _judged(self, target: TargetRef, write: Callable[[Aws, Reading], WriteResult]) -> WriteResult:
         aws = self._aws(target)
         try:
-            reading = read(aws, target)
+            reading = self._read(target)
         except AwsError as error:
             return unread(error, str(target))
         except msgspec.ValidationError as error:
@@ -172,7 +178,7 @@ class AwsProvider:
             cancellations = Cancellations(aws, self._read)
             if may_unshield(reading.facts, reading.date_seconds):
                 cancellations.recover(reading)
-                reading = read(aws, target) or reading
+                reading = self._read(target) or reading
             return write(aws, reading)
         except AwsError as error:
             return failed(error, str(target))
