@@ -151,16 +151,65 @@ def test_a_null_priority_means_every_group() -> None:
     assert [tier["match"]["names"] for tier in tiers] == [["spot*", ".*"], [".*", "od*"]]
 
 
+def config_map(data: Object) -> Object:
+    meta = {"name": "cluster-autoscaler-priority-expander"}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": data}
+
+
 @pytest.mark.parametrize(
     ("data", "said"),
     [({"priority": "10: [a]"}, "there is priority"), ({}, "there is nothing"), ({"priorities": "10"}, "no list of expressions")],
 )
 def test_priorities_that_the_autoscaler_does_not_read(tmp_path: Path, data: Object, said: str) -> None:
     """In words of the file, and not of a program."""
-    meta = {"name": "cluster-autoscaler-priority-expander"}
-    done = run(written(tmp_path, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": data}))
+    done = run(written(tmp_path, config_map(data)))
     assert said in str(done.exception)
     assert "unpack" not in str(done.exception)
+
+
+@pytest.mark.parametrize(
+    ("text", "tiers"),
+    [
+        ("20:\n  - .*small.*\n70:\n  - .*big.*\n", [("priority-70", [".*big.*"]), ("priority-20", [".*small.*"])]),
+        ("5:\n- .*\n70:\n- .*m9\\.4xlarge.*\n", [("priority-70", [".*m9\\.4xlarge.*"]), ("priority-5", [".*"])]),
+        ('"30": # the last resort\n  - on-demand.*\n', [("priority-30", ["on-demand.*"])]),
+        ("30: \n  - \n  - od*\n40: \n  - spot*", [("priority-40", ["spot*"]), ("priority-30", [".*", "od*"])]),
+        ("30: []\n40: [a]", [("priority-40", ["a"])]),
+        ({"40": ["a"]}, [("priority-40", ["a"])]),
+    ],
+)
+def test_forms_of_priorities(tmp_path: Path, text: object, tiers: list[tuple[str, list[str]]]) -> None:
+    """As the documentation of EKS, of the autoscaler and of its chart write them."""
+    done = run(written(tmp_path, config_map({"priorities": text})))
+    found = next(yaml.safe_load_all(done.stdout))["spec"]["tiers"]
+    assert [(tier["name"], tier["match"]["names"]) for tier in found] == tiers
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("10: spot", "what stands under priority 10 is no list"),
+        ("ten:\n- spot", "priority ten is no whole number"),
+        ("10.5:\n- spot", "priority 10.5 is no whole number"),
+        ("99999999999:\n- spot", "priority 99999999999 is no whole number"),
+        ("10:\n- [spot]", "an entry of priority 10 is no text"),
+        ("10:\n- '*spot*'", "priority 10: '*spot*' is no regular expression: nothing to repeat"),
+        ("10:\n- [a", "data.priorities is no YAML"),
+        ("10:\n- a\n10:\n- b", "data.priorities is no YAML"),
+        ("", "data.priorities is no list of expressions by priority"),
+        ("- 10: [a]", "data.priorities is no list of expressions by priority"),
+        ("10: [a]\n---\n20: [b]", "data.priorities is no list of expressions by priority"),
+        (None, "data.priorities is no list of expressions by priority"),
+    ],
+)
+def test_priorities_that_cannot_be_read(tmp_path: Path, text: object, said: str) -> None:
+    """The file, the place in it, what is wrong and what to write; no text is taken for a list of its letters."""
+    file = written(tmp_path, config_map({"priorities": text}))
+    done = run(file)
+    message = str(done.exception)
+    assert message.startswith(f"{file}: ConfigMap cluster-autoscaler-priority-expander: ")
+    assert said in message
+    assert done.stdout == ""
 
 
 def test_priorities_under_another_expander_are_ignored_and_told() -> None:

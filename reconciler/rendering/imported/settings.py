@@ -2,7 +2,7 @@
 priority expander. SOURCE: the Cluster Autoscaler's flags and FAQ."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -14,6 +14,7 @@ from reconciler.policy.platform_flags import SizedTarget, autoscaler_cloud, auto
 from reconciler.rendering.imported.chart_wrappers import wrapped_values
 from reconciler.rendering.imported.command_line import flags_of_container
 from reconciler.rendering.imported.helm_values import Values, read_values, values_in
+from reconciler.rendering.imported.priorities import Priorities, PrioritiesError, priorities_of
 
 PRIORITIES = "cluster-autoscaler-priority-expander"
 _KIND = re.compile(r"(?m)^(?:- )?[{\s]*\"?kind\"?\s*:")
@@ -46,7 +47,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
     settings: tuple[Setting, ...] = ()
     sized: tuple[Sized, ...] = ()
-    priorities: tuple[tuple[int, tuple[str, ...]], ...] = ()
+    priorities: Priorities = ()
     annotated: int = 0
     skipped: int = 0
     region: str = ""
@@ -92,7 +93,10 @@ def found_in(file: str, body: bytes) -> Found:
     for item in _objects(documents):
         values = None if "kind" in item else values_in(item)
         read = read or values is not None
-        found += _of_object(file, item) if values is None else _of_values(file, values)
+        try:
+            found += _of_object(file, item) if values is None else _of_values(file, values)
+        except PrioritiesError as error:
+            raise ImportedFileError(str(error)) from None
     return found if read else words
 
 
@@ -100,7 +104,7 @@ def _of_values(file: str, values: Values) -> Found:
     read = read_values(values)
     found = Found(
         settings=tuple(_flags(file, (f"--{name}={text}" for name, text in read.flags))),
-        priorities=_priorities(file, read.priorities) if read.priorities is not None else (),
+        priorities=priorities_of(f"{file}: expanderPriorities", read.priorities) if read.priorities is not None else (),
         region=read.region,
         deployment=read.deployment,
     )
@@ -130,7 +134,7 @@ def _of_object(file: str, item: Object) -> Found:
         sized = tuple(Sized(target=target, file=file) for target in told.sized)
         return Found(settings=tuple(_paths(file, "spec", told.settings)), sized=sized, cloud=autoscaler_cloud(item))
     if kind == "ConfigMap" and meta.get("name") == PRIORITIES:
-        return Found(priorities=_priorities_of(file, _part(item, "data")))
+        return Found(priorities=_of_config_map(file, _part(item, "data")))
     if wrapped := wrapped_values(item):
         return sum((_of_values(file, values) for values in wrapped), Found())
     if kind in _SIZED:
@@ -178,28 +182,12 @@ def _paths(file: str, path: str, value: Any) -> Iterator[Setting]:  # noqa: ANN4
         yield Setting(name=path, value=str(value).lower() if isinstance(value, bool) else str(value), file=file)
 
 
-def _priorities_of(file: str, data: Object) -> tuple[tuple[int, tuple[str, ...]], ...]:
-    if not data.get("priorities"):
+def _of_config_map(file: str, data: Object) -> Priorities:
+    where = f"{file}: ConfigMap {PRIORITIES}"
+    if "priorities" not in data:
         has = ", ".join(sorted(data)) or "nothing"
-        raise ImportedFileError(
-            f"{file}: ConfigMap {PRIORITIES}: the Cluster Autoscaler reads data.priorities alone, and there is {has}"
-        )
-    return _priorities(file, str(data["priorities"]))
-
-
-def _priorities(file: str, said: str | Mapping[str, Any]) -> tuple[tuple[int, tuple[str, ...]], ...]:
-    try:
-        content: Any = said
-        if isinstance(said, str):
-            (content,) = (msgspec.json.decode(part) for part in yaml_text.json_parts(said.encode()))
-        # An entry without a text is an empty expression there, which every name matches.
-        found = {int(key): tuple(".*" if item is None else str(item) for item in value) for key, value in content.items()}
-    except (yaml_text.YamlError, *DECODING_ERRORS, ValueError, AttributeError, TypeError):
-        raise ImportedFileError(
-            f"{file}: ConfigMap {PRIORITIES}: data.priorities is no list of expressions under each priority, such as "
-            '10: [".*spot.*"]'
-        ) from None
-    return tuple(found.items())
+        raise ImportedFileError(f"{where}: the Cluster Autoscaler reads data.priorities alone, and there is {has}")
+    return priorities_of(f"{where}: data.priorities", data["priorities"])
 
 
 def _part(item: Object, key: str) -> Object:

@@ -1,0 +1,68 @@
+"""The priorities of the Cluster Autoscaler's priority expander: expressions on the names of groups, by priority.
+
+SOURCE: its readme, where the text of `data.priorities` is a mapping of positive numbers to lists of expressions.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from reconciler.cluster.snapshots import yaml_text
+from reconciler.cluster.values.raw_part import DECODING_ERRORS
+from reconciler.policy.values.pattern import PatternError, check_pattern
+
+Priorities = tuple[tuple[int, tuple[str, ...]], ...]
+_SHAPE = 'write a list of expressions under each priority, such as 10: [".*spot.*"]'
+_LARGEST = 2**31 - 1
+
+
+class PrioritiesError(Exception):
+    """They cannot be read; the message says where, what, and what to write."""
+
+
+def priorities_of(where: str, said: Any) -> Priorities:  # noqa: ANN401 - a text, or what a chart's values hold
+    """The expressions by priority. `where` names the place in messages. Raises `PrioritiesError`."""
+    content = _content(where, said)
+    if not isinstance(content, Mapping) or not content:
+        raise PrioritiesError(f"{where} is no list of expressions by priority: {_SHAPE}")
+    return tuple(_entries(where, content))
+
+
+def _content(where: str, said: Any) -> Any:  # noqa: ANN401 - as above
+    if not isinstance(said, str):
+        return said
+    try:
+        parts = [msgspec.json.decode(part) for part in yaml_text.json_parts(said.encode())]
+    except yaml_text.YamlError as error:
+        raise PrioritiesError(f"{where} is no YAML: {error.message}; {_SHAPE}") from None
+    except (*DECODING_ERRORS, UnicodeEncodeError):
+        raise PrioritiesError(f"{where} is no YAML: {_SHAPE}") from None
+    return parts[0] if len(parts) == 1 else None
+
+
+def _entries(where: str, content: Mapping[Any, Any]) -> Iterator[tuple[int, tuple[str, ...]]]:
+    for key, expressions in content.items():
+        number = str(key)
+        if not number.lstrip("-").isdecimal() or abs(int(number)) > _LARGEST:
+            raise PrioritiesError(f"{where}: priority {number} is no whole number of 32 bits: {_SHAPE}")
+        if not isinstance(expressions, list):
+            raise PrioritiesError(f"{where}: what stands under priority {number} is no list of expressions: {_SHAPE}")
+        names = tuple(_expression(where, number, one) for one in expressions)
+        if names:
+            # A priority without expressions matches no group.
+            yield int(number), names
+
+
+def _expression(where: str, number: str, said: Any) -> str:  # noqa: ANN401 - as above
+    if said is None:
+        # An entry without a text is an empty expression there, which every name matches.
+        return ".*"
+    if isinstance(said, dict | list):
+        raise PrioritiesError(f"{where}: an entry of priority {number} is no text: {_SHAPE}")
+    text = str(said)
+    try:
+        check_pattern(text)
+    except PatternError as error:
+        raise PrioritiesError(f"{where}, priority {number}: {error}; {error.hint or _SHAPE}") from None
+    return text
