@@ -186,7 +186,14 @@ def test_instances_as_machines(state: str, *, expected: bool) -> None:
     target = found.targets[0].ref
     assert found.machines == (
         Machine(
-            namespace=REGION, name="i-1", target=target, provider_id=f"aws:///{A}/i-1", deleting=expected, phase=state, zone=A
+            namespace=REGION,
+            name="i-1",
+            target=target,
+            provider_id=f"aws:///{A}/i-1",
+            deleting=expected,
+            phase=state,
+            zone=A,
+            outdated=False,
         ),
     )
 

@@ -1,6 +1,6 @@
 """What one new node of an Auto Scaling group offers: its tags over the least of everything that it may be."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -8,6 +8,7 @@ from reconciler.cluster.nodes.node import ZONE_LABEL, Taint
 from reconciler.cluster.snapshots.unreadable import UnreadableError
 from reconciler.cluster.target import TargetTemplate
 from reconciler.cluster.targets import capacity
+from reconciler.cluster.values.label_syntax import is_label_value, is_qualified_name
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.values.selection import label_pairs
 from reconciler.platforms.aws.facts.aws_beside import ManagedNodeGroup
@@ -69,6 +70,9 @@ def _tagged(tags: Mapping[str, str]) -> tuple[dict[str, int], list[Taint], list[
     for key, text in sorted(tags.items()):
         if key.startswith(RESOURCE):
             name = key.removeprefix(RESOURCE)
+            if not is_qualified_name(name):
+                problems.append(f"tag {key}: {_called(name)} is no name of a resource")
+                continue
             try:
                 amounts[name] = capacity.amount(name, text)
             except UnreadableError as error:
@@ -77,9 +81,31 @@ def _tagged(tags: Mapping[str, str]) -> tuple[dict[str, int], list[Taint], list[
             # EKS's documentation writes the effect alone; the Cluster Autoscaler takes `value:Effect` only, and drops the rest.
             written = f":{text}" if text in _EFFECT_NAMES else f"={text}"
             found, taint_problems = capacity.taint_list(f"{key.removeprefix(TAINT)}{written}", f"tag {key}")
-            taints.extend(found)
+            taints.extend(taint for taint in found if _usable(taint.key, taint.value))
             problems.extend(taint_problems)
+            problems.extend(_unusable(key, taint.key, taint.value) for taint in found if not _usable(taint.key, taint.value))
+        elif key.startswith(LABEL) and not _usable(key.removeprefix(LABEL), text):
+            problems.append(_unusable(key, key.removeprefix(LABEL), text))
     return amounts, taints, problems
+
+
+def _labels(tags: Mapping[str, str]) -> Iterable[tuple[str, str]]:
+    return ((key.removeprefix(LABEL), text) for key, text in tags.items() if key.startswith(LABEL))
+
+
+def _usable(name: str, value: str) -> bool:
+    return is_qualified_name(name) and is_label_value(value)
+
+
+def _unusable(tag: str, name: str, value: str) -> str:
+    """Why no node can bear it, so that it is left out."""
+    if not is_qualified_name(name):
+        return f"tag {tag}: {_called(name)} is no key of a label or taint, so that no node bears it"
+    return f'tag {tag}: "{value}" is no value of a label or taint, so that no node bears it'
+
+
+def _called(name: str) -> str:
+    return f'"{name}"' if name else "an empty name"
 
 
 def _managed_taints(managed: ManagedNodeGroup) -> tuple[Taint, ...]:
@@ -132,7 +158,7 @@ def _marks(
         **({_ARCH_LABEL: min(architectures)} if len(architectures) == 1 else {}),
         **({_NODE_GROUP_LABEL: tags[_NODE_GROUP_TAG]} if tags.get(_NODE_GROUP_TAG) else {}),
         **({_CAPACITY_LABEL: managed.capacity_type} if managed and managed.capacity_type else {}),
-        **{key.removeprefix(LABEL): text for key, text in tags.items() if key.startswith(LABEL)},
+        **{name: text for name, text in _labels(tags) if _usable(name, text)},
         **((managed.labels if managed else None) or {}),
     }
     tagged = bool(amounts) or any(key.startswith((LABEL, TAINT)) for key in tags)
