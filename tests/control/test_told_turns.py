@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from reconciler.control.live.told_results import result_lines
+from reconciler.control.live.told_results import NewLines, result_lines
 from reconciler.control.log import LogLevel
 from reconciler.control.simulated.run_document import run_document, run_turn
 from reconciler.control.simulated.simulated_run import Turn
@@ -175,3 +175,15 @@ def test_what_a_run_says_at_its_end() -> None:
         BrokenRule(at="2027-01-15T08:01:30Z", at_seconds=90, rule="PDB", object="shop/web", message="two at once"),
     )
     assert document.unmet == ("1 pod is pending",)
+
+
+def test_a_target_that_does_not_answer_is_told_once() -> None:
+    """One line a change, whatever the seconds in its message; what was done is told every time."""
+    lines = NewLines()
+
+    def told(result: ActionResult) -> int:
+        return len(lines.of(tuple(result_lines(LoopReport(at_seconds=NOW, results=(result,))))))
+
+    waits = [_result(ResultState.FAILED, "Unavailable", f"asked again in {left} s") for left in (9, 8, 7)]
+    assert [told(one) for one in waits] == [1, 0, 0]
+    assert [told(one) for one in (_result(ResultState.DONE), _result(ResultState.DONE), waits[0])] == [1, 1, 1]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
-from reconciler.control.live.told_results import result_lines
+from reconciler.control.live.told_results import NewLines, result_lines
 from reconciler.control.live.wake import Wake, WakeReason
 from reconciler.control.log import Log
 from reconciler.control.turn.figures import Figures
@@ -86,6 +86,7 @@ class LiveRun:
         self._frozen = False
         self._said = ""
         self._told_plan = ""
+        self._new_lines = NewLines()
         self.turning = threading.Lock()
         """Held while a turn is under way: what ends the process waits for it."""
 
@@ -179,7 +180,7 @@ class LiveRun:
         if report.plan is not None and _essence(report.plan) != self._told_plan:
             self._told_plan = _essence(report.plan)
             self._log.info("Plan", report.plan.summary, digest=report.plan.digest, mode=report.plan.mode)
-        for line in result_lines(report):
+        for line in self._new_lines.of(tuple(result_lines(report))):
             self._log.line(line.level, line.code, line.message, line.fields)
 
     def _say(self, code: str, message: str) -> None:

@@ -9,7 +9,7 @@ from reconciler.control.log import Field, LogLevel
 from reconciler.control.turn.report import ActionResult, LoopReport, ResultState
 from reconciler.decisions.reasons.amounts import count_text
 from reconciler.decisions.reasons.pods import Arriving
-from reconciler.providers.contract import RemovalProgress, RemovalState
+from reconciler.providers.contract import RemovalProgress, RemovalState, WriteCode
 from reconciler.rendering.one_sentence import one_sentence
 
 _SAID_BY_THE_PLAN = ("Observe", "Held", "Deferred", Arriving.code)
@@ -33,6 +33,24 @@ def result_lines(report: LoopReport) -> Iterator[LogLine]:
     ended = [progress for progress in report.removals if progress.state is not RemovalState.DRAINING]
     for removals in _lots(ended, lambda one: (one.target, one.state, one.code)):
         yield _removal(removals)
+
+
+class NewLines:
+    """Lines without those that say again what the turn before said of the same target: that it does not answer, or throttles."""
+
+    def __init__(self) -> None:
+        self._before: frozenset[tuple[str, str]] = frozenset()
+
+    def of(self, lines: Sequence[LogLine]) -> list[LogLine]:
+        """Those of one turn that are to be written."""
+        waiting = frozenset((line.code, str(line.fields["target"])) for line in lines if _waits(line))
+        found = [line for line in lines if not _waits(line) or (line.code, str(line.fields["target"])) not in self._before]
+        self._before = waiting
+        return found
+
+
+def _waits(line: LogLine) -> bool:
+    return line.fields.get("resultCode") == WriteCode.UNAVAILABLE
 
 
 def _lots(entries: Iterable[_T], key: Callable[[_T], Hashable]) -> Iterable[Sequence[_T]]:
