@@ -4,12 +4,14 @@ import msgspec
 import pytest
 
 from reconciler.gitops.sources.acceptance import Accepted, accepted, restored
+from reconciler.gitops.sources.bounded_tree import BoundedTreeReader
 from reconciler.gitops.sources.fault import Fault, FaultCode, SourceError
 from reconciler.gitops.sources.source import Fetched
 from tests.gitops.repositories import POLICY, group
 
 NOW = 1_800_000_000
 COMMIT = "1" * 40
+READ = BoundedTreeReader()
 DISCOVERY = POLICY.replace("spec:", "spec:\n  discovery: [{name: all, clusterAPI: {namespaces: [prod]}}]")
 
 
@@ -19,7 +21,7 @@ def fetched(root: str = "", signer: str = "", **files: str) -> Fetched:
 
 
 def taken(tree: Fetched, before: Accepted | None = None, name: str | None = None, **options: bool) -> Accepted:
-    return accepted(tree, "git://x", name, NOW, before.policy if before else None, **options)
+    return accepted(tree, "git://x", name, NOW, before.policy if before else None, READ, **options)
 
 
 def fault(tree: Fetched, before: Accepted | None = None, name: str | None = None) -> Fault:
@@ -35,7 +37,7 @@ def test_a_good_tree() -> None:
     kept = found.last_good
     assert (kept.source, kept.revision, kept.root, kept.signer, kept.read_seconds) == ("git://x", COMMIT, "policies", "ada", NOW)
     assert sorted(kept.files) == ["a.yaml", "prod.yaml"]
-    assert restored(kept, None) == found.policy
+    assert restored(kept, None, READ) == found.policy
 
 
 def test_errors_are_placed_from_the_top() -> None:
@@ -74,7 +76,7 @@ def test_one_of_several_by_its_name() -> None:
     both = fetched(a=POLICY, b=POLICY.replace("prod", "test"))
     assert [taken(both, name=name).policy.policy.name for name in ("prod", "test")] == ["prod", "test"]
     assert taken(fetched(a=POLICY), name="prod").policy.policy.name == "prod"
-    assert restored(taken(both, name="test").last_good, "test").policy.name == "test"
+    assert restored(taken(both, name="test").last_good, "test", READ).policy.name == "test"
 
 
 @pytest.mark.parametrize(
@@ -109,5 +111,5 @@ def test_what_was_good_and_is_not_any_more() -> None:
 
     odd = msgspec.structs.replace(kept, files={"prod.yaml": POLICY.replace("spec:", "spec:\n  unheardOf: 1").encode()})
     with pytest.raises(SourceError) as found:
-        restored(odd, None)
+        restored(odd, None, READ)
     assert found.value.fault.code is FaultCode.INVALID_POLICY

@@ -6,7 +6,7 @@ from reconciler.policy.text.yaml_text import MAX_FILE_BYTES
 from reconciler.policy.tree import read_tree
 from tests.policy.texts import NOW
 
-_HEAD = "apiVersion: reconciler.dev/v1alpha1\nkind: NodeGroupPolicy\nmetadata: {name: prod}\nspec:\n"
+HEAD = "apiVersion: reconciler.dev/v1alpha1\nkind: NodeGroupPolicy\nmetadata: {name: prod}\nspec:\n"
 _MANY = 900_000
 
 
@@ -36,12 +36,14 @@ TEXTS: Mapping[str, str] = {
     "time zones": "  budgets: [" + "{nodes: 1, timeZone: Europe/Berlln, schedule: 0 0 * * *, duration: 1h}, " * 256 + "]\n",
     "windows of a day that is rare": _windows(lambda number, at: f"{at} {number % 24} 29 2 *"),
     "windows of a day that never comes": _windows(lambda number, at: f"{at} {number % 24} 30 2 *"),
+    "characters that are not allowed": "\x01" * _MANY,
+    "lists inside each other": "  tiers:\n" + ("  - " + "[" * 28 + "]" * 28 + "\n") * 15_000,
     "windows of every minute": _windows(lambda number, at: f"*/{at + 1} * * * {number % 7}"),
 }
 
 if __name__ == "__main__":
     for name, text in TEXTS.items():
-        data = (_HEAD + text).encode()
+        data = (HEAD + text).encode()
         assert len(data) <= MAX_FILE_BYTES, name
         assert read_tree({"p.yaml": data}, now_seconds=NOW).problems, name
         print(name, flush=True)

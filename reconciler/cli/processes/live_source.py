@@ -78,6 +78,7 @@ class LiveSource:
 
     def _kept_names(self, kept: "Callable[[str], tuple[str, ...]]") -> tuple[str, ...]:
         from reconciler.gitops.sources.acceptance import restored
+        from reconciler.gitops.sources.bounded_tree import BoundedTreeReader
         from reconciler.gitops.sources.fault import SourceError
         from reconciler.gitops.sources.last_good import FileLastGoodStore, LastGoodError
 
@@ -85,7 +86,9 @@ class LiveSource:
             return kept(self._source.name) if self._keep else ()
         try:
             found = FileLastGoodStore(self._choice.last_good).load()
-            return (restored(found, None).policy.name,) if found is not None and found.source == self._source.name else ()
+            if found is None or found.source != self._source.name:
+                return ()
+            return (restored(found, None, BoundedTreeReader()).policy.name,)
         except (LastGoodError, SourceError, ValueError):
             # Told once the policy of this name is followed; here there is only no name in it.
             return ()

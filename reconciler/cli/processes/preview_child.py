@@ -1,13 +1,8 @@
 """The previews of one pull request, made in a process of their own: `python -m reconciler.cli.processes.preview_child`.
 
-The task comes on standard input as a pickle of the process that started this one, bounds as two arguments (bytes of memory, bytes
-of output); what is to be told goes to standard output as JSON. What the pull request wrote is data in it, as everywhere.
+What the pull request wrote is data in it, as everywhere.
 """
 
-import errno
-import os
-import pickle
-import resource
 import sys
 from collections.abc import Iterator
 
@@ -16,10 +11,8 @@ import msgspec
 from reconciler.cli.outputs.failure import InputError
 from reconciler.cluster.world import World
 from reconciler.control.previewer import Telling
+from reconciler.gitops.child_limits import answer
 from reconciler.gitops.git.repository import PolicyFiles
-
-OUT_OF_MEMORY = 3
-OUT_OF_ROOM = 4
 
 
 class PreviewTask(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,25 +57,10 @@ def tellings(task: PreviewTask) -> Iterator[Telling]:
         )  # fmt: skip
 
 
-def main(arguments: list[str]) -> int:
-    """Make them within the bounds; the exit code says which of them was met."""
-    memory_bytes, output_bytes = map(int, arguments)
-    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (output_bytes, output_bytes))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    try:
-        task = pickle.load(sys.stdin.buffer)  # noqa: S301 - written by the process that started this one
-        left = memoryview(msgspec.json.encode(list(tellings(task))))
-        while left:
-            # Not through a buffer, which would be tried again at the end.
-            left = left[os.write(sys.stdout.fileno(), left) :]
-    except (MemoryError, ImportError):
-        # A module that could not be mapped says no more than that it could not be imported.
-        return OUT_OF_MEMORY
-    except OSError as error:
-        return OUT_OF_ROOM if error.errno == errno.EFBIG else OUT_OF_MEMORY
-    return 0
+def made(task: PreviewTask) -> bytes:
+    """What is to be told, as JSON."""
+    return msgspec.json.encode(list(tellings(task)))
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(answer(sys.argv[1:], made))

@@ -9,6 +9,7 @@ import msgspec
 
 from reconciler.control.policy.policy_in_force import PolicyInForce
 from reconciler.gitops.sources.acceptance import accepted, restored
+from reconciler.gitops.sources.bounded_tree import BoundedTreeReader, TreeReader
 from reconciler.gitops.sources.last_good import LastGood, LastGoodStore
 from reconciler.gitops.sources.source import Fetched, Source
 from reconciler.gitops.sources.standing import SourceEvent, Standing
@@ -31,11 +32,14 @@ class FollowedPolicy(PolicyInForce):
         name: str | None = None,
         allow_no_groups: bool = False,
         tell: Callable[[SourceEvent], None] | None = None,
+        read: TreeReader | None = None,
     ) -> None:
-        """`clock` gives Unix time in whole seconds; `name` chooses one of several policies; `tell` is given what happens."""
+        """`clock` gives Unix time in whole seconds; `name` chooses one of several policies; `tell` is given what happens. `read`
+        reads trees, without it in a child process with bounds."""
         super().__init__(source.name, store, clock, tell)
         self._source = source
         self._name = name
+        self._read = read or BoundedTreeReader()
         self._allow_no_groups = allow_no_groups
         self._last_good: LastGood | None = None
         self._unread: tuple[UnreadFile, ...] = ()
@@ -51,8 +55,8 @@ class FollowedPolicy(PolicyInForce):
         taken = self._policy is not None and revision == fetched.revision and files == fetched.files
         if not taken or fetched.problems or fetched.unread != self._unread:
             judged = accepted(
-                fetched, self._source.name, self._name, now_seconds, self._policy, allow_no_groups=self._allow_no_groups,
-                in_force=self._in_force(known) if revision is not None else None,
+                fetched, self._source.name, self._name, now_seconds, self._policy, self._read,
+                allow_no_groups=self._allow_no_groups, in_force=self._in_force(known) if revision is not None else None,
             )  # fmt: skip
             self._take(judged.policy, judged.last_good)
             self._last_good, self._unread = judged.last_good, fetched.unread
@@ -84,7 +88,7 @@ class FollowedPolicy(PolicyInForce):
     def _read_again(self, kept: LastGood) -> PolicySet:
         # Also where it cannot be read any more: the history goes on from its revision.
         self._last_good = kept
-        return restored(kept, self._name)
+        return restored(kept, self._name, self._read)
 
 
 class Polled(Protocol):

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from reconciler.gitops.sources.bounded_tree import TreeReader
 from reconciler.gitops.sources.fault import Fault, FaultCode, SourceError, failed
 from reconciler.gitops.sources.last_good import LastGood
 from reconciler.gitops.sources.source import Fetched
@@ -9,7 +10,6 @@ from reconciler.policy.documents import PolicySet
 from reconciler.policy.neighbours import InForce, Neighbour
 from reconciler.policy.policy_tree import PolicyTree
 from reconciler.policy.problems.problem import Problem, Severity
-from reconciler.policy.tree import read_tree
 from reconciler.rendering.wording import count
 
 
@@ -29,22 +29,21 @@ def accepted(
     name: str | None,
     now_seconds: int,
     before: PolicySet | None,
+    read: TreeReader,
     *,
     in_force: InForce | None = None,
     allow_no_groups: bool = False,
 ) -> Accepted:
-    """Judge a tree against the policy in force (`before`; None: none is). `name` chooses one of several policies, `in_force` is
-    what this source had: a document of it may not get lost in a file that cannot be read.
+    """Judge a tree, as `read` reads it, against the policy in force (`before`; None: none is). `name` chooses one of several
+    policies, `in_force` is what this source had: a document of it may not get lost in a file that cannot be read.
 
     Raises `SourceError`: InvalidPolicy with every problem and its place, NoPolicy, or NoGroups: a policy without groups
     where there were some would release all of them, and is more often a mistake in a path or a merge than meant.
     """
     if fetched.problems:
         raise _invalid(fetched.problems, fetched.revision)
-    tree = read_tree(
-        fetched.files, now_seconds=now_seconds, revision=fetched.revision, unread=fetched.unread, before=in_force
-    )  # fmt: skip
-    problems = _placed(fetched, now_seconds, in_force) if tree.problems else ()
+    tree = read(fetched.files, now_seconds, fetched.revision, fetched.unread, in_force)
+    problems = _placed(fetched, now_seconds, read, in_force) if tree.problems else ()
     if any(problem.severity is Severity.ERROR for problem in problems):
         raise _invalid(problems, fetched.revision)
     policy = _chosen(tree, name, fetched.revision)
@@ -62,22 +61,22 @@ def accepted(
     return Accepted(policy=policy, last_good=last_good, warnings=problems, neighbours=tree.neighbours)
 
 
-def restored(last_good: LastGood, name: str | None) -> PolicySet:
+def restored(last_good: LastGood, name: str | None, read: TreeReader) -> PolicySet:
     """The policy that was in force before a restart, read as it was then. Raises `SourceError` when it reads otherwise now,
     as after a change of version."""
-    tree = read_tree(last_good.files, now_seconds=last_good.read_seconds, revision=last_good.revision)
+    tree = read(last_good.files, last_good.read_seconds, last_good.revision)
     if any(problem.severity is Severity.ERROR for problem in tree.problems):
         raise _invalid(tree.problems, last_good.revision)
     return _chosen(tree, name, last_good.revision)
 
 
-def _placed(fetched: Fetched, now_seconds: int, in_force: InForce | None) -> tuple[Problem, ...]:
+def _placed(fetched: Fetched, now_seconds: int, read: TreeReader, in_force: InForce | None) -> tuple[Problem, ...]:
     """Problems again, with paths from the top of the source: those that people can open."""
     prefix = f"{fetched.root}/" if fetched.root else ""
     files = {f"{prefix}{path}": data for path, data in fetched.files.items()}
-    unread = [msgspec.structs.replace(one, path=f"{prefix}{one.path}") for one in fetched.unread]
+    unread = tuple(msgspec.structs.replace(one, path=f"{prefix}{one.path}") for one in fetched.unread)
     before = in_force.moved(lambda path: f"{prefix}{path}") if in_force is not None else None
-    return read_tree(files, now_seconds=now_seconds, unread=unread, before=before).problems
+    return read(files, now_seconds, None, unread, before).problems
 
 
 def _invalid(problems: tuple[Problem, ...], revision: str) -> SourceError:

@@ -28,6 +28,7 @@ class FaultCode(StrEnum):
     NOT_FAST_FORWARD = "NotFastForward"
     PATH_NOT_FOUND = "PathNotFound"
     INVALID_POLICY = "InvalidPolicy"
+    TOO_COSTLY = "PolicyTooCostly"
     NO_POLICY = "NoPolicy"
     NO_GROUPS = "NoGroups"
 

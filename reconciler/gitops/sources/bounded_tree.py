@@ -1,0 +1,106 @@
+"""Reading a tree that was fetched, in a child process: whoever wrote it takes neither the lock nor the time of the loop.
+
+Bounds of lengths and linear readers make a text cheap that somebody thought of; a bound of the kernel holds for all others.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Protocol
+
+import msgspec
+
+from reconciler.gitops.bounded_child import Bound, ChildBounds, ChildError, ChildTooDearError, child_answer
+from reconciler.gitops.sources.fault import FaultCode, SourceError, failed
+from reconciler.gitops.sources.tree_child import TreeTask
+from reconciler.policy.neighbours import InForce, UnreadFile
+from reconciler.policy.policy_tree import PolicyTree
+
+_MIB = 1 << 20
+TREE_BOUNDS = ChildBounds(seconds=300, cpu_seconds=60, memory_bytes=384 * _MIB, output_bytes=32 * _MIB)
+"""Beside the loop in one container there is room for it: the address space of a child, of which it uses less."""
+AGAIN_SECONDS = 600
+"""So long the answer about a tree that is refused counts: windows and holds are held against the clock, nothing else moves."""
+_CHILD = "reconciler.gitops.sources.tree_child"
+_KEPT = 2
+
+
+class TreeReader(Protocol):
+    """What reads a tree of policy texts."""
+
+    def __call__(
+        self,
+        files: Mapping[str, bytes],
+        now_seconds: int,
+        revision: str | None,
+        unread: tuple[UnreadFile, ...] = (),
+        before: InForce | None = None,
+    ) -> PolicyTree:
+        """As `reconciler.policy.tree.read_tree`. Raises `SourceError` for what cannot be read within bounds."""
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    key: bytes
+    at_seconds: int
+    tree: PolicyTree | None
+    error: SourceError | None
+
+
+class BoundedTreeReader:
+    """A `TreeReader`. A tree that is refused is not read again at each look: that would burn its time for ever."""
+
+    def __init__(self, bounds: ChildBounds = TREE_BOUNDS) -> None:
+        self._bounds = bounds
+        self._answers: tuple[_Answer, ...] = ()
+
+    def __call__(
+        self,
+        files: Mapping[str, bytes],
+        now_seconds: int,
+        revision: str | None,
+        unread: tuple[UnreadFile, ...] = (),
+        before: InForce | None = None,
+    ) -> PolicyTree:
+        """See `TreeReader`."""
+        task = TreeTask(files=dict(files), now_seconds=now_seconds, revision=revision, unread=unread, before=before)
+        key = _key(task)
+        found = next((one for one in self._answers if one.key == key), None)
+        if found is None or not 0 <= now_seconds - found.at_seconds < AGAIN_SECONDS:
+            found = self._asked(key, task)
+            self._answers = (found, *(one for one in self._answers if one.key != key))[:_KEPT]
+        if found.tree is None:
+            raise found.error or _broken("no answer", revision)
+        return found.tree
+
+    def _asked(self, key: bytes, task: TreeTask) -> _Answer:
+        now_seconds, revision = task.now_seconds, task.revision
+        try:
+            made = child_answer(_CHILD, task, self._bounds)
+            return _Answer(key, now_seconds, msgspec.msgpack.decode(made, type=PolicyTree), None)
+        except ChildTooDearError as error:
+            return _Answer(key, now_seconds, None, self._too_dear(error.bound, revision))
+        except (ChildError, OSError) as error:
+            # Not kept: it is no fault of the tree.
+            raise _broken(str(error), revision) from None
+
+    def _too_dear(self, bound: Bound, revision: str | None) -> SourceError:
+        limits = {
+            Bound.TIME: f"more than {self._bounds.cpu_seconds} s of a processor, or {self._bounds.seconds:g} s in all",
+            Bound.MEMORY: f"more than {self._bounds.memory_bytes // _MIB} MiB of memory",
+            Bound.OUTPUT: f"more than {self._bounds.output_bytes // _MIB} MiB for what they say",
+        }
+        message = f"reading the policy files took {limits[bound]}, and was ended"
+        hint = "policies are small: split the tree, each part with a loop of its own"
+        return failed(FaultCode.TOO_COSTLY, message, hint, revision or "")
+
+
+def _key(task: TreeTask) -> bytes:
+    beside = msgspec.structs.replace(task, files={}, now_seconds=0)
+    digest = hashlib.sha256(msgspec.msgpack.encode(beside, order="deterministic"))
+    for path in sorted(task.files):
+        digest.update(hashlib.sha256(path.encode("utf-8", "surrogateescape")).digest())
+        digest.update(hashlib.sha256(task.files[path]).digest())
+    return digest.digest()
+
+
+def _broken(why: str, revision: str | None) -> SourceError:
+    return failed(FaultCode.DAMAGED, f"the policy files could not be read: {why}", revision=revision or "")

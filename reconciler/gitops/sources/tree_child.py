@@ -1,0 +1,38 @@
+"""One tree of policy texts, read in a process of its own: `python -m reconciler.gitops.sources.tree_child`."""
+
+import sys
+from collections.abc import Mapping
+
+import msgspec
+
+from reconciler.gitops.child_limits import answer
+from reconciler.policy.neighbours import InForce, UnreadFile
+from reconciler.policy.tree import read_tree
+
+_LONGEST_LINE = 2_000
+
+
+class TreeTask(msgspec.Struct, frozen=True, kw_only=True):
+    """What `read_tree` is given."""
+
+    files: Mapping[str, bytes]
+    now_seconds: int
+    revision: str | None
+    unread: tuple[UnreadFile, ...] = ()
+    before: InForce | None = None
+
+
+def read(task: TreeTask) -> bytes:
+    """The tree, as msgpack of a `PolicyTree`. Lines that nobody would read are not quoted: each of the problems has its own."""
+    tree = read_tree(
+        task.files, now_seconds=task.now_seconds, revision=task.revision, unread=task.unread, before=task.before
+    )  # fmt: skip
+    shown = (
+        problem if len(problem.source) <= _LONGEST_LINE else msgspec.structs.replace(problem, source="")
+        for problem in tree.problems
+    )
+    return msgspec.msgpack.encode(msgspec.structs.replace(tree, problems=tuple(shown)))
+
+
+if __name__ == "__main__":
+    sys.exit(answer(sys.argv[1:], read))
