@@ -82,8 +82,9 @@ def child_answer(module: str, task: object, bounds: ChildBounds) -> bytes:
 
 
 def _met(code: int) -> Bound | None:
-    if code == -signal.SIGXCPU:
+    ended_by = signal.Signals(-code).name if code < 0 else ""
+    if ended_by == "SIGXCPU":
         return Bound.TIME
-    if code in (OUT_OF_MEMORY, -signal.SIGKILL):
+    if code == OUT_OF_MEMORY or ended_by == "SIGKILL":
         return Bound.MEMORY
-    return Bound.OUTPUT if code in (OUT_OF_ROOM, -signal.SIGXFSZ) else None
+    return Bound.OUTPUT if code == OUT_OF_ROOM or ended_by == "SIGXFSZ" else None

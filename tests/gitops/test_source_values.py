@@ -220,7 +220,7 @@ def test_who_may_read_what_is_kept(tmp_path: Path) -> None:
 
 
 def test_how_much_may_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """128 MiB: the largest policy that is read, 64 MiB, takes two thirds of it, written in base64."""
+    """128 MiB: room for the largest policy that is read, 16 MiB, written in base64, and for those of before."""
     assert last_good._MOST_BYTES == 134_217_728 > MAX_TREE_BYTES * 4 // 3
     kept = encode_last_good(KEPT)
     monkeypatch.setattr(last_good, "_MOST_BYTES", len(msgspec.json.encode(KEPT)) - 1)

@@ -68,7 +68,7 @@ def test_names_that_some_systems_take_for_one() -> None:
 
 def test_so_many_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """10,000; one more and none is read."""
-    assert (tree_listing.MAX_FILES, tree_listing.MAX_TREE_BYTES) == (10_000, 67_108_864)
+    assert (tree_listing.MAX_FILES, tree_listing.MAX_TREE_BYTES) == (10_000, 16_777_216)
     monkeypatch.setattr(tree_listing, "MAX_FILES", 3)
     entries = [(FILE, f"{number}.yaml") for number in range(4)]
     assert chosen(*entries[:3]) == (["0.yaml", "1.yaml", "2.yaml"], [])
@@ -77,12 +77,12 @@ def test_so_many_files(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("sizes", "problems"), [
     ({"a": 1_048_576}, []), ({"a": 1_048_577}, [("a", "FileTooLarge")]),
-    ({str(number): 1_048_576 for number in range(64)}, []),
-    ({str(number): 1_048_576 for number in range(64)} | {"x": 1}, [("", "TreeTooLarge")]),
+    ({str(number): 1_048_576 for number in range(16)}, []),
+    ({str(number): 1_048_576 for number in range(16)} | {"x": 1}, [("", "TreeTooLarge")]),
     ({str(number): 1_048_577 for number in range(65)}, [(str(number), "FileTooLarge") for number in range(65)]),
 ])  # fmt: skip
 def test_sizes_at_their_bounds(sizes: dict[str, int], problems: list[tuple[str, str]]) -> None:
-    """1 MiB a file and 64 MiB together; that of all is told only where no file is too large by itself."""
+    """1 MiB a file and 16 MiB together; that of all is told only where no file is too large by itself."""
     assert [(problem.path, problem.code) for problem in size_problems(sizes)] == problems
 
 

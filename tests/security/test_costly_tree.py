@@ -7,6 +7,7 @@ import pytest
 
 from reconciler.control.policy.policy_source import FollowedPolicy
 from reconciler.gitops.bounded_child import Bound, ChildError, ChildTooDearError
+from reconciler.gitops.git.tree_listing import MAX_TREE_BYTES
 from reconciler.gitops.sources import bounded_tree
 from reconciler.gitops.sources.bounded_tree import AGAIN_SECONDS, TREE_BOUNDS, BoundedTreeReader
 from reconciler.gitops.sources.fault import FaultCode, SourceError
@@ -14,6 +15,7 @@ from reconciler.gitops.sources.last_good import MemoryLastGoodStore
 from reconciler.gitops.sources.source import Fetched
 from reconciler.policy import tree
 from reconciler.policy.tree import read_tree
+from tests.deploy.rendered import deployment, overlay
 from tests.live.reconciler_process import policy_text
 from tests.policy.costly_texts import HEAD, TEXTS
 from tests.policy.texts import NOW
@@ -46,6 +48,18 @@ def test_reading_ends_at_its_bounds(bounds: dict[str, float], said: str) -> None
     with pytest.raises(SourceError, match=said) as refused:
         reader(COSTLY if {"cpu_seconds", "memory_bytes"} & bounds.keys() else GOOD, NOW, "c" * 40)
     assert (refused.value.fault.code, refused.value.fault.revision) == (FaultCode.TOO_COSTLY, "c" * 40)
+
+
+def test_a_tree_that_is_too_large_is_not_written_down(asked: list[str]) -> None:
+    """Not for a child either: the temporary directory of a pod is bounded, and beyond it the pod is put off its node."""
+    files = {f"{number}.yaml": bytes(1 << 20) for number in range(17)}
+    with pytest.raises(SourceError, match="17825792 bytes together, the limit is 16777216") as refused:
+        BoundedTreeReader()(files, NOW, "c" * 40)
+    assert (refused.value.fault.code, asked) == (FaultCode.TOO_COSTLY, [])
+    limit = overlay("enforce")
+    (tmp,) = (one for one in deployment(limit)["spec"]["template"]["spec"]["volumes"] if one["name"] == "tmp")
+    assert tmp["emptyDir"]["sizeLimit"] == "64Mi"
+    assert MAX_TREE_BYTES + TREE_BOUNDS.output_bytes < 64 << 20
 
 
 def test_a_line_of_a_megabyte_is_not_quoted_two_hundred_times() -> None:

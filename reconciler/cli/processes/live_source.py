@@ -35,11 +35,15 @@ class LiveSource:
     ) -> None:
         """`keep`: the last good policy outlasts this process; `tell` is given what happens at the source; `api` is the cluster
         in which Flux keeps its sources."""
+        from reconciler.gitops.sources.bounded_tree import BoundedTreeReader
+
         self._choice = choice
         self._keep = keep
         self._tell = tell
         self.waits_for = "the policy's source was not read yet"
         self._source = flux_source(choice, api) if api is not None else _source(policy, choice)
+        # One for the name and for what is followed: what was read for the one is known for the other.
+        self._read = BoundedTreeReader()
         self.interval_seconds = GIT_POLL_SECONDS if choice.git_url is not None else DIRECTORY_POLL_SECONDS
         if api is not None:
             self.interval_seconds = FLUX_POLL_SECONDS
@@ -59,7 +63,7 @@ class LiveSource:
         if self._choice.policy_name:
             return self._choice.policy_name
         told = self._tell if wait is not None else lambda _: None
-        first = FollowedPolicy(self._source, MemoryLastGoodStore(), lambda: int(time.time()), tell=told)
+        first = FollowedPolicy(self._source, MemoryLastGoodStore(), lambda: int(time.time()), tell=told, read=self._read)
         while True:
             first.poll()
             if first.ready:
@@ -78,7 +82,6 @@ class LiveSource:
 
     def _kept_names(self, kept: "Callable[[str], tuple[str, ...]]") -> tuple[str, ...]:
         from reconciler.gitops.sources.acceptance import restored
-        from reconciler.gitops.sources.bounded_tree import BoundedTreeReader
         from reconciler.gitops.sources.fault import SourceError
         from reconciler.gitops.sources.last_good import FileLastGoodStore, LastGoodError
 
@@ -88,7 +91,7 @@ class LiveSource:
             found = FileLastGoodStore(self._choice.last_good).load()
             if found is None or found.source != self._source.name:
                 return ()
-            return (restored(found, None, BoundedTreeReader()).policy.name,)
+            return (restored(found, None, self._read).policy.name,)
         except (LastGoodError, SourceError, ValueError):
             # Told once the policy of this name is followed; here there is only no name in it.
             return ()
@@ -114,7 +117,7 @@ class LiveSource:
         def policy() -> FollowedPolicy:
             return FollowedPolicy(
                 self._source, store, lambda: int(time.time()), name=name, allow_no_groups=self._choice.allow_no_groups,
-                tell=self._tell,
+                tell=self._tell, read=self._read,
             )  # fmt: skip
 
         return FollowedSource(

@@ -12,7 +12,8 @@ from reconciler.policy.tree import SUFFIXES
 from reconciler.rendering.plain import plain
 
 MAX_FILES = 10_000
-MAX_TREE_BYTES = 64 << 20
+MAX_TREE_BYTES = 16 << 20
+"""With the answer about it, a tree has room in the temporary directory of a pod, which is put off its node beyond 64 MiB."""
 
 _HINTS = {"UnsafePath": "rename it", "PathTooLong": "shorten it", "TooDeep": "move it further up"}
 _ALONE = frozenset({"SymbolicLink", "LfsPointer"})

@@ -10,6 +10,7 @@ from typing import Protocol
 import msgspec
 
 from reconciler.gitops.bounded_child import Bound, ChildBounds, ChildError, ChildTooDearError, child_answer
+from reconciler.gitops.git.tree_listing import MAX_TREE_BYTES
 from reconciler.gitops.sources.fault import FaultCode, SourceError, failed
 from reconciler.gitops.sources.tree_child import TreeTask
 from reconciler.policy.neighbours import InForce, UnreadFile
@@ -61,6 +62,10 @@ class BoundedTreeReader:
         before: InForce | None = None,
     ) -> PolicyTree:
         """See `TreeReader`."""
+        size = sum(map(len, files.values()))
+        if size > MAX_TREE_BYTES:
+            message = f"the policy files have {size} bytes together, the limit is {MAX_TREE_BYTES}"
+            raise failed(FaultCode.TOO_COSTLY, message, "is this a policy directory?", revision or "")
         task = TreeTask(files=dict(files), now_seconds=now_seconds, revision=revision, unread=unread, before=before)
         key = _key(task)
         found = next((one for one in self._answers if one.key == key), None)
