@@ -191,7 +191,7 @@ class StateObject:
         names = []
         for start in range(0, len(packed), CHUNK_BYTES):
             chunk = packed[start : start + CHUNK_BYTES]
-            name = f"{self.name}-{hashlib.sha256(chunk).hexdigest()[:16]}"
+            name = f"{self.name}-{hashlib.sha256(chunk).hexdigest()}"
             body = self._object(name, {"chunk": base64.b64encode(chunk).decode()}) | {"immutable": True}
             try:
                 self._api.write("POST", self._collection, body)
