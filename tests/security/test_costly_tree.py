@@ -1,14 +1,21 @@
 """A commit that is costly to read: it takes a child process to its bounds, and no thread, no memory and no time of the loop."""
 
+import hashlib
+import io
+import tarfile
 from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from reconciler.control.policy.policy_source import FollowedPolicy
 from reconciler.gitops.bounded_child import Bound, ChildError, ChildTooDearError
 from reconciler.gitops.git.tree_listing import MAX_TREE_BYTES
-from reconciler.gitops.sources import bounded_tree
+from reconciler.gitops.sources import archive as archives
+from reconciler.gitops.sources import bounded_tree, flux_source
+from reconciler.gitops.sources.archive import ArchiveError, ArchiveTooDearError, unpacked
+from reconciler.gitops.sources.bounded_archive import ARCHIVE_BOUNDS, bounded_unpacked
 from reconciler.gitops.sources.bounded_tree import AGAIN_SECONDS, TREE_BOUNDS, BoundedTreeReader
 from reconciler.gitops.sources.fault import FaultCode, SourceError
 from reconciler.gitops.sources.last_good import MemoryLastGoodStore
@@ -16,6 +23,8 @@ from reconciler.gitops.sources.source import Fetched
 from reconciler.policy import tree
 from reconciler.policy.tree import read_tree
 from tests.deploy.rendered import deployment, overlay
+from tests.gitops.test_flux_source import archive, member, source
+from tests.gitops.test_source_bounds import CLAIM
 from tests.live.reconciler_process import policy_text
 from tests.policy.costly_texts import HEAD, TEXTS
 from tests.policy.texts import NOW
@@ -67,6 +76,65 @@ def test_a_line_of_a_megabyte_is_not_quoted_two_hundred_times() -> None:
     problems = BoundedTreeReader()({"p.yaml": (HEAD + TEXTS["labels"]).encode()}, NOW, None).problems
     assert len(problems) > 200
     assert {problem.source for problem in problems} == {""}
+
+
+def heads(size: int) -> bytes:
+    """An archive with one file whose head has a comment of so many bytes: packed a thousandth of it."""
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w:gz", format=tarfile.PAX_FORMAT) as tar:
+        head = tarfile.TarInfo("a.yaml")
+        head.pax_headers = {"comment": "x" * size}
+        tar.addfile(head)
+    return made.getvalue()
+
+
+def test_an_archive_is_unpacked_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same files, problems and errors, names of any bytes included, and nothing of it is unpacked in this process."""
+    made = [
+        archive(member("a/x.yaml", b"x: 1"), member("a/b\udcff.yaml"), member(".hidden.yaml")),
+        archive(member("a/x.yaml", b"x: 1")),
+    ]  # fmt: skip
+    expected = [unpacked(data, "a") for data in made]
+    monkeypatch.setattr(tarfile, "open", lambda *_, **__: pytest.fail("unpacked here"))
+    assert [bounded_unpacked(data, "a") for data in made] == expected
+    assert ([len(one.problems) for one in expected], expected[1].files) == ([1, 0], {"x.yaml": b"x: 1"})
+    with pytest.raises(ArchiveError, match="is no gzip"):
+        bounded_unpacked(b"no gzip", "")
+
+
+def test_unpacking_ends_at_its_bounds() -> None:
+    """200 kB that are 200 MB of head took 24 s and a gigabyte, and kept the lock of the interpreter for 18 s of them."""
+    data = heads(60 << 20)
+    assert len(data) < 100_000
+    for bounds in (replace(ARCHIVE_BOUNDS, memory_bytes=128 << 20), replace(ARCHIVE_BOUNDS, seconds=0.01)):
+        with pytest.raises(ArchiveError, match=r"unpacking the archive took too much (memory|time), and was ended"):
+            bounded_unpacked(data, "", bounds)
+
+
+def test_a_costly_artifact_is_not_unpacked_at_each_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its digest says that it is the same; the next one is looked at."""
+    tried: list[int] = []
+
+    def unpacking(data: bytes, *_: object) -> None:
+        tried.append(len(data))
+        raise ArchiveTooDearError("unpacking the archive took too much time, and was ended")
+
+    monkeypatch.setattr(flux_source, "bounded_unpacked", unpacking)
+    claim = {**CLAIM, "digest": f"sha256:{hashlib.sha256(b'x').hexdigest()}"}
+    found, _ = source({"artifact": claim}, download=lambda *_: b"x")
+    for _ in range(3):
+        with pytest.raises(SourceError, match="took too much time"):
+            found.fetch(None)
+    assert tried == [1]
+
+
+def test_files_that_are_passed_over_take_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hidden ones and those of other endings, before and after those that count."""
+    monkeypatch.setattr(archives, "MAX_TREE_BYTES", 8)
+    many = [member(name, b"12345678") for name in (".a.yaml", "b.txt", ".c/d.yaml")]
+    assert unpacked(archive(*many, member("x.yaml", b"x: 1"), *many, member("y.yaml", b"y: 1")), "").files == {
+        "x.yaml": b"x: 1", "y.yaml": b"y: 1",
+    }  # fmt: skip
 
 
 class Tree:

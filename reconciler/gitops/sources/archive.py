@@ -12,8 +12,10 @@ from collections.abc import Iterator
 import msgspec
 
 from reconciler.gitops.git.ref_name import path_fault
-from reconciler.gitops.git.tree_listing import Entry, TreeProblem, chosen_files, large_files, told_apart
+from reconciler.gitops.git.tree_listing import MAX_TREE_BYTES, Entry, TreeProblem, chosen_files, size_problems, told_apart
 from reconciler.policy.neighbours import UnreadFile, too_large
+from reconciler.policy.text.yaml_text import MAX_FILE_BYTES
+from reconciler.policy.tree import SUFFIXES
 
 MAX_ARCHIVE_BYTES = 50 << 20
 MAX_UNPACKED_BYTES = 256 << 20
@@ -25,6 +27,10 @@ _MODES = {tarfile.SYMTYPE: "120000", tarfile.LNKTYPE: "120000"}
 
 class ArchiveError(ValueError):
     """The bytes are no archive that is read: broken, or larger unpacked than allowed."""
+
+
+class ArchiveTooDearError(ArchiveError):
+    """Unpacking met a bound of time, memory or output, as it would again."""
 
 
 class Unpacked(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,14 +45,17 @@ class Unpacked(msgspec.Struct, frozen=True, kw_only=True):
 
 def unpacked(archive: bytes, root: str, most_bytes: int = MAX_UNPACKED_BYTES) -> Unpacked:
     """The policy files below `root` (a checked place, empty for all). Raises `ArchiveError`."""
-    data = _inflated(archive, most_bytes)
+    inflated = _Inflated(archive, most_bytes)
     entries: list[Entry] = []
     problems: list[TreeProblem] = []
-    members: dict[str, tarfile.TarInfo] = {}
+    sizes: dict[str, int] = {}
+    content: dict[str, bytes] = {}
+    large: dict[str, UnreadFile] = {}
+    room = room_to_look = MAX_TREE_BYTES
     prefix = f"{root}/" if root else ""
     found = not root
     try:
-        with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as tar:
+        with tarfile.open(fileobj=inflated, mode="r|") as tar:
             for path, member in _members(tar):
                 if not path.startswith(prefix):
                     found = found or path == root
@@ -60,37 +69,64 @@ def unpacked(archive: bytes, root: str, most_bytes: int = MAX_UNPACKED_BYTES) ->
                     continue
                 mode = "100644" if member.isreg() else _MODES.get(member.type, "000000")
                 entries.append(Entry(mode, "blob", "", name))
-                members[name] = member
-            files, told = chosen_files(entries)
-            refused, unread = told_apart(told)
-            sizes = {file.path: members[file.path].size for file in files}
-            total, large, looked = large_files(sizes)
-            problems += [*refused, *total]
-            unread += [
-                too_large(path, size, [_content(tar, members[path])] if path in looked else None) for path, size in large.items()
-            ]
-            content = {} if problems else {path: _content(tar, members[path]) for path in sizes if path not in large}
+                sizes[name] = member.size
+                if not _readable(name) or not member.isreg():
+                    continue
+                if member.size > MAX_FILE_BYTES:
+                    looked = member.size <= room_to_look
+                    room_to_look -= member.size if looked else 0
+                    large[name] = too_large(name, member.size, [_content(tar, member)] if looked else None)
+                elif member.size <= room:
+                    content[name] = _content(tar, member)
+                    room -= member.size
+        inflated.drain()
+    except ArchiveError:
+        raise
     except (tarfile.TarError, EOFError, ValueError, OverflowError) as error:
+        # What is no whole gzip is said to be that first.
+        inflated.drain()
         raise ArchiveError(f"the archive is damaged: {error}") from None
-    return Unpacked(files=content, problems=tuple(sorted(problems)), unread=tuple(sorted(unread)), found=found)
+    files, told = chosen_files(entries)
+    refused, unread = told_apart(told)
+    problems += [*refused, *size_problems({file.path: sizes[file.path] for file in files if file.path not in large})]
+    unread += [large[file.path] for file in files if file.path in large]
+    chosen = {} if problems else {file.path: content[file.path] for file in files if file.path not in large}
+    return Unpacked(files=chosen, problems=tuple(sorted(problems)), unread=tuple(sorted(unread)), found=found)
 
 
-def _inflated(archive: bytes, most_bytes: int) -> bytes:
-    """gzip undone in steps, so that a small archive of much is noticed before it is in memory."""
-    stream = zlib.decompressobj(_GZIP_WINDOW)
-    out = bytearray()
-    left = archive
-    try:
-        while left:
-            out += stream.decompress(left, _CHUNK_BYTES)
-            left = stream.unconsumed_tail
-            if len(out) > most_bytes:
-                raise ArchiveError(f"the archive has more than {most_bytes >> 20} MiB unpacked")
-    except zlib.error as error:
-        raise ArchiveError(f"the archive is no gzip: {error}") from None
-    if not stream.eof:
-        raise ArchiveError("the archive ends in the middle")
-    return bytes(out)
+class _Inflated(io.RawIOBase):
+    """gzip undone in steps, so that neither a small archive of much nor a large one is ever whole in memory."""
+
+    def __init__(self, archive: bytes, most_bytes: int) -> None:
+        super().__init__()
+        self._packed = memoryview(archive)
+        self._stream = zlib.decompressobj(_GZIP_WINDOW)
+        self._most_bytes = most_bytes
+        self._bytes = 0
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Up to so many bytes, fewer only at the end. Raises `ArchiveError`."""
+        out = bytearray()
+        while len(out) < size and not self._stream.eof:
+            packed = self._stream.unconsumed_tail
+            if not packed:
+                packed, self._packed = bytes(self._packed[:_CHUNK_BYTES]), self._packed[_CHUNK_BYTES:]
+            try:
+                step = self._stream.decompress(packed, size - len(out))
+            except zlib.error as error:
+                raise ArchiveError(f"the archive is no gzip: {error}") from None
+            if not packed and not step:
+                raise ArchiveError("the archive ends in the middle")
+            out += step
+        self._bytes += len(out)
+        if self._bytes > self._most_bytes:
+            raise ArchiveError(f"the archive has more than {self._most_bytes >> 20} MiB unpacked")
+        return bytes(out)
+
+    def drain(self) -> None:
+        """Read what is left, which must be whole. Raises `ArchiveError`."""
+        while not self._stream.eof:
+            self.read(_CHUNK_BYTES)
 
 
 def _members(tar: tarfile.TarFile) -> Iterator[tuple[str, tarfile.TarInfo]]:
@@ -100,6 +136,11 @@ def _members(tar: tarfile.TarFile) -> Iterator[tuple[str, tarfile.TarInfo]]:
         path = member.name.removeprefix("./").rstrip("/")
         if path not in ("", "."):
             yield path, member
+
+
+def _readable(name: str) -> bool:
+    """Whether a file of this name may be among those that are chosen."""
+    return name.lower().endswith(SUFFIXES) and not any(part.startswith(".") for part in name.split("/"))
 
 
 def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:

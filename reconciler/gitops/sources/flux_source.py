@@ -12,7 +12,8 @@ import re
 import msgspec
 
 from reconciler.gitops.git.tree_refusal import refusals
-from reconciler.gitops.sources.archive import MAX_ARCHIVE_BYTES, ArchiveError, unpacked
+from reconciler.gitops.sources.archive import MAX_ARCHIVE_BYTES, ArchiveError, ArchiveTooDearError
+from reconciler.gitops.sources.bounded_archive import bounded_unpacked
 from reconciler.gitops.sources.download import Download, DownloadError, downloaded
 from reconciler.gitops.sources.fault import FaultCode, failed
 from reconciler.gitops.sources.source import Fetched
@@ -68,6 +69,7 @@ class FluxSource:
         self._require_verified = require_verified
         self._download = download
         self._last: tuple[str, Fetched] | None = None
+        self._too_dear: tuple[str, str] = ("", "")
 
     @property
     def name(self) -> str:
@@ -79,10 +81,14 @@ class FluxSource:
         artifact = self._artifact()
         if self._last is not None and self._last[0] == artifact.digest:
             return self._last[1]
+        if self._too_dear[0] == artifact.digest != "":
+            raise failed(FaultCode.DAMAGED, self._too_dear[1], revision=artifact.revision)
         archive = self._archive(artifact)
         try:
-            found = unpacked(archive, self._path)
+            found = bounded_unpacked(archive, self._path)
         except ArchiveError as error:
+            if isinstance(error, ArchiveTooDearError):
+                self._too_dear = (artifact.digest, f"{self.name}: {error}")
             raise failed(FaultCode.DAMAGED, f"{self.name}: {error}", revision=artifact.revision) from None
         if not found.found:
             raise failed(FaultCode.PATH_NOT_FOUND, f"{self._path} is not in the artifact", "check --path", artifact.revision)

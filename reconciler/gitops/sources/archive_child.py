@@ -1,0 +1,67 @@
+"""One archive, unpacked in a process of its own: `python -m reconciler.gitops.sources.archive_child`."""
+
+import sys
+
+import msgspec
+
+from reconciler.gitops.child_limits import answer
+from reconciler.gitops.git.tree_listing import TreeProblem
+from reconciler.gitops.sources.archive import ArchiveError, Unpacked, unpacked
+from reconciler.policy.neighbours import UnreadFile
+
+
+class ArchiveTask(msgspec.Struct, frozen=True, kw_only=True):
+    """What `unpacked` is given."""
+
+    archive: bytes
+    root: str
+
+
+class ArchiveAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What it gave, or why the archive is none (`error`). Names in an archive are bytes of any kind, and so are texts that hold
+    them; `problems` are their parts in order."""
+
+    files: dict[bytes, bytes] = {}
+    problems: tuple[tuple[bytes, bytes, bytes, bytes], ...] = ()
+    unread: tuple[UnreadFile, ...] = ()
+    found: bool = False
+    error: bytes | None = None
+
+    def unpacked(self) -> Unpacked:
+        """As `unpacked` gives it. Raises `ArchiveError`."""
+        if self.error is not None:
+            raise ArchiveError(_text(self.error))
+        problems = (tuple(map(_text, parts)) for parts in self.problems)
+        return Unpacked(
+            files={_text(path): data for path, data in self.files.items()},
+            problems=tuple(TreeProblem(path=path, code=code, message=told, hint=hint) for path, code, told, hint in problems),
+            unread=self.unread,
+            found=self.found,
+        )
+
+
+def made(task: ArchiveTask) -> bytes:
+    """The answer, as msgpack."""
+    try:
+        found = unpacked(task.archive, task.root)
+    except ArchiveError as error:
+        return msgspec.msgpack.encode(ArchiveAnswer(error=_bytes(str(error))))
+    told = ArchiveAnswer(
+        files={_bytes(path): data for path, data in found.files.items()},
+        problems=tuple((_bytes(one.path), _bytes(one.code), _bytes(one.message), _bytes(one.hint)) for one in found.problems),
+        unread=found.unread,
+        found=found.found,
+    )
+    return msgspec.msgpack.encode(told)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogatepass")
+
+
+if __name__ == "__main__":
+    sys.exit(answer(sys.argv[1:], made))
