@@ -12,6 +12,7 @@ from reconciler.platforms import registered
 from reconciler.policy.documents import Discovery
 
 if TYPE_CHECKING:
+    from reconciler.cluster.world import World
     from reconciler.decisions.view import View  # which itself asks for these rules
 
 
@@ -24,7 +25,8 @@ class PlatformRules(msgspec.Struct, frozen=True, kw_only=True):
     objects that somebody may declare in git, so that a release says how replicas go back there. `size_origin` says whose
     bounds a target carries. `read_lag_seconds`: so long after a write a read may show what was there before it.
     `unsigned_writer` is whom nobody names, and `writer_told_by` says where a second writer is found. `doubles` are targets, of
-    whatever platform, whose machines another one sizes: they are not discovered.
+    whatever platform, whose machines another one sizes: they are not discovered. `strangers` are those of which nothing says that
+    they are of this cluster: they are discovered only by labels or tags that a policy names.
     `machines_are_objects`: each machine of its targets is an object of this cluster's own API, not a name in a list of the
     platform. `clusters_named` are the names of clusters that a discovery item of this provider asks for.
     """
@@ -40,6 +42,7 @@ class PlatformRules(msgspec.Struct, frozen=True, kw_only=True):
     unsigned_writer: str = "a writer that leaves no trace in managedFields"
     writer_told_by: str = "managedFields or the audit log of the API server name it"
     doubles: Callable[[tuple[TargetFacts, ...]], frozenset[TargetRef]] = lambda _: frozenset()
+    strangers: Callable[["World"], frozenset[TargetRef]] = lambda _: frozenset()
     machines_are_objects: bool = False
     clusters_named: Callable[[Discovery], tuple[str, ...]] = lambda _: ()
 
@@ -59,6 +62,11 @@ def rules_of(kind: str) -> PlatformRules | None:
 def doubles(targets: tuple[TargetFacts, ...]) -> frozenset[TargetRef]:
     """Targets whose machines another target sizes."""
     return frozenset[TargetRef]().union(*(rules.doubles(targets) for rules in platform_rules()))
+
+
+def strangers(world: "World") -> frozenset[TargetRef]:
+    """Targets of which nothing says that they are of this cluster."""
+    return frozenset[TargetRef]().union(*(rules.strangers(world) for rules in platform_rules()))
 
 
 def kind_of(provider: str, kind: str) -> str:

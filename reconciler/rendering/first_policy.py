@@ -2,27 +2,31 @@
 
 import re
 
-from reconciler.cluster.target import TargetFacts
+from reconciler.cluster.target import TargetFacts, TargetRef
+from reconciler.cluster.targets.size_bounds import no_range
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.world import World
 from reconciler.decisions.ownership.handover import to_us
 from reconciler.decisions.ownership.owner import OUR_MANAGER, Terms, judge
-from reconciler.decisions.platform_rules import doubles, rules_of
+from reconciler.decisions.platform_rules import doubles, rules_of, strangers
 from reconciler.decisions.reasons.amounts import amount_text
 from reconciler.plan.plan import OwnerState
 from reconciler.policy.documents import API_VERSION
 from reconciler.rendering.group_names import group_names
 from reconciler.rendering.policy_yaml import Value, comment, flow
+from reconciler.rendering.usable_groups import commented_out, usable
 
 _NO_NAME = re.compile(r"[^a-z0-9.-]+")
 _LONGEST_NAME = 50
+_MOST_NAMED = 20
 
 
 def first_policy(world: World, name: str) -> dict[str, str]:
     """File name -> YAML. Targets that another object controls are left out, and those whose machines another one sizes: they are
-    not sized by themselves."""
-    twice = doubles(world.targets)
-    targets = [facts for facts in world.targets if not facts.owner.controller and facts.ref not in twice]
+    not sized by themselves. Those of other clusters are left out as well."""
+    twice, foreign_targets = doubles(world.targets), strangers(world)
+    left_out = twice | foreign_targets
+    targets = [facts for facts in world.targets if not facts.owner.controller and facts.ref not in left_out]
     owners = {facts.ref: judge(facts, Terms(now_seconds=world.captured_seconds, first_seen_seconds=0)) for facts in targets}
     foreign = sorted(
         {
@@ -35,9 +39,20 @@ def first_policy(world: World, name: str) -> dict[str, str]:
     )
     names = _names(targets)
     groups = [_group(facts, names[facts.ref], name, owners[facts.ref].ownership.state is OwnerState.HELD) for facts in targets]
-    return {"policy.yaml": "\n".join(_policy(world, name, foreign)) + "\n"} | (
-        {"groups.yaml": "---\n".join("\n".join(lines) + "\n" for lines in groups)} if groups else {}
+    policy = "\n".join([*_policy(world, name, foreign), *_left_out(foreign_targets)]) + "\n"
+    written = usable(policy, groups, world.captured_seconds)
+    return {"policy.yaml": policy} | (
+        {"groups.yaml": "---\n".join("\n".join(lines) + "\n" for lines in written)} if groups else {}
     )
+
+
+def _left_out(targets: frozenset[TargetRef]) -> list[str]:
+    """Named, so that who misses one sees why."""
+    if not targets:
+        return []
+    named = ", ".join(str(ref) for ref in sorted(targets)[:_MOST_NAMED])
+    more = f" and {len(targets) - _MOST_NAMED} more" if len(targets) > _MOST_NAMED else ""
+    return comment(f"Left out, since no node and no tag says that they are of this cluster: {named}{more}.", 2)
 
 
 def _policy(world: World, name: str, foreign: list[str]) -> list[str]:
@@ -83,7 +98,8 @@ def _group(facts: TargetFacts, name: str, policy: str, held: bool) -> list[str]:
         way = to_us(facts, min(low, high), high)
         lines += comment(f"Its topology declares the replicas, so it is held. To hand it over: {way.sentence()}:")
         lines += [f"#   {line}" for line in way.lines]
-    return [
+    why = _no_range(facts)
+    group = [
         *lines,
         f"apiVersion: {API_VERSION}",
         "kind: NodeGroup",
@@ -91,12 +107,24 @@ def _group(facts: TargetFacts, name: str, policy: str, held: bool) -> list[str]:
         "spec:",
         f"  policyRef: {{name: {flow(policy)}}}",
         f"  target: {flow(target)}",
-        _size(facts, replicas),
+        f"  size: {{min: {replicas}, max: {replicas}}}  # write the range that is meant" if why else _size(facts, replicas),
     ]
+    return commented_out(group, why) if why else group
+
+
+def _no_range(facts: TargetFacts) -> str:
+    """Why nobody can tell what range, or what size, is meant; empty where it is clear."""
+    if facts.min_size is not None and facts.max_size is not None and facts.min_size > facts.max_size:
+        return f"{_origin(facts)} say a minimum of {facts.min_size}, which is above the maximum of {facts.max_size}"
+    if facts.replicas is None:
+        return "how many replicas were asked for cannot be read"
+    if facts.min_size is None:
+        return next((problem for problem in facts.problems if no_range(problem)), "")
+    return ""
 
 
 def _size(facts: TargetFacts, replicas: int) -> str:
-    if facts.min_size is not None and facts.max_size is not None and facts.min_size <= facts.max_size:
+    if facts.min_size is not None and facts.max_size is not None:
         return f"  size: {{min: {facts.min_size}, max: {facts.max_size}}}  # as {_origin(facts)} say; what stands here wins"
     return f"  size: {{min: {replicas}, max: {replicas}}}  # nobody says a range: it stays as it is until you widen this"
 

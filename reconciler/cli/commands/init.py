@@ -30,7 +30,9 @@ def command(out: Path, *, force: bool, name: str | None, cluster_path: Path | No
     that nothing else controls, and Auto Scaling groups of the cluster's own nodes. Comments say what was found. Nothing is
     written to the cluster.
 
-    A range comes from the size annotations or tags; a target without them stays at its size until you widen it.
+    Groups that nothing marks as of this cluster are left out. One whose range or name makes no valid NodeGroup is commented out
+    with the reason. A range comes from the size annotations or tags; a target without them stays at its size until you widen
+    it.
 
     \b
     Examples:
@@ -57,7 +59,10 @@ def command(out: Path, *, force: bool, name: str | None, cluster_path: Path | No
         raise InputError(f"there is nothing to size here: none of {', '.join(target_kinds())}")
     write_policies(out, files, int(time.time()), force=force)
     count = files["groups.yaml"].count("\nkind: NodeGroup\n")
+    commented = files["groups.yaml"].count("\n# kind: NodeGroup\n")
     tell(f"{', '.join(str(out / file) for file in files)}: policy {chosen} with {count} groups, mode Observe")
+    if commented:
+        tell(f"note: {commented} more are commented out, each with the reason: look for 'Not in force' in {out / 'groups.yaml'}")
     tell(f"next: {_plan_command(out, cluster_path, choice)}")
 
 

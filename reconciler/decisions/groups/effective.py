@@ -9,7 +9,7 @@ from reconciler.decisions.groups.discovery import discovered, target_ref, tier_o
 from reconciler.decisions.groups.effective_group import Claim, effective_group
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.groups.membership import Membership, membership
-from reconciler.decisions.platform_rules import doubles
+from reconciler.decisions.platform_rules import doubles, strangers
 from reconciler.policy.documents import Discovery, NodeGroup, PolicySet
 
 
@@ -18,11 +18,12 @@ def claimed_targets(policy: PolicySet, world: World) -> tuple[tuple[TargetRef, N
     explicit = {target_ref(group.target): group for group in policy.groups}
     found: list[tuple[TargetRef, NodeGroup | None, Discovery | None]] = [(ref, group, None) for ref, group in explicit.items()]
     left_out = doubles(world.targets)
+    foreign = strangers(world)
     for facts in world.targets:
         if facts.ref in explicit or facts.ref in left_out:
             continue
         item = discovered(policy.policy, facts)
-        if item is not None:
+        if item is not None and (item.tags or item.labels or facts.ref not in foreign):
             found.append((facts.ref, None, item))
     return tuple(sorted(found, key=lambda entry: entry[0]))
 

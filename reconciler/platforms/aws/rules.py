@@ -3,10 +3,14 @@
 from collections.abc import Mapping
 
 from reconciler.cluster.target import TargetFacts, TargetRef
+from reconciler.cluster.world import World
 from reconciler.decisions.platform_rules import PlatformRules
 from reconciler.platforms.aws.facts.clusters import clusters
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP, READ_LAG_SECONDS
 from reconciler.policy.documents import Discovery
+
+_EKS_CLUSTER, _CLUSTER = "eks:cluster-name", "kubernetes.io/cluster/"
+_MARKS = (_EKS_CLUSTER, _CLUSTER, "k8s.io/")
 
 
 def takes(item: Discovery, facts: TargetFacts) -> bool:
@@ -20,6 +24,28 @@ def takes(item: Discovery, facts: TargetFacts) -> bool:
 def clusters_named(item: Discovery) -> tuple[str, ...]:
     """By the tags that it asks for."""
     return clusters(item.tags)
+
+
+def strangers(world: World) -> frozenset[TargetRef]:
+    """Groups of which nothing says that they are of this cluster: no node of it, and no tag of a cluster; or tags of another.
+
+    An account has groups of all kinds, and what lists them lists all. A group without nodes tells by its tags alone. Where nodes
+    were not captured, a group without one proves nothing.
+    SOURCE: the tags of EKS (`eks:cluster-name`), of cloud-provider-aws (`kubernetes.io/cluster/NAME`) and of the Cluster
+    Autoscaler's discovery and node templates (`k8s.io/cluster-autoscaler/…`).
+    """
+    if "Node" not in world.captured:
+        return frozenset()
+    groups = [facts for facts in world.targets if facts.ref.kind == AUTO_SCALING_GROUP]
+    inhabited = {machine.target for machine in world.machines if machine.node}
+    own = frozenset[str]().union(*(facts.clusters for facts in groups if facts.ref in inhabited))
+    return frozenset(facts.ref for facts in groups if facts.ref not in inhabited and not _ours(facts, own))
+
+
+def _ours(facts: TargetFacts, own: frozenset[str]) -> bool:
+    if facts.clusters and own:
+        return not own.isdisjoint(facts.clusters)
+    return any(key.startswith(_MARKS) for key, _ in facts.labels)
 
 
 def policy_value(ref: TargetRef) -> Mapping[str, Mapping[str, str]]:
@@ -36,5 +62,6 @@ RULES = PlatformRules(
     clusters_named=clusters_named,
     read_lag_seconds=READ_LAG_SECONDS,
     unsigned_writer="a writer that Auto Scaling does not record",
+    strangers=strangers,
     writer_told_by="CloudTrail names who called SetDesiredCapacity or UpdateAutoScalingGroup",
 )
