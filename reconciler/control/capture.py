@@ -16,7 +16,15 @@ from reconciler.cluster.wire.meta import api_group
 from reconciler.cluster.world import World
 from reconciler.kube.connection.api import Api, ApiError
 from reconciler.kube.connection.server_version import server_version
-from reconciler.kube.watching.collection import WORKLOAD, Collection, Served, located, platform_collections, renamed_group
+from reconciler.kube.watching.collection import (
+    WORKLOAD,
+    Collection,
+    Served,
+    located,
+    nowhere,
+    platform_collections,
+    renamed_group,
+)
 from reconciler.kube.watching.watch_event import ListPage
 from reconciler.plan.instant import instant_text
 from reconciler.policy.documents import PolicySet
@@ -124,6 +132,7 @@ def capture(
     """
     two = clusters.management is not clusters.workload
     reader = _Reader(renamed_group(clusters.served))
+    reader.nowhere = nowhere(clusters.served)
     if not targets_only:
         for collection in WORKLOAD:
             reader.read(clusters.workload, "workload/" if two else "", (collection,))
@@ -160,7 +169,7 @@ def _captured(reader: "_Reader", cluster: str, now_seconds: int, version: str) -
         captured_seconds=now_seconds,
         capi_group=reader.capi_group,
         listings=tuple(reader.listings),
-        kinds=tuple(sorted({reader.known_as(item) for item in reader.listings})),
+        kinds=tuple(sorted({reader.known_as(item) for item in reader.listings} | reader.nowhere)),
         unread=tuple(reader.unread),
         templates=tuple(sorted(reader.templates)),
         version=version,
@@ -170,6 +179,7 @@ def _captured(reader: "_Reader", cluster: str, now_seconds: int, version: str) -
 class _Reader:
     def __init__(self, capi_group: str) -> None:
         self.capi_group = capi_group
+        self.nowhere: frozenset[str] = frozenset()
         self._intake = Intake(capi_group)
         self.listings: list[Listing] = []
         self.unread: list[Unread] = []

@@ -18,9 +18,9 @@ from tests.policies import policy
 DOCK = {"kubernetes.io/cluster/dock": "owned"}
 
 
-def _inhabited(name: str, instance: str, **more: object) -> Object:
+def _inhabited(name: str, instance: str, tags: dict[str, str] | None = None) -> Object:
     member = {"InstanceId": instance, "LifecycleState": "InService", "HealthStatus": "Healthy", "AvailabilityZone": f"{REGION}a"}
-    return group(name, Instances=[member], DesiredCapacity=1, **more)
+    return group(name, tags=tags, Instances=[member], DesiredCapacity=1)
 
 
 def _world(*groups: Object, nodes: bool = True) -> World:

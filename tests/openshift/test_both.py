@@ -9,7 +9,7 @@ from reconciler.control.preflight.rights import RunMode, needed
 from reconciler.decisions.decide import decide
 from reconciler.decisions.groups.effective import claimed_targets
 from reconciler.decisions.memory import Memory
-from reconciler.kube.watching.collection import Served, cluster_api
+from reconciler.kube.watching.collection import Served, cluster_api, nowhere
 from reconciler.policy.documents import Discovery, Limit, Tier
 from reconciler.rendering.first_policy import first_policy
 from tests.openshift.objects import GROUP, Object, machine_set
@@ -49,7 +49,9 @@ def pod(number: int) -> Object:
 def decided(pods: int, nodes: int) -> dict[str, tuple[str, int]]:
     """Group -> target and desired size, for so many pods that each want a node, with at most `nodes`."""
     items = [deployment(), machine_set("worker", 0, annotations=CAPACITY | size(GROUP)), *map(pod, range(pods))]
-    world = read_snapshot({"all.json": json.dumps({"apiVersion": "v1", "kind": "List", "items": items}).encode()})
+    captured = b"formatVersion: '1.0'\nkinds: [MachineAutoscaler]\n"
+    listed = {"apiVersion": "v1", "kind": "List", "items": items}
+    world = read_snapshot({"all.json": json.dumps(listed).encode(), "snapshot.yaml": captured})
     discovery = (
         Discovery(name="sets", provider="openshift", tier="first"),
         Discovery(name="capi", provider="clusterAPI", tier="second"),
@@ -111,3 +113,12 @@ def test_a_pair_in_two_apis_is_one_group(decides: str, discovered: str) -> None:
     assert sorted(found) == sorted([discovered, "MachineSet elsewhere/w"])
     assert "elsewhere" in first_policy(world, "p")["groups.yaml"]
     assert first_policy(world, "p")["groups.yaml"].count("kind: NodeGroup") == 2
+
+
+def test_a_server_without_autoscalers_has_none() -> None:
+    """Where the API group is not served there is nothing to capture; of a platform that is not there nothing is known."""
+    machines, autoscaling = (
+        Served(platform="openshift", group=group, version="v1beta1") for group in (GROUP, "autoscaling.openshift.io")
+    )
+    assert nowhere((machines,)) == {"MachineAutoscaler"}
+    assert nowhere((machines, autoscaling)) == nowhere((cluster_api(version="v1beta2"),)) == set()

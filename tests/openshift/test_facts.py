@@ -1,8 +1,11 @@
 """MachineSets and Machines from wire JSON. Expected values: the API's reference and OpenShift's Cluster Autoscaler's rules."""
 
+import json
+
 import pytest
 
 from reconciler.cluster.nodes.node import Taint
+from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.decisions.ownership.owner import Terms, judge
 from reconciler.plan.plan import OwnerState
 from tests.openshift.objects import GROUP, NAMESPACE, Object, machine, machine_autoscaler, machine_set, only, owners, world
@@ -323,3 +326,14 @@ def test_a_node_that_the_machine_config_operator_works_on_keeps_its_role(annotat
         machine_set("a"), machine_set("b"), machine_set("c", role="infra"), machine("a-1", "a", node="n1"), node
     ).targets
     assert [bool(found.keeps_nodes) for found in targets] == [kept, kept, False]
+
+
+def test_autoscalers_that_were_not_captured_hold_a_set() -> None:
+    """What was not looked for is no evidence that nobody is there: held, and the gap is named with the command that fills it."""
+    listed = {"apiVersion": "v1", "kind": "List", "items": [machine_set("w", 2)]}
+    (found,) = read_snapshot({"all.json": json.dumps(listed).encode()}).targets
+    judged = judge(found, Terms(now_seconds=0, first_seen_seconds=0)).ownership
+    assert judged.state is OwnerState.UNKNOWN
+    assert "MachineAutoscaler was not captured" in judged.evidence[0]
+    assert "oc get machineautoscalers.autoscaling.openshift.io -A -o json" in judged.evidence[0]
+    assert only(machine_set("w", 2)).unseen == ""

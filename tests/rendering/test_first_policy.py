@@ -36,7 +36,7 @@ def _read(files: dict[str, str]) -> PolicyTree:
     return read_tree({name: text.encode() for name, text in files.items()}, now_seconds=0)
 
 
-FLEET = (
+FLEET: tuple[tuple[str, dict[str, str], Object, str], ...] = (
     ("turned", {MIN: "5", MAX: "2"}, {}, "2 is below the minimum 5"),
     ("words", {MIN: "few", MAX: "2"}, {}, '"few" is no whole number from 0'),
     ("huge", {MIN: "1", MAX: "999999999"}, {}, "size.max is 999999999, the most is 100000"),

@@ -38,9 +38,9 @@ def assemble(intake: Intake, manifest: Manifest) -> World:
     intake.close()
     shapes, nodes, problems = _nodes(intake)
     pods = _pods(intake, nodes)
-    targets, machines = _targets(intake, nodes, shapes)
+    captured: set[str] = intake.captured | manifest.kinds
+    targets, machines = _targets(intake, captured, nodes, shapes)
     controllers = tuple(value for key in sorted(intake.controllers) for value in intake.controllers[key].values())
-    captured = intake.captured | manifest.kinds
     seconds = manifest.captured_seconds
     if seconds is None:
         seconds = intake.newest.seconds
@@ -117,15 +117,15 @@ def _pods(intake: Intake, nodes: tuple[Node, ...]) -> PodsRead:
 
 
 def _targets(
-    intake: Intake, nodes: tuple[Node, ...], shapes: tuple[NodeShape, ...]
+    intake: Intake, captured: set[str], nodes: tuple[Node, ...], shapes: tuple[NodeShape, ...]
 ) -> tuple[tuple[TargetFacts, ...], tuple[Machine, ...]]:
     targets: list[TargetFacts] = []
     machines: list[Machine] = []
     for reading in readings():
         found = {where[1:]: kept.by_key() for where, kept in intake.of_platforms.items() if where[0] == reading.name}
-        captured = intake.captured.intersection(kind.known_as for kind in reading.kinds)
+        own = captured.intersection(kind.known_as for kind in reading.kinds)
         group = reading.group_here(intake.capi_group)
-        rows = reading.rows(Objects(group=group, captured=frozenset(captured), kept=found, nodes=nodes, shapes=shapes))
+        rows = reading.rows(Objects(group=group, captured=frozenset(own), kept=found, nodes=nodes, shapes=shapes))
         targets.extend(rows.targets)
         machines.extend(rows.machines)
     return tuple(sorted(targets, key=lambda item: item.ref)), with_nodes(machines, nodes)

@@ -84,6 +84,17 @@ def platform_collections(served: Iterable[Served], namespaces: Iterable[str] = (
     )
 
 
+def nowhere(served: Iterable[Served]) -> frozenset[str]:
+    """Kinds of a platform that a server has, in API groups that it does not: there is none, which is known without a list."""
+    known = tuple(served)
+    platforms = {item.platform for item in known}
+    return frozenset(
+        kind.known_as
+        for reading, kind in followed_kinds()
+        if reading.name in platforms and kind.group and spoken(known, reading, kind) is None
+    )
+
+
 def followed_kinds() -> tuple[tuple[PlatformReading, WireKind], ...]:
     """The kinds of all platforms that a server keeps."""
     return tuple((reading, kind) for reading in readings() for kind in reading.kinds if kind.plural)

@@ -15,7 +15,7 @@ from reconciler.cluster.values.kubernetes_version import kubernetes_version
 from reconciler.cluster.world import World
 from reconciler.kube.connection.api import Api
 from reconciler.kube.connection.server_version import server_version
-from reconciler.kube.watching.collection import WORKLOAD, Collection, Served, cluster_api, platform_collections
+from reconciler.kube.watching.collection import WORKLOAD, Collection, Served, cluster_api, nowhere, platform_collections
 from reconciler.kube.watching.live_pods import LivePods
 from reconciler.kube.watching.object_store import ObjectStore
 from reconciler.kube.watching.pace import Pace, RealPace
@@ -82,6 +82,7 @@ class LiveWorld:
         self._started = self._stopping = False
         self._reflectors = [self._reflector(workload, item) for item in workload_collections]
         targets = platform_collections(served or (cluster_api(capi_group, capi_version),), namespaces)
+        self._nowhere = nowhere(served)
         self._polled = polled
         self._targets = [self._reflector(self._management, item) for item in targets]
         self._reflectors += self._targets
@@ -184,7 +185,9 @@ class LiveWorld:
                     whole.read(document, stamps=False)
             with pods.with_templates(drafts.values()) as numbers:
                 whole.daemon_drafts = dict(zip(drafts, numbers, strict=True))
-                return assemble(whole, Manifest(captured_seconds=now_seconds, cluster=self._name, version=version))
+                return assemble(
+                    whole, Manifest(captured_seconds=now_seconds, cluster=self._name, kinds=self._nowhere, version=version)
+                )
 
     def _reflector(self, api: Api, collection: Collection) -> Reflector:
         return Reflector(

@@ -11,7 +11,7 @@ from reconciler.platforms.openshift.facts import wire
 from reconciler.platforms.openshift.facts.keeping import failed_beside, updated_beside
 from reconciler.platforms.openshift.facts.machines import machine
 from reconciler.platforms.openshift.facts.machineset import facts, reference
-from reconciler.platforms.openshift.facts.other_writers import HIVE_LABELS, ROLE
+from reconciler.platforms.openshift.facts.other_writers import HIVE_LABELS, ROLE, unseen
 from reconciler.platforms.openshift.facts.shape import INTERRUPTIBLE
 from reconciler.platforms.openshift.kinds import AUTOSCALING_GROUP, GROUP, MACHINE, MACHINE_AUTOSCALER, MACHINE_SET
 
@@ -21,9 +21,11 @@ def rows(objects: Objects) -> Rows:
     there = {node.name for node in objects.nodes}
     read = [(item, _without_node(machine(item), there)) for item in objects.of(MACHINE).values()]
     autoscalers = autoscaler_of(objects.of(MACHINE_AUTOSCALER).values())
+    gap = unseen(objects.captured)
     return Rows(
         targets=[
-            facts(item, autoscalers.get(key), *_keeps(item, read, objects.nodes)) for key, item in objects.of(MACHINE_SET).items()
+            facts(item, autoscalers.get(key), *_keeps(item, read, objects.nodes), unseen=gap)
+            for key, item in objects.of(MACHINE_SET).items()
         ],
         machines=[known for _, known in read],
     )

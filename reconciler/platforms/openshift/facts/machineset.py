@@ -23,10 +23,15 @@ def reference(namespace: str, name: str) -> TargetRef:
 
 
 def facts(
-    item: wire.MachineSet, autoscaler: wire.MachineAutoscaler | None = None, keeps_nodes: str = "", but: tuple[str, ...] = ()
+    item: wire.MachineSet,
+    autoscaler: wire.MachineAutoscaler | None = None,
+    keeps_nodes: str = "",
+    but: tuple[str, ...] = (),
+    *,
+    unseen: str = "",
 ) -> TargetFacts:
     """The facts of one MachineSet; `autoscaler` is the MachineAutoscaler that names it, `keeps_nodes` why none of its nodes may
-    be removed now, except `but`. Never raises: what cannot be read becomes a problem sentence."""
+    be removed now, except `but`; `unseen` is as in the facts. Never raises: what cannot be read becomes a problem sentence."""
     meta = item.metadata
     annotations, labels = meta.annotations or {}, meta.labels or {}
     bounds = _bounds(annotations, autoscaler)
@@ -50,6 +55,7 @@ def facts(
         template=offer,
         owner=owner,
         writers=writers(item, autoscaler),
+        unseen=unseen,
         keeps_nodes=keeps_nodes,
         keeps_nodes_but=but,
         beyond_autoscaler=autoscaler is None and not any(f"{GROUP}/{key}" in annotations for key in (MIN_SIZE, MAX_SIZE)),

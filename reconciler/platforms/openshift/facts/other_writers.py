@@ -1,16 +1,26 @@
 """Who besides managers of fields sizes a MachineSet: autoscalers, a hub, another API."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from reconciler.cluster.target import OtherWriter
 from reconciler.platforms.openshift.facts import wire
-from reconciler.platforms.openshift.kinds import GROUP
+from reconciler.platforms.openshift.kinds import AUTOSCALING_GROUP, GROUP, MACHINE_AUTOSCALER
 
 AUTOSCALER_MARK = "autoscaling.openshift.io/machineautoscaler"
 HIVE_LABELS = ("hive.openshift.io/machine-pool", "hive.openshift.io/managed")
 ROLE = f"{GROUP}/cluster-api-machine-role"
 TWIN = "its twin in Cluster API"
 _OURS, _MIGRATION = "MachineAPI", "a migration between two APIs"
+
+
+def unseen(captured: Collection[str]) -> str:
+    """Which evidence of other writers was not captured; empty where all of it was. What else sizes a set is written on it."""
+    if MACHINE_AUTOSCALER in captured:
+        return ""
+    return (
+        "MachineAutoscaler was not captured, so nobody can tell whether OpenShift's autoscaler sizes it: put the output of "
+        f"`oc get machineautoscalers.{AUTOSCALING_GROUP} -A -o json` into the snapshot"
+    )
 
 
 def writers(item: wire.MachineSet, autoscaler: wire.MachineAutoscaler | None) -> tuple[OtherWriter, ...]:
