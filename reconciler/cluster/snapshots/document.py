@@ -301,10 +301,12 @@ def _is_yaml(file: str, text: bytes, start: int) -> bool:
 
 
 def _is_json(text: bytes) -> bool:
+    """Whether all of it is JSON, be it several values: YAML documents in flow style begin as JSON does."""
     try:
-        msgspec.json.decode(text, type=Raw)
-    except DECODING_ERRORS as error:
-        return json_texts.several(error)
+        for _, part in json_texts.json_values(text):
+            msgspec.json.decode(part, type=Raw)
+    except (*DECODING_ERRORS, UnreadableError):
+        return False
     return True
 
 
