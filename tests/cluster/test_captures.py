@@ -64,6 +64,15 @@ def test_an_array_of_objects() -> None:
     _same(read_snapshot({"items.yaml": json.dumps(OBJECTS).encode()}))
 
 
+def test_yaml_in_flow_style_is_no_stream_of_json() -> None:
+    """It begins as JSON does, and goes on as YAML; JSON of several values under a YAML name is read as well."""
+    yaml = "\n---\n".join(json.dumps(one) for one in OBJECTS) + "\n---\n{kind: Namespace, apiVersion: v1, metadata: {name: x}}\n"
+    world = read_snapshot({"x.yaml": yaml.encode()})
+    assert [one.name for one in world.nodes] == ["n1", "n2"]
+    assert "Namespace" in world.captured
+    _same(read_snapshot({"x.yaml": "\n".join(map(json.dumps, _typed())).encode()}))
+
+
 def test_an_array_of_a_cloud() -> None:
     """`aws … --query AutoScalingGroups` leaves the key out: the groups are known by their own keys."""
     whole = read_snapshot({"asg.json": json.dumps({"AutoScalingGroups": [GROUP]}).encode()})

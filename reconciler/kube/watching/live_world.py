@@ -183,11 +183,10 @@ class LiveWorld:
             for source in self._polled:
                 for document in source.documents():
                     whole.read(document, stamps=False)
+            said = Manifest(captured_seconds=now_seconds, cluster=self._name, kinds=self._nowhere, version=version)
             with pods.with_templates(drafts.values()) as numbers:
                 whole.daemon_drafts = dict(zip(drafts, numbers, strict=True))
-                return assemble(
-                    whole, Manifest(captured_seconds=now_seconds, cluster=self._name, kinds=self._nowhere, version=version)
-                )
+                return assemble(whole, said)
 
     def _reflector(self, api: Api, collection: Collection) -> Reflector:
         return Reflector(
