@@ -2,6 +2,7 @@
 
 import msgspec
 
+from reconciler.cluster.values.raw_part import DECODING_ERRORS, finding
 from reconciler.plan.digest import plan_digest
 from reconciler.plan.plan import FORMAT_VERSION, Plan
 
@@ -23,16 +24,16 @@ def read_saved(data: bytes) -> Plan:
         raise SavedPlanError(f"larger than {MOST_BYTES >> 20} MiB")
     try:
         version = msgspec.json.decode(data, type=_Version).format_version
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise SavedPlanError(f"no plan as `reconciler plan --out` writes it ({error})") from None
+    except DECODING_ERRORS as error:
+        raise SavedPlanError(f"no plan as `reconciler plan --out` writes it ({finding(error)})") from None
     if version.partition(".")[0] != FORMAT_VERSION.partition(".")[0]:
         raise SavedPlanError(
             f"formatVersion {version[:20]!r} is not known, {FORMAT_VERSION} is: make a new plan with this release"
         )
     try:
         plan = msgspec.json.decode(data, type=Plan)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise SavedPlanError(f"no plan as `reconciler plan --out` writes it ({error})") from None
+    except DECODING_ERRORS as error:
+        raise SavedPlanError(f"no plan as `reconciler plan --out` writes it ({finding(error)})") from None
     if plan_digest(plan) != plan.digest:
         raise SavedPlanError("its content does not belong to its digest: it was edited, cut off or written by another release")
     return plan

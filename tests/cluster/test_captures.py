@@ -125,6 +125,12 @@ def test_a_stream_that_breaks_off() -> None:
     assert refused.value.file == "x.json"
 
 
+def test_the_place_of_damage_is_line_and_column() -> None:
+    """As an editor counts them: here the fourth character of the third line."""
+    with pytest.raises(SnapshotError, match=r"\(line 3, column 4\)"):
+        read_snapshot({"x.json": b'{"kind": "PodList",\n"items": [\n   !\n]}'})
+
+
 def test_something_else_between_documents() -> None:
     """Its line is named, and nothing behind it is guessed at."""
     text = f"{json.dumps(_typed()[0])}\nerror: unable to connect\n{json.dumps(_typed()[1])}"

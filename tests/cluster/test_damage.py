@@ -58,7 +58,7 @@ def test_wrong_type_names_object_and_field() -> None:
     bad = pod("bad")
     bad["spec"]["containers"] = "none"
     error = refusal({"pods.json": listed(pod("a"), bad)})
-    assert (error.item, error.message) == ("item 2 (Pod shop/bad)", "spec.containers: expected array, got str")
+    assert (error.item, error.message) == ("item 2 (Pod shop/bad)", "spec.containers: must be a list, not a text")
 
 
 @pytest.mark.parametrize("path", ["spec", "spec.containers", "metadata", "metadata.name", "metadata.namespace"])

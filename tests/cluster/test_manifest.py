@@ -52,8 +52,8 @@ def test_unknown_major_is_refused(version: str) -> None:
     [
         ("cluster: prod", "formatVersion"),
         ("formatVersion: '1.0'\ncapturedAt: yesterday", 'capturedAt: "yesterday" is no time'),
-        ("formatVersion: '1.0'\nkinds: Pod", "kinds: expected array | null, got str"),
-        ("formatVersion: '1.0'\nkinds: [1]", "kinds[0]: expected str, got int"),
+        ("formatVersion: '1.0'\nkinds: Pod", "kinds: must be a list or empty, not a text"),
+        ("formatVersion: '1.0'\nkinds: [1]", "kinds[0]: must be a text, not a whole number"),
         ("", "0 documents instead of one"),
         ("formatVersion: '1.0'\n---\nformatVersion: '1.0'", "2 documents instead of one"),
         ("{", "no valid YAML"),

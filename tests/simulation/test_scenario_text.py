@@ -64,7 +64,7 @@ def test_unknown_key_inside_an_event():
 def test_wrong_type_is_told_at_the_value():
     """A count that is no number."""
     place, message, _ = _error("replicas: 20", "replicas: many")
-    assert (place, message) == ("scenarios/small.yaml:14:54", "expected `int`, got `str`")
+    assert (place, message) == ("scenarios/small.yaml:14:54", "must be a whole number, not a text")
 
 
 def test_duration_without_unit():

@@ -72,11 +72,12 @@ def _asked(url: str, token_file: Path | None) -> "PlanStatus":
 
     from reconciler.cli.inputs.running_loop import ask
     from reconciler.cli.outputs.failure import InputError
+    from reconciler.cluster.values.raw_part import DECODING_ERRORS, finding
     from reconciler.plan.plan import Plan
     from reconciler.rendering.status import PlanStatus
 
     try:
         plan = msgspec.json.decode(ask(url, "/plan", token_file, text=False), type=Plan)
-    except msgspec.MsgspecError as error:
-        raise InputError(f"{url}/plan: no plan as this version reads it ({error})") from None
+    except DECODING_ERRORS as error:
+        raise InputError(f"{url}/plan: no plan as this version reads it ({finding(error)})") from None
     return PlanStatus(at=plan.now, summary=plan.summary, digest=plan.digest)

@@ -1,9 +1,13 @@
 """A path on the command line that names something."""
 
+import errno
 from pathlib import Path
 from typing import Any
 
 import click
+
+_NO_NAMES = (errno.ENAMETOOLONG, errno.ELOOP)
+_SHOWN = 60
 
 
 class NamedPath(click.Path):
@@ -14,9 +18,16 @@ class NamedPath(click.Path):
         super().__init__(path_type=Path, allow_dash=allow_dash)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - click's own
-        """The path. Fails for an empty one."""
+        """The path. Fails for an empty one, and for a text that can be the name of no file."""
         if isinstance(value, str) and not value:
             self.fail("an empty path names nothing: is a variable not set? The current directory is written as .", param, ctx)
+        try:
+            Path(value).stat()
+        except ValueError:
+            self.fail("a path holds no zero bytes", param, ctx)
+        except OSError as error:
+            if error.errno in _NO_NAMES:
+                self.fail(f"{str(value)[:_SHOWN]}…: {error.strerror}", param, ctx)
         return super().convert(value, param, ctx)
 
 

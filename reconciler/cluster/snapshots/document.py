@@ -15,6 +15,7 @@ from reconciler.cluster.values.raw_part import DECODING_ERRORS, finding
 from reconciler.cluster.wire.meta import api_group
 
 _UTF8_BOM, _UTF16_BOMS = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")
+_BYTE = re.compile(r"\(byte (\d+)\)")
 _JSON, _SPACE = (b"{", b"["), (b" ", b"\t", b"\r", b"\n")
 
 
@@ -263,7 +264,7 @@ def _object_envelope(file: str, part: str, body: bytes, error: msgspec.Validatio
         head = _type.decode(body)
     except msgspec.ValidationError as second:
         told = _told(second, body)
-        if told.startswith("expected object"):
+        if body.lstrip()[:1] != b"{":
             told = "no Kubernetes object and no list of any; a snapshot is what `kubectl get … -o json` or -o yaml prints"
             raise ForeignError(file, part, told) from None
         raise SnapshotError(file, part, told) from None
@@ -313,7 +314,7 @@ def _is_json(text: bytes) -> bool:
 def _told(error: Exception, body: bytes) -> str:
     if "truncated" in str(error):
         return f"the JSON breaks off after {len(body)} bytes: the capture is not complete"
-    return finding(error)
+    return _BYTE.sub(lambda found: f"({json_texts.place(body, int(found[1]))})", finding(error))
 
 
 def _joined(part: str, item: str) -> str:

@@ -1,5 +1,6 @@
 """Parts of objects that the first decoding left as bytes, decoded when a distinct value of them is first met."""
 
+import re
 from typing import Generic, TypeVar
 
 import msgspec
@@ -8,6 +9,13 @@ from msgspec import Raw
 from reconciler.cluster.snapshots.unreadable import UnreadableError
 
 _T = TypeVar("_T")
+_EXPECTED = re.compile(r"^Expected `([a-z |]+)`")
+_GOT = re.compile(r", got `([a-z |]+)`")
+_TYPES = {
+    "str": "a text", "int": "a whole number", "float": "a number", "bool": "true or false", "array": "a list",
+    "object": "a mapping", "null": "empty",
+}  # fmt: skip
+"""The decoder's names of types in the words of who writes JSON and YAML."""
 _ABSENT = (b"", b"null")
 DECODING_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What decoding raises for a text that is damaged or is something else; `finding` puts each into words."""
@@ -32,13 +40,24 @@ class RawPart(Generic[_T]):
 
 
 def finding(error: Exception) -> str:
-    """A decoding error as the rest of a sentence: `spec.containers[0].name: expected str, got int`."""
+    """A decoding error as the rest of a sentence: `spec.containers[0].name: must be a text, not a whole number`."""
     if isinstance(error, RecursionError):
         return "nested more deeply than any object is"
     if isinstance(error, UnicodeDecodeError):
         return "text that is not UTF-8"
     text, _, path = str(error).partition(" - at `")
     # A small first letter, unless it begins a name (JSON).
+    text = in_plain_words(text)
     text = (text[:1].lower() + text[1:] if text[1:2].islower() else text).replace("`", "")
     path = path.rstrip("`").removeprefix("$").removeprefix(".")
     return f"{path}: {text}" if path else text
+
+
+def in_plain_words(text: str) -> str:
+    """What the decoder says of a value, in the words of who writes JSON and YAML."""
+    text = _EXPECTED.sub(lambda found: f"must be {_types(found[1])}", text, count=1)
+    return _GOT.sub(lambda found: f", not {_types(found[1])}", text, count=1)
+
+
+def _types(names: str) -> str:
+    return " or ".join(_TYPES.get(name.strip(), name.strip()) for name in names.split("|"))

@@ -15,6 +15,7 @@ import msgspec
 from yaml import YAMLError
 
 from reconciler.kube.connection.api import ContentType, Guard, UnreachableError
+from reconciler.kube.connection.cause import cause
 from reconciler.kube.connection.connection_choice import Choice, ConnectionConfigError, choose
 from reconciler.kube.connection.connections import Attempt, announce_requests
 from reconciler.kube.connection.outages import Outages
@@ -208,7 +209,7 @@ class KubernetesApi:
         try:
             return _whole(answer, deadline)
         except (HTTPError, OSError) as error:
-            raise UnreachableError(f"{self.server}: the answer broke off: {type(error).__name__}: {error}") from None
+            raise UnreachableError(f"{self.server}: the answer broke off: {cause(error)}") from None
         finally:
             answer.release_conn()
 
@@ -278,7 +279,7 @@ def _whole(answer: "BaseHTTPResponse", deadline: float) -> bytes:
 
 
 def _unreachable(server: str, error: Exception) -> str:
-    return f"{server} does not answer: {type(error).__name__}: {error}"
+    return f"{server} does not answer: {cause(error)}"
 
 
 def _opened(choice: Choice) -> "tuple[Configuration, PoolManager]":
@@ -327,7 +328,7 @@ def _place(choice: Choice) -> str:
 
 def _without_content(error: Exception) -> str:
     """The library quotes whole entries of a kubeconfig, tokens included, in braces."""
-    return str(error).partition("{")[0].strip() or type(error).__name__
+    return str(error).partition("{")[0].strip() or "it cannot be read"
 
 
 class _Said(logging.Handler):

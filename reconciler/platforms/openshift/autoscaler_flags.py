@@ -25,19 +25,26 @@ def _settings(item: Mapping[str, Any]) -> AutoscalerObject:
 def _range(item: Mapping[str, Any]) -> AutoscalerObject:
     meta, spec = _part(item, "metadata"), _part(item, "spec")
     target = _part(spec, "scaleTargetRef")
-    try:
-        sized = SizedTarget(
-            by=_RANGE,
-            api_group=str(target.get("apiVersion", "")).partition("/")[0],
-            kind=str(target.get("kind", "")),
-            namespace=str(meta.get("namespace", "")),
-            name=str(target["name"]),
-            min_size=int(spec["minReplicas"]),
-            max_size=int(spec["maxReplicas"]),
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{_RANGE} {meta.get('name')}: {error} is missing or no number") from None
+    name = f"{_RANGE} {meta.get('name')}"
+    if not target.get("name"):
+        raise ValueError(f"{name}: spec.scaleTargetRef.name is missing")
+    sized = SizedTarget(
+        by=_RANGE,
+        api_group=str(target.get("apiVersion", "")).partition("/")[0],
+        kind=str(target.get("kind", "")),
+        namespace=str(meta.get("namespace", "")),
+        name=str(target["name"]),
+        min_size=_replicas(spec, "minReplicas", name),
+        max_size=_replicas(spec, "maxReplicas", name),
+    )
     return AutoscalerObject(sized=(sized,))
+
+
+def _replicas(spec: Mapping[str, Any], key: str, name: str) -> int:
+    value = spec.get(key)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError(f"{name}: spec.{key} {'is missing' if value is None else 'must be a whole number'}")
+    return value
 
 
 def _part(item: Mapping[str, Any], key: str) -> Mapping[str, Any]:

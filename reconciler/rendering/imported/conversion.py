@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from reconciler.cluster.values.raw_part import DECODING_ERRORS
 from reconciler.decisions.groups.accelerators import ACCELERATOR_LABELS
 from reconciler.policy.balancing import preset_of_cloud
 from reconciler.policy.field import Field, Kind
@@ -14,6 +15,7 @@ from reconciler.policy.fields import document_kinds, walk
 from reconciler.policy.platform_flags import NamedTarget, PlaceNeededError, flags_of, platform_flags
 from reconciler.policy.values.duration import DurationError, format_duration, parse_duration
 from reconciler.policy.values.expander_names import CLUSTER_AUTOSCALER_EXPANDERS
+from reconciler.rendering.imported.amounts import AmountError, number, parts, whole_number
 from reconciler.rendering.imported.settings import Setting
 from reconciler.rendering.policy_yaml import Value
 
@@ -118,7 +120,7 @@ class Conversion:
             case Kind.DURATION:
                 return format_duration(parse_duration(text))
             case Kind.INTEGER:
-                return int(text)
+                return whole_number(text)
             case Kind.PERCENT:
                 return _percent(field, text)
             case Kind.LIST:
@@ -159,11 +161,11 @@ class Conversion:
         if not platforms:
             raise _NoEquivalentError(f"there is no platform here for --cloud-provider={self.provider}")
         if setting.name == "--nodes":
-            low, high, name = setting.value.split(":", 2)
+            low, high, name = parts(setting.value, "MIN:MAX:NAME")
             named = next((found for one in platforms if (found := one.named(name, self._place)) is not None), None)
             if named is None:
                 raise _NoEquivalentError(f"{name} is no target of --cloud-provider={self.provider}")
-            self.nodes.append((int(low), int(high), named, setting))
+            self.nodes.append((whole_number(low), whole_number(high), named, setting))
             return
         items = self._there("spec.discovery")
         # What is discovered names its provider itself.
@@ -223,7 +225,7 @@ class Conversion:
         self._put(path, [*self._there(path), taint], setting)
 
     def _budget(self, setting: Setting) -> None:
-        count = int(setting.value)
+        count = whole_number(setting.value)
         budget: Tree = {"nodes": count}
         reasons = _REASONS.get(setting.name)
         if reasons:
@@ -231,24 +233,24 @@ class Conversion:
         self._put("spec.budgets", [*self._there("spec.budgets"), budget], setting)
 
     def _nodes_total(self, setting: Setting) -> None:
-        if int(setting.value) == 0:
+        count = whole_number(setting.value)
+        if count == 0:
             raise _NoEquivalentError("0 means no limit")
-        self._limit("max", "nodes", int(setting.value), setting)
+        self._limit("max", "nodes", count, setting)
 
     def _range(self, setting: Setting) -> None:
-        low, _, high = setting.value.partition(":")
+        low, high = map(whole_number, parts(setting.value, "MIN:MAX"))
         memory = setting.name == "--memory-total"
-        for end, text in (("min", low), ("max", high)):
-            if int(text):
-                self._limit(end, "memory" if memory else "cpu", f"{int(text)}{_GIB}" if memory else int(text), setting)
+        for end, amount in (("min", low), ("max", high)):
+            if amount:
+                self._limit(end, "memory" if memory else "cpu", f"{amount}{_GIB}" if memory else amount, setting)
 
     def _bound(self, setting: Setting) -> None:
         _, _, resource, end = setting.name.split(".")
-        if int(setting.value):
+        amount = whole_number(setting.value)
+        if amount:
             memory = resource == "memory"
-            self._limit(
-                end, "memory" if memory else "cpu", f"{int(setting.value)}{_GIB}" if memory else int(setting.value), setting
-            )
+            self._limit(end, "memory" if memory else "cpu", f"{amount}{_GIB}" if memory else amount, setting)
 
     def _limit(self, end: str, resource: str, amount: Value, setting: Setting) -> None:
         limits = self._there("spec.limits")
@@ -263,11 +265,14 @@ class Conversion:
 
     def _gpus(self, setting: Setting) -> None:
         if setting.value.startswith("{"):
-            found = msgspec.json.decode(setting.value, type=dict[str, int | str])
-            kind, low, high = str(found.get("type", "")), int(found.get("min", 0)), int(found.get("max", 0))
+            try:
+                found = msgspec.json.decode(setting.value, type=dict[str, int | str])
+            except DECODING_ERRORS:
+                raise AmountError(f"{setting.value} is no limit of one type of accelerator: {{type, min, max}}") from None
+            kind, (low, high) = str(found.get("type", "")), (whole_number(str(found.get(end, 0))) for end in ("min", "max"))
         else:
-            kind, first, second = setting.value.split(":")
-            low, high = int(first), int(second)
+            kind, first, second = parts(setting.value, "TYPE:MIN:MAX")
+            low, high = whole_number(first), whole_number(second)
         own = next((one.accelerator_label for one in flags_of(self.provider) if self.provider), "")
         label, resource = (own or ACCELERATOR_LABELS[0], "nvidia.com/gpu") if "/" not in kind else ("", kind)
         limit: Tree = {"name": f"gpu-{kind.replace('/', '-')}"}
@@ -304,7 +309,7 @@ def _switch(text: str) -> bool:
 def _percent(field: Field, text: str) -> int:
     """Thresholds of utilization are shares of one elsewhere, other percentages are written as such."""
     share = field.yaml_key.endswith("ThresholdPercent")
-    value = float(text) * (100 if share else 1)
+    value = number(text) * (100 if share else 1)
     if abs(value - round(value)) > 1e-9:
         raise _NoEquivalentError(f"{text} is no whole percent: {field.path} takes {round(value)}")
     return round(value)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from reconciler.cluster.values.raw_part import in_plain_words
 from reconciler.policy.problems.findings import Findings, Source
 from reconciler.policy.problems.problem import Problem
 from reconciler.policy.text.nodes import Mapping as MappingNode
@@ -116,6 +117,7 @@ def _explained(text: str, source: Source, spots: Mapping[str, Spot]) -> Scenario
         near = difflib.get_close_matches(unknown[1], known, n=1)
         hint = f"did you mean {near[0]!r}?" if near else (f"known here: {', '.join(known)}" if known else "")
         return _error("UnknownField", source, _nearest(spots, f"{path}.{unknown[1]}#"), f"unknown key {unknown[1]!r}", hint)
+    message = in_plain_words(message).replace("`", "")
     return _error("BadValue", source, _nearest(spots, path), message[:1].lower() + message[1:])
 
 
