@@ -367,13 +367,19 @@ def test_documents_in_an_archive_share_its_bound(tmp_path: Path, monkeypatch: py
 
 
 def test_so_many_files_in_an_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """10,000, here three, documents or not; and so many bytes."""
+    """10,000 documents, here three, among 200,000 entries, here four; and so many bytes."""
     assert (snapshot_archive.MOST_FILES, snapshot_archive.MOST_BYTES) == (10_000, 4_294_967_296)
     monkeypatch.setattr(snapshot_archive, "MOST_FILES", 3)
     three = [member(f"{number}.json", b"12345") for number in range(3)]
     assert len(read_archive(packed(tmp_path, *three))) == 3
     with pytest.raises(snapshot_archive.ArchiveError, match="more than 3 files"):
-        read_archive(packed(tmp_path, *three, member("x.txt", b"")))
+        read_archive(packed(tmp_path, *three, member("x.json", b"")))
+    assert snapshot_archive.MOST_ENTRIES == 200_000
+    monkeypatch.setattr(snapshot_archive, "MOST_ENTRIES", 4)
+    logs = [member(f"{number}.txt", b"") for number in range(2)]
+    assert len(read_archive(packed(tmp_path, *three, logs[0]))) == 3
+    with pytest.raises(snapshot_archive.ArchiveError, match="is this a snapshot"):
+        read_archive(packed(tmp_path, *three, *logs))
     monkeypatch.setattr(snapshot_archive, "most_unpacked", lambda size, most: 15)
     assert len(read_archive(packed(tmp_path, *three))) == 3
     monkeypatch.setattr(snapshot_archive, "most_unpacked", lambda size, most: 14)

@@ -67,7 +67,7 @@ def _documents(archive: tarfile.TarFile, most_bytes: int) -> Iterator[tuple[str,
     for entry in archive:
         seen += 1
         read += entry.size
-        if seen > MOST_ENTRIES or len(names) > MOST_FILES or read > most_bytes:
+        if seen > MOST_ENTRIES or read > most_bytes:
             raise ArchiveError(f"more than {MOST_FILES} files or {most_bytes >> 20} MiB: is this a snapshot?")
         # Links and devices are entries too; only what is a file is looked at, and nothing is ever written to disk.
         parts = [part for part in entry.name.split("/") if part not in ("", ".")]
@@ -89,4 +89,6 @@ def _documents(archive: tarfile.TarFile, most_bytes: int) -> Iterator[tuple[str,
         if name in names:
             raise ArchiveError(f"{name!r} stands in it twice")
         names.add(name)
+        if len(names) > MOST_FILES:
+            raise ArchiveError(f"more than {MOST_FILES} files or {most_bytes >> 20} MiB: is this a snapshot?")
         yield name, data
