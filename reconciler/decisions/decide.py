@@ -11,7 +11,6 @@ from reconciler.decisions.demand.nominated import place_nominated
 from reconciler.decisions.demand.pending import pending_demand
 from reconciler.decisions.demand.purchase import Demand
 from reconciler.decisions.demand.queue import Queue, Served
-from reconciler.decisions.demand.shares import Shares
 from reconciler.decisions.denials import denials_of
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.growth.headroom import keep_headroom
@@ -184,7 +183,7 @@ def _grow(draft: Draft, view: View, refused: Mapping[int, Served]) -> _Grown:
     """Heal minimums, place pending pods but those of `refused` gangs, grow for the rest, keep headroom."""
     demand = pending_demand(view.world, draft.state, view.policy.policy.pods, view.now_seconds)
     waiting, nominated = place_nominated(draft, without(demand.demands, refused))
-    draft.shares = Shares(draft.work, (draft.namespace(one.shape) for one in waiting))
+    draft.share_among(draft.namespace(one.shape) for one in waiting)
     queue = Queue(waiting)
     queue.served.update(nominated)
     queue.served.update({index: Served(outcome=outcome, reasons=(reason,)) for index, outcome, reason in demand.apart})

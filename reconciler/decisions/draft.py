@@ -143,6 +143,14 @@ class Draft:
         self.state.undo(mark)
         return found
 
+    def share_among(self, namespaces: Iterable[str]) -> None:
+        """From here on each of these namespaces has its share of the work that is left."""
+        self.shares.book()
+        self.shares = Shares(self.work, namespaces, self._taken)
+
+    def _taken(self) -> Iterable[tuple[str, int]]:
+        return ((self.namespace(shape), steps) for shape, steps in self.state.taken())
+
     def namespace(self, shape: int) -> str:
         """Of all pods of a shape."""
         return self.state.pod_shape(shape).namespace

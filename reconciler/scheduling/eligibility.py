@@ -3,6 +3,7 @@
 from array import array
 
 from reconciler.cluster.nodes.node import HOSTNAME_LABEL, NodeShape
+from reconciler.scheduling.effort import Effort
 from reconciler.scheduling.nodes import NodeTable
 from reconciler.scheduling.predicates.node_affinity import affinity_rejection, label_reader, matches, names_host, referenced_keys
 from reconciler.scheduling.predicates.node_declared_features import features_rejection
@@ -18,8 +19,9 @@ class Eligibility:
     is judged is therefore the distinct sets of taints, and the distinct values of the labels that a demand names.
     """
 
-    def __init__(self, nodes: NodeTable, demands: DemandTable) -> None:
+    def __init__(self, nodes: NodeTable, demands: DemandTable, effort: Effort) -> None:
         self._nodes = nodes
+        self._effort = effort
         self._demands = demands
         self._warnings: dict[tuple[object, ...], int] = {}
         self._warning_of = array("i")
@@ -41,6 +43,7 @@ class Eligibility:
         if not judged.names_host:
             return None
         nodes = self._nodes
+        self._effort.judge(len(nodes) - len(judged.excluded))
         for node in range(len(judged.excluded), len(nodes)):
             labels = label_reader(nodes.shapes[nodes.shape[node]].labels, nodes.hostname(node))
             judged.excluded.append(not matches(judged.demand.selector, judged.demand.terms, labels, nodes.names[node]))
@@ -68,6 +71,7 @@ class Eligibility:
         judged, index = self._of(demand), self._nodes.shape[node]
         found = judged.rejections.get(index)
         if found is None:
+            self._effort.judge()
             shape, wanted = self._nodes.shapes[index], judged.demand
             labels = label_reader(shape.labels, self._nodes.hostname(node))
             said = (
@@ -97,6 +101,7 @@ class Eligibility:
     def meets(self, demand: int, node: int, *, taints: bool) -> bool:
         """Do node selector and affinity match the node, and its taints too when they are asked for? Cordons do not matter."""
         judged, index = self._of(demand), self._nodes.shape[node]
+        self._effort.add(1)
         if taints and untolerated(self._nodes.shapes[index].taints, judged.demand.tolerations):
             return False
         excluded = self.excluded(demand)
@@ -106,6 +111,7 @@ class Eligibility:
         """Does the node have all these labels?"""
         if not keys:
             return True
+        self._effort.add(len(keys))
         labels = self._labels_of(self._nodes.shape[node])
         return all(key in labels or (key == HOSTNAME_LABEL and self._nodes.hostname(node) is not None) for key in keys)
 
@@ -122,11 +128,13 @@ class Eligibility:
         values = tuple(map(labels.get, judged.keys))
         answer = judged.affine.get(values)
         if answer is None:
+            self._effort.judge()
             answer = judged.affine[values] = matches(judged.demand.selector, judged.demand.terms, labels.get, "")
         return answer
 
     def _extend(self, judged: "_Judged") -> None:
         self._learn_warnings()
+        self._effort.judge(len(self._warned) - len(judged.tolerated))
         for shape in self._warned[len(judged.tolerated) :]:
             judged.tolerated.append(
                 not (shape.taints and untolerated(shape.taints, judged.demand.tolerations))
@@ -134,6 +142,7 @@ class Eligibility:
                 and features_rejection(shape, judged.demand.features) is None
             )
         start = len(judged.allowed)
+        self._effort.add(len(self._nodes.shapes) - start)
         if judged.names_host or (not judged.keys and judged.demand.terms is None):
             judged.allowed.extend(map(judged.tolerated.__getitem__, self._warning_of[start:]))
             return

@@ -44,7 +44,8 @@ class Filters:
         self._nodes = nodes
         self._shapes = shapes
         self._bindings = bindings
-        self._eligibility = Eligibility(nodes, shapes.demands)
+        self._eligibility = Eligibility(nodes, shapes.demands, shapes.effort)
+        self._ask = shapes.effort.ask
         self._ports = HostPorts(bindings, shapes)
         ghosts: dict[tuple[int, int], int] = {}
         pods = world.pods
@@ -65,6 +66,7 @@ class Filters:
 
     def modelled(self, shape: int) -> str:
         """Empty, or what verdicts of this shape leave out."""
+        self._ask(shape)
         left_out = self._shapes.shapes[shape].claims or self._devices.unknown_everywhere(shape)
         return "DynamicResources" if left_out else ""
 
@@ -81,6 +83,7 @@ class Filters:
 
     def verdict(self, shape: int, node: int) -> tuple[Rejection, ...]:
         """Every plugin that rejects the pod on the node, sorted by plugin."""
+        self._ask(shape)
         missing = self.not_modelled_on(shape, node)
         if missing:
             return (Rejection(NOT_MODELLED, f"{missing} (DynamicResources)"),)
@@ -101,6 +104,7 @@ class Filters:
 
     def plugins(self, shape: int, most: int | None = None) -> list[tuple[str, ...]]:
         """The names in `verdict`, by node: of all nodes, or of the first `most`."""
+        self._ask(shape)
         value, nodes = self._shapes.shapes[shape], len(self._nodes) if most is None else most
         if value.host_ports or value.volumes or value.claims or self._devices.touch(shape):
             return [tuple(said.plugin for said in self.verdict(shape, node)) for node in range(nodes)]
@@ -119,6 +123,7 @@ class Filters:
 
     def room(self, shape: int, node: int, most: int) -> int:
         """How many more pods of the shape the node takes at once, `most` at most, as far as no limit moves meanwhile."""
+        self._ask(shape)
         value, nodes = self._shapes.shapes[shape], self._nodes
         if nodes.closed[node] or value.claims or not self._eligibility.allows(self._shapes.demand[shape], node):
             return 0
@@ -147,6 +152,7 @@ class Filters:
 
     def host_rivals(self, shape: int) -> frozenset[int] | None:
         """Shapes that share no host with this one; None when more than that and what one node offers concerns it."""
+        self._ask(shape)
         value = self._shapes.shapes[shape]
         if value.volumes or value.host_name_bound or self.hangs_on_devices(shape):
             return None
@@ -155,6 +161,7 @@ class Filters:
 
     def domain_keys(self, shape: int) -> frozenset[str] | None:
         """Topology keys of the rules that concern the shape; None where the host or what else is on the node does."""
+        self._ask(shape)
         value = self._shapes.shapes[shape]
         if value.host_ports or value.volumes or value.host_name_bound or self.hangs_on_devices(shape):
             return None
@@ -163,10 +170,12 @@ class Filters:
 
     def enters(self, shape: int, node: int) -> bool:
         """Do taints, cordon, features and labels of the node let the pod in?"""
+        self._ask(shape)
         return self._eligibility.allows(self._demand(shape), node)
 
     def allowed(self, shape: int) -> bytearray:
         """By node shape: 1 where taints, cordon and labels let the pod in."""
+        self._ask(shape)
         return self._eligibility.allowed(self._demand(shape))
 
     def allowed_matrix(self, shapes: Iterable[int]) -> tuple[bytearray, "array[int]"]:
@@ -182,6 +191,7 @@ class Filters:
                 demand = self._demand(shape)
                 row = self._matrix_rows.setdefault(demand, len(self._matrix_rows))
                 if row * width == len(self._matrix):
+                    self._ask(shape)
                     self._matrix += self._eligibility.allowed(demand)[:width]
                 rows[shape] = row
         return self._matrix, rows

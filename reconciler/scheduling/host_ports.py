@@ -6,6 +6,9 @@ from reconciler.scheduling.predicates.node_ports import PortHolders, ports_rejec
 from reconciler.scheduling.shapes import ShapeTable
 from reconciler.scheduling.verdict import Rejection
 
+_A_PORT = 20
+"""Steps to note who holds a port."""
+
 
 class HostPorts:
     """NodePorts over a state. Built when the first pod with a host port is asked about.
@@ -23,12 +26,16 @@ class HostPorts:
     def excluded(self, shape: int) -> list[int]:
         """Nodes where a port of the shape is taken."""
         self._learn()
-        return [node for port in self._ports(shape) for nodes in self._nodes.of(port) for node in nodes]
+        found = [node for port in self._ports(shape) for nodes in self._nodes.of(port) for node in nodes]
+        self._shapes.effort.add(len(found))
+        return found
 
     def rivals(self, shape: int) -> frozenset[int]:
         """Shapes with a port that conflicts with one of this shape, itself among them."""
         self._learn()
-        return frozenset(user for port in self._ports(shape) for users in self._users.of(port) for user in users)
+        found = [user for port in self._ports(shape) for users in self._users.of(port) for user in users]
+        self._shapes.effort.add(len(found))
+        return frozenset(found)
 
     def fits(self, shape: int, node: int) -> bool:
         """Are all ports of the shape free on the node?"""
@@ -42,6 +49,7 @@ class HostPorts:
 
     def change(self, shape: int, node: int, count: int) -> None:
         """See `Watcher`."""
+        self._shapes.effort.spend(shape, _A_PORT * len(self._ports(shape)))
         self._nodes.add(self._ports(shape), node, count)
 
     def _ports(self, shape: int) -> tuple[HostPort, ...]:
@@ -55,5 +63,6 @@ class HostPorts:
         for shape, node, count in self._bindings.of(new):
             self.change(shape, node, count)
         for shape in new:
+            self._shapes.effort.spend(shape, _A_PORT * len(self._ports(shape)))
             self._users.add(self._ports(shape), shape, 1)
             self._bindings.watchers.watch(shape, self)

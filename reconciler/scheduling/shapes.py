@@ -7,6 +7,7 @@ import msgspec
 
 from reconciler.cluster.pods.pod import PodShape, Toleration
 from reconciler.scheduling.columns import ResourceColumns, widened
+from reconciler.scheduling.effort import Effort
 from reconciler.scheduling.predicates.node_affinity import NodeSelector, Terms
 
 
@@ -42,15 +43,16 @@ Need = tuple["array[int]", "array[int]"]
 
 class ShapeTable:
     """Pod shapes by index, those of the World first. `requests` holds `columns.width` numbers a shape, `demand` an index of
-    `demands`."""
+    `demands`; `effort` counts what is spent on each."""
 
-    __slots__ = ("_by_value", "_features", "_needs", "columns", "demand", "demands", "requests", "shapes")
+    __slots__ = ("_by_value", "_features", "_needs", "columns", "demand", "demands", "effort", "requests", "shapes")
 
     def __init__(self, shapes: Sequence[PodShape], columns: ResourceColumns, *, declared_features: bool = True) -> None:
         """Every extended resource must already have its column. `declared_features`: nodes must declare what pods need."""
         self.columns = columns
         self._features = declared_features
         self.shapes: list[PodShape] = list(shapes)
+        self.effort = Effort(self.shapes.__getitem__)
         self.requests = array("q", b"".join([self._row(shape).tobytes() for shape in self.shapes]))
         self._needs: list[Need | None] = [None] * len(self.shapes)
         self._by_value: dict[PodShape, int] = {}

@@ -2,10 +2,10 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from reconciler.cluster.nodes.node import NodeShape
-from reconciler.cluster.pods.pod import PodShape
+from reconciler.cluster.pods.pod import PodShape, PodTraits
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.world import World
 from reconciler.scheduling.bindings import Bindings
@@ -69,6 +69,15 @@ class SchedulingState:
     def pod_shape(self, shape: int) -> PodShape:
         """A pod shape by index: those of the World first, then added ones."""
         return self._shapes.shapes[shape]
+
+    def taken(self) -> Iterator[tuple[int, int]]:
+        """(pod shape, steps) of all that was spent on questions since the last time, also of pods that run and are counted."""
+        return self._shapes.effort.take()
+
+    def read(self, shape: int, traits: PodTraits) -> None:
+        """All that is written in pods of a shape is read for something else than a place, and counts."""
+        self._shapes.effort.ask(shape)
+        self._shapes.effort.read(shape, traits)
 
     def add_shape(self, shape: PodShape) -> int:
         """Register a pod shape that is not in the World (headroom); equal shapes get one index. Not undone by `undo`."""

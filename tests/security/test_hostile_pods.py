@@ -8,8 +8,9 @@ from types import FrameType
 import pytest
 
 from reconciler.cluster.world import World
-from reconciler.decisions.decide import decide
+from reconciler.decisions.decide import decide_counted
 from reconciler.decisions.memory import Memory
+from reconciler.decisions.work import Work
 from reconciler.plan.plan import Plan
 from reconciler.scheduling.state import SchedulingState
 from reconciler.scheduling.topology import rules
@@ -17,9 +18,18 @@ from tests.builders import NOW, node_group, policy
 from tests.security.hostile_pods import KINDS, TENANT, hostile_world
 
 
+_CALLS_OF_A_POD = 200
+"""Those that a pod takes in which nothing is written but its name."""
+
+
 def _counted(world: World) -> tuple[Plan, int]:
     """The plan, and how many calls of Python functions it took."""
-    calls = 0
+    return _charged(world)[:2]
+
+
+def _charged(world: World) -> tuple[Plan, int, Work]:
+    """The same with the work that was counted, within no bound."""
+    calls, work = 0, Work(1 << 60)
 
     def count(_: FrameType, event: str, __: object) -> None:
         nonlocal calls
@@ -28,10 +38,10 @@ def _counted(world: World) -> tuple[Plan, int]:
     before = sys.getprofile()
     sys.setprofile(count)
     try:
-        plan, _ = decide(world, policy(node_group("general", min=1, max=200)), Memory(), NOW)
+        plan, _ = decide_counted(world, policy(node_group("general", min=1, max=200)), Memory(), NOW, work)
     finally:
         sys.setprofile(before)
-    return plan, calls
+    return plan, calls, work
 
 
 def _remembered(world: World) -> int:
@@ -67,6 +77,18 @@ def test_what_a_pod_can_ask_for_costs_as_many_steps_as_there_is(
     # kube-scheduler lets nobody near pods that run and keep all namespaces away.
     kept_away = running and kind == "other namespaces"
     assert ordinary == ["NoGroupFits" if kept_away else "RoomOnNode"] * 100
+
+
+@pytest.mark.parametrize("running", [False, True])
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_what_is_written_in_a_pod_is_charged(kind: str, running: bool) -> None:
+    """The steps that are booked stand for the calls that are made, whatever is written: a field that nobody charges for would
+    let its namespace take more than its share."""
+    seed = secrets.randbits(32)
+    worlds = (hostile_world(seed, (kind,), pods, 100, running=running) for pods in (0, 40))
+    (before, free), (calls, work) = ((calls, work.spent) for _, calls, work in map(_charged, worlds))
+
+    assert calls - before < 2 * (work - free) + 40 * _CALLS_OF_A_POD, seed
 
 
 @pytest.mark.parametrize("kind", ["anti-affinity", "affinity", "spread", "own sets", "own domains", "own keys"])

@@ -1,11 +1,14 @@
-"""The work of a plan, shared among the namespaces whose pods ask for a place.
+"""The work of a plan, shared among the namespaces whose pods ask for a place, or run and are asked about.
 
 Anybody who may create pods can make kinds of them that take long to look at. Half of the steps that are left are set aside in
 equal parts, one for each namespace, and nobody else uses them; the other half goes to whose turn it is. Who has used both waits
 for the next plan, and nobody waits for them.
+
+Who asks says beforehand what the question takes at least. What else it took, since so much is written in the pod, is booked
+before the next question.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from reconciler.decisions.work import Work
 
@@ -16,8 +19,16 @@ SET_ASIDE = 2
 class Shares:
     """Steps by namespace. `namespaces` are those with pods that ask; steps of others come out of the common half."""
 
-    def __init__(self, work: Work, namespaces: Iterable[str] = ()) -> None:
+    def __init__(
+        self, work: Work, namespaces: Iterable[str] = (), unbooked: Callable[[], Iterable[tuple[str, int]]] = tuple
+    ) -> None:
+        """`unbooked` hands over (namespace, steps) that were taken since it was asked last."""
         self._work = work
+        self._unbooked = unbooked
+        self.spent: dict[str, int] = {}
+        """Steps that were booked so far, by namespace."""
+        self.over: set[str] = set()
+        """Namespaces that have used their share."""
         known = sorted(set(namespaces))
         self.each = max(0, work.budget - work.spent) // (SET_ASIDE * len(known)) if known else 0
         """What is set aside for one namespace."""
@@ -38,12 +49,19 @@ class Shares:
         """Steps for a namespace whose turn is at the same time as that of others, `among` in all."""
         return self._kept.get(namespace, 0) + max(0, self.common) // among
 
+    def book(self) -> None:
+        """Count what questions took beyond what was said beforehand. A namespace that is over its share by one question does not
+        use what is kept for others by it."""
+        for namespace, steps in self._unbooked():
+            self._count(namespace, steps)
+
     def open(self, shape: int, namespace: str) -> bool:
         """Whether pods of a shape, which are in that namespace, are looked at."""
         return shape not in self._passed_over and self._left(namespace) >= 0
 
     def spend(self, shape: int, namespace: str, steps: int) -> bool:
         """Count `steps` of work on pods of a shape; False once its namespace has used its share, and then nothing is counted."""
+        self.book()
         if not self.open(shape, namespace):
             return False
         self._count(namespace, steps)
@@ -52,6 +70,7 @@ class Shares:
     def spend_first(self, shape: int, namespace: str, steps: int) -> bool:
         """The same for the first look at a shape, which leaves something for what follows: False, and it is looked at no more,
         once half of the share is used."""
+        self.book()
         if self._left(namespace) < self._for_growth:
             self._passed_over.add(shape)
         return self.spend(shape, namespace, steps)
@@ -72,6 +91,12 @@ class Shares:
         return self.common + self._kept.get(namespace, 0)
 
     def _count(self, namespace: str, steps: int) -> None:
+        self.spent[namespace] = self.spent.get(namespace, 0) + steps
+        # Beyond what is left for it nothing is taken from others: the namespace is closed from here on.
+        left = self._left(namespace)
+        if steps > left:
+            self.over.add(namespace)
+            steps = min(steps, max(0, left + 1))
         self._work.spend(steps)
         kept = self._kept.get(namespace, 0)
         used = min(kept, steps)

@@ -259,6 +259,7 @@ def _grow_by_one(draft: Draft, chosen: GroupDraft, sibling: GroupDraft, load: li
 def explain_rest(draft: Draft, queue: Queue) -> None:
     """Every pod that is left gets all its reasons: which groups would not run it and why, which may not grow and why."""
     for shape, count in queue.waiting():
+        draft.shares.book()
         if draft.work.exhausted:
             reason = NotExamined(spent=draft.work.budget).reason()
             queue.take(shape, count, Served(outcome=PodOutcome.UNPLACEABLE, reasons=(reason,)))
@@ -266,7 +267,8 @@ def explain_rest(draft: Draft, queue: Queue) -> None:
         namespace = draft.namespace(shape)
         if not draft.shares.open(shape, namespace):
             draft.shares.delay(namespace, count)
-            reason = ShareUsed(namespace=namespace, share=draft.shares.each).reason()
+            spent = draft.shares.spent.get(namespace, 0)
+            reason = ShareUsed(namespace=namespace, share=draft.shares.each, spent=spent).reason()
             queue.take(shape, count, Served(outcome=PodOutcome.UNPLACEABLE, reasons=(reason,)))
             continue
         able, details = _why_no_group(draft, shape)

@@ -1,7 +1,8 @@
 """What a reader of a plan must know beside its actions."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from reconciler.decisions.demand.shares import Shares
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.groups.accelerators import accelerator_label
 from reconciler.decisions.memory import Memory
@@ -35,19 +36,29 @@ def plan_problems(
         message = f"the policy has no groups any more, where it had {len(memory.known_groups)}: nothing is released"
         found.append(PlanProblem(code="AllGroupsGone", message=message))
     if draft.work.exhausted:
-        message = f"the work budget of {draft.work.budget} steps ran out; what was not examined says so"
+        message = f"the work budget of {draft.work.budget} steps ran out{_most(draft.shares.spent)}; what was not examined says so"
         found.append(PlanProblem(code="WorkBudgetExhausted", message=message))
     found.extend(
-        PlanProblem(code="NamespaceDelayed", object=f"Namespace {namespace}", message=_delayed(pods, draft.shares.each))
-        for namespace, pods in draft.shares.delayed.items()
+        PlanProblem(code="NamespaceDelayed", object=f"Namespace {namespace}", message=_delayed(draft.shares, namespace))
+        for namespace in draft.shares.over | draft.shares.delayed.keys()
     )
     return tuple(sorted(set(found)))
 
 
-def _delayed(pods: int, share: int) -> str:
+def _most(spent: Mapping[str, int]) -> str:
+    """Whose pods took most of the steps."""
+    if not spent:
+        return ""
+    steps, namespace = max((steps, namespace) for namespace, steps in spent.items())
+    return f", {steps} of them for pods of namespace {namespace}"
+
+
+def _delayed(shares: Shares, namespace: str) -> str:
+    pods = shares.delayed.get(namespace, 0)
+    waiting = f"{count_text(pods, 'pod')} of it were" if pods else "nodes that its pods run on were"
     return (
-        f"its pods take more than its share of the work of a plan ({share} steps, and what nobody else is kept): "
-        f"{count_text(pods, 'pod')} of it were not examined, those of other namespaces were"
+        f"its pods took {shares.spent.get(namespace, 0)} steps, more than its share of the work of a plan ({shares.each} steps, and "
+        f"what nobody else is kept): {waiting} not examined, those of other namespaces were"
     )
 
 

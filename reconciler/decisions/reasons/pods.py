@@ -153,10 +153,11 @@ class ShareUsed(Because, frozen=True, kw_only=True):
     code = "ShareUsed"
     namespace: str
     share: int
+    spent: int
 
     template = (
-        "namespace {namespace} has used its share of the work of this plan ({share} steps, and what nobody else is kept): the "
-        "rest of its pods waits for the next plans"
+        "namespace {namespace} has taken {spent} steps, its share of the work of this plan ({share}, and what nobody else is "
+        "kept): the rest of its pods waits for the next plans"
     )
 
 

@@ -13,11 +13,12 @@ import msgspec
 
 from reconciler.cluster.pods.pod import PodPhase, PodTraits
 from reconciler.cluster.world import World
-from reconciler.decisions.reasons.amounts import duration_text
+from reconciler.decisions.reasons.amounts import count_text, duration_text
 from reconciler.decisions.removal.disruption import DisruptionLedger
 from reconciler.policy.documents import BlockRule, DrainRules
 
 LONG_TERMINATING_SECONDS = 30
+_MOST_NAMED = 10
 _REPLICATED_KINDS = (
     ("", "ReplicationController"),
     ("apps", "ReplicaSet"),
@@ -133,5 +134,12 @@ class DrainJudge:
     def _storage(self, traits: PodTraits) -> list[tuple[str, str]]:
         if self._rules.local_storage is BlockRule.ALLOW:
             return []
-        unsafe = [name for name in traits.local_volumes if name not in traits.safe_local_volumes]
-        return [("LocalStorage", f"local storage would be lost: volume {', '.join(unsafe)}")] if unsafe else []
+        safe = frozenset(traits.safe_local_volumes)
+        unsafe = [name for name in traits.local_volumes if name not in safe]
+        return [("LocalStorage", f"local storage would be lost: volume {_listed(unsafe)}")] if unsafe else []
+
+
+def _listed(names: list[str]) -> str:
+    """The names, or the first of so many that nobody reads them: a pod may have thousands, and each node repeats them."""
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names) if more <= 0 else f"{', '.join(names[:_MOST_NAMED])} and {count_text(more, 'other')}"

@@ -155,6 +155,7 @@ class NodeLoads:
     def _looked_at(self, index: int) -> _Kind:
         pods, shapes = self._draft.world.pods, self._draft.world.pod_shapes
         number = pods.shape[index]
+        self._draft.state.read(number, self._draft.world.pod_traits[pods.traits[index]])
         return _Kind(
             shape=number,
             # A pod below the cut-off needs no other place and fills no node, but its eviction asks its budget all the same.

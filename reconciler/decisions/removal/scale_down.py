@@ -205,7 +205,8 @@ class Removals:
             budget = self._ledger.budgets[short[0]]
             message = f"PodDisruptionBudget {budget.namespace}/{budget.name} is used up by nodes that leave before it"
             return Blocker(code="NotEnoughPdb", message=message)
-        if draft.work.exhausted:
+        draft.shares.book()
+        if draft.work.exhausted or not draft.shares.over.isdisjoint(map(draft.namespace, moving)):
             return NOT_EXAMINED
         order = sorted(moving, key=self._by_size.__getitem__)
         mark, looked = state.mark(), places.looked

@@ -3,12 +3,10 @@
 from collections.abc import Collection, Iterable
 
 from reconciler.cluster.pods.pod import HostPort
+from reconciler.scheduling.holders import Holders
 from reconciler.scheduling.verdict import Rejection
 
 _EVERY_ADDRESS = "0.0.0.0"  # noqa: S104 - the API's own wildcard, nothing is bound here
-
-_Holders = dict[int, int]
-_NOBODY: _Holders = {}
 
 
 class PortHolders:
@@ -21,33 +19,30 @@ class PortHolders:
     __slots__ = ("_anywhere", "_at")
 
     def __init__(self) -> None:
-        self._anywhere: dict[tuple[int, str], _Holders] = {}
-        self._at: dict[tuple[int, str, str], _Holders] = {}
+        self._anywhere = Holders[tuple[int, str]]()
+        self._at = Holders[HostPort]()
 
     def add(self, ports: Iterable[HostPort], holder: int, count: int) -> None:
         """The holder has each of the ports `count` times more; fewer when negative."""
         for port in ports:
-            number, protocol, address = _slot(port)
-            if number > 0:
-                _count(self._anywhere.setdefault((number, protocol), {}), holder, count)
-                _count(self._at.setdefault((number, protocol, address), {}), holder, count)
+            if port.port > 0:
+                full = _in_full(port)
+                self._anywhere.add((full.port, full.protocol), holder, count)
+                self._at.add(full, holder, count)
 
     def of(self, port: HostPort) -> tuple[Collection[int], ...]:
         """Holders of a port that conflicts with this one; one can come twice."""
-        return tuple(found.keys() for found in self._conflicting(port) if found)
+        full = _in_full(port)
+        if full.host_ip == _EVERY_ADDRESS:
+            return (self._anywhere.of((full.port, full.protocol)),)
+        return self._at.of(full), self._at.of(_everywhere(full))
 
     def has(self, port: HostPort, holder: int) -> bool:
         """Does the holder have a port that conflicts with this one?"""
-        return any(holder in found for found in self._conflicting(port))
-
-    def _conflicting(self, port: HostPort) -> tuple[_Holders, ...]:
-        number, protocol, address = _slot(port)
-        if address == _EVERY_ADDRESS:
-            return (self._anywhere.get((number, protocol), _NOBODY),)
-        return (
-            self._at.get((number, protocol, address), _NOBODY),
-            self._at.get((number, protocol, _EVERY_ADDRESS), _NOBODY),
-        )
+        full = _in_full(port)
+        if full.host_ip == _EVERY_ADDRESS:
+            return self._anywhere.has((full.port, full.protocol), holder)
+        return self._at.has(full, holder) or self._at.has(_everywhere(full), holder)
 
 
 def ports_rejection(ports: Iterable[HostPort], held: PortHolders, node: int) -> Rejection | None:
@@ -58,16 +53,15 @@ def ports_rejection(ports: Iterable[HostPort], held: PortHolders, node: int) -> 
     return Rejection("NodePorts", f"host port {', '.join(_text(port) for port in found)} is taken")
 
 
-def _slot(port: HostPort) -> tuple[int, str, str]:
-    return port.port, port.protocol or "TCP", port.host_ip or _EVERY_ADDRESS
+def _in_full(port: HostPort) -> HostPort:
+    """The port with what is left out. Mostly nothing is, and then it is the same object: thousands of them are kept."""
+    if port.protocol and port.host_ip:
+        return port
+    return HostPort(port.port, port.protocol or "TCP", port.host_ip or _EVERY_ADDRESS)
 
 
-def _count(holders: _Holders, holder: int, count: int) -> None:
-    total = holders.get(holder, 0) + count
-    if total:
-        holders[holder] = total
-    else:
-        del holders[holder]
+def _everywhere(port: HostPort) -> HostPort:
+    return HostPort(port.port, port.protocol, _EVERY_ADDRESS)
 
 
 def _text(port: HostPort) -> str:

@@ -1,6 +1,6 @@
 """VolumeBinding: every claim has a volume that the node can use, or can get one there."""
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 import msgspec
 
@@ -57,6 +57,8 @@ class VolumeBinding:
         self._sets: dict[int, ClaimSet] = {}
         self._static = NodeMasks(nodes)
         self._assumed: dict[tuple[str, str], _Assumed] = {}
+        # Names of volumes that claims of placed pods take (empty: a new one), with how many do.
+        self._taken: dict[str, int] = {}
         self._names = {name: node for node, name in enumerate(nodes.names)}
         self._bindings = bindings
         self._seen = 0
@@ -88,7 +90,7 @@ class VolumeBinding:
             assumed = self._assumed.get((claim.namespace, claim.name))
             if assumed is not None:
                 found.append(self._only(assumed.node))
-            elif any(_could_take(volume, claim) for volume in self._book.volumes_of_class(claim)):
+            elif any(_could_take(volume, claim) for volume in self._volumes_for(claim)):
                 by_node = True
             else:
                 to_provision.append(claim)
@@ -104,17 +106,17 @@ class VolumeBinding:
         claims = self._claims(shape)
         if not claims.waiting:
             return
-        taken = self._taken()
         for claim in claims.waiting:
             key = (claim.namespace, claim.name)
             assumed = self._assumed.get(key)
             if assumed is None:
-                volume = self._matching(claim, node, taken)
+                volume = self._matching(claim, node, ())
                 assumed = self._assumed[key] = _Assumed(node, "" if volume is None else volume.name)
-                taken.add(assumed.volume)
+                self._taken[assumed.volume] = self._taken.get(assumed.volume, 0) + 1
             assumed.users += count
             if not assumed.users:
                 del self._assumed[key]
+                self._taken[assumed.volume] -= 1
         self._static.clear()
 
     def drop_to(self, count: int) -> None:
@@ -183,7 +185,7 @@ class VolumeBinding:
         elsewhere = [chosen for chosen in claims.chosen if chosen != name]
         if elsewhere:
             return f"a volume is being provisioned on {', '.join(elsewhere)}"
-        taken = self._taken()
+        taken: set[str] = set()
         to_provision = list(claims.provisioning)
         for claim in claims.waiting:
             assumed = self._assumed.get((claim.namespace, claim.name))
@@ -224,13 +226,13 @@ class VolumeBinding:
         needed = amount_text("memory", claim.requested_bytes, up=True)
         return f"no storage of class {found.name} that this node can reach has {needed} left for claim {claim.name}"
 
-    def _matching(self, claim: PersistentVolumeClaim, node: int, taken: set[str]) -> PersistentVolume | None:
+    def _matching(self, claim: PersistentVolumeClaim, node: int, taken: Container[str]) -> PersistentVolume | None:
         """Source: component-helpers `FindMatchingVolume`: a volume reserved for the claim, wherever it stands in the list,
         is the only candidate; else the smallest that is available, large enough, of the class, mode and attributes class,
         selected, with all access modes, and usable on the node."""
         best: PersistentVolume | None = None
-        for volume in self._book.volumes_of_class(claim):
-            if volume.name in taken or not _could_serve(volume, claim):
+        for volume in self._volumes_for(claim):
+            if volume.name in taken or self._taken.get(volume.name) or not _could_serve(volume, claim):
                 continue
             if volume.claim:
                 return volume if self._suits(volume.required_terms, node) else None
@@ -242,8 +244,10 @@ class VolumeBinding:
                 best = volume
         return best
 
-    def _taken(self) -> set[str]:
-        return {assumed.volume for assumed in self._assumed.values()}
+    def _volumes_for(self, claim: PersistentVolumeClaim) -> list[PersistentVolume]:
+        found = self._book.volumes_for(claim)
+        self._shapes.effort.add(len(found))
+        return found
 
     def _only(self, node: int) -> bytearray:
         mask = bytearray(b"\x01") * len(self._nodes)

@@ -2,6 +2,7 @@
 
 from reconciler.cluster.pods.pod import VolumeUse
 from reconciler.scheduling.bindings import Bindings
+from reconciler.scheduling.holders import Holders
 from reconciler.scheduling.presence import Presence
 from reconciler.scheduling.shapes import ShapeTable
 from reconciler.scheduling.verdict import Rejection
@@ -11,6 +12,8 @@ PLUGIN = "VolumeRestrictions"
 _ONE_POD = "ReadWriteOncePod"
 # Types that the plugin looks at, and whether two pods may share one when both only read.
 _SHARED_READ_ONLY = {"GCEPersistentDisk": True, "AWSElasticBlockStore": False, "ISCSI": True, "RBD": True}
+_A_VOLUME = 10
+"""Steps to note who uses a volume."""
 
 
 def disks_conflict(one: VolumeUse, other: VolumeUse) -> bool:
@@ -24,6 +27,11 @@ def disks_conflict(one: VolumeUse, other: VolumeUse) -> bool:
     return not (_SHARED_READ_ONLY[one.kind] and one.read_only and other.read_only)
 
 
+def _reads(disk: VolumeUse) -> bool:
+    """Does the disk admit others that only read, as this one does?"""
+    return not disks_conflict(disk, disk)
+
+
 class VolumeRestrictions:
     """The plugin over a state."""
 
@@ -32,7 +40,9 @@ class VolumeRestrictions:
         self._shapes = shapes
         self._bindings = bindings
         self._seen = 0
-        self._disks: dict[int, Presence] = {}
+        # By kind and identity: to hold each disk of each shape against each other grows with the square of both.
+        self._mounted = Holders[tuple[str, str]]()
+        self._written = Holders[tuple[str, str]]()
         self._users: dict[tuple[str, str], list[int]] = {}
         self._presence: dict[int, Presence] = {}
 
@@ -65,30 +75,40 @@ class VolumeRestrictions:
 
     def one_a_node(self, shape: int) -> bool:
         """Do two pods of the shape exclude each other?"""
-        disks = self._shapes.shapes[shape].volumes
-        return any(disks_conflict(one, other) for one in disks for other in disks)
+        # Two disks of one shape that conflict are the same, or one of them is and is written: then it conflicts with itself.
+        return any(disks_conflict(disk, disk) for disk in self._shapes.shapes[shape].volumes)
 
     def excluded(self, shape: int) -> set[int]:
         """Nodes where a disk of the shape is mounted by another pod."""
-        return {node for rival in self._rivals(shape) for node in self._disks[rival].counts}
+        self._learn()
+        found = {node for disk in self._disks(shape) for node in self._users_of(disk).of((disk.kind, disk.identity))}
+        self._shapes.effort.add(len(found))
+        return found
 
     def rejection(self, shape: int, node: int) -> Rejection | None:
         """What the plugin says of one node."""
         objection = self.objection(shape)
         if objection:
             return Rejection(PLUGIN, objection)
-        if any(node in self._disks[rival].counts for rival in self._rivals(shape)):
+        self._learn()
+        if any(self._users_of(disk).has((disk.kind, disk.identity), node) for disk in self._disks(shape)):
             return Rejection(PLUGIN, "another pod on the node has the same disk mounted")
         return None
 
-    def _rivals(self, shape: int) -> list[int]:
-        self._learn()
-        disks = self._shapes.shapes[shape].volumes
-        return [
-            rival
-            for rival in self._disks
-            if any(disks_conflict(one, other) for one in disks for other in self._shapes.shapes[rival].volumes)
-        ]
+    def change(self, shape: int, node: int, count: int) -> None:
+        """See `Watcher`."""
+        for disk in self._disks(shape):
+            key = (disk.kind, disk.identity)
+            self._mounted.add(key, node, count)
+            if not _reads(disk):
+                self._written.add(key, node, count)
+
+    def _disks(self, shape: int) -> list[VolumeUse]:
+        return [use for use in self._shapes.shapes[shape].volumes if use.kind in _SHARED_READ_ONLY]
+
+    def _users_of(self, disk: VolumeUse) -> Holders[tuple[str, str]]:
+        """Nodes with a pod that keeps the disk from another one which uses it so."""
+        return self._written if _reads(disk) else self._mounted
 
     def _in_use(self, namespace: str, claim: str) -> bool:
         self._learn()
@@ -101,10 +121,17 @@ class VolumeRestrictions:
         return False
 
     def _learn(self) -> None:
-        for index in range(self._seen, len(self._shapes)):
+        if self._seen == len(self._shapes):
+            return
+        new = [index for index in range(self._seen, len(self._shapes)) if self._shapes.shapes[index].volumes]
+        disks = [index for index in new if self._disks(index)]
+        for shape, node, count in self._bindings.of(disks):
+            self.change(shape, node, count)
+        for index in disks:
+            self._bindings.watchers.watch(index, self)
+        for index in new:
             value = self._shapes.shapes[index]
-            if any(use.kind in _SHARED_READ_ONLY for use in value.volumes):
-                self._disks[index] = Presence(self._bindings, index)
+            self._shapes.effort.spend(index, _A_VOLUME * len(value.volumes))
             for use in value.volumes:
                 if use.kind == CLAIM_KIND and not use.ephemeral:
                     self._users.setdefault((value.namespace, use.claim), []).append(index)

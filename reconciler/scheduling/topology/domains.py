@@ -53,13 +53,13 @@ class DomainMap:
         """Is every node in a domain, and in one of its own?"""
         return not self._shared and 1 not in self.missing
 
-    def sync(self) -> None:
-        """Take in nodes that were added to the table."""
-        nodes, known = self._nodes, self._of_shape
-        if len(self.of) == len(nodes.names):
-            return
+    def sync(self) -> int:
+        """Take in nodes that were added to the table; how many."""
+        nodes, known, first = self._nodes, self._of_shape, len(self.of)
+        if first == len(nodes.names):
+            return 0
         by_host = self.key == HOSTNAME_LABEL
-        for node in range(len(self.of), len(nodes)):
+        for node in range(first, len(nodes)):
             if node in nodes.gone:
                 self.of.append(NO_DOMAIN)
                 self.missing.append(0)
@@ -83,6 +83,7 @@ class DomainMap:
             self._shared += len(self.members[domain]) == 2
             if counts:
                 self._count(domain)
+        return len(nodes) - first
 
     def counts_otherwise(self, node: int) -> bool:
         """Would the node, as it is now, count where it does not, or not where it does?"""

@@ -21,6 +21,8 @@ class LabelIndex:
         self._values: dict[str, dict[str, list[int]]] = {}
         self._known: dict[object, IndexSet] = {}
         self._kept_bytes = 0
+        self.looked = 0
+        """How many entries were looked at so far."""
         self.all = EMPTY
         """Everything that was added, once `select` was asked."""
 
@@ -66,7 +68,9 @@ class LabelIndex:
         having = self._values.get(key)
         if having is None:
             return EMPTY
-        return IndexSet.of([index for value in values for index in having.get(value, ())])
+        found = [index for value in values for index in having.get(value, ())]
+        self.looked += len(found)
+        return IndexSet.of(found)
 
     def _kept(self, name: object, found: IndexSet) -> IndexSet:
         self._kept_bytes += _OF_AN_ENTRY + found.bits.bit_length() // 8

@@ -1,12 +1,16 @@
 """Which pod shapes keep which others away by their anti-affinity."""
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable
 
-from reconciler.cluster.pods.pod import AffinityTerm, PodShape
+from reconciler.cluster.pods.pod import AffinityTerm
 from reconciler.scheduling.index_set import EMPTY, IndexSet
+from reconciler.scheduling.shapes import ShapeTable
 from reconciler.scheduling.topology.relation import Relation
 from reconciler.scheduling.topology.selection import ShapeSelection
 from reconciler.scheduling.watchers import FEW_SHAPES
+
+A_TERM = 30
+"""Steps to find what a term selects."""
 
 
 def united(
@@ -29,13 +33,16 @@ class Repulsion:
         self._narrow: dict[int, dict[str, list[int]]] = {}
         self._wide: dict[str, Relation] = {}
 
-    def learn(self, shapes: Sequence[PodShape], selection: ShapeSelection, keys: Container[str]) -> None:
+    def learn(self, shapes: ShapeTable, selection: ShapeSelection, keys: Container[str]) -> None:
         """Read the terms of all shapes whose topology key is one of `keys`."""
         self._narrow.clear()
         wide: dict[str, dict[IndexSet, list[int]]] = {}
-        for holder, shape in enumerate(shapes):
+        for holder, shape in enumerate(shapes.shapes):
             if not shape.anti_affinity:
                 continue
+            # Who wrote the terms pays for them, not who asks first.
+            shapes.effort.ask(holder)
+            shapes.effort.add(A_TERM * len(shape.anti_affinity))
             for key, selected in united(shape.anti_affinity, keys, selection.by_term_of_others).items():
                 if len(selected) > FEW_SHAPES:
                     wide.setdefault(key, {}).setdefault(selected, []).append(holder)

@@ -17,7 +17,7 @@ from reconciler.scheduling.shapes import Demand, ShapeTable
 from reconciler.scheduling.topology.counter import DomainCounter, Ghosts, LevelCounter
 from reconciler.scheduling.topology.domains import NO_DOMAIN, DomainMap
 from reconciler.scheduling.topology.node_keys import NodeKeys
-from reconciler.scheduling.topology.repulsion import Repulsion, united
+from reconciler.scheduling.topology.repulsion import A_TERM, Repulsion, united
 from reconciler.scheduling.topology.selection import ShapeSelection
 from reconciler.scheduling.watchers import FEW_SHAPES
 
@@ -25,6 +25,9 @@ from reconciler.scheduling.watchers import FEW_SHAPES
 _MapKey = tuple[str, tuple[str, ...], int, bool]
 _EVERY_NODE, _NO_NODE = -1, -2
 _NO_KEY = ""
+
+_A_COUNTER, _A_NODE = 100, 10
+"""Steps to make a counter, and to find the domain of a node."""
 
 _MOST_BYTES, _MOST_WIDE = 96 << 20, 256
 """Rules with their counters are made anew when those that were made take so much room, or so many of them count many shapes."""
@@ -70,6 +73,7 @@ class Topology:
         """`ghosts` are the terminating pods: spread does not count them."""
         self._nodes = nodes
         self._shapes = shapes
+        self._effort = shapes.effort
         self._bindings = bindings
         self._eligibility = eligibility
         self._ghosts = ghosts
@@ -84,8 +88,6 @@ class Topology:
         self._repulsion = Repulsion()
         # Topology key -> shapes that a counter counts: to look through all counters for each shape grows with the square.
         self._counted: dict[str, IndexSet] = {}
-        self.steps = 0
-        """Work done so far to make rules, and with them."""
 
     def of(self, shape: int) -> TopologyRules:
         """The rules of one shape, ready to be asked about every node of the table. They hold until other rules are asked for."""
@@ -95,8 +97,9 @@ class Topology:
             if self._bytes > _MOST_BYTES or self._bindings.watchers.wide > _MOST_WIDE:
                 self._forget()
             found = self._rules[shape] = self._make(shape)
+        self._effort.add(found.size)
         for domains in found.maps:
-            domains.sync()
+            self._effort.add(_A_NODE * domains.sync())
         return found
 
     def host_rivals(self, shape: int) -> frozenset[int] | None:
@@ -169,7 +172,9 @@ class Topology:
         """Find out which shapes keep which others away; a new shape can change that for every other, a new label as well."""
         if self._keys.refresh() or self._seen < len(self._shapes):
             self._rules.clear()
-            self._repulsion.learn(self._shapes.shapes, self._selection, self._keys)
+            asking = self._effort.asking
+            self._repulsion.learn(self._shapes, self._selection, self._keys)
+            self._effort.asking = asking
             self._seen = len(self._shapes)
 
     def _forget(self) -> None:
@@ -183,10 +188,10 @@ class Topology:
     def _make(self, shape: int) -> TopologyRules:
         value, selection = self._shapes.shapes[shape], self._selection
         repellers = self._repulsion.of(shape)
-        self.steps += sum(map(len, repellers.values()))
+        self._effort.add(sum(map(len, repellers.values())))
         if not (value.spread or value.affinity or value.anti_affinity or repellers):
             return TopologyRules()
-        self.steps += len(value.spread) + len(value.affinity) + len(value.anti_affinity)
+        self._effort.add(A_TERM * (len(value.spread) + len(value.affinity) + len(value.anti_affinity)))
         apart = united(value.anti_affinity, self._keys, selection.by_own_term)
         away = tuple(self._counter(key, matching) for key, matching in apart.items())
         kept_away = tuple(self._counter(key, holders) for key, holders in repellers.items())
@@ -264,14 +269,14 @@ class Topology:
         self._counted[key] = IndexSet.union_of((self._counted.get(key, EMPTY), shapes))
         few = min(len(shapes), FEW_SHAPES + 1)
         self._bytes += 800 + 8 * domains + shapes.bits.bit_length() // 8 + 100 * few
-        self.steps += few + domains // 16 + self._bindings.size // 64
+        self._effort.add(_A_COUNTER + few + domains // 16 + self._bindings.size // 64)
 
     def _map(self, key: _MapKey) -> DomainMap:
         found = self._maps.get(key)
         if found is None:
             found = self._maps[key] = DomainMap(self._nodes, key[0], self._counts_node(key))
             self._bytes += 1_000 + 100 * len(self._nodes)
-            self.steps += len(self._nodes)
+            self._effort.add(_A_NODE * len(self._nodes) * (1 if key[2] == _EVERY_NODE else 4))
         return found
 
     def _counts_node(self, key: _MapKey) -> Callable[[int], bool] | None:

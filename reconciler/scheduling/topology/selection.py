@@ -33,7 +33,7 @@ class ShapeSelection:
     def in_namespace(self, namespace: str, selector: LabelSelector | None) -> IndexSet:
         """Shapes of one namespace."""
         self._refresh()
-        return self._labels.select(selector) & self._in_named((namespace,))
+        return self._select(selector) & self._in_named((namespace,))
 
     def by_own_term(self, term: AffinityTerm) -> IndexSet:
         """Shapes that a term of the pod to be placed selects.
@@ -43,7 +43,7 @@ class ShapeSelection:
         then hold the selector against no labels at all, whatever the namespace.
         """
         self._refresh()
-        selected, chosen = self._labels.select(term.selector), term.namespace_selector
+        selected, chosen = self._select(term.selector), term.namespace_selector
         if self._negation_selects_all and selects(chosen, ()):
             return selected
         return selected & IndexSet.union_of((self._in_named(term.namespaces), self._in_chosen(chosen, known_only=True)))
@@ -56,11 +56,18 @@ class ShapeSelection:
         """
         self._refresh()
         inside = (self._in_named(term.namespaces), self._in_chosen(term.namespace_selector, known_only=False))
-        return self._labels.select(term.selector) & IndexSet.union_of(inside)
+        return self._select(term.selector) & IndexSet.union_of(inside)
+
+    def _select(self, selector: LabelSelector | None) -> IndexSet:
+        before = self._labels.looked
+        found = self._labels.select(selector)
+        self._shapes.effort.add(self._labels.looked - before)
+        return found
 
     def _in_named(self, names: tuple[str, ...]) -> IndexSet:
         found = self._known.get(names)
         if found is None:
+            self._shapes.effort.add(len(names))
             here = [self._numbers[name] for name in names if name in self._numbers]
             found = self._kept(names, self._in_numbered(IndexSet.of(here)))
         return found
@@ -80,6 +87,7 @@ class ShapeSelection:
         found = self._known.get(names)
         if found is None:
             found = self._kept(names, IndexSet.of([shape for number in names for shape in self._inside[number]]))
+            self._shapes.effort.add(len(found))
         return found
 
     def _kept(self, name: object, found: IndexSet) -> IndexSet:

@@ -105,11 +105,12 @@ class Attachments:
 
     def _watch(self) -> None:
         start, self._seen = self._seen, len(self._shapes)
-        for shape in range(start, len(self._shapes)):
-            if self._shapes.shapes[shape].volumes:
-                for _, node, count in self._bindings.of((shape,)):
-                    self.change(shape, node, count)
-                self._bindings.watchers.watch(shape, self)
+        new = [shape for shape in range(start, len(self._shapes)) if self._shapes.shapes[shape].volumes]
+        # All at once: to look for the pods of each among all that are bound grows with the square.
+        for shape, node, count in self._bindings.of(new):
+            self.change(shape, node, count)
+        for shape in new:
+            self._bindings.watchers.watch(shape, self)
 
     def _volumes_of(self, shape: int) -> ShapeVolumes:
         value = self._shapes.shapes[shape]

@@ -26,9 +26,14 @@ class StorageBook:
         for attachment in storage.attachments:
             self._attached.setdefault(attachment.node, []).append(attachment)
         self._nodes = {node.name: node for node in storage.csi_nodes}
-        self._by_class: dict[str | None, list[PersistentVolume]] = {}
+        # Most volumes belong to somebody: a claim that waits looks at those that are free, and at those reserved for it.
+        self._free: dict[str | None, list[PersistentVolume]] = {}
+        self._reserved: dict[tuple[str | None, str], list[PersistentVolume]] = {}
         for volume in storage.volumes:
-            self._by_class.setdefault(volume.storage_class, []).append(volume)
+            if volume.claim:
+                self._reserved.setdefault((volume.storage_class, volume.claim), []).append(volume)
+            elif volume.phase == "Available":
+                self._free.setdefault(volume.storage_class, []).append(volume)
         ephemeral = {index for index, shape in enumerate(world.pod_shapes) if any(volume.ephemeral for volume in shape.volumes)}
         self._owner: dict[int, str] = {}
         if ephemeral:
@@ -49,9 +54,10 @@ class StorageBook:
         default class is written into it when it is made."""
         return self._classes.get(claim.storage_class) if claim.storage_class else None
 
-    def volumes_of_class(self, claim: PersistentVolumeClaim) -> list[PersistentVolume]:
-        """All volumes of the class that a claim names."""
-        return self._by_class.get(claim.storage_class, [])
+    def volumes_for(self, claim: PersistentVolumeClaim) -> list[PersistentVolume]:
+        """Volumes of the class that a claim names which are reserved for it, then those that are free."""
+        reserved = self._reserved.get((claim.storage_class, f"{claim.namespace}/{claim.name}"), [])
+        return [*reserved, *self._free.get(claim.storage_class, ())]
 
     def csi_node(self, name: str) -> CsiNode | None:
         """What CSI drivers say about a node."""
