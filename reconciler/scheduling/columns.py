@@ -11,21 +11,29 @@ SAFE_AMOUNT = 1 << 52
 SAFE_SUM = 1 << 60
 
 
+NOWHERE = "resources that no node has"
+NOWHERE_COLUMN = 4
+
+
 class ResourceColumns:
-    """Resource names in the order of their columns; the first four are fixed, extended ones come as they appear. `width` is
-    how many there are: the numbers in a row. Amounts above `largest` count as that."""
+    """Resource names in the order of their columns; the first five are fixed, extended ones come as nodes have them. `width` is
+    how many there are: the numbers in a row. Amounts above `largest` count as that.
+
+    What pods request and no node has shares one column, as how many such resources there are: a column for each name that
+    somebody writes in a pod would take room in the row of every node and every other pod.
+    """
 
     __slots__ = ("_index", "_largest", "_zeros", "names", "width")
 
     def __init__(self, largest: int = SAFE_AMOUNT) -> None:
         self._largest = largest
-        self.names: list[str] = [PODS, CPU, MEMORY, EPHEMERAL_STORAGE]
+        self.names: list[str] = [PODS, CPU, MEMORY, EPHEMERAL_STORAGE, NOWHERE]
         self._index: dict[str, int] = {name: index for index, name in enumerate(self.names)}
-        self._zeros: tuple[int, ...] = ()
+        self._zeros: tuple[int, ...] = (0,)
         self.width = len(self.names)
 
     def learn(self, resources: Resources) -> bool:
-        """Give every extended resource a column; True when one is new (rows must be widened then)."""
+        """Give every extended resource of a node a column; True when one is new (rows must be widened then)."""
         before = self.width
         for name, _ in resources.extended:
             if name not in self._index:
@@ -43,8 +51,16 @@ class ResourceColumns:
             fixed = (min(fixed[0], largest), min(fixed[1], largest), min(fixed[2], largest), min(fixed[3], largest))
         row = array("q", (*fixed, *self._zeros))
         for name, amount in resources.extended:
-            row[self._index[name]] = min(amount, largest)
+            column = self._index.get(name)
+            if column is not None:
+                row[column] = min(amount, largest)
+            elif amount:
+                row[NOWHERE_COLUMN] += 1
         return row
+
+    def unknown(self, resources: Resources) -> tuple[tuple[str, int], ...]:
+        """Those that no node has, with their amounts."""
+        return tuple((name, amount) for name, amount in resources.extended if amount and name not in self._index)
 
     def resources(self, row: "array[int]") -> Resources:
         """A row as a vector."""

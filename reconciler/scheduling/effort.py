@@ -1,4 +1,4 @@
-"""The steps that it takes to find out where pods can run, by the shape whose pods ask: also those that are up to who writes a pod."""
+"""The steps that it takes to find out where pods can run, by the shape whose pods ask, whatever is written in them."""
 
 from collections.abc import Callable, Iterator
 
@@ -55,7 +55,8 @@ class Effort:
             self._steps[shape] = self._steps.get(shape, 0) + steps
 
     def read(self, shape: int, value: object) -> None:
-        """Something else that is written in pods of a shape is read once."""
+        """All that is written in pods of a shape, and something else besides, is read once."""
+        self.ask(shape)
         self.spend(shape, max(0, len(self._encode(value)) - _FREE_BYTES) // BYTES_A_STEP)
 
     def written(self, shape: int) -> int:

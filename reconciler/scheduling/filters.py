@@ -99,7 +99,8 @@ class Filters:
         nodes = self._nodes
         columns, amounts = self._shapes.need(shape)
         room = nodes.room[nodes.shape[node]]
-        said.append(resources_rejection(nodes.columns.names, columns, amounts, nodes.free_row(node), room))
+        unknown = nodes.columns.unknown(self._shapes.shapes[shape].requests)
+        said.append(resources_rejection(nodes.columns.names, columns, amounts, nodes.free_row(node), room, unknown))
         return tuple(sorted(rejection for rejection in said if rejection is not None))
 
     def plugins(self, shape: int, most: int | None = None) -> list[tuple[str, ...]]:

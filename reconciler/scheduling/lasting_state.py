@@ -21,7 +21,7 @@ class LastingState(SchedulingState):
         width = self._nodes.columns.width
         self._nodes.alter(node, shape)
         if self._nodes.columns.width > width:
-            self._shapes.widen(width)
+            self._widen(width)
         topology = self._filters.topology
         if topology.counts_otherwise(node):
             here = self._take_off(node)

@@ -60,6 +60,12 @@ class NodeTable:
             self.free[node * width + column] += after[column] - before[column]
         self.shape[node] = index
 
+    def take(self, node: int, row: "array[int]", count: int) -> None:
+        """So much is taken of a node, `count` times."""
+        base = node * self.columns.width
+        for column, amount in enumerate(row):
+            self.free[base + column] -= amount * count
+
     def drop_to(self, count: int) -> None:
         """Forget all nodes from index `count` on."""
         del self.names[count:]

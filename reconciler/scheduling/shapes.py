@@ -45,14 +45,18 @@ class ShapeTable:
     """Pod shapes by index, those of the World first. `requests` holds `columns.width` numbers a shape, `demand` an index of
     `demands`; `effort` counts what is spent on each."""
 
-    __slots__ = ("_by_value", "_features", "_needs", "columns", "demand", "demands", "effort", "requests", "shapes")
+    __slots__ = ("_by_value", "_features", "_needs", "_unknown", "columns", "demand", "demands", "effort", "requests", "shapes")
 
     def __init__(self, shapes: Sequence[PodShape], columns: ResourceColumns, *, declared_features: bool = True) -> None:
-        """Every extended resource must already have its column. `declared_features`: nodes must declare what pods need."""
+        """`declared_features`: nodes must declare what pods need."""
         self.columns = columns
         self._features = declared_features
         self.shapes: list[PodShape] = list(shapes)
         self.effort = Effort(self.shapes.__getitem__)
+        # By name of a resource that no node has, the shapes that request it.
+        self._unknown: dict[str, list[int]] = {}
+        for index, shape in enumerate(self.shapes):
+            self._note_unknown(index, shape)
         self.requests = array("q", b"".join([self._row(shape).tobytes() for shape in self.shapes]))
         self._needs: list[Need | None] = [None] * len(self.shapes)
         self._by_value: dict[PodShape, int] = {}
@@ -69,8 +73,9 @@ class ShapeTable:
         return self._by_value.get(shape)
 
     def append(self, shape: PodShape) -> int:
-        """A shape that is not there yet, whose resources all have their columns; its index."""
+        """A shape that is not there yet; its index."""
         index = len(self.shapes)
+        self._note_unknown(index, shape)
         self.shapes.append(shape)
         self.requests.extend(self._row(shape))
         self._needs.append(None)
@@ -79,9 +84,19 @@ class ShapeTable:
             self._by_value[shape] = index
         return index
 
-    def widen(self, old: int) -> None:
-        """Bring rows of `old` numbers to the width that `columns` has now."""
-        self.requests = widened(self.requests, old, self.columns.width)
+    def widen(self, old: int) -> dict[int, "array[int]"]:
+        """Bring rows of `old` numbers to the width that `columns` has now. By shape how much larger its row has become, where it
+        requests what no node had so far."""
+        width = self.columns.width
+        self.requests = widened(self.requests, old, width)
+        changed = {index for name in self.columns.names[old:] for index in self._unknown.pop(name, ())}
+        found: dict[int, array[int]] = {}
+        for index in sorted(changed):
+            row = self._row(self.shapes[index])
+            found[index] = array("q", [now - before for now, before in zip(row, self.row(index), strict=True)])
+            self.requests[index * width : (index + 1) * width] = row
+            self._needs[index] = None
+        return found
 
     def row(self, shape: int) -> "array[int]":
         """What one pod requests, by column."""
@@ -96,6 +111,11 @@ class ShapeTable:
             columns = [column for column, amount in enumerate(row) if amount > 0]
             found = self._needs[shape] = (array("i", columns), array("q", [row[column] for column in columns]))
         return found
+
+    def _note_unknown(self, index: int, shape: PodShape) -> None:
+        if shape.requests.extended:
+            for name, _ in self.columns.unknown(shape.requests):
+                self._unknown.setdefault(name, []).append(index)
 
     def _row(self, shape: PodShape) -> "array[int]":
         row = self.columns.row(shape.requests)

@@ -34,11 +34,6 @@ class SchedulingState:
         release = release_of(world.scheduler_version)
         largest = largest_amount([shape.requests for shape in world.pod_shapes], lambda: Counter(world.pods.shape).items())
         self._nodes = NodeTable(world.node_shapes, world.nodes, ResourceColumns(largest))
-        width = self._nodes.columns.width
-        for shape in world.pod_shapes:
-            self._nodes.columns.learn(shape.requests)
-        if self._nodes.columns.width > width:
-            self._nodes.widen(width)
         self._shapes = ShapeTable(world.pod_shapes, self._nodes.columns, declared_features=release.declared_features)
         self._bindings = Bindings(self._nodes, self._shapes)
         bound = self._bindings.bind_world(world.pods, pods)
@@ -71,12 +66,11 @@ class SchedulingState:
         return self._shapes.shapes[shape]
 
     def taken(self) -> Iterator[tuple[int, int]]:
-        """(pod shape, steps) of all that was spent on questions since the last time, also of pods that run and are counted."""
+        """(pod shape, steps) of all that was spent on questions since the last time."""
         return self._shapes.effort.take()
 
     def read(self, shape: int, traits: PodTraits) -> None:
         """All that is written in pods of a shape is read for something else than a place, and counts."""
-        self._shapes.effort.ask(shape)
         self._shapes.effort.read(shape, traits)
 
     def add_shape(self, shape: PodShape) -> int:
@@ -84,10 +78,6 @@ class SchedulingState:
         found = self._shapes.index(shape)
         if found is not None:
             return found
-        width = self._nodes.columns.width
-        if self._nodes.columns.learn(shape.requests):
-            self._nodes.widen(width)
-            self._shapes.widen(width)
         index = self._shapes.append(shape)
         self._filters.follow()
         return index
@@ -102,7 +92,7 @@ class SchedulingState:
         width = self._nodes.columns.width
         first = self._nodes.add(names, shape)
         if self._nodes.columns.width > width:
-            self._shapes.widen(width)
+            self._widen(width)
         added = range(first, first + len(names))
         self._bindings.add_nodes(len(names))
         if pods:
@@ -315,6 +305,12 @@ class SchedulingState:
             self._nodes.drop_to(count)
             self._bindings.drop_to(count)
             self._filters.drop_to(count)
+
+    def _widen(self, old: int) -> None:
+        """A node has a resource that none had so far: rows of pods that request it change, and what is left where they run."""
+        changed = self._shapes.widen(old)
+        for shape, node, count in self._bindings.of(changed):
+            self._nodes.take(node, changed[shape], count)
 
     def _place_on_few(self, shape: int, count: int, nodes: Iterable[int]) -> tuple[tuple[int, int], ...]:
         placed: dict[int, int] = {}

@@ -4,8 +4,11 @@ from array import array
 
 import pytest
 
+from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.values.resources import Resources
 from reconciler.scheduling.columns import SAFE_AMOUNT, SAFE_SUM, ResourceColumns, largest_amount, widened
+from reconciler.scheduling.state import SchedulingState
+from tests.builders import ClusterBuilder
 
 _FIXED = ("pods", "cpu_milli", "memory_bytes", "ephemeral_bytes")
 
@@ -18,8 +21,8 @@ def test_fixed_columns_first_then_as_they_come() -> None:
     assert columns.learn(Resources(extended=(("card", 1),)))
 
     amounts = Resources(pods=1, cpu_milli=2, memory_bytes=3, ephemeral_bytes=4, extended=(("card", 7), ("gpu", 5)))
-    assert columns.width == 7
-    assert list(columns.row(amounts)) == [1, 2, 3, 4, 5, 0, 7]
+    assert columns.width == 8
+    assert list(columns.row(amounts)) == [1, 2, 3, 4, 0, 5, 0, 7]
     assert columns.resources(columns.row(amounts)) == amounts
 
 
@@ -29,11 +32,48 @@ def test_amounts_above_the_largest_count_as_that() -> None:
     columns.learn(Resources(extended=(("gpu", 1),)))
     above = Resources(pods=11, cpu_milli=12, memory_bytes=13, ephemeral_bytes=14, extended=(("gpu", 15),))
 
-    assert list(columns.row(above)) == [10, 10, 10, 10, 10]
+    assert list(columns.row(above)) == [10, 10, 10, 10, 0, 10]
     for column in range(4):
         amounts = [11 if index == column else index for index in range(4)]
         row = columns.row(Resources(**dict(zip(_FIXED, amounts, strict=True))))
-        assert list(row) == [10 if index == column else index for index in range(4)] + [0]
+        assert list(row) == [10 if index == column else index for index in range(4)] + [0, 0]
+
+
+def test_what_no_node_has_shares_a_column() -> None:
+    """However many names pods write: a number of such resources, until a node has one of them."""
+    columns = ResourceColumns()
+    amounts = Resources(pods=1, extended=(("a", 7), ("b", 8), ("none", 0)))
+    assert (columns.width, list(columns.row(amounts))) == (5, [1, 0, 0, 0, 2])
+    assert columns.unknown(amounts) == (("a", 7), ("b", 8))
+
+    assert columns.learn(Resources(extended=(("b", 1),)))
+    assert list(columns.row(amounts)) == [1, 0, 0, 0, 1, 8]
+    assert columns.unknown(amounts) == (("a", 7),)
+
+
+@pytest.mark.parametrize("undone", [True, False])
+def test_a_node_may_come_with_what_no_node_had(undone: bool) -> None:
+    """What runs already and requests it counts as before, where it runs and once it is gone; what fits, fits."""
+    cluster = ClusterBuilder()
+    node = cluster.node("old")
+    wants = {"requests": Resources(pods=1, extended=(("card", 3), ("nic", 1)))}
+    cluster.pods("bound", 2, on=node, shape=wants)
+    cluster.pods("waiting", 1, shape={"requests": Resources(pods=1, extended=(("card", 2),))})
+    state = SchedulingState(cluster.world())
+    bound, waiting = (state.add_shape(shape) for shape in cluster.world().pod_shapes)
+    assert [said.message for said in state.verdict(waiting, 0)] == ["needs 2 card; 0 of 0 free"]
+
+    mark = state.mark()
+    card = NodeShape(allocatable=Resources(pods=9, extended=(("card", 4),)))
+    new = state.add_node("new", card)
+    assert state.used(0).get("card") == 6
+    assert state.place(waiting, 3) == ((new, 2),)
+    assert state.verdict(bound, new)[0].message == "needs 3 card; 0 of 4 free and needs 1 nic; 0 of 0 free"
+    if undone:
+        state.undo(mark)
+    state.unbind(bound, 0, 2)
+    assert state.used(0) == Resources()
+    assert not state.fits(waiting, 0)
 
 
 @pytest.mark.parametrize(

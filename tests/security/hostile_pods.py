@@ -128,7 +128,9 @@ def _other_namespaces(rng: random.Random) -> dict[str, object]:
 
 
 def _labels(rng: random.Random) -> dict[str, object]:
-    return {"labels": tuple(sorted({f"label-{rng.randrange(9_999)}": f"value-{rng.randrange(1_000)}" for _ in range(LISTED)}.items()))}
+    return {
+        "labels": tuple(sorted({f"label-{rng.randrange(9_999)}": f"value-{rng.randrange(1_000)}" for _ in range(LISTED)}.items()))
+    }
 
 
 def _resources(rng: random.Random) -> dict[str, object]:
@@ -151,7 +153,11 @@ def _quantities(rng: random.Random) -> dict[str, object]:
 
 
 def _node_selector(rng: random.Random) -> dict[str, object]:
-    return {"node_selector": tuple(sorted({f"key-{rng.randrange(9_999)}": f"value-{rng.randrange(9)}" for _ in range(LISTED)}.items()))}
+    return {
+        "node_selector": tuple(
+            sorted({f"key-{rng.randrange(9_999)}": f"value-{rng.randrange(9)}" for _ in range(LISTED)}.items())
+        )
+    }
 
 
 def _hosts(rng: random.Random) -> dict[str, object]:
@@ -170,9 +176,7 @@ def _disks(rng: random.Random) -> dict[str, object]:
 
 
 def _own_claims(rng: random.Random) -> dict[str, object]:
-    made = {
-        VolumeUse(kind="PersistentVolumeClaim", claim=f"pod-{rng.randrange(1 << 40)}", ephemeral=True) for _ in range(TERMS)
-    }
+    made = {VolumeUse(kind="PersistentVolumeClaim", claim=f"pod-{rng.randrange(1 << 40)}", ephemeral=True) for _ in range(TERMS)}
     return {"volumes": tuple(sorted(made))}
 
 
@@ -201,7 +205,9 @@ def _long_selectors(rng: random.Random) -> dict[str, object]:
 
 def _owners(rng: random.Random) -> dict[str, object]:
     """Owners that nobody else has, with names and annotations as long as they may be."""
-    owner = Owner(f"{rng.randrange(1 << 40)}.example.com", "K" * 60, f"{rng.randrange(1 << 40)}".rjust(253, "a"), f"uid-{rng.random()}")
+    owner = Owner(
+        f"{rng.randrange(1 << 40)}.example.com", "K" * 60, f"{rng.randrange(1 << 40)}".rjust(253, "a"), f"uid-{rng.random()}"
+    )
     volumes = tuple(f"volume-{rng.randrange(1 << 40)}" for _ in range(LISTED))
     return {
         "traits": {

@@ -17,7 +17,6 @@ from reconciler.scheduling.topology import rules
 from tests.builders import NOW, node_group, policy
 from tests.security.hostile_pods import KINDS, TENANT, hostile_world
 
-
 _CALLS_OF_A_POD = 200
 """Those that a pod takes in which nothing is written but its name."""
 

@@ -36,7 +36,9 @@ def plan_problems(
         message = f"the policy has no groups any more, where it had {len(memory.known_groups)}: nothing is released"
         found.append(PlanProblem(code="AllGroupsGone", message=message))
     if draft.work.exhausted:
-        message = f"the work budget of {draft.work.budget} steps ran out{_most(draft.shares.spent)}; what was not examined says so"
+        message = (
+            f"the work budget of {draft.work.budget} steps ran out{_most(draft.shares.spent)}; what was not examined says so"
+        )
         found.append(PlanProblem(code="WorkBudgetExhausted", message=message))
     found.extend(
         PlanProblem(code="NamespaceDelayed", object=f"Namespace {namespace}", message=_delayed(draft.shares, namespace))
@@ -57,7 +59,7 @@ def _delayed(shares: Shares, namespace: str) -> str:
     pods = shares.delayed.get(namespace, 0)
     waiting = f"{count_text(pods, 'pod')} of it were" if pods else "nodes that its pods run on were"
     return (
-        f"its pods took {shares.spent.get(namespace, 0)} steps, more than its share of the work of a plan ({shares.each} steps, and "
+        f"its pods took {shares.spent.get(namespace, 0)} steps, more than its share of the work of a plan ({shares.each}, and "
         f"what nobody else is kept): {waiting} not examined, those of other namespaces were"
     )
 
