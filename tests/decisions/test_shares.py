@@ -82,3 +82,28 @@ def test_pods_that_wait_are_counted_by_namespace() -> None:
     shares.delay("b", 1)
     shares.delay("a", 3)
     assert shares.delayed == {"a": 5, "b": 1}
+
+
+def test_what_one_namespace_takes_keeps_nobody_from_a_first_look() -> None:
+    """The common 50 are used up by the other one: half of the 25 that are kept is for looking, and the rest for what follows."""
+    booked = [("a", 75)]
+    shares = Shares(Work(100), ["a", "b"], lambda: [booked.pop()] if booked else [])
+    assert shares.spend_first(0, "b", 12)
+    assert shares.over == set()
+    assert not shares.spend_first(1, "a", 1)
+    assert shares.spend_first(2, "b", 1)
+    assert not shares.spend_first(3, "b", 1)
+    assert shares.spend(0, "b", 12)
+
+
+def test_one_question_beyond_a_share_takes_nothing_of_others() -> None:
+    """1,000 steps are booked, 75 could be taken and the one that is too many: the 25 of the other namespace stay, and the plan
+    does not run out."""
+    work, booked = Work(100), [("a", 1_000), ("a", 500)]
+    shares = Shares(work, ["a", "b"], lambda: [booked.pop()] if booked else [])
+    shares.book()
+    shares.book()
+    assert (work.spent, shares.spent, shares.over) == (76, {"a": 1_500}, {"a"})
+    assert not shares.open(0, "a")
+    assert shares.spend(1, "b", 24)
+    assert not work.exhausted

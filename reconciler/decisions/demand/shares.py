@@ -71,7 +71,8 @@ class Shares:
         """The same for the first look at a shape, which leaves something for what follows: False, and it is looked at no more,
         once half of the share is used."""
         self.book()
-        if self._left(namespace) < self._for_growth:
+        # What others took of the common half does not keep a namespace from a look at what it asks for.
+        if self._left(namespace) < self._for_growth and self.spent.get(namespace, 0) > self.each // SET_ASIDE:
             self._passed_over.add(shape)
         return self.spend(shape, namespace, steps)
 
