@@ -90,6 +90,16 @@ def test_what_is_written_in_a_pod_is_charged(kind: str, running: bool) -> None:
     assert calls - before < 2 * (work - free) + 40 * _CALLS_OF_A_POD, seed
 
 
+def test_a_plan_does_not_repeat_all_that_is_written_in_pods() -> None:
+    """A pod with a thousand labels in its node selector is told why no group takes it in a text that somebody can read."""
+    seed = secrets.randbits(32)
+    plan, _ = _counted(hostile_world(seed, ("node selector",), 2, 10))
+
+    texts = [reason.message for line in plan.pods for reason in line.reasons]
+    assert any("characters more" in text for text in texts), seed
+    assert max(map(len, texts)) < 3_000, seed
+
+
 @pytest.mark.parametrize("kind", ["anti-affinity", "affinity", "spread", "own sets", "own domains", "own keys"])
 def test_what_is_remembered_of_terms_is_bounded(kind: str) -> None:
     """Of 400 pods with fifty terms each: a list of watchers a shape took 200 MB, four times as much for twice the pods."""

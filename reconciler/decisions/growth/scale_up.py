@@ -34,6 +34,8 @@ from reconciler.plan.reason import Reason
 from reconciler.policy.documents import Expander
 from reconciler.scheduling.packing import label_keys
 
+_MOST_CHARACTERS = 2_000
+
 
 def heal_minimums(draft: Draft) -> None:
     """Groups below their minimum are brought to it in one write, as far as maximum and limits allow."""
@@ -281,6 +283,12 @@ def explain_rest(draft: Draft, queue: Queue) -> None:
         queue.take(shape, count, Served(outcome=PodOutcome.UNPLACEABLE, reasons=(first, *details)))
 
 
+def _readable(text: str) -> str:
+    """Without what nobody reads: a rejection repeats what is written in a pod, for each group."""
+    more = len(text) - _MOST_CHARACTERS
+    return text if more <= 0 else f"{text[:_MOST_CHARACTERS]}… ({more} characters more)"
+
+
 def _why_no_group(draft: Draft, shape: int) -> tuple[tuple[str, ...], tuple[Reason, ...]]:
     able: list[str] = []
     details: list[Reason] = []
@@ -296,7 +304,7 @@ def _why_no_group(draft: Draft, shape: int) -> tuple[tuple[str, ...], tuple[Reas
         verdict = draft.state.verdict(shape, node)
         draft.state.undo(mark)
         if verdict:
-            why = "; ".join(f"{rejection.plugin}: {rejection.message}" for rejection in verdict)
+            why = _readable("; ".join(f"{rejection.plugin}: {rejection.message}" for rejection in verdict))
             plugins = tuple(rejection.plugin for rejection in verdict)
             details.append(GroupRejects(group=group.group.name, plugins=plugins, why=why).reason())
             continue
