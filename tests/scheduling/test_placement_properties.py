@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reconciler.cluster.nodes.node import HOSTNAME_LABEL, NodeShape
+from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.world import World
 from reconciler.scheduling.state import SchedulingState
 from tests.scheduling.small_worlds import node_shapes, worlds
@@ -119,8 +120,11 @@ def test_counts_kept_current_are_those_of_a_fresh_state(world: World, data: st.D
 @_MANY
 @given(worlds(), st.data())
 def test_undo_restores_everything(world: World, data: st.DataObject) -> None:
-    """`undo` brings back every number that a state holds, counters included."""
+    """`undo` brings back every number that a state holds, counters included. A resource that a node brought keeps its column."""
     state = SchedulingState(world)
+    first = state.mark()
+    state.add_node("brings", NodeShape(allocatable=Resources(extended=(("gpu", 1),))))
+    state.undo(first)
     _ask_everything(state, world)
     held = _Held(state)
     before = _everything(state, world, held)
