@@ -108,7 +108,9 @@ class Own:
         self._service.stop()
 
     def reset(self) -> None:
+        # Beside a service that always answers at once, and with what is.
         self._service.reset()
+        self._service.at_once()
 
     def add(self, name: str, *, least: int, most: int, desired: int, zones: int, kind: str, tags: Mapping[str, str]) -> None:
         made = Group(

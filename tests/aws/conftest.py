@@ -28,3 +28,9 @@ def service(_running: Service) -> Service:
     """Our own Auto Scaling service, with an empty account: one server for all tests, since making a client takes 0.2 s."""
     _running.reset()
     return _running
+
+
+@pytest.fixture
+def at_once(service: Service) -> None:
+    """For tests that set a state and judge what the next single read makes of it: an older read would be another test."""
+    service.at_once()

@@ -125,6 +125,7 @@ def test_five_hundred_groups(service: Service) -> None:
     assert service.count() - cold < 25
 
 
+@pytest.mark.usefixtures("at_once")
 def test_what_moves_is_asked_often(service: Service) -> None:
     """A group that misses instances is asked for every turn, alone, and told of when they come."""
     many(service, 50, 1)
@@ -145,6 +146,7 @@ def test_what_moves_is_asked_often(service: Service) -> None:
     assert not polled.turn()
 
 
+@pytest.mark.usefixtures("at_once")
 def test_stock_out_is_seen(service: Service) -> None:
     """S85: the activities of a group that misses instances say why."""
     many(service, 3, 1)
@@ -354,6 +356,7 @@ def test_region_of_nothing(service: Service) -> None:
 EMPTY = f"{POLICY.partition('  discovery')[0]}  mode: Enforce\n"
 
 
+@pytest.mark.usefixtures("at_once")
 def test_from_the_first_policy_that_names_it_to_the_last(service: Service) -> None:
     """Nothing is asked before, its groups are after; of a policy that names it no more what bears our mark is read until that is
     taken off, without anything waiting for it, and then nothing is asked again."""
@@ -382,6 +385,7 @@ def test_from_the_first_policy_that_names_it_to_the_last(service: Service) -> No
     assert (polled.poll.documents(), service.count()) == ((), asked)
 
 
+@pytest.mark.usefixtures("at_once")
 def test_one_that_leaves_while_others_stay(service: Service) -> None:
     """Its mark keeps it in the view beside those that the policy names; one of another policy goes at once."""
     for name, mark in (("a", "prod"), ("b", "prod"), ("c", "other")):
@@ -396,6 +400,30 @@ def test_one_that_leaves_while_others_stay(service: Service) -> None:
     assert [facts.ref.name for facts in polled.world().targets] == ["a"]
 
 
+@pytest.mark.usefixtures("at_once")
+def test_one_that_leaves_soon_after_it_was_written(service: Service) -> None:
+    """The last read is older than the mark: the group stays in the view until a read is late enough to say that it has none."""
+    service.account.add(workers("a"))
+    polled = Polled(service, policy_set(named("a")))
+    polled.turn()
+    service.freeze_reads()
+    service.account.groups[REGION, "a"].tags[POLICY_MARK] = "prod"
+    polled.poll._wrote(REGION, "a", False)
+    polled.turn()
+    polled.policy = policy_set(EMPTY)
+    polled.turn()
+    assert [facts.ref.name for facts in polled.world().targets] == ["a"]
+    service.thaw_reads()
+    for _ in range(20):
+        polled.turn()
+    assert [facts.ref.name for facts in polled.world().targets] == ["a"]
+    del service.account.groups[REGION, "a"].tags[POLICY_MARK]
+    polled.poll._wrote(REGION, "a", False)
+    polled.turn()
+    assert polled.poll.documents() == ()
+
+
+@pytest.mark.usefixtures("at_once")
 def test_one_that_left_while_no_process_ran(service: Service) -> None:
     """What the last decision knew and the policy names no more is looked at by its name: what bears our mark stays in the view
     until it does not. A mark alone is nothing: another cluster's policy may be called as ours."""
@@ -419,6 +447,7 @@ def test_one_that_left_while_no_process_ran(service: Service) -> None:
     assert [facts.ref.name for facts in polled.world().targets] == ["a"]
 
 
+@pytest.mark.usefixtures("at_once")
 def test_one_that_left_where_the_policy_names_nothing_of_aws_now(service: Service) -> None:
     """Its region is asked for it alone, and no more once our mark is off it; nothing waits for that."""
     service.account.add(workers("b", tags={POLICY_MARK: "prod"}))

@@ -86,6 +86,7 @@ def test_not_below_the_minimum(service: Service) -> None:
     assert service.count("SetDesired") == 0
 
 
+@pytest.mark.usefixtures("at_once")
 def test_instances_that_never_became_nodes(service: Service) -> None:
     """Incident 5: exactly those go, one by one; the healthy ones never fall."""
     group, writer = service.account.add(workers(desired=5)), Writer(service)
@@ -106,6 +107,7 @@ def test_replaced_at_the_minimum(service: Service) -> None:
     assert broken not in running(group)
 
 
+@pytest.mark.usefixtures("at_once")
 def test_protection_of_somebody_else(service: Service) -> None:
     """Where others protect some instances, theirs cannot be told from ours: what never came stays, and so do all instances."""
     group, writer = short(service), Writer(service)
@@ -165,6 +167,7 @@ def test_not_allowed_to_protect(service: Service) -> None:
     assert (result.code, group.desired) == (WriteCode.DENIED, 7)
 
 
+@pytest.mark.usefixtures("at_once")
 def test_asked_again(service: Service) -> None:
     """The outcome was not known: what is lowered already is done."""
     group, writer = short(service), Writer(service)
@@ -209,6 +212,7 @@ def test_protection_stays_while_more_are_there_than_wanted(service: Service) -> 
     assert "reconciler.dev/shield" in group.tags
 
 
+@pytest.mark.usefixtures("at_once")
 def test_protection_is_no_tag_to_be_released(service: Service) -> None:
     """The tag goes last: without it nobody could tell whose the protection is."""
     group, writer = short(service), Writer(service)
@@ -221,6 +225,7 @@ def test_protection_is_no_tag_to_be_released(service: Service) -> None:
     assert (group.tags, any(one.protected for one in group.counted)) == ({}, False)
 
 
+@pytest.mark.usefixtures("at_once")
 def test_taken_back_once_more_while_protected(service: Service) -> None:
     """A second cancellation within the minute knows the protection for ours."""
     group, writer = short(service), Writer(service)

@@ -24,6 +24,7 @@ def _bought(service: Service, count: int) -> Loop:
     return loop
 
 
+@pytest.mark.usefixtures("at_once")
 def test_denied_removals_are_no_second_writer(service: Service) -> None:
     """Two nodes are idle and may not be ended for five minutes: never held, told as denied, few calls; then they go."""
     loop = _bought(service, 2)

@@ -11,6 +11,7 @@ from tests.aws.service.server import GARBLED, LOST, Service
 from tests.aws.writes import MARK, Writer, ref, workers
 
 
+@pytest.mark.usefixtures("at_once")
 def test_s39_desired_alone_is_written(service: Service) -> None:
     """S39: desired capacity rises, the bounds stay, and what was written last stands in a tag."""
     group, writer = service.account.add(workers()), Writer(service)
@@ -23,6 +24,7 @@ def test_s39_desired_alone_is_written(service: Service) -> None:
     assert len(group.counted) == 5
 
 
+@pytest.mark.usefixtures("at_once")
 def test_written_twice(service: Service) -> None:
     """An outcome that nobody knows: what was asked for is judged again, and not bought twice."""
     group, writer = service.account.add(workers()), Writer(service)
@@ -46,6 +48,7 @@ def test_an_answer_that_is_none(service: Service) -> None:
     assert group.desired == 5
 
 
+@pytest.mark.usefixtures("at_once")
 def test_a_second_writer_between_decision_and_write(service: Service) -> None:
     """What somebody else has set meanwhile is not overwritten."""
     group, writer = service.account.add(workers()), Writer(service)
@@ -84,6 +87,7 @@ def test_above_its_maximum(service: Service) -> None:
         ({"refreshes": [{"InstanceRefreshId": "r", "Status": "InProgress"}]}, "instance refresh r"),
     ],
 )
+@pytest.mark.usefixtures("at_once")
 def test_held_since_it_was_judged(service: Service, held: dict[str, object], words: str) -> None:
     """Whoever has begun to size it meanwhile is met by the read before the write."""
     group, writer = service.account.add(workers()), Writer(service)
@@ -96,6 +100,7 @@ def test_held_since_it_was_judged(service: Service, held: dict[str, object], wor
     assert (group.desired, service.count("SetDesired"), service.count("CreateOrUpdateTags")) == (2, 0, 0)
 
 
+@pytest.mark.usefixtures("at_once")
 def test_of_another_policy(service: Service) -> None:
     """The mark of another policy is part of what was judged."""
     group, writer = service.account.add(workers()), Writer(service)
@@ -162,6 +167,7 @@ def test_gone(service: Service) -> None:
     assert writer.provider.resize(ref(group), 3, bound).code == WriteCode.NOT_FOUND
 
 
+@pytest.mark.usefixtures("at_once")
 def test_release(service: Service) -> None:
     """Our tags go, those of others and the size stay."""
     group, writer = service.account.add(workers(tags={"team": "a"})), Writer(service)
@@ -215,6 +221,7 @@ def test_nothing_in_stock_at_once(service: Service) -> None:
     assert "Stock: InsufficientInstanceCapacity" in result.message
 
 
+@pytest.mark.usefixtures("at_once")
 def test_launched_once_though_the_answer_was_lost(service: Service) -> None:
     """The same call again is the same launch."""
     group, writer = service.account.add(workers(desired=1, tags=dict(LAUNCHES))), Writer(service)

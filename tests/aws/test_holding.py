@@ -51,6 +51,7 @@ def held(service: Service, group: Group, text: str, policy: str = POLICY) -> Hol
     return set_hold(_NO_SERVER, (), policy_set(policy), group.name, facts(service, group), text)
 
 
+@pytest.mark.usefixtures("at_once")
 def test_written_and_taken_off(service: Service) -> None:
     """Desired capacity and the tags of others stay; asked for twice, nothing is written again."""
     group = service.account.add(workers("spot", tags={"team": "a"}))
@@ -115,6 +116,7 @@ def test_whoever_calls_needs_the_rights(service: Service, text: str, left_out: s
     assert set_hold(_NO_SERVER, (), policy_set(POLICY), "spot", there, text).state in (HoldState.HELD, HoldState.RELEASED)
 
 
+@pytest.mark.usefixtures("at_once")
 def test_a_hold_that_a_plan_has_not_seen(service: Service) -> None:
     """Groups at rest are listed seldom: the read before the write meets it."""
     group, writer = service.account.add(workers("spot")), Writer(service)

@@ -224,6 +224,7 @@ def test_a_process_that_ends_between_write_and_memory(service: Service) -> None:
 
 
 @pytest.mark.parametrize("mode", ["Enforce", "Observe"])
+@pytest.mark.usefixtures("at_once")
 def test_a_group_that_left_while_no_process_ran(service: Service, mode: str) -> None:
     """Its tags of ours go and its size stays; in mode Observe the plan says so and nothing is written."""
     loop = Loop(service)

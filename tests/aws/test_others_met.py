@@ -83,6 +83,7 @@ def test_a_node_group_that_eks_updates(service: Service) -> None:
     assert service.count("DescribeNodegroup") == settled
 
 
+@pytest.mark.usefixtures("at_once")
 def test_a_refresh_that_an_activity_tells_of(service: Service) -> None:
     """It ends an instance: the group misses one, its activities say why, and the refresh is asked for before any write."""
     group = service.account.add(workers(desired=3, tags={TAG: "owned"}))

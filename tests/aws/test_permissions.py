@@ -44,6 +44,7 @@ def test_observe_reads_everything(service: Service) -> None:
     assert "not authorized" in result.message
 
 
+@pytest.mark.usefixtures("at_once")
 def test_enforce_does_everything(service: Service) -> None:
     """S45: growing, removing, cancelling, marking and releasing on a group with the tag."""
     service.account.policies["AKIATEST"] = ENFORCE["Statement"]

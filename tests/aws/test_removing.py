@@ -1,5 +1,7 @@
 """Removing exactly the instances of drained nodes."""
 
+import pytest
+
 from reconciler.providers.contract import RemovalState, WriteCode
 from tests.aws.documents import REGION
 from tests.aws.service.protocol import ServiceError
@@ -12,6 +14,7 @@ def ids(group: Group) -> list[str]:
     return [one.instance_id for one in group.counted]
 
 
+@pytest.mark.usefixtures("at_once")
 def test_exactly_these(service: Service) -> None:
     """The chosen ones go, desired capacity falls with them, the others stay."""
     group, writer = service.account.add(workers(desired=5)), Writer(service)
@@ -23,6 +26,7 @@ def test_exactly_these(service: Service) -> None:
     assert (group.desired, ids(group)) == (3, rest)
 
 
+@pytest.mark.usefixtures("at_once")
 def test_again_changes_nothing(service: Service) -> None:
     """What is going, and what is gone, is finished."""
     group, writer = service.account.add(workers(desired=3)), Writer(service)
@@ -34,6 +38,7 @@ def test_again_changes_nothing(service: Service) -> None:
     assert (group.desired, service.count("Terminate")) == (2, 1)
 
 
+@pytest.mark.usefixtures("at_once")
 def test_a_lost_answer(service: Service) -> None:
     """Done or not is seen by the read after it; never twice."""
     group, writer = service.account.add(workers(desired=3)), Writer(service)
@@ -42,6 +47,7 @@ def test_a_lost_answer(service: Service) -> None:
     assert (group.desired, service.count("Terminate")) == (2, 1)
 
 
+@pytest.mark.usefixtures("at_once")
 def test_a_read_that_is_old(service: Service) -> None:
     """AWS shows for a while what was: the instance that was asked to go is not asked again, and nothing else either."""
     group, writer = service.account.add(workers(desired=3)), Writer(service)
@@ -54,6 +60,7 @@ def test_a_read_that_is_old(service: Service) -> None:
     assert (group.desired, service.count("Terminate")) == (2, 1)
 
 
+@pytest.mark.usefixtures("at_once")
 def test_not_below_the_floor(service: Service) -> None:
     """The plan's floor, and the group's own minimum, hold for all removals together."""
     group, writer = service.account.add(workers(desired=3, min_size=1)), Writer(service)
@@ -73,6 +80,7 @@ def test_the_minimum_rises_in_between(service: Service) -> None:
     assert victim in ids(group)
 
 
+@pytest.mark.usefixtures("at_once")
 def test_gone_in_between(service: Service) -> None:
     """Spot took it in the meantime: there is nothing left to do."""
     group, writer = service.account.add(workers(desired=3)), Writer(service)
@@ -81,6 +89,7 @@ def test_gone_in_between(service: Service) -> None:
     assert writer.remove(group, victim)[0].state is RemovalState.FINISHED
 
 
+@pytest.mark.usefixtures("at_once")
 def test_a_hook_that_keeps_it(service: Service) -> None:
     """An instance that waits for a hook on its way out is on its way out."""
     group, writer = service.account.add(workers(desired=3, terminate_hook_seconds=3600)), Writer(service)
@@ -88,6 +97,7 @@ def test_a_hook_that_keeps_it(service: Service) -> None:
     assert group.desired == 2
 
 
+@pytest.mark.usefixtures("at_once")
 def test_protected_from_scale_in(service: Service) -> None:
     """The protection is against scale-in by size; a chosen instance goes."""
     group, writer = service.account.add(workers(desired=3)), Writer(service)
@@ -96,6 +106,7 @@ def test_protected_from_scale_in(service: Service) -> None:
     assert writer.remove(group, ids(group)[0])[0].state is RemovalState.FINISHED
 
 
+@pytest.mark.usefixtures("at_once")
 def test_standby(service: Service) -> None:
     """Somebody has taken it out by hand: it is left to them."""
     group, writer = service.account.add(workers(desired=3)), Writer(service)
@@ -109,6 +120,7 @@ def test_standby(service: Service) -> None:
     assert (found.state, found.reopen, service.count("Terminate")) == (RemovalState.FAILED, True, 0)
 
 
+@pytest.mark.usefixtures("at_once")
 def test_may_begin(service: Service) -> None:
     """Nothing is written; what stands against it is told before the node is drained."""
     group, writer = service.account.add(workers(desired=2, min_size=1)), Writer(service)
@@ -120,6 +132,7 @@ def test_may_begin(service: Service) -> None:
     assert all(action.startswith("Describe") for action, _ in service.account.calls)
 
 
+@pytest.mark.usefixtures("at_once")
 def test_blocked_by_an_activity(service: Service) -> None:
     """Not now: asked again, and nothing was marked."""
     group, writer = service.account.add(workers(desired=3)), Writer(service)
@@ -139,6 +152,7 @@ def test_throttled(service: Service) -> None:
     assert service.count("Terminate") == 0
 
 
+@pytest.mark.usefixtures("at_once")
 def test_replaced_by_aws(service: Service) -> None:
     """Incident 11: AWS evens out zones by itself: its own terminations are none of ours, and ours takes nothing of them."""
     group, writer = service.account.add(workers(desired=4, zones=2)), Writer(service)

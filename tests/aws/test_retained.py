@@ -1,11 +1,14 @@
 """Instances that a lifecycle policy keeps when their hook is abandoned: counted off, running, nobody's but a person's."""
 
+import pytest
+
 from tests.aws.policies import policy_set
 from tests.aws.service.server import Service
 from tests.aws.test_asking import POLICY, TAG, Polled
 from tests.aws.writes import Writer, workers
 
 
+@pytest.mark.usefixtures("at_once")
 def test_told_and_not_waited_for(service: Service) -> None:
     """The removal is over with the decrement; the instance is told with what to do, is no machine to count on, and is not asked
     for every few seconds as long as it stays."""

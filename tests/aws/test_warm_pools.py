@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from reconciler.decisions.ownership.owner import OwnerState, Terms, judge
 from reconciler.platforms.aws.writing.fresh import read
 from reconciler.providers.contract import WriteCode
@@ -29,6 +31,7 @@ def waiting(group: Group) -> set[str]:
     return {one.instance_id for one in group.warmed}
 
 
+@pytest.mark.usefixtures("at_once")
 def test_taken_first_and_filled_again(service: Service) -> None:
     """Three are wanted and two wait: those two come within seconds, the third one takes its time, and the pool fills again."""
     group, writer = pooled(service, WarmPool(least=2, prepared=0)), Writer(service)
@@ -46,6 +49,7 @@ def test_taken_first_and_filled_again(service: Service) -> None:
     assert service.account.ended == [("workers", min(ready))]
 
 
+@pytest.mark.usefixtures("at_once")
 def test_what_waits_is_no_machine_of_the_group(service: Service) -> None:
     """S41: neither upcoming nor removable; what comes from the pool is upcoming from then on."""
     group = pooled(service, WarmPool(least=2, prepared=0))

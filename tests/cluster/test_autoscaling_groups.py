@@ -151,6 +151,7 @@ def test_instances() -> None:
             provider_id="aws:///eu-central-1a/i-1",
             phase="InService",
             zone="eu-central-1a",
+            outdated=False,
         ),
         Machine(
             namespace="eu-central-1",
@@ -160,5 +161,6 @@ def test_instances() -> None:
             deleting=True,
             phase="Terminating:Wait",
             zone="eu-central-1a",
+            outdated=False,
         ),
     )

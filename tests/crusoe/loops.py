@@ -1,6 +1,8 @@
 """The loop over node pools on our own server: nodes and pods are documents of the test, everything else is the product's."""
 
 import json
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from reconciler.cluster.snapshots.assembly import assemble
@@ -89,10 +91,8 @@ class Cluster:
                 continue
             name = f"n-{machine.id[-4:]}"
             taints = [{"key": "reconciler.dev/deleting", "value": self.leaving.get(name, ""), "effect": "NoSchedule"}]
-            spec = {"providerID": f"crusoe://{machine.id}"} | ({"taints": taints} if name in self.leaving else {})
-            ready = "True" if machine.state == "RUNNING" else "False"
-            conditions = [{"type": "Ready", "status": ready, "lastTransitionTime": "2026-11-21T00:16:25Z"}]
-            found.append(node(name, cpu="8", memory="32Gi", spec=spec, labels={"team": "a"}, status={"conditions": conditions}))
+            leaving = {"taints": taints} if name in self.leaving else {}
+            found.append(node_of(machine.id, leaving, ready=machine.state == "RUNNING"))
         return found
 
     def begin(self, name: str, seen: SeenNode | None = None) -> None:
@@ -142,6 +142,19 @@ class Loop:
         for _ in range(count):
             report = self.turn()
         return report
+
+
+def node_of(machine: str, spec: Mapping[str, Any] = MappingProxyType({}), *, ready: bool = True) -> dict[str, Any]:
+    """The node that a machine is, for one pod of `pending`."""
+    condition = {"type": "Ready", "status": str(ready), "lastTransitionTime": "2026-11-21T00:16:25Z"}
+    return node(
+        f"n-{machine[-4:]}",
+        cpu="8",
+        memory="32Gi",
+        spec={"providerID": f"crusoe://{machine}", **spec},
+        labels={"team": "a"},
+        status={"conditions": [condition]},
+    )
 
 
 def pending(count: int, prefix: str = "train") -> list[dict[str, Any]]:

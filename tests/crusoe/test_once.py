@@ -2,6 +2,7 @@
 
 import json
 
+import msgspec
 import pytest
 
 from reconciler.cluster.platform_reading import envelopes
@@ -19,7 +20,7 @@ from reconciler.platforms.crusoe.writing.once import ask_once
 from reconciler.platforms.crusoe.writing.polling import CrusoePoll
 from reconciler.providers.cloud_answer import CloudAnswer, CloudError, CloudQuestion
 from tests.aws.policies import policy_set
-from tests.crusoe.loops import HEAD, KINDS, group_text, pending
+from tests.crusoe.loops import HEAD, KINDS, group_text, node_of, pending, running
 from tests.crusoe.service.server import Service
 from tests.crusoe.service.state import LOCATION
 from tests.crusoe.writes import Writer, ids
@@ -47,8 +48,13 @@ def test_what_a_policy_asks_for(service: Service) -> None:
     writer = Writer(service)
     poll = CrusoePoll(writer.account, writer.keeper, lambda: POLICY)
     poll.ask()
-    assert (world(answer).targets, answer.unread) == (world(CloudAnswer(documents=poll.documents())).targets, ())
-    assert world(answer).targets[0].rooms[0].left == 2
+    # Both were read at an instant of their own.
+    ours, polled = (
+        [msgspec.structs.replace(facts, read_seconds=0) for facts in world(one).targets]
+        for one in (answer, CloudAnswer(documents=poll.documents()))
+    )
+    assert (ours, answer.unread) == (polled, ())
+    assert ours[0].rooms[0].left == 2
 
 
 def test_what_a_policy_asks_for_and_nobody_can_read(service: Service) -> None:
@@ -107,9 +113,13 @@ def test_a_snapshot_that_leaves_the_house(service: Service) -> None:
         )
         for one in answer.documents
     ]
-    pods = Listing(file="pods", api_version="v1", kind="Pod", items=pending(3))
+    machines = ids(service, pool)
+    full = [running(f"on-{machine[-4:]}", machine) for machine in machines]
+    pods = Listing(file="pods", api_version="v1", kind="Pod", items=[*full, *pending(3)])
+    joined = [node_of(machine) for machine in machines]
+    nodes = Listing(file="nodes", api_version="v1", kind="Node", items=joined)
     kinds = tuple(sorted({*KINDS, *(one.kind for one in listings)}))
-    whole = Capture(cluster="prod", captured_seconds=1_800_000_000, capi_group="", listings=(*listings, pods), kinds=kinds)
+    whole = Capture(cluster="prod", captured_seconds=1_800_000_000, capi_group="", listings=(*listings, nodes, pods), kinds=kinds)
     shown = whole.redacted(Pseudonyms(b"salt", words={"team", "a", "secret-pool", LOCATION}))
     policy = policy_set(HEAD + group_text("secret-pool"))
     plans = [decide(one.world(), policy, Memory(), 1_800_000_000)[0] for one in (whole, shown)]

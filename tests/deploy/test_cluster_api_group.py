@@ -20,10 +20,12 @@ def test_one_value_changes_the_group_everywhere(tmp_path: Path) -> None:
         [item for item in objects if item["kind"] not in ("Deployment", "CustomResourceDefinition")]
         for objects in (default, other)
     )
-    written = yaml.safe_dump(right)
+    # A rule in CEL writes each dot as `[.]`.
+    written = yaml.safe_dump(right, width=10_000).replace("[.]", ".")
+    unchanged = yaml.safe_load(yaml.safe_dump(left, width=10_000).replace("[.]", "."))
     # Labels of a topology and the groups of infrastructure providers end in the usual name and are no part of the value.
     assert re.findall(r".*(?<![.\w])cluster\.x-k8s\.io.*", written) == []
-    assert yaml.safe_load(written.replace(GROUP, "cluster.x-k8s.io")) == left
+    assert yaml.safe_load(written.replace(GROUP, "cluster.x-k8s.io")) == unchanged
 
 
 @pytest.mark.parametrize("kind", ["ClusterRole", "ValidatingAdmissionPolicy"])

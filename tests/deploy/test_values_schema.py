@@ -62,10 +62,11 @@ def test_every_target_namespace_has_its_bindings_and_its_argument(tmp_path: Path
 
 
 def test_the_admission_policies_can_be_left_to_others(tmp_path: Path) -> None:
-    """A cluster that manages its policies elsewhere turns them off; they come with Enforce only."""
+    """A cluster that manages its policies elsewhere turns them off. In Observe only Events are written, and guarded."""
     assert of_kind(chart({**VALUES["enforce"], "admissionPolicies": False}, tmp_path), "ValidatingAdmissionPolicy") == []
-    assert len(of_kind(chart(VALUES["enforce"], tmp_path), "ValidatingAdmissionPolicy")) == 5
-    assert of_kind(chart(VALUES["observe"], tmp_path), "ValidatingAdmissionPolicy") == []
+    assert len(of_kind(chart(VALUES["enforce"], tmp_path), "ValidatingAdmissionPolicy")) == 6
+    watching = of_kind(chart(VALUES["observe"], tmp_path), "ValidatingAdmissionPolicy")
+    assert [one["metadata"]["name"] for one in watching] == ["reconciler-events"]
 
 
 def test_bounds_are_asked_for_by_name(tmp_path: Path) -> None:

@@ -33,12 +33,12 @@ def test_a_kubeconfig_is_only_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     ("error", "told"),
     [
         (config.ConfigException("Missing key: {'token': 'secret'}"), "Missing key:"),
-        (config.ConfigException("{'token': 'secret'}"), "ConfigException"),
-        (TypeError(), "TypeError"),
+        (config.ConfigException("{'token': 'secret'}"), "it cannot be read"),
+        (TypeError(), "it cannot be read"),
     ],
 )
 def test_what_is_told_of_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, told: str) -> None:
-    """Its words up to the first brace, which may begin an entry with a token; its type where none are left."""
+    """Its words up to the first brace, which may begin an entry with a token; no name of an exception where none are left."""
 
     def fail(*_: object, **__: object) -> None:
         raise error

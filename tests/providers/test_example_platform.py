@@ -28,6 +28,11 @@ POD = {
     "metadata": {"name": "web", "namespace": "default"},
     "spec": {"containers": [{"name": "web", "resources": {"requests": {"cpu": "3"}}}]},
 }
+RUNNING = {
+    "metadata": {"name": "full", "namespace": "default"},
+    "spec": {**POD["spec"], "nodeName": "n1"},
+    "status": {"phase": "Running"},
+}
 
 
 def run(*arguments: str, registered: bool = True) -> subprocess.CompletedProcess[str]:
@@ -37,13 +42,13 @@ def run(*arguments: str, registered: bool = True) -> subprocess.CompletedProcess
 
 @pytest.fixture
 def inputs(tmp_path: Path) -> tuple[Path, Path]:
-    """A policy that discovers rows, and a cluster of one node that a pending pod does not fit on."""
+    """A policy that discovers rows, and a cluster of one full node that a pending pod does not fit on."""
     node = {
         "metadata": {"name": "n1", "creationTimestamp": "2026-01-01T00:00:00Z"},
         "spec": {"providerID": "orchard://oak-1"},
-        "status": {"capacity": {"cpu": "2", "memory": "4Gi", "pods": "110"}, "conditions": [{"type": "Ready", "status": "True"}]},
+        "status": {"capacity": {"cpu": "4", "memory": "8Gi", "pods": "110"}, "conditions": [{"type": "Ready", "status": "True"}]},
     }
-    for kind, items in (("Node", [node]), ("Pod", [POD])):
+    for kind, items in (("Node", [node]), ("Pod", [POD, RUNNING])):
         document = {"apiVersion": "v1", "kind": f"{kind}List", "items": items}
         (tmp_path / "cluster").mkdir(exist_ok=True)
         (tmp_path / "cluster" / f"{kind}.json").write_text(json.dumps(document))

@@ -81,7 +81,9 @@ def test_s072_past_its_work_budget_a_plan_is_partial_and_says_so() -> None:
         sizes.append(tuple(line.desired for line in plan.groups))
         left = [codes(line) for line in plan.pods if line.outcome is not PodOutcome.TRIGGERS_SCALE_UP]
         assert left == [["NotExamined"]] * (20 - sum(sizes[-1]))
-        assert [problem.code for problem in plan.problems] == (["WorkBudgetExhausted"] if left else [])
+        # Whose pods were left out is told beside it, once they were looked at.
+        problems = {problem.code for problem in plan.problems} - {"NamespaceDelayed"}
+        assert problems == ({"WorkBudgetExhausted"} if left else set())
     assert {(0, 0), (10, 0), (10, 10)} <= set(sizes)
     assert all(first == 10 for first, second in sizes if second)
     assert [first for first, _ in sizes] == sorted(first for first, _ in sizes)

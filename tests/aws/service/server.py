@@ -1,6 +1,7 @@
 """The service over HTTP: what a client of AWS meets, on a clock of its own."""
 
 import json
+import random
 import re
 import threading
 from collections.abc import Callable
@@ -84,10 +85,19 @@ class Service:
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def reset(self) -> None:
-        """Another account, with nothing in it."""
+        """Another account, with nothing in it, in a service as it is met: each answer takes up to 0.3 s, and each description of
+        groups is up to two seconds old."""
+        dice = random.Random()
+        slowest, oldest = dice.uniform(0, 0.3), dice.uniform(0, 2)
         with self.lock:
             self.account = Account()
             self._frozen = None
+            self.latency, self.lag = (lambda: dice.uniform(0, slowest)), (lambda: dice.uniform(0, oldest))
+            self._history = []
+
+    def at_once(self) -> None:
+        """Answers take no time, and descriptions tell what is: for what follows from a known state."""
+        with self.lock:
             self.latency = self.lag = _no_seconds
             self._history = []
 

@@ -8,7 +8,8 @@ the size of the budget: 10 s between turns would make 360 calls an hour for ever
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from reconciler.decisions.ownership.owner import POLICY_MARK
@@ -46,13 +47,16 @@ class Region:
         left: Iterable[str] = (),
         owner: str = "",
         wall_seconds: Callable[[], float] = time.time,
+        written: Mapping[str, float] = MappingProxyType({}),
     ) -> None:
         """`left` are groups that the policy `owner` named before: they are asked for until they bear its mark no more.
-        `wall_seconds` is the clock by which the loop says when it has written."""
+        `written` says when those among them were found written that were written lately: a read without the mark may be older
+        than the write. `wall_seconds` is the clock by which the loop says when it has written."""
         self._aws = aws
         self.wanted = wanted
         self._left = frozenset(left)
         self._owner = owner
+        self._marked_lately = {name: at for name, at in written.items() if name in self._left}
         self._groups: dict[str, Parameters] = {}
         self._moving: set[str] = set()
         self._short: list[str] = []
@@ -68,6 +72,7 @@ class Region:
         self._asked: dict[str, float] = {}
         self._written: set[str] = set()
         self._wall_seconds = wall_seconds
+        self._asked_at = 0.0
         self._unsettled: dict[str, float] = {}
         """When groups were found written last: reads of them are news until they say what became of the write."""
         self.read_seconds: dict[str, int] = {}
@@ -82,6 +87,7 @@ class Region:
     def wrote(self, name: str, *, others: bool = False) -> None:
         """What is known of this group is old; `others`: somebody who sizes it was met when it was to be written."""
         self._written.add(name)
+        self._marked_lately.pop(name, None)
         if others and name in self._groups and not self._knows_of_others(name):
             for kind in ("ScalingPolicy", "ScheduledAction"):
                 self._asked.pop(kind, None)
@@ -96,14 +102,16 @@ class Region:
     def ask(self, now: float) -> bool:
         """Everything that is due. Whether something has changed."""
         before = (self._groups, dict(self._beside), dict(self._templates), dict(self._managed))
+        self._asked_at = now
         self._unsettled = {name: at for name, at in self._unsettled.items() if now - at < READ_LAG_SECONDS + _TURN_SECONDS}
         self._unsettled.update(dict.fromkeys(self._written, now))
+        self._marked_lately = {name: at for name, at in self._marked_lately.items() if now - at <= READ_LAG_SECONDS}
         read = dict(self.read_seconds)
         if self._due("groups", now, LISTED_SECONDS):
             self._take({item["AutoScalingGroupName"]: item for item in self._listed()})
             self.heard = self._asked["groups"] = now
             self._written.clear()
-        elif moving := sorted(self._moving | self._written | self._settling(now)):
+        elif moving := sorted(self._moving | self._written | self._settling(now) | self._marked_lately.keys()):
             found = self._named(moving)
             gone = set(moving) - found.keys()
             self._take({name: item for name, item in {**self._groups, **found}.items() if name not in gone})
@@ -132,11 +140,16 @@ class Region:
 
     def moving(self) -> bool:
         """Whether some group is not what it is to be, so that it is worth asking soon."""
-        return bool(self._written or self._moving)
+        return bool(self._written or self._moving or self._marked_lately)
 
     def marked(self, owner: str) -> frozenset[str]:
-        """The groups that bear the mark of this policy."""
-        return frozenset(name for name, item in self._groups.items() if _mark(item) == owner)
+        """The groups that bear the mark of this policy, and those that were written lately: a read may not show theirs yet."""
+        return frozenset(name for name, item in self._groups.items() if _mark(item) == owner) | self.written_lately.keys()
+
+    @property
+    def written_lately(self) -> Mapping[str, float]:
+        """When groups were found written last whose reads may be older than the write."""
+        return self._unsettled | dict.fromkeys(self._written, self._asked_at)
 
     @property
     def over(self) -> bool:
@@ -167,7 +180,7 @@ class Region:
 
     def _take(self, groups: dict[str, Parameters]) -> None:
         """These are the groups from now on. What follows from all of them is worked out here, and not at every look."""
-        released = {name for name in self._left if _mark(groups.get(name, {})) != self._owner}
+        released = {name for name in self._left - self._marked_lately.keys() if _mark(groups.get(name, {})) != self._owner}
         self._left -= released
         self._groups = {name: item for name, item in groups.items() if name not in released}
         self._moving = {name for name, item in self._groups.items() if moves(item)}

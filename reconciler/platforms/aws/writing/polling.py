@@ -148,12 +148,13 @@ class AwsPoll:
             place = one.region, one.role
             left = (before[place].marked(owner) if place in before else frozenset[str]()) | former.get(place, frozenset())
             known = self._regions.get(one)
-            found[one] = known if known is not None and one in asked else self._region(one, left, owner)
+            written = before[place].written_lately if place in before else {}
+            found[one] = known if known is not None and one in asked else self._region(one, left, owner, written)
             self._accounts.named(one.region, one.role, left)
         return {one: region for one, region in found.items() if not region.over}
 
-    def _region(self, one: Wanted, left: Iterable[str], owner: str) -> Region:
-        return Region(self._accounts.of(one.region, one.role), one, left, owner, self._wall_seconds)
+    def _region(self, one: Wanted, left: Iterable[str], owner: str, written: Mapping[str, float]) -> Region:
+        return Region(self._accounts.of(one.region, one.role), one, left, owner, self._wall_seconds, written)
 
     def _drop(self, one: Wanted) -> None:
         for known in (self._regions, self._documents, self._failures):
