@@ -29,6 +29,7 @@ _GROUPS = {
     "tests/providers/": _SECOND,
     "tests/rows/test_rows_live_crusoe.py": _THIRD,
     "tests/rows/test_rows_live_": _SECOND,
+    "tests/security/test_admitted_on_api_server.py": _SECOND,
     "tests/security/test_network_attack.py": _THIRD,
     "tests/security/test_own_account": _SECOND,
     "tests/security/test_own_events.py": _SECOND,

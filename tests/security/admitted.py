@@ -46,7 +46,10 @@ class Admitted:
                 needed = schema.get("required", ())
                 some = self.chance.random() * 0.5
                 properties = schema.get("properties", {})
-                return {k: self._value(v) for k, v in properties.items() if k in needed or self.chance.random() < some}
+                chosen = {key for key in properties if key in needed or self.chance.random() < some}
+                if properties and len(chosen) < schema.get("minProperties", 0):
+                    chosen.add(self.chance.choice(sorted(properties)))
+                return {key: self._value(value) for key, value in properties.items() if key in chosen}
             case "array":
                 return [self._value(schema["items"]) for _ in range(self.chance.choice((0, 1, 2)))]
             case "integer":

@@ -1,5 +1,6 @@
 """NodeGroups that mean harm: whatever stands in one of them, the policy and the groups of everybody else go on."""
 
+import os
 import random
 from typing import Any
 
@@ -18,6 +19,8 @@ from tests.kube.custom import group, policy
 from tests.security.admitted import Admitted
 
 OURS, FOREIGN = "infra", "team-a"
+OBJECTS = int(os.environ.get("FUZZ_OBJECTS", "2000"))
+"""Of a namespace that is not taken: `FUZZ_OBJECTS=20000` draws so many."""
 MANY = 5_000
 """More digits than Python turns into an integer."""
 
@@ -149,7 +152,7 @@ def everybody(mode: str, generation: int, **fields: Any) -> tuple[CustomObject, 
     return policy(mode=mode, generation=generation, groupNamespaces=allowed), mine
 
 
-@pytest.mark.parametrize(("namespace", "objects"), [(FOREIGN, 20_000), ("team-b", 400)])
+@pytest.mark.parametrize(("namespace", "objects"), [(FOREIGN, OBJECTS), ("team-b", 400)])
 def test_whatever_a_definition_admits_changes_nobody_else(namespace: str, objects: int) -> None:
     """Drawn afresh each run: of a namespace that is not taken, and of one that is taken for its own targets."""
     seed = random.randrange(1 << 32)
