@@ -3,7 +3,11 @@
 import resource
 import subprocess
 import sys
+from datetime import datetime
 from pathlib import Path
+
+import pytest
+from cronsim import CronSim
 
 from reconciler.policy.checks.overlap import MAX_STEPS, Overlaps
 from reconciler.policy.documents import Window
@@ -41,3 +45,23 @@ def test_looking_for_rare_days_is_charged() -> None:
             overlaps.first(*windows)
     assert overlaps.exhausted
     assert overlaps.steps < MAX_STEPS + 20_000
+
+
+def test_minutes_that_are_passed_are_charged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows of every few minutes: what is looked at is counted, and little of it is in vain."""
+    looked = 0
+    step = CronSim.__next__
+
+    def counted(self: CronSim) -> datetime:
+        nonlocal looked
+        looked += 1
+        return step(self)
+
+    monkeypatch.setattr(CronSim, "__next__", counted)
+    overlaps = Overlaps(NOW)
+    for one in range(1, 30):
+        for other in range(1, one):
+            windows = [Window(schedule=f"*/{at} * * * {one % 7}", duration_seconds=60) for at in (one, other)]
+            overlaps.first(*windows)
+    assert looked <= 2 * overlaps.steps
+    assert not overlaps.exhausted or overlaps.steps < MAX_STEPS + 20_000

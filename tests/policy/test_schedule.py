@@ -1,7 +1,9 @@
 """Schedules fire when CronJob would. The daylight-saving cases are those that robfig/cron documents for New York 2012."""
 
+import random
 from datetime import UTC, datetime
 from itertools import islice, pairwise
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -136,3 +138,32 @@ def test_zones_are_names_of_the_database_only() -> None:
     for name in ("Local", "../zoneinfo/UTC", "/etc/localtime", "europe/berlin", ""):
         with pytest.raises(UnknownTimeZoneError):
             time_zone(name)
+
+
+@pytest.mark.parametrize("zone", ["Etc/UTC", BERLIN, NEW_YORK, "Australia/Lord_Howe", "America/Caracas"])
+def test_openings_are_those_that_a_clock_shows(zone: str) -> None:
+    """Against a look at every minute of drawn days, and around every change of the clock of a year."""
+    seed = random.randrange(1 << 32)
+    print("seed", seed)
+    chance = random.Random(seed)
+    start = _at("2026-01-01T00:00:00+00:00")
+    hours = [start + hour * 3600 for hour in range(366 * 24)]
+    offsets = [datetime.fromtimestamp(hour, ZoneInfo(zone)).utcoffset() for hour in hours]
+    changes = [hour for hour, (one, other) in zip(hours, pairwise(offsets), strict=False) if one != other]
+    for middle in (*changes, *(chance.choice(hours) for _ in range(3))):
+        begin = middle - chance.randrange(9) * 3600 - chance.randrange(3600)
+        schedule = chance.choice(("* * * * *", "*/7 * * * *", "30 1,2,3 * * *", "15 */5 * * *"))
+        shown = [datetime.fromtimestamp(at, ZoneInfo(zone)) for at in range(begin // 60 * 60, begin + 15 * 3600, 60)]
+        fires = {
+            "* * * * *": lambda _: True,
+            "*/7 * * * *": lambda clock: clock.minute % 7 == 0,
+            "30 1,2,3 * * *": lambda clock: clock.minute == 30 and clock.hour in (1, 2, 3),
+            "15 */5 * * *": lambda clock: clock.minute == 15 and clock.hour % 5 == 0,
+        }[schedule]
+        expected = [int(clock.timestamp()) for clock in shown if fires(clock)]
+        later = [at for at in expected if at > begin]
+        assert list(islice(openings_after(schedule, zone, begin), len(later))) == later, (schedule, begin)
+        end = begin + 14 * 3600 + chance.randrange(3600)
+        before = [at for at in expected if at <= end]
+        if before:
+            assert last_opening(schedule, zone, end) == before[-1], (schedule, end)

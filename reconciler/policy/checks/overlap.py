@@ -10,7 +10,7 @@ MAX_OPENINGS = 500
 """How many openings of the rarer window are looked at: more than a year of a daily one, so every kind of day is met."""
 
 MAX_STEPS = 40_000
-"""How many openings are looked at in one tree, and days on the way to them: looking for a rare one passes many."""
+"""How many minutes are looked at in one tree, and days on the way to them: looking for a rare one passes many."""
 
 _DAY = 86_400
 _HORIZON_SECONDS = 40 * 366 * _DAY
@@ -78,7 +78,7 @@ class Overlaps:
     def _openings(self, recurrence: _Recurrence, after: int) -> Iterator[int]:
         """Those after an instant, until the budget is spent."""
         seen = after
-        for opening in openings_after(recurrence[0], recurrence[1], after):
+        for opening in openings_after(recurrence[0], recurrence[1], after, self._pass):
             self._spend(opening - seen)
             if self.exhausted:
                 return
@@ -86,7 +86,7 @@ class Overlaps:
             yield opening
 
     def _last(self, recurrence: _Recurrence, at: int) -> int | None:
-        found = last_opening(recurrence[0], recurrence[1], at)
+        found = last_opening(recurrence[0], recurrence[1], at, self._pass)
         self._spend(at - found if found is not None else 0)
         return found
 
@@ -94,8 +94,11 @@ class Overlaps:
         last = self._last(recurrence, at)
         return last is not None and at < last + recurrence[2]
 
+    def _pass(self) -> None:
+        self._steps += 1
+
     def _spend(self, seconds: int) -> None:
-        self._steps += 1 + seconds // _DAY
+        self._steps += seconds // _DAY
 
 
 def _recurrence(window: Window) -> _Recurrence:

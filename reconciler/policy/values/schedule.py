@@ -12,7 +12,7 @@ wall-clock time without a zone and an expression in which only the common part i
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from zoneinfo import ZoneInfo
@@ -43,6 +43,9 @@ _DESCRIPTORS = {
     "@hourly": "0 * * * *",
 }
 _TERM = re.compile(r"(\*|\?|[0-9]+|[a-z]+)(?:-([0-9]+|[a-z]+))?(?:/([0-9]+))?")
+_NEAR = timedelta(hours=3)
+"""By so much a clock may be set back or forward. SOURCE: the time zone database has no larger change of a zone's offset but for
+whole days that are skipped."""
 _MAX_YEAR = 9000  # `datetime` ends at 9999 and the search looks up to 50 years ahead
 
 
@@ -131,19 +134,30 @@ def ever_fires(text: str) -> bool:
     return int(days.split(",")[0]) <= longest
 
 
-def openings_after(schedule: str, zone_name: str, after_seconds: int) -> Iterator[int]:
+def openings_after(
+    schedule: str, zone_name: str, after_seconds: int, passed: Callable[[], object] = lambda: None
+) -> Iterator[int]:
     """The instants at which `schedule` fires, strictly after `after_seconds` (Unix time), in order.
 
-    Ends when there is none within 50 years. Raises `ScheduleError` or `UnknownTimeZoneError`.
+    Ends when there is none within 50 years. `passed` is called for every minute that is looked at. Raises `ScheduleError` or
+    `UnknownTimeZoneError`.
     """
     zone = time_zone(zone_name)
     seen = after_seconds
+    wall = _wall(after_seconds, zone)
     # A wall-clock minute before `after` may still name a later instant when the clock was set back in between.
-    wall = _wall(after_seconds, zone) - timedelta(hours=3)
+    start = wall - timedelta(minutes=1) if _steady(wall, zone) else wall - _NEAR
     held: list[int] = []  # instants found; released once no earlier one can follow
-    for minute in _search(schedule, wall):
-        held += (instant for instant in _instants(minute, zone) if instant > seen)
-        horizon = _instant(minute - timedelta(hours=3), zone)
+    for minute in _search(schedule, start):
+        passed()
+        instants = _instants(minute, zone)
+        if len(instants) == 1 and not held:
+            if instants[0] > seen:
+                seen = instants[0]
+                yield seen
+            continue
+        held += (instant for instant in instants if instant > seen)
+        horizon = _instant(minute - _NEAR, zone)
         held.sort()
         while held and held[0] <= horizon:
             seen = held.pop(0)
@@ -151,16 +165,19 @@ def openings_after(schedule: str, zone_name: str, after_seconds: int) -> Iterato
     yield from sorted(held)
 
 
-def last_opening(schedule: str, zone_name: str, at_seconds: int) -> int | None:
-    """The latest instant at or before `at_seconds` at which `schedule` fired; None when there was none in 50 years."""
+def last_opening(schedule: str, zone_name: str, at_seconds: int, passed: Callable[[], object] = lambda: None) -> int | None:
+    """The latest instant at or before `at_seconds` at which `schedule` fired; None when there was none in 50 years. `passed` as
+    above."""
     zone = time_zone(zone_name)
     best: int | None = None
-    wall = _wall(at_seconds, zone) + timedelta(hours=3)
-    for minute in _search(schedule, wall, reverse=True):
+    wall = _wall(at_seconds, zone)
+    steady = _steady(wall, zone)
+    for minute in _search(schedule, wall + (timedelta(minutes=1) if steady else _NEAR), reverse=True):
+        passed()
         for instant in _instants(minute, zone):
             if instant <= at_seconds and (best is None or instant > best):
                 best = instant
-        if best is not None and _instant(minute + timedelta(hours=3), zone) < best:
+        if best is not None and (steady or _instant(minute + _NEAR, zone) < best):
             break
     return best
 
@@ -182,6 +199,12 @@ def _search(schedule: str, wall: datetime, *, reverse: bool = False) -> Iterator
 
 def _wall(seconds: int, zone: ZoneInfo) -> datetime:
     return (datetime.fromtimestamp(0, UTC) + timedelta(seconds=seconds)).astimezone(zone).replace(tzinfo=None)
+
+
+def _steady(wall: datetime, zone: ZoneInfo) -> bool:
+    """Whether no change of the clock is near: wall-clock minutes there are in the order of their instants."""
+    offsets = {(wall + apart).replace(tzinfo=zone, fold=fold).utcoffset() for apart in (-2 * _NEAR, 2 * _NEAR) for fold in (0, 1)}
+    return len(offsets) == 1
 
 
 def _instant(wall: datetime, zone: ZoneInfo) -> int:
