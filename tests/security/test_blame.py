@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from reconciler.kube.custom import custom_policy
 from reconciler.kube.custom.custom_object import CustomObject
 from reconciler.kube.custom.custom_policy import Judged, judge
 from reconciler.kube.custom.custom_reader import CustomReader
@@ -165,3 +166,57 @@ def test_drawn_greed_never_blocks_what_tightens() -> None:
         assert before.policy_problems == ()
         assert (decided(before).policy.mode, groups(before)["mine"].size.max) == (mode, high)
         assert groups(before)["mine"].hold is None
+
+
+SHARED = [{"name": "infra", "targets": {"namespaces": ["prod"]}}, {"name": "team-b", "targets": {"namespaces": ["prod"]}}]
+
+
+def tenant(number: int, target: str, generation: int = 1, **fields: Any) -> CustomObject:
+    created = "2020-01-01T00:00:00Z"
+    return group(f"e-{number:03}", namespace="team-b", target=target, generation=generation, created=created, **fields)
+
+
+def test_changes_that_rely_on_each_other_take_no_round_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of sixty groups takes the target that the next one gives up, and the last one that of somebody else: checking all of
+    them again for each that is held took time that grew with the square of their number."""
+    rounds, check = 0, custom_policy.check_drafts
+
+    def counted(*arguments: Any) -> None:
+        nonlocal rounds
+        rounds += 1
+        check(*arguments)
+
+    rules = limited(groupNamespaces=SHARED)
+    before = judged(*(tenant(number, f"t-{number}") for number in range(60)), rules, group("mine"))
+    assert before.problems == {}
+    monkeypatch.setattr(custom_policy, "check_drafts", counted)
+    targets = [*(f"t-{number}" for number in range(1, 60)), "mine"]
+    changed = [tenant(number, target, 2) for number, target in enumerate(targets)]
+    found = judged(*changed, rules, group("mine", hold={"reason": "stop"}, generation=2), before=before)
+    assert rounds < 15
+    assert len(found.problems) == 60
+    entries = groups(found)
+    assert entries["mine"].target.name == "mine"
+    assert entries["mine"].hold is not None
+    assert entries["mine"].hold.reason == "stop"
+    assert {entries[f"e-{number:03}"].target.name for number in range(60)} == {f"t-{number}" for number in range(60)}
+
+
+def test_windows_of_one_namespace_leave_those_of_others_examined() -> None:
+    """A tenant's windows use its own budget up: a contradiction in a group of another namespace is found all the same."""
+    windows = [
+        {"schedule": f"*/{at + 1} * * * *", "duration": "1m", "size": {"min": 9} if at % 2 else {"max": 1}} for at in range(50)
+    ]
+    many = [
+        tenant(
+            number, f"t-{number}", windows=[{**one, "schedule": f"*/{at + 1} {number} * * *"} for at, one in enumerate(windows)]
+        )
+        for number in range(12)
+    ]
+    contradicting = [
+        {"schedule": "0 7 * * *", "duration": "2h", "size": {"min": 4}},
+        {"schedule": "0 8 * * *", "duration": "2h", "size": {"max": 2}},
+    ]
+    rules = limited(groupNamespaces=SHARED)
+    found = judged(*many, rules, group("mine", windows=contradicting))
+    assert [problem.code for problem in found.problems["NodeGroup infra/mine"]] == ["MinAboveMax"]

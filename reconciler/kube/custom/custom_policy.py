@@ -7,7 +7,7 @@ namespace or its target, claims nothing: neither a name nor a target, so that no
 """
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from operator import attrgetter
 
 import msgspec
@@ -16,6 +16,7 @@ from reconciler.kube.custom.custom_reader import CustomReader, errors, unreadabl
 from reconciler.kube.custom.custom_text import CustomText, placed
 from reconciler.kube.custom.in_force import Held, InForce, names_target
 from reconciler.policy.checks import check_drafts
+from reconciler.policy.checks.overlap import Overlaps
 from reconciler.policy.documents import NodeGroup, NodeGroupPolicy
 from reconciler.policy.group_namespaces import GroupRefusal, RefusedGroup, group_refusal, namespace_refusal
 from reconciler.policy.problems.findings import Findings
@@ -23,6 +24,9 @@ from reconciler.policy.problems.problem import Problem
 from reconciler.policy.reading.draft import Draft, Drafts
 from reconciler.policy.text.place import Place
 from reconciler.policy.values.shown_text import shown
+
+MOST_ROUNDS = 10
+"""So often a namespace has everything checked again within one judgement because groups of it were held."""
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,6 +90,8 @@ class _Judging:
         self.name = name
         self.own_namespace = own_namespace
         self.refused: list[RefusedGroup] = []
+        self.overlaps: dict[str, Overlaps] = {}
+        self.rounds: dict[str, int] = {}
 
     def judged(self) -> Judged:
         """The whole judgement."""
@@ -102,10 +108,12 @@ class _Judging:
             if wrong:
                 for title, problems in wrong.items():
                     self._hold(title, problems)
+                self._count_round(wrong)
             elif caused:
                 # Nobody's group keeps the policy back: what does not fit under it is held, and no more than that.
                 for title, problem in caused.items():
                     self._hold(title, (problem,))
+                self._count_round(caused)
             elif of_policy and self.before is not None and policy.text != self.before.policy.text:
                 self.problems[self.title] = of_policy
                 policy = self.before.policy
@@ -121,6 +129,18 @@ class _Judging:
             else:
                 in_force = self._in_force(policy, draft.document)
                 return Judged(in_force=in_force, problems=self.problems, refused=tuple(sorted(self.refused)), missing=missing)
+
+    def _count_round(self, held: Iterable[str]) -> None:
+        """What is held may be what others relied on, so that all is checked again: a namespace has that so often, and what it has
+        changed beside is held then. The loop's own has no such bound."""
+        for namespace in {self.known[title].namespace for title in held if title in self.known} - {"", self.own_namespace}:
+            self.rounds[namespace] = self.rounds.get(namespace, 0) + 1
+            if self.rounds[namespace] < MOST_ROUNDS:
+                continue
+            message = f"too many changes of namespace {shown(namespace)} depend on others of it that are held: it is not examined"
+            hint = "mend those that are held for another reason first"
+            for title in [t for t in self.good if self.known[t].namespace == namespace and self._changed(t)]:
+                self._hold(title, (Problem(place=Place(title, 0, 0), code="NotExamined", message=message, hint=hint),))
 
     def _read_groups(self, policy: NodeGroupPolicy | None) -> None:
         """Read the groups that this policy takes, whatever was said of them before. What it does not take by the namespace is not
@@ -204,11 +224,19 @@ class _Judging:
     def _check(self, policy: Draft[NodeGroupPolicy], titles: Sequence[str]) -> _Found:
         findings = Findings(errors_only=True)
         drafts = tuple(self.good.get(title) or self.kept[title] for title in titles)
-        check_drafts(Drafts(policies=(policy,), groups=drafts), findings, self.now)
+        check_drafts(Drafts(policies=(policy,), groups=drafts), findings, self.now, self._overlaps_of)
         found: dict[str, tuple[Problem, ...]] = {}
         for problem in errors(findings):
             found[problem.place.path] = (*found.get(problem.place.path, ()), *self._placed((problem,)))
         return found, {title: self._blamed(title, problem) for title, problem in findings.caused.items()}
+
+    def _overlaps_of(self, draft: Draft[NodeGroup] | Draft[NodeGroupPolicy]) -> Overlaps:
+        """One budget a namespace for the whole judgement: nobody's windows keep those of others from being examined."""
+        document = draft.document
+        namespace = document.namespace if isinstance(document, NodeGroup) else ""
+        if namespace not in self.overlaps:
+            self.overlaps[namespace] = Overlaps(self.now)
+        return self.overlaps[namespace]
 
     def _blamed(self, title: str, problem: Problem) -> Problem:
         (told,) = self._placed((problem,))

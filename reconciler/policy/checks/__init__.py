@@ -1,5 +1,7 @@
 """Checks across values and documents: what each value alone cannot show. One file a subject."""
 
+from collections.abc import Callable
+
 from reconciler.policy.checks.limits import check_limits
 from reconciler.policy.checks.overlap import Overlaps
 from reconciler.policy.checks.references import check_references
@@ -10,16 +12,19 @@ from reconciler.policy.problems.findings import Findings
 from reconciler.policy.reading.draft import AnyDraft, Drafts
 
 
-def check_drafts(drafts: Drafts, findings: Findings, now_seconds: int) -> None:
-    """All checks, over all documents. `now_seconds` is what holds and windows are checked against.
+def check_drafts(
+    drafts: Drafts, findings: Findings, now_seconds: int, overlaps_of: Callable[[AnyDraft], Overlaps] | None = None
+) -> None:
+    """All checks, over all documents. `now_seconds` is what holds and windows are checked against. `overlaps_of` gives the budget
+    that a document's windows are looked at within; without it all documents have one.
 
     Of groups that exclude each other, or that together are more than a limit, those that come first stand.
     """
     check_references(drafts, findings)
-    overlaps = Overlaps(now_seconds)
+    together = Overlaps(now_seconds)
     documents: tuple[AnyDraft, ...] = (*drafts.policies, *drafts.groups)
     for draft in documents:
-        check_level_sizes(draft, findings, overlaps)
+        check_level_sizes(draft, findings, overlaps_of(draft) if overlaps_of is not None else together)
         check_templates(draft, findings)
         check_times(draft, findings, now_seconds)
     for policy in drafts.policies:

@@ -36,17 +36,21 @@ class Overlaps:
 
     @property
     def exhausted(self) -> bool:
-        """Whether the budget is spent; answers given since then are not to be used."""
+        """Whether the budget is spent: what is not known by then is not looked for."""
         return self._steps > MAX_STEPS
 
     def first(self, one: Window, other: Window) -> int | None:
-        """An instant (Unix time) at which both windows are open; None when none was found."""
-        low, high = sorted((_recurrence(one), _recurrence(other)))
-        if self.exhausted or not (ever_fires(low[0]) and ever_fires(high[0])):
-            return None
-        if (low, high) not in self._found:
-            self._found[low, high] = self._search(low, high)
-        return self._found[low, high]
+        """An instant (Unix time) at which both windows are open; None when none was found, or looked for to the end."""
+        pair = _pair(one, other)
+        if pair not in self._found and not self.exhausted:
+            found = self._search(*pair) if all(ever_fires(schedule) for schedule, _, _ in pair) else None
+            if not self.exhausted:
+                self._found[pair] = found
+        return self._found.get(pair)
+
+    def examined(self, one: Window, other: Window) -> bool:
+        """Whether the answer of `first` stands, instead of the end of the budget."""
+        return _pair(one, other) in self._found
 
     def _search(self, one: _Recurrence, other: _Recurrence) -> int | None:
         now = self._now
@@ -99,6 +103,11 @@ class Overlaps:
 
     def _spend(self, seconds: int) -> None:
         self._steps += seconds // _DAY
+
+
+def _pair(one: Window, other: Window) -> tuple[_Recurrence, _Recurrence]:
+    low, high = sorted((_recurrence(one), _recurrence(other)))
+    return low, high
 
 
 def _recurrence(window: Window) -> _Recurrence:

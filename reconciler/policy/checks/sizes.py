@@ -106,7 +106,7 @@ def _windows_against_each_other(level: Level, findings: Findings, overlaps: Over
                 level.draft.report(findings, "MinAboveMax", level.path(min_path), message, hint, related=related)
                 continue
             instant = overlaps.first(low, high)
-            if overlaps.exhausted:
+            if not overlaps.examined(low, high):
                 message = f"too many windows with different bounds: {level.name('windows')} is not examined to the end"
                 level.draft.warn(
                     findings, "NotExamined", level.path("windows"), message, "share windows through tiers or defaults"
