@@ -92,6 +92,11 @@ AMOUNTS = {
         (BIG, amounts("15500m", "64Gi", 200)),
         (),
     ),
+    "reserved is more than there is, and what nobody lists": (
+        partial(_made, Template(reserved=(("cpu", 17_000), ("ephemeral-storage", GI))), target=TargetTemplate(capacity=BIG)),
+        (BIG, amounts("0", "64Gi", 200)),
+        (),
+    ),
     "said by the target without what it offers": (partial(_made, target=TargetTemplate(capacity=BIG)), (BIG, BIG), ()),
     "said by the target with pods on one side": (
         partial(_made, target=TargetTemplate(capacity=BIG, allocatable=amounts("15", "60Gi"))),

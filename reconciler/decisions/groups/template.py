@@ -1,6 +1,7 @@
 """What one new node of a group would offer, from the policy, the target, its infrastructure, or a node that is there."""
 
 from collections import Counter
+from collections.abc import Mapping
 from functools import cache
 from itertools import pairwise
 
@@ -103,12 +104,17 @@ def _amounts(
         capacity = msgspec.structs.replace(capacity, pods=live.capacity.pods if live else DEFAULT_MAX_PODS)
     reserved = next((template.reserved for template, _ in levels if template.reserved), None)
     if reserved is not None:
-        return capacity, capacity.plus(Resources.of(dict(reserved)), -1)
+        return capacity, _less(capacity, dict(reserved))
     if allocatable is None:
         allocatable = live.allocatable if live is not None and _same_machine(live.capacity, capacity) else capacity
     if not allocatable.pods:
         allocatable = msgspec.structs.replace(allocatable, pods=capacity.pods)
     return capacity, allocatable
+
+
+def _less(capacity: Resources, reserved: Mapping[str, int]) -> Resources:
+    """What is left for pods: of a resource that the node does not list nothing can be reserved, and none is below zero."""
+    return Resources.of({name: max(0, amount - reserved.get(name, 0)) for name, amount in capacity.items()})
 
 
 def _of_type(target: TargetTemplate, world: World, members: tuple[Node, ...]) -> bool:

@@ -6,7 +6,7 @@ from reconciler.policy.checks.limits import check_limits
 from reconciler.policy.checks.overlap import Overlaps
 from reconciler.policy.checks.references import check_references
 from reconciler.policy.checks.sizes import check_group_sizes, check_level_sizes
-from reconciler.policy.checks.templates import check_templates
+from reconciler.policy.checks.templates import check_group_template, check_templates
 from reconciler.policy.checks.times import check_times
 from reconciler.policy.problems.findings import Findings
 from reconciler.policy.reading.draft import AnyDraft, Drafts
@@ -32,4 +32,5 @@ def check_drafts(
         for group in groups:
             with findings.because_of(group.path):
                 check_group_sizes(group, policy, findings)
+                check_group_template(group, policy, findings)
         check_limits(policy, groups, findings)

@@ -1,8 +1,9 @@
 """Templates of new nodes: values that contradict each other."""
 
-from reconciler.policy.checks.levels import Level, own_levels
+from reconciler.policy.checks.levels import Level, levels_of, own_levels, strongest
+from reconciler.policy.documents import NodeGroup, NodeGroupPolicy
 from reconciler.policy.problems.findings import Findings
-from reconciler.policy.reading.draft import AnyDraft
+from reconciler.policy.reading.draft import AnyDraft, Draft
 
 ARCHITECTURE_LABELS = ("kubernetes.io/arch", "beta.kubernetes.io/arch")
 HOSTNAME_LABEL = "kubernetes.io/hostname"
@@ -12,7 +13,7 @@ def check_templates(draft: AnyDraft, findings: Findings) -> None:
     """Architecture against labels, reserved against capacity, labels that nobody should write, taints given twice."""
     for level in own_levels(draft):
         _labels(level, findings)
-        _reserved(level, findings)
+        _reserved(level, level, findings)
         _taints(level, findings)
 
 
@@ -35,14 +36,25 @@ def _labels(level: Level, findings: Findings) -> None:
         level.draft.warn(findings, "ImpliedLabel", path, message, "remove the label")
 
 
-def _reserved(level: Level, findings: Findings) -> None:
-    capacity = dict(level.fields.template.capacity)
+def check_group_template(group: Draft[NodeGroup], policy: Draft[NodeGroupPolicy], findings: Findings) -> None:
+    """What a group reserves against its capacity, where they are written at two levels."""
+    levels = levels_of(group, policy)
+    reserved = strongest(levels, lambda fields: fields.template.reserved)
+    capacity = strongest(levels, lambda fields: fields.template.capacity)
+    if reserved is None or capacity is None or reserved[1] is capacity[1]:
+        return
+    _reserved(reserved[1], capacity[1], findings, f" of {group.document.name}")
+
+
+def _reserved(level: Level, sized: Level, findings: Findings, whose: str = "") -> None:
+    """`level` reserves, and `sized` says what a node has."""
+    capacity = dict(sized.fields.template.capacity)
     for resource, amount in level.fields.template.reserved:
         if resource not in capacity or amount <= capacity[resource]:
             continue
         path = f"template.reserved.{resource}"
-        related = ((level.place(f"template.capacity.{resource}"), f"the capacity of {resource}"),)
-        message = f"more {resource} is reserved than the node has"
+        related = ((sized.place(f"template.capacity.{resource}"), f"the capacity of {resource}{whose}"),)
+        message = f"more {resource} is reserved than the node{whose} has"
         hint = "allocatable is capacity less reserved: lower reserved"
         level.draft.report(findings, "ReservedAboveCapacity", level.path(path), message, hint, related=related)
 
