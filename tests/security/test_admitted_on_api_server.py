@@ -28,6 +28,7 @@ from tests.testbed.control_plane import ControlPlane
 Object = dict[str, Any]
 OBJECTS = int(os.environ.get("FUZZ_OBJECTS", "400"))
 OURS, FOREIGN, TAKEN = "admitted-ours", "admitted-foreign", "admitted-taken"
+POLICY = "admitted"
 _GROUPS = "/apis/reconciler.dev/v1alpha1/namespaces/{}/nodegroups"
 _AT_ONCE = 8
 _FEW = 200
@@ -82,7 +83,7 @@ def _sent(connection: HTTPSConnection, item: Object) -> str:
 
 def drawn(admitted: Admitted, number: int, namespace: str) -> Object:
     """Whatever the definition admits; most aim at our policy and at the target of somebody else."""
-    aimed = group_spec("mine", policy=admitted.chance.choice(("prod", "prod", "nobody")))
+    aimed = group_spec("mine", policy=admitted.chance.choice((POLICY, POLICY, "nobody")))
     fields = {key: aimed[key] for key in ("policyRef", "target") if admitted.chance.random() < 0.9}
     return manifest("NodeGroup", f"g-{number}", admitted.spec(**fields), namespace)
 
@@ -101,7 +102,7 @@ class Looked:
     def __init__(self) -> None:
         self.items: tuple[CustomObject, ...] = ()
         self.policy = CustomResourcePolicy(
-            self, MemoryLastGoodStore(), lambda: NOW, name="prod", own_namespace=OURS, allow_no_groups=False
+            self, MemoryLastGoodStore(), lambda: NOW, name=POLICY, own_namespace=OURS, allow_no_groups=False
         )
 
     def wait(self, timeout_seconds: float) -> bool:
@@ -123,6 +124,11 @@ class Looked:
         return tuple(entry for entry in self.current().groups if entry.namespace == OURS)
 
 
+def of_this_test(objects: Sequence[CustomObject]) -> tuple[CustomObject, ...]:
+    """The server is shared: other tests may have left theirs."""
+    return tuple(item for item in objects if item.namespace in (OURS, FOREIGN, TAKEN) or item.name == POLICY)
+
+
 def of_everybody_else(objects: Sequence[CustomObject]) -> list[CustomObject]:
     return [item for item in objects if item.namespace in ("", OURS)]
 
@@ -141,35 +147,37 @@ def test_whatever_a_server_takes_changes_nobody_else(server: Api, control_plane:
 
     allowed = [{"name": OURS, "targets": {"namespaces": ["prod"]}}, {"name": TAKEN}]
     server.create(
-        manifest("NodeGroupPolicy", "prod", policy_spec(mode="Enforce", groupNamespaces=allowed)),
-        manifest("NodeGroup", "mine", group_spec("mine"), OURS),
+        manifest("NodeGroupPolicy", POLICY, policy_spec(mode="Enforce", groupNamespaces=allowed)),
+        manifest("NodeGroup", "mine", group_spec("mine", policy=POLICY), OURS),
     )
     objects = CustomObjects(connect(control_plane.kubeconfig))
     objects.start()
     try:
         assert objects.wait(300)
-        first = objects.all()
+        first = of_this_test(objects.all())
         assert len(first) == took + 2
         with_all, alone = decided(first), decided(of_everybody_else(first))
         _same(with_all, alone, Mode.ENFORCE, held=False)
 
         hold = {"reason": "stop"}
         server.apply(
-            manifest("NodeGroupPolicy", "prod", policy_spec(mode="Observe", groupNamespaces=allowed)), "test", force=True
+            manifest("NodeGroupPolicy", POLICY, policy_spec(mode="Observe", groupNamespaces=allowed)), "test", force=True
         )
-        server.apply(manifest("NodeGroup", "mine", group_spec("mine", high=4, hold=hold), OURS), "test", force=True)
+        server.apply(
+            manifest("NodeGroup", "mine", group_spec("mine", policy=POLICY, high=4, hold=hold), OURS), "test", force=True
+        )
         last = _changed(objects, first)
         _same(decided(last, with_all), decided(of_everybody_else(last), alone), Mode.OBSERVE, held=True)
     finally:
         assert objects.stop()
-        server.delete(manifest("NodeGroupPolicy", "prod", {}))
+        server.delete(manifest("NodeGroupPolicy", POLICY, {}))
 
 
 def _changed(objects: CustomObjects, before: Sequence[CustomObject]) -> tuple[CustomObject, ...]:
     """What there is once both of ours have changed."""
     seen = {item.title: item.generation for item in of_everybody_else(before)}
     while True:
-        found = objects.all()
+        found = of_this_test(objects.all())
         if all(item.generation > seen[item.title] for item in of_everybody_else(found)):
             return found
         objects.settle(0.2, 5.0)

@@ -7,7 +7,7 @@ from reconciler.policy.fields import DocumentKind, document_kind, document_kinds
 from reconciler.policy.problems.findings import Findings, Source
 from reconciler.policy.problems.problem import Problem
 from reconciler.policy.problems.suggestion import choose
-from reconciler.policy.reading.near_miss import entry, has_our_body, nearly_ours
+from reconciler.policy.reading.near_miss import entry, has_our_body, nearly_ours, says_our_group
 from reconciler.policy.text.nodes import Mapping, Node, Scalar, Sequence, spot_of
 from reconciler.policy.text.plain_scalar import described
 from reconciler.policy.values.shown_text import shown
@@ -51,7 +51,8 @@ def classify(node: Node, source: Source, findings: Findings) -> Identity:
             message = f"{key} {what}; without it nobody knows what this document is"
             problem = source.problem("NoKind", spot, message, f"write {key}: {example}")
             unsaid = _text(version) is None and _text(kind) is None
-            if nearly_ours(_text(version), _text(kind)) or (unsaid and has_our_body(node)):
+            ours = nearly_ours(_text(version), _text(kind)) or says_our_group(node)
+            if ours or (unsaid and has_our_body(node)):
                 findings.report(problem)
                 return _MISTAKE
             return Identity(stray=problem)

@@ -11,7 +11,9 @@ from reconciler.policy.text.nodes import Mapping, Node, Scalar
 
 _TYPO = 0.85
 _ALIKE = 0.6  # of a group, beside a kind of ours: reconciler.io, recon.dev; not deckhouse.io, which has a NodeGroup too
-_LINE = re.compile(r"""["']?\b(apiVersion|kind)["']?[ \t]*:[ \t]*["']?([^\s"',}#]{1,100})""")
+_LINE = re.compile(r"""(apiVersion|kind)["']?[ \t]*:[ \t]*["']?([^\s"',}#]{1,100})""")
+_WORD = re.compile(r"[^\s:/,{}\[\]]{10,18}")
+_FEW_LETTERS = 3  # so many of the group's letters may be gone before a word is not compared at all, which takes long
 _PARTS = re.compile(r"(?m)^---")
 _MOST_WORDS = 200
 _OVERLAP = 256
@@ -27,7 +29,7 @@ def nearly_ours(version: str | None, kind: str | None) -> bool:
         group, slash, _ = version.partition("/")
         if near(group, [API_GROUP], _TYPO) or near(version, [API_VERSION], _TYPO):
             return True
-        if slash and not near(group, [API_GROUP], _ALIKE):
+        if slash and group and not near(group, [API_GROUP], _ALIKE):
             return False
     return kind is not None and near(kind, [known.kind for known in document_kinds()], _TYPO) != ""
 
@@ -39,6 +41,12 @@ def has_our_body(node: Mapping) -> bool:
         return False
     keys = {key.text for key, _ in spec.pairs if isinstance(key, Scalar)} - {"template"}  # every workload has that one
     return bool(keys) and any(keys <= _spec_keys(known.kind) for known in document_kinds())
+
+
+def says_our_group(node: Mapping) -> bool:
+    """Whether a document without apiVersion or kind has our API group all the same, behind a torn key or in one."""
+    at_top = (one for pair in node.pairs for one in pair if isinstance(one, Scalar))
+    return any(f"{API_GROUP}/" in one.text for one in at_top)
 
 
 def may_hold_ours(chunks: Iterable[bytes]) -> bool:
@@ -62,7 +70,14 @@ def entry(node: Mapping, key: str) -> Node | None:
 
 def _names_ours(data: bytes) -> bool:
     text = data.replace(b"\0", b"").decode("utf-8", "replace")
-    return API_GROUP in text.lower() or any(_part_names_ours(part) for part in _PARTS.split(text))
+    return API_GROUP in text.lower() or _spells_group(text) or any(_part_names_ours(part) for part in _PARTS.split(text))
+
+
+def _spells_group(text: str) -> bool:
+    """Whether a word is nearly our API group, wherever it stands: the keys around it may be torn as well."""
+    letters = set(API_GROUP)
+    words = {match[0].lower() for match in _WORD.finditer(text)}
+    return any(len(letters.difference(word)) <= _FEW_LETTERS and near(word, [API_GROUP], _TYPO) for word in words)
 
 
 def _part_names_ours(part: str) -> bool:
