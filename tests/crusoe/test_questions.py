@@ -53,6 +53,19 @@ def test_the_first_round() -> None:
     ]  # fmt: skip
 
 
+def test_a_lost_answer_of_what_hardly_changes() -> None:
+    """Without its cluster nobody knows where a pool is: it is asked for again within a minute, and what was read once holds."""
+    itself = {"id": CLUSTER, "location": "us-east1-a"}
+    crusoe = rested(**{f"/clusters/{CLUSTER}": (DENIED, itself, DENIED)})
+    found = known(crusoe)
+    found.ask(0)
+    assert "CrusoeCluster" not in found.items()
+    found.ask(60)
+    assert (found.items()["CrusoeCluster"], found.problems) == ([itself], ())
+    found.ask(1860)
+    assert (found.items()["CrusoeCluster"], len(found.problems)) == ([itself], 1)
+
+
 def test_at_rest() -> None:
     """Stock and reservations every minute, the cluster, types and operations every half hour."""
     crusoe = rested()

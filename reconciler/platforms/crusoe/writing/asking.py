@@ -29,6 +29,8 @@ from reconciler.platforms.crusoe.writing.calls import CrusoeError, Object
 from reconciler.platforms.crusoe.writing.notes import Notes
 
 STOCK_SECONDS, SETTLED_SECONDS = 60.0, 1800.0
+_LASTING = frozenset({CLUSTER, MACHINE_TYPE})
+"""Kinds that do not change under us: what was read of them holds while another read fails."""
 _TURN_SECONDS = 120.0
 """A turn of the loop has ended by then, and says when it has written."""
 
@@ -133,12 +135,15 @@ class Known:
         except CrusoeError as error:
             # Stock that nobody can tell bounds nothing: the platform refuses by itself then.
             self._problems[kind] = f"{kind}: {error}"
-            self._items.pop(kind, None)
+            if kind not in _LASTING:
+                self._items.pop(kind, None)
+            # Without the cluster nobody knows where its pools are: one answer that is lost must not count for half an hour.
+            self._asked[kind] = now - max(0.0, seconds - STOCK_SECONDS)
         else:
             self._problems.pop(kind, None)
             if found is not None:
                 self._items[kind] = list(found)
-        self._asked[kind] = now
+            self._asked[kind] = now
 
 
 def _moves(pool: dict[str, Any], states: dict[str, str]) -> bool:
