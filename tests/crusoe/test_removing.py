@@ -28,6 +28,17 @@ def test_exactly_these(service: Service) -> None:
     assert not Notes(writer.keeper).read().intents
 
 
+def test_a_read_that_is_older_than_our_write(service: Service) -> None:
+    """What is told is the size that was written: an older one would make our own write look like somebody else's."""
+    pool, writer, old = service.account.add(count=3), Writer(service), []
+    service.lag = lambda: 50.0 if old else 0.0
+    for _ in range(2):
+        service.advance(60)
+    service.account.before.append(lambda method, _: old.append(method) if method == "DELETE" else None)
+    (found,) = writer.remove(pool, ids(service, pool)[0])
+    assert (found.state, found.replicas, pool.count) == (RemovalState.FINISHED, 2, 2)
+
+
 def test_the_order_matters(service: Service) -> None:
     """Deleted while the count still asks for it, a machine is replaced at once: that is never done."""
     pool, writer = service.account.add(count=2), Writer(service)

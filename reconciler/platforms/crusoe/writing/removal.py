@@ -173,7 +173,8 @@ class Removals:
         if lost and len(after.counted) < after.item.count:
             self._notes.pass_over(after.item.id, f"{', '.join(lost)} left as well when machine {machine} was deleted", machine)
         self._notes.drop(machine)
-        return TargetRemoval(state=RemovalState.FINISHED, replicas=after.item.count)
+        # `after` may show a count from before it was lowered; the reading that the machine was chosen by does not.
+        return TargetRemoval(state=RemovalState.FINISHED, replicas=reading.item.count)
 
     def _not_too_many(self, reading: Reading, machine: str, beside: frozenset[str]) -> TargetRemoval:
         """The count was lowered, and yet no machine is one too many: nothing may be deleted."""
