@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from reconciler.platforms import registered
+from reconciler.values.loose_json import text_at
 
 
 class PlaceNeededError(ValueError):
@@ -86,11 +87,11 @@ def flags_of(cloud: str) -> tuple[PlatformFlags, ...]:
 
 def autoscaler_object(item: Mapping[str, Any]) -> AutoscalerObject | None:
     """What an object of some platform's own autoscaler says; None for every other one. Raises `ValueError`."""
-    kind = str(item.get("kind", ""))
+    kind = text_at(item, "kind")
     return next((one.objects[kind](item) for one in platform_flags() if kind in one.objects), None)
 
 
 def autoscaler_cloud(item: Mapping[str, Any]) -> str:
     """The value of `--cloud-provider` for the platform whose own autoscaler reads the object; empty for every other one."""
-    kind = str(item.get("kind", ""))
+    kind = text_at(item, "kind")
     return next((one.clouds[0] for one in platform_flags() if kind in one.objects), "")

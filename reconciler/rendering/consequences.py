@@ -8,6 +8,7 @@ from reconciler.policy.comparison import PolicyChange
 from reconciler.rendering.fold import NAMES_SHOWN
 from reconciler.rendering.plain import listed
 from reconciler.rendering.wording import count
+from reconciler.values.whole_number import whole_number
 
 _ENFORCE = "Enforce"
 
@@ -128,5 +129,4 @@ def _first(path: str) -> str:
 
 
 def _number(text: str | None) -> int | None:
-    digits = (text or "").rstrip("%")
-    return int(digits) if digits.isdecimal() else None
+    return whole_number((text or "").rstrip("%"))

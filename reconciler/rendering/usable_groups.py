@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from reconciler.policy.problems.problem import Severity
 from reconciler.policy.tree import read_tree
 from reconciler.rendering.policy_yaml import comment
+from reconciler.values.whole_number import whole_number
 
 Lines = list[str]
 
@@ -31,7 +32,7 @@ def _refused(policy: str, groups: Sequence[Lines], now_seconds: int) -> dict[int
     files = {"policy.yaml": policy.encode()} | {name: text.encode("utf-8", "replace") for name, text in texts.items()}
     told: dict[int, list[str]] = {}
     for problem in read_tree(files, now_seconds=now_seconds).problems:
-        name = problem.place.path.removesuffix(".yaml")
-        if problem.severity is Severity.ERROR and name.isdecimal():
-            told.setdefault(int(name), []).append(problem.message)
+        number = whole_number(problem.place.path.removesuffix(".yaml"))
+        if problem.severity is Severity.ERROR and number is not None:
+            told.setdefault(number, []).append(problem.message)
     return {number: "; ".join(dict.fromkeys(messages)) for number, messages in told.items()}

@@ -185,3 +185,12 @@ def test_second_yaml_document() -> None:
     bad = "apiVersion: v1\nkind: Node\nmetadata: {name: n}\n"
     error = refusal({"x.yaml": f"{sound}---\n{bad}".encode()})
     assert error.item == "document 2, Node n"
+
+
+def test_an_age_that_is_none_names_the_machine() -> None:
+    """Platforms' objects too are refused with their place, though what they mean is worked out later."""
+    machine = obj("Machine", "cluster.x-k8s.io/v1beta2", "m", "n", spec={"clusterName": "c"})
+    machine["metadata"]["creationTimestamp"] = "1e999"
+    error = refusal({"machines.json": listed(machine)})
+    assert (error.file, error.item) == ("machines.json", "item 1 (Machine n/m)")
+    assert error.message == '"1e999" is no time (RFC 3339, such as 2026-11-21T18:00:00Z)'

@@ -58,8 +58,10 @@ def command(
 
 def _percents(text: str) -> tuple[int, ...]:
     from reconciler.cli.outputs.failure import InputError
+    from reconciler.values.whole_number import whole_number
 
-    parts = [part.strip().removesuffix("%") for part in text.split(",")]
-    if not all(part.isdigit() and int(part) <= 100 for part in parts):
+    percents = {whole_number(part.strip().removesuffix("%")) for part in text.split(",")}
+    known = sorted(percent for percent in percents if percent is not None and percent <= 100)
+    if len(known) < len(percents):
         raise InputError(f"--thresholds {text}: write percentages from 0 to 100 with commas between, such as 30,50,70")
-    return tuple(sorted({int(part) for part in parts}))
+    return tuple(known)

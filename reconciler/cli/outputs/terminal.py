@@ -10,6 +10,8 @@ from typing import TextIO
 
 import click
 
+from reconciler.values.whole_number import whole_number
+
 PATIENCE_SECONDS = 1.0
 LEAST_COLUMNS, MOST_COLUMNS = 60, 100
 
@@ -26,9 +28,9 @@ def wants_colour(stream: TextIO) -> bool:
 def text_width(stream: TextIO) -> int:
     """Columns that text is broken at: `COLUMNS` where it is set, those of a narrow terminal, else 100, so that a file or a pipe
     gets the same everywhere."""
-    wanted = os.environ.get("COLUMNS", "")
-    if wanted.isdecimal() and int(wanted):
-        return max(LEAST_COLUMNS, int(wanted))
+    columns = whole_number(os.environ.get("COLUMNS", ""))
+    if columns:
+        return max(LEAST_COLUMNS, columns)
     if not stream.isatty():
         return MOST_COLUMNS
     return min(MOST_COLUMNS, max(LEAST_COLUMNS, shutil.get_terminal_size((MOST_COLUMNS, 24)).columns))

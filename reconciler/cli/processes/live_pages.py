@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from reconciler.cli.outputs.failure import InputError
+from reconciler.values.whole_number import whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -141,9 +142,10 @@ def _certificate(directory: Path | None, journal: "Log") -> "Certificate | None"
 def address(option: str, where: str) -> tuple[str, int]:
     """Host and port of `HOST:PORT` or `:PORT`. Raises `InputError`."""
     host, _, port = where.rpartition(":")
-    if not (port.isascii() and port.isdigit()) or int(port) > 65535:
+    number = whole_number(port)
+    if number is None or number > 65535:
         raise InputError(f"{option} {where}: an address is HOST:PORT, or :PORT for all interfaces")
-    return host.strip("[]"), int(port)
+    return host.strip("[]"), number
 
 
 def check_secret(path: Path) -> None:

@@ -6,7 +6,7 @@ from reconciler.cluster.nodes.declared_features import declared
 from reconciler.cluster.nodes.node import HOSTNAME_LABEL, Node, NodeShape, Taint
 from reconciler.cluster.snapshots.unreadable import UnreadableError
 from reconciler.cluster.values import quantity
-from reconciler.cluster.values.instant import unix_seconds
+from reconciler.cluster.values.instant import unix_seconds_or_zero
 from reconciler.cluster.values.kubernetes_version import KubernetesVersion, kubernetes_version
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.wire import node as wire
@@ -39,7 +39,7 @@ def read_node(item: wire.Node, annotations: tuple[str, ...]) -> NodeRead:
     hostname = labels.get(HOSTNAME_LABEL, "")
     if hostname == meta.name:
         del labels[HOSTNAME_LABEL]
-    created = unix_seconds(meta.creation_timestamp) if meta.creation_timestamp else 0
+    created = unix_seconds_or_zero(meta.creation_timestamp)
     ready = next((condition for condition in status.conditions or () if condition.type == "Ready"), None)
     shape = NodeShape(
         labels=tuple(sorted(labels.items())),
@@ -59,7 +59,7 @@ def read_node(item: wire.Node, annotations: tuple[str, ...]) -> NodeRead:
         hostname="" if hostname == meta.name else hostname,
         created_seconds=created,
         ready=ready is not None and ready.status == "True",
-        ready_seconds=unix_seconds(ready.last_transition_time) if ready and ready.last_transition_time else created,
+        ready_seconds=unix_seconds_or_zero(ready.last_transition_time if ready else None) or created,
         deleting=meta.deletion_timestamp is not None,
         annotations=tuple(sorted(pair for pair in (meta.annotations or {}).items() if pair[0].startswith(prefixes))),
         attachable_limits=attachable,

@@ -17,7 +17,7 @@ from reconciler.cluster.pods.pod_shaping import ShapeDraft, draft_shape
 from reconciler.cluster.pods.pod_table import PodTable, phase_code, pod_flags
 from reconciler.cluster.snapshots.kept import ContradictionError
 from reconciler.cluster.snapshots.unreadable import UnreadableError
-from reconciler.cluster.values.instant import unix_seconds
+from reconciler.cluster.values.instant import unix_seconds, unix_seconds_or_zero
 from reconciler.cluster.wire import pod as wire
 from reconciler.cluster.world import WorldProblem
 
@@ -71,7 +71,7 @@ class PodRows:
         ready, unschedulable = _conditions(status)
         draft = self._draft_of(meta, spec, status)
         trait = self._trait_of(meta, spec)
-        created = unix_seconds(meta.creation_timestamp) if meta.creation_timestamp else 0
+        created = unix_seconds_or_zero(meta.creation_timestamp)
         deleted = unix_seconds(meta.deletion_timestamp) if meta.deletion_timestamp else 0
         nominated = status.nominated_node_name if status else None
         # From here on nothing raises, so that the columns stay equally long.

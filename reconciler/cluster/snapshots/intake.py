@@ -22,6 +22,7 @@ from reconciler.cluster.snapshots.kept import ContradictionError, Kept, Key
 from reconciler.cluster.snapshots.newest import Newest
 from reconciler.cluster.snapshots.sources import Sources
 from reconciler.cluster.snapshots.unreadable import SeveralError, SnapshotError, UnreadableError
+from reconciler.cluster.values.instant import unix_seconds_or_zero
 from reconciler.cluster.values.raw_part import DECODING_ERRORS, finding
 from reconciler.cluster.values.selection import label_pairs
 from reconciler.cluster.volumes.volume import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
@@ -189,7 +190,7 @@ class Intake:
         return readers
 
     def _keeps(self, reading: PlatformReading, kind: WireKind) -> Callable[[Any, int, Document], None]:
-        key_of = kind.key or (lambda item: _key(item.metadata, namespaced=True))
+        key_of = kind.key or _read_key
 
         def keep(item: Any, source: int, document: Document) -> None:  # noqa: ANN401 - the platform's own struct
             where = (document.group, document.kind) if kind.any_kind_ending_so else ("", kind.known_as)
@@ -250,6 +251,12 @@ def _keep(
         kept.add(_key(item.metadata, namespaced=namespaced), read(item) if read else item, source)
 
     return keep
+
+
+def _read_key(item: Any) -> Key:  # noqa: ANN401 - the platform's own struct
+    """The key of a platform's object, whose age is read now, while the object's place in its file is known."""
+    unix_seconds_or_zero(item.metadata.creation_timestamp)
+    return _key(item.metadata, namespaced=True)
 
 
 def _key(metadata: meta.ObjectMeta, *, namespaced: bool = False) -> Key:

@@ -24,6 +24,7 @@ from reconciler.cluster.targets.owner_evidence import tells_who_keeps, without_w
 from reconciler.cluster.wire import meta, pod, replicas, workload
 from reconciler.cluster.workloads import autoscaler
 from reconciler.cluster.workloads.autoscaler import runs_autoscaler
+from reconciler.values.whole_number import whole_number
 
 _CALLED_BY_NAME = ("Node", "Namespace", "PriorityClass", "StorageClass", "CSIDriver")
 _INSTANTS = frozenset({"creationTimestamp", "deletionTimestamp", "lastTransitionTime", "time"})
@@ -195,7 +196,7 @@ class _Cleaner:
             return _GONE
         if key in _INSTANTS:
             return text if is_instant(text) else _GONE
-        if key == "resourceVersion" and text.isascii() and text.isdigit():
+        if key == "resourceVersion" and whole_number(text) is not None:
             return text
         return self._words.tokens(text) if key in _TOKENS else self._words.word(text)
 

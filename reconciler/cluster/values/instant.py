@@ -36,6 +36,11 @@ def unix_seconds(text: str) -> int:
     return _instant(text)
 
 
+def unix_seconds_or_zero(text: str | None) -> int:
+    """Unix time of an optional RFC 3339 text, 0 where there is none. Raises `UnreadableError`."""
+    return unix_seconds(text) if text else 0
+
+
 @lru_cache(maxsize=1 << 12)
 def _minute(text: str) -> int | None:
     """Unix time of the start of a minute in UTC (`2026-11-21T18:00:`); None where it is none."""

@@ -15,6 +15,7 @@ from reconciler.policy.documents import API_VERSION, PolicySet
 from reconciler.providers.check import Check, State
 from reconciler.providers.live_platform import Surroundings
 from reconciler.providers.live_platforms import live_platforms, of_platform
+from reconciler.values.whole_number import whole_number
 
 OLDEST_MINOR, NEWEST_MINOR = 30, 36
 """Kubernetes 1.30 serves all that is asked of it, admission policies included; 1.36 is what the tests run on."""
@@ -64,7 +65,7 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
     def _server_version(self) -> Check:
         """SOURCE: row S50, where an autoscaler belongs to one minor version of its cluster; here a range is stated."""
         found = msgspec.json.decode(self.workload.get("/version"), type=_Version)
-        minor = int(digits) if (digits := found.minor.rstrip("+")).isdigit() else 0
+        minor = whole_number(found.minor.rstrip("+")) or 0
         code, words = "ServerVersion", f"Kubernetes {found.git_version}"
         if found.major != "1" or minor > NEWEST_MINOR:
             advice = f"1.{OLDEST_MINOR} to 1.{NEWEST_MINOR} are supported; a newer release of reconciler may know it"

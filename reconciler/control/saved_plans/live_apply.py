@@ -35,6 +35,7 @@ from reconciler.providers.contract import (
     WriteCode,
     WriteResult,
 )
+from reconciler.values.whole_number import whole_number
 
 VIEW_PATIENCE_SECONDS = 10.0
 _LOOK_SECONDS = 0.05
@@ -102,8 +103,9 @@ class AwaitedWrite(msgspec.Struct, frozen=True):
         """Whether a view with this version is older than the write. Versions of one resource can be compared as whole numbers
         (Kubernetes promises it since 1.35, and etcd has always counted): a controller may have written in between, and a
         write of ours may be several, so that another version is not yet ours. Where they are none, any other one will do."""
-        if shown.isdecimal() and self.written.isdecimal():
-            return int(shown) < int(self.written)
+        seen, written = whole_number(shown), whole_number(self.written)
+        if seen is not None and written is not None:
+            return seen < written
         return shown == self.before
 
 

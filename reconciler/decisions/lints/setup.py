@@ -10,6 +10,7 @@ from reconciler.cluster.world import World
 from reconciler.decisions.lints.finding import Finding
 from reconciler.decisions.platform_rules import platform_rules
 from reconciler.decisions.view import View
+from reconciler.values.whole_number import whole_number
 
 
 def setup_findings(view: View) -> Iterator[Finding]:
@@ -50,8 +51,8 @@ def _never(budget: DisruptionBudget) -> str:
         return f"maxUnavailable is {budget.max_unavailable}"
     if budget.min_available == "100%":
         return "minAvailable is 100%"
-    least = budget.min_available
-    if least.isdigit() and int(least) >= budget.expected_pods:
+    least = whole_number(budget.min_available)
+    if least is not None and least >= budget.expected_pods:
         return f"minAvailable is {least} of {budget.expected_pods}"
     return ""
 

@@ -14,6 +14,7 @@ from gitlab.exceptions import GitlabError
 
 from reconciler.gitops.pull_requests.comment import Comment, HostCode, HostError
 from reconciler.gitops.pull_requests.open_request import OpenRequest, Quota
+from reconciler.values.whole_number import whole_number
 
 _TIMEOUT_SECONDS = 15.0
 _RETRIES = 3
@@ -141,8 +142,8 @@ class GitLabProject:
 
     def _answered(self, response: requests.Response, *_: object, **__: object) -> None:
         heads = [response.headers.get(f"RateLimit-{name}", "") for name in ("Remaining", "Limit", "Reset")]
-        if all(head.isdecimal() for head in heads):
-            remaining, limit, reset = (int(head) for head in heads)
+        remaining, limit, reset = (whole_number(head) for head in heads)
+        if remaining is not None and limit is not None and reset is not None:
             self._quota = Quota(remaining=remaining, limit=limit, reset_seconds=reset)
 
 

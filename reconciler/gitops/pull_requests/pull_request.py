@@ -10,6 +10,8 @@ from enum import StrEnum
 
 import msgspec
 
+from reconciler.values.whole_number import whole_number
+
 _PULL_REF = re.compile(r"refs/pull/(\d+)/(?:merge|head)")
 _REPOSITORY = re.compile(r"(?!\.+/)[A-Za-z0-9_.-]+/(?!\.+$)[A-Za-z0-9_.-]+")
 
@@ -92,7 +94,7 @@ def _github(environment: Mapping[str, str], event: bytes | None) -> PullRequest:
 
 def _gitlab(environment: Mapping[str, str]) -> PullRequest:
     number, project = environment.get("CI_MERGE_REQUEST_IID", ""), environment.get("CI_PROJECT_ID", "")
-    if not number.isdecimal() or not project:
+    if whole_number(number) is None or not project:
         raise NoPullRequestError("this job is not for a merge request: let it run for merge_request_event")
     page = environment.get("CI_MERGE_REQUEST_PROJECT_URL", environment.get("CI_PROJECT_URL", ""))
     source = environment.get("CI_MERGE_REQUEST_SOURCE_PROJECT_ID", project)
@@ -110,4 +112,4 @@ def _gitlab(environment: Mapping[str, str]) -> PullRequest:
 
 def _order(run: str, attempt: str) -> int:
     """Runs are numbered upwards; attempts of one run count inside it."""
-    return (int(run) if run.isdecimal() else 0) * 1000 + (int(attempt) % 1000 if attempt.isdecimal() else 0)
+    return (whole_number(run) or 0) * 1000 + (whole_number(attempt) or 0) % 1000

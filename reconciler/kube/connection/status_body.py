@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from reconciler.kube.connection.api import ApiError, Cause
+from reconciler.values.whole_number import whole_number
 
 _DECODING_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _LONGEST_TEXT = 300
@@ -43,5 +44,4 @@ def api_error(status: int, body: bytes, headers: Mapping[str, str] | None = None
 
 
 def _header_seconds(headers: Mapping[str, str] | None) -> int:
-    text = (headers or {}).get("Retry-After", "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else 0
+    return whole_number((headers or {}).get("Retry-After", "")) or 0

@@ -5,6 +5,7 @@ import re
 import msgspec
 
 from reconciler.cluster.wire.node import NodeTaint
+from reconciler.values.whole_number import whole_number
 
 DELETING_TAINT = "reconciler.dev/deleting"
 EFFECT = "NoSchedule"
@@ -39,10 +40,9 @@ def checked_owner(owner: str) -> str:
 
 def read_mark(value: str) -> DrainMark | None:
     """The mark that a taint's value is; None for a value that somebody else wrote."""
-    owner, _, seconds = value.rpartition(".")
-    if not owner or not (seconds.isascii() and seconds.isdigit()):
-        return None
-    return DrainMark(owner=owner, began_seconds=int(seconds))
+    owner, _, text = value.rpartition(".")
+    seconds = whole_number(text)
+    return DrainMark(owner=owner, began_seconds=seconds) if owner and seconds is not None else None
 
 
 def mark_of(taints: list[NodeTaint] | None, owner: str) -> DrainMark | None:

@@ -22,6 +22,7 @@ from reconciler.kube.watching.collection import Collection, located
 from reconciler.kube.watching.pace import Pace
 from reconciler.kube.watching.stream_state import Phase, StreamState
 from reconciler.kube.watching.watch_event import Event, ListPage, VersionedObject
+from reconciler.values.whole_number import whole_number
 
 PAGE = 500
 # Longer than the minute between bookmarks where they come; one request a watch where they do not.
@@ -231,11 +232,11 @@ class Reflector:
     def _newest(self) -> int:
         """The version that the collection is at now, by a read that the server answers from its latest state."""
         self._list_calls += 1
-        version = _page.decode(self._api.get(self._located.path, {"limit": "1"})).metadata.resource_version
-        if not (version.isdigit() and self._version.isdigit()):
+        version = whole_number(_page.decode(self._api.get(self._located.path, {"limit": "1"})).metadata.resource_version)
+        if version is None or whole_number(self._version) is None:
             # Versions that cannot be compared say nothing.
             raise _RelistError
-        return int(version)
+        return version
 
     def _caught_up(self, version: str) -> None:
         """After a break: trust again once nothing of what was missed is still to come."""

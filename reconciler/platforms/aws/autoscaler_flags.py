@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from reconciler.policy.platform_flags import NamedTarget, PlatformFlags
+from reconciler.values.loose_json import list_at
 
 _TAGS = "asg:tag="
 _CLUSTER_NAME = "{{ .Values.autoDiscovery.clusterName }}"
@@ -24,7 +25,7 @@ def _discovered(text: str, place: Callable[[], str]) -> Mapping[str, Any] | None
 
 def _chart_discovery(values: Mapping[str, Any]) -> str:
     name = str(values.get("clusterName") or "")
-    tags = values.get("tags") or _CHART_TAGS
+    tags = list_at(values, "tags") or _CHART_TAGS
     return _TAGS + ",".join(str(tag).replace(_CLUSTER_NAME, name) for tag in tags) if name else ""
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from reconciler.platforms.clusterapi.discovery_spec import discovery_of
 from reconciler.policy.platform_flags import NamedTarget, PlatformFlags
+from reconciler.values.loose_json import mappings_at
 
 _CLOUD = "clusterapi"
 
@@ -40,9 +41,8 @@ def _discovered(text: str, _: Callable[[], str]) -> Mapping[str, Any] | None:
 def _chart_discovery(values: Mapping[str, Any]) -> str:
     parts = [f"namespace={values['namespace']}"] if values.get("namespace") else []
     parts += [f"clusterName={values['clusterName']}"] if values.get("clusterName") else []
-    labels = values.get("labels")
-    for label in labels if isinstance(labels, list) else ():
-        parts += [f"{key}={value}" for key, value in label.items()] if isinstance(label, dict) else []
+    for label in mappings_at(values, "labels"):
+        parts += [f"{key}={value}" for key, value in label.items()]
     return f"{_CLOUD}:{','.join(parts)}" if parts else ""
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from reconciler.policy.platform_flags import AutoscalerObject, NamedTarget, PlatformFlags, SizedTarget
+from reconciler.values.loose_json import mapping_at
 
 _RANGE = "MachineAutoscaler"
 
@@ -19,12 +20,12 @@ def _named(text: str, _: Callable[[], str]) -> NamedTarget | None:
 
 
 def _settings(item: Mapping[str, Any]) -> AutoscalerObject:
-    return AutoscalerObject(settings=_part(item, "spec"))
+    return AutoscalerObject(settings=mapping_at(item, "spec"))
 
 
 def _range(item: Mapping[str, Any]) -> AutoscalerObject:
-    meta, spec = _part(item, "metadata"), _part(item, "spec")
-    target = _part(spec, "scaleTargetRef")
+    meta, spec = mapping_at(item, "metadata"), mapping_at(item, "spec")
+    target = mapping_at(spec, "scaleTargetRef")
     name = f"{_RANGE} {meta.get('name')}"
     if not target.get("name"):
         raise ValueError(f"{name}: spec.scaleTargetRef.name is missing")
@@ -45,11 +46,6 @@ def _replicas(spec: Mapping[str, Any], key: str, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise ValueError(f"{name}: spec.{key} {'is missing' if value is None else 'must be a whole number'}")
     return value
-
-
-def _part(item: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = item.get(key)
-    return found if isinstance(found, dict) else {}
 
 
 FLAGS = PlatformFlags(

@@ -8,9 +8,10 @@ from reconciler.policy.platform_manifests import PlatformManifests, workers_fiel
 from reconciler.policy.problems.findings import Source
 from reconciler.policy.text.nodes import Mapping as MappingNode
 from reconciler.policy.text.nodes import Node, Scalar, Sequence
+from reconciler.values.whole_number import whole_number
 
 Bounds = tuple[int | None, int | None]
-_MOST_DIGITS = 10
+_LARGEST_SIZE = 2**31 - 1
 
 
 class ManifestObject(msgspec.Struct, frozen=True):
@@ -100,15 +101,20 @@ def pair_of(node: Node | None, key: str) -> tuple[Node, Node] | None:
 
 def integer(value: Node) -> int | None:
     """A whole number from 0 that a size may have; None for anything else."""
-    return int(value.text) if isinstance(value, Scalar) and value.text.isdecimal() and len(value.text) < _MOST_DIGITS else None
+    return _size(value.text) if isinstance(value, Scalar) else None
 
 
 def bounds_of(annotations: Mapping[str, str], keys: tuple[str, ...]) -> Bounds:
     """Both, or none: as the webhook counts them."""
-    low, high = (annotations.get(key, "") for key in keys)
-    if not (low.isdecimal() and high.isdecimal()) or max(len(low), len(high)) >= _MOST_DIGITS or int(high) < int(low):
+    low, high = (_size(annotations.get(key, "")) for key in keys)
+    if low is None or high is None or high < low:
         return None, None
-    return int(low), int(high)
+    return low, high
+
+
+def _size(text: str) -> int | None:
+    number = whole_number(text)
+    return number if number is not None and number <= _LARGEST_SIZE else None
 
 
 def _null(value: Scalar) -> bool:

@@ -9,6 +9,7 @@ from reconciler.policy.text.plain_scalar import Look, described, look_of
 from reconciler.policy.values.label import label_value_fault, qualified_name_fault, resource_name_fault
 from reconciler.policy.values.quantity import QuantityError, parse_quantity
 from reconciler.policy.values.shown_text import cut, shown
+from reconciler.values.whole_number import whole_number
 
 _RESOURCE_ALIASES = {"gpu": "nvidia.com/gpu", "gpus": "nvidia.com/gpu", "cores": "cpu", "mem": "memory", "maxpods": "pods"}
 
@@ -38,7 +39,7 @@ def _amount(record: Recorder, field: Field, key: str, key_node: Node, node: Node
         return None
     look = look_of(node)
     if look is Look.FLOAT:
-        plain = len(node.text) < 20 and node.text.replace(".", "", 1).isdigit()
+        plain = whole_number(node.text.replace(".", "", 1)) is not None
         milli = f" or {round(float(node.text) * 1000)}m" if key == "cpu" and plain else ""
         record.fault("FloatValue", node, path, f"{name_of(path)} is the float {cut(node.text)}", quoted(node) + milli)
         return None

@@ -25,6 +25,7 @@ from reconciler.policy.values.quantity import INT64_MAX
 from reconciler.policy.values.schedule import ScheduleError, canonical_schedule
 from reconciler.policy.values.shown_text import cut, shown
 from reconciler.policy.values.time_zone import zone_names
+from reconciler.values.whole_number import whole_number
 
 _ALIASES = {
     "x86_64": "amd64",
@@ -140,7 +141,7 @@ def _integer(record: Recorder, field: Field, node: Node, path: str) -> int | Non
         return _bounded(record, field, int(node.text) if len(node.text) < 40 else INT64_MAX + 1, node, path)
     if look is Look.TEXT:
         digits = node.text.removesuffix("%").strip()
-        hint = f"write {digits}" if digits.isascii() and digits.isdigit() and len(digits) < 20 else ""
+        hint = "" if whole_number(digits) is None else f"write {digits}"
         record.fault("WrongType", node, path, f"{name_of(path)} must be an integer, not {described(node)}", hint)
     elif look is Look.FLOAT:
         record.fault(
@@ -152,7 +153,7 @@ def _integer(record: Recorder, field: Field, node: Node, path: str) -> int | Non
         hint = "write plain decimal digits"
         if look in (Look.OCTAL, Look.UNDERSCORE):
             digits = node.text.replace("_", "").lstrip("0") or "0"
-            hint = f"write {digits}" if digits.isdigit() and len(digits) < 20 else hint
+            hint = hint if whole_number(digits) is None else f"write {digits}"
         record.fault("AmbiguousNumber", node, path, f"{name_of(path)} is {described(node)}", hint)
     return None
 
@@ -188,16 +189,16 @@ def _bounded(record: Recorder, field: Field, value: int, node: Node, path: str) 
 def _integer_or_percent(record: Recorder, field: Field, node: Node, path: str) -> int | tuple[int] | None:
     if not (isinstance(node, Scalar) and look_of(node) is Look.TEXT and node.text.endswith("%")):
         return _integer(record, field, node, path)
-    digits = node.text[:-1]
-    if not (digits.isascii() and digits.isdigit() and len(digits) < 10):
+    percent = whole_number(node.text[:-1])
+    if percent is None:
         record.fault(
             "WrongType", node, path, f'{name_of(path)} must be an integer or a percentage such as "10%", not {described(node)}'
         )
         return None
-    if int(digits) > 100:
+    if percent > 100:
         record.fault("OutOfRange", node, path, f"{name_of(path)} is {node.text}, the most is 100%")
         return None
-    return (int(digits),)
+    return (percent,)
 
 
 def _duration(record: Recorder, field: Field, node: Node, path: str) -> int | None:

@@ -21,6 +21,7 @@ from cronsim import CronSim, CronSimError
 
 from reconciler.policy.values.shown_text import cut, shown
 from reconciler.policy.values.time_zone import time_zone
+from reconciler.values.whole_number import whole_number
 
 MAX_LENGTH = 512
 """Characters of a schedule: room for one that lists every minute, hour and day."""
@@ -101,7 +102,8 @@ def _canonical_field(field: str, name: str, low: int, high: int, names: tuple[st
         first = _number(start, name, low, high, names)
         last = _number(end, name, low, high, names) if end else (high if match[3] else first)
         if last < first:
-            hint = f"write {start}-{high},{low}-{end}" if start.isdigit() and (end or "").isdigit() else "write it as two ranges"
+            numbered = None not in (whole_number(start), whole_number(end or ""))
+            hint = f"write {start}-{high},{low}-{end}" if numbered else "write it as two ranges"
             raise ScheduleError(f"the {name} {shown(term)} runs backwards", hint)
         numbers.update(range(first, last + 1, step))
     if star:
@@ -112,10 +114,10 @@ def _canonical_field(field: str, name: str, low: int, high: int, names: tuple[st
 def _number(text: str, name: str, low: int, high: int, names: tuple[str, ...]) -> int:
     if text in names:
         return names.index(text) + low
-    if not text.isdigit():
+    number = whole_number(text)
+    if number is None:
         hint = f"names are {names[0]} to {names[-1]}" if names else f"a number from {low} to {high}, *, a-b, */step or a list"
         raise ScheduleError(f"the {name} {shown(text)} is not understood", hint)
-    number = int(text)
     if not low <= number <= high:
         hint = "Sunday is 0" if name == "day of week" and number == 7 else f"{name} is {low} to {high}"
         raise ScheduleError(f"the {name} {cut(text)} is out of range", hint)

@@ -6,7 +6,7 @@ controller's `HelmChart` and `HelmChartConfig` (`valuesContent`, `set`); values 
 
 import base64
 import binascii
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -14,8 +14,7 @@ import msgspec
 from reconciler.cluster.snapshots import yaml_text
 from reconciler.cluster.values.raw_part import DECODING_ERRORS
 from reconciler.rendering.imported.helm_values import Values, values_in
-
-Object = Mapping[str, Any]
+from reconciler.values.loose_json import Object, mapping_at, mappings_at
 
 
 def wrapped_values(item: Object) -> tuple[Values, ...]:
@@ -24,31 +23,29 @@ def wrapped_values(item: Object) -> tuple[Values, ...]:
 
 
 def _candidates(item: Object) -> Iterator[object]:
-    spec = _part(item, "spec")
+    spec = mapping_at(item, "spec")
     match item.get("kind"):
         case "HelmRelease":
             yield spec.get("values")
         case "Application":
             yield from _of_argo(spec)
         case "ApplicationSet":
-            yield from _of_argo(_part(_part(spec, "template"), "spec"))
+            yield from _of_argo(mapping_at(mapping_at(spec, "template"), "spec"))
         case "HelmChart" | "HelmChartConfig":
-            yield _merged(_read(spec.get("valuesContent")), _part(spec, "set").items())
+            yield _merged(_read(spec.get("valuesContent")), mapping_at(spec, "set").items())
         case "ConfigMap":
-            yield from map(_read, _part(item, "data").values())
+            yield from map(_read, mapping_at(item, "data").values())
         case "Secret":
-            yield from map(_read, _part(item, "stringData").values())
-            yield from (_read(_decoded(text)) for text in _part(item, "data").values())
+            yield from map(_read, mapping_at(item, "stringData").values())
+            yield from (_read(_decoded(text)) for text in mapping_at(item, "data").values())
         case _:
             return
 
 
 def _of_argo(spec: Object) -> Iterator[object]:
-    several = spec.get("sources")
-    for source in (spec.get("source"), *(several if isinstance(several, list) else ())):
-        helm = _part(source, "helm") if isinstance(source, dict) else {}
-        given = helm.get("parameters")
-        pairs = [(one.get("name"), one.get("value")) for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+    for source in (mapping_at(spec, "source"), *mappings_at(spec, "sources")):
+        helm = mapping_at(source, "helm")
+        pairs = [(one.get("name"), one.get("value")) for one in mappings_at(helm, "parameters")]
         yield _merged(helm.get("valuesObject") or _read(helm.get("values")), pairs)
 
 
@@ -81,8 +78,3 @@ def _decoded(text: object) -> object:
         return base64.b64decode(str(text), validate=True).decode()
     except (binascii.Error, ValueError):
         return None
-
-
-def _part(item: Object, key: str) -> Object:
-    found = item.get(key)
-    return found if isinstance(found, dict) else {}

@@ -9,6 +9,8 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from reconciler.values.loose_json import list_at, mapping_at, mappings_at, text_at
+
 _SHELL = re.compile(r"-[a-z]*c")
 _FLAG_INSIDE = re.compile(r"\s--?[a-z]")
 _NUMBER = re.compile(r"-[0-9]+(\.[0-9]+)?")
@@ -21,17 +23,15 @@ def flags_of_container(container: Mapping[str, Any], metadata: Mapping[str, Any]
     """`--flag` and `--flag=value`, in order; `metadata` are the object's, whose name and namespace a variable may stand for. What
     no variable of the container says stays as it is written."""
     known = _environment(container, metadata)
-    words = [*(container.get("command") or ()), *(container.get("args") or ())]
+    words = [*list_at(container, "command"), *list_at(container, "args")]
     return tuple(_joined(_unwrapped([_VARIABLE.sub(lambda found: _filled(found, known), str(word)) for word in words], known)))
 
 
 def _environment(container: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[str, str]:
     known: dict[str, str] = {}
-    for entry in container.get("env") or ():
-        if not isinstance(entry, dict):
-            continue
+    for entry in mappings_at(container, "env"):
         source = entry.get("valueFrom")
-        path = source.get("fieldRef", {}).get("fieldPath") if isinstance(source, dict) else None
+        path = text_at(mapping_at(mapping_at(entry, "valueFrom"), "fieldRef"), "fieldPath")
         # A pod's name is not its Deployment's; its namespace is.
         value = entry.get("value") if source is None else metadata.get("namespace") if path == "metadata.namespace" else None
         if value is not None:

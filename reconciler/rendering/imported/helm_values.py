@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from reconciler.policy.platform_flags import flags_of, platform_flags
+from reconciler.values.loose_json import mapping_at, mappings_at
 
 Values = Mapping[str, Any]
 CHART = "cluster-autoscaler"
@@ -24,7 +25,7 @@ class HelmValues(msgspec.Struct, frozen=True, kw_only=True):
     priorities: str | Mapping[str, Any] | None
     region: str
     deployment: tuple[str, ...]
-    objects: tuple[dict[str, Any], ...] = ()
+    objects: tuple[Mapping[str, Any], ...] = ()
 
 
 def values_in(document: object) -> Values | None:
@@ -44,14 +45,12 @@ def read_values(values: Values) -> HelmValues:
     provider, known = str(values.get("cloudProvider") or _default_cloud()), _known()
     places = (str(values.get(one.chart_place) or "") for one in flags_of(provider))
     priorities = values.get("expanderPriorities") or None
-    extra = values.get("extraObjects")
-    objects = tuple(item for item in extra if isinstance(item, dict)) if isinstance(extra, list) else ()
     return HelmValues(
         flags=(("cloud-provider", provider), *_discovery(values, provider), *_groups(values), *_extra_args(values)),
         priorities=priorities if isinstance(priorities, str | dict) else None,
         region=next((place for place in places if place), ""),
         deployment=tuple(sorted(key for key, value in values.items() if key not in known and value not in (None, {}, [], ""))),
-        objects=objects,
+        objects=tuple(mappings_at(values, "extraObjects")),
     )
 
 
@@ -60,22 +59,18 @@ def _default_cloud() -> str:
 
 
 def _extra_args(values: Values) -> Iterator[tuple[str, str]]:
-    args = values.get("extraArgs")
-    for key, value in args.items() if isinstance(args, dict) else ():
+    for key, value in mapping_at(values, "extraArgs").items():
         text = str(value).lower() if isinstance(value, bool) else "true" if value is None else str(value)
         yield str(key).partition("_")[0], text
 
 
 def _groups(values: Values) -> Iterator[tuple[str, str]]:
-    groups = values.get("autoscalingGroups")
-    for group in groups if isinstance(groups, list) else ():
-        if isinstance(group, dict):
-            yield "nodes", f"{group.get('minSize', '')}:{group.get('maxSize', '')}:{group.get('name', '')}"
+    for group in mappings_at(values, "autoscalingGroups"):
+        yield "nodes", f"{group.get('minSize', '')}:{group.get('maxSize', '')}:{group.get('name', '')}"
 
 
 def _discovery(values: Values, provider: str) -> Iterator[tuple[str, str]]:
-    found = values.get("autoDiscovery")
-    discovery: Values = found if isinstance(found, dict) else {}
+    discovery = mapping_at(values, "autoDiscovery")
     texts = (one.chart_discovery(discovery) for one in flags_of(provider))
     yield from (("node-group-auto-discovery", text) for text in texts if text)
 

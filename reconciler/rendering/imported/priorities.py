@@ -3,6 +3,7 @@
 SOURCE: its readme, where the text of `data.priorities` is a mapping of positive numbers to lists of expressions.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -15,6 +16,7 @@ from reconciler.policy.values.pattern import PatternError, check_pattern
 Priorities = tuple[tuple[int, tuple[str, ...]], ...]
 _SHAPE = 'write a list of expressions under each priority, such as 10: [".*spot.*"]'
 _LARGEST = 2**31 - 1
+_NUMBER = re.compile(r"-?[0-9]{1,20}")
 
 
 class PrioritiesError(Exception):
@@ -44,7 +46,7 @@ def _content(where: str, said: Any) -> Any:  # noqa: ANN401 - as above
 def _entries(where: str, content: Mapping[Any, Any]) -> Iterator[tuple[int, tuple[str, ...]]]:
     for key, expressions in content.items():
         number = str(key)
-        if not number.lstrip("-").isdecimal() or abs(int(number)) > _LARGEST:
+        if _NUMBER.fullmatch(number) is None or abs(int(number)) > _LARGEST:
             raise PrioritiesError(f"{where}: priority {number} is no whole number of 32 bits: {_SHAPE}")
         if not isinstance(expressions, list):
             raise PrioritiesError(f"{where}: what stands under priority {number} is no list of expressions: {_SHAPE}")

@@ -15,13 +15,14 @@ from reconciler.rendering.imported.chart_wrappers import wrapped_values
 from reconciler.rendering.imported.command_line import flags_of_container
 from reconciler.rendering.imported.helm_values import Values, read_values, values_in
 from reconciler.rendering.imported.priorities import Priorities, PrioritiesError, priorities_of
+from reconciler.values.loose_json import Object, mapping_at, mappings_at, text_at
 
+_NAMED = "cluster-autoscaler"
 PRIORITIES = "cluster-autoscaler-priority-expander"
 _KIND = re.compile(r"(?m)^(?:- )?[{\s]*\"?kind\"?\s*:")
 _FLAG = re.compile(r"--?([a-z0-9][a-z0-9-]*)(?:[= ](.*))?")
 _WORD = re.compile(r"""(?<![\w-])--?[a-z0-9][a-z0-9-]*(?:=(?:"[^"]*"|'[^']*'|\S*))?""")
 _SIZED = frozenset(kind.kind for reading in readings() for kind in reading.kinds if kind.target and kind.plural)
-Object = dict[str, Any]
 
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,15 +118,15 @@ def _objects(documents: list[Any]) -> Iterator[Object]:
     for document in documents:
         if isinstance(document, dict):
             items = document.get("items")
-            if str(document.get("kind", "")).endswith("List") and isinstance(items, list):
+            if text_at(document, "kind").endswith("List") and isinstance(items, list):
                 yield from (item for item in items if isinstance(item, dict))
             else:
                 yield document
 
 
 def _of_object(file: str, item: Object) -> Found:
-    kind = item.get("kind")
-    meta = _part(item, "metadata")
+    kind = text_at(item, "kind")
+    meta = mapping_at(item, "metadata")
     try:
         told = autoscaler_object(item)
     except ValueError as error:
@@ -134,31 +135,29 @@ def _of_object(file: str, item: Object) -> Found:
         sized = tuple(Sized(target=target, file=file) for target in told.sized)
         return Found(settings=tuple(_paths(file, "spec", told.settings)), sized=sized, cloud=autoscaler_cloud(item))
     if kind == "ConfigMap" and meta.get("name") == PRIORITIES:
-        return Found(priorities=_of_config_map(file, _part(item, "data")))
+        return Found(priorities=_of_config_map(file, mapping_at(item, "data")))
     if wrapped := wrapped_values(item):
         return sum((_of_values(file, values) for values in wrapped), Found())
     if kind in _SIZED:
-        return Found(annotated=1) if any("node-group-m" in key for key in _part(meta, "annotations")) else Found(skipped=1)
+        return Found(annotated=1) if any("node-group-m" in key for key in mapping_at(meta, "annotations")) else Found(skipped=1)
     containers = _containers(item)
     flags = [word for container in containers for word in flags_of_container(container, meta)]
     return Found(settings=tuple(_flags(file, flags)), region=_region(containers)) if flags else Found(skipped=1)
 
 
 def _containers(item: Object) -> list[Object]:
-    spec = _part(item, "spec")
-    pod = _part(_part(spec, "template"), "spec") or spec
-    containers = pod.get("containers")
-    found = [one for one in containers if isinstance(one, dict)] if isinstance(containers, list) else []
-    return [one for one in found if "cluster-autoscaler" in f"{one.get('name')} {one.get('image')} {one.get('command')}"]
+    spec = mapping_at(item, "spec")
+    pod = mapping_at(mapping_at(spec, "template"), "spec") or spec
+    return [
+        one for one in mappings_at(pod, "containers") if _NAMED in f"{one.get('name')} {one.get('image')} {one.get('command')}"
+    ]
 
 
 def _region(containers: list[Object]) -> str:
     """What the environment says; the SDK of the cloud reads it there."""
-    said = [
-        (entry.get("name"), entry.get("value")) for one in containers for entry in one.get("env") or () if isinstance(entry, dict)
-    ]
-    telling = {name for one in platform_flags() for name in one.place_variables}
-    return next((str(value) for name, value in said if name in telling and value), "")
+    variables = {name for one in platform_flags() for name in one.place_variables}
+    entries = (entry for one in containers for entry in mappings_at(one, "env"))
+    return next((str(entry["value"]) for entry in entries if text_at(entry, "name") in variables and entry.get("value")), "")
 
 
 def _flags(file: str, words: Iterable[str]) -> Iterator[Setting]:
@@ -188,8 +187,3 @@ def _of_config_map(file: str, data: Object) -> Priorities:
         has = ", ".join(sorted(data)) or "nothing"
         raise ImportedFileError(f"{where}: the Cluster Autoscaler reads data.priorities alone, and there is {has}")
     return priorities_of(f"{where}: data.priorities", data["priorities"])
-
-
-def _part(item: Object, key: str) -> Object:
-    found = item.get(key)
-    return found if isinstance(found, dict) else {}

@@ -17,6 +17,7 @@ from reconciler.rendering.schemas.scalar import (
     described,
     scalar_schema,
 )
+from reconciler.values.whole_number import whole_number
 
 
 def policy_schema() -> Schema:
@@ -127,5 +128,6 @@ def _json(field: Field, written: Written) -> object:
     """A default or example as JSON; maps are noted as `key: value`."""
     if field.kind in (Kind.LABEL_MAP, Kind.STRING_MAP, Kind.RESOURCE_MAP) and isinstance(written, str):
         key, _, value = written.partition(": ")
-        return {key: int(value) if field.kind is Kind.RESOURCE_MAP and value.isdigit() else value}
+        number = whole_number(value) if field.kind is Kind.RESOURCE_MAP else None
+        return {key: value if number is None else number}
     return [str(word) for word in written] if isinstance(written, tuple) else written

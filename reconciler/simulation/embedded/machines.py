@@ -18,6 +18,7 @@ from reconciler.simulation.embedded.journal import Happened, Journal
 from reconciler.simulation.embedded.objects import ClusterObjects
 from reconciler.simulation.embedded.pod_lifecycle import PodLifecycle
 from reconciler.simulation.embedded.pod_object import NodeObject, PodObject
+from reconciler.values.whole_number import whole_number
 
 MachineKey = tuple[str, str]
 # Whoever made the node takes it off once it knows it, and the node may be Ready by then.
@@ -292,8 +293,9 @@ def _numbers(objects: ClusterObjects) -> dict[TargetRef, int]:
     named.extend((machine.target, machine.name) for machine in objects.machines.values())
     for target, name in named:
         head, _, tail = name.rpartition("-")
-        if target is not None and head == target.name and tail.isdecimal():
-            found[target] = max(found.get(target, 0), int(tail))
+        number = whole_number(tail)
+        if target is not None and head == target.name and number is not None:
+            found[target] = max(found.get(target, 0), number)
     return found
 
 

@@ -25,6 +25,7 @@ from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.values.selector import LabelSelector, Requirement
 from reconciler.policy.values.instant import InstantError, parse_instant
 from reconciler.simulation.replays.trace import DemandSource, DemandStep, Trace
+from reconciler.values.whole_number import whole_number
 
 NAMESPACE = "replay"
 MOST_LINES = 2_000_000
@@ -184,7 +185,8 @@ def _time(number: int, cell: str, before: int | None) -> int:
         if _PLAIN_TIME.fullmatch(text):
             seconds = int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp())
         else:
-            seconds = int(text) if text.isdecimal() and len(text) <= 11 else parse_instant(text)
+            plain = whole_number(text) if len(text) <= 11 else None
+            seconds = parse_instant(text) if plain is None else plain
     except (InstantError, ValueError) as error:
         hint = "write 2026-11-02T00:05:00Z, 2026-11-02 00:05:00 (UTC) or whole seconds"
         raise TraceError(number, 1, str(error), hint) from None

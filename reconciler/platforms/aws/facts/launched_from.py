@@ -3,6 +3,7 @@
 from reconciler.platforms.aws.facts.aws_launch import LaunchTemplateSpecification
 from reconciler.platforms.aws.facts.view import AwsView
 from reconciler.platforms.aws.facts.wire import AutoScalingGroup, Instance
+from reconciler.values.whole_number import whole_number
 
 
 def outdated(item: AutoScalingGroup, instance: Instance, view: AwsView) -> bool:
@@ -27,7 +28,7 @@ def _wanted(item: AutoScalingGroup) -> list[LaunchTemplateSpecification]:
 
 def _resolved(wanted: LaunchTemplateSpecification, view: AwsView) -> tuple[str, str] | None:
     """Template and number of the version; None where the number is not known."""
-    if wanted.version is not None and wanted.version.isdecimal():
+    if whole_number(wanted.version or "") is not None:
         return _key(wanted)
     found = view.template(wanted)
     name = wanted.launch_template_id or wanted.launch_template_name

@@ -8,6 +8,7 @@ from reconciler.platforms.aws.facts.aws_beside import ScalingPolicy
 from reconciler.platforms.aws.facts.notices import going
 from reconciler.platforms.aws.facts.view import SIZERS, AwsView, region_of
 from reconciler.platforms.aws.facts.wire import AutoScalingGroup
+from reconciler.values.whole_number import whole_number
 
 _FORECAST_ONLY = "ForecastOnly"
 # SOURCE: Amazon EC2 Auto Scaling, DescribeInstanceRefreshes: all other states are ends.
@@ -158,8 +159,7 @@ def _cautions(item: AutoScalingGroup, tags: Mapping[str, str], view: AwsView) ->
 
 def _written(mark: str) -> int | None:
     """The value of our last write. What we remove lowers it without a mark, so that only a higher one is foreign."""
-    value = mark.partition(".")[0]
-    return int(value) if value.isdecimal() else None
+    return whole_number(mark.partition(".")[0])
 
 
 def _managed_health(item: AutoScalingGroup, view: AwsView) -> Iterator[Caution]:

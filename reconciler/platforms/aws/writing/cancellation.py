@@ -18,6 +18,7 @@ from reconciler.platforms.aws.writing.fresh import IN_SERVICE, Reading, seen_aga
 from reconciler.platforms.aws.writing.growth import set_desired
 from reconciler.platforms.aws.writing.marks import SHIELD, delete_tags, set_tags
 from reconciler.providers.contract import WriteCode, WriteResult
+from reconciler.values.whole_number import whole_number
 
 _PROTECTED_AT_ONCE = 50
 _ENDING = ("Terminating", "Terminated")
@@ -139,9 +140,7 @@ class Cancellations:
 def shielded_since(facts: TargetFacts) -> int | None:
     """When our protection of the group's instances began, by the clock of AWS; None where there is none."""
     text = dict(facts.annotations).get(SHIELD)
-    if text is None:
-        return None
-    return int(text) if text.isdecimal() else 0
+    return None if text is None else whole_number(text) or 0
 
 
 def may_unshield(facts: TargetFacts, date_seconds: int) -> bool:

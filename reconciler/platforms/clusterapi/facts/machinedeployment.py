@@ -4,6 +4,7 @@ from reconciler.cluster.target import TargetFacts
 from reconciler.platforms.clusterapi.facts import scalable, wire
 from reconciler.platforms.clusterapi.facts.view import ClusterApiView
 from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT
+from reconciler.values.whole_number import whole_number
 
 _REVISION = "machinedeployment.clusters.x-k8s.io/revision"
 
@@ -30,8 +31,7 @@ def _rolling_out(item: wire.Scalable, view: ClusterApiView) -> bool:
 
 
 def _revision(item: wire.Scalable) -> int:
-    text = (item.metadata.annotations or {}).get(_REVISION, "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
+    return whole_number((item.metadata.annotations or {}).get(_REVISION, "")) or 0
 
 
 def _has_machines(machine_set: wire.Scalable) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from reconciler.cluster.nodes.machine_rows import normalized_provider_id
 from reconciler.cluster.nodes.node import Node
 from reconciler.cluster.target import Machine, TargetRef
-from reconciler.cluster.values.instant import unix_seconds
+from reconciler.cluster.values.instant import unix_seconds_or_zero
 from reconciler.platforms.clusterapi.facts import wire
 from reconciler.platforms.clusterapi.facts.view import ClusterApiView
 from reconciler.platforms.clusterapi.kinds import MACHINE_POOL
@@ -23,7 +23,7 @@ def machine(item: wire.Machine, view: ClusterApiView) -> Machine:
         target=view.target_of(meta.owner_references, meta.labels or {}, meta.namespace),
         node=node,
         provider_id=spec.provider_id or "",
-        created_seconds=unix_seconds(meta.creation_timestamp) if meta.creation_timestamp else 0,
+        created_seconds=unix_seconds_or_zero(meta.creation_timestamp),
         deleting=meta.deletion_timestamp is not None,
         delete_marked=f"{view.group}/delete-machine" in (meta.annotations or {}),
         failed=_failure(status, has_node=bool(node)),

@@ -11,6 +11,7 @@ from reconciler.platforms.crusoe.facts.failures import plain
 from reconciler.platforms.crusoe.writing.calls import CrusoeError, Object
 from reconciler.platforms.crusoe.writing.credentials import Credentials, CredentialsError, read_credentials
 from reconciler.platforms.crusoe.writing.signature import canonical, signed
+from reconciler.values.whole_number import whole_number
 
 if TYPE_CHECKING:
     from urllib3 import BaseHTTPResponse, PoolManager
@@ -143,7 +144,7 @@ def _error(answer: "BaseHTTPResponse", content: bytes, now_seconds: float) -> Cr
         message,
         status=answer.status,
         sent=answer.status >= 500,
-        retry_after_seconds=min(float(wait), 600) if wait.isdigit() else 0,
+        retry_after_seconds=float(min(whole_number(wait) or 0, 600)),
     )
 
 

@@ -1,7 +1,7 @@
 """Machines of OpenShift's Machine API."""
 
 from reconciler.cluster.target import Machine, TargetRef
-from reconciler.cluster.values.instant import unix_seconds
+from reconciler.cluster.values.instant import unix_seconds_or_zero
 from reconciler.platforms.openshift.facts import wire
 from reconciler.platforms.openshift.facts.machineset import reference
 from reconciler.platforms.openshift.kinds import GROUP
@@ -21,7 +21,7 @@ def machine(item: wire.Machine) -> Machine:
         target=target_of(item),
         node=status.node_ref.name if status.node_ref else "",
         provider_id=item.spec.provider_id or "",
-        created_seconds=unix_seconds(meta.creation_timestamp) if meta.creation_timestamp else 0,
+        created_seconds=unix_seconds_or_zero(meta.creation_timestamp),
         deleting=meta.deletion_timestamp is not None,
         delete_marked=any(key in annotations for key in DELETE_MARKS),
         failed=failure(item),

@@ -1,0 +1,59 @@
+"""`import` reads files of any shape: a value of another type anywhere in a manifest is an answer or an error, never a crash."""
+
+import json
+
+import pytest
+
+from reconciler.policy.platform_flags import PlaceNeededError
+from reconciler.rendering.imported.conversion import UnsupportedCloudError
+from reconciler.rendering.imported.document import imported_policy
+from reconciler.rendering.imported.settings import ImportedFileError, found_in
+from tests.cli.wrong_inputs import IMPORTS, _spots
+
+_VALUES = (None, True, 7, "x", [], ["x"], [{}], [[]], {}, {"a": "b"}, {"name": {}})
+_CONTAINER = {
+    "name": "cluster-autoscaler", "command": ["--nodes=1:2:a"], "args": ["-v"],
+    "env": [{"name": "AWS_REGION", "value": "a"}, {"name": "B", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}}],
+}  # fmt: skip
+_VALUES_OF_CHART = {
+    "autoDiscovery": {"clusterName": "a", "tags": ["b"], "labels": [{"c": "d"}]}, "extraArgs": {"v": 1},
+    "extraObjects": [{"kind": "ConfigMap", "data": {}}], "expanderPriorities": {"10": [".*"]},
+    "autoscalingGroups": [{"name": "a", "maxSize": 1}],
+}  # fmt: skip
+_MORE = (
+    {"kind": "Deployment", "metadata": {"namespace": "n"}, "spec": {"template": {"spec": {"containers": [_CONTAINER]}}}},
+    {"kind": "MachineSet", "metadata": {"annotations": {"machine.openshift.io/node-group-min-size": "1"}}, "spec": {}},
+    _VALUES_OF_CHART,
+)
+
+
+@pytest.mark.parametrize("number", range(len(IMPORTS) + 1))
+def test_any_value_at_any_place(number: int) -> None:
+    """Every place of every example, with a value of every type in turn."""
+    documents = IMPORTS[number] if number < len(IMPORTS) else list(_MORE)
+    for document in documents:
+        copy = json.loads(json.dumps(document, default=str))
+        for at, key in list(_spots(copy)):
+            kept = at[key]
+            for value in _VALUES:
+                at[key] = value
+                _read(copy)
+            at[key] = kept
+
+
+def _read(document: object) -> None:
+    try:
+        imported_policy(found_in("in.json", json.dumps(document).encode()), "p", "eu-west-1")
+    except (ImportedFileError, PlaceNeededError, UnsupportedCloudError):
+        return
+
+
+@pytest.mark.parametrize("priority", ["--5", "9" * 30, "٣", "1.5", ""])
+def test_a_priority_that_is_no_number(priority: str) -> None:
+    """Refused by name."""
+    text = json.dumps({"kind": "ConfigMap", "metadata": {"name": "cluster-autoscaler-priority-expander"}, "data": {}})
+    with pytest.raises(ImportedFileError, match=r"data\.priorities"):
+        found_in("in.json", text.encode())
+    values = json.dumps({"expanderPriorities": {priority: [".*"]}, "cloudProvider": "aws"})
+    with pytest.raises(ImportedFileError, match="is no whole number"):
+        found_in("in.json", values.encode())
