@@ -12,8 +12,11 @@ from reconciler.kube.connection.status_body import api_error
         (b'{"details":{"retryAfterSeconds":7}}', {"Retry-After": "3"}, 3),
         (b'{"details":{"retryAfterSeconds":7}}', {"Retry-After": "0"}, 7),
         (b"{}", {"Retry-After": "3"}, 3),
-        (b"{}", {"Retry-After": "99999999"}, 99_999_999),
-        (b"{}", {"Retry-After": "999999999"}, 0),
+        (b"{}", {"Retry-After": "601"}, 600),
+        (b"{}", {"Retry-After": "9" * 18}, 600),
+        (b"{}", {"Retry-After": "9" * 19}, 0),
+        (b'{"details":{"retryAfterSeconds":99999999}}', {}, 600),
+        (b'{"details":{"retryAfterSeconds":-5}}', {}, 0),
         (b"{}", {"Retry-After": "Wed, 21 Oct 2026 07:28:00 GMT"}, 0),
         (b"{}", {"Retry-After": "\u0663"}, 0),
         (b"{}", {}, 0),
@@ -21,7 +24,7 @@ from reconciler.kube.connection.status_body import api_error
     ],
 )
 def test_how_long_to_wait(body: bytes, headers: dict[str, str], seconds: int) -> None:
-    """The header counts before the Status' own field; neither says nothing. Dates and absurd numbers are not read."""
+    """The header counts before the Status' own field; neither waits longer than ten minutes. Dates are not read."""
     assert api_error(429, body, headers).retry_after_seconds == seconds
 
 

@@ -111,8 +111,9 @@ def test_taking_back_survives_a_kill_at_every_write(aws: AwsCloud, control_plane
 
 
 def test_removing_survives_a_kill_at_every_write(aws: AwsCloud, control_plane: ControlPlane, tmp_path: Path) -> None:
-    """State, taint, termination, and the state after them: of three instances exactly the two without pods go, each asked for
-    once, and the third one's pod stays where it is."""
+    """State, taint, termination, and the state after them: of three instances exactly the two without pods go, and the third
+    one's pod stays where it is. Each is asked for once. Only the request whose answer died with its process may be repeated,
+    because a read that lags does not show it yet; AWS counts an instance that is leaving only once."""
     life = Life(aws, control_plane, tmp_path, running=3)
     pods(life.cluster, "p", 1, "1500m")
     (pod,) = all_bound(life.cluster, 1)
@@ -125,4 +126,5 @@ def test_removing_survives_a_kill_at_every_write(aws: AwsCloud, control_plane: C
     (left,) = life.instances()
     assert (pod["spec"]["nodeName"], life.group.desired) == (aws.node(left), 1)
     assert sorted(aws.ended()) == sorted(set(before) - {left})
-    assert life.sent(TERMINATE) == 2
+    asked = [parameters["InstanceId"] for name, parameters in aws.writes() if name == TERMINATE]
+    assert (sorted(set(asked)), len(asked) <= 3) == (sorted(aws.ended()), True), asked

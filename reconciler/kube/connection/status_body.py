@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from reconciler.kube.connection.api import ApiError, Cause
-from reconciler.values.whole_number import whole_number
+from reconciler.values.retry_after import bounded_seconds, retry_after_seconds
 
 _DECODING_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _LONGEST_TEXT = 300
@@ -30,7 +30,7 @@ def api_error(status: int, body: bytes, headers: Mapping[str, str] | None = None
     """The error behind an answer of `status` (HTTP code, or the code of an ERROR event).
 
     A body that is no Status (a proxy's page, cut JSON) becomes the message, in one line and cut. The header Retry-After
-    counts before the Status' own field; a date in it is not read.
+    counts before the Status' own field; a date in it is not read. Both count for ten minutes at most.
     """
     try:
         found = _decoder.decode(body)
@@ -38,10 +38,10 @@ def api_error(status: int, body: bytes, headers: Mapping[str, str] | None = None
         text = " ".join(body.decode(errors="replace").split())
         return ApiError(status, "", text[:_LONGEST_TEXT] or "no message", (), _header_seconds(headers))
     details = found.details or _Details()
-    seconds = _header_seconds(headers) or details.retry_after_seconds or 0
+    seconds = _header_seconds(headers) or bounded_seconds(details.retry_after_seconds or 0)
     message = found.message or found.reason or "no message"
     return ApiError(found.code or status, found.reason or "", message, tuple(details.causes or ()), seconds)
 
 
 def _header_seconds(headers: Mapping[str, str] | None) -> int:
-    return whole_number((headers or {}).get("Retry-After", "")) or 0
+    return retry_after_seconds((headers or {}).get("Retry-After", ""))

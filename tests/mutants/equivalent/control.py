@@ -23,9 +23,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "one.state is RemovalState.FINISHED and one.generation": "no target of a view is None, so that nothing waits for it",
     },
     "reconciler/control/preflight/preflight.py": {
-        '0 -> 1 in: minor = int(digits) if (digits := found.minor.rstrip("+")).isdigit() else 0': (
-            "a version that says no number is too old either way"
-        ),
+        '0 -> 1 in: minor = whole_number(found.minor.rstrip("+")) or 0': ("a version that says no number is too old either way"),
     },
     "reconciler/control/policy/custom_resources.py": {
         "title.startswith('NodeGroup ') and title not in refused -> title not in refused": (

@@ -11,7 +11,7 @@ from reconciler.platforms.crusoe.facts.failures import plain
 from reconciler.platforms.crusoe.writing.calls import CrusoeError, Object
 from reconciler.platforms.crusoe.writing.credentials import Credentials, CredentialsError, read_credentials
 from reconciler.platforms.crusoe.writing.signature import canonical, signed
-from reconciler.values.whole_number import whole_number
+from reconciler.values.retry_after import retry_after_seconds
 
 if TYPE_CHECKING:
     from urllib3 import BaseHTTPResponse, PoolManager
@@ -138,13 +138,12 @@ def _error(answer: "BaseHTTPResponse", content: bytes, now_seconds: float) -> Cr
     message = plain(str(told.get("message") or f"status {answer.status}"))[:_LONGEST]
     if answer.status == 401 and (apart := _apart(answer.headers.get("Date", ""), now_seconds)):
         message = f"{message} (our clock and Crusoe's are {apart} s apart, and requests are signed with the time)"
-    wait = answer.headers.get("Retry-After", "")
     return CrusoeError(
         str(told.get("code") or f"status_{answer.status}"),
         message,
         status=answer.status,
         sent=answer.status >= 500,
-        retry_after_seconds=float(min(whole_number(wait) or 0, 600)),
+        retry_after_seconds=float(retry_after_seconds(answer.headers.get("Retry-After", ""))),
     )
 
 
