@@ -96,9 +96,14 @@ class Cluster:
                 spec = {"providerID": f"aws:///{one.zone}/{one.instance_id}"} | (
                     {"taints": taints} if name in self.leaving else {}
                 )
-                found.append(node(name, cpu="2", memory="7Gi", spec=spec, labels={"team": "a"}))
+                found.append(node(name, cpu="2", memory="7Gi", spec=spec, labels=self._labels(group)))
                 found[-1]["metadata"]["creationTimestamp"] = instant_text(int(one.launched_at))
         return found
+
+    def _labels(self, group: Group) -> dict[str, str]:
+        """What the tags of the group promise is what its nodes carry."""
+        start = f"{TEMPLATE}label/"
+        return {"team": "a"} | {key.removeprefix(start): value for key, value in group.tags.items() if key.startswith(start)}
 
     def begin(self, name: str, seen: SeenNode | None = None) -> None:
         self.leaving[name] = f"prod.{self.now()}"
