@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.scheduler import OneWorkerEach
-from tests.testbed.fixtures import cluster_api, control_plane, machine_api, new_cluster, stop_components
+from tests.testbed.fixtures import cluster_api, control_plane, machine_api, new_cluster
 from tests.workers import CONTROL_PLANES, group_of
 
 # The API servers of the tests live for half an hour with some hundred objects; a fifth of their processor time is the garbage
@@ -31,11 +31,12 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """A worker that has run the tests of its control plane has done with it; without workers others of its tests may follow."""
+    """A worker stops its control plane after the last test of the group: an idle one takes a good part of a processor. The
+    next group of the same worker, if there is one, starts a fresh control plane. Without workers all tests share one."""
     group = group_of(item.nodeid)
     last = nextitem is None or group_of(nextitem.nodeid) != group
     if last and group in CONTROL_PLANES and hasattr(item.config, "workerinput"):
-        stop_components()
+        item.session._setupstate.teardown_exact(None)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -3,8 +3,8 @@
 import itertools
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from typing import Protocol
 
 import pytest
@@ -20,23 +20,6 @@ from tests.testbed.toolchain import NotAvailableError
 from tests.testbed.work_cluster import WorkCluster
 
 _numbers = itertools.count(1)
-_stops: list[ExitStack] = []
-
-
-def stop_components() -> None:
-    """Stop what runs for the session before the session ends: a control plane that nobody asks any more still takes a good part
-    of a processor."""
-    while _stops:
-        _stops.pop().close()
-
-
-@contextmanager
-def _stopped_by(stop: Callable[[], object]) -> Iterator[None]:
-    """Stop at the end, unless all was stopped before."""
-    with ExitStack() as stack:
-        stack.callback(stop)
-        _stops.append(stack)
-        yield
 
 
 class NewCluster(Protocol):
@@ -59,7 +42,8 @@ def control_plane(request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
             plane = context.__enter__()
         except NotAvailableError as error:
             not_run("testbed", str(error))
-    with _stopped_by(lambda: context.__exit__(None, None, None)):
+    with ExitStack() as stack:
+        stack.push(context)
         yield plane
 
 
@@ -73,8 +57,8 @@ def cluster_api(control_plane: ControlPlane, request: pytest.FixtureRequest) -> 
             running.start()
         except NotAvailableError as error:
             not_run("testbed", str(error))
-    with _stopped_by(running.stop):
-        yield running
+    yield running
+    running.stop()
 
 
 @pytest.fixture(scope="session")
@@ -87,8 +71,8 @@ def machine_api(control_plane: ControlPlane, request: pytest.FixtureRequest) -> 
             running.start()
         except NotAvailableError as error:
             not_run("testbed", str(error))
-    with _stopped_by(running.stop):
-        yield running
+    yield running
+    running.stop()
 
 
 @pytest.fixture
