@@ -80,9 +80,10 @@ class ApiError(Exception):
 
 
 class Api:
-    """One user's connection to an API server, read from a kubeconfig."""
+    """One user's connection to an API server, read from a kubeconfig. `diagnosis` is asked when a wait ends in vain."""
 
-    def __init__(self, kubeconfig: Path) -> None:
+    def __init__(self, kubeconfig: Path, diagnosis: Callable[[], str] = str) -> None:
+        self._diagnosis = diagnosis
         config = yaml.safe_load(kubeconfig.read_text())
         cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
         self._host, _, port = cluster["server"].removeprefix("https://").partition(":")
@@ -173,7 +174,7 @@ class Api:
                 if holds(items):
                     return items
                 if time.monotonic() > deadline:
-                    raise TimeoutError(f"{what} did not happen in {seconds:.0f} s")
+                    raise TimeoutError(f"{what} did not happen in {seconds:.0f} s\n{self._diagnosis()}")
                 time.sleep(_POLL_SECONDS)
 
     def items(self, path: str) -> Iterable[Object]:

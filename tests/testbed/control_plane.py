@@ -41,7 +41,7 @@ class ControlPlane:
         self.server = f"https://127.0.0.1:{self._port}"
         self.etcd = f"http://127.0.0.1:{self._etcd_port}"
         self.kubeconfig = self.kubeconfig_of("admin", MASTERS)
-        self.api = Api(self.kubeconfig)
+        self.api = Api(self.kubeconfig, self.diagnosis)
         self._audit_log = AuditLog(directory / "audit.log", Api(self.kubeconfig_of(AuditLog.USER, MASTERS)))
 
     def kubeconfig_of(self, user: str, *groups: str, server: str = "") -> Path:
@@ -77,6 +77,14 @@ class ControlPlane:
         process = Process(Path(name).name, [str(binary), *map(str, arguments)], self.directory)
         self._processes[process.name] = process
         return process
+
+    def diagnosis(self) -> str:
+        """Which process has ended, and what each that acts on objects has written last."""
+        return "\n".join(
+            f"{name} {'runs' if process.running() else 'HAS ENDED'}:\n{process.tail()}"
+            for name, process in self._processes.items()
+            if not (process.running() and name in ("etcd", "kube-apiserver"))
+        )
 
     def processor_seconds(self) -> dict[str, float]:
         """How long each process that runs now has had a processor, by its name."""

@@ -38,6 +38,10 @@ class Process:
         """The process id."""
         return self._process.pid
 
+    def running(self) -> bool:
+        """Whether the program has not ended."""
+        return self._process.poll() is None
+
     def processor_seconds(self) -> float:
         """How long all its threads together have had a processor; 0 when it has ended."""
         try:

@@ -146,12 +146,14 @@ def outcome(control_plane: ControlPlane) -> Iterator[Outcome]:
     """Ready nodes and gated pods; we place them on paper, then the gates open and kube-scheduler places them."""
     api = control_plane.api
     api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}, *_NODES)
-    api.create(_CLASS, *_VOLUMES, *_CLAIMS)
+    api.create(_CLASS, *_VOLUMES)
     api.wait(f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts", bool, "the default service account")
     until_seen_to(api, "/api/v1/nodes", lambda nodes: all(map(_usable, _ours(nodes))), "all nodes being ready")
     # A volume counts for the scheduler once its controller has made it Available.
     api.wait("/api/v1/persistentvolumes", lambda found: _available(found) >= len(_VOLUMES), "all volumes being available")
-    api.create(*_PODS)
+    # The claims come last: the volume controller binds a claim at once while its cache does not hold the claim's class yet, and
+    # that cache lags when the API server was restarted. A volume is then Bound and never Available.
+    api.create(*_CLAIMS, *_PODS)
     ours = _waiting_on_paper(read_snapshot(captured(api)))
     for pod in _PODS:
         path = f"{PODS}/{pod['metadata']['name']}"
