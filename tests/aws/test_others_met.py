@@ -84,6 +84,28 @@ def test_a_node_group_that_eks_updates(service: Service) -> None:
 
 
 @pytest.mark.usefixtures("at_once")
+def test_a_refresh_that_began_before_the_first_read(service: Service) -> None:
+    """It has replaced one instance and waits before the next: nothing is missing, and the first plan knows of it."""
+    group = service.account.add(workers(desired=3, tags={TAG: "owned"}))
+    group.refreshes = [{"InstanceRefreshId": "r", "Status": "InProgress"}]
+    service.account.activities.insert(0, {
+        "ActivityId": "a-1", "AutoScalingGroupName": group.name, "AutoScalingGroupARN": group.arn,
+        "Description": "Terminating EC2 instance: i-0", "StatusCode": "Successful",
+        "Cause": "At 2026-11-22T12:00:00Z an instance was taken out of service in response to an instance refresh.",
+        "StartTime": stamp(service.account),
+    })  # fmt: skip
+    polled = Polled(service, policy_set(POLICY))
+    polled.turn()
+    assert [one.by for one in polled.world().targets[0].writers] == ["instance refresh"]
+    assert service.count("DescribeInstanceRefreshes") == 1
+    group.refreshes = []
+    polled.turn(70)
+    polled.turn(70)
+    assert polled.world().targets[0].writers == ()
+    assert service.count("DescribeInstanceRefreshes") == 2
+
+
+@pytest.mark.usefixtures("at_once")
 def test_a_refresh_that_an_activity_tells_of(service: Service) -> None:
     """It ends an instance: the group misses one, its activities say why, and the refresh is asked for before any write."""
     group = service.account.add(workers(desired=3, tags={TAG: "owned"}))

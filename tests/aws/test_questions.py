@@ -132,11 +132,13 @@ def test_the_first_round() -> None:
         (GROUPS, {"MaxRecords": 100, "AutoScalingGroupNames": ["other"]}),
         (POLICIES, {"MaxRecords": 100}),
         (SCHEDULES, {"MaxRecords": 100}),
+        (ACTIVITIES, {"MaxRecords": 100}),
         (TEMPLATES, {"LaunchTemplateId": "lt-1", "Versions": ["1"]}),
         (TYPES, {"InstanceTypes": ["c5.large", "m5.large"]}),
     ]
     assert aws.services == {
-        ("autoscaling", GROUPS), ("autoscaling", POLICIES), ("autoscaling", SCHEDULES), ("ec2", TEMPLATES), ("ec2", TYPES)
+        ("autoscaling", GROUPS), ("autoscaling", POLICIES), ("autoscaling", SCHEDULES), ("autoscaling", ACTIVITIES),
+        ("ec2", TEMPLATES), ("ec2", TYPES),
     }  # fmt: skip
     assert [item["AutoScalingGroupName"] for item in region.items()["AutoScalingGroup"]] == ["named", "tagged"]
     assert not region.ask(1)
@@ -222,7 +224,9 @@ def test_activities_of_many_groups_are_asked_for_together(count: int, *, togethe
     region = Region(aws, BY_TAG)
     region.ask(0)
     asked = [parameters for action, parameters in aws.told() if action == ACTIVITIES]
-    assert asked == ([{"MaxRecords": 100}] if together else [{"AutoScalingGroupName": name, "MaxRecords": 20} for name in names])
+    alone = [{"AutoScalingGroupName": name, "MaxRecords": 20} for name in names]
+    # The newest of all are asked for in the first read anyway: a refresh may have begun before it.
+    assert asked == [*([] if together else alone), {"MaxRecords": 100}]
     assert len(region.items()["ScalingActivity"]) == (1 if together else count)
 
 

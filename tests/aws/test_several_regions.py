@@ -18,7 +18,7 @@ from tests.aws.documents import REGION, group
 from tests.aws.policies import policy_set
 from tests.aws.scripted import DENIED, THROTTLED, Scripted
 from tests.aws.test_asking import EMPTY, NAMED, POLICY, Clock, named
-from tests.aws.test_questions import GROUPS, POLICIES, SCHEDULES, instance, listing
+from tests.aws.test_questions import ACTIVITIES, GROUPS, POLICIES, SCHEDULES, instance, listing
 
 FAR = "us-east-1"
 BOTH = POLICY + f"    - {{name: far, aws: {{region: {FAR}, tags: {{team: x}}}}}}\n"
@@ -87,7 +87,7 @@ def test_a_region_that_two_policies_name_alike_is_asked_once() -> None:
     places = Places()
     policy = policy_set(POLICY)
     ask_once(places.accounts, CloudQuestion(policies=(policy, policy)), "")
-    assert places.near.actions() == [GROUPS, POLICIES, SCHEDULES]
+    assert places.near.actions() == [GROUPS, POLICIES, SCHEDULES, ACTIVITIES]
     assert places.far.actions() == []
 
 

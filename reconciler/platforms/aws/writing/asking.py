@@ -235,10 +235,26 @@ class Region:
         self._beside["ScalingActivity"] = found
 
     def _ask_refreshes(self, now: float) -> None:
-        self._refreshes.told_by(self._beside.get("ScalingActivity", ()))
+        known = self._beside.get("ScalingActivity", [])
+        if not self.whole and len(self._short) <= _ACTIVITIES_OF:
+            known = known + self._newest_activities()
+        self._refreshes.told_by(known, first=not self.whole)
         self._refreshes.ask(now, self._groups)
         # Where nothing speaks for one the read before each write asks, so that none is overlooked.
         self._beside["InstanceRefresh"] = self._refreshes.items()
+
+    def _newest_activities(self) -> list[Parameters]:
+        """The newest 100 of the region, in one call: AWS lists refreshes by group only. Where the call is denied, the read before
+        each write finds a refresh."""
+        if not self._groups:
+            return []
+        try:
+            answer = self._aws.call(AUTO_SCALING, "DescribeScalingActivities", MaxRecords=100)
+        except AwsError as error:
+            if not error.denied:
+                raise
+            return []
+        return [item for item in answer.body.get("Activities") or () if item.get("AutoScalingGroupName") in self._groups]
 
     def _ask_templates(self, now: float, problems: list[str]) -> None:
         used = self._picks

@@ -1,7 +1,7 @@
 """Instance refreshes that are under way: asked for group by group, since AWS lists them so, and only where one is suspected.
 
-Two things speak for one: the read before a write has met somebody who sizes the group, and an activity names a refresh as its
-cause. One that is over is asked for no more.
+Two things raise the suspicion: the read before a write has met somebody who sizes the group, or an activity names a refresh as
+its cause. One that is over is not asked for again.
 """
 
 from collections.abc import Iterable
@@ -25,10 +25,12 @@ class Refreshes:
         """There may be one on this group."""
         self._due.setdefault(name, float("-inf"))
 
-    def told_by(self, activities: Iterable[Parameters]) -> None:
-        """Activities of groups that miss instances, as AWS words them."""
+    def told_by(self, activities: Iterable[Parameters], *, first: bool = False) -> None:
+        """Activities as AWS words them. Those that have ended count in the `first` read only: a refresh that began before it may
+        be waiting between two instances."""
         for item in activities:
-            if _CAUSE in item.get("Cause", "") and item.get("StatusCode") not in ("Successful", "Failed", "Cancelled"):
+            ended = item.get("StatusCode") in ("Successful", "Failed", "Cancelled")
+            if _CAUSE in item.get("Cause", "") and (first or not ended):
                 self.suspect(item["AutoScalingGroupName"])
 
     def ask(self, now: float, known: Iterable[str]) -> None:
