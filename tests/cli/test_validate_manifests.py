@@ -247,3 +247,81 @@ def test_a_pool_of_a_topology_is_found_in_its_own_list(tmp_path: Path, field: st
     pool = field == "machinePools"
     assert ("declares replicas 3 for pool-a, and NodeGroup pool decides them" in done.output) is pool, done.output
     assert ("which the Cluster webhook refuses" in done.output) is not pool
+
+
+def parent_policy(kind: str, namespace: str, name: str) -> str:
+    return (
+        "apiVersion: reconciler.dev/v1alpha1\nkind: NodeGroupPolicy\nmetadata: {name: prod}\nspec: {}\n---\n"
+        "apiVersion: reconciler.dev/v1alpha1\nkind: NodeGroup\nmetadata: {name: pool, namespace: prod}\n"
+        f"spec:\n  policyRef: {{name: prod}}\n  target: {{clusterAPI: {{kind: {kind}, namespace: {namespace}, name: {name}}}}}\n"
+    )  # fmt: skip
+
+
+RANCHER = """\
+apiVersion: provisioning.cattle.io/v1
+kind: Cluster
+metadata: {name: c1, namespace: fleet-default}
+spec:
+  rkeConfig:
+    machinePools:
+      - name: control
+        quantity: 3
+      - name: workers
+        quantity: 5
+      - name: unsized
+"""
+HYPERSHIFT = """\
+apiVersion: hypershift.openshift.io/v1beta1
+kind: NodePool
+metadata: {name: edge, namespace: clusters}
+spec:
+  clusterName: c1
+  replicas: 4
+"""
+EKS_POOL = """\
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AWSManagedMachinePool
+metadata: {name: pool-0, namespace: prod}
+spec:
+  scaling: {minSize: 1, maxSize: 6}
+"""
+
+
+@pytest.mark.parametrize(
+    ("manifest", "target", "said"),
+    [
+        (
+            RANCHER,
+            ("MachineDeployment", "fleet-default", "c1-workers"),
+            ["md.yaml:10:9: error: Cluster fleet-default/c1, pool workers, declares quantity 5, and NodeGroup pool"],
+        ),
+        (
+            HYPERSHIFT,
+            ("MachineDeployment", "clusters-c1", "edge"),
+            ["md.yaml:6:3: error: NodePool clusters/edge declares spec.replicas 4, and NodeGroup pool"],
+        ),
+        (
+            EKS_POOL,
+            ("MachinePool", "prod", "pool-0"),
+            ["declares spec.scaling.minSize 1, and NodeGroup pool", "declares spec.scaling.maxSize 6, and NodeGroup pool"],
+        ),
+    ],
+    ids=["rancher", "hypershift", "eks"],
+)
+def test_a_size_that_another_project_declares(tree: Path, manifest: str, target: tuple[str, str, str], said: list[str]) -> None:
+    """Its controller writes the target that it makes. The same object beside a group of another name or namespace is no conflict."""
+    (tree / "policies" / "prod.yaml").write_text(parent_policy(*target))
+    found = check(tree, manifest)
+    assert [line in found.stdout for line in said] == [True] * len(said), found.stdout
+    assert found.stdout.count("[ReplicasByParent]") == len(said)
+    kind, namespace, name = target
+    for other in ((kind, namespace, f"{name}x"), (kind, f"{namespace}x", name)):
+        (tree / "policies" / "prod.yaml").write_text(parent_policy(*other))
+        assert "ReplicasByParent" not in check(tree, manifest).stdout
+
+
+@pytest.mark.parametrize("spec", ["", "spec: {rkeConfig: {machinePools: 3}}\n", "spec: {rkeConfig: [1]}\n", "spec: text\n"])
+def test_a_parent_of_another_shape(tree: Path, spec: str) -> None:
+    """It declares nothing."""
+    text = f"apiVersion: provisioning.cattle.io/v1\nkind: Cluster\nmetadata: {{name: c1}}\n{spec}"
+    assert "ReplicasByParent" not in check(tree, text).stdout

@@ -24,10 +24,11 @@ from reconciler.policy.manifests.manifest_object import (
     texts_of,
     topology_entries,
 )
+from reconciler.policy.manifests.parent_sizes import ParentSize, parent_sizes
 from reconciler.policy.manifests.unset_replicas import unset_words
 from reconciler.policy.neighbours import UnreadFile
 from reconciler.policy.platform_manifests import manifests_by_group
-from reconciler.policy.problems.findings import Findings
+from reconciler.policy.problems.findings import Findings, Source
 from reconciler.policy.problems.problem import Problem, Severity
 from reconciler.policy.text.nodes import Node, spot_of_entry
 from reconciler.policy.text.place import Place
@@ -35,6 +36,7 @@ from reconciler.policy.text.yaml_text import compose_documents, read_source
 
 MANIFEST_CODES: Mapping[str, str] = {
     "ManifestUnreadable": "A manifest that cannot be read is not examined.",
+    "ReplicasByParent": "A size that a node group decides is not declared by an object of another project.",
     "ReplicasDropped": "A change says what becomes of the replicas that it leaves out.",
     "ReplicasInManifest": "A size that a node group decides is declared nowhere else.",
     "ReplicasInTopology": "A topology leaves the replicas of a worker out that a node group sizes.",
@@ -75,6 +77,8 @@ def manifest_problems(
         for document in documents:
             for found in manifest_objects(document, decoded[0], platforms):
                 _judge(found, sets, findings)
+            for size in parent_sizes(document):
+                _judge_parent(size, decoded[0], sets, findings)
     return tuple(sorted((*findings.sorted(), *unread)))
 
 
@@ -111,6 +115,32 @@ def _judge(found: ManifestObject, sets: tuple[PolicySet, ...], findings: Finding
         "syncOptions: [RespectIgnoreDifferences=true]",
         related=((claim.place, f"{claim.who} is written here"),),
     )
+
+
+def _judge_parent(size: ParentSize, source: Source, sets: tuple[PolicySet, ...], findings: Findings) -> None:
+    """Only groups by name: an object that is made has its labels and annotations from elsewhere."""
+    groups = (group for entry in sets for group in entry.groups)
+    claim = next((_claim_of(group) for group in groups if _made_by(size, group)), None)
+    if claim is None:
+        return
+    findings.add(
+        "ReplicasByParent",
+        source,
+        size.spot,
+        f"{size.what} declares {size.field} {size.value}, and {claim.who} decides the replicas: {size.parent.owner} would write "
+        "them again",
+        f"let one of both decide: remove {claim.who} from the policy, or end the size here as {size.parent.owner} documents it",
+        related=((claim.place, f"{claim.who} is written here"),),
+    )
+
+
+def _made_by(size: ParentSize, group: NodeGroup) -> bool:
+    target, platform = group.target, size.platform
+    kind = target.kind or platform.sized[0]
+    return (
+        (target.provider, kind, target.name) == (platform.provider, platform.target_kind(size.kind), size.name)
+        and size.namespace in ("", target.namespace)
+    )  # fmt: skip
 
 
 def _deletion(value: Node, found: ManifestObject, claim: _Claim) -> str:
