@@ -10,10 +10,10 @@ from reconciler.platforms import registered
 class ParentSizes(msgspec.Struct, frozen=True, kw_only=True):
     """A kind of another project whose objects declare the sizes of targets that its controller makes.
 
-    `owner` is the project, `group` and `kind` are those of the object. `entries` is the path to a list of pools; without it the
-    object is the only entry. `sizes` are paths below an entry. `target_kind` is the kind of object that is made, and `target_name`
-    and `target_namespace` say what it is called: `{name}` and `{namespace}` are those of the object, `{entry}` is the entry's name,
-    and `{cluster}` is its `spec.clusterName`.
+    `owner` is the project, `group` and `kind` are those of the object. `entries` is the path to a list of pools; without it
+    the object is the only entry. `sizes` are paths below an entry. `target_kind` is the kind of object that is made, and
+    `target_name` and `target_namespace` say what it is called: `{name}` and `{namespace}` are those of the object, `{entry}`
+    is the entry's name, and `{cluster}` is its `spec.clusterName`.
     """
 
     owner: str

@@ -309,7 +309,7 @@ spec:
     ids=["rancher", "hypershift", "eks"],
 )
 def test_a_size_that_another_project_declares(tree: Path, manifest: str, target: tuple[str, str, str], said: list[str]) -> None:
-    """Its controller writes the target that it makes. The same object beside a group of another name or namespace is no conflict."""
+    """Its controller writes the target that it makes. Beside a group of another name or namespace it is no conflict."""
     (tree / "policies" / "prod.yaml").write_text(parent_policy(*target))
     found = check(tree, manifest)
     assert [line in found.stdout for line in said] == [True] * len(said), found.stdout

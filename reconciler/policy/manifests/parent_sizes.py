@@ -11,7 +11,7 @@ from reconciler.policy.text.nodes import Node, Sequence, Spot, spot_of_entry
 
 
 class ParentSize(msgspec.Struct, frozen=True, kw_only=True):
-    """One declared size. `what` names the object and the field, `value` is as written. The target is of `kind`; its `namespace` is
+    """One declared size. `what` names the object, and `value` is as written. The target is of `kind`; its `namespace` is
     empty where the manifest leaves it to whoever applies it."""
 
     platform: PlatformManifests
