@@ -32,14 +32,19 @@ def test_what_is_run_by_one_worker() -> None:
 STOPPED = """
 import pathlib, pytest
 from tests.conftest import pytest_runtest_teardown, pytest_xdist_make_scheduler
-from tests.testbed.fixtures import _stopped_by
 
 @pytest.fixture(scope="session")
 def component():
     here = pathlib.Path(__file__).parent
-    with _stopped_by(lambda: (here / "stopped").write_text(str((here / "later").exists()))):
-        yield
+    running = here / "running"
+    running.touch()
+    yield running
+    running.unlink()
+    (here / "stopped").write_text(str((here / "later").exists()))
 """
+
+
+USES = "def test_it(component): assert component.exists()\ndef test_that(component): assert component.exists()\n"
 
 
 @pytest.mark.parametrize(("workers", "after_all"), [("1", False), ("0", True)])
@@ -50,7 +55,7 @@ def test_a_component_is_stopped_with_its_last_test(tmp_path: Path, workers: str,
     (tmp_path / "tests" / "kube").mkdir(parents=True)
     (tmp_path / "tests" / "plan").mkdir()
     (tmp_path / "tests" / "conftest.py").write_text(STOPPED)
-    (tmp_path / "tests" / "kube" / "test_one.py").write_text("def test_it(component): pass\ndef test_that(component): pass\n")
+    (tmp_path / "tests" / "kube" / "test_one.py").write_text(USES)
     later = "import pathlib\ndef test_it(): pathlib.Path(__file__).parents[1].joinpath('later').touch()\n"
     (tmp_path / "tests" / "plan" / "test_later.py").write_text(later)
     words = [sys.executable, "-m", "pytest", "-q", "-n", workers, "--dist", "loadgroup", "-p", "no:cacheprovider"]
@@ -58,6 +63,19 @@ def test_a_component_is_stopped_with_its_last_test(tmp_path: Path, workers: str,
     done = subprocess.run(words, check=False, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / "tests" / "stopped").read_text() == str(after_all)
+
+
+def test_the_next_component_of_a_worker_runs(tmp_path: Path) -> None:
+    """One worker that runs the tests of two control planes starts the second after the first was stopped."""
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    for name in ("kube", "testbed"):
+        (tmp_path / "tests" / name).mkdir(parents=True)
+        (tmp_path / "tests" / name / f"test_{name}.py").write_text(USES)
+    (tmp_path / "tests" / "conftest.py").write_text(STOPPED)
+    words = [sys.executable, "-m", "pytest", "-q", "-n", "1", "--dist", "loadgroup", "-p", "no:cacheprovider"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(words, check=False, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_one_worker_for_each_component(tmp_path: Path) -> None:
