@@ -41,8 +41,8 @@ LIVE = "the ready nodes of the group"
 
 def _made(*levels: Template, target: TargetTemplate | None = None, nodes: ClusterBuilder | None = None) -> TemplateResult:
     world = (nodes or ClusterBuilder()).world()
-    written = tuple((level, f"here {number}") for number, level in enumerate(levels))
-    return new_node_shape(written, target or TargetTemplate(), world, world.nodes)
+    written = tuple(GroupFields(template=level) for level in levels)
+    return new_node_shape(written, "here {}".format, target or TargetTemplate(), world, world.nodes)
 
 
 def _node(**fields: object) -> ClusterBuilder:
@@ -237,7 +237,7 @@ def test_a_renamed_label_comes_with_its_old_name_where_nodes_have_both() -> None
     for labels, old in (({ZONE: "a", OLD_ZONE: "a"}, "b"), ({ZONE: "a"}, None), ({ZONE: "a", OLD_ZONE: "x"}, None), ({}, None)):
         cluster = ClusterBuilder()
         cluster.node("of another group", labels=labels)
-        made = new_node_shape(((WRITTEN, ""),), target, cluster.world(), ())
+        made = new_node_shape((GroupFields(template=WRITTEN),), str, target, cluster.world(), ())
         assert made.shape is not None
         assert made.shape.label(OLD_ZONE) == old
 

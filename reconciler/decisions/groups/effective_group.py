@@ -23,14 +23,13 @@ from reconciler.policy.documents import (
     Growth,
     Headroom,
     Mode,
-    Template,
     Toggle,
     Window,
     WithoutMachines,
 )
+from reconciler.policy.levels import HEADROOM, HOLD, NOTHING, WINDOWS, added_startup_taints, amounts_text
 from reconciler.policy.values.money import parse_money
 
-_NO_TEMPLATE = Template()
 _NO_HEADROOM = Headroom()
 
 
@@ -70,8 +69,16 @@ def effective_group(world: World, claim: Claim, now_seconds: int) -> EffectiveGr
     new_node = _new_node(world, claim)
     template, smaller = (new_node.shape, None) if new_node.shape is None else least_of(world, new_node.shape, seen)
     sources_of = (*((f"{LIVE_SOURCE}, which have less",) if smaller is not None else ()), *new_node.sources)
-    capacity_from = tuple(Origin(source=source, value="capacity") for source in sources_of)
-    values.chains.keep("template.capacity", Resolved(template, lambda: capacity_from))
+    values.written(now_seconds)
+    offered = [shape for shape in (template, new_node.shape) if shape is not None]
+
+    def capacity_from() -> tuple[Origin, ...]:
+        if not offered:
+            return (Origin(source=new_node.problem, value=NOTHING),)
+        texts = [amounts_text(tuple(shape.capacity.items())) for shape in offered]
+        return tuple(Origin(source=source, value=texts[0 if rank == 0 else -1]) for rank, source in enumerate(sources_of))
+
+    values.chains.keep("template.capacity", Resolved(template, capacity_from))
     mixed = None if facts is not None and facts.rolling_out else new_node.mixed
     listed = (facts.price_per_hour, facts.price_origin) if facts is not None and facts.price_per_hour else None
     price = values.text("pricePerHour", "unknown", listed)
@@ -92,9 +99,9 @@ def effective_group(world: World, claim: Claim, now_seconds: int) -> EffectiveGr
         untried=new_node.shape is not None and untried(world, new_node.shape, seen),
         template_problem=new_node.problem,
         whole=values.choice("scaleUp.growth", Growth) is Growth.ZERO_OR_MAX,
-        startup_taints=tuple(sorted({taint.key for fields in sources.fields() for taint in fields.template.startup_taints})),
+        startup_taints=tuple(sorted({key for key, _ in added_startup_taints(sources.fields())})),
         price_micros=parse_money(price) if price else None,
-        headroom=next((fields.headroom for fields in sources.fields() if fields.headroom != _NO_HEADROOM), _NO_HEADROOM),
+        headroom=_NO_HEADROOM if (headroom := HEADROOM.nearest(sources.fields())) is None else headroom[1],
         removals_enabled=values.choice("scaleDown.mode", Toggle) is Toggle.ENABLED,
         utilization_threshold_percent=values.percent("scaleDown.utilizationThresholdPercent"),
         gpu_utilization_threshold_percent=values.percent("scaleDown.gpuUtilizationThresholdPercent"),
@@ -160,18 +167,15 @@ def _target_sizes(facts: TargetFacts | None) -> tuple[tuple[int, str] | None, tu
 
 
 def _new_node(world: World, claim: Claim) -> TemplateResult:
-    written = tuple(
-        (fields.template, claim.sources.place(level, "template"))
-        for level, fields in enumerate(claim.sources.fields())
-        if fields.template != _NO_TEMPLATE
-    )
+    sources = claim.sources
     of_target = claim.facts.template if claim.facts is not None else TargetTemplate()
     ready = tuple(world.nodes[index] for index in claim.members if world.nodes[index].ready)
-    return new_node_shape(written, of_target, world, ready)
+    return new_node_shape(sources.fields(), lambda level: sources.place(level, "template"), of_target, world, ready)
 
 
 def _windows(sources: Sources) -> tuple[Window, ...]:
-    return next((fields.windows for fields in sources.fields() if fields.windows), ())
+    found = WINDOWS.nearest(sources.fields())
+    return () if found is None else found[1]
 
 
 def _window_name(opened: OpenWindow) -> str:
@@ -180,10 +184,10 @@ def _window_name(opened: OpenWindow) -> str:
 
 def _hold(sources: Sources, facts: TargetFacts | None, now_seconds: int) -> tuple[str, int | None]:
     """The hold in force: written in the policy and not expired, or on the target (rule: either holds)."""
-    for level, fields in enumerate(sources.fields()):
-        hold = fields.hold
-        if hold is not None and (hold.until_seconds is None or hold.until_seconds > now_seconds):
-            return f"{hold.reason} ({sources.place(level, 'hold')})", hold.until_seconds
+    written = HOLD.nearest(sources.fields(), now_seconds)
+    if written is not None:
+        level, hold = written
+        return f"{hold.reason} ({sources.place(level, 'hold')})", hold.until_seconds
     mark = read_hold(facts.owner.hold) if facts is not None else None
     if mark is not None and mark.holds(now_seconds):
         return f"{mark.reason} (annotation reconciler.dev/hold)", mark.until_seconds

@@ -1,7 +1,7 @@
 """What one new node of a group would offer, from the policy, the target, its infrastructure, or a node that is there."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 
@@ -15,7 +15,8 @@ from reconciler.cluster.world import World
 from reconciler.decisions.groups.similarity import size_difference
 from reconciler.decisions.groups.witnesses import INSTANCE_TYPE_LABEL
 from reconciler.decisions.reasons.groups import MixedShapes
-from reconciler.policy.documents import Template
+from reconciler.policy.documents import GroupFields
+from reconciler.policy.levels import ARCHITECTURE, CAPACITY, RESERVED, TAINTS, added_startup_taints, merged_labels
 
 DEFAULT_MAX_PODS = 110
 LIVE_SOURCE = "the ready nodes of the group"
@@ -50,9 +51,9 @@ class TemplateResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def new_node_shape(
-    levels: tuple[tuple[Template, str], ...], target: TargetTemplate, world: World, members: tuple[Node, ...]
+    levels: Sequence[GroupFields], place: Callable[[int], str], target: TargetTemplate, world: World, members: tuple[Node, ...]
 ) -> TemplateResult:
-    """The shape of one new node.
+    """The shape of one new node. `place` says where the template of a level is written.
 
     Capacity: the first written in the policy levels, else the target's (annotations, tags, infrastructure template; not one
     computed for the machine type that the members have), else the least of each resource over `members` (ready nodes of the
@@ -64,13 +65,13 @@ def new_node_shape(
     live, sizes = _least_shape(world, members)
     if target.estimated and live is not None and _of_type(target, world, members):
         target = msgspec.structs.replace(target, capacity=None, allocatable=None)
-    capacity, allocatable = _amounts(levels, target, live, sources)
+    capacity, allocatable = _amounts(levels, place, target, live, sources)
     if capacity is None or allocatable is None:
         return TemplateResult(
             shape=None,
             problem="no template.capacity, no capacity annotation or tag, no infrastructure template, and no ready node",
         )
-    startup = frozenset((taint.key, taint.effect) for template, _ in levels for taint in template.startup_taints)
+    startup = added_startup_taints(levels)
     return TemplateResult(
         shape=NodeShape(
             labels=_labels(levels, target, world, members),
@@ -84,14 +85,19 @@ def new_node_shape(
 
 
 def _amounts(
-    levels: tuple[tuple[Template, str], ...], target: TargetTemplate, live: NodeShape | None, sources: list[str]
+    levels: Sequence[GroupFields],
+    place: Callable[[int], str],
+    target: TargetTemplate,
+    live: NodeShape | None,
+    sources: list[str],
 ) -> tuple[Resources | None, Resources | None]:
     capacity: Resources | None = None
     allocatable: Resources | None = None
-    written = next(((template, place) for template, place in levels if template.capacity), None)
+    written = CAPACITY.nearest(levels)
     if written is not None:
-        capacity = Resources.of(dict(written[0].capacity))
-        sources.append(written[1])
+        level, amounts = written
+        capacity = Resources.of(dict(amounts))
+        sources.append(place(level))
     elif target.capacity is not None:
         capacity, allocatable = target.capacity, target.allocatable
         sources.extend(target.origins)
@@ -102,9 +108,9 @@ def _amounts(
         return None, None
     if not capacity.pods:
         capacity = msgspec.structs.replace(capacity, pods=live.capacity.pods if live else DEFAULT_MAX_PODS)
-    reserved = next((template.reserved for template, _ in levels if template.reserved), None)
+    reserved = RESERVED.nearest(levels)
     if reserved is not None:
-        return capacity, _less(capacity, dict(reserved))
+        return capacity, _less(capacity, dict(reserved[1]))
     if allocatable is None:
         allocatable = live.allocatable if live is not None and _same_machine(live.capacity, capacity) else capacity
     if not allocatable.pods:
@@ -165,7 +171,7 @@ def mixed_shapes(sizes: tuple[Resources, ...]) -> MixedShapes | None:
 
 
 def _labels(
-    levels: tuple[tuple[Template, str], ...], target: TargetTemplate, world: World, members: tuple[Node, ...]
+    levels: Sequence[GroupFields], target: TargetTemplate, world: World, members: tuple[Node, ...]
 ) -> tuple[tuple[str, str], ...]:
     shared: set[tuple[str, str]] | None = None
     for index in {node.shape for node in members}:
@@ -179,10 +185,10 @@ def _labels(
     if target.zone:
         merged[ZONE_LABEL] = target.zone
     merged.update(target.labels)
-    for template, _ in reversed(levels):
-        if template.architecture:
-            merged[ARCH_LABEL] = template.architecture
-        merged.update(template.labels)
+    architecture = ARCHITECTURE.nearest(levels)
+    if architecture is not None:
+        merged[ARCH_LABEL] = architecture[1]
+    merged.update(merged_labels(levels))
     merged.setdefault(ARCH_LABEL, "amd64")
     for new, old in _RENAMED_LABELS:
         if new in merged and old not in merged and any(_same_label(shape, new, old) for shape in world.node_shapes):
@@ -196,15 +202,15 @@ def _same_label(shape: NodeShape, new: str, old: str) -> bool:
 
 
 def _taints(
-    levels: tuple[tuple[Template, str], ...],
+    levels: Sequence[GroupFields],
     target: TargetTemplate,
     world: World,
     members: tuple[Node, ...],
     startup: frozenset[tuple[str, str]],
 ) -> tuple[Taint, ...]:
-    written = next((template.taints for template, _ in levels if template.taints is not None), None)
+    written = TAINTS.nearest(levels)
     if written is not None:
-        return tuple(sorted(Taint(taint.key, taint.value, taint.effect) for taint in written))
+        return tuple(sorted(Taint(taint.key, taint.value, taint.effect) for taint in written[1]))
     shared: set[Taint] | None = None
     for index in {node.shape for node in members}:
         taints = {taint for taint in world.node_shapes[index].taints if not transient(taint)}

@@ -1,11 +1,15 @@
 """The values of one group, each asked for by its path in the field table, with the chain that it came from."""
 
 from enum import StrEnum
-from typing import TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 from reconciler.cluster.target import TargetFacts
-from reconciler.decisions.groups.chain import Chains, Sources, resolve, target_option
+from reconciler.decisions.groups.chain import Chains, Resolved, Sources, resolve, target_option
+from reconciler.decisions.groups.group import Origin
+from reconciler.policy.documents import GroupFields
 from reconciler.policy.group_value import GroupScalar, group_value
+from reconciler.policy.levels import LEVEL_FIELDS, NOTHING, LevelField
 
 Choice = TypeVar("Choice", bound=StrEnum)
 _Told = tuple[GroupScalar, str]
@@ -42,6 +46,20 @@ class Values:
     def choice_or(self, path: str, kind: type[Choice], otherwise: Choice, where: str) -> Choice:
         """As `choice`, where nothing is built in: `otherwise`, which `where` says."""
         return kind(str(self._found(path, None, (otherwise, str(otherwise)), where)))
+
+    def written(self, now_seconds: int) -> None:
+        """Note every field that is more than one scalar, with the levels that say something at this instant."""
+        levels = self.sources.fields()
+        for path, field in LEVEL_FIELDS.items():
+            self.chains.keep(path, Resolved(field, partial(self._levels_of, path, field, levels, now_seconds)))
+
+    def _levels_of(
+        self, path: str, field: LevelField[Any], levels: tuple[GroupFields, ...], now_seconds: int
+    ) -> tuple[Origin, ...]:
+        said = field.counting(levels, now_seconds) if field.adds else field.said(levels, now_seconds)
+        found = (Origin(source=self.sources.place(level, path), value=field.text(value)) for level, value in said)
+        last = "the target and its nodes" if path.startswith("template.") else "built-in"
+        return (*found, Origin(source=last, value=NOTHING))
 
     def option(self, path: str) -> tuple[int, str] | None:
         """The target's own number for a path, and where it says that."""

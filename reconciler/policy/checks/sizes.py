@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from reconciler.policy.checks.levels import Found, Level, effective, levels_of, own_levels, strongest
 from reconciler.policy.checks.overlap import Overlaps
 from reconciler.policy.documents import NodeGroup, NodeGroupPolicy, Window
+from reconciler.policy.levels import HEADROOM
 from reconciler.policy.problems.findings import Findings
 from reconciler.policy.problems.problem import Severity
 from reconciler.policy.reading.draft import AnyDraft, Draft
@@ -126,10 +127,12 @@ def _windows_against_each_other(level: Level, findings: Findings, overlaps: Over
 
 
 def _headroom(levels: tuple[Level, ...], high: Found, findings: Findings) -> None:
-    wanted = strongest(levels, lambda fields: fields.headroom.nodes)
-    if wanted is None or wanted[0] is None or wanted[0] <= high.value or not high.certain:
+    written = HEADROOM.nearest([level.fields for level in levels])
+    if written is None:
         return
-    nodes, level = wanted
+    level, nodes = levels[written[0]], written[1].nodes
+    if nodes is None or nodes <= high.value or not high.certain:
+        return
     message = f"headroom.nodes {nodes} is more than size.max {high.value}"
     related = ((high.level.place("size.max"), f"size.max is {high.value}"),)
     hint = "headroom stays within max"

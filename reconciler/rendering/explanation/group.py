@@ -6,6 +6,7 @@ from reconciler.decisions.limits import NODES
 from reconciler.decisions.reasons.amounts import amount_text
 from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import NodeState
+from reconciler.policy.levels import LEVEL_FIELDS
 from reconciler.rendering.alike import alike_nodes, owner_label
 from reconciler.rendering.explanation.case import Case
 from reconciler.rendering.explanation.document import GroupExplanation
@@ -94,6 +95,11 @@ def _values(found: GroupExplanation, width: int) -> list[str]:
     lines = ["", "Effective values, and where they come from:"]
     for entry in found.values:
         first, *others = entry.chain
+        field = LEVEL_FIELDS.get(entry.path)
+        if field is not None and field.adds:
+            added = ", ".join(source.source for source in entry.chain[:-1])
+            lines += paragraph(f"{entry.path}: {entry.value} ({added})", width, 2)
+            continue
         capacity = entry.path == "template.capacity"
         told = f"{entry.path} ({first.source})" if capacity else f"{entry.path}: {entry.value} ({first.source})"
         over = [other.source if capacity else f"{other.value} ({other.source})" for other in others]

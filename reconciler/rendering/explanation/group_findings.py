@@ -3,6 +3,7 @@
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.limits import PLATFORM_ROOM
 from reconciler.plan.instant import instant_text
+from reconciler.policy.levels import LEVEL_FIELDS, NOTHING
 from reconciler.rendering.explanation.case import Case
 from reconciler.rendering.explanation.document import (
     BackoffNow,
@@ -31,15 +32,24 @@ def group_findings(case: Case, name: str) -> GroupExplanation:
         taints=() if template is None else tuple(f"{taint.key}={taint.value}:{taint.effect}" for taint in template.taints),
         limits=_limits(case, group),
         rejected=_rejected(case, name),
-        values=tuple(effective_value(group, path) for path in sorted(group.chains) if group.chains[path]),
+        values=tuple(effective_value(group, path) for path in sorted(group.chains) if _is_said(group, path)),
         nodes=tuple(node for node in case.plan.nodes if node.group == name),
     )
 
 
 def effective_value(group: EffectiveGroup, path: str) -> EffectiveValue:
-    """A value with its chain, which is not empty."""
+    """A value with its chain. Where levels add to each other, the value is what they add up to, the nearest first."""
     chain = group.chains[path]
-    return EffectiveValue(path, chain[0].value, tuple(Source(origin.source, origin.value) for origin in chain))
+    field = LEVEL_FIELDS.get(path)
+    counting = chain[:-1] if field is not None and field.adds and len(chain) > 1 else chain[:1]
+    return EffectiveValue(
+        path, ", ".join(origin.value for origin in counting), tuple(Source(origin.source, origin.value) for origin in chain)
+    )
+
+
+def _is_said(group: EffectiveGroup, path: str) -> bool:
+    """Of fields that are more than one scalar, those that somebody says."""
+    return path not in LEVEL_FIELDS or group.chains[path][0].value != NOTHING
 
 
 def _backoff(case: Case, name: str) -> BackoffNow | None:

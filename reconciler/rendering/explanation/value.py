@@ -1,6 +1,8 @@
 """The chain of sources of one effective value."""
 
+from reconciler.policy.levels import LEVEL_FIELDS
 from reconciler.rendering.explanation.case import Case
+from reconciler.rendering.explanation.group_findings import effective_value
 from reconciler.rendering.text.paragraph import paragraph
 
 
@@ -10,12 +12,15 @@ def value_names(case: Case) -> list[str]:
 
 
 def explain_value(case: Case, name: str, width: int) -> list[str]:
-    """Lines about one value, named as `value_names` does: all sources in order of precedence, the first one wins."""
+    """Lines about one value, named as `value_names` does: all sources in order of precedence, and which of them count."""
     group_name, _, path = name.rpartition("/")
-    group = next(group for group in case.groups if group.name == group_name)
-    lines: list[str] = []
-    for rank, origin in enumerate(group.chains[path]):
-        if not rank:
-            lines += paragraph(f"{path} of {group_name} is {origin.value}", width, 0)
-        lines += paragraph(f"{origin.value} from {origin.source}{'' if rank else ', which wins'}", width, 2, f"{rank + 1}. ")
+    found = effective_value(case.group(group_name), path)
+    field = LEVEL_FIELDS.get(path)
+    lines = paragraph(f"{path} of {group_name} is {found.value}", width, 0)
+    adds = field is not None and field.adds
+    if field is not None and adds:
+        lines += paragraph(f"of several levels, {field.rule.value}", width, 2)
+    for rank, source in enumerate(found.chain):
+        wins = ", which wins" if not rank and not adds else ""
+        lines += paragraph(f"{source.value} from {source.source}{wins}", width, 2, f"{rank + 1}. ")
     return lines

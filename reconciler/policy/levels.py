@@ -1,0 +1,147 @@
+"""How a value of a group that is more than one scalar follows from its levels: one merge rule for each field, as data.
+
+Levels are the NodeGroup, its tier's defaults and the policy's defaults, in this order: the nearest first. Checks, comparison,
+decisions and explanations all resolve these fields here.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from reconciler.policy.documents import GroupFields, Headroom, Hold, TaintSpec, Window
+from reconciler.policy.text.written import quantity_text
+
+NOTHING = "none"
+"""The text of a field of which no level says anything."""
+
+V = TypeVar("V")
+Pairs = tuple[tuple[str, str], ...]
+Amounts = tuple[tuple[str, int], ...]
+
+
+class MergeRule(StrEnum):
+    """Which levels count. The words complete the sentence `of several levels ...`."""
+
+    NEAREST = "the nearest counts as a whole"
+    IN_FORCE = "the nearest that has not ended counts"
+    KEYS = "each adds keys, and the nearest that names a key counts"
+    UNION = "all are added together"
+
+
+class LevelField(msgspec.Struct, Generic[V], frozen=True):
+    """One field. `read` gives what a level says, None where it says nothing; `text` is a value as people read it."""
+
+    path: str
+    rule: MergeRule
+    read: Callable[[GroupFields], V | None]
+    text: Callable[[V], str]
+
+    def said(self, levels: Sequence[GroupFields], now_seconds: int) -> list[tuple[int, V]]:
+        """Index and value of each level that says something; a hold that has ended by `now_seconds` (Unix time) says nothing."""
+        values = ((index, self.read(level)) for index, level in enumerate(levels))
+        return [(index, value) for index, value in values if value is not None and not _ended(value, now_seconds)]
+
+    def counting(self, levels: Sequence[GroupFields], now_seconds: int) -> list[tuple[int, V]]:
+        """What of `said` the rule lets count, the nearest level first; of keys those that no nearer level names."""
+        found = self.said(levels, now_seconds)
+        if self.rule is MergeRule.KEYS:
+            return [(index, value) for index, value in _first_keys(found) if value]
+        return found if self.adds else found[:1]
+
+    @property
+    def adds(self) -> bool:
+        """Whether several levels count together."""
+        return self.rule in (MergeRule.KEYS, MergeRule.UNION)
+
+    def nearest(self, levels: Sequence[GroupFields], now_seconds: int = 0) -> tuple[int, V] | None:
+        """The nearest level that counts, and its value."""
+        return next(iter(self.counting(levels, now_seconds)), None)
+
+
+def _first_keys(found: Sequence[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
+    named: set[str] = set()
+    for index, pairs in found:
+        yield index, tuple(pair for pair in pairs if pair[0] not in named)
+        named.update(key for key, _ in pairs)
+
+
+def _ended(value: object, now_seconds: int) -> bool:
+    return isinstance(value, Hold) and value.until_seconds is not None and value.until_seconds <= now_seconds
+
+
+def amounts_text(amounts: Amounts) -> str:
+    """`cpu 4, memory 16Gi`."""
+    return ", ".join(f"{name} {quantity_text(name, amount)}" for name, amount in amounts)
+
+
+def _headroom_text(value: Headroom) -> str:
+    parts = [f"nodes {value.nodes}"] if value.nodes is not None else []
+    if value.nodes_per_zone is not None:
+        parts.append(f"nodesPerZone {value.nodes_per_zone}")
+    parts += [f"pods {one.name or '(unnamed)'} x {one.count}" for one in value.pods]
+    return ", ".join(parts)
+
+
+def _windows_text(windows: tuple[Window, ...]) -> str:
+    return ", ".join(one.name or one.schedule for one in windows)
+
+
+def _hold_text(hold: Hold) -> str:
+    if hold.until_seconds is None:
+        return hold.reason
+    return f"{hold.reason}, until {datetime.fromtimestamp(hold.until_seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _taints_text(taints: tuple[TaintSpec, ...]) -> str:
+    texts = (f"{one.key}={one.value}:{one.effect}" if one.value else f"{one.key}:{one.effect}" for one in taints)
+    return ", ".join(texts) or NOTHING
+
+
+def _labels_text(labels: Pairs) -> str:
+    return ", ".join(f"{key}={value}" for key, value in labels)
+
+
+_NO_HEADROOM = Headroom()
+
+HEADROOM = LevelField[Headroom](
+    "headroom", MergeRule.NEAREST, lambda level: level.headroom if level.headroom != _NO_HEADROOM else None, _headroom_text
+)
+WINDOWS = LevelField[tuple[Window, ...]]("windows", MergeRule.NEAREST, lambda level: level.windows or None, _windows_text)
+HOLD = LevelField[Hold]("hold", MergeRule.IN_FORCE, lambda level: level.hold, _hold_text)
+CAPACITY = LevelField[Amounts](
+    "template.capacity", MergeRule.NEAREST, lambda level: level.template.capacity or None, amounts_text
+)
+RESERVED = LevelField[Amounts](
+    "template.reserved", MergeRule.NEAREST, lambda level: level.template.reserved or None, amounts_text
+)
+ARCHITECTURE = LevelField[str]("template.architecture", MergeRule.NEAREST, lambda level: level.template.architecture or None, str)
+LABELS = LevelField[Pairs]("template.labels", MergeRule.KEYS, lambda level: level.template.labels or None, _labels_text)
+TAINTS = LevelField[tuple[TaintSpec, ...]](
+    "template.taints", MergeRule.NEAREST, lambda level: level.template.taints, _taints_text
+)
+STARTUP_TAINTS = LevelField[tuple[TaintSpec, ...]](
+    "template.startupTaints", MergeRule.UNION, lambda level: level.template.startup_taints or None, _taints_text
+)
+_ALL: tuple[LevelField[Any], ...] = (
+    HEADROOM, WINDOWS, HOLD, CAPACITY, RESERVED, ARCHITECTURE, LABELS, TAINTS, STARTUP_TAINTS
+)  # fmt: skip
+LEVEL_FIELDS: Mapping[str, LevelField[Any]] = {one.path: one for one in _ALL}
+
+
+def merged_labels(levels: Sequence[GroupFields]) -> dict[str, str]:
+    """All labels of the levels, each key from the nearest that names it."""
+    return {key: value for _, labels in LABELS.counting(levels, 0) for key, value in labels}
+
+
+def added_startup_taints(levels: Sequence[GroupFields]) -> frozenset[tuple[str, str]]:
+    """Key and effect of every startup taint of the levels."""
+    return frozenset((taint.key, taint.effect) for _, taints in STARTUP_TAINTS.counting(levels, 0) for taint in taints)
+
+
+def level_field(path: str) -> LevelField[Any] | None:
+    """The field that a path in a policy belongs to (`template.labels.team`, `windows[night].size.max`); None for a scalar."""
+    plain = path.partition("[")[0]
+    return next((field for key, field in LEVEL_FIELDS.items() if plain == key or plain.startswith(f"{key}.")), None)
