@@ -104,6 +104,14 @@ def _labels_text(labels: Pairs) -> str:
     return ", ".join(f"{key}={value}" for key, value in labels)
 
 
+def _labels_of(level: GroupFields) -> Pairs | None:
+    """`template.architecture` is a label as well: a nearer level that says either overrides it."""
+    template = level.template
+    architecture = {_ARCH_LABEL: template.architecture} if template.architecture else {}
+    return tuple((architecture | dict(template.labels)).items()) or None
+
+
+_ARCH_LABEL = "kubernetes.io/arch"
 _NO_HEADROOM = Headroom()
 
 HEADROOM = LevelField[Headroom](
@@ -118,7 +126,7 @@ RESERVED = LevelField[Amounts](
     "template.reserved", MergeRule.NEAREST, lambda level: level.template.reserved or None, amounts_text
 )
 ARCHITECTURE = LevelField[str]("template.architecture", MergeRule.NEAREST, lambda level: level.template.architecture or None, str)
-LABELS = LevelField[Pairs]("template.labels", MergeRule.KEYS, lambda level: level.template.labels or None, _labels_text)
+LABELS = LevelField[Pairs]("template.labels", MergeRule.KEYS, _labels_of, _labels_text)
 TAINTS = LevelField[tuple[TaintSpec, ...]](
     "template.taints", MergeRule.NEAREST, lambda level: level.template.taints, _taints_text
 )
@@ -139,9 +147,3 @@ def merged_labels(levels: Sequence[GroupFields]) -> dict[str, str]:
 def added_startup_taints(levels: Sequence[GroupFields]) -> frozenset[tuple[str, str]]:
     """Key and effect of every startup taint of the levels."""
     return frozenset((taint.key, taint.effect) for _, taints in STARTUP_TAINTS.counting(levels, 0) for taint in taints)
-
-
-def level_field(path: str) -> LevelField[Any] | None:
-    """The field that a path in a policy belongs to (`template.labels.team`, `windows[night].size.max`); None for a scalar."""
-    plain = path.partition("[")[0]
-    return next((field for key, field in LEVEL_FIELDS.items() if plain == key or plain.startswith(f"{key}.")), None)

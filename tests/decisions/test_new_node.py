@@ -181,6 +181,14 @@ LABELS = {
         partial(_made, WRITTEN, target=TargetTemplate(architecture="arm64", zone="a", labels=(("x", "1"),))),
         (("kubernetes.io/arch", "arm64"), ("kubernetes.io/os", "linux"), (ZONE, "a"), ("x", "1")),
     ),
+    "of a nearer architecture over a label that is farther": (
+        partial(_made, WRITTEN, Template(architecture="arm64"), Template(labels=(("kubernetes.io/arch", "amd64"),))),
+        (("kubernetes.io/arch", "arm64"), ("kubernetes.io/os", "linux")),
+    ),
+    "of a nearer label over an architecture that is farther": (
+        partial(_made, WRITTEN, Template(labels=(("kubernetes.io/arch", "arm64"),)), Template(architecture="amd64")),
+        (("kubernetes.io/arch", "arm64"), ("kubernetes.io/os", "linux")),
+    ),
     "of the policy over the target": (
         partial(
             _made,

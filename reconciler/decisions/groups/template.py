@@ -16,7 +16,7 @@ from reconciler.decisions.groups.similarity import size_difference
 from reconciler.decisions.groups.witnesses import INSTANCE_TYPE_LABEL
 from reconciler.decisions.reasons.groups import MixedShapes
 from reconciler.policy.documents import GroupFields
-from reconciler.policy.levels import ARCHITECTURE, CAPACITY, RESERVED, TAINTS, added_startup_taints, merged_labels
+from reconciler.policy.levels import CAPACITY, RESERVED, TAINTS, added_startup_taints, merged_labels
 
 DEFAULT_MAX_PODS = 110
 LIVE_SOURCE = "the ready nodes of the group"
@@ -185,9 +185,6 @@ def _labels(
     if target.zone:
         merged[ZONE_LABEL] = target.zone
     merged.update(target.labels)
-    architecture = ARCHITECTURE.nearest(levels)
-    if architecture is not None:
-        merged[ARCH_LABEL] = architecture[1]
     merged.update(merged_labels(levels))
     merged.setdefault(ARCH_LABEL, "amd64")
     for new, old in _RENAMED_LABELS:

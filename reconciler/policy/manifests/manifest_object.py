@@ -57,14 +57,24 @@ def size_annotations(group: str) -> tuple[str, ...]:
 
 def manifest_objects(node: Node, source: Source, platforms: Mapping[str, PlatformManifests]) -> Iterator[ManifestObject]:
     """The objects of platforms in a document, those of lists included; `platforms` by their API groups."""
+    for item in objects_of(node):
+        yield from _of_platform(item, source, platforms)
+
+
+def objects_of(node: Node) -> Iterator[MappingNode]:
+    """The object that a document is, or those of the list that it is."""
     if not isinstance(node, MappingNode):
         return
-    kind, version = text_of(node, "kind"), text_of(node, "apiVersion")
     items = entry_of(node, "items")
-    if kind.endswith("List") and isinstance(items, Sequence):
+    if text_of(node, "kind").endswith("List") and isinstance(items, Sequence):
         for item in items.items:
-            yield from manifest_objects(item, source, platforms)
+            yield from objects_of(item)
         return
+    yield node
+
+
+def _of_platform(node: MappingNode, source: Source, platforms: Mapping[str, PlatformManifests]) -> Iterator[ManifestObject]:
+    kind, version = text_of(node, "kind"), text_of(node, "apiVersion")
     group = version.partition("/")[0]
     platform = platforms.get(group)
     if platform is not None and kind in (*platform.sized, platform.topology):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from reconciler.policy.manifests.manifest_object import entry_of, pair_of, shown, text_of
+from reconciler.policy.manifests.manifest_object import entry_of, objects_of, pair_of, shown, text_of
 from reconciler.policy.platform_manifests import ParentSizes, PlatformManifests, platform_manifests
 from reconciler.policy.text.nodes import Mapping as MappingNode
 from reconciler.policy.text.nodes import Node, Sequence, Spot, spot_of_entry
@@ -12,7 +12,7 @@ from reconciler.policy.text.nodes import Node, Sequence, Spot, spot_of_entry
 
 class ParentSize(msgspec.Struct, frozen=True, kw_only=True):
     """One declared size. `what` names the object, and `value` is as written. The target is of `kind`; its `namespace` is
-    empty where the manifest leaves it to whoever applies it."""
+    empty if the manifest names none."""
 
     platform: PlatformManifests
     parent: ParentSizes
@@ -27,18 +27,12 @@ class ParentSize(msgspec.Struct, frozen=True, kw_only=True):
 
 def parent_sizes(node: Node) -> Iterator[ParentSize]:
     """Every size in a document that the controller of a parent kind writes to a target, those of lists included."""
-    if not isinstance(node, MappingNode):
-        return
-    kind, items = text_of(node, "kind"), entry_of(node, "items")
-    if kind.endswith("List") and isinstance(items, Sequence):
-        for item in items.items:
-            yield from parent_sizes(item)
-        return
-    group = text_of(node, "apiVersion").partition("/")[0]
-    for platform in platform_manifests():
-        for parent in platform.parents:
-            if (parent.group, parent.kind) == (group, kind):
-                yield from _sizes(node, platform, parent)
+    for item in objects_of(node):
+        written = text_of(item, "apiVersion").partition("/")[0], text_of(item, "kind")
+        for platform in platform_manifests():
+            for parent in platform.parents:
+                if (parent.group, parent.kind) == written:
+                    yield from _sizes(item, platform, parent)
 
 
 def _sizes(node: MappingNode, platform: PlatformManifests, parent: ParentSizes) -> Iterator[ParentSize]:
