@@ -40,7 +40,7 @@ ifneq ($(shell $(BIN)/python -c '' 2>/dev/null && cat $(STAMP) 2>/dev/null),$(CU
 .PHONY: $(STAMP)
 endif
 
-.PHONY: help setup run demo-preview testbed test check docs lock format bench bench-check bench-live bench-data builds differential mutants mutants-sample soak stress clean
+.PHONY: help setup run demo-preview testbed test check docs generate lock format bench bench-check bench-live bench-data builds differential mutants mutants-sample soak stress clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -76,6 +76,12 @@ check: $(STAMP) ## Formatting, lint, types, layers, dependencies, generated file
 
 docs: $(STAMP) ## Build the documentation as a static site: build/docs/index.html
 	@.ci/timed "documentation in build/docs" $(BIN)/python -m docs.site build/docs
+
+generate: $(STAMP) ## Write every generated file anew: schemas, CRDs, the reference, the packed example; then the sessions in the documentation
+	@$(BIN)/python -m docs.generator
+	@$(BIN)/python examples/pack.py
+	$(TIMED) "sessions in the documentation" $(BIN)/python -m tests.docs.refresh
+	@git status --short
 
 lock: $(STAMP) ## Write .ci/locks anew: what the image, the action and the release install, by hashes
 	@.ci/lock $(BIN)

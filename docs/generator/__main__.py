@@ -1,6 +1,9 @@
-"""Write the generated pages anew: `python -m docs.generator`."""
+"""Write every generated file anew: `python -m docs.generator`, which `make generate` calls."""
 
 from docs.generator.pages import DOCS, PAGES, page
+from reconciler.rendering.schemas.generated import generated_files
 
 for name in PAGES:
     (DOCS / name).write_text(page(name), encoding="utf-8")
+for name, text in generated_files().items():
+    (DOCS.parent / "schemas" / name).write_text(text, encoding="utf-8")

@@ -44,7 +44,7 @@ def compare(
         base=before_side,
         head=after_side,
         plan=after.plan,
-        changes=compare_policies(before_policy, after_policy),
+        changes=compare_policies(before_policy, after_policy, now_seconds),
         comparison=comparison,
         impact_before=before.impact,
         impact_after=after.impact,

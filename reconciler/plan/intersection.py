@@ -54,7 +54,7 @@ class ReplicasMoved(Because, frozen=True, kw_only=True):
     """Somebody resized the target, or another plan was carried out."""
 
     code = "ReplicasMoved"
-    template = "{target} had {planned} replicas when the plan was made and has {now} now"
+    template = "{target} had {planned:replica} when the plan was made and has {now} now"
     target: str
     planned: int
     now: int

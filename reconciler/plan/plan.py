@@ -4,7 +4,7 @@ from enum import StrEnum
 
 import msgspec
 
-from reconciler.plan.reason import Reason
+from reconciler.plan.reason import Blocker, Reason
 
 FORMAT_VERSION = "1.0"
 
@@ -116,14 +116,6 @@ class PodLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=Fals
     node: str | None = None
     group: str | None = None
     reasons: tuple[Reason, ...] = ()
-
-
-class Blocker(msgspec.Struct, frozen=True, order=True, kw_only=True, rename="camel", gc=False):
-    """Something that keeps a node: a pod (`namespace/name`) or, with an empty pod, the node or group itself."""
-
-    code: str
-    pod: str = ""
-    message: str
 
 
 class NodeLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):

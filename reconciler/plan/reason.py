@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping
 from functools import cache
+from string import Formatter
 from typing import ClassVar
 
 import msgspec
+
+from reconciler.values.plural import count_text
 
 Scalar = str | int | bool | None | tuple[str, ...]
 
@@ -17,11 +20,23 @@ class Reason(msgspec.Struct, frozen=True, order=True, gc=False):
     data: Mapping[str, Scalar] = {}
 
 
+class Blocker(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
+    """Something that keeps a node: a pod (`namespace/name`) or, with an empty pod, the node or group itself.
+
+    Code, message and data are those of a reason (`Because.blocker` makes it).
+    """
+
+    code: str
+    pod: str = ""
+    message: str
+    data: Mapping[str, Scalar] = {}
+
+
 class Because(msgspec.Struct, frozen=True, kw_only=True):
     """The ancestor of all reason types: one subclass a code, its fields the numbers, `sentence` the words.
 
     Subclasses set `code` (PascalCase, never renamed once released) and a `template` with `{field}` places, or override
-    `sentence` where words depend on numbers.
+    `sentence` where other words depend on the fields. A place with a noun counts it: `{pods:pod}` is `1 pod` or `2 pods`.
     """
 
     code: ClassVar[str] = ""
@@ -29,11 +44,30 @@ class Because(msgspec.Struct, frozen=True, kw_only=True):
 
     def sentence(self) -> str:
         """The reason in one sentence, without a full stop."""
+        if ":" in self.template:
+            return _COUNTING.vformat(self.template, (), msgspec.structs.asdict(self))
         return self.template.format(**msgspec.structs.asdict(self))
 
     def reason(self) -> Reason:
         """The value to put into a plan."""
-        return Reason(self.code, self.sentence(), {_camel(name): value for name, value in msgspec.structs.asdict(self).items()})
+        return Reason(self.code, self.sentence(), self._data())
+
+    def blocker(self, pod: str = "") -> Blocker:
+        """The value to put into the line of a node that stays for this reason; `pod` (`namespace/name`) if a pod keeps it."""
+        return Blocker(code=self.code, pod=pod, message=self.sentence(), data=self._data())
+
+    def _data(self) -> dict[str, Scalar]:
+        return {_camel(name): value for name, value in msgspec.structs.asdict(self).items()}
+
+
+class _CountingFormatter(Formatter):
+    def format_field(self, value: object, format_spec: str) -> str:
+        if format_spec and isinstance(value, int):
+            return count_text(value, format_spec)
+        return str(value)
+
+
+_COUNTING = _CountingFormatter()
 
 
 @cache

@@ -1,12 +1,13 @@
 """Two versions of a policy side by side, in words, with the places of both."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import msgspec
 from deepdiff import DeepDiff
 
 from reconciler.policy.checks.levels import tier_index
 from reconciler.policy.documents import NodeGroup, NodeGroupPolicy, PolicySet
+from reconciler.policy.reach import reached_groups
 from reconciler.policy.text.place import Place
 from reconciler.policy.text.written import Path, WrittenDocument
 
@@ -46,12 +47,12 @@ class PolicyChange(msgspec.Struct, frozen=True, order=True, kw_only=True):
         return told
 
 
-def compare_policies(before: PolicySet, after: PolicySet) -> tuple[PolicyChange, ...]:
+def compare_policies(before: PolicySet, after: PolicySet, now_seconds: int) -> tuple[PolicyChange, ...]:
     """What differs: the policy first, then groups by name, inside by path.
 
-    Formatting, comments and order of keys are no difference.
+    Formatting, comments and order of keys are no difference. `now_seconds` (Unix time) says which holds have ended.
     """
-    found = list(_policy_changes(before, after))
+    found = list(_policy_changes(before, after, now_seconds))
     earlier, later = {group.name: group for group in before.groups}, {group.name: group for group in after.groups}
     gone = {group.target: group for name, group in earlier.items() if name not in later}
     for name in sorted({*earlier, *later}):
@@ -79,14 +80,15 @@ def compare_policies(before: PolicySet, after: PolicySet) -> tuple[PolicyChange,
     return tuple(sorted(found, key=lambda change: (change.kind != "NodeGroupPolicy", change.name, change.path)))
 
 
-def _policy_changes(before: PolicySet, after: PolicySet) -> Iterator[PolicyChange]:
+def _policy_changes(before: PolicySet, after: PolicySet, now_seconds: int) -> Iterator[PolicyChange]:
     for change in _document_changes(before.policy, after.policy):
-        level, path = _default_of(change.path)
-        if not level:
+        default = _default_of(change.path)
+        if default is None:
             yield change
             continue
-        side = after if change.after is not None else before
-        yield msgspec.structs.replace(change, reaches=_reached(side, level, path), discovery=_finders(side, level))
+        tier, path = default
+        reaches = reached_groups(before, after, tier, path, now_seconds)
+        yield msgspec.structs.replace(change, reaches=reaches, discovery=_finders(after.policy, tier))
     for key, names in (("tiers", _tier_names), ("discovery", _discovery_names)):
         common = set(names(before.policy)) & set(names(after.policy))
         old, new = ([name for name in names(side.policy) if name in common] for side in (before, after))
@@ -163,44 +165,17 @@ def _moved(old: NodeGroup, new: NodeGroup, before: NodeGroupPolicy, after: NodeG
         )
 
 
-def _default_of(path: str) -> tuple[str, str]:
-    """The level that a default stands on (`defaults`, or a tier's name in brackets) and the path below it; else empty."""
+def _default_of(path: str) -> tuple[str | None, str] | None:
+    """The tier that a default stands in (None: the policy's defaults) and the path below it; None for another path."""
     if path.startswith("defaults."):
-        return "defaults", path.removeprefix("defaults.")
-    tier, found, rest = path.removeprefix("tiers").partition("].defaults.")
-    return (f"{tier}]", rest) if path.startswith("tiers[") and found else ("", "")
+        return None, path.removeprefix("defaults.")
+    tier, inside, rest = path.removeprefix("tiers[").partition("].defaults.")
+    return (tier, rest) if path.startswith("tiers[") and inside else None
 
 
-def _reached(policies: PolicySet, level: str, path: str) -> tuple[str, ...]:
-    """Groups that take the value at `path` from `level`. What stands on a target itself is not known here."""
-    policy = policies.policy
-    keys = _keys(path)
-    found = []
-    for group in policies.groups:
-        index = tier_index(group, policy)
-        tier = "" if index is None else f"[{policy.tiers[index].name}]"
-        if _sets(group.places, "spec", keys) or level not in ("defaults", tier):
-            continue
-        if level == "defaults" and index is not None and _sets(policy.places, f"spec.tiers[{index}].defaults", keys):
-            continue
-        found.append(group.name)
-    return tuple(found)
-
-
-def _keys(path: str) -> str:
-    head = path.partition(".")[0].partition("[")[0]
-    return head if head in _WHOLE else path.partition("[")[0]
-
-
-def _sets(places: Mapping[str, Place], prefix: str, path: str) -> bool:
-    return f"{prefix}.{path}" in places
-
-
-def _finders(policies: PolicySet, level: str) -> tuple[str, ...]:
-    """Discovery rules whose groups may be on that level: those of the tier, or without a tier."""
-    return tuple(
-        item.name for item in policies.policy.discovery if level == "defaults" or item.tier is None or f"[{item.tier}]" == level
-    )
+def _finders(policy: NodeGroupPolicy, tier: str | None) -> tuple[str, ...]:
+    """Discovery rules whose groups may take a default of the tier (None: of the policy): those of the tier, or without one."""
+    return tuple(item.name for item in policy.discovery if tier is None or item.tier in (None, tier))
 
 
 def _tier_names(policy: NodeGroupPolicy) -> tuple[str, ...]:

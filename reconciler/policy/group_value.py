@@ -36,16 +36,27 @@ class GroupValue(msgspec.Struct, frozen=True):
 @cache
 def group_value(path: str) -> GroupValue:
     """The value at a path below the spec of a NodeGroup. Raises KeyError for a path that the table does not have."""
-    fields, attributes, found = GROUP_FIELDS, list[str](), None
-    for key in path.split("."):
-        found = next((field for field in fields if field.yaml_key == key), None)
-        if found is None:
-            raise KeyError(path)
-        fields = found.children
-        attributes.append(found.attribute)
-    if found is None or not found.attribute or found.children:
+    field = _row(path)[-1]
+    if not field.attribute or field.children:
         raise KeyError(path)
-    return GroupValue(path, found.kind, attrgetter(".".join(filter(None, attributes))), _built_in(found))
+    return GroupValue(path, field.kind, attrgetter(".".join(attributes_of(path))), _built_in(field))
+
+
+def attributes_of(path: str) -> tuple[str, ...]:
+    """The attributes of a level that lead to a field: `("scale_down", "mode")` for `scaleDown.mode`. Raises KeyError as above."""
+    return tuple(field.attribute for field in _row(path) if field.attribute)
+
+
+def _row(path: str) -> list[Field]:
+    """The fields of the table along a path, the one it names last."""
+    fields, row = GROUP_FIELDS, list[Field]()
+    for key in path.split("."):
+        field = next((field for field in fields if field.yaml_key == key), None)
+        if field is None:
+            raise KeyError(path)
+        fields = field.children
+        row.append(field)
+    return row
 
 
 def _built_in(field: Field) -> GroupScalar | None:

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from reconciler.policy.documents import GroupFields, Headroom, Hold, TaintSpec, Window
+from reconciler.policy.documents import GroupFields, Headroom, Hold, Mode, TaintSpec, Window
 from reconciler.policy.text.written import quantity_text
 
 NOTHING = "none"
@@ -137,6 +137,11 @@ _ALL: tuple[LevelField[Any], ...] = (
     HEADROOM, WINDOWS, HOLD, CAPACITY, RESERVED, ARCHITECTURE, LABELS, TAINTS, STARTUP_TAINTS
 )  # fmt: skip
 LEVEL_FIELDS: Mapping[str, LevelField[Any]] = {one.path: one for one in _ALL}
+
+
+def effective_mode(written: Mode | None, policy: Mode) -> Mode:
+    """The stricter of a group's mode, as its levels write it (None: nowhere), and of the policy's."""
+    return Mode.OBSERVE if Mode.OBSERVE in (written, policy) else Mode.ENFORCE
 
 
 def merged_labels(levels: Sequence[GroupFields]) -> dict[str, str]:

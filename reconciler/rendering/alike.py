@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from reconciler.plan.plan import Blocker, NodeLine, NodeState, PodLine, PodOutcome
-from reconciler.plan.reason import Reason
+from reconciler.plan.plan import NodeLine, NodeState, PodLine, PodOutcome
+from reconciler.plan.reason import Blocker, Reason
 from reconciler.rendering.fold import NAMES_SHOWN
 from reconciler.rendering.plain import listed
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 _FIGURE = re.compile(r"(?P<before>[(]?[+-]?\$?)(?P<number>\d+(?:\.\d+)?)(?P<after>\D*)")
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ[,.;)]?")
 _EACH = "each"
+# Verbs after a count, in the order of the alphabet: of one and of several.
+_VERBS = {("fit", "fits"): "fit", ("has", "have"): "have", ("are", "is"): "are", ("leave", "leaves"): "leave"}
 
 
 def one_sentence(sentences: Sequence[str], names: Sequence[str] = ()) -> str | None:
@@ -52,6 +54,8 @@ def _one_word(words: Sequence[str], own: Sequence[_Own]) -> str | None:
         low, high = ordered[0], ordered[-1]
         unit = low["after"].rstrip(",.;:)")
         return f"{low['before']}{low['number']}{unit}..{high['number']}{high['after']}"
+    if len(different) == 2 and (several := _VERBS.get((different[0], different[1]))) is not None:
+        return several
     plural = max(different, key=len)
     singular = {word for word in different if word != plural}
     stems = {plural.rstrip(",.;:").removesuffix("s"), *(word.rstrip(",.;:") for word in singular)}

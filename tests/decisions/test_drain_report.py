@@ -110,7 +110,7 @@ def test_a_whole_report() -> None:
             "general-2", "general", 625, "0.40", (False, False, False),
             [
                 (unowned[0], "shop/odd-1", unowned[1]),
-                ("NoPlaceToMove", "shop/odd-1", "1 of 1 pods like it have no place on another node"),
+                ("NoPlaceToMove", "shop/odd-1", "1 of 1 pod like it has no place on another node"),
             ],
         ),
         ("general-3", "general", 250, "0.40", (False, False, False), [("Leaving", "", "it is leaving already")]),
@@ -144,7 +144,7 @@ def test_nodes_that_the_work_budget_did_not_reach_are_not_safe(work: int, examin
     found = drain_report(cluster.world(), policy(node_group("general")), NOW, (50,), work)
     assert [one.safe for one in found.nodes] == [(True,)] * examined + [(False,)] * (3 - examined)
     assert {(b.code, b.message) for one in found.nodes[examined:] for b in one.blockers} <= {
-        ("NotExamined", "the work budget ran out before it")
+        ("NotExamined", "the work budget of this plan ran out before it")
     }
 
 

@@ -41,9 +41,9 @@ TWO = DrainRules(min_replicas=2)
         (DrainRules(), ROLLOUT, ["its controller is a Rollout, which drain rules do not know"]),
         (DrainRules(custom_controllers=BlockRule.ALLOW), ROLLOUT, []),
         (DrainRules(), OLD_GROUP, []),
-        (TWO, {"replicas": 1}, ["ReplicaSet web has 1 replicas, fewer than 2"]),
+        (TWO, {"replicas": 1}, ["ReplicaSet web has 1 replica, fewer than 2"]),
         (TWO, {"replicas": 2}, []),
-        (TWO, {"replicas": 1, "owner": "ReplicationController"}, ["ReplicationController web has 1 replicas, fewer than 2"]),
+        (TWO, {"replicas": 1, "owner": "ReplicationController"}, ["ReplicationController web has 1 replica, fewer than 2"]),
         (TWO, {"replicas": 1, "owner": "StatefulSet"}, []),
         (TWO, {"replicas": 1, "owner": "Job"}, []),
         (DrainRules(min_replicas=1), {"replicas": 0}, ["ReplicaSet web has 0 replicas, fewer than 1"]),
@@ -58,7 +58,7 @@ TWO = DrainRules(min_replicas=2)
 def test_what_keeps_a_pod(rules: DrainRules, fields: Mapping[str, object], said: list[str]) -> None:
     """It moves with a drain in any case."""
     found = _verdict(rules, fields)
-    assert (found.fate, [message for _, message in found.rules]) == (Fate.MOVES, said)
+    assert (found.fate, [rule.sentence() for rule in found.rules]) == (Fate.MOVES, said)
 
 
 def test_a_controller_that_does_not_say_how_many_it_runs_keeps_nobody() -> None:

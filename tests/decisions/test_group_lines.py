@@ -89,13 +89,13 @@ CASES: dict[str, tuple[Callable[[], Case], tuple[int, int, int | None], list[tup
     "below its minimum": (
         lambda: (_full(1), _group(min=3), Memory()),
         (1, 3, None),
-        [("BelowMin", "1 replicas are below the minimum 3")],
+        [("BelowMin", "1 replica is below the minimum 3")],
     ),
     "below its minimum and no more may be added": (
         lambda: (_full(1), _group(min=3, max=2), Memory()),
         (1, 2, None),
         [
-            ("BelowMin", "1 replicas are below the minimum 3"),
+            ("BelowMin", "1 replica is below the minimum 3"),
             ("MinNotReached", "the minimum 3 cannot be reached, only 2: general is at its maximum size 2"),
         ],
     ),
@@ -261,7 +261,7 @@ CASES: dict[str, tuple[Callable[[], Case], tuple[int, int, int | None], list[tup
         (1, 3, None),
         [
             ("Headroom", "headroom for 3 nodes has 0 free: 2 nodes more"),
-            ("HeadroomShort", "headroom lacks 1 nodes, and the group may not grow further"),
+            ("HeadroomShort", "headroom lacks 1 node, and the group may not grow further"),
         ],
     ),
     "no headroom of nodes can be had": (
@@ -284,13 +284,13 @@ CASES: dict[str, tuple[Callable[[], Case], tuple[int, int, int | None], list[tup
         [
             ("Headroom", "headroom for 5 pods has 0 free: 1 node more"),
             ("Headroom", "headroom for 5 pods has 2 free: 1 node more"),
-            ("HeadroomShort", "headroom lacks 1 pods, and the group may not grow further"),
+            ("HeadroomShort", "headroom lacks 1 pod, and the group may not grow further"),
         ],
     ),
     "headroom of pods larger than a node": (
         lambda: (_full(1), _group(headroom=_pods(1, 5000)), Memory()),
         (1, 1, None),
-        [("HeadroomShort", "headroom lacks 1 pods, and the group may not grow further")],
+        [("HeadroomShort", "headroom lacks 1 pod, and the group may not grow further")],
     ),
     "headroom while it is backed off": (
         lambda: (_full(1), _group(headroom=Headroom(nodes=2)), BACKED_OFF),
@@ -394,7 +394,7 @@ def test_headroom_in_zones_is_grown_where_the_template_is() -> None:
     cluster.target("general", 2, template=cluster.world().targets[0].template)
     cluster.pods("full", 2, cpu="4", on=["general-1", "general-2"])
     plan = plan_of(cluster.world(), policy(_group(headroom=Headroom(nodes_per_zone=1))))
-    assert [one.message for one in group(plan, "general").reasons] == ["headroom for 1 nodes has 0 free: 1 node more"]
+    assert [one.message for one in group(plan, "general").reasons] == ["headroom for 1 node has 0 free: 1 node more"]
     assert group(plan, "general").desired == 3
 
 

@@ -193,7 +193,7 @@ COOLING = Memory(last_added_seconds=NOW - 60, last_removed_seconds=NOW - 30, las
 NO_PLACE = (
     "2 pods like it (1000m cpu, 1024Mi memory each) have no place on the other 2 nodes: 1 NodeResourcesFit, 1 TaintToleration"
 )
-ALONE = "1 pods like it ({0}m cpu, 0Mi memory each) have no place on the other {1} nodes"
+ALONE = "1 pod like it ({0}m cpu, 0Mi memory each) has no place on {1}"
 FULL = ": 1 NodeResourcesFit"
 
 CASES: dict[str, tuple[Callable[[], Case], Said]] = {
@@ -204,14 +204,14 @@ CASES: dict[str, tuple[Callable[[], Case], Said]] = {
     ),
     "at the threshold": (
         lambda: used("2"),
-        (NodeState.UNDERUTILIZED, 500, [("NoPlaceToMove", ALONE.format(2000, 0))]),
+        (NodeState.UNDERUTILIZED, 500, [("NoPlaceToMove", ALONE.format(2000, "any other node: there is none"))]),
     ),
     "of nobody": (nobodys, (NodeState.UNMANAGED, 250, [("NotManaged", "no node group of this policy holds it")])),
     "leaving": (leaving, (NodeState.LEAVING, 0, [("Leaving", "it is leaving already")])),
     "starting": (starting, (NodeState.NOT_STARTED, 0, [("NotStarted", "it has not started yet")])),
     "not ready and empty": (
         lambda: unready("0"),
-        (NodeState.UNREADY, 0, [("NoPlaceToMove", ALONE.format(0, 0))]),
+        (NodeState.UNREADY, 0, [("NoPlaceToMove", ALONE.format(0, "any other node: there is none"))]),
     ),
     "not ready and used": (
         lambda: unready("3"),
@@ -264,7 +264,7 @@ CASES: dict[str, tuple[Callable[[], Case], Said]] = {
     ),
     "with GPUs at their threshold": (
         lambda: with_gpus(25),
-        (NodeState.UNDERUTILIZED, 250, [("NoPlaceToMove", ALONE.format(4000, 0))]),
+        (NodeState.UNDERUTILIZED, 250, [("NoPlaceToMove", ALONE.format(4000, "any other node: there is none"))]),
     ),
     "in a group at its maximum": (
         at_maximum,
@@ -272,12 +272,12 @@ CASES: dict[str, tuple[Callable[[], Case], Said]] = {
     ),
     "in a group above its maximum": (
         above_maximum,
-        (NodeState.IN_USE, 750, [("NoPlaceToMove", ALONE.format(3000, 1) + FULL)]),
+        (NodeState.IN_USE, 750, [("NoPlaceToMove", ALONE.format(3000, "the other node") + FULL)]),
     ),
     "whose pods have no place": (no_place, (NodeState.UNDERUTILIZED, 500, [("NoPlaceToMove", NO_PLACE)])),
     "with pods that have ended": (
         lambda: kinds_of_pods(phase=PodPhase.SUCCEEDED, traits={"restart_policy": "Never"}),
-        (NodeState.UNDERUTILIZED, 125, [("NoPlaceToMove", ALONE.format(500, 1) + FULL)]),
+        (NodeState.UNDERUTILIZED, 125, [("NoPlaceToMove", ALONE.format(500, "the other node") + FULL)]),
     ),
     "with pods that have ended and would start again": (
         lambda: kinds_of_pods(phase=PodPhase.SUCCEEDED, traits=BOUND),
@@ -285,7 +285,7 @@ CASES: dict[str, tuple[Callable[[], Case], Said]] = {
     ),
     "with pods that failed": (
         lambda: kinds_of_pods(phase=PodPhase.FAILED, traits=BOUND),
-        (NodeState.UNDERUTILIZED, 125, [("NoPlaceToMove", ALONE.format(500, 1) + FULL)]),
+        (NodeState.UNDERUTILIZED, 125, [("NoPlaceToMove", ALONE.format(500, "the other node") + FULL)]),
     ),
     "with pods that should be gone long ago": (
         lambda: kinds_of_pods(deletion_seconds=NOW - 61, traits={**BOUND, "grace_seconds": 30}),
@@ -297,7 +297,7 @@ CASES: dict[str, tuple[Callable[[], Case], Said]] = {
     ),
     "with pods below the cut-off": (
         lambda: kinds_of_pods(priority=-11, traits=BOUND),
-        (NodeState.UNDERUTILIZED, 125, [("NoPlaceToMove", ALONE.format(500, 1) + FULL)]),
+        (NodeState.UNDERUTILIZED, 125, [("NoPlaceToMove", ALONE.format(500, "the other node") + FULL)]),
     ),
     "with pods at the cut-off": (
         lambda: kinds_of_pods(priority=-10, traits=BOUND),
@@ -325,7 +325,7 @@ CASES: dict[str, tuple[Callable[[], Case], Said]] = {
     ),
     "with a system pod older than the timeout": (
         lambda: system_pods(3601, 3600),
-        (NodeState.UNDERUTILIZED, 250, [("NoPlaceToMove", ALONE.format(1000, 1) + FULL)]),
+        (NodeState.UNDERUTILIZED, 250, [("NoPlaceToMove", ALONE.format(1000, "the other node") + FULL)]),
     ),
     "with a system pod and no timeout": (
         lambda: system_pods(360_000, None),
@@ -337,8 +337,8 @@ CASES: dict[str, tuple[Callable[[], Case], Said]] = {
             NodeState.UNDERUTILIZED,
             250,
             [
-                ("NotEnoughPdb", "PodDisruptionBudget shop/web allows 1 evictions, 2 are needed"),
-                ("NotEnoughPdb", "PodDisruptionBudget shop/x allows 1 evictions, 2 are needed"),
+                ("NotEnoughPdb", "PodDisruptionBudget shop/web allows 1 eviction, 2 are needed"),
+                ("NotEnoughPdb", "PodDisruptionBudget shop/x allows 1 eviction, 2 are needed"),
                 ("SeveralPdbs", "several PodDisruptionBudgets cover it (web, x), which the eviction API refuses"),
             ],
         ),
@@ -436,7 +436,7 @@ def test_a_removal_of_a_node_with_gpus_names_their_threshold() -> None:
     rules = ScaleDown(utilization_threshold_percent=40, gpu_utilization_threshold_percent=25, unneeded_time_seconds=0)
     (action,) = plan_of(*_case(cluster, scale_down=rules)).actions
     assert action.reason.message == (
-        "general-1 is used at 25% (threshold 25%), 1 pod fit elsewhere, unneeded since 2027-01-15T08:00:00Z"
+        "general-1 is used at 25% (threshold 25%), 1 pod fits elsewhere, unneeded since 2027-01-15T08:00:00Z"
     )
 
 
@@ -448,7 +448,7 @@ def test_rejections_are_told_for_so_many_shapes() -> None:
         cluster.pods(f"web{number}", 1, cpu=f"{100 + number}m", on=name, node_selector={"disk": "gone"})
     plan = plan_of(*_case(cluster, max=99))
     said = [line.blockers[0].message for line in plan.nodes]
-    assert all("have no place on the other 65 nodes" in message for message in said)
+    assert all("has no place on the other 65 nodes" in message for message in said)
     assert sum(message.endswith(": 65 NodeAffinity") for message in said) == 64
 
 

@@ -171,7 +171,7 @@ def test_two_pods_of_one_budget_need_two_disruptions() -> None:
     cluster.budget("web", allowed=1)
     plan = plan_of(cluster.world(), _rules(min=1), LONG_AGO)
     (blocker,) = node(plan, "general-1").blockers
-    assert blocker.message == "PodDisruptionBudget shop/web allows 1 evictions, 2 are needed"
+    assert blocker.message == "PodDisruptionBudget shop/web allows 1 eviction, 2 are needed"
 
 
 def test_a_budget_is_shared_by_nodes_of_one_plan() -> None:

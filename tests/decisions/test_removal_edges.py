@@ -49,7 +49,7 @@ def test_which_rules_keep_a_pod_from_other_nodes_is_told() -> None:
     (blocker,) = node(plan, "general-1").blockers
     assert (blocker.code, blocker.pod) == ("NoPlaceToMove", "shop/web-1")
     assert blocker.message == (
-        "1 pods like it (1000m cpu, 2048Mi memory each) have no place on the other 2 nodes: 2 NodeResourcesFit, 1 TaintToleration"
+        "1 pod like it (1000m cpu, 2048Mi memory each) has no place on the other 2 nodes: 2 NodeResourcesFit, 1 TaintToleration"
     )
 
 
@@ -70,7 +70,7 @@ def test_zones_of_groups_that_may_not_grow_do_not_count_for_a_spread(most: int, 
 @pytest.mark.parametrize(
     ("fields", "code", "message"),
     [
-        ({"budgets": (Budget(nodes=1),)}, "Budget", "the budget of 1 nodes at once is used up"),
+        ({"budgets": (Budget(nodes=1),)}, "Budget", "the budget of 1 node at once is used up"),
         ({"budgets": (Budget(percent=50),)}, "Budget", "the budget of 50% at once is used up"),
         (
             {"budgets": OPEN, "pace": Pace(max_removed_percent=50)},
@@ -164,6 +164,6 @@ def test_what_rejects_pods_elsewhere_is_told_of_64_shapes() -> None:
         cluster.node(name, labels={"pool": "general", "own": name})
         cluster.pods(f"web-{name}", 1, cpu="1", on=name, node_selector={"own": name})
     plan = plan_of(cluster.world(), policy(node_group("general", max=66, scale_down=AT_ONCE), budgets=OPEN))
-    plain = "1 pods like it (1000m cpu, 0Mi memory each) have no place on the other 65 nodes"
+    plain = "1 pod like it (1000m cpu, 0Mi memory each) has no place on the other 65 nodes"
     said = [blocker.message for line in plan.nodes for blocker in line.blockers if blocker.code == "NoPlaceToMove"]
     assert sorted(said) == [plain] * 2 + [f"{plain}: 65 NodeAffinity"] * 64

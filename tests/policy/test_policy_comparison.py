@@ -60,7 +60,7 @@ def tree(**texts: str) -> PolicySet:
 
 
 def sentences(before: PolicySet, after: PolicySet) -> list[str]:
-    return [change.sentence() for change in compare_policies(before, after)]
+    return [change.sentence() for change in compare_policies(before, after, NOW)]
 
 
 def test_everything_at_once():
@@ -171,6 +171,6 @@ def test_whole_lists_reach_groups_without_their_own():
         own = 'windows: [{schedule: "0 8 * * *", duration: 1h, size: {min: 1}}]'
         return tree(prod=policy, plain=group("plain"), own=group("own", own), spot_x=group("spot-x"))
 
-    (change,) = compare_policies(with_min(3), with_min(4))
+    (change,) = compare_policies(with_min(3), with_min(4), NOW)
     assert change.path == "defaults.windows[0 7 * * *].size.min"
     assert change.reaches == ("plain",)

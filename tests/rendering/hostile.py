@@ -6,7 +6,6 @@ from reconciler.plan.picture import Picture, PictureNode, PicturePod, Pictures
 from reconciler.plan.plan import (
     Action,
     ActionKind,
-    Blocker,
     Bound,
     Cost,
     GroupLine,
@@ -19,7 +18,7 @@ from reconciler.plan.plan import (
     PodLine,
     PodOutcome,
 )
-from reconciler.plan.reason import Reason
+from reconciler.plan.reason import Blocker, Reason
 
 
 def hostile_plan(text: str) -> Plan:

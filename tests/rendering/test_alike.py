@@ -2,8 +2,8 @@
 
 import pytest
 
-from reconciler.plan.plan import Blocker, NodeLine, NodeState, PodLine, PodOutcome
-from reconciler.plan.reason import Reason
+from reconciler.plan.plan import NodeLine, NodeState, PodLine, PodOutcome
+from reconciler.plan.reason import Blocker, Reason
 from reconciler.rendering.alike import alike_blockers, alike_nodes, alike_pods, owner_label
 
 

@@ -7,10 +7,10 @@ import msgspec
 
 from reconciler.control.log import Field, LogLevel
 from reconciler.control.turn.report import ActionResult, LoopReport, ResultState
-from reconciler.decisions.reasons.amounts import count_text
 from reconciler.decisions.reasons.pods import Arriving
 from reconciler.providers.contract import RemovalProgress, RemovalState, WriteCode
 from reconciler.rendering.one_sentence import one_sentence
+from reconciler.values.plural import count_text
 
 _SAID_BY_THE_PLAN = ("Observe", "Held", "Deferred", Arriving.code)
 _T = TypeVar("_T")

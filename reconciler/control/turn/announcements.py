@@ -6,12 +6,12 @@ from types import MappingProxyType
 
 from reconciler.cluster.target import TargetRef
 from reconciler.control.turn.report import ActionResult, LoopReport, ResultState
-from reconciler.decisions.reasons.amounts import count_text
 from reconciler.kube.leading.events import Happening, Severity, Subject
 from reconciler.kube.watching.collection import Served
 from reconciler.kube.watching.target_object import object_of
 from reconciler.plan.plan import ActionKind, Plan, PodOutcome
 from reconciler.providers.contract import RemovalProgress, RemovalState
+from reconciler.values.plural import count_text
 
 MOST_LOTS = 50
 """Groups and reasons that one turn tells pods about."""

@@ -27,7 +27,7 @@ from reconciler.policy.documents import (
     Window,
     WithoutMachines,
 )
-from reconciler.policy.levels import HEADROOM, HOLD, NOTHING, WINDOWS, added_startup_taints, amounts_text
+from reconciler.policy.levels import HEADROOM, HOLD, NOTHING, WINDOWS, added_startup_taints, amounts_text, effective_mode
 from reconciler.policy.values.money import parse_money
 
 _NO_HEADROOM = Headroom()
@@ -128,7 +128,7 @@ def _mode(values: Values) -> Mode:
     """The stricter of the group's own mode and the policy's."""
     policy = values.sources.policy
     mode = values.choice_or("mode", Mode, policy.mode, values.sources.of_policy("mode"))
-    return Mode.OBSERVE if Mode.OBSERVE in (mode, policy.mode) else Mode.ENFORCE
+    return effective_mode(mode, policy.mode)
 
 
 def _ignores_daemonsets(values: Values) -> bool:

@@ -7,9 +7,9 @@ import msgspec
 
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.values.resources import Resources
-from reconciler.decisions.reasons.amounts import count_text
 from reconciler.policy.documents import Expander
 from reconciler.scheduling.filled import NOTHING_FILLED, Filled
+from reconciler.values.plural import count_text
 
 # What one core and one GiB are worth beside each other, in millionths of a dollar an hour: the default prices that
 # OpenCost uses for nodes without a price (0.031611 a core, 0.004237 a GiB). Only their ratio matters here.

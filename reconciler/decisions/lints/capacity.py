@@ -11,11 +11,12 @@ from reconciler.decisions.groups.similarity import size_difference
 from reconciler.decisions.labels import selector_matches
 from reconciler.decisions.limits import NODES
 from reconciler.decisions.lints.finding import Finding
-from reconciler.decisions.reasons.amounts import amount_text, count_text
+from reconciler.decisions.reasons.amounts import amount_text
 from reconciler.decisions.reasons.sizes import PlatformBound, RoomTaken
 from reconciler.decisions.view import View
 from reconciler.plan.plan import NodeState
 from reconciler.policy.documents import Limit
+from reconciler.values.plural import count_text
 
 MANY_TENANTS = 4
 

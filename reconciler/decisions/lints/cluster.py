@@ -19,11 +19,11 @@ from reconciler.decisions.lints.capacity import capacity_findings
 from reconciler.decisions.lints.finding import Finding
 from reconciler.decisions.lints.setup import setup_findings
 from reconciler.decisions.ownership.handover import to_us
-from reconciler.decisions.reasons.amounts import count_text
 from reconciler.decisions.removal.disruption import DisruptionLedger
 from reconciler.decisions.removal.utilization import GPU_RESOURCES, has_gpu
 from reconciler.decisions.view import View
 from reconciler.plan.plan import OwnerState
+from reconciler.values.plural import count_text
 
 MANY_GROUPS, FEW_NODES = 20, 2
 

@@ -7,10 +7,10 @@ from reconciler.decisions.draft import Draft
 from reconciler.decisions.groups.accelerators import accelerator_label
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.outcome.without_targets import without_targets
-from reconciler.decisions.reasons.amounts import count_text
 from reconciler.decisions.removal.utilization import has_gpu
 from reconciler.plan.plan import PlanProblem
 from reconciler.policy.group_namespaces import RefusedGroup
+from reconciler.values.plural import count_text
 
 
 def plan_problems(

@@ -7,10 +7,10 @@ from reconciler.cluster.target import TargetFacts
 from reconciler.cluster.world import World
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.platform_rules import PlatformRules, platform_rules
-from reconciler.decisions.reasons.amounts import count_text
 from reconciler.plan.plan import PlanProblem
 from reconciler.policy.documents import Discovery, NodeGroupPolicy
 from reconciler.policy.unread_targets import CODE, HOW, none_was_read
+from reconciler.values.plural import count_text
 
 _PLACES_SHOWN = 3
 

@@ -34,11 +34,6 @@ def permille_text(permille: int) -> str:
     return f"{_trimmed(permille, 10, 1)}%"
 
 
-def count_text(count: int, noun: str, plural: str = "") -> str:
-    """`1 node`, `3 nodes`."""
-    return f"{count} {noun if count == 1 else plural or noun + 's'}"
-
-
 def _trimmed(amount: int, unit: int, digits: int) -> str:
     scaled = round(amount * 10**digits / unit)
     whole, rest = divmod(abs(scaled), 10**digits)

@@ -1,7 +1,7 @@
 """Reasons about the choice by cost."""
 
-from reconciler.decisions.reasons.amounts import count_text
 from reconciler.plan.reason import Because
+from reconciler.values.plural import count_text
 
 
 class LeastCostMix(Because, frozen=True, kw_only=True):

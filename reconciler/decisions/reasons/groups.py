@@ -28,9 +28,12 @@ class GroupUnhealthy(Because, frozen=True, kw_only=True):
     ok_unready: int
     max_percent: int
 
-    template = (
-        "{group} does not grow: {unready} of its {nodes} nodes are not ready, more than {ok_unready} and more than {max_percent}%"
-    )
+    def sentence(self) -> str:
+        """How many of how many, and what is tolerated."""
+        verb = "is" if self.unready == 1 else "are"
+        of = "its only node" if self.nodes == 1 else f"{self.unready} of its {self.nodes} nodes"
+        tolerated = f"more than {self.ok_unready} and more than {self.max_percent}%"
+        return f"{self.group} does not grow: {of} {verb} not ready, {tolerated}"
 
 
 class BackedOff(Because, frozen=True, kw_only=True):
@@ -41,7 +44,7 @@ class BackedOff(Because, frozen=True, kw_only=True):
     failures: int
     until: str
 
-    template = "{group} is left alone until {until} after {failures} failed attempts"
+    template = "{group} is left alone until {until} after {failures:failed attempt}"
 
 
 class TargetMissing(Because, frozen=True, kw_only=True):
@@ -69,7 +72,7 @@ class MixedShapes(Because, frozen=True, kw_only=True):
     shapes: int
     differs: str
 
-    template = "its nodes have {shapes} sizes ({differs}): a new one is taken to offer the least of each"
+    template = "its nodes have {shapes:size} ({differs}): a new one is taken to offer the least of each"
 
 
 class CoolDown(Because, frozen=True, kw_only=True):

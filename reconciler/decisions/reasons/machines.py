@@ -1,7 +1,7 @@
 """Reasons about machines that a target was asked for, makes or gives back."""
 
-from reconciler.decisions.reasons.amounts import count_text
 from reconciler.plan.reason import Because
+from reconciler.values.plural import count_text
 
 _NAMED_AT_MOST = 5
 
@@ -56,7 +56,7 @@ class Replaced(Because, frozen=True, kw_only=True):
         """Which machines, and why they come."""
         return (
             f"{count_text(len(self.machines), 'machine')} ({', '.join(self.machines)}) in place of nodes that went, made by the "
-            f"target: it keeps {self.replicas} replicas, unchanged since {self.since}"
+            f"target: it keeps {count_text(self.replicas, 'replica')}, unchanged since {self.since}"
         )
 
 

@@ -1,7 +1,8 @@
 """Reasons for the removal of nodes. Times are instants, not ages: a plan made later has the same bytes."""
 
-from reconciler.decisions.reasons.amounts import count_text, permille_text
+from reconciler.decisions.reasons.amounts import permille_text
 from reconciler.plan.reason import Because
+from reconciler.values.plural import count_text
 
 
 class NodeEmpty(Because, frozen=True, kw_only=True):
@@ -28,7 +29,7 @@ class NodeUnderutilized(Because, frozen=True, kw_only=True):
         """The figures."""
         return (
             f"{self.node} is used at {permille_text(self.utilization_permille)} (threshold {self.threshold_percent}%), "
-            f"{count_text(self.pods, 'pod')} fit elsewhere, unneeded since {self.since}"
+            f"{count_text(self.pods, 'pod')} {'fits' if self.pods == 1 else 'fit'} elsewhere, unneeded since {self.since}"
         )
 
 
@@ -54,8 +55,8 @@ class NodeAboveMax(Because, frozen=True, kw_only=True):
     def sentence(self) -> str:
         """The figures."""
         return (
-            f"the group has {self.current} replicas, above its maximum {self.max}; "
-            f"{count_text(self.pods, 'pod')} of {self.node} fit elsewhere"
+            f"the group has {count_text(self.current, 'replica')}, above its maximum {self.max}; "
+            f"{count_text(self.pods, 'pod')} of {self.node} {'fits' if self.pods == 1 else 'fit'} elsewhere"
         )
 
 

@@ -1,7 +1,7 @@
 """Reasons about who decides the replicas of a target."""
 
-from reconciler.decisions.reasons.amounts import count_text
 from reconciler.plan.reason import Because
+from reconciler.values.plural import count_text
 
 
 class GroupHeld(Because, frozen=True, kw_only=True):
@@ -46,7 +46,7 @@ class WriteDenied(Because, frozen=True, kw_only=True):
     until: str
     why: str
 
-    template = "the platform denies {what}, {times} times so far, and is asked again from {until} on: {why}"
+    template = "the platform denies {what}, {times:time} so far, and is asked again from {until} on: {why}"
 
 
 class Adoption(Because, frozen=True, kw_only=True):
@@ -70,7 +70,7 @@ class Released(Because, frozen=True, kw_only=True):
 
     def sentence(self) -> str:
         """What stays, what goes, and the way back."""
-        text = f"the group left the policy; its target keeps {self.replicas} replicas and our marks are removed"
+        text = f"the group left the policy; its target keeps {count_text(self.replicas, 'replica')} and our marks are removed"
         return f"{text}; to declare them again, {self.back} ({self.risk})" if self.back else text
 
 

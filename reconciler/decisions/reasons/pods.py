@@ -1,7 +1,8 @@
 """Reasons about pending pods."""
 
-from reconciler.decisions.reasons.amounts import count_text, duration_text
+from reconciler.decisions.reasons.amounts import duration_text
 from reconciler.plan.reason import Because
+from reconciler.values.plural import count_text
 
 
 class RoomOnNode(Because, frozen=True, kw_only=True):
@@ -144,7 +145,7 @@ class NotExamined(Because, frozen=True, kw_only=True):
     code = "NotExamined"
     spent: int
 
-    template = "the work budget of this plan ran out after {spent} steps, before this pod"
+    template = "the work budget of this plan ran out after {spent:step}, before this pod"
 
 
 class ShareUsed(Because, frozen=True, kw_only=True):
@@ -156,7 +157,7 @@ class ShareUsed(Because, frozen=True, kw_only=True):
     spent: int
 
     template = (
-        "namespace {namespace} has taken {spent} steps, its share of the work of this plan ({share}, and what nobody else is "
+        "namespace {namespace} has taken {spent:step}, its share of the work of this plan ({share}, and what nobody else is "
         "kept): the rest of its pods waits for the next plans"
     )
 
@@ -171,7 +172,7 @@ class GangIncomplete(Because, frozen=True, kw_only=True):
     placed: int
     first: str
 
-    template = "gang {gang} (label {label}) would get {placed} of {pods} places, all or none: {first} has none"
+    template = "gang {gang} (label {label}) would get {placed} of {pods:place}, all or none: {first} has none"
 
 
 class OtherScheduler(Because, frozen=True, kw_only=True):

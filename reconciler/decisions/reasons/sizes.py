@@ -1,7 +1,8 @@
 """Reasons about how large a node group is, becomes or may become."""
 
-from reconciler.decisions.reasons.amounts import amount_text, count_text
+from reconciler.decisions.reasons.amounts import amount_text
 from reconciler.plan.reason import Because
+from reconciler.values.plural import count_text
 
 
 class BelowMin(Because, frozen=True, kw_only=True):
@@ -11,7 +12,9 @@ class BelowMin(Because, frozen=True, kw_only=True):
     current: int
     min: int
 
-    template = "{current} replicas are below the minimum {min}"
+    def sentence(self) -> str:
+        """The size and the bound."""
+        return f"{count_text(self.current, 'replica')} {'is' if self.current == 1 else 'are'} below the minimum {self.min}"
 
 
 class MinNotReached(Because, frozen=True, kw_only=True):
@@ -32,7 +35,9 @@ class AboveMax(Because, frozen=True, kw_only=True):
     current: int
     max: int
 
-    template = "{current} replicas are above the maximum {max}"
+    def sentence(self) -> str:
+        """The size and the bound."""
+        return f"{count_text(self.current, 'replica')} {'is' if self.current == 1 else 'are'} above the maximum {self.max}"
 
 
 class PlatformBound(Because, frozen=True, kw_only=True):
@@ -87,7 +92,8 @@ class Headroom(Because, frozen=True, kw_only=True):
 
     def sentence(self) -> str:
         """What is wanted, what is there, what is added."""
-        return f"headroom for {self.wanted} {self.what} has {self.free} free: {count_text(self.nodes, 'node')} more"
+        wanted = count_text(self.wanted, self.what.removesuffix("s"))
+        return f"headroom for {wanted} has {self.free} free: {count_text(self.nodes, 'node')} more"
 
 
 class HeadroomShort(Because, frozen=True, kw_only=True):
@@ -97,7 +103,9 @@ class HeadroomShort(Because, frozen=True, kw_only=True):
     missing: int
     what: str
 
-    template = "headroom lacks {missing} {what}, and the group may not grow further"
+    def sentence(self) -> str:
+        """What is missing, and why."""
+        return f"headroom lacks {count_text(self.missing, self.what.removesuffix('s'))}, and the group may not grow further"
 
 
 class AtMaxSize(Because, frozen=True, kw_only=True):
@@ -154,7 +162,7 @@ class OnlyWhole(Because, frozen=True, kw_only=True):
     possible: int
     bound: str
 
-    template = "{group} only grows whole, by {missing} nodes, and {possible} are possible: {bound}"
+    template = "{group} only grows whole, by {missing:node}, and only {possible} can be added: {bound}"
 
 
 class GrownWhole(Because, frozen=True, kw_only=True):
@@ -177,7 +185,7 @@ class PaceReached(Because, frozen=True, kw_only=True):
     group: str
     max: int
 
-    template = "this plan already adds {max} nodes, the most that pace.maxAddedNodes allows at once"
+    template = "this plan already adds {max:node}, the most that pace.maxAddedNodes allows at once"
 
 
 class NoMaxSize(Because, frozen=True, kw_only=True):

@@ -10,13 +10,14 @@ from collections.abc import Iterable
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.memory import Departures
 from reconciler.decisions.reasons.groups import WaitsForApproval
+from reconciler.decisions.reasons.kept_nodes import NeedsApproval
 from reconciler.plan.group_approvals import group_trailer
-from reconciler.plan.plan import Blocker, NodeState
+from reconciler.plan.plan import NodeState
+from reconciler.plan.reason import Blocker
 from reconciler.policy.documents import PolicySet
 from reconciler.policy.group_approval import DAY_SECONDS
 
 SPAN_SECONDS = 600
-_CODE = "NeedsApproval"
 
 
 def departed(departures: Departures, target: str, nodes: int, now_seconds: int) -> Departures:
@@ -64,11 +65,8 @@ class ApprovalCeilings:
         if self._free is None or self._gone[group.position] < self._most(group):
             return None
         self._waiting[group.position] += 1
-        message = (
-            f"{self._gone[group.position]} nodes of {group.group.name} leave within 24 hours, and {self._most(group)} may "
-            "without an approval in git"
-        )
-        return Blocker(code=_CODE, message=message)
+        gone = self._gone[group.position]
+        return NeedsApproval(group=group.group.name, gone=gone, limit=self._most(group)).blocker()
 
     def allows(self, nodes: Iterable[int]) -> bool:
         """Whether all of these nodes (indices of the World) may still go."""

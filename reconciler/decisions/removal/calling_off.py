@@ -12,13 +12,15 @@ from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
 from reconciler.decisions.limits import LimitLedger
 from reconciler.decisions.memory import Memory
+from reconciler.decisions.reasons.kept_nodes import BelowMinSize, GroupObserved, KeptByLimitMin
 from reconciler.decisions.removal.candidates import keepers
 from reconciler.decisions.removal.disruption import DisruptionLedger
 from reconciler.decisions.removal.drain import DrainJudge
 from reconciler.decisions.situation import LEAVING_TAINTS
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
-from reconciler.plan.plan import Blocker, NodeState
+from reconciler.plan.plan import NodeState
+from reconciler.plan.reason import Blocker
 from reconciler.policy.documents import Mode, PolicySet
 
 OUR_TAINT = LEAVING_TAINTS[0]
@@ -70,9 +72,9 @@ def _group_says(view: View, index: int) -> Blocker | None:
     position = view.members.group_of[index]
     group = view.groups[position]
     if group.mode is Mode.OBSERVE:
-        return Blocker(code="Observe", message=f"{group.name} is in mode Observe")
+        return GroupObserved(group=group.name).blocker()
     own = keepers(view.world, group, view.held[position], index)
-    return own[0] if own else None
+    return own[0].blocker() if own else None
 
 
 def _pods_on(world: World, nodes: list[int]) -> dict[int, list[int]]:
@@ -91,8 +93,7 @@ def _pods_say(view: View, judge: DrainJudge, on_node: list[int]) -> Blocker | No
     for index in on_node:
         rules = judge.judge(index).rules
         if rules and world.pod_shapes[world.pods.shape[index]].priority >= cutoff:
-            code, message = rules[0]
-            return Blocker(code=code, pod=world.pods.key(index), message=message)
+            return rules[0].blocker(world.pods.key(index))
     return None
 
 
@@ -115,10 +116,10 @@ def _minimums_say(view: View, going: list[int], ended: dict[int, Blocker]) -> It
         group, shape = view.groups[position], view.world.node_shapes[view.world.nodes[index].shape]
         passed = ledger.below_min(group, shape)
         if size[position] - 1 < group.min_size:
-            yield index, Blocker(code="MinSize", message=f"{group.name} would have fewer nodes than its minimum {group.min_size}")
+            yield index, BelowMinSize(group=group.name, min=group.min_size).blocker()
         elif passed is not None:
             limit, resource = passed
-            yield index, Blocker(code="LimitMin", message=f"limit {limit.name} keeps a minimum of {resource}")
+            yield index, KeptByLimitMin(limit=limit.name, resource=resource).blocker()
         else:
             size[position] -= 1
             ledger.count(group, shape, -1)

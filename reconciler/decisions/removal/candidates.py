@@ -1,21 +1,37 @@
 """Which nodes could leave at all: how they are used, and what keeps them whatever happens elsewhere."""
 
+from functools import lru_cache
+
 import msgspec
 
 from reconciler.cluster.world import World
 from reconciler.decisions.denials import REMOVAL, denied_now
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.groups.group import EffectiveGroup
-from reconciler.decisions.reasons.amounts import permille_text
+from reconciler.decisions.reasons.groups import RolloutInProgress
+from reconciler.decisions.reasons.kept_nodes import (
+    DelayDeletion,
+    KeptByHold,
+    NodeLeaving,
+    NodeNotStarted,
+    NotManaged,
+    NotSelectable,
+    NotUnderutilized,
+    ScaleDownDisabled,
+    ScaleDownDisabledAnnotation,
+    TargetKeepsNodes,
+)
 from reconciler.decisions.removal.disruption import DisruptionLedger
 from reconciler.decisions.removal.ignored_pods import ignored_pods, requests_of
 from reconciler.decisions.removal.load import NodeLoads
-from reconciler.decisions.removal.utilization import has_gpu, utilization_permille
-from reconciler.plan.plan import Blocker, NodeState
+from reconciler.decisions.removal.utilization import threshold_percent, utilization_permille
+from reconciler.plan.plan import NodeState
+from reconciler.plan.reason import Because, Blocker
 from reconciler.policy.documents import RemovalReason
 
 SCALE_DOWN_DISABLED = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
 DELAY_DELETION_PREFIX = "delay-deletion.cluster-autoscaler.kubernetes.io/"
+_NOT_MANAGED = NotManaged().blocker()
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -83,20 +99,13 @@ def _reason(
 ) -> RemovalReason | None:
     if group is None:
         return None
-    low = utilization is not None and utilization <= 10 * threshold_percent(draft, group, index)
+    percent = threshold_percent(group.group, draft.world.node_shapes[draft.world.nodes[index].shape])
+    low = utilization is not None and utilization <= 10 * percent
     if state is NodeState.UNREADY:
         return RemovalReason.UNREADY if low else None
     if not moving:
         return RemovalReason.EMPTY
     return RemovalReason.UNDERUTILIZED if low else None
-
-
-def threshold_percent(draft: Draft, group: GroupDraft, index: int) -> int:
-    """The utilization threshold that applies to one node."""
-    shape = draft.world.node_shapes[draft.world.nodes[index].shape]
-    if has_gpu(shape):
-        return group.group.gpu_utilization_threshold_percent
-    return group.group.utilization_threshold_percent
 
 
 def _own_blockers(
@@ -110,42 +119,46 @@ def _own_blockers(
 ) -> list[Blocker]:
     """What keeps the node itself, before any pod."""
     if group is None:
-        return [Blocker(code="NotManaged", message="no node group of this policy holds it")]
-    found = keepers(draft.world, group.group, group.held_why, index)
+        return [_NOT_MANAGED]
+    reasons = keepers(draft.world, group.group, group.held_why, index)
     if (denied := denied_now(draft.memory, REMOVAL, str(group.group.target), draft.now_seconds)) is not None:
-        found.append(Blocker(code=denied.code, message=denied.sentence()))
+        reasons.append(denied)
     if state is NodeState.LEAVING:
-        found.append(Blocker(code="Leaving", message="it is leaving already"))
+        reasons.append(NodeLeaving())
     elif state is NodeState.NOT_STARTED:
-        found.append(Blocker(code="NotStarted", message="it has not started yet"))
+        reasons.append(NodeNotStarted())
     elif used:
-        percent = threshold_percent(draft, group, index)
-        share = "unknown" if utilization is None else permille_text(utilization)
-        found.append(Blocker(code="NotUnderutilized", message=f"used at {share}, above the threshold {percent}%"))
-    return found
+        percent = threshold_percent(group.group, draft.world.node_shapes[draft.world.nodes[index].shape])
+        return [*(reason.blocker() for reason in reasons), _not_underutilized(utilization, percent)]
+    return [reason.blocker() for reason in reasons]
 
 
-def keepers(world: World, group: EffectiveGroup, held_why: str, index: int) -> list[Blocker]:
+@lru_cache(maxsize=4096)
+def _not_underutilized(utilization: int | None, percent: int) -> Blocker:
+    """Most nodes of a large cluster carry it, with few different figures."""
+    return NotUnderutilized(utilization_permille=utilization, threshold_percent=percent).blocker()
+
+
+def keepers(world: World, group: EffectiveGroup, held_why: str, index: int) -> list[Because]:
     """What keeps a node of a group whatever runs on it: a hold (`held_why`, empty for none), the group's settings and target,
     annotations of the node."""
-    found: list[tuple[str, str]] = []
+    reasons: list[Because] = []
     if held_why:
-        found.append(("GroupHeld", held_why))
+        reasons.append(KeptByHold(why=held_why))
     if not group.removals_enabled:
-        found.append(("ScaleDownDisabled", f"scaleDown.mode of {group.name} is Disabled"))
+        reasons.append(ScaleDownDisabled(group=group.name))
     if group.facts is not None and group.facts.rolling_out:
-        found.append(("RolloutInProgress", f"{group.name} is rolling out a new revision"))
+        reasons.append(RolloutInProgress(group=group.name))
     if group.facts is not None and group.facts.keeps_nodes and world.nodes[index].name not in group.facts.keeps_nodes_but:
-        found.append(("TargetKeepsNodes", group.facts.keeps_nodes))
+        reasons.append(TargetKeepsNodes(why=group.facts.keeps_nodes))
     if group.facts is not None and not group.facts.selectable and not group.platform_chooses:
-        why = f"{group.target} has no Machines, so that nobody can choose which node it loses"
-        found.append(("NotSelectable", f"{why}; scaleDown.withoutMachines of {group.name} is Block"))
-    if not found and not world.nodes[index].annotations:
-        return []
+        reasons.append(NotSelectable(group=group.name, target=str(group.target)))
+    if not world.nodes[index].annotations:
+        return reasons
     annotations = dict(world.nodes[index].annotations)
     if annotations.get(SCALE_DOWN_DISABLED) == "true":
-        found.append(("ScaleDownDisabledAnnotation", f"annotation {SCALE_DOWN_DISABLED} is true"))
+        reasons.append(ScaleDownDisabledAnnotation(annotation=SCALE_DOWN_DISABLED))
     delays = sorted(key for key in annotations if key.startswith(DELAY_DELETION_PREFIX))
     if delays:
-        found.append(("DelayDeletion", f"annotation {delays[0]} asks to wait"))
-    return [Blocker(code=code, message=message) for code, message in found]
+        reasons.append(DelayDeletion(annotation=delays[0]))
+    return reasons

@@ -13,8 +13,20 @@ import msgspec
 
 from reconciler.cluster.pods.pod import PodPhase, PodTraits
 from reconciler.cluster.world import World
-from reconciler.decisions.reasons.amounts import count_text, duration_text
+from reconciler.decisions.reasons.drain_rules import (
+    BlockedNamespace,
+    ControllerNotFound,
+    ControllerUnknown,
+    CustomController,
+    LocalStorage,
+    MinReplicas,
+    NotSafeToEvict,
+    OnCompletion,
+    SystemPod,
+    Unreplicated,
+)
 from reconciler.decisions.removal.disruption import DisruptionLedger
+from reconciler.plan.reason import Because
 from reconciler.policy.documents import BlockRule, DrainRules
 
 LONG_TERMINATING_SECONDS = 30
@@ -36,10 +48,10 @@ class Fate(StrEnum):
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What a drain means for a pod: its fate, and (code, message) of every rule that keeps its node."""
+    """What a drain means for a pod: its fate, and every rule by which it keeps its node."""
 
     fate: Fate
-    rules: tuple[tuple[str, str], ...] = ()
+    rules: tuple[Because, ...] = ()
 
 
 _STAYS = Verdict(fate=Fate.STAYS)
@@ -85,42 +97,42 @@ class DrainJudge:
     def _verdict(self, shape: int, traits: PodTraits, age_seconds: int) -> Verdict:
         if traits.mirror or traits.daemonset:
             return _STAYS
-        found: list[tuple[str, str]] = []
+        rules: list[Because] = []
         if traits.safe_to_evict == "false":
-            found.append(("NotSafeToEvict", 'annotation cluster-autoscaler.kubernetes.io/safe-to-evict is "false"'))
+            rules.append(NotSafeToEvict())
         if traits.safe_to_evict == "on-completion":
-            found.append(("OnCompletion", 'annotation safe-to-evict is "on-completion": the node waits until the pod ends'))
+            rules.append(OnCompletion())
         if traits.safe_to_evict != "true":
-            found.extend(self._owner(traits))
-            found.extend(self._system(traits.namespace, shape, age_seconds))
-            found.extend(self._storage(traits))
+            rules.extend(self._owner(traits))
+            rules.extend(self._system(traits.namespace, shape, age_seconds))
+            rules.extend(self._storage(traits))
         if traits.namespace in self._rules.blocked_namespaces:
-            found.append(("BlockedNamespace", f"drain.blockedNamespaces names {traits.namespace}"))
-        return Verdict(fate=Fate.MOVES, rules=tuple(found))
+            rules.append(BlockedNamespace(namespace=traits.namespace))
+        return Verdict(fate=Fate.MOVES, rules=tuple(rules))
 
-    def _owner(self, traits: PodTraits) -> list[tuple[str, str]]:
+    def _owner(self, traits: PodTraits) -> list[Because]:
         owner = traits.controller
         if owner is None:
             if self._rules.unreplicated is BlockRule.BLOCK:
-                return [("Unreplicated", "no controller would make it again")]
+                return [Unreplicated()]
             return []
         # ReplicaSets lived in `extensions` once; owner references written then still say so.
         api_group = "apps" if owner.api_group == "extensions" else owner.api_group
         if (api_group, owner.kind) not in _REPLICATED_KINDS:
             if self._rules.custom_controllers is BlockRule.BLOCK:
-                return [("CustomController", f"its controller is a {owner.kind}, which drain rules do not know")]
+                return [CustomController(kind=owner.kind)]
             return []
         if owner.kind not in self._kinds_captured:
-            return [("ControllerUnknown", f"{owner.kind} objects were not captured, so {owner.name} may be gone")]
+            return [ControllerUnknown(kind=owner.kind, name=owner.name)]
         controller = self._controllers.get((api_group, owner.kind, traits.namespace, owner.name))
         if controller is None:
-            return [("ControllerNotFound", f"its controller {owner.kind} {owner.name} is gone")]
+            return [ControllerNotFound(kind=owner.kind, name=owner.name)]
         least = self._rules.min_replicas
         if owner.kind in _WITH_REPLICAS and controller.replicas is not None and controller.replicas < least:
-            return [("MinReplicas", f"{owner.kind} {owner.name} has {controller.replicas} replicas, fewer than {least}")]
+            return [MinReplicas(kind=owner.kind, name=owner.name, replicas=controller.replicas, least=least)]
         return []
 
-    def _system(self, namespace: str, shape: int, age_seconds: int) -> list[tuple[str, str]]:
+    def _system(self, namespace: str, shape: int, age_seconds: int) -> list[Because]:
         if namespace != "kube-system" or self._rules.system_pods_without_pdb is BlockRule.ALLOW:
             return []
         if self._ledger.budgets_of(shape):
@@ -128,18 +140,14 @@ class DrainJudge:
         timeout = self._rules.system_pod_timeout_seconds
         if timeout is not None and age_seconds > timeout:
             return []
-        until = "" if timeout is None else f" and it is younger than {duration_text(timeout)}"
-        return [("SystemPod", f"a kube-system pod without a PodDisruptionBudget{until}")]
+        return [SystemPod(timeout_seconds=timeout)]
 
-    def _storage(self, traits: PodTraits) -> list[tuple[str, str]]:
+    def _storage(self, traits: PodTraits) -> list[Because]:
         if self._rules.local_storage is BlockRule.ALLOW:
             return []
         safe = frozenset(traits.safe_local_volumes)
         unsafe = [name for name in traits.local_volumes if name not in safe]
-        return [("LocalStorage", f"local storage would be lost: volume {_listed(unsafe)}")] if unsafe else []
-
-
-def _listed(names: list[str]) -> str:
-    """The names, or the first of so many that nobody reads them: a pod may have thousands, and each node repeats them."""
-    more = len(names) - _MOST_NAMED
-    return ", ".join(names) if more <= 0 else f"{', '.join(names[:_MOST_NAMED])} and {count_text(more, 'other')}"
+        if not unsafe:
+            return []
+        # A pod may have thousands, and each node repeats them.
+        return [LocalStorage(volumes=tuple(unsafe[:_MOST_NAMED]), more=max(0, len(unsafe) - _MOST_NAMED))]

@@ -12,11 +12,13 @@ from reconciler.cluster.world import World
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.money import price_text
+from reconciler.decisions.reasons.kept_nodes import NodeNotExamined, NoPlaceForSome
 from reconciler.decisions.removal.candidates import Candidate, look_at_nodes
 from reconciler.decisions.removal.disruption import DisruptionLedger
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
-from reconciler.plan.plan import Blocker, NodeState
+from reconciler.plan.plan import NodeState
+from reconciler.plan.reason import Blocker
 from reconciler.policy.documents import PolicySet
 
 DEFAULT_THRESHOLDS = (30, 50, 70, 90)
@@ -118,7 +120,7 @@ def _blockers(draft: Draft, candidate: Candidate) -> tuple[Blocker, ...]:
         count = candidate.moving[shape]
         state.unbind(shape, candidate.index, count)
         if not draft.work.spend(state.node_count):
-            found.append(Blocker(code="NotExamined", message="the work budget ran out before it"))
+            found.append(NodeNotExamined().blocker())
             break
         if state.modelled(shape):
             continue
@@ -126,8 +128,7 @@ def _blockers(draft: Draft, candidate: Candidate) -> tuple[Blocker, ...]:
         if placed < count:
             pods = draft.world.pods
             key = next(pods.key(index) for index in candidate.pods if pods.shape[index] == shape)
-            message = f"{count - placed} of {count} pods like it have no place on another node"
-            found.append(Blocker(code="NoPlaceToMove", pod=key, message=message))
+            found.append(NoPlaceForSome(pods=count - placed, of=count).blocker(key))
     state.undo(mark)
     return tuple(found)
 

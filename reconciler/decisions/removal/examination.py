@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Mapping
 
 from reconciler.decisions.draft import Draft
+from reconciler.decisions.reasons.kept_nodes import NodeNotExamined
 from reconciler.decisions.removal.candidates import Candidate
-from reconciler.plan.plan import Blocker
+from reconciler.plan.reason import Blocker
 
-NOT_EXAMINED = Blocker(code="NotExamined", message="the work budget of this plan ran out before it")
+NOT_EXAMINED = NodeNotExamined().blocker()
 
 
 def in_order(draft: Draft, candidates: Iterable[Candidate]) -> list[Candidate]:

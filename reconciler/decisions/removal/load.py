@@ -1,6 +1,7 @@
 """What runs on each node: how much of it, what a drain would move, and which pods keep the node."""
 
 from array import array
+from operator import attrgetter
 from typing import NamedTuple
 
 import msgspec
@@ -9,9 +10,10 @@ from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.pods.pod_table import FINISHED_PHASES
 from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.draft import Draft
+from reconciler.decisions.reasons.drain_rules import NotEnoughPdb, PodNotModelled, SeveralPdbs
 from reconciler.decisions.removal.disruption import DisruptionLedger
 from reconciler.decisions.removal.drain import DrainJudge, Fate, Verdict
-from reconciler.plan.plan import Blocker
+from reconciler.plan.reason import Blocker
 from reconciler.scheduling.kernels import loops
 
 
@@ -50,6 +52,7 @@ class _Plain(NamedTuple):
 
 
 _NOTHING = NodeLoad()
+_IN_PLAN = attrgetter("code", "pod", "message")
 
 
 class NodeLoads:
@@ -136,7 +139,7 @@ class NodeLoads:
             requested=Resources(cpu_milli=cpu, memory_bytes=memory),
             moving=moving,
             evicted=moving,
-            blockers=tuple(sorted(self._budgets(on_node, moving))) if covered else (),
+            blockers=tuple(sorted(self._budgets(on_node, moving), key=_IN_PLAN)) if covered else (),
         )
 
     def _as_plain(self, kind: int, index: int) -> _Plain | None:
@@ -198,13 +201,14 @@ class NodeLoads:
             requested=self._requested(running, node),
             moving=moving,
             evicted=evicted,
-            blockers=tuple(sorted(blockers)),
+            blockers=tuple(sorted(blockers, key=_IN_PLAN)),
         )
 
     def _named(self, on_node: list[int], index: int, count: int, verdict: Verdict) -> list[Blocker]:
         kind, pods = self._class_of(index), self._draft.world.pods
         alike = [index] if count == 1 else [i for i in on_node if self._class_of(i) == kind and i not in self._single]
-        return [Blocker(code=code, pod=pods.key(i), message=message) for i in alike for code, message in verdict.rules]
+        blockers = [rule.blocker() for rule in verdict.rules]
+        return [msgspec.structs.replace(blocker, pod=pods.key(i)) for blocker in blockers for i in alike]
 
     def _requested(self, running: dict[int, int], node: NodeShape) -> Resources:
         """Cpu and memory; the rest only where the node has devices, since nothing else is asked of a load."""
@@ -228,8 +232,7 @@ class NodeLoads:
             feature = self._draft.state.modelled(number)
             if feature:
                 key = next(pods.key(index) for index in on_node if pods.shape[index] == number)
-                message = f"it uses {feature}, which is not modelled, so no other place is known for it"
-                found.append(Blocker(code="NotModelled", pod=key, message=message))
+                found.append(PodNotModelled(feature=feature).blocker(key))
         return found
 
     def _budgets(self, on_node: list[int], evicted: dict[int, int]) -> list[Blocker]:
@@ -242,14 +245,13 @@ class NodeLoads:
             if len(over) > 1:
                 # Measured on kube-apiserver 1.36: the eviction of such a pod is answered with an error, whatever is left.
                 key = next(pods.key(index) for index in on_node if pods.shape[index] == number)
-                names = ", ".join(self._ledger.budgets[index].name for index in over)
-                message = f"several PodDisruptionBudgets cover it ({names}), which the eviction API refuses"
-                found.append(Blocker(code="SeveralPdbs", pod=key, message=message))
+                names = tuple(self._ledger.budgets[index].name for index in over)
+                found.append(SeveralPdbs(budgets=names).blocker(key))
         for index in self._ledger.short({number: evicted[number] for number in covered}):
             budget = self._ledger.budgets[index]
             needed = sum(evicted[number] for number, over in covered.items() if index in over)
             key = next(pods.key(i) for i in on_node if index in covered.get(pods.shape[i], ()))
             allowed = max(0, self._ledger.left[index])
-            message = f"PodDisruptionBudget {budget.namespace}/{budget.name} allows {allowed} evictions, {needed} are needed"
-            found.append(Blocker(code="NotEnoughPdb", pod=key, message=message))
+            reason = NotEnoughPdb(budget=f"{budget.namespace}/{budget.name}", allowed=allowed, needed=needed)
+            found.append(reason.blocker(key))
         return found

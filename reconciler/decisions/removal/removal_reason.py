@@ -6,7 +6,8 @@ from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.memory import Replacement
 from reconciler.decisions.money import price_text
 from reconciler.decisions.reasons.nodes import NodeAboveMax, NodeEmpty, NodeReplaced, NodeUnderutilized, NodeUnready
-from reconciler.decisions.removal.candidates import Candidate, threshold_percent
+from reconciler.decisions.removal.candidates import Candidate
+from reconciler.decisions.removal.utilization import threshold_percent
 from reconciler.plan.instant import instant_text
 from reconciler.plan.reason import Because
 from reconciler.policy.documents import RemovalReason
@@ -34,7 +35,7 @@ def why_removed(draft: Draft, group: GroupDraft, candidate: Candidate, reason: R
     return NodeUnderutilized(
         node=node.name,
         utilization_permille=candidate.utilization_permille or 0,
-        threshold_percent=threshold_percent(draft, group, candidate.index),
+        threshold_percent=threshold_percent(group.group, draft.world.node_shapes[node.shape]),
         pods=pods,
         since=instant_text(since),
     )

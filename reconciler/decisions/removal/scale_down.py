@@ -11,6 +11,27 @@ from reconciler.decisions.demand.purchase import NOTHING, Bought, came_late
 from reconciler.decisions.demand.rejections import rejections
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.reasons.groups import CoolDown
+from reconciler.decisions.reasons.kept_nodes import (
+    AtMinSize,
+    AwaitedByPods,
+    AwaitsReplacement,
+    BudgetUsedUp,
+    DisruptionBudgetUsedUp,
+    GroupGrows,
+    GroupWithinMax,
+    HeadroomElsewhere,
+    HeadroomNode,
+    KeptByLimitMin,
+    NoPlaceToMove,
+    NotUnneededLongEnough,
+    NotUnreadyLongEnough,
+    PlaceNotSafe,
+    ReceivesPods,
+    RemovalPaceReached,
+    RemovalsHalted,
+    ReplacesOthers,
+    SameDemand,
+)
 from reconciler.decisions.removal.approval_ceiling import ApprovalCeilings
 from reconciler.decisions.removal.budgets import BudgetLedger
 from reconciler.decisions.removal.candidates import Candidate
@@ -19,17 +40,15 @@ from reconciler.decisions.removal.examination import NOT_EXAMINED, in_order, sto
 from reconciler.decisions.removal.floor import floor_of
 from reconciler.decisions.removal.removal_reason import Takeover, why_removed, why_replaced
 from reconciler.plan.instant import instant_text
-from reconciler.plan.plan import Blocker, NodeState
-from reconciler.plan.reason import Because
+from reconciler.plan.plan import NodeState
+from reconciler.plan.reason import Because, Blocker
 from reconciler.policy.documents import RemovalReason
 from reconciler.scheduling.relocation import Moved, Places, lift
 
 # Removals that save: they follow demand. The others mend something, whatever was bought.
 _SAVING = (RemovalReason.EMPTY, RemovalReason.UNDERUTILIZED)
-
-
-_TOLD_AT_MOST = 64
-"""Shapes of pods a plan of which it is told what rejects them on every other node."""
+# Shapes of pods of which a plan says what rejects them on every other node.
+_SHAPES_EXPLAINED = 64
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -74,7 +93,7 @@ class Removals:
         self._gone: Counter[int] = Counter()
         self._floor = floor_of(draft)
         self._receivers = set(draft.promised)
-        self._told: dict[int, str] = {}
+        self._rejections_of: dict[int, str] = {}
         shapes = draft.world.pod_shapes
         sizes = sorted(range(len(shapes)), key=lambda shape: (-shapes[shape].requests.cpu_milli, shape))
         self._by_size = {shape: rank for rank, shape in enumerate(sizes)}
@@ -128,12 +147,9 @@ class Removals:
 
     def _take_over(self, one: Takeover, judged: dict[int, Judged], waited_for: frozenset[int]) -> None:
         """The nodes of a replacement under way: drained onto the new node once it is there."""
-        names = [self._draft.world.nodes[index].name for index in one.sources]
+        stays = ReplacesOthers(nodes=tuple(self._draft.world.nodes[index].name for index in one.sources)).blocker()
         for index in one.takers:
-            message = f"it stands in for {', '.join(names)}"
-            judged[index] = Judged(
-                candidate=judged[index].candidate, safe=False, blockers=(Blocker(code="Replaces", message=message),)
-            )
+            judged[index] = Judged(candidate=judged[index].candidate, safe=False, blockers=(stays,))
         places = Places(self._draft.state, one.takers)
         for index in one.sources:
             candidate = judged[index].candidate
@@ -144,8 +160,7 @@ class Removals:
                 continue
             blocker = self._bounds(candidate, group, RemovalReason.CONSOLIDATED, waited_for)
             if not one.takers:
-                message = f"it is replaced as soon as a new node of {one.replacement.target} is ready"
-                blocker = Blocker(code="AwaitsReplacement", message=message)
+                blocker = AwaitsReplacement(target=str(one.replacement.target)).blocker()
             blocker = blocker or self._move_pods(candidate, RemovalReason.CONSOLIDATED, places)
             if blocker is not None:
                 judged[index] = Judged(candidate=candidate, safe=False, blockers=(blocker,))
@@ -161,28 +176,25 @@ class Removals:
         """What the group, a limit, or this very plan has against the removal."""
         draft = self._draft
         if reason is None:
-            return Blocker(code="NotUnderutilized", message="its group is back within its maximum without this node")
+            return GroupWithinMax().blocker()
         if candidate.index in waited_for:
-            return Blocker(code="PendingPods", message="pending pods are expected to run on it")
+            return AwaitedByPods().blocker()
         if candidate.index in self._receivers:
-            return Blocker(code="ReceivesPods", message="it takes pods of nodes that leave")
+            return ReceivesPods().blocker()
         if group.desired > group.situation.current:
-            return Blocker(code="GroupGrows", message=f"{group.group.name} grows in this plan")
+            return GroupGrows(group=group.group.name).blocker()
         since = self._bought.since.get(group.position)
         if since is not None and reason in _SAVING and not came_late(draft, candidate.index):
-            message = (
-                f"{group.group.name} has grown for the same demand since {instant_text(since)}: no up and down for one demand"
-            )
-            return Blocker(code="SameDemand", message=message)
+            return SameDemand(group=group.group.name, since=instant_text(since)).blocker()
         if group.situation.size - self._gone[group.position] - 1 < group.group.min_size:
-            return Blocker(code="MinSize", message=f"{group.group.name} is at its minimum size {group.group.min_size}")
+            return AtMinSize(group=group.group.name, min=group.group.min_size).blocker()
         if candidate.index in draft.protected and reason is not RemovalReason.ABOVE_MAX:
-            return Blocker(code="Headroom", message=f"headroom of {group.group.name} stands on it")
+            return HeadroomNode(group=group.group.name).blocker()
         shape = draft.world.node_shapes[draft.world.nodes[candidate.index].shape]
         passed = self._floor.below_min(group.group, shape) if self._floor is not None else None
         if passed is not None:
             limit, resource = passed
-            return Blocker(code="LimitMin", message=f"limit {limit.name} keeps a minimum of {resource}")
+            return KeptByLimitMin(limit=limit.name, resource=resource).blocker()
         return None
 
     def _keep_headroom(self, candidate: Candidate, reason: RemovalReason) -> Blocker | None:
@@ -192,8 +204,7 @@ class Removals:
             return None
         for node in sorted(self._draft.protected):
             if node != candidate.index and any(self._draft.state.fits(shape, node) for shape in candidate.moving):
-                name = self._draft.state.name(node)
-                return Blocker(code="Headroom", message=f"its pods could take the room of {name}, which headroom keeps free")
+                return HeadroomElsewhere(node=self._draft.state.name(node)).blocker()
         return None
 
     def _move_pods(self, candidate: Candidate, reason: RemovalReason, places: Places | None = None) -> Blocker | None:
@@ -203,8 +214,7 @@ class Removals:
         short = self._ledger.short(candidate.evicted)
         if short:
             budget = self._ledger.budgets[short[0]]
-            message = f"PodDisruptionBudget {budget.namespace}/{budget.name} is used up by nodes that leave before it"
-            return Blocker(code="NotEnoughPdb", message=message)
+            return BudgetUsedUp(budget=f"{budget.namespace}/{budget.name}").blocker()
         draft.shares.book()
         if draft.work.exhausted or not draft.shares.over.isdisjoint(map(draft.namespace, moving)):
             return NOT_EXAMINED
@@ -232,13 +242,21 @@ class Removals:
     def _short_of(self, candidate: Candidate, found: Moved, places: Places, reason: RemovalReason, mark: int) -> Blocker:
         """A shape of the node lacks a place; the state goes back to `mark`."""
         state, shape = self._draft.state, found.short or 0
-        told = self._rejected(shape, [node for node in places.order if node != candidate.index])
+        rejections = self._rejections(shape, [node for node in places.order if node != candidate.index])
         state.undo(mark)
         # Nodes that follow ask again, and most of these places will still be full.
         places.skip_full(shape)
         others = len(places.order) - (candidate.index in places.order)
-        message = self._no_place(shape, candidate.moving[shape], reason, others) + told
-        return Blocker(code="NoPlaceToMove", pod=_pod_of(self._draft.world, candidate, shape), message=message)
+        requests = self._draft.world.pod_shapes[shape].requests
+        why = NoPlaceToMove(
+            pods=candidate.moving[shape],
+            cpu_milli=requests.cpu_milli,
+            memory_mib=requests.memory_bytes >> 20,
+            nodes=others,
+            bought_excluded=reason in _SAVING and bool(self._bought.nodes),
+            rejections=rejections,
+        )
+        return why.blocker(_pod_of(self._draft.world, candidate, shape))
 
     def _crowded_out(self, candidate: Candidate, found: Moved, places: Places, lifted: int) -> Blocker | None:
         """A shape that lacks a place when the smaller pods are bound before it, where it was to go: kube-scheduler binds evicted
@@ -251,28 +269,18 @@ class Removals:
         state.undo(lifted)
         if again.short is None:
             return None
-        needs = self._needs(again.short, moving[again.short])
-        message = f"{needs} have a place elsewhere only while no other pod of the node takes it first"
-        return Blocker(code="NoPlaceToMove", pod=_pod_of(self._draft.world, candidate, again.short), message=message)
+        requests = self._draft.world.pod_shapes[again.short].requests
+        why = PlaceNotSafe(pods=moving[again.short], cpu_milli=requests.cpu_milli, memory_mib=requests.memory_bytes >> 20)
+        return why.blocker(_pod_of(self._draft.world, candidate, again.short))
 
-    def _rejected(self, shape: int, nodes: list[int]) -> str:
-        """Which rules say no, on how many nodes. Many shapes are told alike and asking costs a look at every node: so often
-        in a plan, and from then on what the same shape was told before."""
-        if shape not in self._told:
-            if len(self._told) >= _TOLD_AT_MOST:
+    def _rejections(self, shape: int, nodes: list[int]) -> str:
+        """Which rules say no, on how many nodes. Asking costs a look at every node, so a shape is asked about once, and only
+        the first shapes of a plan are."""
+        if shape not in self._rejections_of:
+            if len(self._rejections_of) >= _SHAPES_EXPLAINED:
                 return ""
-            self._told[shape] = ", ".join(rejections(self._draft, shape, nodes))
-        return f": {self._told[shape]}" if self._told[shape] else ""
-
-    def _no_place(self, shape: int, count: int, reason: RemovalReason, others: int) -> str:
-        told = f"{self._needs(shape, count)} have no place on the other {others} nodes"
-        if reason in _SAVING and self._bought.nodes:
-            return f"{told}; room that was bought for the same demand as now does not count"
-        return told
-
-    def _needs(self, shape: int, count: int) -> str:
-        requests = self._draft.world.pod_shapes[shape].requests
-        return f"{count} pods like it ({requests.cpu_milli}m cpu, {requests.memory_bytes >> 20}Mi memory each)"
+            self._rejections_of[shape] = ", ".join(rejections(self._draft, shape, nodes))
+        return self._rejections_of[shape]
 
     def _when(self, candidate: Candidate, group: GroupDraft, reason: RemovalReason, takeover: Takeover | None = None) -> Judged:
         draft = self._draft
@@ -304,20 +312,19 @@ class Removals:
 
     def _not_now(self, reason: RemovalReason, due: int) -> Blocker | None:
         if self.halted:
-            return Blocker(code="RemovalsHalted", message=self.halted[0])
+            return RemovalsHalted(why=self.halted[0]).blocker()
         if due > self._draft.now_seconds:
-            code = "NotUnreadyLongEnough" if reason is RemovalReason.UNREADY else "NotUnneededLongEnough"
-            return Blocker(code=code, message=f"{reason.value}, removable from {instant_text(due)}")
+            waits = NotUnreadyLongEnough if reason is RemovalReason.UNREADY else NotUnneededLongEnough
+            return waits(why=reason.value, removable_at=instant_text(due)).blocker()
         # The drains of a replacement are its second half: what it added itself must not put them off.
         if self._cool_down is not None and reason is not RemovalReason.CONSOLIDATED:
-            return Blocker(code="CoolDown", message=self._cool_down.sentence())
+            return self._cool_down.blocker()
         budget = self._budgets.refuses(reason)
         if budget is not None:
-            amount = f"{budget.nodes} nodes" if budget.nodes is not None else f"{budget.percent}%"
-            return Blocker(code="Budget", message=f"the budget of {amount} at once is used up")
+            return DisruptionBudgetUsedUp(nodes=budget.nodes, percent=budget.percent).blocker()
         if self._pace <= 0:
             percent = self._draft.policy.pace.max_removed_percent
-            return Blocker(code="Pace", message=f"pace.maxRemovedPercent allows {percent}% of the managed nodes in one plan")
+            return RemovalPaceReached(percent=percent).blocker()
         return None
 
 

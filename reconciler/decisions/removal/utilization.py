@@ -1,7 +1,8 @@
-"""How full a node is: requests over allocatable, in permille."""
+"""How full a node is, requests over allocatable in permille, and the threshold at which it counts as underutilized."""
 
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.values.resources import Resources
+from reconciler.decisions.groups.group import EffectiveGroup
 
 _NOTHING = Resources()
 GPU_RESOURCES = ("nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i915", "habana.ai/gaudi")
@@ -17,10 +18,9 @@ def utilization_permille(shape: NodeShape, requested: Resources, ignored: Resour
     node advertises neither cpu nor memory.
     """
     allocatable = shape.allocatable
-    if shape.capacity.extended or allocatable.extended:
-        for name in GPU_RESOURCES:
-            if shape.capacity.get(name) or allocatable.get(name):
-                return share_permille(requested.get(name), allocatable.get(name), ignored.get(name)) or 0
+    if has_gpu(shape):
+        (name,) = counted_resources(shape)
+        return share_permille(requested.get(name), allocatable.get(name), ignored.get(name)) or 0
     shares = [
         share
         for share in (
@@ -37,6 +37,17 @@ def has_gpu(shape: NodeShape) -> bool:
     if not shape.capacity.extended and not shape.allocatable.extended:
         return False
     return any(shape.capacity.get(name) or shape.allocatable.get(name) for name in GPU_RESOURCES)
+
+
+def threshold_percent(group: EffectiveGroup, shape: NodeShape) -> int:
+    """The threshold for a node of this shape in this group: nodes with accelerators have one of their own."""
+    return group.gpu_utilization_threshold_percent if has_gpu(shape) else group.utilization_threshold_percent
+
+
+def counted_resources(shape: NodeShape) -> tuple[str, ...]:
+    """The resources that `utilization_permille` looks at: the first accelerator that the node has, else cpu and memory."""
+    accelerators = tuple(name for name in GPU_RESOURCES if shape.capacity.get(name) or shape.allocatable.get(name))
+    return accelerators[:1] or ("cpu", "memory")
 
 
 def share_permille(requested: int, allocatable: int, ignored: int) -> int | None:

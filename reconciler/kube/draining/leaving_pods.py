@@ -54,7 +54,7 @@ def leaving_pods(items: list[Raw], rules: DrainRules | None, now_seconds: int) -
                 uid=pod.uid,
                 deleting=bool(pod.deletion_seconds),
                 grace_seconds=world.pod_traits[pod.traits].grace_seconds,
-                blocked=next((message for code, message in verdict.rules if code in lasting), ""),
+                blocked=next((rule.sentence() for rule in verdict.rules if rule.code in lasting), ""),
             )
         )
     return tuple(found)

@@ -2,7 +2,8 @@
 
 import msgspec
 
-from reconciler.plan.plan import Action, Blocker, GroupLine, NodeLine, PodLine
+from reconciler.plan.plan import Action, GroupLine, NodeLine, PodLine
+from reconciler.plan.reason import Blocker
 from reconciler.rendering.json_text import json_text
 
 FORMAT_VERSION = "1.0"

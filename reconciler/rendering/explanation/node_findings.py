@@ -1,7 +1,7 @@
 """What there is to say about a node besides its line in the plan: what its utilization is made of, and what it is measured by."""
 
 from reconciler.decisions.removal.ignored_pods import ignored_pods, requests_of
-from reconciler.decisions.removal.utilization import GPU_RESOURCES, has_gpu, share_permille
+from reconciler.decisions.removal.utilization import counted_resources, share_permille, threshold_percent
 from reconciler.rendering.explanation.case import Case
 from reconciler.rendering.explanation.document import NodeExplanation, Used
 from reconciler.rendering.explanation.group_findings import effective_value
@@ -12,16 +12,9 @@ def node_findings(case: Case, name: str) -> NodeExplanation:
     line, index = case.node_line(name), case.node_index(name)
     shape = case.world.node_shapes[case.world.nodes[index].shape]
     pods = [pod for pod in case.counted_pods() if case.world.pods.node[pod] == index]
-    gpu = has_gpu(shape)
-    names = ["cpu", "memory"]
-    if gpu:
-        names = [name for name in GPU_RESOURCES if shape.capacity.get(name) or shape.allocatable.get(name)][:1]
     group = case.group(line.group) if line.group is not None else None
     ignored = ignored_pods(case.world, group, pods, case.policy.policy.pods.expendable_below_priority)
     requested, left_out = requests_of(case.world, pods), requests_of(case.world, ignored)
-    threshold = None
-    if group is not None:
-        threshold = group.gpu_utilization_threshold_percent if gpu else group.utilization_threshold_percent
     return NodeExplanation(
         decision=line,
         used=tuple(
@@ -31,12 +24,12 @@ def node_findings(case: Case, name: str) -> NodeExplanation:
                 allocatable=max(0, offered - left_out.get(resource)),
                 permille=share_permille(requested.get(resource), offered, left_out.get(resource)) or 0,
             )
-            for resource in names
+            for resource in counted_resources(shape)
             if (offered := shape.allocatable.get(resource))
         ),
         pods=len(pods) - len(ignored),
         ignored_pods=tuple(sorted(case.world.pods.key(pod) for pod in ignored)),
-        threshold_percent=threshold,
+        threshold_percent=None if group is None else threshold_percent(group, shape),
         unneeded_time=None if group is None else effective_value(group, "scaleDown.unneededTime"),
         actions=tuple(action for action in case.plan.actions if name in action.nodes),
     )

@@ -1,0 +1,140 @@
+"""Reasons why a pod keeps its node: one type for each drain rule, and for disruption budgets."""
+
+from reconciler.decisions.reasons.amounts import duration_text
+from reconciler.plan.reason import Because
+from reconciler.values.plural import count_text
+
+
+class NotSafeToEvict(Because, frozen=True, kw_only=True):
+    """The pod's annotation forbids its eviction."""
+
+    code = "NotSafeToEvict"
+
+    template = 'annotation cluster-autoscaler.kubernetes.io/safe-to-evict is "false"'
+
+
+class OnCompletion(Because, frozen=True, kw_only=True):
+    """The pod's annotation asks to wait until it has ended."""
+
+    code = "OnCompletion"
+
+    template = 'annotation safe-to-evict is "on-completion": the node waits until the pod ends'
+
+
+class Unreplicated(Because, frozen=True, kw_only=True):
+    """The pod has no controller (`drain.unreplicated`)."""
+
+    code = "Unreplicated"
+
+    template = "no controller would make it again"
+
+
+class CustomController(Because, frozen=True, kw_only=True):
+    """The pod's controller is of a kind that drain rules do not know (`drain.customControllers`)."""
+
+    code = "CustomController"
+    kind: str
+
+    template = "its controller is a {kind}, which drain rules do not know"
+
+
+class ControllerUnknown(Because, frozen=True, kw_only=True):
+    """Controllers of this kind were not read, so that the pod's own may be gone."""
+
+    code = "ControllerUnknown"
+    kind: str
+    name: str
+
+    template = "{kind} objects were not captured, so {name} may be gone"
+
+
+class ControllerNotFound(Because, frozen=True, kw_only=True):
+    """The pod's controller is gone."""
+
+    code = "ControllerNotFound"
+    kind: str
+    name: str
+
+    template = "its controller {kind} {name} is gone"
+
+
+class MinReplicas(Because, frozen=True, kw_only=True):
+    """The pod's controller runs fewer replicas than `drain.minReplicas`."""
+
+    code = "MinReplicas"
+    kind: str
+    name: str
+    replicas: int
+    least: int
+
+    def sentence(self) -> str:
+        """How many it runs, and how many it needs."""
+        return f"{self.kind} {self.name} has {count_text(self.replicas, 'replica')}, fewer than {self.least}"
+
+
+class SystemPod(Because, frozen=True, kw_only=True):
+    """A kube-system pod without a PodDisruptionBudget; `timeoutSeconds` null: its age does not matter."""
+
+    code = "SystemPod"
+    timeout_seconds: int | None
+
+    def sentence(self) -> str:
+        """And up to which age, where the policy sets one."""
+        until = "" if self.timeout_seconds is None else f" and it is younger than {duration_text(self.timeout_seconds)}"
+        return f"a kube-system pod without a PodDisruptionBudget{until}"
+
+
+class LocalStorage(Because, frozen=True, kw_only=True):
+    """The pod has volumes on the node that nobody declared safe to lose: the first ones by name, and how many more."""
+
+    code = "LocalStorage"
+    volumes: tuple[str, ...]
+    more: int
+
+    def sentence(self) -> str:
+        """The volumes by name."""
+        more = f" and {count_text(self.more, 'other')}" if self.more else ""
+        return f"local storage would be lost: volume {', '.join(self.volumes)}{more}"
+
+
+class BlockedNamespace(Because, frozen=True, kw_only=True):
+    """The policy never drains pods of this namespace."""
+
+    code = "BlockedNamespace"
+    namespace: str
+
+    template = "drain.blockedNamespaces names {namespace}"
+
+
+class PodNotModelled(Because, frozen=True, kw_only=True):
+    """The pod uses a scheduling feature that is not modelled."""
+
+    code = "NotModelled"
+    feature: str
+
+    template = "it uses {feature}, which is not modelled, so no other place is known for it"
+
+
+class SeveralPdbs(Because, frozen=True, kw_only=True):
+    """Several PodDisruptionBudgets cover the pod. The eviction API answers with an error (measured on kube-apiserver 1.36)."""
+
+    code = "SeveralPdbs"
+    budgets: tuple[str, ...]
+
+    def sentence(self) -> str:
+        """The budgets by name."""
+        return f"several PodDisruptionBudgets cover it ({', '.join(self.budgets)}), which the eviction API refuses"
+
+
+class NotEnoughPdb(Because, frozen=True, kw_only=True):
+    """A PodDisruptionBudget allows fewer evictions than the drain needs."""
+
+    code = "NotEnoughPdb"
+    budget: str
+    allowed: int
+    needed: int
+
+    def sentence(self) -> str:
+        """How many it allows, and how many are needed."""
+        verb = "is" if self.needed == 1 else "are"
+        return f"PodDisruptionBudget {self.budget} allows {count_text(self.allowed, 'eviction')}, {self.needed} {verb} needed"

@@ -1,0 +1,6 @@
+"""A count with its noun: `1 node`, `3 nodes`."""
+
+
+def count_text(count: int, noun: str, plural: str = "") -> str:
+    """`1 node`, `3 nodes`; `plural` where it is not the noun and an s."""
+    return f"{count} {noun if count == 1 else plural or noun + 's'}"
