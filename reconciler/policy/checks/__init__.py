@@ -5,7 +5,7 @@ from collections.abc import Callable
 from reconciler.policy.checks.limits import check_limits
 from reconciler.policy.checks.overlap import Overlaps
 from reconciler.policy.checks.references import check_references
-from reconciler.policy.checks.sizes import check_group_sizes, check_level_sizes
+from reconciler.policy.checks.sizes import check_group_sizes, check_idle_windows, check_level_sizes
 from reconciler.policy.checks.templates import check_group_template, check_templates
 from reconciler.policy.checks.times import check_times
 from reconciler.policy.problems.findings import Findings
@@ -33,4 +33,5 @@ def check_drafts(
             with findings.because_of(group.path):
                 check_group_sizes(group, policy, findings)
                 check_group_template(group, policy, findings)
+        check_idle_windows(policy, groups, findings)
         check_limits(policy, groups, findings)

@@ -1,10 +1,11 @@
 """Bounds of groups: min against max, at any instant, with windows."""
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
 from reconciler.policy.checks.levels import Found, Level, effective, levels_of, own_levels, strongest
 from reconciler.policy.checks.overlap import Overlaps
-from reconciler.policy.documents import NodeGroup, NodeGroupPolicy, Window
+from reconciler.policy.documents import NodeGroup, NodeGroupPolicy, Size, Window
 from reconciler.policy.levels import HEADROOM
 from reconciler.policy.problems.findings import Findings
 from reconciler.policy.problems.problem import Severity
@@ -41,6 +42,31 @@ def check_group_sizes(group: Draft[NodeGroup], policy: Draft[NodeGroupPolicy], f
     windows, level = opened
     for index, window in enumerate(windows):
         _window_against_size(level, index, window, low, high, findings)
+
+
+def check_idle_windows(policy: Draft[NodeGroupPolicy], groups: Iterable[Draft[NodeGroup]], findings: Findings) -> None:
+    """Windows that narrow the bounds of no group that takes them. A default may also reach groups that discovery finds."""
+    taken: dict[tuple[bool, str, str, int], tuple[Level, list[bool]]] = {}
+    for group in groups:
+        levels = levels_of(group, policy)
+        low = effective(levels, policy.document, lambda fields: fields.size.min)
+        high = effective(levels, policy.document, lambda fields: fields.size.max)
+        opened = strongest(levels, lambda fields: fields.windows)
+        if opened is None:
+            continue
+        windows, level = opened
+        for index, window in enumerate(windows):
+            key = (level.draft is policy, level.draft.document.name, level.prefix, index)
+            idle = level.sound(f"windows[{index}]") and _changes_nothing(window, low, high)
+            taken.setdefault(key, (level, []))[1].append(idle)
+    for (shared, _, _, index), (level, idle_in) in taken.items():
+        if not all(idle_in) or (shared and policy.document.discovery):
+            continue
+        name = level.name(f"windows[{index}]")
+        whose = "the bounds of every group that takes it" if shared else "the group's own bounds"
+        message = f"{name} changes nothing: {whose} are as narrow or narrower"
+        hint = "windows only narrow: widen size, and write the narrower bounds of the other hours as windows"
+        level.draft.warn(findings, "IdleWindow", level.path(f"windows[{index}].size"), message, hint)
 
 
 def _min_above_max(findings: Findings, low: Found, high: Found) -> None:
@@ -85,12 +111,13 @@ def _window_against_size(
         level.draft.report(
             findings, "MinAboveMax", level.path(f"{path}.size.{bound}"), message, hint, severity=severity, related=related
         )
-    idle_min = size.min is None or (low is not None and low.certain and size.min <= low.value)
-    idle_max = size.max is None or (high is not None and high.certain and size.max >= high.value)
-    if idle_min and idle_max and (size.min, size.max) != (None, None):
-        message = f"{level.name(path)} changes nothing: the group's own bounds are as narrow or narrower"
-        hint = "windows only narrow: widen size, and write the narrower bounds of the other hours as windows"
-        level.draft.warn(findings, "IdleWindow", level.path(f"{path}.size"), message, hint)
+
+
+def _changes_nothing(window: Window, low: Found | None, high: Found | None) -> bool:
+    """Whether the bounds of one group are as narrow anyway. A target's own annotation may widen what is not certain."""
+    idle_min = window.size.min is None or (low is not None and low.certain and window.size.min <= low.value)
+    idle_max = window.size.max is None or (high is not None and high.certain and window.size.max >= high.value)
+    return idle_min and idle_max and window.size != Size()
 
 
 def _windows_against_each_other(level: Level, findings: Findings, overlaps: Overlaps) -> None:
