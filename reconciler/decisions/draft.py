@@ -4,26 +4,37 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import compress
 
+import msgspec
+
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.world import World
-from reconciler.decisions.demand.shares import Shares
-from reconciler.decisions.denials import GROWTH, denied_now
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.groups.membership import Membership
-from reconciler.decisions.growth.cancellation import Cancellation
 from reconciler.decisions.limits import LimitLedger
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.ownership.owner import Judgement
 from reconciler.decisions.reasons.groups import BackedOff, GroupUnhealthy, TemplateUnknown
 from reconciler.decisions.reasons.owners import GroupHeld
 from reconciler.decisions.reasons.sizes import AtMaxSize, OnlyWhole, PaceReached, TemplateUntried
-from reconciler.decisions.situation import GroupSituation, too_many
-from reconciler.decisions.work import Work
+from reconciler.decisions.situation.denials import GROWTH, denied_now
+from reconciler.decisions.situation.group_situation import GroupSituation, too_many
+from reconciler.decisions.work import Shares, Work
 from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import NodeState
 from reconciler.plan.reason import Because, Reason
 from reconciler.policy.documents import NodeGroupPolicy
 from reconciler.scheduling.state import SchedulingState
+
+
+class Cancellation(msgspec.Struct, frozen=True, kw_only=True):
+    """What one group takes back of what it asked for: `machines` go and `requests` fewer nodes are asked for.
+
+    With 0 requests the target makes others in their place.
+    """
+
+    machines: tuple[str, ...]
+    requests: int
+    why: Because
 
 
 class GroupDraft:

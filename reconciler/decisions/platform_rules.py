@@ -1,19 +1,15 @@
 """What decisions ask of a platform about its targets, and where all platforms meet."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from reconciler.cluster.target import TargetFacts, TargetRef
-from reconciler.decisions.lints.finding import Finding
+from reconciler.cluster.world import World
 from reconciler.platforms import registered
 from reconciler.policy.documents import Discovery
-
-if TYPE_CHECKING:
-    from reconciler.cluster.world import World
-    from reconciler.decisions.view import View  # which itself asks for these rules
 
 
 class PlatformRules(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,7 +17,7 @@ class PlatformRules(msgspec.Struct, frozen=True, kw_only=True):
 
     `provider` is its key in policies, `kinds` are those of its targets. `takes`: whether a discovery item of this provider
     takes a target of one of these kinds. `policy_value` is what a NodeGroup writes below `spec.target` for a target.
-    `findings` are what `doctor` finds in a view besides what holds for all platforms. `declared_in_manifests`: its targets are
+    `declared_in_manifests`: its targets are
     objects that somebody may declare in git, so that a release says how replicas go back there. `size_origin` says whose
     bounds a target carries. `read_lag_seconds`: so long after a write a read may show what was there before it.
     `unsigned_writer` is whom nobody names, and `writer_told_by` says where a second writer is found. `doubles` are targets, of
@@ -35,14 +31,13 @@ class PlatformRules(msgspec.Struct, frozen=True, kw_only=True):
     kinds: tuple[str, ...]
     takes: Callable[[Discovery, TargetFacts], bool]
     policy_value: Callable[[TargetRef], Mapping[str, Any]]
-    findings: Callable[["View"], Iterator[Finding]] = lambda _: iter(())
     declared_in_manifests: bool = False
     size_origin: str = "its annotations"
     read_lag_seconds: int = 0
     unsigned_writer: str = "a writer that leaves no trace in managedFields"
     writer_told_by: str = "managedFields or the audit log of the API server name it"
     doubles: Callable[[tuple[TargetFacts, ...]], frozenset[TargetRef]] = lambda _: frozenset()
-    strangers: Callable[["World"], frozenset[TargetRef]] = lambda _: frozenset()
+    strangers: Callable[[World], frozenset[TargetRef]] = lambda _: frozenset()
     machines_are_objects: bool = False
     clusters_named: Callable[[Discovery], tuple[str, ...]] = lambda _: ()
 
@@ -64,7 +59,7 @@ def doubles(targets: tuple[TargetFacts, ...]) -> frozenset[TargetRef]:
     return frozenset[TargetRef]().union(*(rules.doubles(targets) for rules in platform_rules()))
 
 
-def strangers(world: "World") -> frozenset[TargetRef]:
+def strangers(world: World) -> frozenset[TargetRef]:
     """Targets of which nothing says that they are of this cluster."""
     return frozenset[TargetRef]().union(*(rules.strangers(world) for rules in platform_rules()))
 

@@ -10,7 +10,8 @@ platform that lacks a part does not do what the part is for.
 | `autoscaler_flags.FLAGS` | `policy.platform_flags.PlatformFlags` | its targets in the Cluster Autoscaler's settings |
 | `manifests.MANIFESTS` | `policy.platform_manifests.PlatformManifests` | targets in manifests beside the policies |
 | `reading.READING` | `cluster.platform_reading.PlatformReading` | kinds, facts and machines from their JSON, evidence, verbs |
-| `rules.RULES` | `decisions.platform_rules.PlatformRules` | discovery, the first policy, lints |
+| `rules.RULES` | `decisions.platform_rules.PlatformRules` | discovery, the first policy |
+| `lints.LINTS` | `decisions.lints.platform_lints.PlatformLints` | what `doctor` finds |
 | `handover.HANDOVER` | `decisions.platform_handover.PlatformHandover` | a target from another autoscaler to us, and back |
 | `live.LIVE` | `providers.live_platform.LivePlatform` | who writes, what is polled, what doctor looks at |
 

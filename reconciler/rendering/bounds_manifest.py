@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 
 from reconciler.cluster.target import TargetRef
-from reconciler.decisions.groups.admission_bounds import AdmissionBounds, TargetBound
+from reconciler.decisions.ownership.admission_bounds import AdmissionBounds, TargetBound
 from reconciler.decisions.ownership.person_tools import AT_SCALE, PERSON_TOOLS
 from reconciler.rendering.json_text import inert_json
 from reconciler.rendering.policy_yaml import comment

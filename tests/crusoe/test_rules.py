@@ -9,6 +9,7 @@ from reconciler.decisions.memory import Memory
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.platforms.crusoe.kinds import NODE_POOL
+from reconciler.platforms.crusoe.lints import LINTS
 from reconciler.platforms.crusoe.rules import RULES, takes
 from reconciler.policy.documents import Discovery
 from tests.aws.documents import REGION
@@ -64,7 +65,7 @@ def deployment(
 
 def found(policy: str, *objects: Object) -> list[Finding]:
     seen = world(pool(), objects=objects)
-    return list(RULES.findings(View.of(seen, policy_set(policy), Memory(), seen.captured_seconds, Work(1_000_000))))
+    return list(LINTS.findings(View.of(seen, policy_set(policy), Memory(), seen.captured_seconds, Work(1_000_000))))
 
 
 @pytest.mark.parametrize(
@@ -97,4 +98,4 @@ def test_whose_groups_it_concerns() -> None:
     assert len(found(HEAD + group_text() + OF_AWS, deployment())) == 1
     elsewhere = aws_world(scaling_group("workers"))
     view = View.of(elsewhere, policy_set(HEAD + OF_AWS), Memory(), elsewhere.captured_seconds, Work(1_000_000))
-    assert list(RULES.findings(view)) == []
+    assert list(LINTS.findings(view)) == []

@@ -1,7 +1,7 @@
 """What a policy lets our account do, as the API server is to hold it."""
 
 from reconciler.cluster.target import OwnerEvidence
-from reconciler.decisions.groups.admission_bounds import AdmissionBounds, admission_bounds
+from reconciler.decisions.ownership.admission_bounds import AdmissionBounds, admission_bounds
 from reconciler.policy.documents import DrainRules, Hold, Mode, PolicySet, Size, TargetSpec, Window
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 

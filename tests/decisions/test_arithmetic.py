@@ -12,7 +12,7 @@ from reconciler.decisions.money import price_text
 from reconciler.decisions.reasons.amounts import amount_text, duration_text, permille_text
 from reconciler.decisions.removal.budgets import BudgetLedger
 from reconciler.decisions.removal.utilization import has_gpu, utilization_permille
-from reconciler.decisions.situation import unhealthy
+from reconciler.decisions.situation.group_situation import unhealthy
 from reconciler.plan.plan import NodeState
 from reconciler.policy.documents import Budget, Expander, RemovalReason
 from reconciler.values.plural import count_text

@@ -4,8 +4,8 @@ import pytest
 
 from reconciler.decisions.decide import decide
 from reconciler.decisions.groups.effective import effective_groups
-from reconciler.decisions.growth.backoff import forget
 from reconciler.decisions.memory import BackoffState, ConflictState, Memory
+from reconciler.decisions.situation.backoff import forget
 from reconciler.plan.plan import ActionKind
 from reconciler.policy.documents import Hold
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy

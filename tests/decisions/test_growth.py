@@ -2,8 +2,8 @@
 
 from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.decide import decide
-from reconciler.decisions.growth.backoff import BackoffRule
 from reconciler.decisions.memory import BackoffState, Memory
+from reconciler.decisions.situation.backoff import BackoffRule
 from reconciler.plan.plan import ActionKind, PodOutcome
 from reconciler.policy.documents import Expander, Hold, Limit, PodRules, Template, Tier
 from reconciler.policy.pace import Pace

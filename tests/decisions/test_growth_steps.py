@@ -5,13 +5,12 @@ import pytest
 from reconciler.cluster.pods.pod import AffinityTerm, SpreadConstraint
 from reconciler.decisions.demand.pending import pending_demand
 from reconciler.decisions.demand.queue import Queue
-from reconciler.decisions.demand.shares import Shares
 from reconciler.decisions.growth import scale_up
 from reconciler.decisions.growth.cost.growth import Growth
 from reconciler.decisions.growth.filling import Filling
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.view import View
-from reconciler.decisions.work import Work
+from reconciler.decisions.work import Shares, Work
 from tests.builders import NOW, ClusterBuilder, node_group, policy, selector
 
 HOST = "kubernetes.io/hostname"

@@ -6,7 +6,6 @@ import pytest
 
 from reconciler.cluster.pods.pod import AffinityTerm, SpreadConstraint
 from reconciler.cluster.values.resources import Resources
-from reconciler.decisions.demand.shares import Shares
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.growth import options
 from reconciler.decisions.growth.expanders import Option
@@ -14,7 +13,7 @@ from reconciler.decisions.growth.filling import Filling, _holds, _Kept
 from reconciler.decisions.growth.options import _holds_for, options_of
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.view import View
-from reconciler.decisions.work import Work
+from reconciler.decisions.work import Shares, Work
 from reconciler.plan.plan import PodOutcome
 from reconciler.policy.documents import PolicySet, Template
 from reconciler.scheduling.filled import Filled

@@ -2,8 +2,7 @@
 
 import pytest
 
-from reconciler.decisions.demand.shares import Shares
-from reconciler.decisions.work import Work
+from reconciler.decisions.work import Shares, Work
 
 
 def test_half_is_set_aside_in_equal_parts() -> None:

@@ -10,7 +10,7 @@ import pytest
 from reconciler.cluster.target import LaunchFailure, Machine
 from reconciler.cluster.world import World
 from reconciler.decisions.memory import Memory
-from reconciler.decisions.situation import GroupSituation, node_states, waits_for
+from reconciler.decisions.situation.group_situation import GroupSituation, node_states, waits_for
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.plan.plan import NodeState

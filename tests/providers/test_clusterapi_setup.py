@@ -12,8 +12,8 @@ from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.kube.connection.api import ApiError
 from reconciler.platforms.clusterapi.kinds import MACHINE_POOL
+from reconciler.platforms.clusterapi.lints import LINTS, takes
 from reconciler.platforms.clusterapi.manifests import MANIFESTS
-from reconciler.platforms.clusterapi.rules import RULES, takes
 from reconciler.policy.documents import Discovery
 from reconciler.providers.contract import RemovalState, TargetRemoval, WriteCode, WriteResult
 from tests.cluster.objects import CAPI, MAX, MIN, Object, obj, owner, scalable, world_of
@@ -61,7 +61,7 @@ def found(
     elsewhere = scalable(name="pool", annotations={CPU: "64"})
     elsewhere["metadata"]["namespace"] = "another"
     world = world_of(sets, pool, elsewhere, scalable(name=deployment, annotations=above))
-    return list(RULES.findings(View.of(world, policy(), Memory(), world.captured_seconds, Work(10_000))))
+    return list(LINTS.findings(View.of(world, policy(), Memory(), world.captured_seconds, Work(10_000))))
 
 
 @pytest.mark.parametrize(

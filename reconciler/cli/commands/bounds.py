@@ -15,7 +15,7 @@ from reconciler.cli.outputs.telling import tell
 if TYPE_CHECKING:
     from reconciler.cli.options.connections import ConnectionChoice
     from reconciler.cli.options.source_choice import SourceChoice
-    from reconciler.decisions.groups.admission_bounds import AdmissionBounds
+    from reconciler.decisions.ownership.admission_bounds import AdmissionBounds
     from reconciler.policy.documents import PolicySet
 
 _DEFAULT_NAMESPACE = "reconciler"
@@ -136,7 +136,7 @@ def _bounds(
     from reconciler.cli.options.connections import ConnectionChoice
     from reconciler.cli.options.decision_instant import decision_instant
     from reconciler.cluster.world import World
-    from reconciler.decisions.groups.admission_bounds import admission_bounds
+    from reconciler.decisions.ownership.admission_bounds import admission_bounds
 
     now_seconds = int(time.time()) if now is None else decision_instant(now)
     policy = _policy(policy_path, repository, now_seconds)

@@ -6,7 +6,7 @@ from typing import Protocol
 from reconciler.cluster.world import World
 from reconciler.control.bounds.kept_bounds import BoundsError, KeptBounds
 from reconciler.control.log import Log
-from reconciler.decisions.groups.admission_bounds import admission_bounds
+from reconciler.decisions.ownership.admission_bounds import admission_bounds
 from reconciler.policy.documents import PolicySet
 from reconciler.rendering.bounds_manifest import bounds_data, left_out
 

@@ -10,7 +10,7 @@ from reconciler.control.pages.outlook import Outlook
 from reconciler.control.pages.route import HTML, Answer, Request, Route
 from reconciler.control.turn.figures import Figures, Seen
 from reconciler.control.turn.report import Decided
-from reconciler.decisions.upcoming import UpcomingNode, upcoming_nodes
+from reconciler.decisions.outcome.upcoming import UpcomingNode, upcoming_nodes
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.plan.instant import instant_text

@@ -3,7 +3,7 @@
 import msgspec
 
 from reconciler.cluster.world import World
-from reconciler.decisions.groups.admission_bounds import admission_bounds
+from reconciler.decisions.ownership.admission_bounds import admission_bounds
 from reconciler.kube.connection.api import Api, ApiError
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.check import Check, State

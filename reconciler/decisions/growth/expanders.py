@@ -7,13 +7,10 @@ import msgspec
 
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.values.resources import Resources
+from reconciler.decisions.demand.worth import worth
 from reconciler.policy.documents import Expander
 from reconciler.scheduling.filled import NOTHING_FILLED, Filled
 from reconciler.values.plural import count_text
-
-# What one core and one GiB are worth beside each other, in millionths of a dollar an hour: the default prices that
-# OpenCost uses for nodes without a price (0.031611 a core, 0.004237 a GiB). Only their ratio matters here.
-CORE_MICROS, GIB_MICROS = 31611, 4237
 
 
 class Option(msgspec.Struct, frozen=True, kw_only=True):
@@ -132,7 +129,7 @@ def waste(option: Option) -> Fraction:
 
 def _worth(option: Option) -> int:
     """What its pods request, as one amount."""
-    return option.requested.cpu_milli * CORE_MICROS * (1 << 30) + option.requested.memory_bytes * GIB_MICROS * 1000
+    return worth(option.requested)
 
 
 def _cost_for_value(option: Option) -> Fraction:

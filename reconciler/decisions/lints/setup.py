@@ -8,7 +8,7 @@ from reconciler.cluster.targets.size_bounds import MAX_SIZE, MIN_SIZE
 from reconciler.cluster.workloads.workload import DisruptionBudget
 from reconciler.cluster.world import World
 from reconciler.decisions.lints.finding import Finding
-from reconciler.decisions.platform_rules import platform_rules
+from reconciler.decisions.lints.platform_lints import platform_lints
 from reconciler.decisions.view import View
 from reconciler.values.whole_number import whole_number
 
@@ -17,8 +17,8 @@ def setup_findings(view: View) -> Iterator[Finding]:
     """All of them, in no order."""
     yield from _budgets_that_block(view.world)
     yield from _one_size_annotation(view.world)
-    for rules in platform_rules():
-        yield from rules.findings(view)
+    for lints in platform_lints():
+        yield from lints.findings(view)
     yield from _cautions(view)
 
 

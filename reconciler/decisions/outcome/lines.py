@@ -12,7 +12,7 @@ from reconciler.decisions.reasons.owners import GroupHeld, ResizeNextTime
 from reconciler.decisions.reasons.sizes import AboveMax
 from reconciler.decisions.removal.scale_down import Judged
 from reconciler.decisions.removal.utilization import has_gpu
-from reconciler.decisions.situation import waits_for
+from reconciler.decisions.situation.group_situation import waits_for
 from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import Cost, GroupLine, NodeLine, OwnerState, PodLine
 from reconciler.plan.reason import Reason

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 
-from reconciler.decisions.demand.shares import Shares
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.groups.accelerators import accelerator_label
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.outcome.without_targets import without_targets
 from reconciler.decisions.removal.utilization import has_gpu
+from reconciler.decisions.work import Shares
 from reconciler.plan.plan import PlanProblem
 from reconciler.policy.group_namespaces import RefusedGroup
 from reconciler.values.plural import count_text

@@ -5,26 +5,21 @@ writer may be invisible there. Our own last write is therefore remembered and co
 platform that restores its own desired count, and an autoscaler that raises it again for the pods that wait.
 """
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
 from reconciler.cluster.world import World
-from reconciler.decisions.demand.queue import Served
-from reconciler.decisions.draft import Draft
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.memory import ConflictState, Memory
 from reconciler.decisions.ownership.last_write import Seen, seen
 from reconciler.decisions.ownership.owner import OUR_MANAGER, UndoneWrite
 from reconciler.decisions.platform_rules import PlatformRules, rules_of
-from reconciler.decisions.reasons.owners import Conflict
-from reconciler.decisions.situation import GroupSituation
+from reconciler.decisions.situation.group_situation import GroupSituation
 
 UNDONE_TIMES = 3
 SAID_FROM = 2
 """One write that is undone may be somebody's last word before ours is heard; the second one is a conflict, and is said."""
-_NAMED_PODS = 3
 _AUTOSCALER = "cluster-autoscaler"
 
 
@@ -93,37 +88,6 @@ def _writer(group: EffectiveGroup, autoscalers: Sequence[str]) -> str:
         return ", ".join(names)
     unsigned = _rules(group).unsigned_writer
     return f"{' or '.join(autoscalers)}, which signs nothing," if autoscalers else unsigned
-
-
-def conflict_reasons(draft: Draft, served: Mapping[int, Served]) -> None:
-    """Say at every group whose writes were undone more than once who does it, and which pods keep asking for our value."""
-    states = {
-        group.position: state
-        for group in draft.groups
-        if (state := draft.memory.conflicts.get(str(group.group.target))) is not None and state.count >= SAID_FROM
-    }
-    if not states:
-        return
-    asking: dict[str, list[str]] = defaultdict(list)
-    for pod in sorted(served):
-        entry = served[pod]
-        wanted = entry.reasons[0].data.get("groups", ()) if entry.reasons else ()
-        names = (entry.group,) if entry.group else wanted
-        for name in names if isinstance(names, tuple) else ():
-            asking[str(name)].append(draft.world.pods.key(pod))
-    for position, state in states.items():
-        group = draft.groups[position]
-        pods = asking[group.group.name]
-        reason = Conflict(
-            writer=state.writer,
-            times=state.count,
-            hold_at=UNDONE_TIMES,
-            ours=state.ours,
-            theirs=state.theirs,
-            asking=tuple(pods[:_NAMED_PODS]),
-            more_asking=max(0, len(pods) - _NAMED_PODS),
-        )
-        group.reasons.append(reason.reason())
 
 
 def conflict_sentence(memory: Memory, group: EffectiveGroup) -> str:

@@ -7,7 +7,7 @@ import msgspec
 from reconciler.cluster.world import World
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.removal.approval_ceiling import departed
-from reconciler.decisions.situation import LEAVING_TAINTS
+from reconciler.decisions.situation.group_situation import LEAVING_TAINTS
 
 
 def intending(memory: Memory, removals: Iterable[tuple[str, str]]) -> Memory:

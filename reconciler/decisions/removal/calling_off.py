@@ -16,7 +16,7 @@ from reconciler.decisions.reasons.kept_nodes import BelowMinSize, GroupObserved,
 from reconciler.decisions.removal.candidates import keepers
 from reconciler.decisions.removal.disruption import DisruptionLedger
 from reconciler.decisions.removal.drain import DrainJudge
-from reconciler.decisions.situation import LEAVING_TAINTS
+from reconciler.decisions.situation.group_situation import LEAVING_TAINTS
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.plan.plan import NodeState

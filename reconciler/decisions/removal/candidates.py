@@ -5,7 +5,6 @@ from functools import lru_cache
 import msgspec
 
 from reconciler.cluster.world import World
-from reconciler.decisions.denials import REMOVAL, denied_now
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.reasons.groups import RolloutInProgress
@@ -25,6 +24,7 @@ from reconciler.decisions.removal.disruption import DisruptionLedger
 from reconciler.decisions.removal.ignored_pods import ignored_pods, requests_of
 from reconciler.decisions.removal.load import NodeLoads
 from reconciler.decisions.removal.utilization import threshold_percent, utilization_permille
+from reconciler.decisions.situation.denials import REMOVAL, denied_now
 from reconciler.plan.plan import NodeState
 from reconciler.plan.reason import Because, Blocker
 from reconciler.policy.documents import RemovalReason

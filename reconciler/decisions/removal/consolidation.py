@@ -15,8 +15,8 @@ from operator import mul
 
 import msgspec
 
+from reconciler.decisions.demand.worth import worth
 from reconciler.decisions.draft import Draft, GroupDraft
-from reconciler.decisions.growth.expanders import CORE_MICROS, GIB_MICROS
 from reconciler.decisions.removal.candidates import Candidate
 from reconciler.decisions.removal.scale_down import Judged
 from reconciler.plan.plan import NodeState
@@ -63,10 +63,7 @@ class Search:
         self._there = array("i", range(len(draft.world.nodes)))
         self._nowhere = Places(draft.state)
         # What a pod of each shape requests, in money times 2^30.
-        self._worths = [
-            (shape.requests.cpu_milli * CORE_MICROS << 30) + shape.requests.memory_bytes * 1000 * GIB_MICROS
-            for shape in draft.world.pod_shapes
-        ]
+        self._worths = [worth(shape.requests) for shape in draft.world.pod_shapes]
         order = sorted(found, key=self._worth)
         self._sources = order[:MOST_SOURCES]
         self._beyond = order[MOST_SOURCES:]

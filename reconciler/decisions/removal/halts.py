@@ -1,7 +1,7 @@
 """Why nothing at all is removed: an unhealthy cluster, or a view with holes."""
 
 from reconciler.decisions.draft import Draft
-from reconciler.decisions.situation import unhealthy
+from reconciler.decisions.situation.group_situation import unhealthy
 
 NEEDED_FOR_REMOVAL = ("Pod", "PodDisruptionBudget", "ReplicaSet")
 

@@ -6,6 +6,7 @@ from reconciler.cluster.target import TargetFacts
 from reconciler.cluster.targets.capacity import KEYS
 from reconciler.cluster.world import World
 from reconciler.decisions.lints.finding import Finding
+from reconciler.decisions.lints.platform_lints import PlatformLints
 from reconciler.decisions.view import View
 from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT
 
@@ -45,3 +46,6 @@ def _capacity_said_twice(world: World) -> Iterator[Finding]:
 def _made_by_a_deployment(facts: TargetFacts) -> bool:
     """As MachineSets alone are."""
     return facts.owner.controller.startswith("MachineDeployment ")
+
+
+LINTS = PlatformLints(findings=findings)

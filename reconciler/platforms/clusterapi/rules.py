@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.decisions.platform_rules import PlatformRules
 from reconciler.platforms.clusterapi.kinds import KINDS
-from reconciler.platforms.clusterapi.lints import findings
 from reconciler.policy.documents import Discovery
 
 
@@ -32,7 +31,6 @@ RULES = PlatformRules(
     kinds=KINDS,
     takes=takes,
     policy_value=policy_value,
-    findings=findings,
     declared_in_manifests=True,
     machines_are_objects=True,
 )

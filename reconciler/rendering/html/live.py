@@ -6,8 +6,8 @@ from decimal import Decimal
 import msgspec
 
 from reconciler import __version__
+from reconciler.decisions.outcome.upcoming import UpcomingNode
 from reconciler.decisions.reasons.amounts import duration_text
-from reconciler.decisions.upcoming import UpcomingNode
 from reconciler.plan.decided import Decision
 from reconciler.plan.instant import instant_text
 from reconciler.plan.picture import Picture

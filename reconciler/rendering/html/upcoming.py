@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from reconciler.decisions.outcome.upcoming import UpcomingNode
 from reconciler.decisions.reasons.amounts import duration_text
-from reconciler.decisions.upcoming import UpcomingNode
 from reconciler.plan.instant import instant_text
 from reconciler.rendering.html.element import DASH, Html, joined, tag
 from reconciler.rendering.html.page import CLASSES, Section, counted, fold, mark, scrolling

@@ -56,7 +56,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "target is not None and sources.policy.target_annotations is TargetAnnotations.READ -> "
         "sources.policy.target_annotations is TargetAnnotations.READ": "a target without a value is passed over further down",
     },
-    "reconciler/decisions/growth/backoff.py": {
+    "reconciler/decisions/situation/backoff.py": {
         "30 -> 31": "the longest wait is below a billion times the first",
         "before is not None and known -> known": "only what is there is known",
     },
@@ -247,8 +247,10 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "min((draft.groups[position].group.tier_rank for position in offering), default=0) -> "
         "max((draft.groups[position].group.tier_rank for position in offering), default=0)": ("all options are of one tier"),
     },
-    "reconciler/decisions/growth/requests.py": {
+    "reconciler/decisions/situation/waiting.py": {
         "known is not None and same -> same": "what is not known is never the same",
+    },
+    "reconciler/decisions/growth/requests.py": {
         "group.group.facts is not None and group.group.facts.rolling_out -> group.group.facts.rolling_out": (
             "of a target that is not there no size is known"
         ),

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 import msgspec
 
-from reconciler.decisions.growth.backoff import BackoffRule
 from reconciler.decisions.memory import BackoffState, Memory, Outcome
 from reconciler.decisions.reasons.owners import WriteDenied
+from reconciler.decisions.situation.backoff import BackoffRule
 from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import ActionKind
 

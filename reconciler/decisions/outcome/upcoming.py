@@ -2,7 +2,7 @@
 
 import msgspec
 
-from reconciler.decisions.situation import unmade_key, waiting_key
+from reconciler.decisions.situation.group_situation import unmade_key, waiting_key
 from reconciler.decisions.view import View
 
 

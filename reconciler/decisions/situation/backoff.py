@@ -6,7 +6,7 @@ import msgspec
 
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.memory import BackoffState, Memory
-from reconciler.decisions.situation import GroupSituation
+from reconciler.decisions.situation.group_situation import GroupSituation
 
 
 class BackoffRule(msgspec.Struct, frozen=True, kw_only=True):

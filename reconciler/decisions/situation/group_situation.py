@@ -11,8 +11,8 @@ from reconciler.cluster.world import World
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.groups.membership import Membership
 from reconciler.decisions.memory import Memory
-from reconciler.decisions.ownership.belonging import Belonging
 from reconciler.decisions.reasons.amounts import duration_text
+from reconciler.decisions.situation.belonging import Belonging
 from reconciler.plan.plan import NodeState
 
 # Set by kubelet, the cloud, the node lifecycle controller or Cluster API until a node is usable, whoever lists them: one may be

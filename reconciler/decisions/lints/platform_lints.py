@@ -1,0 +1,22 @@
+"""What `doctor` asks of a platform besides what holds for all of them."""
+
+from collections.abc import Callable, Iterator
+from functools import cache
+
+import msgspec
+
+from reconciler.decisions.lints.finding import Finding
+from reconciler.decisions.view import View
+from reconciler.platforms import registered
+
+
+class PlatformLints(msgspec.Struct, frozen=True, kw_only=True):
+    """`findings` are what is worth mending in a view of a cluster with targets of this platform."""
+
+    findings: Callable[[View], Iterator[Finding]]
+
+
+@cache
+def platform_lints() -> tuple[PlatformLints, ...]:
+    """Those of the platforms that have any."""
+    return registered.parts("lints", "LINTS")
