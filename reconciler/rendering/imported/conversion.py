@@ -16,6 +16,7 @@ from reconciler.policy.platform_flags import NamedTarget, PlaceNeededError, flag
 from reconciler.policy.values.duration import DurationError, format_duration, parse_duration
 from reconciler.policy.values.expander_names import CLUSTER_AUTOSCALER_EXPANDERS
 from reconciler.rendering.imported.amounts import AmountError, number, parts, whole_number
+from reconciler.rendering.imported.flag_reasons import RELEASE, WHY_NOT
 from reconciler.rendering.imported.settings import Setting
 from reconciler.rendering.policy_yaml import Value
 
@@ -111,7 +112,7 @@ class Conversion:
         if special is not None:
             special(setting)
         elif elsewhere or field is None:
-            raise _NoEquivalentError(elsewhere or "there is no equivalent")
+            raise _NoEquivalentError(elsewhere or _why_not(setting))
         else:
             self._put(field.path, self._value(field, setting.value), setting)
 
@@ -210,9 +211,8 @@ class Conversion:
 
     def known(self, setting: Setting) -> bool:
         """Whether another autoscaler has a setting of this name, as far as this program knows."""
-        return (
-            setting.name in self._special or setting.name in self._fields or setting.name.removeprefix("--") in said_elsewhere()
-        )
+        flag = setting.name.removeprefix("--")
+        return setting.name in self._special or setting.name in self._fields or flag in said_elsewhere() or flag in WHY_NOT
 
     def _startup_taint(self, setting: Setting) -> None:
         key, _, effect = setting.value.partition(":")
@@ -285,6 +285,13 @@ class Conversion:
 def said_elsewhere() -> dict[str, str]:
     """Flags that decide nothing, and where what they say is said here: those of the program itself and those of platforms."""
     return {**_OF_RUN, **{flag: where for one in platform_flags() for flag, where in one.elsewhere.items()}}
+
+
+def _why_not(setting: Setting) -> str:
+    flag = setting.name.removeprefix("--")
+    if flag == setting.name:
+        return "there is no equivalent"
+    return WHY_NOT.get(flag, f"it is unknown: the Cluster Autoscaler {RELEASE} has no such flag")
 
 
 def _equivalents() -> dict[str, Field]:
