@@ -58,8 +58,8 @@ def test_a_flag_is_converted_or_named_with_its_reason(tmp_path: Path, flag: str)
 @pytest.mark.parametrize("flag", ["--no-such-flag", "--scale-down-unneeded-tmie"])
 def test_a_flag_of_no_release_is_unknown(tmp_path: Path, flag: str) -> None:
     """It may be a slip, or of a later release: it is named, and nothing is made up."""
-    said = imported(tmp_path, f"--max-nodes-total=9 {flag}=7\n").stderr
-    assert said == f"not converted: {flag}=7: it is unknown: the Cluster Autoscaler 1.36 has no such flag\n"
+    notes = imported(tmp_path, f"--max-nodes-total=9 {flag}=7\n").stderr
+    assert notes == f"not converted: {flag}=7: it is unknown: the Cluster Autoscaler 1.36 has no such flag\n"
 
 
 def test_a_reason_stands_in_one_place() -> None:

@@ -163,20 +163,21 @@ class Conversion:
             raise _NoEquivalentError(f"there is no platform here for --cloud-provider={self.provider}")
         if setting.name == "--nodes":
             low, high, name = parts(setting.value, "MIN:MAX:NAME")
-            named = next((found for one in platforms if (found := one.named(name, self._place)) is not None), None)
+            named = next((found for one in platforms if (found := one.named(name, self.place)) is not None), None)
             if named is None:
                 raise _NoEquivalentError(f"{name} is no target of --cloud-provider={self.provider}")
             self.nodes.append((whole_number(low), whole_number(high), named, setting))
             return
         items = self._there("spec.discovery")
         # What is discovered names its provider itself.
-        of_all = (one.discovered(setting.value, self._place) for one in platform_flags())
+        of_all = (one.discovered(setting.value, self.place) for one in platform_flags())
         found_item = next((item for item in of_all if item is not None), None)
         if found_item is None:
             raise _NoEquivalentError(f"{setting.value.partition(':')[0]} is a form of no platform here")
         self._put("spec.discovery", [*items, {"name": f"imported-{len(items) + 1}", **found_item}], setting)
 
-    def _place(self) -> str:
+    def place(self) -> str:
+        """The region of the targets. Raises `PlaceNeededError` where nothing says it."""
         if not self._region:
             raise PlaceNeededError
         return self._region
