@@ -11,20 +11,19 @@ from docs.generator.table import code, table
 from reconciler.policy.fields import document_kinds, walk
 from reconciler.policy.platform_flags import PlaceNeededError
 from reconciler.rendering.imported.conversion import Conversion
+from reconciler.rendering.imported.flag_reasons import RELEASE
 from reconciler.rendering.imported.settings import Setting
 
 _FLAGS = Path(__file__).with_name("cluster_autoscaler_flags.csv")
-_NOWHERE = "there is no equivalent"
 
 
 class Flag(msgspec.Struct, frozen=True, kw_only=True):
-    """A flag: its area, name, default, a value to try the importer with, and why nothing is like it where nothing is."""
+    """A flag: its area, name, default, and a value to try the importer with."""
 
     area: str
     name: str
     default: str
     example: str
-    why: str
 
 
 def flags() -> list[Flag]:
@@ -45,8 +44,7 @@ def becomes(flag: Flag) -> tuple[str, str]:
         return "NodeGroup `size` and `target`", ""
     if conversion.taken:
         return ", ".join(code(path) for path in conversion.taken), ""
-    why = conversion.notes[0].why if conversion.notes else ""
-    return "", flag.why or why if why == _NOWHERE else why
+    return "", conversion.notes[0].why if conversion.notes else ""
 
 
 def default_here(flag: Flag) -> str:
@@ -67,7 +65,7 @@ def _defaults() -> dict[str, str]:
 def flags_page() -> str:
     """The table, area by area."""
     text = (
-        "# Every flag of the Cluster Autoscaler\n\nThe 1.36 release, flag by flag: the third column is what `reconciler "
+        f"# Every flag of the Cluster Autoscaler\n\nThe {RELEASE} release, flag by flag: the third column is what `reconciler "
         "import` makes of "
         "it, asked while this page was made; where it makes nothing, the last says why. What differs on purpose is [told apart]"
         "(../explanation/concepts.md).\n"

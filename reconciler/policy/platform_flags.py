@@ -11,7 +11,11 @@ from typing import Any
 import msgspec
 
 from reconciler.platforms import registered
+from reconciler.policy.imports.fragment import Fragment
 from reconciler.values.loose_json import text_at
+
+FragmentReader = Callable[[Mapping[str, Any], Callable[[], str]], Fragment]
+"""Makes a fragment of an object. The second argument tells the place, which raises `PlaceNeededError`."""
 
 
 class PlaceNeededError(ValueError):
@@ -57,7 +61,8 @@ class PlatformFlags(msgspec.Struct, frozen=True, kw_only=True):
     environment that tell the place, `chart_place` is the value of the Helm chart that does; `chart_discovery` makes the value
     of `--node-group-auto-discovery` of the chart's `autoDiscovery`, as the chart does (empty: none); `chart_default`: the chart
     means it where its values name no cloud. `objects` read the kinds of object, by which the platform's own autoscaler is told,
-    and raise `ValueError` for one that cannot be read; `objects_called` is what people call them.
+    and raise `ValueError` for one that cannot be read; `objects_called` is what people call them. `fragments` read objects of
+    other tools that make targets of this platform, by API group and kind.
     """
 
     clouds: tuple[str, ...]
@@ -72,6 +77,7 @@ class PlatformFlags(msgspec.Struct, frozen=True, kw_only=True):
     accelerator_label: str = ""
     objects: Mapping[str, Callable[[Mapping[str, Any]], AutoscalerObject]] = {}
     objects_called: str = ""
+    fragments: Mapping[tuple[str, str], FragmentReader] = {}
 
 
 @cache

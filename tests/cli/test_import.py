@@ -85,7 +85,7 @@ def test_a_deployment_is_read_and_every_setting_is_accounted_for(tmp_path: Path)
     assert documents[0]["spec"]["limits"] == [{"name": "cluster", "min": {"cpu": 8}, "max": {"cpu": 64}}]
     assert "--scan-interval=30s: run --period" in said
     assert "0.555 is no whole percent" in said
-    assert "--no-such-flag=1: there is no equivalent" in said
+    assert "--no-such-flag=1: it is unknown" in said
     assert "scan-interval=1s" not in said
 
 
@@ -300,7 +300,7 @@ def test_values_of_a_chart_that_depends_on_it(tmp_path: Path) -> None:
     capi = {"namespaces": ["staging"], "clusterName": "purple", "labels": {"owner": "jim"}}
     assert [item["clusterAPI"] for item in documents[0]["spec"]["discovery"]] == [capi]
     assert documents[0]["spec"]["defaults"]["scaleDown"] == {"mode": "Disabled"}
-    assert "--no-such-flag=3: there is no equivalent" in said
+    assert "--no-such-flag=3: it is unknown" in said
 
 
 def test_what_says_how_it_is_deployed_is_named(tmp_path: Path) -> None:

@@ -24,18 +24,20 @@ ALLOWED: Mapping[str, str] = {
     "decisions/ownership/owner.py": "the topology of a Cluster is a kind of owner, of which plans, lints and evidence speak",
     "policy/field_tables/bounds.py": "what the same setting is called elsewhere: a column of the reference for each",
     "policy/field_tables/group_fields.py": "what the same setting is called elsewhere, and the sentence of a setting for pools",
+    "rendering/imported/karpenter.py": "Karpenter calls a kind of its own as a platform calls its pools; the API group differs",
     "rendering/schemas/reference.py": "the head of the reference, which says what its columns are",
 }
 
 
 def names() -> set[str]:
-    """Kinds, as they are and as they are called here, API groups, keys of clouds' lists, kinds that tell an autoscaler, presets
-    of balancing."""
+    """Kinds, as they are and as they are called here, API groups, keys of clouds' lists, kinds that tell an autoscaler or make
+    its targets, presets of balancing."""
     kinds = [kind for reading in readings() for kind in reading.kinds]
     found = {name for kind in kinds for name in (kind.kind, kind.known_as, kind.group)}
     found |= {reading.group for reading in readings()}
     found |= {kind.envelope.list_key for kind in kinds if kind.envelope is not None}
     found |= {kind for one in platform_flags() for kind in one.objects}
+    found |= {name for one in platform_flags() for kind in one.fragments for name in kind}
     return found - VOCABULARY - {""}
 
 

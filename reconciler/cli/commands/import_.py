@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 @click.option("--region", metavar="NAME", default="", help="Region or location of the targets, where they are a cloud's.")
 def command(paths: tuple[Path, ...], *, out: Path | None, force: bool, name: str, region: str) -> None:
     """Convert settings of the Cluster Autoscaler (its Deployment, the values of its Helm chart, or text with its flags; the
-    ConfigMap of its priority expander) and of OpenShift (ClusterAutoscaler, MachineAutoscaler) to a policy, mode Observe.
+    ConfigMap of its priority expander; CapacityQuota), of OpenShift (ClusterAutoscaler, MachineAutoscaler), of Karpenter
+    (NodePool) and of eksctl (ClusterConfig) to a policy, mode Observe.
 
     Every value says what it came from. What has no equivalent stays as a comment with the reason, and is told on stderr. Sizes
-    in annotations of targets and tags of Auto Scaling groups are read as they are and need no conversion.
+    in annotations of targets and tags of Auto Scaling groups are read as they are and need no conversion. A group whose target
+    is not in the files is commented out.
 
     \b
     Examples:
@@ -31,6 +33,8 @@ def command(paths: tuple[Path, ...], *, out: Path | None, force: bool, name: str
       reconciler import ca.yaml priority-expander.yaml --out policies/ --name prod
       helm get values cluster-autoscaler -n kube-system -o yaml > values.yaml && reconciler import values.yaml --out policies/
       oc get clusterautoscaler,machineautoscaler -A -o yaml > openshift.yaml && reconciler import openshift.yaml --out policies/
+      kubectl get nodepools -o yaml > nodepools.yaml && reconciler import nodepools.yaml --out policies/
+      reconciler import cluster.eksctl.yaml --out policies/
     """
     import time
 
@@ -39,6 +43,7 @@ def command(paths: tuple[Path, ...], *, out: Path | None, force: bool, name: str
     from reconciler.cli.outputs.policy_output import check_policies, write_policies
     from reconciler.policy.platform_flags import PlaceNeededError, platform_flags
     from reconciler.rendering.group_names import policy_name
+    from reconciler.rendering.imported import capacity_quota, karpenter
     from reconciler.rendering.imported.conversion import UnsupportedCloudError
     from reconciler.rendering.imported.document import imported_policy
     from reconciler.rendering.imported.settings import Found, ImportedFileError, found_in
@@ -55,7 +60,8 @@ def command(paths: tuple[Path, ...], *, out: Path | None, force: bool, name: str
     except ImportedFileError as error:
         raise InputError(plain(str(error))) from None
     if empty or not _anything(found):
-        called = ", ".join(one.objects_called for one in platform_flags() if one.objects_called)
+        of_platforms = (one.objects_called for one in platform_flags() if one.objects_called)
+        called = ", ".join([karpenter.CALLED, capacity_quota.CALLED, *of_platforms])
         raise InputError(
             f"no settings of an autoscaler in {', '.join(empty or map(str, paths))}: a Deployment of the Cluster Autoscaler, "
             f"its flags, values of its Helm chart, or {called} are understood"
@@ -74,6 +80,9 @@ def command(paths: tuple[Path, ...], *, out: Path | None, force: bool, name: str
     else:
         write_policies(out, files, now_seconds, force=force)
         tell(f"{', '.join(str(out / file) for file in files)}; next: reconciler plan --policy {out}")
+    waiting = files.get("groups.yaml", "").count("\n# kind: NodeGroup\n")
+    if waiting:
+        tell(f"note: groups that are commented out, each with the reason: {waiting}; look for 'Not in force'")
     for note in notes:
         click.echo(plain(f"not converted: {note.setting.name}={note.setting.value}: {note.why}"), err=True)
 
@@ -83,4 +92,4 @@ def _anything(found: "Found") -> bool:
     from reconciler.rendering.imported.conversion import Conversion
 
     understood = any(Conversion().known(setting) for setting in found.settings)
-    return bool(understood or found.sized or found.priorities or found.annotated)
+    return bool(understood or found.sized or found.priorities or found.annotated or found.objects)

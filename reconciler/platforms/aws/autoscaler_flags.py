@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from reconciler.platforms.aws.eksctl import CLUSTER_CONFIG, cluster_config
 from reconciler.policy.platform_flags import NamedTarget, PlatformFlags
 from reconciler.values.loose_json import list_at
 
@@ -42,4 +43,6 @@ FLAGS = PlatformFlags(
     chart_place="awsRegion",
     chart_discovery=_chart_discovery,
     chart_default=True,
+    objects_called="eksctl's ClusterConfig",
+    fragments={CLUSTER_CONFIG: cluster_config},
 )

@@ -16,6 +16,7 @@ from reconciler.policy.platform_flags import NamedTarget, PlaceNeededError, flag
 from reconciler.policy.values.duration import DurationError, format_duration, parse_duration
 from reconciler.policy.values.expander_names import CLUSTER_AUTOSCALER_EXPANDERS
 from reconciler.rendering.imported.amounts import AmountError, number, parts, whole_number
+from reconciler.rendering.imported.flag_reasons import RELEASE, WHY_NOT
 from reconciler.rendering.imported.settings import Setting
 from reconciler.rendering.policy_yaml import Value
 
@@ -111,7 +112,7 @@ class Conversion:
         if special is not None:
             special(setting)
         elif elsewhere or field is None:
-            raise _NoEquivalentError(elsewhere or "there is no equivalent")
+            raise _NoEquivalentError(elsewhere or _why_not(setting))
         else:
             self._put(field.path, self._value(field, setting.value), setting)
 
@@ -162,20 +163,21 @@ class Conversion:
             raise _NoEquivalentError(f"there is no platform here for --cloud-provider={self.provider}")
         if setting.name == "--nodes":
             low, high, name = parts(setting.value, "MIN:MAX:NAME")
-            named = next((found for one in platforms if (found := one.named(name, self._place)) is not None), None)
+            named = next((found for one in platforms if (found := one.named(name, self.place)) is not None), None)
             if named is None:
                 raise _NoEquivalentError(f"{name} is no target of --cloud-provider={self.provider}")
             self.nodes.append((whole_number(low), whole_number(high), named, setting))
             return
         items = self._there("spec.discovery")
         # What is discovered names its provider itself.
-        of_all = (one.discovered(setting.value, self._place) for one in platform_flags())
+        of_all = (one.discovered(setting.value, self.place) for one in platform_flags())
         found_item = next((item for item in of_all if item is not None), None)
         if found_item is None:
             raise _NoEquivalentError(f"{setting.value.partition(':')[0]} is a form of no platform here")
         self._put("spec.discovery", [*items, {"name": f"imported-{len(items) + 1}", **found_item}], setting)
 
-    def _place(self) -> str:
+    def place(self) -> str:
+        """The region of the targets. Raises `PlaceNeededError` where nothing says it."""
         if not self._region:
             raise PlaceNeededError
         return self._region
@@ -210,9 +212,8 @@ class Conversion:
 
     def known(self, setting: Setting) -> bool:
         """Whether another autoscaler has a setting of this name, as far as this program knows."""
-        return (
-            setting.name in self._special or setting.name in self._fields or setting.name.removeprefix("--") in said_elsewhere()
-        )
+        flag = setting.name.removeprefix("--")
+        return setting.name in self._special or setting.name in self._fields or flag in said_elsewhere() or flag in WHY_NOT
 
     def _startup_taint(self, setting: Setting) -> None:
         key, _, effect = setting.value.partition(":")
@@ -285,6 +286,13 @@ class Conversion:
 def said_elsewhere() -> dict[str, str]:
     """Flags that decide nothing, and where what they say is said here: those of the program itself and those of platforms."""
     return {**_OF_RUN, **{flag: where for one in platform_flags() for flag, where in one.elsewhere.items()}}
+
+
+def _why_not(setting: Setting) -> str:
+    flag = setting.name.removeprefix("--")
+    if flag == setting.name:
+        return "there is no equivalent"
+    return WHY_NOT.get(flag, f"it is unknown: the Cluster Autoscaler {RELEASE} has no such flag")
 
 
 def _equivalents() -> dict[str, Field]:

@@ -11,9 +11,12 @@ from reconciler.policy.documents import API_VERSION
 from reconciler.policy.platform_flags import flags_of
 from reconciler.policy.platform_keys import platform_keys
 from reconciler.rendering.group_names import group_names
+from reconciler.rendering.imported.assembly import Assembly, PlannedGroup, assemble, to_write
 from reconciler.rendering.imported.conversion import Conversion, Note
+from reconciler.rendering.imported.merged_spec import merge
 from reconciler.rendering.imported.settings import Found, Setting, Sized
 from reconciler.rendering.policy_yaml import Value, block, comment, flow
+from reconciler.rendering.usable_groups import commented_out
 
 _DEFAULTS_THAT_DIFFER = (
     "Defaults that differ on purpose: system pods without a disruption budget keep their node for ever (the Cluster Autoscaler's "
@@ -34,8 +37,15 @@ def imported_policy(found: Found, name: str, region: str = "") -> tuple[dict[str
         origin = f"from {setting.name}={setting.value} ({setting.file})"
         target: Value = {key: dict(value) for key, value in named.target.items()}
         made.append(_Group(origin, named.name, named.namespace, target, low, high))
-    names = group_names([(one.name, f"{flow(one.target)}") for one in made])
-    groups = [_group(one, called, name) for one, called in zip(made, names, strict=True)]
+    assembly = assemble(found.objects, conversion, conversion.place)
+    names = group_names(
+        [
+            *((one.name, f"{flow(one.target)}") for one in made),
+            *((one.group.name, f"{one.group.name} {number}") for number, one in enumerate(assembly.groups)),
+        ]
+    )
+    groups = [_group(one, called, name) for one, called in zip(made, names, strict=False)]
+    groups += [_waiting(one, called, name) for one, called in zip(assembly.groups, names[len(made) :], strict=True)]
     if not groups and "discovery" not in conversion.spec:
         conversion.spec["discovery"] = _discovery(conversion.provider)
     other = _other_expander(found)
@@ -44,10 +54,9 @@ def imported_policy(found: Found, name: str, region: str = "") -> tuple[dict[str
         why = f"{other}, under which the Cluster Autoscaler reads no priorities; --expander=priority makes tiers of them"
         conversion.notes.append(Note(setting=priorities, why=why))
     elif found.priorities:
-        conversion.spec["tiers"] = [
-            {"name": f"priority-{priority}", "match": {"names": list(names)}} for priority, names in found.priorities
-        ]
-    files = {"policy.yaml": "\n".join(_policy(conversion, found, name)) + "\n"}
+        tiers = [{"name": f"priority-{priority}", "match": {"names": list(names)}} for priority, names in found.priorities]
+        merge(conversion.spec, {"tiers": tiers})
+    files = {"policy.yaml": "\n".join(_policy(conversion, found, name, assembly)) + "\n"}
     if groups:
         files["groups.yaml"] = "---\n".join("\n".join(lines) + "\n" for lines in groups)
     return files, tuple(conversion.notes)
@@ -72,7 +81,7 @@ def _other_expander(found: Found) -> str:
     return f"the expander is {', '.join(said)}" if said else "no expander is set"
 
 
-def _policy(conversion: Conversion, found: Found, name: str) -> Iterable[str]:
+def _policy(conversion: Conversion, found: Found, name: str, assembly: Assembly) -> Iterable[str]:
     yield from comment("Converted from another autoscaler's settings. Read every comment, then `reconciler plan`.")
     yield from comment(_DEFAULTS_THAT_DIFFER)
     if found.annotated:
@@ -84,7 +93,11 @@ def _policy(conversion: Conversion, found: Found, name: str) -> Iterable[str]:
     yield f"metadata: {{name: {flow(name)}}}"
     yield "spec:"
     yield "  mode: Observe  # nothing is written; Enforce once the other autoscaler is gone and the plan says what you want"
-    yield "  adoptFrom: [cluster-autoscaler]"
+    if found.settings or found.sized or found.priorities or found.annotated or not assembly.groups:
+        # Who has Karpenter or eksctl alone has no Cluster Autoscaler to take over from.
+        yield "  adoptFrom: [cluster-autoscaler]"
+    for remark in assembly.remarks:
+        yield from comment(remark, 2)
     yield from _commented(conversion)
     if found.deployment:
         names = ", ".join(dict.fromkeys(found.deployment))
@@ -138,3 +151,22 @@ def _group(made: _Group, name: str, policy: str) -> list[str]:
         f"  target: {flow(made.target)}",
         f"  size: {{min: {made.low}, max: {made.high}}}",
     ]
+
+
+def _waiting(planned: PlannedGroup, name: str, policy: str) -> list[str]:
+    """A group that is not in force until somebody writes its target."""
+    group = planned.group
+    meta: dict[str, Value] = {"name": name, "namespace": "reconciler"}
+    if group.labels:
+        meta["labels"] = dict(group.labels)
+    lines = [
+        *comment(planned.origin),
+        f"apiVersion: {API_VERSION}",
+        "kind: NodeGroup",
+        f"metadata: {flow(meta)}",
+        "spec:",
+        f"  policyRef: {{name: {flow(policy)}}}",
+        f"  target: {flow(dict(group.target))}  # {to_write(group)}",
+        *block(planned.fields, 2),
+    ]
+    return commented_out(lines, group.missing)

@@ -14,6 +14,7 @@ from reconciler.policy.platform_flags import SizedTarget, autoscaler_cloud, auto
 from reconciler.rendering.imported.chart_wrappers import wrapped_values
 from reconciler.rendering.imported.command_line import flags_of_container
 from reconciler.rendering.imported.helm_values import Values, read_values, values_in
+from reconciler.rendering.imported.other_objects import OtherObject, is_other_object
 from reconciler.rendering.imported.priorities import Priorities, PrioritiesError, priorities_of
 from reconciler.values.loose_json import Object, mapping_at, mappings_at, text_at
 
@@ -44,7 +45,8 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     """All that was found. `priorities` are expressions by priority, the highest first; `annotated` counts targets that carry
     their sizes themselves, `skipped` documents of other kinds. `region` is where a cloud's targets are, as far as it is said;
     `cloud` is the value of `--cloud-provider` that an object means which is one platform's alone. `deployment` names values of a
-    Helm chart that say how the autoscaler itself is deployed."""
+    Helm chart that say how the autoscaler itself is deployed. `objects` are those of other autoscalers and of tools that make
+    their targets."""
 
     settings: tuple[Setting, ...] = ()
     sized: tuple[Sized, ...] = ()
@@ -54,6 +56,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     region: str = ""
     cloud: str = ""
     deployment: tuple[str, ...] = ()
+    objects: tuple[OtherObject, ...] = ()
 
     def __add__(self, other: "Found") -> "Found":
         return Found(
@@ -65,6 +68,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
             region=self.region or other.region,
             cloud=self.cloud or other.cloud,
             deployment=self.deployment + other.deployment,
+            objects=self.objects + other.objects,
         )
 
 
@@ -127,6 +131,8 @@ def _objects(documents: list[Any]) -> Iterator[Object]:
 def _of_object(file: str, item: Object) -> Found:
     kind = text_at(item, "kind")
     meta = mapping_at(item, "metadata")
+    if is_other_object(item):
+        return Found(objects=(OtherObject(item=item, file=file),))
     try:
         told = autoscaler_object(item)
     except ValueError as error:

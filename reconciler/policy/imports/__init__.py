@@ -1,0 +1,1 @@
+"""What objects of other autoscalers become in a policy."""

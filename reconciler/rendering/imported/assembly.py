@@ -1,0 +1,107 @@
+"""Fragments of other autoscalers' objects put into a policy: what its reader refuses is named, and so is what was left."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from reconciler.policy.imports.fragment import Piece, TargetlessGroup
+from reconciler.policy.platform_keys import platform_keys
+from reconciler.rendering.imported.conversion import Conversion, Note
+from reconciler.rendering.imported.merged_spec import merge
+from reconciler.rendering.imported.other_objects import OtherObject, ReadObject, read_objects
+from reconciler.rendering.imported.settings import Setting
+from reconciler.rendering.imported.shown_value import shown_value
+from reconciler.rendering.imported.sound_tree import fault_of
+from reconciler.rendering.policy_yaml import Value
+
+
+class PlannedGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """A group that waits for its target: the fields that hold, and where they came from."""
+
+    group: TargetlessGroup
+    origin: str
+    fields: dict[str, Value]
+
+
+class Assembly(msgspec.Struct, frozen=True, kw_only=True):
+    """Groups without a target, and remarks for who reads the policy."""
+
+    groups: tuple[PlannedGroup, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+def assemble(objects: Sequence[OtherObject], conversion: Conversion, place: Callable[[], str]) -> Assembly:
+    """Put what the objects say into the policy of `conversion`, and into its notes what they say in vain. Raises
+    `PlaceNeededError`."""
+    groups: list[PlannedGroup] = []
+    remarks: dict[str, None] = {}
+    files: dict[str, str] = {}
+    for read in read_objects(objects, place):
+        fragment = read.fragment
+        if fragment.title in files:
+            again = Setting(name=fragment.title, value="", file=read.file)
+            conversion.notes.append(Note(setting=again, why=f"it is in {files[fragment.title]} too, which was read"))
+            continue
+        files[fragment.title] = read.file
+        for piece in _sound(fragment.pieces, read, conversion, lambda tree: tree):
+            merge(conversion.spec, piece.tree)
+            for key in piece.tree:
+                conversion.taken.setdefault(f"spec.{key}", []).append(_origin(read, piece))
+        groups += [_planned(group, read, conversion) for group in fragment.groups]
+        for leftover in fragment.leftovers:
+            setting = Setting(name=f"{fragment.title} {leftover.path}", value=shown_value(leftover.value), file=read.file)
+            conversion.notes.append(Note(setting=setting, why=leftover.why))
+        remarks |= dict.fromkeys(fragment.remarks)
+    return Assembly(groups=tuple(groups), remarks=tuple(remarks))
+
+
+def to_write(group: TargetlessGroup) -> str:
+    """Which keys its target lacks."""
+    if not group.target:
+        return f"one of {', '.join(keys.provider for keys in platform_keys())}"
+    (provider, known), *_ = group.target.items()
+    children = (child for keys in platform_keys() if keys.provider == provider for child in keys.target.children)
+    return f"write {', '.join(child.yaml_key for child in children if child.required and child.yaml_key not in known)} too"
+
+
+def _planned(group: TargetlessGroup, read: ReadObject, conversion: Conversion) -> PlannedGroup:
+    fields: dict[str, Any] = {}
+    sources = []
+    for piece in _sound(group.pieces, read, conversion, lambda tree: {"defaults": tree}):
+        merge(fields, piece.tree)
+        sources.append(_origin(read, piece))
+    origin = f"from {', '.join(sources) or read.fragment.title} ({read.file})"
+    return PlannedGroup(group=group, origin=origin, fields=fields)
+
+
+def _sound(
+    pieces: Sequence[Piece], read: ReadObject, conversion: Conversion, placed: Callable[[Any], dict[str, Any]]
+) -> Iterable[Piece]:
+    """Those that hold together; the others become notes. `placed` is where in a policy a piece stands."""
+    if not _fault(pieces, placed):
+        # One look does where nothing is wrong, which is nearly always.
+        return pieces
+    faults = [_fault([piece], placed) for piece in pieces]
+    sound = [number for number, fault in enumerate(faults) if not fault]
+    if _fault((pieces[number] for number in sound), placed):
+        together: list[Piece] = []
+        for number in sound:
+            faults[number] = _fault([*together, pieces[number]], placed)
+            together += [] if faults[number] else [pieces[number]]
+    for piece, fault in zip(pieces, faults, strict=True):
+        if fault:
+            setting = Setting(name=f"{read.fragment.title} {piece.path}", value=shown_value(piece.value), file=read.file)
+            conversion.notes.append(Note(setting=setting, why=fault))
+    return [piece for piece, fault in zip(pieces, faults, strict=True) if not fault]
+
+
+def _fault(pieces: Iterable[Piece], placed: Callable[[Any], dict[str, Any]]) -> str:
+    together: dict[str, Any] = {}
+    for piece in pieces:
+        merge(together, piece.tree)
+    return fault_of(placed(together)) if together else ""
+
+
+def _origin(read: ReadObject, piece: Piece) -> str:
+    return f"{read.fragment.title} {piece.path}={shown_value(piece.value)}"

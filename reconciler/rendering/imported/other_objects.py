@@ -1,0 +1,55 @@
+"""Objects that tell another autoscaler, or the tool that makes its targets, what to do: which kinds are read, and by whom."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+
+import msgspec
+
+from reconciler.policy.imports.fragment import Fragment
+from reconciler.policy.platform_flags import FragmentReader, PlaceNeededError, platform_flags
+from reconciler.rendering.imported.capacity_quota import CAPACITY_QUOTA, capacity_quota
+from reconciler.rendering.imported.karpenter import NODE_POOL, node_pool
+from reconciler.values.loose_json import Object, text_at
+
+
+class OtherObject(msgspec.Struct, frozen=True, kw_only=True):
+    """An object of a kind that is read here, and the file that holds it."""
+
+    item: Object
+    file: str
+
+
+class ReadObject(msgspec.Struct, frozen=True, kw_only=True):
+    """What an object becomes, and the file that holds it."""
+
+    fragment: Fragment
+    file: str
+
+
+def is_other_object(item: Object) -> bool:
+    """Whether its kind is one of those that are read here."""
+    return _kind(item) in _readers()
+
+
+def read_objects(objects: Sequence[OtherObject], place: Callable[[], str]) -> tuple[ReadObject, ...]:
+    """Each object, the highest rank first; `place` tells the region where an object does not. Raises `PlaceNeededError`."""
+    read = [ReadObject(fragment=_fragment(one, place), file=one.file) for one in objects]
+    return tuple(sorted(read, key=lambda one: one.fragment.rank, reverse=True))
+
+
+def _fragment(one: OtherObject, place: Callable[[], str]) -> Fragment:
+    kind = _kind(one.item)
+    try:
+        return _readers()[kind](one.item, place)
+    except PlaceNeededError as error:
+        raise PlaceNeededError(f"{kind[1]} ({one.file}): {error}") from None
+
+
+def _kind(item: Object) -> tuple[str, str]:
+    return text_at(item, "apiVersion").partition("/")[0], text_at(item, "kind")
+
+
+@cache
+def _readers() -> Mapping[tuple[str, str], FragmentReader]:
+    of_platforms = {kind: reader for one in platform_flags() for kind, reader in one.fragments.items()}
+    return {NODE_POOL: node_pool, CAPACITY_QUOTA: capacity_quota, **of_platforms}
