@@ -13,8 +13,8 @@ from reconciler.decisions.work import Work
 from reconciler.kube.connection.api import ApiError
 from reconciler.platforms.clusterapi.kinds import MACHINE_POOL
 from reconciler.platforms.clusterapi.lints import LINTS
-from reconciler.platforms.clusterapi.rules import RULES, takes
 from reconciler.platforms.clusterapi.manifests import MANIFESTS
+from reconciler.platforms.clusterapi.rules import RULES, takes
 from reconciler.policy.documents import Discovery
 from reconciler.providers.contract import RemovalState, TargetRemoval, WriteCode, WriteResult
 from tests.cluster.objects import CAPI, MAX, MIN, Object, obj, owner, scalable, world_of
