@@ -19,11 +19,11 @@ from reconciler.decisions.reasons.owners import GroupHeld
 from reconciler.decisions.reasons.sizes import AtMaxSize, OnlyWhole, PaceReached, TemplateUntried
 from reconciler.decisions.situation import GroupSituation, too_many
 from reconciler.decisions.work import Work
-from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import NodeState
 from reconciler.plan.reason import Because, Reason
 from reconciler.policy.documents import NodeGroupPolicy
 from reconciler.scheduling.state import SchedulingState
+from reconciler.values.instant import instant_text
 
 
 class GroupDraft:

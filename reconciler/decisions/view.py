@@ -16,9 +16,9 @@ from reconciler.decisions.ownership.last_write import with_last_writes
 from reconciler.decisions.ownership.owner import NO_OWNER, Judgement, Terms, judge
 from reconciler.decisions.situation import GroupSituation, group_situations, node_states
 from reconciler.decisions.work import Work
-from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import NodeState, OwnerState
 from reconciler.policy.documents import PolicySet
+from reconciler.values.instant import instant_text
 
 
 class View(msgspec.Struct, frozen=True):

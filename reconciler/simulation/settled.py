@@ -1,6 +1,5 @@
 """The settled column: where the loop would come to rest if demand stayed as it is and nothing took time."""
 
-from datetime import datetime
 from decimal import Decimal
 
 import msgspec
@@ -18,6 +17,7 @@ from reconciler.policy.pace import Pace
 from reconciler.simulation.ahead.course import follow
 from reconciler.simulation.play import play
 from reconciler.simulation.standing import MAX_LOOPS, Standing
+from reconciler.values.instant import parse_instant
 
 DECISIONS_WORTH = 10
 MOST_PLAYED = 10_000
@@ -112,7 +112,7 @@ def _knows_purchase(memory: Memory, plan: Plan, now_seconds: int) -> bool:
 
 def _with_timers(memory: Memory, plan: Plan) -> Memory:
     since = {
-        line.node: int(datetime.fromisoformat(line.unneeded_since).timestamp())
+        line.node: parse_instant(line.unneeded_since)
         for line in plan.nodes
         if line.unneeded_since is not None and line.node not in memory.unneeded_since
     }

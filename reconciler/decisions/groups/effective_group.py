@@ -16,7 +16,6 @@ from reconciler.decisions.groups.windows import OpenWindow, open_windows
 from reconciler.decisions.groups.witnesses import least_of, untried, witnesses
 from reconciler.decisions.reasons.groups import TargetMissing, WindowOpen
 from reconciler.decisions.reasons.sizes import NoMaxSize
-from reconciler.plan.instant import instant_text
 from reconciler.plan.reason import Reason
 from reconciler.policy.documents import (
     Counting,
@@ -29,6 +28,7 @@ from reconciler.policy.documents import (
 )
 from reconciler.policy.levels import HEADROOM, HOLD, NOTHING, WINDOWS, added_startup_taints, amounts_text
 from reconciler.policy.values.money import parse_money
+from reconciler.values.instant import instant_text
 
 _NO_HEADROOM = Headroom()
 

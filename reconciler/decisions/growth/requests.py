@@ -17,7 +17,7 @@ from reconciler.decisions.growth.cancellation import Cancellation
 from reconciler.decisions.memory import Memory, SizeState
 from reconciler.decisions.reasons.machines import AskedAnew, Replaced, RequestCancelled
 from reconciler.decisions.situation import GroupSituation, unmade_key, waiting_key
-from reconciler.plan.instant import instant_text
+from reconciler.values.instant import instant_text
 
 FOLLOWS_WITHIN_SECONDS = 60
 """A target has made the machines of a new size by then."""

@@ -13,9 +13,9 @@ from reconciler.decisions.reasons.sizes import AboveMax
 from reconciler.decisions.removal.scale_down import Judged
 from reconciler.decisions.removal.utilization import has_gpu
 from reconciler.decisions.situation import waits_for
-from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import Cost, GroupLine, NodeLine, OwnerState, PodLine
 from reconciler.plan.reason import Reason
+from reconciler.values.instant import instant_text
 
 
 def group_lines(draft: Draft, wanted: dict[str, int]) -> tuple[GroupLine, ...]:

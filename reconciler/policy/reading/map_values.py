@@ -8,7 +8,7 @@ from reconciler.policy.text.nodes import Node, Scalar
 from reconciler.policy.text.plain_scalar import Look, described, look_of
 from reconciler.policy.values.label import label_value_fault, qualified_name_fault, resource_name_fault
 from reconciler.policy.values.quantity import QuantityError, parse_quantity
-from reconciler.policy.values.shown_text import cut, shown
+from reconciler.values.shown_text import cut, shown
 from reconciler.values.whole_number import whole_number
 
 _RESOURCE_ALIASES = {"gpu": "nvidia.com/gpu", "gpus": "nvidia.com/gpu", "cores": "cpu", "mem": "memory", "maxpods": "pods"}

@@ -13,7 +13,6 @@ from reconciler.policy.text.plain_scalar import Look, described, look_of
 from reconciler.policy.text_lengths import LONGEST
 from reconciler.policy.values.duration import DurationError, format_duration, parse_duration
 from reconciler.policy.values.expander_names import CLUSTER_AUTOSCALER_EXPANDERS
-from reconciler.policy.values.instant import InstantError, parse_instant
 from reconciler.policy.values.label import (
     item_name_fault,
     object_name_fault,
@@ -23,8 +22,9 @@ from reconciler.policy.values.money import MoneyError, parse_money
 from reconciler.policy.values.pattern import PatternError, check_pattern
 from reconciler.policy.values.quantity import INT64_MAX
 from reconciler.policy.values.schedule import ScheduleError, canonical_schedule
-from reconciler.policy.values.shown_text import cut, shown
 from reconciler.policy.values.time_zone import zone_names
+from reconciler.values.instant import InstantError, parse_instant
+from reconciler.values.shown_text import cut, shown
 from reconciler.values.whole_number import whole_number
 
 _ALIASES = {

@@ -4,13 +4,13 @@ The reverse of reading, by the same field model; for comparing and for showing v
 """
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from reconciler.policy.documents import NodeGroup, NodeGroupPolicy
 from reconciler.policy.field import Field, Kind
 from reconciler.policy.fields import document_kind
 from reconciler.policy.values.duration import format_duration
+from reconciler.values.instant import instant_text
 
 Written = dict[str, Any]
 """YAML keys -> texts, or such again. Items of lists stand below `[name]`, so that one that moves is still the same."""
@@ -113,7 +113,7 @@ def scalar_text(field: Field, value: Any) -> str:  # noqa: ANN401 - as the struc
     if field.kind is Kind.DURATION:
         return format_duration(value)
     if field.kind is Kind.INSTANT:
-        return datetime.fromtimestamp(value, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return instant_text(value)
     return str(value)
 
 

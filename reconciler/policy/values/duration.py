@@ -7,7 +7,7 @@ seconds, so a duration that is not a whole number of seconds is refused rather t
 
 import re
 
-from reconciler.policy.values.shown_text import shown
+from reconciler.values.shown_text import shown
 
 _PART = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)")
 _WHOLE = re.compile(r"[-+]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+")

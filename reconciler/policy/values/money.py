@@ -2,7 +2,7 @@
 
 import re
 
-from reconciler.policy.values.shown_text import shown
+from reconciler.values.shown_text import shown
 
 MAX_LENGTH = 19
 """Characters of an amount: twelve digits, a point and six more."""

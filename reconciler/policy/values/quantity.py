@@ -7,7 +7,7 @@ is finer than a nano and caps what does not fit int64; here both are refused, si
 
 import re
 
-from reconciler.policy.values.shown_text import shown
+from reconciler.values.shown_text import shown
 
 INT64_MAX = 2**63 - 1
 
