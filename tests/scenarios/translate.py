@@ -13,7 +13,7 @@ from reconciler.cluster.volumes.volume import PersistentVolume, PersistentVolume
 from reconciler.cluster.world import Storage, World
 from reconciler.policy.documents import PolicySet
 from reconciler.policy.tree import read_tree
-from reconciler.policy.values.duration import parse_duration
+from reconciler.values.duration import parse_duration
 from tests.builders import ClusterBuilder, machine_deployment, selector
 from tests.scenarios.documents import Given, GivenGroup, GivenPods, GivenVolume, ScenarioFileError
 

@@ -116,7 +116,7 @@ def _text(reason: str, until: str | None, now_seconds: int) -> str:
 
 def _instant(until: str, now_seconds: int) -> int:
     from reconciler.cli.outputs.failure import InputError
-    from reconciler.policy.values.duration import DurationError, parse_duration
+    from reconciler.values.duration import DurationError, parse_duration
     from reconciler.values.instant import InstantError, parse_instant
 
     try:

@@ -12,6 +12,7 @@ from functools import lru_cache
 import msgspec
 
 from reconciler.cluster.snapshots.unreadable import UnreadableError
+from reconciler.cluster.values.quoted_text import quoted
 from reconciler.cluster.values.resources import CPU, Resources
 
 INT64_MAX = 2**63 - 1
@@ -42,7 +43,7 @@ def nano(text: str) -> int:
     """The amount in billionths, rounded away from zero. Raises `QuantityError`."""
     match = _FORM.fullmatch(text) if len(text) <= _LONGEST_TEXT else None
     if match is None:
-        raise QuantityError(f"{_shown(text)} is no quantity (a number such as 2, 500m, 1.5Gi or 1e3)")
+        raise QuantityError(f"{quoted(text)} is no quantity (a number such as 2, 500m, 1.5Gi or 1e3)")
     sign, number, suffix, exponent_text = match.groups()
     whole, _, fraction = number.partition(".")
     digits = int(whole + fraction)
@@ -102,7 +103,7 @@ def nanos(amounts: Mapping[str, str | int | float] | None) -> dict[str, int]:
         except QuantityError as error:
             raise QuantityError(f"{name}: {error}") from None
         if amount < 0:
-            raise QuantityError(f"{name}: {_shown(str(text))} is negative")
+            raise QuantityError(f"{name}: {quoted(str(text))} is negative")
         read[name] = amount
     return read
 
@@ -124,8 +125,4 @@ def _read(text: str, unit: int) -> int:
     try:
         return rounded(nano(text), unit)
     except QuantityRangeError as error:
-        raise QuantityRangeError(f"{_shown(text)} {error}", error.limit) from None
-
-
-def _shown(text: str) -> str:
-    return f'"{text}"' if len(text) <= _LONGEST_TEXT else f'"{text[:_LONGEST_TEXT]}…"'
+        raise QuantityRangeError(f"{quoted(text)} {error}", error.limit) from None

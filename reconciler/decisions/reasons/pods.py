@@ -1,7 +1,8 @@
 """Reasons about pending pods."""
 
-from reconciler.decisions.reasons.amounts import count_text, duration_text
+from reconciler.decisions.reasons.amounts import count_text
 from reconciler.plan.reason import Because
+from reconciler.values.duration import duration_text
 
 
 class RoomOnNode(Because, frozen=True, kw_only=True):

@@ -13,9 +13,10 @@ import msgspec
 
 from reconciler.cluster.pods.pod import PodPhase, PodTraits
 from reconciler.cluster.world import World
-from reconciler.decisions.reasons.amounts import count_text, duration_text
+from reconciler.decisions.reasons.amounts import count_text
 from reconciler.decisions.removal.disruption import DisruptionLedger
 from reconciler.policy.documents import BlockRule, DrainRules
+from reconciler.values.duration import duration_text
 
 LONG_TERMINATING_SECONDS = 30
 _MOST_NAMED = 10

@@ -9,7 +9,7 @@ from typing import Any
 from reconciler.policy.documents import NodeGroup, NodeGroupPolicy
 from reconciler.policy.field import Field, Kind
 from reconciler.policy.fields import document_kind
-from reconciler.policy.values.duration import format_duration
+from reconciler.values.duration import duration_text
 from reconciler.values.instant import instant_text
 
 Written = dict[str, Any]
@@ -111,7 +111,7 @@ def _labels(items: Sequence[Written]) -> list[str]:
 def scalar_text(field: Field, value: Any) -> str:  # noqa: ANN401 - as the struct holds it
     """One value as YAML would show it."""
     if field.kind is Kind.DURATION:
-        return format_duration(value)
+        return duration_text(value)
     if field.kind is Kind.INSTANT:
         return instant_text(value)
     return str(value)

@@ -6,7 +6,6 @@ from decimal import Decimal
 import msgspec
 
 from reconciler import __version__
-from reconciler.decisions.reasons.amounts import duration_text
 from reconciler.decisions.upcoming import UpcomingNode
 from reconciler.plan.decided import Decision
 from reconciler.plan.picture import Picture
@@ -21,6 +20,7 @@ from reconciler.rendering.html.plan import cautions, leaving_nodes, plan_figures
 from reconciler.rendering.html.pods import pod_section
 from reconciler.rendering.html.upcoming import upcoming_section
 from reconciler.rendering.wording import header_words
+from reconciler.values.duration import duration_text
 from reconciler.values.instant import instant_text
 
 TITLE = "Node groups, live"
