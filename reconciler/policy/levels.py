@@ -11,8 +11,8 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from reconciler.policy.documents import GroupFields, Headroom, Hold, TaintSpec, Window
-from reconciler.policy.text.written import quantity_text
 from reconciler.values.instant import instant_text
+from reconciler.values.quantity import quantity_text
 
 NOTHING = "none"
 """The text of a field of which no level says anything."""

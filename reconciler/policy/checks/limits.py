@@ -7,6 +7,7 @@ from reconciler.policy.documents import Expander, Limit, NodeGroup, NodeGroupPol
 from reconciler.policy.problems.findings import Findings
 from reconciler.policy.reading.draft import Draft
 from reconciler.policy.text.place import Place
+from reconciler.values.quantity import quantity_text
 
 MAX_RELATED = 5
 
@@ -98,8 +99,8 @@ def _below_minimums(
             related.append((share.low.level.place("size.min"), f"{share.draft.document.name}: min {share.low.value}"))
     if total <= amount:
         return False
-    needed = _text(resource, total)
-    message = f"limit {limit.name!r}: max {resource} {_text(resource, amount)} is below the sum of minimums, {needed}"
+    needed = quantity_text(resource, total)
+    message = f"limit {limit.name!r}: max {resource} {quantity_text(resource, amount)} is below the sum of minimums, {needed}"
     hint = f"raise it to {needed} or more, or lower the groups' min"
     path = f"spec.limits[{index}].max.{resource}"
     with findings.because_of(*left_out):
@@ -154,13 +155,3 @@ def _prices(policy: Draft[NodeGroupPolicy], shares: tuple[Share, ...], findings:
     names = ", ".join(group.document.name for group in free[:MAX_RELATED]) + (", …" if len(free) > MAX_RELATED else "")
     message = f"LeastCost cannot compare groups without a price: {names}"
     policy.warn(findings, "MissingPrice", path, message, "write pricePerHour for each, or for a whole tier", related=related)
-
-
-def _text(resource: str, amount: int) -> str:
-    if resource == "cpu":
-        return str(amount // 1000) if amount % 1000 == 0 else f"{amount}m"
-    if resource in ("memory", "ephemeral-storage"):
-        for suffix, power in (("Ti", 40), ("Gi", 30), ("Mi", 20), ("Ki", 10)):
-            if amount and amount % (1 << power) == 0:
-                return f"{amount >> power}{suffix}"
-    return str(amount)

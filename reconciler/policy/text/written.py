@@ -11,13 +11,13 @@ from reconciler.policy.field import Field, Kind
 from reconciler.policy.fields import document_kind
 from reconciler.values.duration import duration_text
 from reconciler.values.instant import instant_text
+from reconciler.values.quantity import quantity_text
 
 Written = dict[str, Any]
 """YAML keys -> texts, or such again. Items of lists stand below `[name]`, so that one that moves is still the same."""
 
 Path = tuple[str, ...]
 
-_BINARY = (("Pi", 1 << 50), ("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
 _TELLING = ("name", "key", "schedule", "reasons")
 _MAPS = (Kind.LABEL_MAP, Kind.STRING_MAP)
 
@@ -115,14 +115,3 @@ def scalar_text(field: Field, value: Any) -> str:  # noqa: ANN401 - as the struc
     if field.kind is Kind.INSTANT:
         return instant_text(value)
     return str(value)
-
-
-def quantity_text(resource: str, amount: int) -> str:
-    """`500` cpu -> `500m`, `68719476736` memory -> `64Gi`; exact, and the shortest binary form for bytes."""
-    if resource == "cpu":
-        return f"{amount}m" if amount % 1000 else str(amount // 1000)
-    if resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-"):
-        for suffix, unit in _BINARY:
-            if amount and amount % unit == 0:
-                return f"{amount // unit}{suffix}"
-    return str(amount)
