@@ -12,12 +12,12 @@ from reconciler.policy.problems.findings import Findings, Source
 from reconciler.policy.reading.document import Reading
 from reconciler.policy.text.nodes import Mapping, Node, Scalar
 from reconciler.policy.text_lengths import LONGEST
-from reconciler.policy.values.money import MoneyError, parse_money
 from reconciler.policy.values.quantity import QuantityError, parse_amount
 from reconciler.policy.values.schedule import ScheduleError, canonical_schedule
 from reconciler.rendering.schemas.crd import custom_resource_definition
 from reconciler.values.duration import DurationError, parse_duration
 from reconciler.values.instant import InstantError, parse_instant
+from reconciler.values.money import MoneyError, parse_money
 
 FIELDS = [
     field

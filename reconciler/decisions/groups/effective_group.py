@@ -27,8 +27,8 @@ from reconciler.policy.documents import (
     WithoutMachines,
 )
 from reconciler.policy.levels import HEADROOM, HOLD, NOTHING, WINDOWS, added_startup_taints, amounts_text
-from reconciler.policy.values.money import parse_money
 from reconciler.values.instant import instant_text
+from reconciler.values.money import parse_money
 
 _NO_HEADROOM = Headroom()
 

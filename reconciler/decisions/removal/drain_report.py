@@ -11,13 +11,13 @@ import msgspec
 from reconciler.cluster.world import World
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.memory import Memory
-from reconciler.decisions.money import price_text
 from reconciler.decisions.removal.candidates import Candidate, look_at_nodes
 from reconciler.decisions.removal.disruption import DisruptionLedger
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.plan.plan import Blocker, NodeState
 from reconciler.policy.documents import PolicySet
+from reconciler.values.money import price_text
 
 DEFAULT_THRESHOLDS = (30, 50, 70, 90)
 # What keeps the node for the loop's own reasons and not for what runs on it: whoever drains by hand need not mind.

@@ -17,12 +17,12 @@ from reconciler.policy.values.label import (
     object_name_fault,
     qualified_name_fault,
 )
-from reconciler.policy.values.money import MoneyError, parse_money
 from reconciler.policy.values.pattern import PatternError, check_pattern
 from reconciler.policy.values.schedule import ScheduleError, canonical_schedule
 from reconciler.policy.values.time_zone import zone_names
 from reconciler.values.duration import DurationError, duration_text, parse_duration
 from reconciler.values.instant import InstantError, parse_instant
+from reconciler.values.money import MoneyError, parse_money
 from reconciler.values.quantity import INT64_MAX
 from reconciler.values.shown_text import cut, shown
 from reconciler.values.whole_number import whole_number
