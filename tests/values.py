@@ -3,9 +3,9 @@
 from reconciler.cluster.nodes.node import Taint
 from reconciler.cluster.target import TargetRef
 from reconciler.cluster.values.resources import Resources
-from reconciler.cluster.values.selector import LabelSelector, Requirement
 from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT
 from reconciler.policy.values.quantity import parse_amount
+from reconciler.values.label_selector import LabelSelector, Requirement
 
 
 def amounts(cpu: str = "0", memory: str = "0", pods: int = 0, **extended: int) -> Resources:

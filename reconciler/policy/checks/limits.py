@@ -2,11 +2,12 @@
 
 import msgspec
 
-from reconciler.policy.checks.levels import Found, effective, levels_of, selects, strongest
+from reconciler.policy.checks.levels import Found, effective, levels_of, strongest
 from reconciler.policy.documents import Expander, Limit, NodeGroup, NodeGroupPolicy
 from reconciler.policy.problems.findings import Findings
 from reconciler.policy.reading.draft import Draft
 from reconciler.policy.text.place import Place
+from reconciler.policy.values.label_selector import may_match, selector_matches
 from reconciler.values.quantity import quantity_text
 
 MAX_RELATED = 5
@@ -129,9 +130,9 @@ def _below_maximums(
 
 def _counts(limit: Limit, share: Share) -> bool:
     """Whether the nodes of a group certainly count for a limit, whatever labels are not written here."""
-    if limit.groups is not None and not selects(limit.groups, share.labels, complete=True):
+    if limit.groups is not None and not selector_matches(limit.groups, share.labels):
         return False
-    return limit.nodes is None or selects(limit.nodes, share.node_labels, complete=False) is True
+    return limit.nodes is None or may_match(limit.nodes, share.node_labels, complete=False) is True
 
 
 def _selects_nothing(
@@ -140,7 +141,7 @@ def _selects_nothing(
     path = f"spec.limits[{index}].groups"
     if limit.groups is None or policy.document.discovery or not shares or not policy.sound(path):
         return
-    if not any(selects(limit.groups, share.labels, complete=True) for share in shares):
+    if not any(selector_matches(limit.groups, share.labels) for share in shares):
         message = f"limit {limit.name!r} selects no group"
         policy.warn(findings, "SelectsNothing", path, message, "groups are selected by metadata.labels of their NodeGroup")
 

@@ -6,14 +6,14 @@ from reconciler.cluster.pods.pod import PodShape
 from reconciler.cluster.target import TargetRef
 from reconciler.cluster.workloads.workload import DisruptionBudget
 from reconciler.decisions.groups.effective import effective_groups
-from reconciler.decisions.labels import selector_matches
 from reconciler.decisions.reasons.sizes import Headroom
-from reconciler.decisions.removal.disruption import label_selector_matches
 from reconciler.plan.plan import ActionKind, GroupLine, Plan, PodOutcome
 from reconciler.policy.documents import Limit, PolicySet
+from reconciler.policy.values.label_selector import selector_matches
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.field_owner import OUR_MANAGER
 from reconciler.simulation.embedded.journal import Event, Happened
+from reconciler.values.label_selector import selects
 from reconciler.values.money import parse_money, price_text
 
 HOMELESS_SECONDS = 900
@@ -242,4 +242,4 @@ def _ours(event: Event) -> bool:
 
 
 def _covers(budget: DisruptionBudget, shape: PodShape) -> bool:
-    return budget.namespace == shape.namespace and label_selector_matches(budget.selector, dict(shape.labels))
+    return budget.namespace == shape.namespace and selects(budget.selector, dict(shape.labels))

@@ -21,9 +21,9 @@ import msgspec
 from reconciler.cluster.pods.pod import AffinityTerm, Owner, PodShape, PodTraits, Toleration
 from reconciler.cluster.values.quantity import QuantityError, milli, whole
 from reconciler.cluster.values.resources import Resources
-from reconciler.cluster.values.selector import LabelSelector, Requirement
 from reconciler.simulation.replays.trace import DemandSource, DemandStep, Trace
 from reconciler.values.instant import InstantError, parse_instant
+from reconciler.values.label_selector import LabelSelector, Requirement
 from reconciler.values.whole_number import whole_number
 
 NAMESPACE = "replay"
