@@ -3,16 +3,16 @@
 from reconciler.cluster.nodes.node import Taint
 from reconciler.cluster.target import TargetRef
 from reconciler.cluster.values.resources import Resources
-from reconciler.cluster.values.selector import LabelSelector, Requirement
 from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT
-from reconciler.policy.values.quantity import parse_quantity
+from reconciler.policy.values.quantity import parse_amount
+from reconciler.values.label_selector import LabelSelector, Requirement
 
 
 def amounts(cpu: str = "0", memory: str = "0", pods: int = 0, **extended: int) -> Resources:
     """`amounts("500m", "1Gi")`; extended resources by keyword, `gpu` standing for nvidia.com/gpu."""
     return Resources(
-        cpu_milli=parse_quantity(cpu, milli=True),
-        memory_bytes=parse_quantity(memory, milli=False),
+        cpu_milli=parse_amount(cpu, milli=True),
+        memory_bytes=parse_amount(memory, milli=False),
         pods=pods,
         extended=tuple(
             sorted(("nvidia.com/gpu" if name == "gpu" else name, amount) for name, amount in extended.items() if amount)

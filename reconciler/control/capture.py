@@ -26,10 +26,10 @@ from reconciler.kube.watching.collection import (
     renamed_group,
 )
 from reconciler.kube.watching.watch_event import ListPage
-from reconciler.plan.instant import instant_text
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.cloud_answer import CloudQuestion
 from reconciler.providers.live_platforms import ask_clouds
+from reconciler.values.instant import instant_text
 
 FORMAT_VERSION = "1.0"
 PAGE = 500

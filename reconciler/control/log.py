@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from typing import TextIO
 
-from reconciler.plan.instant import instant_text
 from reconciler.rendering.fold import NAMES_SHOWN
 from reconciler.rendering.json_text import inert_json
 from reconciler.rendering.plain import listed, plain
+from reconciler.values.instant import instant_text
 
 Field = str | int | float | bool | None | tuple[str, ...]
 

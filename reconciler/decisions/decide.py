@@ -32,10 +32,10 @@ from reconciler.decisions.situation.denials import denials_of
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.plan.digest import with_digest
-from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import ActionKind, Plan, PodOutcome
 from reconciler.plan.summary import summary
 from reconciler.policy.documents import Headroom, PolicySet
+from reconciler.values.instant import instant_text
 
 __all__ = ["DEFAULT_WORK_BUDGET", "Decision", "decide", "decide_ahead", "decide_counted", "settle"]
 

@@ -19,11 +19,11 @@ from reconciler.decisions.reasons.sizes import AtMaxSize, OnlyWhole, PaceReached
 from reconciler.decisions.situation.denials import GROWTH, denied_now
 from reconciler.decisions.situation.group_situation import GroupSituation, too_many
 from reconciler.decisions.work import Shares, Work
-from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import NodeState
 from reconciler.plan.reason import Because, Reason
 from reconciler.policy.documents import NodeGroupPolicy
 from reconciler.scheduling.state import SchedulingState
+from reconciler.values.instant import instant_text
 
 
 class Cancellation(msgspec.Struct, frozen=True, kw_only=True):

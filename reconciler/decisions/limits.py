@@ -10,9 +10,9 @@ from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.target import SharedRoom
 from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.groups.group import EffectiveGroup
-from reconciler.decisions.labels import selector_matches
 from reconciler.decisions.reasons.sizes import LimitReached, RoomTaken
 from reconciler.policy.documents import Limit
+from reconciler.policy.values.label_selector import selector_matches
 
 NODES = "nodes"
 PLATFORM_ROOM = -1

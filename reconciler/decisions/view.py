@@ -16,9 +16,9 @@ from reconciler.decisions.situation.belonging import Belonging, belongings, note
 from reconciler.decisions.situation.group_situation import GroupSituation, group_situations, node_states
 from reconciler.decisions.situation.waiting import note_waiting
 from reconciler.decisions.work import Work
-from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import NodeState, OwnerState
 from reconciler.policy.documents import PolicySet
+from reconciler.values.instant import instant_text
 
 
 class View(msgspec.Struct, frozen=True):

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import msgspec
 
 from reconciler.plan.approval_terms import Terms, read_each
-from reconciler.plan.instant import instant_text
 from reconciler.plan.reason import Because
+from reconciler.values.instant import instant_text
 
 TRAILER = "Reconciler-Approve"
 EXAMPLE = f"{TRAILER}: policy=sha256:… plan=sha256:… cluster=prod until=2026-12-01T00:00:00Z nodes<=5 evictions<=20"

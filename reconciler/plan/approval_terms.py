@@ -7,7 +7,7 @@ from typing import TypeVar
 import msgspec
 
 from reconciler.plan.commit_trailers import trailers
-from reconciler.policy.values.instant import InstantError, parse_instant
+from reconciler.values.instant import InstantError, parse_instant
 
 _WORD = re.compile(r"(?P<name>[a-z]+)(?:=(?P<text>\S*)|<=(?P<most>[0-9]{1,6}))")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")

@@ -11,7 +11,7 @@ from enum import StrEnum
 import msgspec
 
 from reconciler.policy.field import Field, Kind, Written
-from reconciler.policy.values.duration import format_duration
+from reconciler.values.duration import duration_text
 
 _Structs = type[msgspec.Struct]
 
@@ -51,7 +51,7 @@ def _written(field: Field, value: object) -> Written | None:
     if isinstance(value, StrEnum):
         return value.value
     if isinstance(value, int):
-        return format_duration(value) if field.kind is Kind.DURATION else value
+        return duration_text(value) if field.kind is Kind.DURATION else value
     return value if isinstance(value, str) and value else None
 
 

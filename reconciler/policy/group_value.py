@@ -12,7 +12,7 @@ import msgspec
 from reconciler.policy.documents import GroupFields
 from reconciler.policy.field import Field, Kind
 from reconciler.policy.field_tables.group_fields import GROUP_FIELDS
-from reconciler.policy.values.duration import format_duration, parse_duration
+from reconciler.values.duration import duration_text, parse_duration
 
 GroupScalar = int | str
 
@@ -29,7 +29,7 @@ class GroupValue(msgspec.Struct, frozen=True):
     def text(self, value: GroupScalar) -> str:
         """A value as people read it: `10m`, `50%`, `Enabled`."""
         if self.kind is Kind.DURATION and isinstance(value, int):
-            return format_duration(value)
+            return duration_text(value)
         return f"{value}%" if self.kind is Kind.PERCENT else str(value)
 
 

@@ -5,14 +5,14 @@ decisions and explanations all resolve these fields here.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from reconciler.policy.documents import GroupFields, Headroom, Hold, Mode, TaintSpec, Window
-from reconciler.policy.text.written import quantity_text
+from reconciler.values.instant import instant_text
+from reconciler.values.quantity import quantity_text
 
 NOTHING = "none"
 """The text of a field of which no level says anything."""
@@ -92,7 +92,7 @@ def _windows_text(windows: tuple[Window, ...]) -> str:
 def _hold_text(hold: Hold) -> str:
     if hold.until_seconds is None:
         return hold.reason
-    return f"{hold.reason}, until {datetime.fromtimestamp(hold.until_seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
+    return f"{hold.reason}, until {instant_text(hold.until_seconds)}"
 
 
 def _taints_text(taints: tuple[TaintSpec, ...]) -> str:

@@ -14,7 +14,7 @@ from reconciler.policy.problems.problem import Problem
 from reconciler.policy.reading.near_miss import may_hold_ours
 from reconciler.policy.text.place import Place
 from reconciler.policy.text.yaml_text import MAX_FILE_BYTES
-from reconciler.policy.values.shown_text import shown
+from reconciler.values.shown_text import shown
 
 Named = tuple[str, str, str]
 """Kind, namespace and name of a document of ours."""

@@ -6,7 +6,8 @@ Every text is bounded, so that reading one takes no time that anybody could noti
 from collections.abc import Mapping
 
 from reconciler.policy.field import Kind
-from reconciler.policy.values import duration, instant, money, pattern, quantity, schedule
+from reconciler.policy.values import pattern, schedule
+from reconciler.values import duration, instant, money, quantity
 
 LONGEST_TEXT = 1024
 """Of a text without a form of its own, such as the reason of a hold or the value of a tag."""

@@ -1,11 +1,11 @@
 """The words of a preview that are the same on a terminal and in a pull request."""
 
 from reconciler.plan.preview import Preview, PreviewSide
-from reconciler.policy.values.duration import format_duration
 from reconciler.rendering.differences import Section
 from reconciler.rendering.fold import Fold
 from reconciler.rendering.impact import impact_sections
 from reconciler.rendering.wording import count, header_words
+from reconciler.values.duration import duration_text
 
 NOT_COMPARED = "Nothing to compare with"
 OLD_SECONDS = 24 * 3600
@@ -33,7 +33,7 @@ def snapshot_words(preview: Preview) -> str:
         return ""
     place = seen.source if seen.revision is None else f"{seen.source} at {seen.revision[:12]}"
     captured = f"captured {seen.captured_at}" if seen.captured_at else "nothing says when it was captured"
-    age = "" if seen.age_seconds is None else f", {format_duration(seen.age_seconds)} before this run"
+    age = "" if seen.age_seconds is None else f", {duration_text(seen.age_seconds)} before this run"
     return f"{place}, {seen.digest[:_DIGEST_SHOWN]}, {captured}{age}"
 
 
@@ -49,7 +49,7 @@ def snapshot_warnings(preview: Preview) -> tuple[str, ...]:
             "policy does to the cluster as the base has it. Look at why a change of policy touches the snapshot."
         )
     if seen.age_seconds is not None and seen.age_seconds > OLD_SECONDS:
-        told.append(f"The snapshot is {format_duration(seen.age_seconds)} old: the cluster may be another one by now.")
+        told.append(f"The snapshot is {duration_text(seen.age_seconds)} old: the cluster may be another one by now.")
     return tuple(told)
 
 

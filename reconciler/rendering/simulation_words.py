@@ -7,7 +7,7 @@ import msgspec
 
 from reconciler.plan.money import money_text
 from reconciler.plan.replay import Replay, ReplayFigures
-from reconciler.policy.values.duration import format_duration
+from reconciler.values.duration import duration_text
 
 _UNKNOWN = "unknown"
 
@@ -24,7 +24,7 @@ def heading_words(replay: Replay) -> str:
     """`trace pool-2 · cluster prod · 96h of virtual time`."""
     parts = [f"trace {replay.trace}"]
     parts += [f"cluster {replay.cluster}"] if replay.cluster else []
-    return " · ".join([*parts, f"{format_duration(replay.seconds)} from {replay.start}", f"up to {replay.peak_demand_pods} pods"])
+    return " · ".join([*parts, f"{duration_text(replay.seconds)} from {replay.start}", f"up to {replay.peak_demand_pods} pods"])
 
 
 def side_names(replay: Replay) -> tuple[str, ...]:

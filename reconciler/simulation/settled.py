@@ -1,8 +1,5 @@
 """The settled column: where the loop would come to rest if demand stayed as it is and nothing took time."""
 
-from datetime import datetime
-from decimal import Decimal
-
 import msgspec
 
 from reconciler.cluster.world import World
@@ -18,6 +15,8 @@ from reconciler.policy.pace import Pace
 from reconciler.simulation.ahead.course import follow
 from reconciler.simulation.play import play
 from reconciler.simulation.standing import MAX_LOOPS, Standing
+from reconciler.values.instant import parse_instant
+from reconciler.values.money import parse_money, price_text
 
 DECISIONS_WORTH = 10
 MOST_PLAYED = 10_000
@@ -112,7 +111,7 @@ def _knows_purchase(memory: Memory, plan: Plan, now_seconds: int) -> bool:
 
 def _with_timers(memory: Memory, plan: Plan) -> Memory:
     since = {
-        line.node: int(datetime.fromisoformat(line.unneeded_since).timestamp())
+        line.node: parse_instant(line.unneeded_since)
         for line in plan.nodes
         if line.unneeded_since is not None and line.node not in memory.unneeded_since
     }
@@ -146,8 +145,5 @@ def _filled(plan: Plan, at: Standing, work: Work) -> Plan:
 
 
 def _price(groups: tuple[GroupLine, ...]) -> str | None:
-    priced = [Decimal(line.price_per_hour) * (line.settled or 0) for line in groups if line.price_per_hour is not None]
-    if not priced:
-        return None
-    whole, _, digits = f"{sum(priced, Decimal(0)):f}".partition(".")
-    return f"{whole}.{digits.rstrip('0').ljust(2, '0')}"
+    priced = [parse_money(line.price_per_hour) * (line.settled or 0) for line in groups if line.price_per_hour is not None]
+    return price_text(sum(priced)) if priced else None

@@ -1,10 +1,9 @@
 """When a decision could come out differently although nothing happened: the next timer after an instant."""
 
-from datetime import datetime
-
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import Plan
 from reconciler.policy.documents import NodeGroupPolicy
+from reconciler.values.instant import parse_instant
 
 
 def next_timer_seconds(plan: Plan, memory: Memory, policy: NodeGroupPolicy, after_seconds: int) -> int | None:
@@ -36,4 +35,4 @@ def gathered_seconds(plan: Plan, first_seconds: int, within_seconds: int) -> int
 def _removable(plan: Plan) -> set[int]:
     # Many nodes share an instant, and reading one costs more than keeping a set of texts.
     texts = {line.removable_at for line in plan.nodes if line.removable_at is not None}
-    return {int(datetime.fromisoformat(text).timestamp()) for text in texts}
+    return {parse_instant(text) for text in texts}

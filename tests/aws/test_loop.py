@@ -17,10 +17,10 @@ from reconciler.control.turn.loop import ControlLoop
 from reconciler.control.turn.memory_store import InMemoryStore
 from reconciler.control.turn.report import LoopReport
 from reconciler.kube.draining.drain import DrainStep, SeenNode
-from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import ActionKind
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
 from reconciler.policy.documents import PolicySet
+from reconciler.values.instant import instant_text
 from tests.aws.documents import REGION, TEMPLATE
 from tests.aws.policies import policy_set
 from tests.aws.service.server import Service

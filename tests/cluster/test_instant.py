@@ -1,11 +1,9 @@
-"""Instants and durations."""
-
-from fractions import Fraction
+"""Instants of objects."""
 
 import pytest
 
 from reconciler.cluster.snapshots.unreadable import UnreadableError
-from reconciler.cluster.values.instant import duration_seconds, unix_seconds
+from reconciler.cluster.values.instant import unix_seconds
 
 
 @pytest.mark.parametrize(
@@ -43,28 +41,3 @@ def test_no_instant(text: str) -> None:
     """Anything else is refused, naming the text."""
     with pytest.raises(UnreadableError, match="is no time"):
         unix_seconds(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [
-        ("10m", 600),
-        ("1h30m", 5400),
-        ("10m0s", 600),
-        ("0", 0),
-        ("0s", 0),
-        ("1.5s", Fraction(3, 2)),
-        ("250ms", Fraction(1, 4)),
-        ("-5s", -5),
-    ],
-)
-def test_durations(text: str, seconds: Fraction) -> None:
-    """Go durations, exact."""
-    assert duration_seconds(text) == seconds
-
-
-@pytest.mark.parametrize("text", ["", "10", "10 m", "m", "1d", "ten", "1h-5m"])
-def test_no_duration(text: str) -> None:
-    """Numbers without a unit and units that Go does not know are refused."""
-    with pytest.raises(UnreadableError, match="is no duration"):
-        duration_seconds(text)

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from reconciler.cluster.values.selector import LabelSelector, NodeSelectorTerm, Requirement
+from reconciler.cluster.values.selector import NodeSelectorTerm
 from reconciler.cluster.volumes.volume import CsiDriverLimit, CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
+from reconciler.values.label_selector import LabelSelector, Requirement
 from tests.cluster.objects import Object, obj, world_of
 
 ZONE = {"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["b", "a"]}

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from reconciler.cluster.values.selector import LabelSelector, Requirement
 from reconciler.cluster.workloads.workload import Controller, DisruptionBudget
+from reconciler.values.label_selector import LabelSelector, Requirement
 from tests.cluster.objects import Object, obj, world_of
 
 

@@ -8,13 +8,14 @@ import pytest
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.growth.expanders import Option, choose, waste
-from reconciler.decisions.money import price_text
-from reconciler.decisions.reasons.amounts import amount_text, duration_text, permille_text
+from reconciler.decisions.reasons.amounts import amount_text, permille_text
 from reconciler.decisions.removal.budgets import BudgetLedger
 from reconciler.decisions.removal.utilization import has_gpu, utilization_permille
 from reconciler.decisions.situation.group_situation import unhealthy
 from reconciler.plan.plan import NodeState
 from reconciler.policy.documents import Budget, Expander, RemovalReason
+from reconciler.values.duration import duration_text
+from reconciler.values.money import price_text
 from reconciler.values.plural import count_text
 from tests.builders import NOW, amounts
 

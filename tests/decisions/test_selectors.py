@@ -3,10 +3,9 @@
 import msgspec
 import pytest
 
-from reconciler.cluster.values.selector import LabelSelector, Requirement
-from reconciler.decisions.labels import selector_matches
-from reconciler.decisions.removal.disruption import DisruptionLedger, label_selector_matches
-from reconciler.policy.values.label_selector import LabelRequirement, Selector
+from reconciler.decisions.removal.disruption import DisruptionLedger
+from reconciler.policy.values.label_selector import Selector, selector_matches
+from reconciler.values.label_selector import LabelSelector, Requirement, selects
 from tests.builders import ClusterBuilder
 
 LABELS = {"app": "web", "tier": "front"}
@@ -27,22 +26,22 @@ CASES = [
 @pytest.mark.parametrize(("key", "operator", "values", "holds"), CASES)
 def test_one_requirement(key: str, operator: str, values: tuple[str, ...], holds: bool) -> None:
     """SOURCE: Kubernetes' documentation of labels: NotIn and DoesNotExist hold for objects without the key."""
-    of_policy = Selector(match_expressions=(LabelRequirement(key=key, operator=operator, values=values),))
+    of_policy = Selector(match_expressions=(Requirement(key=key, operator=operator, values=values),))
     assert selector_matches(of_policy, LABELS) is holds
-    assert label_selector_matches(LabelSelector((Requirement(key, operator, values),)), LABELS) is holds
+    assert selects(LabelSelector((Requirement(key, operator, values),)), LABELS) is holds
 
 
 def test_all_requirements_must_hold() -> None:
     """Equal labels and expressions together; an empty selector matches everything, and none matches nothing."""
-    front = LabelRequirement(key="tier", operator="In", values=("front",))
+    front = Requirement(key="tier", operator="In", values=("front",))
     assert selector_matches(Selector(match_labels=(("app", "web"),), match_expressions=(front,)), LABELS)
     assert not selector_matches(Selector(match_labels=(("app", "api"),), match_expressions=(front,)), LABELS)
     assert not selector_matches(Selector(match_labels=(("app", "web"), ("tier", "back"))), LABELS)
     assert selector_matches(Selector(), LABELS)
-    assert label_selector_matches(LabelSelector(()), LABELS)
-    assert not label_selector_matches(None, LABELS)
+    assert selects(LabelSelector(()), LABELS)
+    assert not selects(None, LABELS)
     both = (Requirement("app", "In", ("web",)), Requirement("zone", "Exists", ()))
-    assert not label_selector_matches(LabelSelector(both), LABELS)
+    assert not selects(LabelSelector(both), LABELS)
 
 
 @pytest.mark.parametrize(

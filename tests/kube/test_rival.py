@@ -101,6 +101,24 @@ def test_a_status_written_just_now(server: Server, watch: RivalWatch) -> None:
         assert bool(fresh.evidence()) is alive
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2027-13-45T12:00:00Z",
+        "2027-01-15 25:00:00 +0000 UTC",
+        "0001-01-01T00:00:00+00:01",
+        "2027-01-15T12:00:0\u0665Z",
+        "1" * 99_999,
+    ],
+)
+def test_a_lease_with_a_time_that_is_none(server: Server, watch: RivalWatch, text: str) -> None:
+    """It counts once it changes; the look goes on."""
+    server.lease("7", text)
+    assert server.look(watch) == ()
+    server.lease("8", text)
+    assert server.look(watch) == (RENEWED,)
+
+
 def test_a_server_that_does_not_answer_leaves_it_as_it_was(server: Server, watch: RivalWatch) -> None:
     """Known to be alive: alive until its minute is over. Deleted: gone at once, and judged anew should there be another."""
     server.lease("7", "2027-01-15T12:00:10Z")

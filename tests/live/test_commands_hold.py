@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from reconciler.cli.main import cli
-from reconciler.plan.instant import instant_text
+from reconciler.values.instant import instant_text
 from tests.live.command_line import CommandLine
 from tests.live.reconciler_process import Reconciler, policy_text
 from tests.testbed.api import path_of

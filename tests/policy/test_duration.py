@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.policy.values.duration import DurationError, format_duration, parse_duration
+from reconciler.values.duration import DurationError, duration_text, parse_duration
 
 
 @pytest.mark.parametrize(
@@ -53,5 +53,5 @@ def test_hints_say_what_to_write(text: str, hint: str) -> None:
 )
 def test_the_shortest_form_is_printed(seconds: int, text: str) -> None:
     """Printing is the inverse of reading, in the largest units."""
-    assert format_duration(seconds) == text
+    assert duration_text(seconds) == text
     assert parse_duration(text) == seconds

@@ -2,14 +2,15 @@
 
 import pytest
 
-from reconciler.policy.checks.levels import selects, tier_index
+from reconciler.policy.checks.levels import tier_index
 from reconciler.policy.documents import Tier, TierMatch
-from reconciler.policy.values.label_selector import LabelRequirement, Selector
+from reconciler.policy.values.label_selector import Selector, may_match
+from reconciler.values.label_selector import Requirement
 from tests.policies import node_group, policy
 
 
 def _needs(operator: str, *values: str) -> Selector:
-    return Selector(match_expressions=(LabelRequirement(key="a", operator=operator, values=values),))
+    return Selector(match_expressions=(Requirement(key="a", operator=operator, values=values),))
 
 
 @pytest.mark.parametrize(
@@ -35,7 +36,7 @@ def _needs(operator: str, *values: str) -> Selector:
 )
 def test_selectors(selector: Selector, labels: dict[str, str], complete: bool, answer: bool | None) -> None:
     """As Kubernetes evaluates them; None where labels that are not written could decide."""
-    assert selects(selector, labels, complete=complete) is answer
+    assert may_match(selector, labels, complete=complete) is answer
 
 
 def test_tiers_take_groups_by_name_or_label_in_order() -> None:

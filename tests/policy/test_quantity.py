@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.policy.values.quantity import QuantityError, parse_quantity
+from reconciler.policy.values.quantity import QuantityError, parse_amount
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ from reconciler.policy.values.quantity import QuantityError, parse_quantity
 )
 def test_base_units(text: str, amount: int) -> None:
     """Memory and counts are whole numbers of their base unit."""
-    assert parse_quantity(text, milli=False) == amount
+    assert parse_amount(text, milli=False) == amount
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_base_units(text: str, amount: int) -> None:
 )
 def test_cpu_in_milli(text: str, milli: int) -> None:
     """Cpu is counted in thousandths."""
-    assert parse_quantity(text, milli=True) == milli
+    assert parse_amount(text, milli=True) == milli
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_cpu_in_milli(text: str, milli: int) -> None:
 def test_what_is_no_quantity(text: str) -> None:
     """Everything outside the grammar is refused."""
     with pytest.raises(QuantityError) as caught:
-        parse_quantity(text, milli=False)
+        parse_amount(text, milli=False)
     assert caught.value.code == "BadQuantity"
 
 
@@ -68,7 +68,7 @@ def test_what_is_no_quantity(text: str) -> None:
 def test_amounts_that_cannot_be_meant(text: str, milli: bool, code: str) -> None:
     """Negative, fractional and overlarge amounts are refused instead of rounded."""
     with pytest.raises(QuantityError) as caught:
-        parse_quantity(text, milli=milli)
+        parse_amount(text, milli=milli)
     assert caught.value.code == code
 
 
@@ -78,5 +78,5 @@ def test_amounts_that_cannot_be_meant(text: str, milli: bool, code: str) -> None
 def test_hints_say_what_to_write(text: str, hint: str) -> None:
     """The usual slips get the right text."""
     with pytest.raises(QuantityError) as caught:
-        parse_quantity(text, milli=False)
+        parse_amount(text, milli=False)
     assert caught.value.hint == hint

@@ -2,9 +2,9 @@
 
 import pytest
 
-from reconciler.policy.values.instant import InstantError, parse_instant
 from reconciler.policy.values.label import label_value_fault, object_name_fault, qualified_name_fault, resource_name_fault
-from reconciler.policy.values.money import MoneyError, parse_money
+from reconciler.values.instant import InstantError, parse_instant
+from reconciler.values.money import MoneyError, parse_money
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,12 @@ from reconciler.policy.problems.findings import Findings, Source
 from reconciler.policy.reading.document import Reading
 from reconciler.policy.text.nodes import Mapping, Node, Scalar
 from reconciler.policy.text_lengths import LONGEST
-from reconciler.policy.values.duration import DurationError, parse_duration
-from reconciler.policy.values.instant import InstantError, parse_instant
-from reconciler.policy.values.money import MoneyError, parse_money
-from reconciler.policy.values.quantity import QuantityError, parse_quantity
+from reconciler.policy.values.quantity import QuantityError, parse_amount
 from reconciler.policy.values.schedule import ScheduleError, canonical_schedule
 from reconciler.rendering.schemas.crd import custom_resource_definition
+from reconciler.values.duration import DurationError, parse_duration
+from reconciler.values.instant import InstantError, parse_instant
+from reconciler.values.money import MoneyError, parse_money
 
 FIELDS = [
     field
@@ -124,7 +124,7 @@ def test_a_text_without_a_form_has_an_end(kind: Kind) -> None:
     ("1s" * 33, parse_duration, DurationError),
     ("2030-01-01T00:00:00." + "0" * 50 + "Z", parse_instant, InstantError),
     ("0" * 20, parse_money, MoneyError),
-    ("0" * 65, lambda text: parse_quantity(text, milli=False), QuantityError),
+    ("0" * 65, lambda text: parse_amount(text, milli=False), QuantityError),
     ("*/5" + ",1" * 255 + " * * * *", canonical_schedule, ScheduleError),
 ])  # fmt: skip
 def test_a_value_beyond_its_bound_is_told(text: str, parse: Any, error: type[Exception]) -> None:

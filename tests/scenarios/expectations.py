@@ -10,8 +10,8 @@ from reconciler.decisions.decide import decide, settle
 from reconciler.decisions.memory import Memory, Outcome
 from reconciler.plan.plan import Action, GroupLine, NodeLine, Plan, PodLine
 from reconciler.policy.documents import PolicySet
-from reconciler.policy.values.duration import DurationError, parse_duration
 from reconciler.policy.values.quantity import QuantityError
+from reconciler.values.duration import DurationError, parse_duration
 from tests.builders import NOW
 from tests.scenarios.documents import DecisionScenario, Given, ScenarioFileError, Step, Then, ThenAction, ThenLine
 from tests.scenarios.translate import after, policy_of, world_of

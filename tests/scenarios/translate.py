@@ -8,12 +8,13 @@ import yaml
 from reconciler.cluster.nodes.node import ZONE_LABEL
 from reconciler.cluster.pods.pod import AffinityTerm, Owner, SpreadConstraint, VolumeUse
 from reconciler.cluster.target import FieldOwner, OwnerEvidence, TargetFacts, TargetTemplate
-from reconciler.cluster.values.selector import NodeSelectorTerm, Requirement
+from reconciler.cluster.values.selector import NodeSelectorTerm
 from reconciler.cluster.volumes.volume import PersistentVolume, PersistentVolumeClaim
 from reconciler.cluster.world import Storage, World
 from reconciler.policy.documents import PolicySet
 from reconciler.policy.tree import read_tree
-from reconciler.policy.values.duration import parse_duration
+from reconciler.values.duration import parse_duration
+from reconciler.values.label_selector import Requirement
 from tests.builders import ClusterBuilder, machine_deployment, selector
 from tests.scenarios.documents import Given, GivenGroup, GivenPods, GivenVolume, ScenarioFileError
 

@@ -6,8 +6,8 @@ from reconciler.cluster.nodes.node import Node, NodeShape, Taint
 from reconciler.cluster.pods.pod import AffinityTerm, HostPort, Pod, PodPhase, PodShape, SpreadConstraint, Toleration
 from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.values.resources import Resources
-from reconciler.cluster.values.selector import LabelSelector, Requirement
 from reconciler.cluster.world import World
+from reconciler.values.label_selector import LabelSelector, Requirement
 
 APPS = ("a", "b")
 ZONE, HOST, RACK = "topology.kubernetes.io/zone", "kubernetes.io/hostname", "rack"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.cluster.values.selector import NodeSelectorTerm, Requirement
+from reconciler.cluster.values.selector import NodeSelectorTerm
 from reconciler.cluster.volumes.volume import CsiNode, PersistentVolume
 from reconciler.scheduling.volumes.migration import (
     driver_of_provisioner,
@@ -11,6 +11,7 @@ from reconciler.scheduling.volumes.migration import (
     translated_terms,
     volume_handle,
 )
+from reconciler.values.label_selector import Requirement
 
 ZONE, BETA_ZONE = "topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"
 REGION, BETA_REGION = "topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region"

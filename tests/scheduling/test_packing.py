@@ -5,10 +5,11 @@ import pytest
 from reconciler.cluster.nodes.node import NodeShape, Taint
 from reconciler.cluster.pods.pod import AffinityTerm, PodShape, SpreadConstraint, VolumeUse
 from reconciler.cluster.values.resources import Resources
-from reconciler.cluster.values.selector import LabelSelector, NodeSelectorTerm, Requirement
+from reconciler.cluster.values.selector import NodeSelectorTerm
 from reconciler.cluster.world import World
 from reconciler.scheduling.packing import PackTemplate, label_keys, pack
 from reconciler.scheduling.state import SchedulingState
+from reconciler.values.label_selector import LabelSelector, Requirement
 from tests.benchmarks.scheduling.karpenter_mix import mix, packed, templates
 
 

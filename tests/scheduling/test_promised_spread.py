@@ -5,9 +5,9 @@ import pytest
 
 from reconciler.cluster.pods.pod import SpreadConstraint
 from reconciler.cluster.pods.pod_table import PodTable
-from reconciler.cluster.values.selector import LabelSelector
 from reconciler.scheduling.fit import fit
 from reconciler.scheduling.state import SchedulingState
+from reconciler.values.label_selector import LabelSelector
 from tests.builders import ClusterBuilder, selector
 
 ZONE = "topology.kubernetes.io/zone"

@@ -10,11 +10,11 @@ from reconciler.cluster.nodes.node import Node, NodeShape
 from reconciler.cluster.pods.pod import AffinityTerm, Pod, PodPhase, PodShape, SpreadConstraint
 from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.values.resources import Resources
-from reconciler.cluster.values.selector import LabelSelector, Requirement
 from reconciler.cluster.world import World
 from reconciler.scheduling import state as state_module
 from reconciler.scheduling.state import SchedulingState
 from reconciler.scheduling.topology import rationing
+from reconciler.values.label_selector import LabelSelector, Requirement
 
 _KEYS = ("zone", "rack", "kubernetes.io/hostname")
 _OWN = LabelSelector((Requirement("app", "In", ("web",)),))

@@ -1,10 +1,10 @@
 import pytest
 
 from reconciler.cluster.pods.pod import AffinityTerm
-from reconciler.cluster.values.selector import LabelSelector, Requirement
 from reconciler.cluster.workloads.device_class import DeviceClass
 from reconciler.scheduling.release import release_of
 from reconciler.scheduling.state import SchedulingState
+from reconciler.values.label_selector import LabelSelector, Requirement
 from tests.builders import ClusterBuilder, selector
 
 ZONE = "topology.kubernetes.io/zone"

@@ -4,8 +4,8 @@ import json
 
 from reconciler.cluster.nodes.attachment import CsiDriver, StorageCapacity, VolumeAttachment
 from reconciler.cluster.snapshots.snapshot import read_snapshot
-from reconciler.cluster.values.selector import LabelSelector, Requirement
 from reconciler.cluster.world import Storage
+from reconciler.values.label_selector import LabelSelector, Requirement
 
 
 def _read(*items: dict[str, object]) -> Storage:

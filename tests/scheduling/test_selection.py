@@ -6,11 +6,11 @@ import secrets
 import pytest
 
 from reconciler.cluster.pods.pod import AffinityTerm, PodShape
-from reconciler.cluster.values.selector import LabelSelector, Requirement
 from reconciler.scheduling.columns import ResourceColumns
 from reconciler.scheduling.label_match import selects
 from reconciler.scheduling.shapes import ShapeTable
 from reconciler.scheduling.topology.selection import ShapeSelection
+from reconciler.values.label_selector import LabelSelector, Requirement
 
 OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 NAMES = ("shop", "bank", "club", "")

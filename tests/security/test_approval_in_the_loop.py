@@ -20,12 +20,12 @@ from reconciler.gitops.git.signature import Signers
 from reconciler.gitops.sources.git_source import GitAddress, GitSource
 from reconciler.gitops.sources.last_good import FileLastGoodStore
 from reconciler.gitops.sources.standing import SourceEvent
-from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import Plan
 from reconciler.policy.group_approval import GroupApproval
 from reconciler.providers.contract import NodeRemoval, WriteCode, WriteResult
 from reconciler.providers.simulated import SimulatedPort
 from reconciler.simulation.embedded.cluster import SimulatedCluster
+from reconciler.values.instant import instant_text
 from tests.builders import NOW, ClusterBuilder, machine_deployment
 from tests.gitops.repositories import GitRepo
 from tests.gitops.signers import SshKey, sign_with_ssh, ssh_key

@@ -102,7 +102,7 @@ def command(
 def _text(reason: str, until: str | None, now_seconds: int) -> str:
     from reconciler.cli.outputs.failure import InputError
     from reconciler.cluster.targets.hold_mark import hold_text
-    from reconciler.plan.instant import instant_text
+    from reconciler.values.instant import instant_text
 
     if any(ord(character) < 32 for character in reason):
         raise InputError("--reason: one line, without control characters")
@@ -116,8 +116,8 @@ def _text(reason: str, until: str | None, now_seconds: int) -> str:
 
 def _instant(until: str, now_seconds: int) -> int:
     from reconciler.cli.outputs.failure import InputError
-    from reconciler.policy.values.duration import DurationError, parse_duration
-    from reconciler.policy.values.instant import InstantError, parse_instant
+    from reconciler.values.duration import DurationError, parse_duration
+    from reconciler.values.instant import InstantError, parse_instant
 
     try:
         return parse_instant(until)

@@ -183,7 +183,7 @@ def _aged(seen: "SnapshotSeen | None") -> "SnapshotSeen | None":
 
     import msgspec
 
-    from reconciler.policy.values.instant import parse_instant
+    from reconciler.values.instant import parse_instant
 
     if seen is None or seen.captured_at is None:
         return seen
@@ -241,9 +241,9 @@ def _refuse(before: "Side", after: "Side", now_seconds: int, output: str, out_pa
 
     from reconciler.cli.outputs.telling import tell
     from reconciler.cli.outputs.terminal import wants_colour
-    from reconciler.plan.instant import instant_text
     from reconciler.rendering.preview_json import refused_json
     from reconciler.rendering.problems.text import render_text
+    from reconciler.values.instant import instant_text
 
     document = refused_json(before.side, after.side, after.problems, instant_text(now_seconds))
     if output == "json":

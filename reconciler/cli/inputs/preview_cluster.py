@@ -16,9 +16,9 @@ from reconciler.cluster.snapshots.snapshot import SnapshotError, read_snapshot
 from reconciler.cluster.snapshots.snapshot_digest import Digested
 from reconciler.cluster.snapshots.unreadable import SeveralError
 from reconciler.cluster.world import World
-from reconciler.plan.instant import instant_text
 from reconciler.plan.preview import SnapshotSeen
 from reconciler.policy.documents import PolicySet
+from reconciler.values.instant import instant_text
 
 
 class ClusterAsked(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,7 +1,7 @@
 """The instant that `--now` names."""
 
 from reconciler.cli.outputs.failure import InputError
-from reconciler.policy.values.instant import InstantError, parse_instant
+from reconciler.values.instant import InstantError, parse_instant
 
 # Windows and budgets look a year back and years ahead of the decision, and calendars end with the year 9999.
 _EARLIEST, _LATEST = "1970-01-01T00:00:00Z", "2999-12-31T23:59:59Z"

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from reconciler.policy.values.duration import format_duration
 from reconciler.rendering.simulated_run import RunAction, RunDocument, RunTurn
+from reconciler.values.duration import duration_text
 
 _VERBS = {
     "Resize": "resize",
@@ -39,10 +39,10 @@ def summary_lines(document: RunDocument) -> Iterator[str]:
     money = "" if total.cost is None else f", {total.cost} {total.currency}"
     if total.unpriced and total.cost is not None:
         money += f" (without {len(total.unpriced)} targets that have no price)"
-    yield f"Scenario {document.scenario}: {format_duration(total.seconds)} of virtual time, {document.decisions} decisions"
+    yield f"Scenario {document.scenario}: {duration_text(total.seconds)} of virtual time, {document.decisions} decisions"
     yield (
-        f"  pods        {total.pods_placed} placed, waited {format_duration(total.wait_p50_seconds)} (p50), "
-        f"{format_duration(total.wait_p95_seconds)} (p95), {format_duration(total.wait_max_seconds)} (longest); "
+        f"  pods        {total.pods_placed} placed, waited {duration_text(total.wait_p50_seconds)} (p50), "
+        f"{duration_text(total.wait_p95_seconds)} (p95), {duration_text(total.wait_max_seconds)} (longest); "
         f"{total.pods_pending} still pending"
     )
     yield f"  nodes       {total.nodes_joined} joined, {total.nodes_removed} removed, {hours:.1f} node hours{money}"

@@ -108,7 +108,7 @@ def _prepare(
     from reconciler.cli.options.source_choice import read_once
     from reconciler.cli.outputs.failure import InputError
     from reconciler.control.simulated.simulated_run import SimulatedRun
-    from reconciler.policy.values.duration import DurationError, parse_duration
+    from reconciler.values.duration import DurationError, parse_duration
 
     world = _world(text, folder, cluster_path)
     spec = text.scenario.spec

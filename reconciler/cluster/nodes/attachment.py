@@ -5,8 +5,8 @@ import msgspec
 from reconciler.cluster.snapshots.unreadable import UnreadableError
 from reconciler.cluster.values import quantity
 from reconciler.cluster.values.selection import label_selector
-from reconciler.cluster.values.selector import LabelSelector
 from reconciler.cluster.wire import attachment as wire
+from reconciler.values.label_selector import LabelSelector
 
 
 class CsiDriver(msgspec.Struct, frozen=True, order=True, kw_only=True):

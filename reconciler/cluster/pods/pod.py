@@ -5,7 +5,8 @@ from enum import StrEnum
 import msgspec
 
 from reconciler.cluster.values.resources import Resources
-from reconciler.cluster.values.selector import LabelSelector, NodeSelectorTerm
+from reconciler.cluster.values.selector import NodeSelectorTerm
+from reconciler.values.label_selector import LabelSelector
 
 
 class Toleration(msgspec.Struct, frozen=True, order=True, gc=False):

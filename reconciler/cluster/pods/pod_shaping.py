@@ -10,9 +10,10 @@ from reconciler.cluster.pods.pod import AffinityTerm, HostPort, PodShape, Spread
 from reconciler.cluster.pods.pod_requests import pod_requests
 from reconciler.cluster.values.raw_part import RawPart
 from reconciler.cluster.values.selection import label_pairs, label_selector, node_terms
-from reconciler.cluster.values.selector import NodeSelectorTerm, Requirement
+from reconciler.cluster.values.selector import NodeSelectorTerm
 from reconciler.cluster.wire import pod as wire
 from reconciler.cluster.wire.meta import EMPTY
+from reconciler.values.label_selector import Requirement
 
 _Labels = dict[str, str]
 _DAEMON_TOLERATIONS = (

@@ -6,7 +6,8 @@ from fractions import Fraction
 
 from reconciler.cluster.snapshots.unreadable import UnreadableError
 from reconciler.cluster.target import TargetOption
-from reconciler.cluster.values.instant import duration_seconds
+from reconciler.cluster.values.quoted_text import quoted
+from reconciler.values.duration import DurationError, exact_seconds
 
 _THRESHOLDS = {
     "scaledownutilizationthreshold": "scaleDown.utilizationThresholdPercent",
@@ -74,7 +75,10 @@ def _switch(text: str) -> int:
 
 
 def _seconds(text: str) -> tuple[int, str]:
-    seconds = duration_seconds(text)
+    try:
+        seconds = exact_seconds(text)
+    except DurationError:
+        raise UnreadableError(f"{quoted(text)} is no duration (such as 10m, 90s or 1h30m)") from None
     if seconds < 0:
         raise UnreadableError(f'"{text}" is negative')
     whole = int(seconds + Fraction(1, 2))

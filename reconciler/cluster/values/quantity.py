@@ -1,28 +1,20 @@
-"""Kubernetes quantities as exact integers.
+"""Quantities of objects as integers.
 
-The grammar and the rounding are those of apimachinery's `resource.Quantity`: a decimal number with an optional binary
-(`Ki` to `Ei`) or decimal (`n` to `E`) suffix or a decimal exponent; finer than a billionth rounds away from zero, and
-so does every reading in a coarser unit. Sums are made in billionths and rounded once, as the scheduler does it.
+The rounding is that of apimachinery's `resource.Quantity`: finer than a billionth rounds away from zero, and so does every
+reading in a coarser unit. Sums are made in billionths and rounded once, as the scheduler does it.
 """
 
-import re
 from collections.abc import Mapping
 from functools import lru_cache
 
 import msgspec
 
 from reconciler.cluster.snapshots.unreadable import UnreadableError
+from reconciler.cluster.values.quoted_text import quoted
 from reconciler.cluster.values.resources import CPU, Resources
+from reconciler.values.quantity import INT64_MAX, QuantityFormError, parse_quantity
 
-INT64_MAX = 2**63 - 1
 NANO = 10**9
-
-_FORM = re.compile(r"([+-]?)([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE])|[eE]([+-]?[0-9]+))?")
-_BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
-_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
-# Nobody means a number with more digits, and arithmetic on a million digits or 10**999999999 never ends.
-_LONGEST_TEXT = 64
-_LARGEST_EXPONENT = 64
 
 
 class QuantityError(UnreadableError):
@@ -40,26 +32,11 @@ class QuantityRangeError(QuantityError):
 @lru_cache(maxsize=1 << 16)
 def nano(text: str) -> int:
     """The amount in billionths, rounded away from zero. Raises `QuantityError`."""
-    match = _FORM.fullmatch(text) if len(text) <= _LONGEST_TEXT else None
-    if match is None:
-        raise QuantityError(f"{_shown(text)} is no quantity (a number such as 2, 500m, 1.5Gi or 1e3)")
-    sign, number, suffix, exponent_text = match.groups()
-    whole, _, fraction = number.partition(".")
-    digits = int(whole + fraction)
-    shift = 0
-    if exponent_text is not None:
-        exponent = int(exponent_text)
-    elif suffix in _BINARY:
-        exponent, shift = 0, _BINARY[suffix]
-    else:
-        exponent = _DECIMAL[suffix or ""]
-    if digits == 0:
-        return 0
-    # Beyond these exponents the answer is known: far above 64 bits, or one billionth.
-    exponent = max(-_LARGEST_EXPONENT - _LONGEST_TEXT, min(_LARGEST_EXPONENT, exponent)) - len(fraction) + 9
-    amount: int = digits << shift
-    amount = amount * 10**exponent if exponent >= 0 else -(-amount // 10**-exponent)
-    return -amount if sign == "-" else amount
+    try:
+        amount, _ = parse_quantity(text).units(-9)
+    except QuantityFormError as error:
+        raise QuantityError(f"{quoted(text)} {error} (a number such as 2, 500m, 1.5Gi or 1e3)") from None
+    return amount
 
 
 def rounded(nanos: int, unit_nanos: int) -> int:
@@ -102,7 +79,7 @@ def nanos(amounts: Mapping[str, str | int | float] | None) -> dict[str, int]:
         except QuantityError as error:
             raise QuantityError(f"{name}: {error}") from None
         if amount < 0:
-            raise QuantityError(f"{name}: {_shown(str(text))} is negative")
+            raise QuantityError(f"{name}: {quoted(str(text))} is negative")
         read[name] = amount
     return read
 
@@ -124,8 +101,4 @@ def _read(text: str, unit: int) -> int:
     try:
         return rounded(nano(text), unit)
     except QuantityRangeError as error:
-        raise QuantityRangeError(f"{_shown(text)} {error}", error.limit) from None
-
-
-def _shown(text: str) -> str:
-    return f'"{text}"' if len(text) <= _LONGEST_TEXT else f'"{text[:_LONGEST_TEXT]}…"'
+        raise QuantityRangeError(f"{quoted(text)} {error}", error.limit) from None

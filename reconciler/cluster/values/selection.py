@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Mapping
 
 from reconciler.cluster.snapshots.unreadable import UnreadableError
-from reconciler.cluster.values.selector import LabelSelector, NodeSelectorTerm, Requirement
+from reconciler.cluster.values.selector import NodeSelectorTerm
 from reconciler.cluster.wire import meta, pod
+from reconciler.values.label_selector import LABEL_OPERATORS, LabelSelector, Requirement
 
-_LABEL_OPERATORS = frozenset({"In", "NotIn", "Exists", "DoesNotExist"})
+_LABEL_OPERATORS = frozenset(LABEL_OPERATORS)
 _NODE_OPERATORS = _LABEL_OPERATORS | {"Gt", "Lt"}
 HOST_FIELDS = frozenset({"metadata.name"})
 

@@ -2,7 +2,8 @@
 
 import msgspec
 
-from reconciler.cluster.values.selector import LabelSelector, NodeSelectorTerm
+from reconciler.cluster.values.selector import NodeSelectorTerm
+from reconciler.values.label_selector import LabelSelector
 
 
 class PersistentVolume(msgspec.Struct, frozen=True, order=True, kw_only=True):

@@ -7,10 +7,11 @@ from reconciler.cluster.snapshots.unreadable import UnreadableError
 from reconciler.cluster.values import quantity
 from reconciler.cluster.values.instant import unix_seconds
 from reconciler.cluster.values.selection import label_pairs, label_selector, node_terms
-from reconciler.cluster.values.selector import NodeSelectorTerm, Requirement
+from reconciler.cluster.values.selector import NodeSelectorTerm
 from reconciler.cluster.volumes.volume import CsiDriverLimit, CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from reconciler.cluster.wire import volume as wire
 from reconciler.cluster.wire.pod import Amounts
+from reconciler.values.label_selector import Requirement
 
 _STORAGE = "storage"
 _BETA_CLASS = "volume.beta.kubernetes.io/storage-class"

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from reconciler.cluster.values.selector import LabelSelector
+from reconciler.values.label_selector import LabelSelector
 
 
 class DisruptionBudget(msgspec.Struct, frozen=True, order=True, kw_only=True):

@@ -17,10 +17,8 @@ from reconciler.gitops.sources.last_good import LastGoodError
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
 from reconciler.kube.leading.state import StateObject, StateUnavailableError
 from reconciler.plan.group_approvals import WAITS_FOR_APPROVAL
-from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import GroupLine
 from reconciler.policy.documents import API_VERSION
-from reconciler.policy.values.instant import InstantError, parse_instant
 from reconciler.rendering.next_step import next_step
 from reconciler.rendering.status import (
     DrainStatus,
@@ -31,6 +29,7 @@ from reconciler.rendering.status import (
     PolicyStatus,
     StatusDocument,
 )
+from reconciler.values.instant import InstantError, instant_text, parse_instant
 
 _UNREADABLE = (ApiError, UnreachableError, msgspec.MsgspecError)
 _NOT_FOUND = 404

@@ -7,8 +7,8 @@ from reconciler.control.turn.report import LoopReport
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.kube.leading.state import StateUnavailableError
 from reconciler.plan.group_approvals import WAITS_FOR_APPROVAL
-from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import GroupLine, Plan
+from reconciler.values.instant import instant_text
 
 PART = "plan"
 

@@ -13,11 +13,11 @@ from reconciler.control.turn.report import Decided
 from reconciler.decisions.outcome.upcoming import UpcomingNode, upcoming_nodes
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
-from reconciler.plan.instant import instant_text
 from reconciler.plan.picture import Picture, Pictures, picture
 from reconciler.plan.plan import Plan
 from reconciler.rendering.html.live import LiveState, live_html
 from reconciler.rendering.html.plan import plan_html
+from reconciler.values.instant import instant_text
 
 PATH, REPORT = "/", "/report"
 LEAST_PERIOD_SECONDS, MOST_PERIOD_SECONDS = 2, 60

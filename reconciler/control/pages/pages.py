@@ -5,8 +5,8 @@ from collections.abc import Callable
 from reconciler.control.pages.metrics import CONTENT_TYPE, exposition
 from reconciler.control.pages.route import JSON, Answer, Request, Route
 from reconciler.control.turn.figures import Figures, Seen
-from reconciler.plan.instant import instant_text
 from reconciler.rendering.plan_json import plan_json
+from reconciler.values.instant import instant_text
 
 PROBES = ("/healthz", "/readyz")
 STUCK_SECONDS = 120

@@ -11,9 +11,9 @@ from reconciler.kube.custom.custom_object import CustomObject
 from reconciler.kube.custom.status import Status, StatusWriter
 from reconciler.kube.leading.events import EventRecorder, Happening, Severity, Subject
 from reconciler.kube.leading.lease import NotLeaderError
-from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import GroupLine, Plan
 from reconciler.policy.documents import API_VERSION
+from reconciler.values.instant import instant_text
 
 
 class CustomStatus:

@@ -10,11 +10,11 @@ from reconciler.control.preflight.rights import RunMode, missing, needed
 from reconciler.decisions.memory import Memory
 from reconciler.kube.connection.api import Api, ApiError
 from reconciler.kube.watching.collection import Served, cluster_api
-from reconciler.plan.instant import instant_text
 from reconciler.policy.documents import API_VERSION, PolicySet
 from reconciler.providers.check import Check, State
 from reconciler.providers.live_platform import Surroundings
 from reconciler.providers.live_platforms import live_platforms, of_platform
+from reconciler.values.instant import instant_text
 from reconciler.values.whole_number import whole_number
 
 OLDEST_MINOR, NEWEST_MINOR = 30, 36

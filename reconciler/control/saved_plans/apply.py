@@ -14,8 +14,8 @@ from reconciler.plan.approval import Approval, Occasion, judge_removals
 from reconciler.plan.impact import evicted_now
 from reconciler.plan.intersection import Intersection, Refusal, action_key, intersection
 from reconciler.plan.plan import Action, ActionKind, GroupLine, OwnerState, Plan
-from reconciler.policy.values.instant import parse_instant
 from reconciler.providers.contract import ClusterPort
+from reconciler.values.instant import parse_instant
 
 MAX_ROUNDS = 4
 """A target that was adopted is written in the next round, when the adoption has been read back."""

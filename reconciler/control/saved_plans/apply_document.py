@@ -2,10 +2,10 @@
 
 from reconciler.control.saved_plans.apply import Applied
 from reconciler.control.turn.report import ActionResult, ResultState
-from reconciler.plan.instant import instant_text
 from reconciler.plan.intersection import Refusal, action_key
 from reconciler.plan.plan import Action, Plan
 from reconciler.rendering.apply import AppliedAction, ApplyDocument, WhyNot
+from reconciler.values.instant import instant_text
 
 
 def apply_document(saved: Plan, applied: Applied, now_seconds: int, happened: tuple[str, ...] = ()) -> ApplyDocument:

@@ -6,10 +6,10 @@ from reconciler.control.saved_plans.apply import Applied, PlanApplication, Remov
 from reconciler.control.turn.memory_store import InMemoryStore
 from reconciler.plan.plan import Plan
 from reconciler.policy.documents import PolicySet
-from reconciler.policy.values.duration import format_duration
 from reconciler.providers.simulated import SimulatedPort
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.journal import Event, Happened
+from reconciler.values.duration import duration_text
 
 LONGEST_SECONDS = 3600
 """Virtual time to wait for machines and drains."""
@@ -55,7 +55,7 @@ class SimulatedApply:
             cluster.advance_to(cluster.now_seconds)
         if self._departures.nodes:
             self._departures.turn()
-        longest = format_duration(LONGEST_SECONDS)
+        longest = duration_text(LONGEST_SECONDS)
         self._departures.give_up("StillThere", lambda node: f"{node} had not left after {longest}")
         return self._departures.ended(applied), self._happened()
 
@@ -95,7 +95,7 @@ class SimulatedApply:
 
     def _after(self, events: list[Event]) -> str:
         seconds = events[-1].at_seconds - self._start_seconds
-        return f", the last after {format_duration(seconds)}" if seconds else ""
+        return f", the last after {duration_text(seconds)}" if seconds else ""
 
 
 def _names(events: list[Event], noun: str) -> str:

@@ -4,9 +4,9 @@ import msgspec
 
 from reconciler.control.simulated.simulated_run import SimulatedRun, Turn
 from reconciler.control.turn.report import ActionResult
-from reconciler.plan.instant import instant_text
 from reconciler.rendering.simulated_run import BrokenRule, RunAction, RunDocument, RunTotals, RunTurn
 from reconciler.simulation.embedded.journal import Happened
+from reconciler.values.instant import instant_text
 
 _TOLD = (Happened.SCENARIO, Happened.DEMAND_CHANGED, Happened.MACHINE_FAILED, Happened.REMOVAL_FAILED, Happened.WRITE_REFUSED)
 

@@ -7,9 +7,9 @@ in a capture of a cluster every burst would last for ever.
 
 from reconciler.cluster.world import World
 from reconciler.decisions.reasons.pods import Arriving
-from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import Plan, PodOutcome
 from reconciler.policy.documents import PodRules
+from reconciler.values.instant import instant_text
 
 
 def arriving(plan: Plan, world: World, rules: PodRules, now_seconds: int) -> Arriving | None:

@@ -17,8 +17,8 @@ from reconciler.decisions.demand.pod_counts import LINGER_SECONDS
 from reconciler.decisions.demand.queue import Served
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.reasons.pods import RoomAfterOthers, RoomOnNode
-from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import PodOutcome
+from reconciler.values.instant import instant_text
 
 
 def place_nominated(draft: Draft, demands: tuple[Demand, ...]) -> tuple[tuple[Demand, ...], dict[int, Served]]:

@@ -8,12 +8,12 @@ import msgspec
 from reconciler.cluster.pods.pod_table import FINISHED_PHASES, PodTable, pod_flags
 from reconciler.cluster.world import World
 from reconciler.decisions.reasons.pods import Delayed, Expendable, NotModelled, OtherScheduler
-from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import PodOutcome
 from reconciler.plan.reason import Reason
 from reconciler.policy.documents import PodRules
 from reconciler.scheduling.kernels import loops
 from reconciler.scheduling.state import SchedulingState
+from reconciler.values.instant import instant_text
 
 
 class Demand(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,9 +1,9 @@
 """Which targets become groups without a document of their own, and which tier takes a group."""
 
 from reconciler.cluster.target import TargetFacts, TargetRef
-from reconciler.decisions.labels import selector_matches
 from reconciler.decisions.platform_rules import kind_of, platform_rules, rules_of
 from reconciler.policy.documents import Discovery, NodeGroup, NodeGroupPolicy, TargetSpec, Tier
+from reconciler.policy.values.label_selector import selector_matches
 from reconciler.policy.values.pattern import matches
 
 

@@ -16,7 +16,6 @@ from reconciler.decisions.groups.windows import OpenWindow, open_windows
 from reconciler.decisions.groups.witnesses import least_of, untried, witnesses
 from reconciler.decisions.reasons.groups import TargetMissing, WindowOpen
 from reconciler.decisions.reasons.sizes import NoMaxSize
-from reconciler.plan.instant import instant_text
 from reconciler.plan.reason import Reason
 from reconciler.policy.documents import (
     Counting,
@@ -28,7 +27,8 @@ from reconciler.policy.documents import (
     WithoutMachines,
 )
 from reconciler.policy.levels import HEADROOM, HOLD, NOTHING, WINDOWS, added_startup_taints, amounts_text, effective_mode
-from reconciler.policy.values.money import parse_money
+from reconciler.values.instant import instant_text
+from reconciler.values.money import parse_money
 
 _NO_HEADROOM = Headroom()
 

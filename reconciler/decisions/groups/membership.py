@@ -7,8 +7,7 @@ import msgspec
 from reconciler.cluster.nodes.node import HOSTNAME_LABEL
 from reconciler.cluster.target import Machine, TargetRef
 from reconciler.cluster.world import World
-from reconciler.decisions.labels import selector_matches
-from reconciler.policy.values.label_selector import Selector
+from reconciler.policy.values.label_selector import Selector, selector_matches
 
 
 class Membership(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from reconciler.decisions.draft import Cancellation, Draft, GroupDraft
 from reconciler.decisions.reasons.machines import AskedAnew, Replaced, RequestCancelled
 from reconciler.decisions.situation.denials import REMOVAL, denied_now
 from reconciler.decisions.situation.group_situation import GroupSituation
-from reconciler.plan.instant import instant_text
+from reconciler.values.instant import instant_text
 
 FOLLOWS_WITHIN_SECONDS = 60
 """A target has made the machines of a new size by then."""

@@ -8,7 +8,6 @@ from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.groups.accelerators import ACCELERATOR_LABELS
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.groups.similarity import size_difference
-from reconciler.decisions.labels import selector_matches
 from reconciler.decisions.limits import NODES
 from reconciler.decisions.lints.finding import Finding
 from reconciler.decisions.reasons.amounts import amount_text
@@ -16,6 +15,7 @@ from reconciler.decisions.reasons.sizes import PlatformBound, RoomTaken
 from reconciler.decisions.view import View
 from reconciler.plan.plan import NodeState
 from reconciler.policy.documents import Limit
+from reconciler.policy.values.label_selector import selector_matches
 from reconciler.values.plural import count_text
 
 MANY_TENANTS = 4

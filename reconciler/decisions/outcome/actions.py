@@ -3,7 +3,6 @@
 from reconciler.cluster.target import TargetFacts
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.memory import Memory
-from reconciler.decisions.money import price_text
 from reconciler.decisions.ownership.handover import back
 from reconciler.decisions.ownership.owner import Terms, judge, policy_mark
 from reconciler.decisions.platform_rules import rules_of
@@ -14,6 +13,7 @@ from reconciler.decisions.removal.scale_down import Judged
 from reconciler.plan.plan import Action, ActionKind, Bound, OwnerState
 from reconciler.plan.reason import Reason
 from reconciler.policy.documents import PolicySet
+from reconciler.values.money import price_text
 
 
 def actions(

@@ -3,7 +3,6 @@
 from reconciler.decisions.demand.queue import Served
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.growth.requests import replacements
-from reconciler.decisions.money import price_text
 from reconciler.decisions.ownership.handover import from_topology
 from reconciler.decisions.ownership.owner import NO_OWNER
 from reconciler.decisions.reasons.groups import GroupUnhealthy, PlatformChooses, RolloutInProgress
@@ -13,9 +12,10 @@ from reconciler.decisions.reasons.sizes import AboveMax
 from reconciler.decisions.removal.scale_down import Judged
 from reconciler.decisions.removal.utilization import has_gpu
 from reconciler.decisions.situation.group_situation import waits_for
-from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import Cost, GroupLine, NodeLine, OwnerState, PodLine
 from reconciler.plan.reason import Reason
+from reconciler.values.instant import instant_text
+from reconciler.values.money import price_text
 
 
 def group_lines(draft: Draft, wanted: dict[str, int]) -> tuple[GroupLine, ...]:

@@ -10,10 +10,10 @@ import msgspec
 
 from reconciler.cluster.target import FieldOwner, OwnerEvidence, TargetFacts
 from reconciler.decisions.ownership.person_tools import by_person
-from reconciler.decisions.reasons.amounts import duration_text
-from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import Ownership, OwnerState
 from reconciler.policy.platform_manifests import workers_field
+from reconciler.values.duration import duration_text
+from reconciler.values.instant import instant_text
 
 OUR_MANAGER = "nodegroup-reconciler"
 # Our annotations on targets: they explain our writes, and a release takes them off. All policies write under one field

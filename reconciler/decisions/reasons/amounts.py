@@ -18,16 +18,6 @@ def amount_text(resource: str, amount: int) -> str:
     return str(amount)
 
 
-def duration_text(seconds: int) -> str:
-    """`5400` -> `1h30m`; `0` -> `0s`."""
-    if seconds < 0:
-        return "-" + duration_text(-seconds)
-    hours, rest = divmod(seconds, 3600)
-    minutes, left = divmod(rest, 60)
-    parts = [f"{hours}h" if hours else "", f"{minutes}m" if minutes else "", f"{left}s" if left else ""]
-    return "".join(parts) or "0s"
-
-
 @lru_cache(maxsize=4096)
 def permille_text(permille: int) -> str:
     """`562` -> `56.2%`."""

@@ -1,7 +1,7 @@
 """Reasons why a pod keeps its node: one type for each drain rule, and for disruption budgets."""
 
-from reconciler.decisions.reasons.amounts import duration_text
 from reconciler.plan.reason import Because
+from reconciler.values.duration import duration_text
 from reconciler.values.plural import count_text
 
 

@@ -1,8 +1,8 @@
 """Reasons about what a node group is and how it stands."""
 
-from reconciler.decisions.reasons.amounts import duration_text
 from reconciler.plan.group_approvals import WAITS_FOR_APPROVAL
 from reconciler.plan.reason import Because
+from reconciler.values.duration import duration_text
 
 
 class TemplateUnknown(Because, frozen=True, kw_only=True):

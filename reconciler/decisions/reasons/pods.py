@@ -1,7 +1,7 @@
 """Reasons about pending pods."""
 
-from reconciler.decisions.reasons.amounts import duration_text
 from reconciler.plan.reason import Because
+from reconciler.values.duration import duration_text
 from reconciler.values.plural import count_text
 
 

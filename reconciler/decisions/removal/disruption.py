@@ -2,23 +2,9 @@
 
 from collections.abc import Mapping
 
-from reconciler.cluster.values.selector import LabelSelector, Requirement
 from reconciler.cluster.workloads.workload import DisruptionBudget
 from reconciler.cluster.world import World
-
-
-def label_selector_matches(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
-    """As Kubernetes evaluates a label selector: None matches nothing, an empty one everything."""
-    return selector is not None and all(_holds(requirement, labels) for requirement in selector.requirements)
-
-
-def _holds(requirement: Requirement, labels: Mapping[str, str]) -> bool:
-    value = labels.get(requirement.key)
-    if requirement.operator == "In":
-        return value is not None and value in requirement.values
-    if requirement.operator == "NotIn":
-        return value is None or value not in requirement.values
-    return (value is not None) == (requirement.operator == "Exists")
+from reconciler.values.label_selector import selects
 
 
 class DisruptionLedger:
@@ -53,7 +39,7 @@ class DisruptionLedger:
             near = [*self._by_namespace.get(pod.namespace, ())]
             for key, value in pod.labels:
                 near.extend(self._by_label.get((pod.namespace, key, value), ()))
-            found = tuple(sorted(index for index in near if label_selector_matches(self.budgets[index].selector, labels)))
+            found = tuple(sorted(index for index in near if selects(self.budgets[index].selector, labels)))
             self._of_shape[shape] = found
         return found
 

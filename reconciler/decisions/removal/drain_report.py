@@ -11,7 +11,6 @@ import msgspec
 from reconciler.cluster.world import World
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.memory import Memory
-from reconciler.decisions.money import price_text
 from reconciler.decisions.reasons.kept_nodes import NodeNotExamined, NoPlaceForSome
 from reconciler.decisions.removal.candidates import Candidate, look_at_nodes
 from reconciler.decisions.removal.disruption import DisruptionLedger
@@ -20,6 +19,7 @@ from reconciler.decisions.work import Work
 from reconciler.plan.plan import NodeState
 from reconciler.plan.reason import Blocker
 from reconciler.policy.documents import PolicySet
+from reconciler.values.money import price_text
 
 DEFAULT_THRESHOLDS = (30, 50, 70, 90)
 # What keeps the node for the loop's own reasons and not for what runs on it: whoever drains by hand need not mind.

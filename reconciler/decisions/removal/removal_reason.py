@@ -4,13 +4,13 @@ import msgspec
 
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.memory import Replacement
-from reconciler.decisions.money import price_text
 from reconciler.decisions.reasons.nodes import NodeAboveMax, NodeEmpty, NodeReplaced, NodeUnderutilized, NodeUnready
 from reconciler.decisions.removal.candidates import Candidate
 from reconciler.decisions.removal.utilization import threshold_percent
-from reconciler.plan.instant import instant_text
 from reconciler.plan.reason import Because
 from reconciler.policy.documents import RemovalReason
+from reconciler.values.instant import instant_text
+from reconciler.values.money import price_text
 
 
 class Takeover(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,13 +8,13 @@ import msgspec
 
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.memory import Memory, Replacement
-from reconciler.decisions.money import price_text
 from reconciler.decisions.reasons.groups import CouldBeReplaced
 from reconciler.decisions.reasons.replacements import ReplacementsNotExamined
 from reconciler.decisions.removal.consolidation import Opportunity, Search
 from reconciler.decisions.removal.removal_reason import Takeover
 from reconciler.decisions.removal.scale_down import Judged, Removals
 from reconciler.plan.plan import NodeState
+from reconciler.values.money import price_text
 
 PATIENCE_SECONDS = 3600
 """So long after the new node should have been there, nodes that cannot be drained are no longer waited for."""

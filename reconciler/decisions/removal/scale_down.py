@@ -39,11 +39,11 @@ from reconciler.decisions.removal.disruption import DisruptionLedger
 from reconciler.decisions.removal.examination import NOT_EXAMINED, in_order, stopped_at
 from reconciler.decisions.removal.floor import floor_of
 from reconciler.decisions.removal.removal_reason import Takeover, why_removed, why_replaced
-from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import NodeState
 from reconciler.plan.reason import Because, Blocker
 from reconciler.policy.documents import RemovalReason
 from reconciler.scheduling.relocation import Moved, Places, lift
+from reconciler.values.instant import instant_text
 
 # Removals that save: they follow demand. The others mend something, whatever was bought.
 _SAVING = (RemovalReason.EMPTY, RemovalReason.UNDERUTILIZED)

@@ -10,8 +10,8 @@ import msgspec
 from reconciler.decisions.memory import BackoffState, Memory, Outcome
 from reconciler.decisions.reasons.owners import WriteDenied
 from reconciler.decisions.situation.backoff import BackoffRule
-from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import ActionKind
+from reconciler.values.instant import instant_text
 
 DENIED = "Denied"
 GROWTH, REMOVAL = "growth", "removal"

@@ -11,9 +11,9 @@ from reconciler.cluster.world import World
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.groups.membership import Membership
 from reconciler.decisions.memory import Memory
-from reconciler.decisions.reasons.amounts import duration_text
 from reconciler.decisions.situation.belonging import Belonging
 from reconciler.plan.plan import NodeState
+from reconciler.values.duration import duration_text
 
 # Set by kubelet, the cloud, the node lifecycle controller or Cluster API until a node is usable, whoever lists them: one may be
 # Ready, and carry one for some seconds more. Sources: Kubernetes' well-known taints, Cluster API's contract for bootstrap

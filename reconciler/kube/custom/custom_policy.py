@@ -23,7 +23,7 @@ from reconciler.policy.problems.findings import Findings
 from reconciler.policy.problems.problem import Problem
 from reconciler.policy.reading.draft import Draft, Drafts
 from reconciler.policy.text.place import Place
-from reconciler.policy.values.shown_text import shown
+from reconciler.values.shown_text import shown
 
 MOST_ROUNDS = 10
 """So often a namespace has everything checked again within one judgement because groups of it were held."""

@@ -14,7 +14,7 @@ from reconciler.policy.reading.draft import Draft
 from reconciler.policy.text.nodes import Node
 from reconciler.policy.text.place import Place
 from reconciler.policy.tree import read_node_group, read_node_group_policy
-from reconciler.policy.values.shown_text import cut
+from reconciler.values.shown_text import cut
 
 D = TypeVar("D", NodeGroup, NodeGroupPolicy)
 _Key = tuple[str, bytes]

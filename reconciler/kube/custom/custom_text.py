@@ -16,7 +16,7 @@ from reconciler.policy.problems.problem import Problem
 from reconciler.policy.text.nodes import Node
 from reconciler.policy.text.place import Place
 from reconciler.policy.text.yaml_text import compose_documents, read_source
-from reconciler.policy.values.shown_text import cut
+from reconciler.values.shown_text import cut
 
 _BREAKS = {ord(character): f"\\u{ord(character):04x}" for character in "\x85\u2028\u2029"}
 

@@ -6,12 +6,12 @@ two writes of a series: client-go's recorder.
 
 import hashlib
 from collections.abc import Callable
-from datetime import UTC, datetime
 from enum import StrEnum
 
 import msgspec
 
 from reconciler.kube.connection.api import Api, ApiError, ContentType, UnreachableError
+from reconciler.values.instant import micro_instant_text
 
 CONTROLLER = "reconciler.dev/nodegroup-reconciler"
 SERIES_SECONDS = 360
@@ -113,7 +113,7 @@ class EventRecorder:
             "apiVersion": "events.k8s.io/v1",
             "kind": "Event",
             "metadata": {"name": name, "namespace": namespace},
-            "eventTime": _micro_time(now),
+            "eventTime": micro_instant_text(now),
             "reportingController": CONTROLLER,
             "reportingInstance": self._instance,
             "action": happening.action[:_LONGEST_WORD],
@@ -128,7 +128,7 @@ class EventRecorder:
     def _write_series(self, happening: Happening, series: _Series) -> None:
         namespace = happening.subject.namespace or "default"
         path = f"/apis/events.k8s.io/v1/namespaces/{namespace}/events/{series.name}"
-        body = {"series": {"count": series.count, "lastObservedTime": _micro_time(series.last_seconds)}}
+        body = {"series": {"count": series.count, "lastObservedTime": micro_instant_text(series.last_seconds)}}
         self._api.write("PATCH", path, body, content_type=ContentType.MERGE_PATCH)
         series.written_count, series.written_seconds = series.count, series.last_seconds
 
@@ -156,7 +156,3 @@ def _cut(note: str) -> str:
     if len(encoded) <= LONGEST_NOTE_BYTES:
         return note
     return encoded[: LONGEST_NOTE_BYTES - len("…".encode())].decode(errors="ignore") + "…"
-
-
-def _micro_time(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -9,13 +9,13 @@ and every time of leading has a number (its term), so that what was decided in o
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
 from reconciler.kube.watching.pace import Pace
+from reconciler.values.instant import micro_instant_text
 
 _FORBIDDEN, _NOT_FOUND, _CONFLICT = 403, 404, 409
 
@@ -214,7 +214,7 @@ class LeaderLease:
 
     def _write(self, method: str, version: str, holder: str, duration: int, acquired: str | None) -> bool:
         """Write under the version that was read; false when somebody was faster."""
-        now = datetime.fromtimestamp(self._wall_seconds(), UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        now = micro_instant_text(self._wall_seconds())
         spec: dict[str, Any] = {
             "holderIdentity": holder,
             "leaseDurationSeconds": duration,

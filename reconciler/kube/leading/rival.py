@@ -10,13 +10,13 @@ we see for the first time is judged by its own time with a minute's grace.
 
 import re
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
 
 import msgspec
 
 from reconciler.cluster.platform_reading import readings
 from reconciler.cluster.workloads.autoscaler import HOME, NAME, has_replicas, runs_autoscaler
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
+from reconciler.values.instant import InstantError, parse_instant
 
 STATUS = "cluster-autoscaler-status"
 LOOK_SECONDS = 10.0
@@ -24,7 +24,8 @@ DEPLOYMENTS_SECONDS = 60
 """Whole lists are asked for more seldom than one Lease: an autoscaler that begins to work is known by that first."""
 LATELY_SECONDS = 60.0
 _UPDATED = "cluster-autoscaler.kubernetes.io/last-updated"
-_TIME = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.\d+)? ?(Z|[+-]\d\d:?\d\d)?")
+_GO_TIME = re.compile(r"([0-9-]{10}) ([0-9:]{8})(?:\.[0-9]+)? ?(?:([+-][0-9]{2}):?([0-9]{2}))?(?: .*)?")
+"""SOURCE: Go's `time.Time.String`: a date, a time of day, an offset without a colon, a name of the zone."""
 _ABSENT = (403, 404)
 
 
@@ -182,9 +183,11 @@ def _written_seconds(item: _Object) -> float:
 
 def _seconds(text: str) -> float:
     """Unix time of `2026-11-21T12:00:00.5Z` or of `2026-11-21 12:00:00.5 +0000 UTC`; 0 when it is neither."""
-    found = _TIME.match(text)
-    if found is None:
+    match = _GO_TIME.fullmatch(text)
+    if match is not None:
+        day, clock, hours, minutes = match.groups()
+        text = f"{day}T{clock}{f'{hours}:{minutes}' if hours else 'Z'}"
+    try:
+        return float(parse_instant(text))
+    except InstantError:
         return 0.0
-    day, clock, zone = found.groups()
-    offset = "+00:00" if zone in (None, "Z") else zone
-    return datetime.fromisoformat(f"{day}T{clock}{offset}").astimezone(UTC).timestamp()

@@ -9,7 +9,7 @@ from reconciler.policy.documents import GroupFields, NodeGroup, NodeGroupPolicy,
 from reconciler.policy.reading.draft import AnyDraft, Draft
 from reconciler.policy.reading.path_name import name_of
 from reconciler.policy.text.place import Place
-from reconciler.policy.values.label_selector import Selector
+from reconciler.policy.values.label_selector import selector_matches
 from reconciler.policy.values.pattern import matches
 
 T = TypeVar("T")
@@ -88,27 +88,7 @@ def strongest(levels: tuple[Level, ...], read: Callable[[GroupFields], T]) -> tu
     return next(((read(level.fields), level) for level in levels if read(level.fields)), None)
 
 
-def selects(selector: Selector, labels: dict[str, str], *, complete: bool) -> bool | None:
-    """Whether a selector takes these labels; None when it depends on labels that are not known (`complete` false)."""
-    answers: list[bool | None] = []
-    for key, value in selector.match_labels:
-        answers.append(labels[key] == value if key in labels else (False if complete else None))
-    for requirement in selector.match_expressions:
-        known = requirement.key in labels or complete
-        there = labels.get(requirement.key)
-        answer = {
-            "In": there is not None and there in requirement.values,
-            "NotIn": there not in requirement.values,
-            "Exists": there is not None,
-            "DoesNotExist": there is None,
-        }.get(requirement.operator, False)
-        answers.append(answer if known else None)
-    if False in answers:
-        return False
-    return None if None in answers else True
-
-
 def _takes(tier: Tier, group: NodeGroup) -> bool:
     if any(matches(pattern, group.name) for pattern in tier.match.names):
         return True
-    return tier.match.labels is not None and selects(tier.match.labels, dict(group.labels), complete=True) is True
+    return tier.match.labels is not None and selector_matches(tier.match.labels, dict(group.labels))

@@ -2,11 +2,13 @@
 
 import msgspec
 
-from reconciler.policy.checks.levels import Found, effective, levels_of, selects, strongest
+from reconciler.policy.checks.levels import Found, effective, levels_of, strongest
 from reconciler.policy.documents import Expander, Limit, NodeGroup, NodeGroupPolicy
 from reconciler.policy.problems.findings import Findings
 from reconciler.policy.reading.draft import Draft
 from reconciler.policy.text.place import Place
+from reconciler.policy.values.label_selector import may_match, selector_matches
+from reconciler.values.quantity import quantity_text
 
 MAX_RELATED = 5
 
@@ -98,8 +100,8 @@ def _below_minimums(
             related.append((share.low.level.place("size.min"), f"{share.draft.document.name}: min {share.low.value}"))
     if total <= amount:
         return False
-    needed = _text(resource, total)
-    message = f"limit {limit.name!r}: max {resource} {_text(resource, amount)} is below the sum of minimums, {needed}"
+    needed = quantity_text(resource, total)
+    message = f"limit {limit.name!r}: max {resource} {quantity_text(resource, amount)} is below the sum of minimums, {needed}"
     hint = f"raise it to {needed} or more, or lower the groups' min"
     path = f"spec.limits[{index}].max.{resource}"
     with findings.because_of(*left_out):
@@ -128,9 +130,9 @@ def _below_maximums(
 
 def _counts(limit: Limit, share: Share) -> bool:
     """Whether the nodes of a group certainly count for a limit, whatever labels are not written here."""
-    if limit.groups is not None and not selects(limit.groups, share.labels, complete=True):
+    if limit.groups is not None and not selector_matches(limit.groups, share.labels):
         return False
-    return limit.nodes is None or selects(limit.nodes, share.node_labels, complete=False) is True
+    return limit.nodes is None or may_match(limit.nodes, share.node_labels, complete=False) is True
 
 
 def _selects_nothing(
@@ -139,7 +141,7 @@ def _selects_nothing(
     path = f"spec.limits[{index}].groups"
     if limit.groups is None or policy.document.discovery or not shares or not policy.sound(path):
         return
-    if not any(selects(limit.groups, share.labels, complete=True) for share in shares):
+    if not any(selector_matches(limit.groups, share.labels) for share in shares):
         message = f"limit {limit.name!r} selects no group"
         policy.warn(findings, "SelectsNothing", path, message, "groups are selected by metadata.labels of their NodeGroup")
 
@@ -154,13 +156,3 @@ def _prices(policy: Draft[NodeGroupPolicy], shares: tuple[Share, ...], findings:
     names = ", ".join(group.document.name for group in free[:MAX_RELATED]) + (", …" if len(free) > MAX_RELATED else "")
     message = f"LeastCost cannot compare groups without a price: {names}"
     policy.warn(findings, "MissingPrice", path, message, "write pricePerHour for each, or for a whole tier", related=related)
-
-
-def _text(resource: str, amount: int) -> str:
-    if resource == "cpu":
-        return str(amount // 1000) if amount % 1000 == 0 else f"{amount}m"
-    if resource in ("memory", "ephemeral-storage"):
-        for suffix, power in (("Ti", 40), ("Gi", 30), ("Mi", 20), ("Ki", 10)):
-            if amount and amount % (1 << power) == 0:
-                return f"{amount >> power}{suffix}"
-    return str(amount)

@@ -9,7 +9,7 @@ from reconciler.policy.platform_keys import platform_keys
 from reconciler.policy.problems.findings import Findings
 from reconciler.policy.problems.suggestion import choose
 from reconciler.policy.reading.draft import AnyDraft, Draft, Drafts
-from reconciler.policy.values.shown_text import shown
+from reconciler.values.shown_text import shown
 
 _APPLIERS = {
     "argocd-controller": "Argo CD applies them again: take replicas out of its source instead",

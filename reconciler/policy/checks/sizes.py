@@ -1,7 +1,6 @@
 """Bounds of groups: min against max, at any instant, with windows."""
 
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
 
 from reconciler.policy.checks.levels import Found, Level, effective, levels_of, own_levels, strongest
 from reconciler.policy.checks.overlap import Overlaps
@@ -10,6 +9,7 @@ from reconciler.policy.levels import HEADROOM
 from reconciler.policy.problems.findings import Findings
 from reconciler.policy.problems.problem import Severity
 from reconciler.policy.reading.draft import AnyDraft, Draft
+from reconciler.values.instant import instant_text
 
 
 def check_level_sizes(draft: AnyDraft, findings: Findings, overlaps: Overlaps) -> None:
@@ -142,10 +142,9 @@ def _windows_against_each_other(level: Level, findings: Findings, overlaps: Over
                 return
             if instant is None:
                 continue
-            when = datetime.fromtimestamp(0, UTC) + timedelta(seconds=instant)
             message = (
                 f"{level.name(min_path)} {low.size.min} is above {level.name(max_path)} {high.size.max} while both windows "
-                f"are open, at {when:%Y-%m-%dT%H:%M:%SZ} for instance"
+                f"are open, at {instant_text(instant)} for instance"
             )
             hint = (
                 "change a bound, or a schedule or duration; durations are real time, also in a night that loses or gains an hour"

@@ -4,8 +4,8 @@ from reconciler.policy.checks.levels import Level, own_levels
 from reconciler.policy.documents import NodeGroupPolicy
 from reconciler.policy.problems.findings import Findings
 from reconciler.policy.reading.draft import AnyDraft
-from reconciler.policy.values.duration import format_duration
 from reconciler.policy.values.schedule import ever_fires
+from reconciler.values.duration import duration_text
 
 
 def check_times(draft: AnyDraft, findings: Findings, now_seconds: int) -> None:
@@ -25,7 +25,7 @@ def _hold(level: Level, findings: Findings, now_seconds: int) -> None:
     hold = level.fields.hold
     if hold is None or hold.until_seconds is None or hold.until_seconds > now_seconds:
         return
-    ago = format_duration((now_seconds - hold.until_seconds) // 60 * 60)
+    ago = duration_text((now_seconds - hold.until_seconds) // 60 * 60)
     message = f"this hold ended {ago} ago and holds nothing" if now_seconds - hold.until_seconds >= 60 else "this hold is over"
     level.draft.warn(findings, "ExpiredHold", level.path("hold.until"), message, "remove the hold, or move until")
 
@@ -35,9 +35,9 @@ def _backoff(level: Level, findings: Findings) -> None:
     if backoff.initial_seconds is None or backoff.max_seconds is None or backoff.initial_seconds <= backoff.max_seconds:
         return
     path = "scaleUp.backoff.initial"
-    related = ((level.place("scaleUp.backoff.max"), f"max is {format_duration(backoff.max_seconds)}"),)
-    message = f"{level.name(path)} {format_duration(backoff.initial_seconds)} is above its max"
-    hint = f"the first back-off is {format_duration(backoff.max_seconds)} at most"
+    related = ((level.place("scaleUp.backoff.max"), f"max is {duration_text(backoff.max_seconds)}"),)
+    message = f"{level.name(path)} {duration_text(backoff.initial_seconds)} is above its max"
+    hint = f"the first back-off is {duration_text(backoff.max_seconds)} at most"
     level.draft.report(findings, "BackoffAboveMax", level.path(path), message, hint, related=related)
 
 

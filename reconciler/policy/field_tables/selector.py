@@ -1,6 +1,7 @@
 """Label selectors as fields."""
 
 from reconciler.policy.field import Field, Kind
+from reconciler.values.label_selector import LABEL_OPERATORS
 
 
 def selector(yaml_key: str, description: str, *, attribute: str) -> Field:
@@ -40,7 +41,7 @@ def selector(yaml_key: str, description: str, *, attribute: str) -> Field:
                             yaml_key="operator",
                             kind=Kind.ENUM,
                             description="How the label is compared.",
-                            enum=("In", "NotIn", "Exists", "DoesNotExist"),
+                            enum=LABEL_OPERATORS,
                             examples=("In",),
                             required=True,
                             attribute="operator",

@@ -13,7 +13,7 @@ from reconciler.policy.reading.path_name import name_of
 from reconciler.policy.text.nodes import Mapping, Node, Scalar, Sequence, Spot, spot_of, spot_of_entry
 from reconciler.policy.text.place import Place
 from reconciler.policy.text.plain_scalar import Look, described, is_null, look_of
-from reconciler.policy.values.shown_text import cut, shown
+from reconciler.values.shown_text import cut, shown
 
 Values = dict[str, object]
 """Struct attributes -> values, nested; what `msgspec.convert` takes."""

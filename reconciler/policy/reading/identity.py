@@ -10,7 +10,7 @@ from reconciler.policy.problems.suggestion import choose
 from reconciler.policy.reading.near_miss import entry, has_our_body, nearly_ours, says_our_group
 from reconciler.policy.text.nodes import Mapping, Node, Scalar, Sequence, spot_of
 from reconciler.policy.text.plain_scalar import described
-from reconciler.policy.values.shown_text import shown
+from reconciler.values.shown_text import shown
 
 _LISTS = ("List", "NodeGroupList", "NodeGroupPolicyList")
 _CIPHER = "ENC["

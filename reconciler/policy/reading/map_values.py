@@ -7,8 +7,8 @@ from reconciler.policy.reading.scalars import Recorder, quoted, text_of, too_lon
 from reconciler.policy.text.nodes import Node, Scalar
 from reconciler.policy.text.plain_scalar import Look, described, look_of
 from reconciler.policy.values.label import label_value_fault, qualified_name_fault, resource_name_fault
-from reconciler.policy.values.quantity import QuantityError, parse_quantity
-from reconciler.policy.values.shown_text import cut, shown
+from reconciler.policy.values.quantity import QuantityError, parse_amount
+from reconciler.values.shown_text import cut, shown
 from reconciler.values.whole_number import whole_number
 
 _RESOURCE_ALIASES = {"gpu": "nvidia.com/gpu", "gpus": "nvidia.com/gpu", "cores": "cpu", "mem": "memory", "maxpods": "pods"}
@@ -50,7 +50,7 @@ def _amount(record: Recorder, field: Field, key: str, key_node: Node, node: Node
             record.fault("AmbiguousNumber", node, path, f"{name_of(path)} is {described(node)}", "write plain decimal digits")
         return None
     try:
-        amount = parse_quantity(node.text, milli=key == "cpu")
+        amount = parse_amount(node.text, milli=key == "cpu")
     except QuantityError as error:
         record.fault(error.code, node, path, f"{name_of(path)}: {error}", error.hint)
         return None

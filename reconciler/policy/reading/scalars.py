@@ -11,20 +11,20 @@ from reconciler.policy.reading.path_name import name_of
 from reconciler.policy.text.nodes import Node, Scalar
 from reconciler.policy.text.plain_scalar import Look, described, look_of
 from reconciler.policy.text_lengths import LONGEST
-from reconciler.policy.values.duration import DurationError, format_duration, parse_duration
 from reconciler.policy.values.expander_names import CLUSTER_AUTOSCALER_EXPANDERS
-from reconciler.policy.values.instant import InstantError, parse_instant
 from reconciler.policy.values.label import (
     item_name_fault,
     object_name_fault,
     qualified_name_fault,
 )
-from reconciler.policy.values.money import MoneyError, parse_money
 from reconciler.policy.values.pattern import PatternError, check_pattern
-from reconciler.policy.values.quantity import INT64_MAX
 from reconciler.policy.values.schedule import ScheduleError, canonical_schedule
-from reconciler.policy.values.shown_text import cut, shown
 from reconciler.policy.values.time_zone import zone_names
+from reconciler.values.duration import DurationError, duration_text, parse_duration
+from reconciler.values.instant import InstantError, parse_instant
+from reconciler.values.money import MoneyError, parse_money
+from reconciler.values.quantity import INT64_MAX
+from reconciler.values.shown_text import cut, shown
 from reconciler.values.whole_number import whole_number
 
 _ALIASES = {
@@ -206,7 +206,7 @@ def _duration(record: Recorder, field: Field, node: Node, path: str) -> int | No
         number = cut(node.text)
         of_seconds = f"{number}s, " if look_of(node) is Look.INTEGER else ""  # there are only whole ones
         hint = (
-            f"write {format_duration(field.minimum or 0)}"
+            f"write {duration_text(field.minimum or 0)}"
             if number == "0"
             else f"a duration has a unit: {of_seconds}{number}m or {number}h"
         )
@@ -223,7 +223,7 @@ def _duration(record: Recorder, field: Field, node: Node, path: str) -> int | No
         return None
     if field.minimum is not None and seconds < field.minimum:
         code = "NegativeNumber" if seconds < 0 else "OutOfRange"
-        record.fault(code, node, path, f"{name_of(path)} is {text}, the least is {format_duration(field.minimum)}")
+        record.fault(code, node, path, f"{name_of(path)} is {text}, the least is {duration_text(field.minimum)}")
         return None
     return seconds
 

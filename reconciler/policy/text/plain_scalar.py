@@ -5,7 +5,7 @@ import re
 from enum import StrEnum
 
 from reconciler.policy.text.nodes import Mapping, Node, Scalar, Sequence
-from reconciler.policy.values.shown_text import cut, shown
+from reconciler.values.shown_text import cut, shown
 
 
 class Look(StrEnum):

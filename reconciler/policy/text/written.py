@@ -4,20 +4,20 @@ The reverse of reading, by the same field model; for comparing and for showing v
 """
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from reconciler.policy.documents import NodeGroup, NodeGroupPolicy
 from reconciler.policy.field import Field, Kind
 from reconciler.policy.fields import document_kind
-from reconciler.policy.values.duration import format_duration
+from reconciler.values.duration import duration_text
+from reconciler.values.instant import instant_text
+from reconciler.values.quantity import quantity_text
 
 Written = dict[str, Any]
 """YAML keys -> texts, or such again. Items of lists stand below `[name]`, so that one that moves is still the same."""
 
 Path = tuple[str, ...]
 
-_BINARY = (("Pi", 1 << 50), ("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
 _TELLING = ("name", "key", "schedule", "reasons")
 _MAPS = (Kind.LABEL_MAP, Kind.STRING_MAP)
 
@@ -111,18 +111,7 @@ def _labels(items: Sequence[Written]) -> list[str]:
 def scalar_text(field: Field, value: Any) -> str:  # noqa: ANN401 - as the struct holds it
     """One value as YAML would show it."""
     if field.kind is Kind.DURATION:
-        return format_duration(value)
+        return duration_text(value)
     if field.kind is Kind.INSTANT:
-        return datetime.fromtimestamp(value, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return instant_text(value)
     return str(value)
-
-
-def quantity_text(resource: str, amount: int) -> str:
-    """`500` cpu -> `500m`, `68719476736` memory -> `64Gi`; exact, and the shortest binary form for bytes."""
-    if resource == "cpu":
-        return f"{amount}m" if amount % 1000 else str(amount // 1000)
-    if resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-"):
-        for suffix, unit in _BINARY:
-            if amount and amount % unit == 0:
-                return f"{amount // unit}{suffix}"
-    return str(amount)

@@ -6,7 +6,7 @@ characters, a slash, and a name of at most 63 characters; a label value is empty
 
 import re
 
-from reconciler.policy.values.shown_text import shown
+from reconciler.values.shown_text import shown
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?")
 _SUBDOMAIN = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")

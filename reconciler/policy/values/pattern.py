@@ -11,7 +11,7 @@ from typing import Any
 
 import re2  # type: ignore[import-untyped] # ships none
 
-from reconciler.policy.values.shown_text import shown
+from reconciler.values.shown_text import shown
 
 MAX_LENGTH = 256
 MAX_PROGRAM_BYTES = 1 << 18

@@ -19,8 +19,8 @@ from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
 
-from reconciler.policy.values.shown_text import cut, shown
 from reconciler.policy.values.time_zone import time_zone
+from reconciler.values.shown_text import cut, shown
 from reconciler.values.whole_number import whole_number
 
 MAX_LENGTH = 512

@@ -4,7 +4,6 @@ from reconciler.cluster.nodes.node import NodeShape
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.limits import NODES
 from reconciler.decisions.reasons.amounts import amount_text
-from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import NodeState
 from reconciler.policy.levels import LEVEL_FIELDS
 from reconciler.rendering.alike import alike_nodes, owner_label
@@ -14,6 +13,7 @@ from reconciler.rendering.explanation.group_findings import group_findings
 from reconciler.rendering.plain import listed
 from reconciler.rendering.text.paragraph import paragraph
 from reconciler.rendering.wording import action_words, blockers_words, count, owner_words, state_words, utilization_words
+from reconciler.values.instant import instant_text
 
 _CANDIDATES = (NodeState.EMPTY, NodeState.UNDERUTILIZED, NodeState.UNREADY)
 _NAMES_SHOWN = 3

@@ -2,7 +2,6 @@
 
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.limits import PLATFORM_ROOM
-from reconciler.plan.instant import instant_text
 from reconciler.policy.levels import LEVEL_FIELDS, NOTHING
 from reconciler.rendering.explanation.case import Case
 from reconciler.rendering.explanation.document import (
@@ -13,6 +12,7 @@ from reconciler.rendering.explanation.document import (
     RejectedFor,
     Source,
 )
+from reconciler.values.instant import instant_text
 
 
 def group_findings(case: Case, name: str) -> GroupExplanation:

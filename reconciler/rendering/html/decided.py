@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 
-from reconciler.decisions.reasons.amounts import duration_text
 from reconciler.plan.decided import Decision, Fate
-from reconciler.plan.instant import instant_text
 from reconciler.plan.plan import ActionKind
 from reconciler.rendering.fold import NAMES_SHOWN
 from reconciler.rendering.html.element import Html, joined, tag
 from reconciler.rendering.html.page import CLASSES, Section, mark, scrolling
 from reconciler.rendering.plain import listed
 from reconciler.rendering.wording import GROWS, HELD, OTHER, SHRINKS, count
+from reconciler.values.duration import duration_text
+from reconciler.values.instant import instant_text
 
 MOST_LINES = 20
 _FATES = {

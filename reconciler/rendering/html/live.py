@@ -7,9 +7,7 @@ import msgspec
 
 from reconciler import __version__
 from reconciler.decisions.outcome.upcoming import UpcomingNode
-from reconciler.decisions.reasons.amounts import duration_text
 from reconciler.plan.decided import Decision
-from reconciler.plan.instant import instant_text
 from reconciler.plan.picture import Picture
 from reconciler.plan.plan import Plan
 from reconciler.rendering.consequences import rest_words
@@ -22,6 +20,8 @@ from reconciler.rendering.html.plan import cautions, leaving_nodes, plan_figures
 from reconciler.rendering.html.pods import pod_section
 from reconciler.rendering.html.upcoming import upcoming_section
 from reconciler.rendering.wording import header_words
+from reconciler.values.duration import duration_text
+from reconciler.values.instant import instant_text
 
 TITLE = "Node groups, live"
 _LINKS = (

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from reconciler.decisions.outcome.upcoming import UpcomingNode
-from reconciler.decisions.reasons.amounts import duration_text
-from reconciler.plan.instant import instant_text
 from reconciler.rendering.html.element import DASH, Html, joined, tag
 from reconciler.rendering.html.page import CLASSES, Section, counted, fold, mark, scrolling
 from reconciler.rendering.wording import GROWS, HELD
+from reconciler.values.duration import duration_text
+from reconciler.values.instant import instant_text
 
 MOST_ROWS = 300
 _FEW = 12

@@ -13,12 +13,12 @@ from reconciler.policy.balancing import preset_of_cloud
 from reconciler.policy.field import Field, Kind
 from reconciler.policy.fields import document_kinds, walk
 from reconciler.policy.platform_flags import NamedTarget, PlaceNeededError, flags_of, platform_flags
-from reconciler.policy.values.duration import DurationError, format_duration, parse_duration
 from reconciler.policy.values.expander_names import CLUSTER_AUTOSCALER_EXPANDERS
 from reconciler.rendering.imported.amounts import AmountError, number, parts, whole_number
 from reconciler.rendering.imported.flag_reasons import RELEASE, WHY_NOT
 from reconciler.rendering.imported.settings import Setting
 from reconciler.rendering.policy_yaml import Value
+from reconciler.values.duration import DurationError, duration_text, parse_duration
 
 Tree = dict[str, Value]
 # OpenShift writes `LeastWaste`.
@@ -119,7 +119,7 @@ class Conversion:
     def _value(self, field: Field, text: str) -> Value:
         match field.kind:
             case Kind.DURATION:
-                return format_duration(parse_duration(text))
+                return duration_text(parse_duration(text))
             case Kind.INTEGER:
                 return whole_number(text)
             case Kind.PERCENT:

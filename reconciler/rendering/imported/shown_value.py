@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from reconciler.policy.values.shown_text import cut
+from reconciler.values.shown_text import cut
 
 
 def shown_value(value: Any) -> str:  # noqa: ANN401 - JSON of any form

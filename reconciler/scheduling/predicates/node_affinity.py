@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 
 from reconciler.cluster.nodes.node import HOSTNAME_LABEL
-from reconciler.cluster.values.selector import NodeSelectorTerm, Requirement
-from reconciler.scheduling.label_match import Labels, requirement_text, satisfies
+from reconciler.cluster.values.selector import NodeSelectorTerm
+from reconciler.scheduling.label_match import Labels
 from reconciler.scheduling.verdict import Rejection
+from reconciler.values.label_selector import Requirement, requirement_text, satisfies
 
 NAME_FIELD = "metadata.name"
 

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable
 
-from reconciler.cluster.values.selector import LabelSelector, Requirement
 from reconciler.scheduling.index_set import EMPTY, IndexSet
-from reconciler.scheduling.label_match import satisfies
+from reconciler.values.label_selector import LabelSelector, Requirement, satisfies
 
 _KEPT_BYTES = 16 << 20
 _OF_AN_ENTRY = 200

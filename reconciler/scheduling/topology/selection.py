@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 
 from reconciler.cluster.pods.pod import AffinityTerm
-from reconciler.cluster.values.selector import LabelSelector
 from reconciler.scheduling.index_set import EMPTY, IndexSet
 from reconciler.scheduling.label_match import selects
 from reconciler.scheduling.shapes import ShapeTable
 from reconciler.scheduling.topology.label_index import LabelIndex
+from reconciler.values.label_selector import LabelSelector
 
 NamespaceLabels = Mapping[str, tuple[tuple[str, str], ...]]
 _KEPT_SETS = 1024

@@ -6,8 +6,9 @@ says, NodeVolumeLimits takes all five as taken over on every node that has a CSI
 
 import msgspec
 
-from reconciler.cluster.values.selector import NodeSelectorTerm, Requirement
+from reconciler.cluster.values.selector import NodeSelectorTerm
 from reconciler.cluster.volumes.volume import CsiNode, PersistentVolume
+from reconciler.values.label_selector import Requirement
 
 ZONE, BETA_ZONE = "topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"
 REGION, BETA_REGION = "topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region"

@@ -14,10 +14,10 @@ import msgspec
 from reconciler.cluster.pods.pod import PodPhase
 from reconciler.cluster.pods.pod_table import FINISHED_PHASES, is_ready
 from reconciler.cluster.workloads.workload import DisruptionBudget
-from reconciler.decisions.removal.disruption import label_selector_matches
 from reconciler.simulation.embedded.budget_members import BudgetMembers, OwnerKey
 from reconciler.simulation.embedded.objects import ClusterObjects
 from reconciler.simulation.embedded.pod_object import Counted, PodObject
+from reconciler.values.label_selector import selects
 
 BudgetKey = tuple[str, str]
 
@@ -71,7 +71,7 @@ class DisruptionController:
             for label in pod.labels:
                 asked.extend(self._by_label.get((pod.namespace, *label), ()))
             found = self._of_shape[shape] = tuple(
-                sorted(key for key in asked if label_selector_matches(self._objects.budgets[key].selector, labels))
+                sorted(key for key in asked if selects(self._objects.budgets[key].selector, labels))
             )
         return found
 

@@ -1,21 +1,20 @@
 """The rules that nothing may break, checked on a simulated cluster after every turn of the loop."""
 
-from decimal import Decimal
-
 import msgspec
 
 from reconciler.cluster.pods.pod import PodShape
 from reconciler.cluster.target import TargetRef
 from reconciler.cluster.workloads.workload import DisruptionBudget
 from reconciler.decisions.groups.effective import effective_groups
-from reconciler.decisions.labels import selector_matches
 from reconciler.decisions.reasons.sizes import Headroom
-from reconciler.decisions.removal.disruption import label_selector_matches
 from reconciler.plan.plan import ActionKind, GroupLine, Plan, PodOutcome
 from reconciler.policy.documents import Limit, PolicySet
+from reconciler.policy.values.label_selector import selector_matches
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.field_owner import OUR_MANAGER
 from reconciler.simulation.embedded.journal import Event, Happened
+from reconciler.values.label_selector import selects
+from reconciler.values.money import parse_money, price_text
 
 HOMELESS_SECONDS = 900
 """An evicted pod that has waited this long for a place, with nothing else having changed, has none."""
@@ -221,13 +220,13 @@ class RuleBook:
             if action.kind is ActionKind.REMOVE_NODE and action.group in grown:
                 self._add("UpAndDown", action.group, f"grows in the plan that removes {', '.join(action.nodes)}")
 
-        prices = {line.name: Decimal(line.price_per_hour or 0) for line in plan.groups}
+        prices = {line.name: parse_money(line.price_per_hour or "0") for line in plan.groups}
         group_of = {line.node: line.group or "" for line in plan.nodes}
         for action in plan.actions:
             if action.kind is ActionKind.REPLACE:
-                before = sum((prices.get(group_of.get(node, ""), Decimal(0)) for node in action.nodes), Decimal(0))
+                before = sum(prices.get(group_of.get(node, ""), 0) for node in action.nodes)
                 if prices[action.group] >= before:
-                    message = f"{prices[action.group]} an hour stands in for {before}"
+                    message = f"{price_text(prices[action.group])} an hour stands in for {price_text(before)}"
                     self._add("ReplacedForMore", ", ".join(action.nodes), message)
 
     def _check_homeless(self) -> None:
@@ -243,4 +242,4 @@ def _ours(event: Event) -> bool:
 
 
 def _covers(budget: DisruptionBudget, shape: PodShape) -> bool:
-    return budget.namespace == shape.namespace and label_selector_matches(budget.selector, dict(shape.labels))
+    return budget.namespace == shape.namespace and selects(budget.selector, dict(shape.labels))

@@ -15,16 +15,15 @@ a heading the one value is `cpu`, as capacity datasets print it.
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
 
 import msgspec
 
 from reconciler.cluster.pods.pod import AffinityTerm, Owner, PodShape, PodTraits, Toleration
 from reconciler.cluster.values.quantity import QuantityError, milli, whole
 from reconciler.cluster.values.resources import Resources
-from reconciler.cluster.values.selector import LabelSelector, Requirement
-from reconciler.policy.values.instant import InstantError, parse_instant
 from reconciler.simulation.replays.trace import DemandSource, DemandStep, Trace
+from reconciler.values.instant import InstantError, parse_instant
+from reconciler.values.label_selector import LabelSelector, Requirement
 from reconciler.values.whole_number import whole_number
 
 NAMESPACE = "replay"
@@ -183,16 +182,24 @@ def _time(number: int, cell: str, before: int | None) -> int:
     text = cell.strip()
     try:
         if _PLAIN_TIME.fullmatch(text):
-            seconds = int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp())
+            seconds = _utc(text)
         else:
             plain = whole_number(text) if len(text) <= 11 else None
             seconds = parse_instant(text) if plain is None else plain
-    except (InstantError, ValueError) as error:
+    except ValueError as error:
         hint = "write 2026-11-02T00:05:00Z, 2026-11-02 00:05:00 (UTC) or whole seconds"
         raise TraceError(number, 1, str(error), hint) from None
     if before is not None and seconds <= before:
         raise TraceError(number, 1, f"{text} is not after the line before it", "times ascend")
     return seconds
+
+
+def _utc(text: str) -> int:
+    """A date and a time of day, which say no zone."""
+    try:
+        return parse_instant(f"{text.replace(' ', 'T')}Z")
+    except InstantError as error:
+        raise ValueError(error.reason) from None
 
 
 def _pods(number: int, cells: list[str], curve: _Curve, size: _PodSize) -> int:

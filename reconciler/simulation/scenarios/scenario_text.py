@@ -12,9 +12,9 @@ from reconciler.policy.problems.problem import Problem
 from reconciler.policy.text.nodes import Mapping as MappingNode
 from reconciler.policy.text.nodes import Node, Scalar, Sequence, Spot, spot_of
 from reconciler.policy.text.yaml_text import compose_documents, read_source
-from reconciler.policy.values.duration import DurationError, parse_duration
-from reconciler.policy.values.quantity import QuantityError, parse_quantity
+from reconciler.policy.values.quantity import QuantityError, parse_amount
 from reconciler.simulation.scenarios.scenario import API_VERSION, KIND, Quantity, Scenario, Span, TimedEvent
+from reconciler.values.duration import DurationError, parse_duration
 
 _INTEGER = re.compile("[-+]?[0-9]+")
 _AT = re.compile("(.*) - at `(.*)`", re.DOTALL)
@@ -103,7 +103,7 @@ def _written(kind: type, value: object) -> object:
         except DurationError as error:
             raise ValueError(f"{error}; {error.hint}" if error.hint else str(error)) from None
     try:
-        return Quantity(parse_quantity(str(value), milli=True))
+        return Quantity(parse_amount(str(value), milli=True))
     except QuantityError as error:
         raise ValueError(f"{error}; {error.hint}" if error.hint else str(error)) from None
 

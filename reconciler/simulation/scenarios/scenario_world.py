@@ -9,11 +9,11 @@ from reconciler.cluster.pods.pod import Owner, Pod, PodShape, PodTraits, Tolerat
 from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.target import FieldOwner, Machine, OwnerEvidence, TargetFacts, TargetRef, TargetTemplate
 from reconciler.cluster.values.resources import Resources
-from reconciler.cluster.values.selector import LabelSelector, Requirement
 from reconciler.cluster.workloads.workload import Controller, DisruptionBudget
 from reconciler.cluster.world import World
 from reconciler.simulation.embedded.field_owner import OUR_MANAGER, TOPOLOGY_MANAGER
 from reconciler.simulation.scenarios.scenario import Start, StartBudget, StartGroup, StartWorkload
+from reconciler.values.label_selector import LabelSelector, Requirement
 
 NAMESPACE = "prod"
 START_SECONDS = 1_795_219_200

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from reconciler.cluster.nodes.node import HOSTNAME_LABEL, ZONE_LABEL, NodeShape
 from reconciler.cluster.pods.pod import AffinityTerm, PodShape, SpreadConstraint
 from reconciler.cluster.values.resources import Resources
-from reconciler.cluster.values.selector import LabelSelector, Requirement
 from reconciler.cluster.world import World
 from reconciler.scheduling.packing import Packing, PackTemplate, pack
 from reconciler.scheduling.state import SchedulingState
+from reconciler.values.label_selector import LabelSelector, Requirement
 from tests.benchmarks.measure import Case
 
 CPU_MILLI = (100, 250, 500, 1000, 1500)

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator
 
 from reconciler.cluster.pods.pod import AffinityTerm, SpreadConstraint
-from reconciler.cluster.values.selector import LabelSelector, Requirement
 from reconciler.scheduling.state import SchedulingState
+from reconciler.values.label_selector import LabelSelector, Requirement
 from tests.benchmarks.measure import Case
 from tests.benchmarks.scheduling.clusters import empty_world, free_nodes, nearly_full, node_shape, pod_shape
 

@@ -18,9 +18,9 @@ from reconciler.decisions.growth.cost.growth import GrownNode, Growth
 from reconciler.decisions.growth.cost.master import solver
 from reconciler.decisions.growth.cost.mixes import Answer, least_cost, work
 from reconciler.decisions.growth.cost.posing import Posed, pose
-from reconciler.decisions.money import price_text
 from reconciler.decisions.reasons.cost import LeastCostMix, SolverMissing
 from reconciler.policy.documents import Expander
+from reconciler.values.money import price_text
 
 LEAST_COST = Expander.LEAST_COST.value
 

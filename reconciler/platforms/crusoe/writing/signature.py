@@ -8,8 +8,9 @@ import base64
 import hashlib
 import hmac
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from urllib.parse import quote_plus
+
+from reconciler.values.instant import instant_text
 
 TIMESTAMP = "X-Crusoe-Timestamp"
 _VERSION = "1.0"
@@ -22,7 +23,7 @@ def canonical(query: Mapping[str, str]) -> str:
 
 def signed(method: str, path: str, query: Mapping[str, str], seconds: float, access_key: str, key: bytes) -> dict[str, str]:
     """The heads of a request made at `seconds` (Unix time)."""
-    stamp = datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    stamp = instant_text(int(seconds))
     message = f"{path}\n{canonical(query)}\n{method}\n{stamp}\n".encode()
     digest = hmac.new(key, message, hashlib.sha256).digest()
     text = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()

@@ -1,8 +1,11 @@
-"""Amounts of money: decimal strings with at most six places, never floats."""
+"""Amounts of money: decimal strings with at most six places as millionths, and millionths as strings; never floats.
+
+SOURCE: our own rule. No sign, no exponent, no zero in front, at most twelve digits before the point.
+"""
 
 import re
 
-from reconciler.policy.values.shown_text import shown
+from reconciler.values.shown_text import shown
 
 MAX_LENGTH = 19
 """Characters of an amount: twelve digits, a point and six more."""
@@ -30,3 +33,11 @@ def parse_money(text: str) -> int:
         hint = f'write "{number}"; the currency is spec.currency of the policy' if usable else 'write a decimal such as "0.768"'
         raise MoneyError(f"{shown(text)} is no amount of money", hint)
     return int(match[1]) * 1_000_000 + int((match[2] or "").ljust(6, "0"))
+
+
+def price_text(micros: int) -> str:
+    """Millionths of the currency: 768000 -> `0.768`; at least two digits after the point."""
+    sign = "-" if micros < 0 else ""
+    whole, rest = divmod(abs(micros), 1_000_000)
+    digits = f"{rest:06d}".rstrip("0").ljust(2, "0")
+    return f"{sign}{whole}.{digits}"

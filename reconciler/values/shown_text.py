@@ -4,7 +4,7 @@ LONGEST_SHOWN = 60
 
 
 def shown(text: str) -> str:
-    """A text from a policy inside a message: quoted, escaped, cut."""
+    """A text of anybody inside a message: quoted, escaped, cut."""
     return repr(cut(text))
 
 

@@ -1,13 +1,14 @@
-"""Durations as Go writes them (`1h30m`, `1.5h`, `10m`), read into whole seconds.
+"""Durations as Go writes them (`1h30m`, `1.5h`, `10m`): texts as seconds, and whole seconds as texts.
 
 SOURCE: Go's `time.ParseDuration`, which Kubernetes' `metav1.Duration` uses: a signed sequence of decimal numbers, each
-with a unit out of ns, us, ms, s, m, h; a lone `0` needs no unit; days are no unit. Decisions are taken in whole
-seconds, so a duration that is not a whole number of seconds is refused rather than rounded.
+with a unit out of ns, us, ms, s, m, h; a lone `0` needs no unit; days are no unit; int64 nanoseconds bound it. Policies are
+taken in whole seconds: a duration of theirs that is not a whole number of seconds is refused rather than rounded.
 """
 
 import re
+from fractions import Fraction
 
-from reconciler.policy.values.shown_text import shown
+from reconciler.values.shown_text import shown
 
 _PART = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)")
 _WHOLE = re.compile(r"[-+]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+")
@@ -24,8 +25,8 @@ _NANOSECONDS = {
 MAX_LENGTH = 64
 """Characters of a duration: more than any needs, and few enough that reading one takes no time."""
 
-MAX_SECONDS = 9_223_372_036
-"""The largest whole number of seconds in a Go duration (int64 nanoseconds, about 292 years)."""
+_SCALE = 10**27
+_MOST = (2**63 - 1) * 10**18
 
 
 class DurationError(ValueError):
@@ -37,7 +38,21 @@ class DurationError(ValueError):
 
 
 def parse_duration(text: str) -> int:
-    """`text` in whole seconds; may be negative. Raises `DurationError`."""
+    """`text` in whole seconds; may be negative. Raises `DurationError`, also for a part of a second."""
+    scaled = _scaled(text)
+    seconds, rest = divmod(abs(scaled), _SCALE)
+    if rest:
+        raise DurationError(f"{shown(text)} is not a whole number of seconds", f"write {seconds + 1}s")
+    return -seconds if scaled < 0 else seconds
+
+
+def exact_seconds(text: str) -> Fraction:
+    """`text` in seconds; may be negative. Raises `DurationError`."""
+    return Fraction(_scaled(text), _SCALE)
+
+
+def _scaled(text: str) -> int:
+    """Nanoseconds times 10^18, so that every decimal fraction stays an integer; finer than that is dropped."""
     if text in ("0", "+0", "-0"):
         return 0
     if len(text) > MAX_LENGTH:
@@ -45,23 +60,20 @@ def parse_duration(text: str) -> int:
         raise DurationError(message, "write it in larger units: 90s, 10m, 1h30m")
     if not _WHOLE.fullmatch(text):
         raise DurationError(f"{shown(text)} is no duration", _hint(text))
-    scaled = 0  # nanoseconds times 10^18, so that every decimal fraction stays an integer
+    scaled = 0
     for number, unit in _PART.findall(text):
         whole, _, fraction = number.partition(".")
         fraction = fraction[:18]
         scaled += _NANOSECONDS[unit] * (int(whole or 0) * 10**18 + int(fraction.ljust(18, "0") or 0))
-    seconds, rest = divmod(scaled, 10**27)
-    if seconds > MAX_SECONDS:
+    if scaled > _MOST:
         raise DurationError(f"{shown(text)} is longer than the 292 years that a duration can hold")
-    if rest:
-        raise DurationError(f"{shown(text)} is not a whole number of seconds", f"write {seconds + 1}s")
-    return -seconds if text.startswith("-") else seconds
+    return -scaled if text.startswith("-") else scaled
 
 
-def format_duration(seconds: int) -> str:
+def duration_text(seconds: int) -> str:
     """The shortest Go form: 5400 is `1h30m`, 0 is `0s`."""
     if seconds < 0:
-        return "-" + format_duration(-seconds)
+        return "-" + duration_text(-seconds)
     hours, rest = divmod(seconds, 3600)
     minutes, rest = divmod(rest, 60)
     parts = [f"{amount}{unit}" for amount, unit in ((hours, "h"), (minutes, "m"), (rest, "s")) if amount]

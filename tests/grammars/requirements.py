@@ -1,0 +1,91 @@
+"""Requirements on one label: operator, values, the label's value (None: no such label), and whether it holds.
+
+SOURCE: `k8s.io/apimachinery/pkg/labels`, Requirement.Matches: NotIn holds where the label is missing; Gt and Lt compare 64-bit
+integers and have one value. What an API server refuses (no such operator, no value, too many) holds for nothing here, but for
+NotIn without values, which names nothing that a label could be.
+"""
+
+LONG = "x" * 1_000_000
+MOST = str(2**63 - 1)
+
+LABEL_REQUIREMENTS: tuple[tuple[str, tuple[str, ...], str | None, bool], ...] = (
+    ("In", ("a",), "a", True),
+    ("In", ("a",), "b", False),
+    ("In", ("a",), None, False),
+    ("In", ("a", "b"), "b", True),
+    ("In", ("a", "b"), "c", False),
+    ("In", ("a", "a"), "a", True),
+    ("In", ("",), "", True),
+    ("In", ("",), None, False),
+    ("In", ("",), " ", False),
+    ("In", ("a",), "", False),
+    ("In", ("a",), "A", False),
+    ("In", ("a",), "a ", False),
+    ("In", ("a,b",), "a", False),
+    ("In", ("ab",), "a", False),
+    ("In", ("a",), "ab", False),
+    ("In", ("None",), None, False),
+    ("In", ("*",), "a", False),
+    ("In", ("a\x00",), "a", False),
+    ("In", ("\u00e9",), "e\u0301", False),
+    ("In", (LONG,), LONG, True),
+    ("In", (LONG,), LONG[1:], False),
+    ("In", (), "a", False),
+    ("In", (), None, False),
+    ("NotIn", ("a",), "a", False),
+    ("NotIn", ("a",), "b", True),
+    ("NotIn", ("a",), None, True),
+    ("NotIn", ("a", "b"), "b", False),
+    ("NotIn", ("a", "b"), "c", True),
+    ("NotIn", ("",), "", False),
+    ("NotIn", ("",), None, True),
+    ("NotIn", ("a",), "", True),
+    ("NotIn", ("a",), "A", True),
+    ("NotIn", (LONG,), LONG, False),
+    ("NotIn", (), "a", True),
+    ("NotIn", (), None, True),
+    ("Exists", (), "a", True),
+    ("Exists", (), "", True),
+    ("Exists", (), None, False),
+    ("Exists", (), LONG, True),
+    ("DoesNotExist", (), "a", False),
+    ("DoesNotExist", (), "", False),
+    ("DoesNotExist", (), None, True),
+)
+"""What a label selector may say."""
+
+OTHER_REQUIREMENTS: tuple[tuple[str, tuple[str, ...], str | None, bool], ...] = (
+    ("Gt", ("5",), "6", True),
+    ("Gt", ("5",), "5", False),
+    ("Gt", ("5",), None, False),
+    ("Gt", ("5",), "", False),
+    ("Gt", ("5",), "+6", True),
+    ("Gt", ("5",), "006", True),
+    ("Gt", ("5",), " 6", False),
+    ("Gt", ("5",), "6.0", False),
+    ("Gt", ("5",), "6_0", False),
+    ("Gt", ("5",), "0x6", False),
+    ("Gt", ("5",), "\u0666", False),
+    ("Gt", ("five",), "6", False),
+    ("Gt", (), "6", False),
+    ("Gt", ("1", "2"), "3", False),
+    ("Gt", ("0",), MOST, True),
+    ("Gt", ("0",), str(2**63), False),
+    ("Gt", (str(2**63),), "1", False),
+    ("Gt", ("0",), "9" * 1_000_000, False),
+    ("Lt", ("5",), "4", True),
+    ("Lt", ("5",), "5", False),
+    ("Lt", ("-3",), "-4", True),
+    ("Lt", ("0",), str(-(2**63)), True),
+    ("Lt", ("0",), str(-(2**63) - 1), False),
+    ("Lt", ("5",), None, False),
+    ("", ("a",), "a", False),
+    ("", (), None, False),
+    ("in", ("a",), "a", False),
+    ("Near", ("a",), "a", False),
+    ("Near", (), None, False),
+    ("NotNear", ("a",), None, False),
+    ("exists", (), "a", False),
+    ("Equals", ("a",), "a", False),
+)
+"""What node selectors say beside it, and what nobody may say."""
