@@ -6,7 +6,7 @@ from pathlib import Path
 
 from docs.generator.table import code, table
 from reconciler.control.turn.report import ResultState
-from reconciler.gitops.sources.fault import GETTING, FaultCode
+from reconciler.gitops.git.fault import GETTING, FaultCode
 from reconciler.plan.plan import ActionKind
 from reconciler.providers.contract import RemovalState
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
+from reconciler import registered_platforms
 from reconciler.cluster.nodes.node import Node, NodeShape
 from reconciler.cluster.target import Machine, TargetFacts
-from reconciler.platforms import registered
 
 Key = tuple[str, str]
 """Namespace (a region, for what is no Kubernetes object) and name."""
@@ -121,7 +121,7 @@ class PlatformReading(msgspec.Struct, frozen=True, kw_only=True):
 @cache
 def readings() -> tuple[PlatformReading, ...]:
     """Those of all platforms."""
-    return registered.parts("reading", "READING")
+    return registered_platforms.parts("reading", "READING")
 
 
 @cache

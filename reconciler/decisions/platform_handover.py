@@ -5,10 +5,10 @@ from functools import cache
 
 import msgspec
 
+from reconciler import registered_platforms
 from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.cluster.world import World
 from reconciler.decisions.platform_rules import kind_of
-from reconciler.platforms import registered
 from reconciler.policy.documents import NodeGroup, PolicySet, TargetSpec
 
 
@@ -64,4 +64,4 @@ class PlatformHandover(msgspec.Struct, frozen=True, kw_only=True):
 @cache
 def handovers() -> tuple[PlatformHandover, ...]:
     """Those of all platforms that have one."""
-    return registered.parts("handover", "HANDOVER")
+    return registered_platforms.parts("handover", "HANDOVER")

@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
+from reconciler import registered_platforms
 from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.cluster.world import World
-from reconciler.platforms import registered
 from reconciler.policy.documents import Discovery
 
 
@@ -45,7 +45,7 @@ class PlatformRules(msgspec.Struct, frozen=True, kw_only=True):
 @cache
 def platform_rules() -> tuple[PlatformRules, ...]:
     """Those of all platforms."""
-    return registered.parts("rules", "RULES")
+    return registered_platforms.parts("rules", "RULES")
 
 
 @cache

@@ -9,7 +9,7 @@ from reconciler.policy.checks.levels import tier_index
 from reconciler.policy.documents import NodeGroup, NodeGroupPolicy, PolicySet
 from reconciler.policy.reach import reached_groups
 from reconciler.policy.text.place import Place
-from reconciler.policy.text.written import Path, WrittenDocument
+from reconciler.policy.written import Path, WrittenDocument
 
 _WHOLE = ("windows", "headroom", "hold")  # of these the strongest level counts as a whole, not key by key
 

@@ -12,8 +12,8 @@ from reconciler.policy.documents import API_GROUP, PolicySet
 from reconciler.policy.problems.findings import Findings
 from reconciler.policy.problems.problem import Problem
 from reconciler.policy.reading.near_miss import may_hold_ours
+from reconciler.policy.reading.yaml_text import MAX_FILE_BYTES
 from reconciler.policy.text.place import Place
-from reconciler.policy.text.yaml_text import MAX_FILE_BYTES
 from reconciler.values.shown_text import shown
 
 Named = tuple[str, str, str]

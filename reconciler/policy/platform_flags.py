@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from reconciler.platforms import registered
+from reconciler import registered_platforms
 from reconciler.policy.imports.fragment import Fragment
 from reconciler.values.loose_json import text_at
 
@@ -83,7 +83,7 @@ class PlatformFlags(msgspec.Struct, frozen=True, kw_only=True):
 @cache
 def platform_flags() -> tuple[PlatformFlags, ...]:
     """Those of all platforms that the Cluster Autoscaler has a cloud provider for."""
-    return registered.parts("autoscaler_flags", "FLAGS")
+    return registered_platforms.parts("autoscaler_flags", "FLAGS")
 
 
 def flags_of(cloud: str) -> tuple[PlatformFlags, ...]:

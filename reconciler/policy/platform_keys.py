@@ -8,7 +8,7 @@ from functools import cache
 
 import msgspec
 
-from reconciler.platforms import registered
+from reconciler import registered_platforms
 from reconciler.policy.field import Field
 
 
@@ -47,4 +47,4 @@ class PolicyKeys(msgspec.Struct, frozen=True, kw_only=True):
 @cache
 def platform_keys() -> tuple[PolicyKeys, ...]:
     """Those of all platforms."""
-    return registered.parts("policy_keys", "KEYS")
+    return registered_platforms.parts("policy_keys", "KEYS")

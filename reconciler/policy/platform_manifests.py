@@ -4,7 +4,7 @@ from functools import cache
 
 import msgspec
 
-from reconciler.platforms import registered
+from reconciler import registered_platforms
 
 
 class ParentSizes(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +61,7 @@ def workers_field(kind: str) -> str:
 @cache
 def platform_manifests() -> tuple[PlatformManifests, ...]:
     """Those of all platforms that keep targets as objects of an API server."""
-    return registered.parts("manifests", "MANIFESTS")
+    return registered_platforms.parts("manifests", "MANIFESTS")
 
 
 def manifests_by_group(renamed: str) -> dict[str, PlatformManifests]:

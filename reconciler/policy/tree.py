@@ -16,9 +16,9 @@ from reconciler.policy.reading.document import Reading, Values
 from reconciler.policy.reading.draft import Draft, Drafts
 from reconciler.policy.reading.identity import Identity, classify
 from reconciler.policy.reading.near_miss import may_hold_ours
+from reconciler.policy.reading.yaml_text import compose_documents, read_source
 from reconciler.policy.text.nodes import Node
 from reconciler.policy.text.place import Place
-from reconciler.policy.text.yaml_text import compose_documents, read_source
 
 SUFFIXES = (".yaml", ".yml", ".json")
 _HARMLESS = frozenset({"UnsupportedTag"})

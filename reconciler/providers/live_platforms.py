@@ -5,12 +5,12 @@ from functools import cache
 
 import msgspec
 
+from reconciler import registered_platforms
 from reconciler.cluster.platform_reading import readings
 from reconciler.cluster.target import TargetRef
 from reconciler.kube.connection.api import Api
 from reconciler.kube.watching.collection import Served
 from reconciler.kube.watching.polled_source import PolledSource
-from reconciler.platforms import registered
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.cloud_answer import CloudAnswer, CloudQuestion, together
 from reconciler.providers.contract import TargetProvider
@@ -20,7 +20,7 @@ from reconciler.providers.live_platform import LivePlatform, Surroundings
 @cache
 def live_platforms() -> tuple[LivePlatform, ...]:
     """Those that have a writing half."""
-    return registered.parts("live", "LIVE")
+    return registered_platforms.parts("live", "LIVE")
 
 
 def served_platforms(api: Api, environment: Mapping[str, str]) -> tuple[Served, ...]:

@@ -7,21 +7,21 @@ from reconciler.cluster.nodes.node import HOSTNAME_LABEL
 from reconciler.cluster.world import World
 from reconciler.scheduling.bindings import Bindings
 from reconciler.scheduling.device_resources import DeviceResources
-from reconciler.scheduling.eligibility import Eligibility
 from reconciler.scheduling.host_ports import HostPorts
 from reconciler.scheduling.index_set import IndexSet
 from reconciler.scheduling.node_mask import marked, union
 from reconciler.scheduling.nodes import NodeTable
+from reconciler.scheduling.predicates.eligibility import Eligibility
 from reconciler.scheduling.predicates.node_resources_fit import resources_rejection
 from reconciler.scheduling.predicates.pod_topology_spread import spread_rejection
 from reconciler.scheduling.release import Release
 from reconciler.scheduling.shapes import ShapeTable
 from reconciler.scheduling.topology.counter import Ghosts
 from reconciler.scheduling.topology.limits import DomainLimit, OnlyOne
-from reconciler.scheduling.topology.rules import Topology, TopologyRules
 from reconciler.scheduling.topology.selection import ShapeSelection
+from reconciler.scheduling.topology_rules import Topology, TopologyRules
 from reconciler.scheduling.verdict import Rejection
-from reconciler.scheduling.volumes.filter import VolumeFilters
+from reconciler.scheduling.volume_filter import VolumeFilters
 
 NOT_MODELLED = "NotModelled"
 _NO_BOUND = 1 << 31

@@ -8,7 +8,7 @@ import msgspec
 from reconciler.cluster.pods.pod import PodShape, Toleration
 from reconciler.scheduling.columns import ResourceColumns, widened
 from reconciler.scheduling.effort import Effort
-from reconciler.scheduling.predicates.node_affinity import NodeSelector, Terms
+from reconciler.scheduling.node_affinity import NodeSelector, Terms
 
 
 class Demand(msgspec.Struct, frozen=True):

@@ -5,7 +5,7 @@ from typing import cast
 
 import pytest
 
-from reconciler.cli.options.connections import Connections
+from reconciler.cli.inputs.connections import Connections
 from reconciler.cli.outputs.failure import InputError
 from reconciler.cli.processes.sized import Sized, check_sized, in_clouds
 from reconciler.kube.connection.transport import KubernetesApi

@@ -2,8 +2,8 @@
 
 import pytest
 
-from reconciler.cluster.snapshots.unreadable import UnreadableError
 from reconciler.cluster.values.instant import unix_seconds
+from reconciler.cluster.values.unreadable import UnreadableError
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Custom resources that are handed in, and the policy that follows them, for tests."""
 
 from reconciler.control.policy.custom_resources import CustomResourcePolicy
-from reconciler.gitops.sources.fault import FaultCode
+from reconciler.gitops.git.fault import FaultCode
 from reconciler.gitops.sources.last_good import LastGood, LastGoodError, MemoryLastGoodStore
 from reconciler.gitops.sources.standing import SourceEvent
 from reconciler.kube.custom.custom_object import CustomObject

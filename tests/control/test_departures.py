@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from reconciler.cluster.world import World
-from reconciler.control.live.departures import Departures
 from reconciler.control.saved_plans.apply import Applied
+from reconciler.control.saved_plans.departures import Departures
 from reconciler.control.turn.memory_store import InMemoryStore
 from reconciler.control.turn.report import ActionResult, Decided, LoopReport, ResultState
 from reconciler.decisions.memory import Memory, Replacement

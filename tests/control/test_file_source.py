@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.gitops.sources.fault import FaultCode, SourceError
+from reconciler.gitops.git.fault import FaultCode, SourceError
 from reconciler.gitops.sources.file_source import FileSource
 
 

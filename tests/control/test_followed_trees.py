@@ -3,7 +3,7 @@
 import pytest
 
 from reconciler.control.policy.policy_source import FollowedPolicy
-from reconciler.gitops.sources.fault import FaultCode, failed
+from reconciler.gitops.git.fault import FaultCode, failed
 from reconciler.gitops.sources.last_good import LastGood, MemoryLastGoodStore
 from reconciler.gitops.sources.source import Fetched
 from reconciler.gitops.sources.standing import SourceEvent

@@ -10,11 +10,11 @@ from reconciler.cluster.targets.hold_mark import hold_text
 from reconciler.control.live.live_memory_store import LiveMemoryStore
 from reconciler.control.live.loop_status import loop_status
 from reconciler.control.live.plan_record import PlanRecorder
-from reconciler.control.policy.standing_record import StandingRecord
+from reconciler.control.live.standing_record import StandingRecord
 from reconciler.control.policy.state_last_good import LockedState, StateLastGoodStore
 from reconciler.control.turn.report import LoopReport
 from reconciler.decisions.memory import BackoffState, ConflictState, Memory
-from reconciler.gitops.sources.fault import Fault, FaultCode
+from reconciler.gitops.git.fault import Fault, FaultCode
 from reconciler.gitops.sources.last_good import LastGood
 from reconciler.gitops.sources.standing import Standing
 from reconciler.kube.connection.api import ApiError, UnreachableError

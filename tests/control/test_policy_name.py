@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.options.source_choice import SourceChoice
+from reconciler.cli.inputs.source_choice import SourceChoice
 from reconciler.cli.outputs.failure import InputError
 from reconciler.cli.processes.live_source import LiveSource
 from reconciler.cli.processes.source_in_cluster import say

@@ -10,10 +10,10 @@ import msgspec
 
 from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
-from reconciler.control.live.departures import Departures
 from reconciler.control.live.leaving_nodes import LeavingNodes
 from reconciler.control.live.live_port import LivePort
 from reconciler.control.saved_plans.apply import Applied
+from reconciler.control.saved_plans.departures import Departures
 from reconciler.control.turn.report import ActionResult, ResultState
 from reconciler.decisions.groups.effective import effective_groups
 from reconciler.kube.draining.drain import DrainStep

@@ -8,7 +8,7 @@ import yaml
 from lupa import LuaRuntime
 
 from reconciler.control.policy.custom_conditions import of_group, of_invalid, of_policy
-from reconciler.gitops.sources.fault import Fault, FaultCode
+from reconciler.gitops.git.fault import Fault, FaultCode
 from reconciler.kube.custom.status import Condition
 from reconciler.plan.plan import GroupLine, Ownership, OwnerState
 from reconciler.policy.fields import document_kinds

@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
+from reconciler.gitops.git.fault import Fault, FaultCode, SourceError
 from reconciler.gitops.sources.acceptance import Accepted, accepted, restored
 from reconciler.gitops.sources.bounded_tree import BoundedTreeReader
-from reconciler.gitops.sources.fault import Fault, FaultCode, SourceError
 from reconciler.gitops.sources.source import Fetched
 from tests.gitops.repositories import POLICY, group
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.gitops.git.fault import FaultCode, SourceError
 from reconciler.gitops.git.signature import Signers
 from reconciler.gitops.sources.commit_approvals import NEWEST, Approvals, CommitApprovals
-from reconciler.gitops.sources.fault import FaultCode, SourceError
 from reconciler.plan.group_approvals import group_trailer
 from tests.gitops.repositories import GitRepo
 from tests.gitops.signers import SshKey, sign_with_ssh, ssh_key

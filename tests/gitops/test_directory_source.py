@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.gitops.git.fault import FaultCode, SourceError
 from reconciler.gitops.sources import directory_source
 from reconciler.gitops.sources.directory_source import DirectorySource, content_revision
-from reconciler.gitops.sources.fault import FaultCode, SourceError
 from tests.gitops.repositories import POLICY, group
 
 FIRST, SECOND = "1" * 40, "2" * 40

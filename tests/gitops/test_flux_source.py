@@ -12,9 +12,9 @@ from http.server import BaseHTTPRequestHandler
 import msgspec
 import pytest
 
+from reconciler.gitops.git.fault import FaultCode, SourceError
 from reconciler.gitops.sources.archive import ArchiveError, unpacked
 from reconciler.gitops.sources.download import DownloadError, downloaded
-from reconciler.gitops.sources.fault import FaultCode, SourceError
 from reconciler.gitops.sources.flux_source import FluxSource
 from reconciler.kube.connection.api import ApiError, ContentType
 from tests.gitops.repositories import POLICY, GitRepo

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from reconciler.gitops.git.access import Access
+from reconciler.gitops.git.fault import FaultCode, SourceError
 from reconciler.gitops.git.ref_name import RefusedNameError
 from reconciler.gitops.git.remote import PROTOCOLS, checked_remote
 from reconciler.gitops.git.repository import Repository, RepositoryError
 from reconciler.gitops.snapshots.publish import PublishCode, Published, PublishError, SnapshotBranch
 from reconciler.gitops.snapshots.snapshot_place import checked_place, snapshot_files
-from reconciler.gitops.sources.fault import FaultCode, SourceError
 from tests.gitops.repositories import GitRepo
 from tests.gitops.servers import GitHost, http_host
 

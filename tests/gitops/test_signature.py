@@ -10,9 +10,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from reconciler.gitops.git.fault import FaultCode, SourceError
 from reconciler.gitops.git.signature import Signature, Signers, verified
 from reconciler.gitops.git.signer_name import SignerKind, SignerName, SignerNameError, signer_name, signer_names
-from reconciler.gitops.sources.fault import FaultCode, SourceError
 from tests.gitops.repositories import BASE, GitRepo
 from tests.gitops.signers import GpgKey, SshKey, end_gpg, gpg_key, gpg_subkey, sign_with_gpg, sign_with_ssh, ssh_key
 

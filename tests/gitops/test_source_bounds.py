@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.gitops.git.fault import Fault, FaultCode, SourceError
 from reconciler.gitops.snapshots import snapshot_archive
 from reconciler.gitops.snapshots.snapshot_archive import is_archive, read_archive, write_archive
 from reconciler.gitops.sources import archive as archives
@@ -19,7 +20,6 @@ from reconciler.gitops.sources import directory_source, download
 from reconciler.gitops.sources.archive import ArchiveError, unpacked
 from reconciler.gitops.sources.directory_source import DirectorySource
 from reconciler.gitops.sources.download import DownloadError, downloaded
-from reconciler.gitops.sources.fault import Fault, FaultCode, SourceError
 from reconciler.gitops.sources.file_source import FileSource
 from reconciler.gitops.sources.webhook import Verdict, judged
 from tests.gitops.repositories import POLICY

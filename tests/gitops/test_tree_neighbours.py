@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from reconciler.control.policy.policy_source import FollowedPolicy
+from reconciler.gitops.git.fault import FaultCode
 from reconciler.gitops.git.repository import Repository
 from reconciler.gitops.sources.directory_source import DirectorySource
-from reconciler.gitops.sources.fault import FaultCode
 from reconciler.gitops.sources.last_good import MemoryLastGoodStore
 from reconciler.gitops.sources.standing import SourceEvent
 from tests.gitops.conftest import Preview

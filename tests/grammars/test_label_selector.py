@@ -2,8 +2,8 @@
 
 import pytest
 
-from reconciler.cluster.snapshots.unreadable import UnreadableError
 from reconciler.cluster.values.selection import label_selector
+from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.cluster.wire import meta
 from reconciler.policy.values.label_selector import Selector, may_match, selector_matches
 from reconciler.scheduling import label_match

@@ -4,8 +4,8 @@ import pytest
 from click.testing import CliRunner
 
 from reconciler.cli.commands.run import command
-from reconciler.cli.options.source import source_options
-from reconciler.cli.options.source_choice import SourceChoice, flux_source, source_choice
+from reconciler.cli.inputs.source import source_options
+from reconciler.cli.inputs.source_choice import SourceChoice, flux_source, source_choice
 from reconciler.cli.outputs.failure import InputError
 from tests.kube.scripted import ScriptedApi
 

@@ -9,7 +9,7 @@ import pytest
 from reconciler.control.policy.custom_resources import CustomResourcePolicy
 from reconciler.control.policy.state_last_good import LockedState, StateLastGoodStore
 from reconciler.control.turn.report import ActionResult, ResultState
-from reconciler.gitops.sources.fault import FaultCode
+from reconciler.gitops.git.fault import FaultCode
 from reconciler.gitops.sources.last_good import MemoryLastGoodStore
 from reconciler.kube.connection.transport import connect
 from reconciler.kube.custom.custom_object import POLICIES, CustomObjects

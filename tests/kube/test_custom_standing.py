@@ -6,10 +6,10 @@ import pytest
 
 from reconciler.control.live.live_memory_store import LiveMemoryStore
 from reconciler.control.live.loop_status import loop_status
-from reconciler.control.policy.standing_record import StandingRecord, standing_in
+from reconciler.control.live.standing_record import StandingRecord, standing_in
 from reconciler.control.policy.state_last_good import LockedState
 from reconciler.decisions.memory import Memory
-from reconciler.gitops.sources.fault import Fault, FaultCode
+from reconciler.gitops.git.fault import Fault, FaultCode
 from reconciler.gitops.sources.standing import Standing, refused, succeeded
 from reconciler.kube.connection.transport import KubernetesApi, connect
 from reconciler.kube.leading.state import StateObject

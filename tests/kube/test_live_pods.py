@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from reconciler.cluster.pods.pod_rows import PodRows
-from reconciler.cluster.snapshots.unreadable import UnreadableError
+from reconciler.cluster.snapshots.pod_rows import PodRows
+from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.cluster.wire.pod import Pod
 from reconciler.kube.watching import live_pods
 from reconciler.kube.watching.live_pods import LivePods

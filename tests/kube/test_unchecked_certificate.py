@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from reconciler.cli.options.connections import ConnectionChoice, connected
+from reconciler.cli.inputs.connections import ConnectionChoice, connected
 from reconciler.kube.connection.transport import connect
 from tests.testbed.certificates import Authority
 

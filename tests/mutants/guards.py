@@ -126,7 +126,7 @@ GUARDS: tuple[Guard, ...] = (
     ),
     Guard(
         name="failed removals of other nodes",
-        file="reconciler/control/live/departures.py",
+        file="reconciler/control/saved_plans/departures.py",
         before="if removal.state is RemovalState.FAILED and removal.node in self._leaving:",
         after="if removal.state is RemovalState.FAILED:",
         tests=_REMOVALS,

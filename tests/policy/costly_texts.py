@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from reconciler.policy.text.yaml_text import MAX_FILE_BYTES
+from reconciler.policy.reading.yaml_text import MAX_FILE_BYTES
 from reconciler.policy.tree import read_tree
 from tests.policy.texts import NOW
 

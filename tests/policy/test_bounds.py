@@ -3,7 +3,7 @@
 import pytest
 
 from reconciler.policy.problems.findings import MAX_PROBLEMS_PER_FILE
-from reconciler.policy.text import yaml_text
+from reconciler.policy.reading import yaml_text
 from tests.policy.texts import POLICY, codes, group, read
 
 

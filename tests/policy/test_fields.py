@@ -17,8 +17,8 @@ from reconciler.policy.fields import document_kind, document_kinds, walk
 from reconciler.policy.group_value import group_value
 from reconciler.policy.problems.findings import Findings, Source
 from reconciler.policy.reading.document import Reading
+from reconciler.policy.reading.yaml_text import compose_documents
 from reconciler.policy.text.nodes import Mapping, Node, Scalar, Sequence
-from reconciler.policy.text.yaml_text import compose_documents
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 ROOTS = {"NodeGroup": documents.NodeGroup, "NodeGroupPolicy": documents.NodeGroupPolicy}

@@ -8,7 +8,7 @@ import yaml
 
 from reconciler.policy.problems.findings import Findings
 from reconciler.policy.problems.problem_codes import OBJECT_CODES, PROBLEM_CODES, TREE_CODES
-from reconciler.policy.text.yaml_text import compose_documents, read_source
+from reconciler.policy.reading.yaml_text import compose_documents, read_source
 from reconciler.policy.tree import read_tree
 from reconciler.rendering.problems.summary import summary_line
 from reconciler.rendering.problems.text import render_text

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 # The line that a real platform adds to `PLATFORMS`.
-_LINE = 'registered.PLATFORMS += ("tests.providers.example_platform",)'
+_LINE = 'registered_platforms.PLATFORMS += ("tests.providers.example_platform",)'
 _RUN = f"from reconciler.platforms import registered\n{_LINE}\nfrom reconciler.cli.main import main\nmain()"
 
 ROWS = {

@@ -8,8 +8,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from reconciler.cli.options.source import source_options
-from reconciler.cli.options.source_choice import read_once, source_choice
+from reconciler.cli.inputs.source import source_options
+from reconciler.cli.inputs.source_choice import read_once, source_choice
 from reconciler.control.policy.policy_source import FollowedPolicy
 from reconciler.control.turn.loop import ControlLoop
 from reconciler.control.turn.memory_store import InMemoryStore

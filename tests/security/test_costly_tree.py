@@ -11,13 +11,13 @@ from msgspec.structs import replace
 
 from reconciler.control.policy.policy_source import FollowedPolicy
 from reconciler.gitops.bounded_child import Bound, ChildError, ChildTooDearError
+from reconciler.gitops.git.fault import FaultCode, SourceError
 from reconciler.gitops.git.tree_listing import MAX_TREE_BYTES
 from reconciler.gitops.sources import archive as archives
 from reconciler.gitops.sources import bounded_tree, flux_source
 from reconciler.gitops.sources.archive import ArchiveError, ArchiveTooDearError, unpacked
 from reconciler.gitops.sources.bounded_archive import ARCHIVE_BOUNDS, bounded_unpacked
 from reconciler.gitops.sources.bounded_tree import AGAIN_SECONDS, TREE_BOUNDS, BoundedTreeReader
-from reconciler.gitops.sources.fault import FaultCode, SourceError
 from reconciler.gitops.sources.last_good import MemoryLastGoodStore
 from reconciler.gitops.sources.source import Fetched
 from reconciler.policy import tree

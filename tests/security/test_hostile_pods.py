@@ -12,8 +12,8 @@ from reconciler.decisions.decide import decide_counted
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.work import Work
 from reconciler.plan.plan import Plan
+from reconciler.scheduling import topology_rules as rules
 from reconciler.scheduling.state import SchedulingState
-from reconciler.scheduling.topology import rules
 from tests.builders import NOW, node_group, policy
 from tests.security.hostile_pods import KINDS, TENANT, hostile_world
 

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.options.approval import approval_options
-from reconciler.cli.options.named_path import NAMED_PATH
-from reconciler.cli.options.plan import input_options, live_options
+from reconciler.cli.inputs.approval import approval_options
+from reconciler.cli.inputs.named_path import NAMED_PATH
+from reconciler.cli.inputs.plan import input_options, live_options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,8 +73,8 @@ def command(
       reconciler apply plan.json --context prod --require-plan 3 --approved-by HEAD --allowed-signers ~/approvers
       reconciler apply plan.json --cluster snapshot/ --simulate -o json | jq '.actions[] | select(.state != "Done")'
     """
+    from reconciler.cli.inputs.approval_terms import approval_choice, removal_terms
     from reconciler.cli.inputs.plan_inputs import read_inputs
-    from reconciler.cli.options.approval_terms import approval_choice, removal_terms
     from reconciler.cli.outputs.failure import EXIT_ERROR, EXIT_OK, InputError
     from reconciler.cli.outputs.terminal import progress
     from reconciler.control.saved_plans.apply_document import apply_document
@@ -113,9 +113,9 @@ def _live(
 ) -> "ApplyDocument":
     import time
 
+    from reconciler.cli.inputs.connections import connection_choice
     from reconciler.cli.inputs.live_inputs import LiveInputs
     from reconciler.cli.inputs.plan_inputs import read_policy
-    from reconciler.cli.options.connections import connection_choice
     from reconciler.cli.processes.live_apply import apply_live
     from reconciler.control.saved_plans.apply_document import apply_document
 

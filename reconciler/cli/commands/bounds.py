@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.options.connection import connection_options
-from reconciler.cli.options.log_lines import log_options
-from reconciler.cli.options.named_path import NAMED_PATH
-from reconciler.cli.options.plan import cluster_option, now_option, policy_option
-from reconciler.cli.options.source import policy_source_options
+from reconciler.cli.inputs.connection import connection_options
+from reconciler.cli.inputs.log_lines import log_options
+from reconciler.cli.inputs.named_path import NAMED_PATH
+from reconciler.cli.inputs.plan import cluster_option, now_option, policy_option
+from reconciler.cli.inputs.source import policy_source_options
 from reconciler.cli.outputs.telling import tell
 
 if TYPE_CHECKING:
-    from reconciler.cli.options.connections import ConnectionChoice
-    from reconciler.cli.options.source_choice import SourceChoice
+    from reconciler.cli.inputs.connections import ConnectionChoice
+    from reconciler.cli.inputs.source_choice import SourceChoice
     from reconciler.decisions.ownership.admission_bounds import AdmissionBounds
     from reconciler.policy.documents import PolicySet
 
@@ -80,9 +80,9 @@ def command(
       reconciler bounds --policy policies/ --context prod | kubectl apply --server-side -f -
       reconciler bounds --apply --git https://git.example.org/policies.git --path clusters/prod --name prod
     """
-    from reconciler.cli.options.connections import ConnectionChoice
-    from reconciler.cli.options.log_lines import LogChoice
-    from reconciler.cli.options.source_choice import only_source, source_choice
+    from reconciler.cli.inputs.connections import ConnectionChoice
+    from reconciler.cli.inputs.log_lines import LogChoice
+    from reconciler.cli.inputs.source_choice import only_source, source_choice
 
     repository = source_choice(given)
     connection = ConnectionChoice(**{name: given[name] for name in ConnectionChoice.__struct_fields__})  # type: ignore[arg-type]
@@ -132,9 +132,9 @@ def _bounds(
 ) -> "AdmissionBounds":
     import time
 
+    from reconciler.cli.inputs.connections import ConnectionChoice
+    from reconciler.cli.inputs.decision_instant import decision_instant
     from reconciler.cli.inputs.plan_inputs import read_cluster
-    from reconciler.cli.options.connections import ConnectionChoice
-    from reconciler.cli.options.decision_instant import decision_instant
     from reconciler.cluster.world import World
     from reconciler.decisions.ownership.admission_bounds import admission_bounds
 
@@ -149,7 +149,7 @@ def _bounds(
 
 def _policy(path: Path | None, repository: "SourceChoice", now_seconds: int) -> "PolicySet":
     from reconciler.cli.inputs.plan_inputs import DEFAULT_POLICIES, read_policy
-    from reconciler.cli.options.source_choice import read_once
+    from reconciler.cli.inputs.source_choice import read_once
     from reconciler.cli.outputs.failure import InputError
 
     if repository.in_cluster:

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.options.plan import input_options, live_options
+from reconciler.cli.inputs.plan import input_options, live_options
 
 if TYPE_CHECKING:
+    from reconciler.cli.inputs.connections import ConnectionChoice
     from reconciler.cli.inputs.live_inputs import LiveInputs
     from reconciler.cli.inputs.plan_inputs import PlanInputs
-    from reconciler.cli.options.connections import ConnectionChoice
     from reconciler.control.preflight.rights import RunMode
     from reconciler.decisions.lints.finding import Finding
     from reconciler.providers.check import Check
@@ -59,7 +59,7 @@ def command(
     import yaml
 
     from reconciler import __version__
-    from reconciler.cli.options.connections import connection_choice
+    from reconciler.cli.inputs.connections import connection_choice
     from reconciler.cli.outputs.failure import EXIT_ERROR, EXIT_OK
     from reconciler.rendering.doctor import CheckLine, DoctorDocument, doctor_json, doctor_text
     from reconciler.scheduling.kernels import active_build
@@ -97,7 +97,7 @@ def _reachable(choice: "ConnectionChoice") -> bool:
     """Whether a live cluster is meant: one is named, or there is a kubeconfig (or a pod's service account) to begin with."""
     import os
 
-    from reconciler.cli.options.connections import ConnectionChoice
+    from reconciler.cli.inputs.connections import ConnectionChoice
     from reconciler.kube.connection.connection_choice import ConnectionConfigError, choose
 
     if choice != ConnectionChoice():
@@ -122,7 +122,7 @@ def _findings(inputs: "PlanInputs", work_budget: int | None) -> "tuple[Finding, 
 def _checks(live: "LiveInputs", inputs: "PlanInputs", mode: str | None, namespace: str | None) -> "tuple[Check, ...]":
     import time
 
-    from reconciler.cli.options.connections import own_namespace
+    from reconciler.cli.inputs.connections import own_namespace
     from reconciler.cli.outputs.failure import InputError
     from reconciler.control.preflight.preflight import Preflight
     from reconciler.kube.connection.api import ApiError, UnreachableError

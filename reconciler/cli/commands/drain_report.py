@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from reconciler.cli.options.plan import input_options, live_options
+from reconciler.cli.inputs.plan import input_options, live_options
 
 
 @click.command("drain-report")
@@ -39,8 +39,8 @@ def command(
     """
     import sys
 
+    from reconciler.cli.inputs.connections import connection_choice
     from reconciler.cli.inputs.plan_inputs import read_inputs
-    from reconciler.cli.options.connections import connection_choice
     from reconciler.cli.outputs.terminal import text_width, wants_colour
     from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
     from reconciler.decisions.removal.drain_report import drain_report

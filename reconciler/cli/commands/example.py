@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from reconciler.cli.options.named_path import NAMED_PATH
+from reconciler.cli.inputs.named_path import NAMED_PATH
 from reconciler.cli.outputs.telling import tell
 
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import click
 
-from reconciler.cli.options.chosen import chosen_options
-from reconciler.cli.options.completing import complete_subject
-from reconciler.cli.options.named_path import NAMED_PATH
-from reconciler.cli.options.plan import input_options, live_options
+from reconciler.cli.inputs.chosen import chosen_options
+from reconciler.cli.inputs.completing import complete_subject
+from reconciler.cli.inputs.named_path import NAMED_PATH
+from reconciler.cli.inputs.plan import input_options, live_options
 
 
 @click.command("explain")
@@ -62,9 +62,9 @@ def command(
     """
     import sys
 
+    from reconciler.cli.inputs.chosen import check_chosen, chosen_of
+    from reconciler.cli.inputs.connections import connection_choice
     from reconciler.cli.inputs.plan_inputs import read_inputs
-    from reconciler.cli.options.chosen import check_chosen, chosen_of
-    from reconciler.cli.options.connections import connection_choice
     from reconciler.cli.outputs.failure import InputError
     from reconciler.cli.outputs.terminal import text_width
     from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import click
 
-from reconciler.cli.options.completing import complete
-from reconciler.cli.options.connection import connection_options
-from reconciler.cli.options.named_path import NAMED_PATH
+from reconciler.cli.inputs.completing import complete
+from reconciler.cli.inputs.connection import connection_options
+from reconciler.cli.inputs.named_path import NAMED_PATH
 
 
 @click.command("fit")
@@ -71,8 +71,8 @@ def command(
       reconciler fit --cluster snapshot/ 'batch/giant-*' --node 'gpu-*'
       reconciler fit --cluster snapshot/ -o json | jq '.pods[] | select(all(.nodes[]; .fits | not)).pod'
     """
+    from reconciler.cli.inputs.connections import connection_choice
     from reconciler.cli.inputs.plan_inputs import read_cluster
-    from reconciler.cli.options.connections import connection_choice
     from reconciler.cli.outputs.failure import EXIT_OK, InputError
     from reconciler.cli.outputs.terminal import progress, text_width
     from reconciler.rendering.fit import fit_json, fit_text

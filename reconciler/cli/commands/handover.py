@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.options.plan import live_options, side_options
+from reconciler.cli.inputs.plan import live_options, side_options
 
 if TYPE_CHECKING:
     from reconciler.cluster.target import TargetFacts
@@ -43,8 +43,8 @@ def command(
       reconciler handover openshift worker-a --back --context prod
       reconciler handover openshift prod-worker-a --cluster examples/openshift/cluster
     """
+    from reconciler.cli.inputs.connections import connection_choice
     from reconciler.cli.inputs.plan_inputs import read_inputs
-    from reconciler.cli.options.connections import connection_choice
     from reconciler.cli.outputs.failure import EXIT_CHANGES, EXIT_OK, InputError
     from reconciler.decisions.platform_handover import HandoverCase, handovers
     from reconciler.rendering.handover import handover_text

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.options.completing import complete
-from reconciler.cli.options.connection import connection_options
-from reconciler.cli.options.named_path import NAMED_PATH
+from reconciler.cli.inputs.completing import complete
+from reconciler.cli.inputs.connection import connection_options
+from reconciler.cli.inputs.named_path import NAMED_PATH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,9 +58,9 @@ def command(
     """
     import time
 
+    from reconciler.cli.inputs.connections import connection_choice
     from reconciler.cli.inputs.live_inputs import LiveInputs
     from reconciler.cli.inputs.plan_inputs import read_policy
-    from reconciler.cli.options.connections import connection_choice
     from reconciler.cli.outputs.failure import EXIT_ERROR, EXIT_OK, InputError
     from reconciler.control.live.holds import HoldState, set_hold
     from reconciler.decisions.groups.effective import effective_groups

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.options.named_path import NAMED_PATH
+from reconciler.cli.inputs.named_path import NAMED_PATH
 from reconciler.cli.outputs.telling import tell
 
 if TYPE_CHECKING:
@@ -38,9 +38,9 @@ def command(paths: tuple[Path, ...], *, out: Path | None, force: bool, name: str
     """
     import time
 
+    from reconciler.cli.commands.policy_output import check_policies, write_policies
     from reconciler.cli.inputs.policy_files import read_policy_files
     from reconciler.cli.outputs.failure import InputError
-    from reconciler.cli.outputs.policy_output import check_policies, write_policies
     from reconciler.policy.platform_flags import PlaceNeededError, platform_flags
     from reconciler.rendering.group_names import policy_name
     from reconciler.rendering.imported import capacity_quota, karpenter

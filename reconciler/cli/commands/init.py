@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.options.connection import connection_options
-from reconciler.cli.options.named_path import NAMED_PATH
+from reconciler.cli.inputs.connection import connection_options
+from reconciler.cli.inputs.named_path import NAMED_PATH
 from reconciler.cli.outputs.telling import tell
 
 if TYPE_CHECKING:
-    from reconciler.cli.options.connections import ConnectionChoice
+    from reconciler.cli.inputs.connections import ConnectionChoice
 
 
 @click.command("init")
@@ -41,10 +41,10 @@ def command(out: Path, *, force: bool, name: str | None, cluster_path: Path | No
     """
     import time
 
+    from reconciler.cli.commands.policy_output import write_policies
+    from reconciler.cli.inputs.connections import connection_choice
     from reconciler.cli.inputs.plan_inputs import read_cluster
-    from reconciler.cli.options.connections import connection_choice
     from reconciler.cli.outputs.failure import InputError
-    from reconciler.cli.outputs.policy_output import write_policies
     from reconciler.cluster.platform_reading import target_kinds
     from reconciler.rendering.first_policy import first_policy
     from reconciler.rendering.group_names import policy_name

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.options.chosen import chosen_options
-from reconciler.cli.options.named_path import NAMED_PATH
-from reconciler.cli.options.plan import input_options, live_options
-from reconciler.cli.options.verbose import verbose_option
+from reconciler.cli.inputs.chosen import chosen_options
+from reconciler.cli.inputs.named_path import NAMED_PATH
+from reconciler.cli.inputs.plan import input_options, live_options
+from reconciler.cli.inputs.verbose import verbose_option
 
 if TYPE_CHECKING:
     from reconciler.cluster.world import World
@@ -67,9 +67,9 @@ def command(
       reconciler plan --cluster snapshot/ -o json | jq '.groups[] | select(.held)'
       reconciler plan --cluster snapshot/ --out plan.json --detailed-exitcode
     """
+    from reconciler.cli.inputs.chosen import check_chosen, chosen_of
+    from reconciler.cli.inputs.connections import connection_choice
     from reconciler.cli.inputs.plan_inputs import read_inputs
-    from reconciler.cli.options.chosen import check_chosen, chosen_of
-    from reconciler.cli.options.connections import connection_choice
     from reconciler.cli.outputs.failure import EXIT_CHANGES, EXIT_OK
     from reconciler.cli.outputs.stats import Stats
     from reconciler.cli.outputs.terminal import progress

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.options.connection import connection_options
-from reconciler.cli.options.named_path import NAMED_PATH
-from reconciler.cli.options.plan import WORK_BUDGET_HELP
-from reconciler.cli.options.verbose import verbose_option
+from reconciler.cli.inputs.connection import connection_options
+from reconciler.cli.inputs.named_path import NAMED_PATH
+from reconciler.cli.inputs.plan import WORK_BUDGET_HELP
+from reconciler.cli.inputs.verbose import verbose_option
 
 if TYPE_CHECKING:
     from reconciler.cli.inputs.preview_sides import Asked, Side
@@ -109,9 +109,9 @@ def command(
     """
     import msgspec
 
+    from reconciler.cli.inputs.connections import connection_choice
     from reconciler.cli.inputs.preview_cluster import ClusterAsked, outside_checkout, read_cluster
     from reconciler.cli.inputs.preview_sides import DEFAULT_PATH, read_sides
-    from reconciler.cli.options.connections import connection_choice
     from reconciler.cli.outputs.failure import EXIT_CHANGES, EXIT_ERROR, EXIT_OK
     from reconciler.cli.outputs.stats import Stats
     from reconciler.cli.outputs.terminal import progress
@@ -124,7 +124,7 @@ def command(
         raise click.UsageError("--until goes with --replay PATH")
     request = None
     if comment:
-        from reconciler.cli.outputs.preview_comment import annotate, asked_for, report, told_preview, told_refusal
+        from reconciler.cli.processes.preview_comment import annotate, asked_for, report, told_preview, told_refusal
 
         request = asked_for()
     cluster = ClusterAsked(

@@ -2,10 +2,10 @@
 
 import click
 
-from reconciler.cli.options.connection import connection_options
-from reconciler.cli.options.log_lines import LogChoice, log_options
-from reconciler.cli.options.named_path import NAMED_PATH
-from reconciler.cli.options.source import access_options
+from reconciler.cli.inputs.connection import connection_options
+from reconciler.cli.inputs.log_lines import LogChoice, log_options
+from reconciler.cli.inputs.named_path import NAMED_PATH
+from reconciler.cli.inputs.source import access_options
 
 _FILE = NAMED_PATH
 
@@ -82,7 +82,7 @@ def command(**given: object) -> int:
       reconciler previewer --host gitlab --repository 42 --git https://gitlab.com/team/policies.git --token-file token \\
         --git-password-file token --cluster-name prod --cluster snapshot.tar.gz --once
     """
-    from reconciler.cli.options.remote_access import remote_access
+    from reconciler.cli.inputs.remote_access import remote_access
     from reconciler.cli.processes.previewer_run import PreviewerChoice, run_previewer
 
     access, rest = remote_access(given)

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import click
 
-from reconciler.cli.options.connection import connection_options
-from reconciler.cli.options.log_lines import LogChoice, log_options
-from reconciler.cli.options.named_path import NAMED_PATH
-from reconciler.cli.options.source import source_options
+from reconciler.cli.inputs.connection import connection_options
+from reconciler.cli.inputs.log_lines import LogChoice, log_options
+from reconciler.cli.inputs.named_path import NAMED_PATH
+from reconciler.cli.inputs.source import source_options
 
 DEMO = "demo"
 
@@ -138,7 +138,7 @@ def command(
       reconciler run --simulate examples/scenarios/burst-and-fall.yaml
       reconciler run --simulate --cluster snapshot/ --policy policies/ --until 2h -o json
     """
-    from reconciler.cli.options.source_choice import only_source, source_choice
+    from reconciler.cli.inputs.source_choice import only_source, source_choice
     from reconciler.cli.outputs.failure import InputError
 
     choice = source_choice(source)
@@ -151,7 +151,7 @@ def command(
         return run_simulated(scenario, policy_path, cluster_path, until, output, choice)
     if cluster_path is not None or until is not None:
         raise InputError("--cluster and --until belong to --simulate; the live loop reads the cluster that --context names")
-    from reconciler.cli.options.connections import ConnectionChoice
+    from reconciler.cli.inputs.connections import ConnectionChoice
     from reconciler.cli.processes.live_loop import LoopChoice, run_live
     from reconciler.cli.processes.live_pages import Listening
 

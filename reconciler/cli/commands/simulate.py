@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.options.named_path import NAMED_PATH
+from reconciler.cli.inputs.named_path import NAMED_PATH
 
 if TYPE_CHECKING:
     from reconciler.plan.replay import Replay
@@ -115,7 +115,7 @@ def _rendered(found: "Replay", output: str, *, wide: bool) -> str:
     import sys
 
     from reconciler.cli.outputs.terminal import text_width, wants_colour
-    from reconciler.rendering.simulation import replay_json, replay_markdown, replay_text
+    from reconciler.rendering.text.simulation import replay_json, replay_markdown, replay_text
 
     if output == "json":
         return replay_json(found)

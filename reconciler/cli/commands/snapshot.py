@@ -4,10 +4,10 @@ from pathlib import Path
 
 import click
 
-from reconciler.cli.options.connection import connection_options
-from reconciler.cli.options.named_path import NAMED_PATH
-from reconciler.cli.options.redaction import pseudonyms, redaction_choice, redaction_options
-from reconciler.cli.outputs.snapshot_publish import publish_options
+from reconciler.cli.commands.snapshot_publish import publish_options
+from reconciler.cli.inputs.connection import connection_options
+from reconciler.cli.inputs.named_path import NAMED_PATH
+from reconciler.cli.inputs.redaction import pseudonyms, redaction_choice, redaction_options
 from reconciler.cli.outputs.telling import tell
 
 
@@ -59,12 +59,12 @@ def command(
     """
     import msgspec
 
+    from reconciler.cli.commands.snapshot_publish import check_target
+    from reconciler.cli.commands.snapshot_publish import publish as published
+    from reconciler.cli.inputs.connections import connection_choice
     from reconciler.cli.inputs.live_inputs import LiveInputs
-    from reconciler.cli.options.connections import connection_choice
-    from reconciler.cli.options.remote_access import remote_access
+    from reconciler.cli.inputs.remote_access import remote_access
     from reconciler.cli.outputs.snapshot_files import checked_directory, write_snapshot
-    from reconciler.cli.outputs.snapshot_publish import check_target
-    from reconciler.cli.outputs.snapshot_publish import publish as published
     from reconciler.cli.outputs.terminal import progress
 
     if out is None and publish is None:

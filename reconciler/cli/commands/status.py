@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.options.named_path import NAMED_PATH
-from reconciler.cli.options.plan import live_options
+from reconciler.cli.inputs.named_path import NAMED_PATH
+from reconciler.cli.inputs.plan import live_options
 
 if TYPE_CHECKING:
     from reconciler.kube.connection.api import Api
@@ -33,8 +33,8 @@ def command(
     """
     import time
 
+    from reconciler.cli.inputs.connections import connection_choice, own_namespace
     from reconciler.cli.inputs.live_inputs import LiveInputs
-    from reconciler.cli.options.connections import connection_choice, own_namespace
     from reconciler.control.live.loop_status import loop_status
     from reconciler.rendering.status import status_json, status_text
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.options.named_path import NAMED_PATH, NamedPath
-from reconciler.cli.options.verbose import verbose_option
+from reconciler.cli.inputs.named_path import NAMED_PATH, NamedPath
+from reconciler.cli.inputs.verbose import verbose_option
 
 if TYPE_CHECKING:
     from reconciler.policy.policy_tree import PolicyTree

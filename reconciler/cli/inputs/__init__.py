@@ -1,1 +1,1 @@
-"""What commands read: policies, clusters, traces."""
+"""What commands are asked with and read: options, policies, clusters, traces."""

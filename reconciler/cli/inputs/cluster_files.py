@@ -14,7 +14,7 @@ from reconciler.cluster.snapshots.json_texts import BEGINNING_BYTES, looks_like_
 from reconciler.cluster.snapshots.snapshot import SnapshotError, read_snapshot
 from reconciler.cluster.snapshots.snapshot_digest import Digested
 from reconciler.cluster.snapshots.unpacked_size import most_unpacked
-from reconciler.cluster.snapshots.unreadable import SeveralError
+from reconciler.cluster.values.unreadable import SeveralError
 from reconciler.cluster.world import World
 
 SUFFIXES = (".json", ".yaml", ".yml")

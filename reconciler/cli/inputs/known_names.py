@@ -91,7 +91,7 @@ def _groups(world: "World", options: Mapping[str, Any], *, values: bool) -> list
 
 
 def _live(what: str, options: Mapping[str, Any], incomplete: str, pending: bool) -> list[str]:  # noqa: FBT001 - one caller
-    from reconciler.cli.options.connections import ConnectionChoice
+    from reconciler.cli.inputs.connections import ConnectionChoice
 
     names = ConnectionChoice.__struct_fields__
     choice = ConnectionChoice(**{name: options[name] for name in names if options.get(name)})

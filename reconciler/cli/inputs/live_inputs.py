@@ -5,7 +5,7 @@ import time
 
 import msgspec
 
-from reconciler.cli.options.connections import ConnectionChoice, Connections, connected, own_namespace
+from reconciler.cli.inputs.connections import ConnectionChoice, Connections, connected, own_namespace
 from reconciler.cli.outputs.failure import InputError
 from reconciler.cli.outputs.telling import tell
 from reconciler.cluster.world import World
@@ -62,7 +62,7 @@ class LiveInputs:
 
     def world(self, *, targets_only: bool = False, policies: tuple[PolicySet, ...] = (), own_clouds: bool = False) -> World:
         """The World of a capture made now, with what another autoscaler that is alive leaves behind."""
-        from reconciler.cluster.snapshots.unreadable import SnapshotError
+        from reconciler.cluster.values.unreadable import SnapshotError
         from reconciler.kube.leading.rival import RivalWatch
         from reconciler.providers.live_platforms import autoscaler_homes
 

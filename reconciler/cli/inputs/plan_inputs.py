@@ -9,9 +9,9 @@ import click
 import msgspec
 
 from reconciler.cli.inputs.cluster_files import load_world
+from reconciler.cli.inputs.connections import ConnectionChoice
+from reconciler.cli.inputs.decision_instant import decision_instant
 from reconciler.cli.inputs.policy_files import read_policy_tree
-from reconciler.cli.options.connections import ConnectionChoice
-from reconciler.cli.options.decision_instant import decision_instant
 from reconciler.cli.outputs.failure import InputError
 from reconciler.cli.outputs.terminal import wants_colour
 from reconciler.cli.outputs.told_neighbours import tell_neighbours

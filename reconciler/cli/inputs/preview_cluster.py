@@ -8,13 +8,13 @@ from pathlib import Path
 import msgspec
 
 from reconciler.cli.inputs.cluster_files import capi_group, load_snapshot
+from reconciler.cli.inputs.connections import ConnectionChoice
+from reconciler.cli.inputs.decision_instant import decision_instant
 from reconciler.cli.inputs.plan_inputs import one_cluster
-from reconciler.cli.options.connections import ConnectionChoice
-from reconciler.cli.options.decision_instant import decision_instant
 from reconciler.cli.outputs.failure import InputError
 from reconciler.cluster.snapshots.snapshot import SnapshotError, read_snapshot
 from reconciler.cluster.snapshots.snapshot_digest import Digested
-from reconciler.cluster.snapshots.unreadable import SeveralError
+from reconciler.cluster.values.unreadable import SeveralError
 from reconciler.cluster.world import World
 from reconciler.plan.preview import SnapshotSeen
 from reconciler.policy.documents import PolicySet

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from reconciler.cli.options.connections import ConnectionChoice, Connections, connected, own_namespace
-from reconciler.cli.options.log_lines import LogChoice
-from reconciler.cli.options.source_choice import SourceChoice
+from reconciler.cli.inputs.connections import ConnectionChoice, Connections, connected, own_namespace
+from reconciler.cli.inputs.log_lines import LogChoice
+from reconciler.cli.inputs.source_choice import SourceChoice
 from reconciler.cli.outputs.failure import EXIT_ERROR, EXIT_OK
 from reconciler.cli.processes.live_pages import address, probe_server
 from reconciler.cli.processes.live_source import LiveSource
@@ -100,7 +100,7 @@ def _waiting(ended: threading.Event, pulse: Pulse) -> Callable[[float], bool]:
 
 def _targets(connections: Connections, namespaces: tuple[str, ...]) -> "World":
     """What is there to be bounded. Raises `BoundsError`: what cannot be read must not look as if it were gone."""
-    from reconciler.cluster.snapshots.unreadable import SnapshotError
+    from reconciler.cluster.values.unreadable import SnapshotError
     from reconciler.control.capture import Clusters, capture_targets
     from reconciler.kube.connection.api import ApiError, UnreachableError
 

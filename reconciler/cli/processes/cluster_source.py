@@ -3,7 +3,7 @@
 import time
 from typing import TYPE_CHECKING
 
-from reconciler.cli.options.source_choice import SourceChoice
+from reconciler.cli.inputs.source_choice import SourceChoice
 from reconciler.cli.outputs.failure import InputError
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class ClusterSource:
         none in the cluster any more, the only one of them goes on, as it would with --name.
         """
         from reconciler.control.policy.custom_resources import SOURCE
-        from reconciler.gitops.sources.fault import FaultCode
+        from reconciler.gitops.git.fault import FaultCode
         from reconciler.gitops.sources.standing import SourceEvent
 
         if self._choice.policy_name:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.cli.inputs.connections import own_namespace
 from reconciler.cli.inputs.live_inputs import LiveInputs
-from reconciler.cli.options.connections import own_namespace
 from reconciler.cli.outputs.failure import InputError
 from reconciler.cli.outputs.telling import tell
 from reconciler.control.live.live_process import LiveProcess, Settings

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from reconciler.cli.options.connections import ConnectionChoice, Connections, connected, own_namespace
-from reconciler.cli.options.log_lines import LogChoice
-from reconciler.cli.options.source_choice import SourceChoice
+from reconciler.cli.inputs.connections import ConnectionChoice, Connections, connected, own_namespace
+from reconciler.cli.inputs.log_lines import LogChoice
+from reconciler.cli.inputs.source_choice import SourceChoice
 from reconciler.cli.outputs.failure import EXIT_OK, InputError
 from reconciler.cli.processes.cluster_source import ClusterSource
 from reconciler.cli.processes.live_pages import Listening
@@ -152,7 +152,7 @@ def _process(
 ) -> "LiveProcess":
     from reconciler.cli.processes.sized import Sized
     from reconciler.control.live.live_process import LiveProcess
-    from reconciler.control.policy.standing_record import StandingRecord
+    from reconciler.control.live.standing_record import StandingRecord
 
     settings = _settings(loop, connection, connections, name)
     made: list[LiveProcess] = []

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reconciler.cli.options.source_choice import SourceChoice, flux_source
+from reconciler.cli.inputs.source_choice import SourceChoice, flux_source
 from reconciler.cli.outputs.failure import InputError
 
 if TYPE_CHECKING:
@@ -81,8 +81,8 @@ class LiveSource:
                 return None
 
     def _kept_names(self, kept: "Callable[[str], tuple[str, ...]]") -> tuple[str, ...]:
+        from reconciler.gitops.git.fault import SourceError
         from reconciler.gitops.sources.acceptance import restored
-        from reconciler.gitops.sources.fault import SourceError
         from reconciler.gitops.sources.last_good import FileLastGoodStore, LastGoodError
 
         if self._choice.last_good is None:
@@ -126,7 +126,7 @@ class LiveSource:
 
 
 def _source(policy: Path | None, choice: SourceChoice) -> "Source":
-    from reconciler.cli.options.source_choice import git_source
+    from reconciler.cli.inputs.source_choice import git_source
     from reconciler.gitops.sources.directory_source import DirectorySource
     from reconciler.gitops.sources.file_source import FileSource
     from reconciler.policy.tree import SUFFIXES

@@ -31,7 +31,7 @@ class PreviewTask(msgspec.Struct, frozen=True, kw_only=True):
 def tellings(task: PreviewTask) -> Iterator[Telling]:
     """What is to be told, a telling a key."""
     from reconciler.cli.inputs.preview_sides import committed_side
-    from reconciler.cli.outputs.preview_comment import told_failure, told_preview, told_refusal
+    from reconciler.cli.processes.preview_comment import told_failure, told_preview, told_refusal
     from reconciler.cli.processes.preview_made import chosen, made_preview
     from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
     from reconciler.gitops.pull_requests.comment import STAMP_ROOM

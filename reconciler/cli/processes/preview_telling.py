@@ -9,9 +9,9 @@ from reconciler.cli.processes.preview_child import PreviewTask
 from reconciler.cluster.world import World
 from reconciler.control.previewer import PreviewFailedError, Previews, Telling
 from reconciler.gitops.git.cache import GitCache
+from reconciler.gitops.git.fault import FaultCode, failed
 from reconciler.gitops.git.repository import GitError, PolicyFiles, Repository, RepositoryError
 from reconciler.gitops.pull_requests.open_request import OpenRequest
-from reconciler.gitops.sources.fault import FaultCode, failed
 
 
 class PreviewTelling:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
+from reconciler.cli.inputs.connections import connection_choice
+from reconciler.cli.inputs.log_lines import LogChoice
 from reconciler.cli.inputs.plan_inputs import one_cluster
+from reconciler.cli.inputs.remote_access import RemoteAccess, reached
 from reconciler.cli.inputs.running_loop import in_the_clear
-from reconciler.cli.options.connections import connection_choice
-from reconciler.cli.options.log_lines import LogChoice
-from reconciler.cli.options.remote_access import RemoteAccess, reached
-from reconciler.cli.options.source_choice import cache_directory
+from reconciler.cli.inputs.source_choice import cache_directory
 from reconciler.cli.outputs.failure import EXIT_ERROR, EXIT_OK, InputError
 from reconciler.cli.processes.live_pages import address, probe_server
 from reconciler.cli.processes.preview_telling import PreviewTelling

@@ -9,7 +9,7 @@ import click
 from reconciler.rendering.plain import plain, plain_lines
 
 if TYPE_CHECKING:
-    from reconciler.cli.options.source_choice import SourceChoice
+    from reconciler.cli.inputs.source_choice import SourceChoice
     from reconciler.cluster.world import World
     from reconciler.control.simulated.simulated_run import SimulatedRun
     from reconciler.policy.documents import PolicySet
@@ -105,7 +105,7 @@ def _prepare(
     until: str | None,
 ) -> "SimulatedRun":
     from reconciler.cli.inputs.plan_inputs import read_policy
-    from reconciler.cli.options.source_choice import read_once
+    from reconciler.cli.inputs.source_choice import read_once
     from reconciler.cli.outputs.failure import InputError
     from reconciler.control.simulated.simulated_run import SimulatedRun
     from reconciler.values.duration import DurationError, parse_duration

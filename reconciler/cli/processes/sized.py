@@ -5,8 +5,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from reconciler.cli.inputs.connections import Connections
 from reconciler.cli.inputs.policy_files import read_policy_tree
-from reconciler.cli.options.connections import Connections
 from reconciler.cli.outputs.failure import InputError
 from reconciler.policy.documents import PolicySet
 from reconciler.policy.tree import read_tree

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from reconciler.cli.options.connections import ConnectionChoice
-from reconciler.cli.options.source_choice import SourceChoice
+from reconciler.cli.inputs.connections import ConnectionChoice
+from reconciler.cli.inputs.source_choice import SourceChoice
 from reconciler.cli.processes.cluster_source import ClusterSource
 from reconciler.cli.processes.live_source import LiveSource
 

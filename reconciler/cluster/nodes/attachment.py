@@ -2,9 +2,9 @@
 
 import msgspec
 
-from reconciler.cluster.snapshots.unreadable import UnreadableError
 from reconciler.cluster.values import quantity
 from reconciler.cluster.values.selection import label_selector
+from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.cluster.wire import attachment as wire
 from reconciler.values.label_selector import LabelSelector
 

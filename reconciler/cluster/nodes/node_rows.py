@@ -4,11 +4,11 @@ import msgspec
 
 from reconciler.cluster.nodes.declared_features import declared
 from reconciler.cluster.nodes.node import HOSTNAME_LABEL, Node, NodeShape, Taint
-from reconciler.cluster.snapshots.unreadable import UnreadableError
 from reconciler.cluster.values import quantity
 from reconciler.cluster.values.instant import unix_seconds_or_zero
 from reconciler.cluster.values.kubernetes_version import KubernetesVersion, kubernetes_version
 from reconciler.cluster.values.resources import Resources
+from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.cluster.wire import node as wire
 from reconciler.cluster.wire.pod import Amounts
 

@@ -3,14 +3,14 @@
 import msgspec
 
 from reconciler.cluster.digest import world_digest
-from reconciler.cluster.nodes.machine_rows import with_nodes
 from reconciler.cluster.nodes.node import Node, NodeShape
 from reconciler.cluster.platform_reading import Objects, readings
-from reconciler.cluster.pods.pod_rows import PodsRead
 from reconciler.cluster.snapshots.intake import Intake
-from reconciler.cluster.snapshots.kept import ContradictionError
 from reconciler.cluster.snapshots.manifest import Manifest
+from reconciler.cluster.snapshots.pod_rows import PodsRead
 from reconciler.cluster.target import Machine, TargetFacts
+from reconciler.cluster.targets.machine_rows import with_nodes
+from reconciler.cluster.values.kept_object import ContradictionError
 from reconciler.cluster.workloads.autoscaler import HOME, at_work
 from reconciler.cluster.world import DaemonPods, Storage, World, WorldProblem
 

@@ -10,8 +10,8 @@ from msgspec import Raw
 
 from reconciler.cluster.platform_reading import envelopes
 from reconciler.cluster.snapshots import bare_items, json_texts, yaml_text
-from reconciler.cluster.snapshots.unreadable import ForeignError, SnapshotError, UnreadableError
 from reconciler.cluster.values.raw_part import DECODING_ERRORS, finding
+from reconciler.cluster.values.unreadable import ForeignError, SnapshotError, UnreadableError
 from reconciler.cluster.wire.meta import api_group
 
 _UTF8_BOM, _UTF16_BOMS = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")

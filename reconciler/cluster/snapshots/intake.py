@@ -15,16 +15,16 @@ from reconciler.cluster.nodes.attachment import (
 )
 from reconciler.cluster.nodes.node_rows import NodeRead, read_node
 from reconciler.cluster.platform_reading import PlatformReading, WireKind, read_annotations, readings
-from reconciler.cluster.pods.pod_rows import PodRows
 from reconciler.cluster.pods.pod_shaping import daemon_draft
 from reconciler.cluster.snapshots.document import Document
-from reconciler.cluster.snapshots.kept import ContradictionError, Kept, Key
 from reconciler.cluster.snapshots.newest import Newest
+from reconciler.cluster.snapshots.pod_rows import PodRows
 from reconciler.cluster.snapshots.sources import Sources
-from reconciler.cluster.snapshots.unreadable import SeveralError, SnapshotError, UnreadableError
 from reconciler.cluster.values.instant import unix_seconds_or_zero
+from reconciler.cluster.values.kept_object import ContradictionError, Kept, Key
 from reconciler.cluster.values.raw_part import DECODING_ERRORS, finding
 from reconciler.cluster.values.selection import label_pairs
+from reconciler.cluster.values.unreadable import SeveralError, SnapshotError, UnreadableError
 from reconciler.cluster.volumes.volume import CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from reconciler.cluster.volumes.volume_rows import claim, csi_node, persistent_volume, storage_class
 from reconciler.cluster.wire import attachment, meta, node, pod, volume, workload

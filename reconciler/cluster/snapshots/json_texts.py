@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import msgspec
 from msgspec import Raw
 
-from reconciler.cluster.snapshots.unreadable import UnreadableError
+from reconciler.cluster.values.unreadable import UnreadableError
 
 _BLANK = re.compile(rb"\s*")
 _TOLD = re.compile(rb"(?:Warning: |Flag --|[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ )[^\n]*(?:\n|$)")

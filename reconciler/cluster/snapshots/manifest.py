@@ -3,10 +3,10 @@
 import msgspec
 
 from reconciler.cluster.snapshots import yaml_text
-from reconciler.cluster.snapshots.unreadable import SnapshotError, UnreadableError
 from reconciler.cluster.values.instant import unix_seconds
 from reconciler.cluster.values.kubernetes_version import KubernetesVersion, kubernetes_version
 from reconciler.cluster.values.raw_part import DECODING_ERRORS, finding
+from reconciler.cluster.values.unreadable import SnapshotError, UnreadableError
 
 FORMAT_MAJOR = 1
 FILE_NAMES = ("snapshot.yaml", "snapshot.yml", "snapshot.json")

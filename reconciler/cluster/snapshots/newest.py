@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import msgspec
 from msgspec import Raw
 
-from reconciler.cluster.snapshots.unreadable import UnreadableError
 from reconciler.cluster.values.instant import unix_seconds
 from reconciler.cluster.values.raw_part import DECODING_ERRORS
+from reconciler.cluster.values.unreadable import UnreadableError
 
 
 class _ManagedTime(msgspec.Struct, gc=False):

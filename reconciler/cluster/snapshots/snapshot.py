@@ -6,7 +6,7 @@ from reconciler.cluster.snapshots.assembly import assemble
 from reconciler.cluster.snapshots.document import parts, split
 from reconciler.cluster.snapshots.intake import Intake
 from reconciler.cluster.snapshots.manifest import FILE_NAMES, Manifest, merged, read_manifest
-from reconciler.cluster.snapshots.unreadable import ForeignError, SeveralError, SnapshotError
+from reconciler.cluster.values.unreadable import ForeignError, SeveralError, SnapshotError
 from reconciler.cluster.world import World
 
 __all__ = ["SnapshotError", "read_snapshot"]

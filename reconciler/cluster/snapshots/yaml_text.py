@@ -9,7 +9,7 @@ import re
 import msgspec
 import yaml
 
-from reconciler.cluster.snapshots.unreadable import UnreadableError
+from reconciler.cluster.values.unreadable import UnreadableError
 
 _DEEPEST = 100
 _MOST_VALUES = 20_000_000

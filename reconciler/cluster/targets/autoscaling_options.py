@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable
 from fractions import Fraction
 
-from reconciler.cluster.snapshots.unreadable import UnreadableError
 from reconciler.cluster.target import TargetOption
 from reconciler.cluster.values.quoted_text import quoted
+from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.values.duration import DurationError, exact_seconds
 
 _THRESHOLDS = {

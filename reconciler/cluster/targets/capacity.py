@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from reconciler.cluster.nodes.node import Taint
-from reconciler.cluster.snapshots.unreadable import UnreadableError
 from reconciler.cluster.values import quantity
 from reconciler.cluster.values.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Resources
+from reconciler.cluster.values.unreadable import UnreadableError
 
 PREFIX = "capacity.cluster-autoscaler.kubernetes.io/"
 CPU_KEY, MEMORY_KEY, DISK_KEY = PREFIX + "cpu", PREFIX + "memory", PREFIX + "ephemeral-disk"

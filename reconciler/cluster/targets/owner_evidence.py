@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from reconciler.cluster.snapshots.unreadable import UnreadableError
 from reconciler.cluster.target import FieldOwner, OwnerEvidence
 from reconciler.cluster.values.instant import unix_seconds
 from reconciler.cluster.values.raw_part import DECODING_ERRORS, RawPart
+from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.cluster.wire import replicas as wire
 from reconciler.cluster.wire.meta import ManagedField, OwnerReference, TargetMeta, api_group
 

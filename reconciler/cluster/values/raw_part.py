@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 import msgspec
 from msgspec import Raw
 
-from reconciler.cluster.snapshots.unreadable import UnreadableError
+from reconciler.cluster.values.unreadable import UnreadableError
 
 _T = TypeVar("_T")
 _EXPECTED = re.compile(r"^Expected `([a-z |]+)`")

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from reconciler.cluster.snapshots.unreadable import UnreadableError
 from reconciler.cluster.values.selector import NodeSelectorTerm
+from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.cluster.wire import meta, pod
 from reconciler.values.label_selector import LABEL_OPERATORS, LabelSelector, Requirement
 

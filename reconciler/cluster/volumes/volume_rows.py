@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 
 from reconciler.cluster.pods.pod_draining import controlling_owner
-from reconciler.cluster.snapshots.unreadable import UnreadableError
 from reconciler.cluster.values import quantity
 from reconciler.cluster.values.instant import unix_seconds
 from reconciler.cluster.values.selection import label_pairs, label_selector, node_terms
 from reconciler.cluster.values.selector import NodeSelectorTerm
+from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.cluster.volumes.volume import CsiDriverLimit, CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from reconciler.cluster.wire import volume as wire
 from reconciler.cluster.wire.pod import Amounts

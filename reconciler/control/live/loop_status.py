@@ -8,7 +8,7 @@ from reconciler.cluster.target import TargetFacts
 from reconciler.cluster.targets.hold_mark import read_hold
 from reconciler.control.live.live_memory_store import LiveMemoryStore
 from reconciler.control.live.plan_record import PlanRecord, plan_in
-from reconciler.control.policy.standing_record import standing_in
+from reconciler.control.live.standing_record import standing_in
 from reconciler.control.policy.state_last_good import LockedState, StateLastGoodStore
 from reconciler.control.turn.memory_store import StoreUnavailableError
 from reconciler.decisions.memory import Memory

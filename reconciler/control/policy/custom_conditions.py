@@ -6,7 +6,7 @@ that waits for it must not wait for ever.
 """
 
 from reconciler.decisions.reasons.groups import ReplicasUnknown, TargetMissing
-from reconciler.gitops.sources.fault import Fault
+from reconciler.gitops.git.fault import Fault
 from reconciler.kube.custom.status import Condition
 from reconciler.plan.plan import GroupLine, OwnerState
 from reconciler.policy.problems.problem import Problem

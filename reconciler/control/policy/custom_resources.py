@@ -10,7 +10,7 @@ from typing import Protocol
 import msgspec
 
 from reconciler.control.policy.policy_in_force import PolicyInForce
-from reconciler.gitops.sources.fault import Fault, FaultCode, SourceError, failed
+from reconciler.gitops.git.fault import Fault, FaultCode, SourceError, failed
 from reconciler.gitops.sources.last_good import LastGood, LastGoodStore
 from reconciler.gitops.sources.standing import SourceEvent
 from reconciler.kube.custom.custom_object import CustomObject

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
-from reconciler.gitops.sources.fault import Fault, FaultCode, SourceError, failed
+from reconciler.gitops.git.fault import Fault, FaultCode, SourceError, failed
 from reconciler.gitops.sources.last_good import LastGood, LastGoodError, LastGoodStore
 from reconciler.gitops.sources.standing import SourceEvent, Standing, refused, succeeded
 from reconciler.policy.documents import PolicySet

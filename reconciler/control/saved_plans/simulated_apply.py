@@ -1,8 +1,8 @@
 """A saved plan carried out on the embedded cluster, and what follows until nothing is under way."""
 
 from reconciler.cluster.world import World
-from reconciler.control.live.departures import Departures
 from reconciler.control.saved_plans.apply import Applied, PlanApplication, RemovalTerms
+from reconciler.control.saved_plans.departures import Departures
 from reconciler.control.turn.memory_store import InMemoryStore
 from reconciler.plan.plan import Plan
 from reconciler.policy.documents import PolicySet

@@ -5,9 +5,9 @@ from functools import cache
 
 import msgspec
 
+from reconciler import registered_platforms
 from reconciler.decisions.lints.finding import Finding
 from reconciler.decisions.view import View
-from reconciler.platforms import registered
 
 
 class PlatformLints(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,4 +19,4 @@ class PlatformLints(msgspec.Struct, frozen=True, kw_only=True):
 @cache
 def platform_lints() -> tuple[PlatformLints, ...]:
     """Those of the platforms that have any."""
-    return registered.parts("lints", "LINTS")
+    return registered_platforms.parts("lints", "LINTS")

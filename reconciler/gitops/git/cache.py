@@ -10,11 +10,11 @@ from pathlib import Path
 import msgspec
 
 from reconciler.gitops.git.access import Access, fetch_environment, fetch_settings
+from reconciler.gitops.git.fault import FaultCode, SourceError, failed
 from reconciler.gitops.git.git_process import GitError, GitTimeoutError, Printed, run_git
 from reconciler.gitops.git.ref_name import object_id
 from reconciler.gitops.git.remote import Remote
 from reconciler.gitops.git.remote_fault import remote_fault
-from reconciler.gitops.sources.fault import FaultCode, SourceError, failed
 
 _TIP = "refs/reconciler/tip"
 _MARK = "reconciler-cache"

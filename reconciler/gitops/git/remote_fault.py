@@ -1,6 +1,6 @@
 """Why a command that spoke to a remote failed, from git's own words."""
 
-from reconciler.gitops.sources.fault import FaultCode, SourceError, failed
+from reconciler.gitops.git.fault import FaultCode, SourceError, failed
 from reconciler.rendering.plain import plain, shortened
 
 _SAID_CHARACTERS = 300

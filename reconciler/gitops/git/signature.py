@@ -10,10 +10,10 @@ from pathlib import Path
 
 import msgspec
 
+from reconciler.gitops.git.fault import FaultCode, SourceError, failed
 from reconciler.gitops.git.git_process import GitError, run_git
 from reconciler.gitops.git.signer_name import SSH_KEY_PREFIX, SignerName, names_of_signature
 from reconciler.gitops.git.signing_keys import key_files, programs
-from reconciler.gitops.sources.fault import FaultCode, SourceError, failed
 from reconciler.rendering.plain import plain, shortened
 
 _FORMAT = "--format=%H%x00%G?%x00%GF%x00%GP%x00%GS"

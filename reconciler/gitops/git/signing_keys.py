@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from reconciler.gitops.sources.fault import FaultCode, failed
+from reconciler.gitops.git.fault import FaultCode, failed
 
 _GPG_SECONDS = 30
 _GPG_SETTINGS = "no-autostart\ntrust-model always\nno-auto-key-retrieve\nno-auto-key-locate\nfaked-system-time {}!\n"

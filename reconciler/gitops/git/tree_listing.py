@@ -7,7 +7,7 @@ import msgspec
 
 from reconciler.gitops.git.ref_name import path_fault
 from reconciler.policy.neighbours import UnreadFile, link_in_tree, too_large
-from reconciler.policy.text.yaml_text import MAX_FILE_BYTES
+from reconciler.policy.reading.yaml_text import MAX_FILE_BYTES
 from reconciler.policy.tree import SUFFIXES
 from reconciler.rendering.plain import plain
 

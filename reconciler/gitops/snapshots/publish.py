@@ -18,13 +18,13 @@ import msgspec
 
 from reconciler.gitops.git.access import Access, check_access, fetch_environment, fetch_settings
 from reconciler.gitops.git.cache import FETCH_SETTINGS, Bounds
+from reconciler.gitops.git.fault import FaultCode, SourceError, failed
 from reconciler.gitops.git.git_process import GitError, GitTimeoutError, Printed, run_git
 from reconciler.gitops.git.ref_name import object_id
 from reconciler.gitops.git.remote import Remote, remote_ref
 from reconciler.gitops.git.remote_fault import git_words, remote_fault
 from reconciler.gitops.git.tree_listing import parsed_listing
 from reconciler.gitops.snapshots.snapshot_place import MANIFEST, checked_place
-from reconciler.gitops.sources.fault import FaultCode, SourceError, failed
 
 MARK = "Reconciler-Snapshot"
 _ATTEMPTS = 3

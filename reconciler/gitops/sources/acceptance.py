@@ -2,8 +2,8 @@
 
 import msgspec
 
+from reconciler.gitops.git.fault import Fault, FaultCode, SourceError, failed
 from reconciler.gitops.sources.bounded_tree import TreeReader
-from reconciler.gitops.sources.fault import Fault, FaultCode, SourceError, failed
 from reconciler.gitops.sources.last_good import LastGood
 from reconciler.gitops.sources.source import Fetched
 from reconciler.policy.documents import PolicySet

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import msgspec
 
+from reconciler.gitops.git.fault import FaultCode, SourceError, failed
 from reconciler.gitops.git.git_process import GitError, run_git
 from reconciler.gitops.git.signature import Signers, verified
 from reconciler.gitops.git.signing_keys import key_files
-from reconciler.gitops.sources.fault import FaultCode, SourceError, failed
 from reconciler.plan.group_approvals import GROUP_TRAILER, read_group_approvals
 from reconciler.policy.group_approval import GroupApproval
 

@@ -12,13 +12,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
+from reconciler.gitops.git.fault import FaultCode, failed
 from reconciler.gitops.git.ref_name import object_id, path_fault
 from reconciler.gitops.git.tree_listing import MAX_FILES, MAX_TREE_BYTES, TreeProblem
 from reconciler.gitops.git.tree_refusal import refusals
-from reconciler.gitops.sources.fault import FaultCode, failed
 from reconciler.gitops.sources.source import Fetched
 from reconciler.policy.neighbours import UnreadFile, link_in_tree, too_large
-from reconciler.policy.text.yaml_text import MAX_FILE_BYTES
+from reconciler.policy.reading.yaml_text import MAX_FILE_BYTES
 from reconciler.policy.tree import SUFFIXES
 
 _TRIES = 5

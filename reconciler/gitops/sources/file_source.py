@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from reconciler.gitops.git.fault import FaultCode, failed
 from reconciler.gitops.sources.directory_source import content_revision
-from reconciler.gitops.sources.fault import FaultCode, failed
 from reconciler.gitops.sources.source import Fetched
-from reconciler.policy.text.yaml_text import MAX_FILE_BYTES
+from reconciler.policy.reading.yaml_text import MAX_FILE_BYTES
 
 
 class FileSource:

@@ -11,11 +11,11 @@ import re
 
 import msgspec
 
+from reconciler.gitops.git.fault import FaultCode, failed
 from reconciler.gitops.git.tree_refusal import refusals
 from reconciler.gitops.sources.archive import MAX_ARCHIVE_BYTES, ArchiveError, ArchiveTooDearError
 from reconciler.gitops.sources.bounded_archive import bounded_unpacked
 from reconciler.gitops.sources.download import Download, DownloadError, downloaded
-from reconciler.gitops.sources.fault import FaultCode, failed
 from reconciler.gitops.sources.source import Fetched
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
 

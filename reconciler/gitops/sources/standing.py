@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import msgspec
 
+from reconciler.gitops.git.fault import GETTING, Fault
 from reconciler.gitops.sources.acceptance import short_revision
-from reconciler.gitops.sources.fault import GETTING, Fault
 from reconciler.policy.problems.problem import Problem
 from reconciler.rendering.plain import shortened
 

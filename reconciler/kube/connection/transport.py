@@ -18,9 +18,9 @@ from reconciler.kube.connection.api import ContentType, Guard, UnreachableError
 from reconciler.kube.connection.cause import cause
 from reconciler.kube.connection.connection_choice import Choice, ConnectionConfigError, choose
 from reconciler.kube.connection.connections import Attempt, announce_requests
+from reconciler.kube.connection.line_stream import Body, LineStream
 from reconciler.kube.connection.outages import Outages
 from reconciler.kube.connection.status_body import api_error
-from reconciler.kube.watching.line_stream import Body, LineStream
 
 if TYPE_CHECKING:
     from kubernetes.client import Configuration

@@ -13,9 +13,9 @@ from reconciler.kube.custom.custom_object import CustomObject
 from reconciler.policy.documents import API_VERSION
 from reconciler.policy.problems.findings import Findings, Source
 from reconciler.policy.problems.problem import Problem
+from reconciler.policy.reading.yaml_text import compose_documents, read_source
 from reconciler.policy.text.nodes import Node
 from reconciler.policy.text.place import Place
-from reconciler.policy.text.yaml_text import compose_documents, read_source
 from reconciler.values.shown_text import cut
 
 _BREAKS = {ord(character): f"\\u{ord(character):04x}" for character in "\x85\u2028\u2029"}

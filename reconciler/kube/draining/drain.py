@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Raw
 
 from reconciler.cluster.nodes.node import Taint
-from reconciler.cluster.snapshots.unreadable import SnapshotError
+from reconciler.cluster.values.unreadable import SnapshotError
 from reconciler.cluster.wire.node import NodeTaint
 from reconciler.kube.connection.api import Api, ApiError, ContentType, UnreachableError
 from reconciler.kube.draining.drain_mark import DELETING_TAINT, DrainMark, checked_owner, mark_of

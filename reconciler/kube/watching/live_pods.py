@@ -4,9 +4,9 @@ from array import array
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from reconciler.cluster.pods.pod_rows import PodRows
 from reconciler.cluster.pods.pod_shaping import ShapeDraft
-from reconciler.cluster.snapshots.kept import Key
+from reconciler.cluster.snapshots.pod_rows import PodRows
+from reconciler.cluster.values.kept_object import Key
 from reconciler.cluster.wire import pod as wire
 
 # Forms that no pod has any more are dropped once they are this many more than those in use.

@@ -8,10 +8,10 @@ import msgspec
 from reconciler.cluster.pods.pod_shaping import ShapeDraft
 from reconciler.cluster.snapshots.assembly import assemble
 from reconciler.cluster.snapshots.intake import Intake
-from reconciler.cluster.snapshots.kept import Key
 from reconciler.cluster.snapshots.manifest import Manifest
-from reconciler.cluster.snapshots.unreadable import SnapshotError
+from reconciler.cluster.values.kept_object import Key
 from reconciler.cluster.values.kubernetes_version import kubernetes_version
+from reconciler.cluster.values.unreadable import SnapshotError
 from reconciler.cluster.world import World
 from reconciler.kube.connection.api import Api
 from reconciler.kube.connection.server_version import server_version

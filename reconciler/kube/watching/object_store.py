@@ -6,9 +6,9 @@ from msgspec import Raw
 from reconciler.cluster.platform_reading import is_target, readings
 from reconciler.cluster.snapshots.document import Document
 from reconciler.cluster.snapshots.intake import Intake
-from reconciler.cluster.snapshots.kept import Kept, Key
-from reconciler.cluster.snapshots.unreadable import UnreadableError
+from reconciler.cluster.values.kept_object import Kept, Key
 from reconciler.cluster.values.raw_part import DECODING_ERRORS, finding
+from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.kube.watching.collection import Collection
 from reconciler.kube.watching.live_pods import LivePods
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from reconciler.cluster.nodes.machine_rows import normalized_provider_id
 from reconciler.cluster.platform_reading import Envelope, Key, Objects, PlatformReading, Rows, WireKind
+from reconciler.cluster.targets.machine_rows import normalized_provider_id
 from reconciler.platforms.crusoe.facts import pool, wire
 from reconciler.platforms.crusoe.facts.ownership import PHASES, REMEDIATION_KEYS, REMEDIATION_PHASE
 from reconciler.platforms.crusoe.facts.shown import shown, words_of_instance, words_of_pool

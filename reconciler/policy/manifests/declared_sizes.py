@@ -30,9 +30,9 @@ from reconciler.policy.neighbours import UnreadFile
 from reconciler.policy.platform_manifests import manifests_by_group
 from reconciler.policy.problems.findings import Findings, Source
 from reconciler.policy.problems.problem import Problem, Severity
+from reconciler.policy.reading.yaml_text import compose_documents, read_source
 from reconciler.policy.text.nodes import Node, spot_of_entry
 from reconciler.policy.text.place import Place
-from reconciler.policy.text.yaml_text import compose_documents, read_source
 
 MANIFEST_CODES: Mapping[str, str] = {
     "ManifestUnreadable": "A manifest that cannot be read is not examined.",

@@ -18,9 +18,9 @@ from reconciler.policy.manifests.manifest_object import (
 )
 from reconciler.policy.platform_manifests import manifests_by_group
 from reconciler.policy.problems.findings import Findings
+from reconciler.policy.reading.yaml_text import compose_documents, read_source
 from reconciler.policy.text.nodes import Node, spot_of, spot_of_entry
 from reconciler.policy.text.place import Place
-from reconciler.policy.text.yaml_text import compose_documents, read_source
 
 _Key = tuple[str, str, str, str]
 

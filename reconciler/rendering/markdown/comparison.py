@@ -6,8 +6,8 @@ from reconciler.plan.comparison import PlanComparison
 from reconciler.policy.comparison import PolicyChange
 from reconciler.rendering.differences import Section, difference_sections, with_further
 from reconciler.rendering.fold import Fold
-from reconciler.rendering.markdown.code import code, fenced, folded
 from reconciler.rendering.markdown.length import GITHUB_LIMIT, length
+from reconciler.rendering.markdown_code import code, fenced, folded
 from reconciler.rendering.plain import plain
 from reconciler.rendering.wording import count
 

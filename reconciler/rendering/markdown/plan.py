@@ -10,8 +10,8 @@ from reconciler.rendering.consequences import rest_words
 from reconciler.rendering.fold import Fold
 from reconciler.rendering.group_why import group_whys, why_words
 from reconciler.rendering.markdown.changes import change_lines
-from reconciler.rendering.markdown.code import code, fenced, folded, table
 from reconciler.rendering.markdown.length import GITHUB_LIMIT, length
+from reconciler.rendering.markdown_code import code, fenced, folded, table
 from reconciler.rendering.text.page import Page
 from reconciler.rendering.text.style import Style
 from reconciler.rendering.wording import NO_GROUPS, STAY_PENDING, cost_rows, count, header_words

@@ -4,10 +4,10 @@ from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.policy.problems.problem import Problem, Severity
 from reconciler.rendering.consequences import consequences
 from reconciler.rendering.fold import Fold
-from reconciler.rendering.markdown.code import code, fenced, folded
 from reconciler.rendering.markdown.comparison import comparison_markdown
 from reconciler.rendering.markdown.length import GITHUB_LIMIT, length
 from reconciler.rendering.markdown.plan import plan_markdown
+from reconciler.rendering.markdown_code import code, fenced, folded
 from reconciler.rendering.plain import plain, shortened
 from reconciler.rendering.preview_words import (
     NOT_COMPARED,
@@ -20,7 +20,7 @@ from reconciler.rendering.preview_words import (
     warnings_words,
 )
 from reconciler.rendering.problems.text import render_text
-from reconciler.rendering.simulation import replay_markdown_section
+from reconciler.rendering.text.simulation import replay_markdown_section
 from reconciler.rendering.wording import count
 
 _MOST_LINES = 100

@@ -20,8 +20,8 @@ from reconciler.rendering.problems.json_report import ProblemReport
 from reconciler.rendering.schemas.identity import DIALECT, schema_id
 from reconciler.rendering.simulated_run import FORMAT_VERSION as RUN_VERSION
 from reconciler.rendering.simulated_run import RunDocument
-from reconciler.rendering.simulation import FORMAT_VERSION as SIMULATION_VERSION
-from reconciler.rendering.simulation import SimulationDocument
+from reconciler.rendering.text.simulation import FORMAT_VERSION as SIMULATION_VERSION
+from reconciler.rendering.text.simulation import SimulationDocument
 
 _SPACES = re.compile(r"\s+")
 

@@ -15,10 +15,10 @@ from reconciler.rendering.preview_words import (
     warnings_words,
 )
 from reconciler.rendering.problems.text import render_text
-from reconciler.rendering.simulation import replay_section
 from reconciler.rendering.text.comparison import comparison_text
 from reconciler.rendering.text.paragraph import paragraph
 from reconciler.rendering.text.plan import WIDTH, plan_text
+from reconciler.rendering.text.simulation import replay_section
 from reconciler.rendering.text.style import Style, Tone
 
 _NAMES_SHOWN = 6

@@ -9,9 +9,9 @@ import msgspec
 from reconciler.cluster.values.raw_part import in_plain_words
 from reconciler.policy.problems.findings import Findings, Source
 from reconciler.policy.problems.problem import Problem
+from reconciler.policy.reading.yaml_text import compose_documents, read_source
 from reconciler.policy.text.nodes import Mapping as MappingNode
 from reconciler.policy.text.nodes import Node, Scalar, Sequence, Spot, spot_of
-from reconciler.policy.text.yaml_text import compose_documents, read_source
 from reconciler.policy.values.quantity import QuantityError, parse_amount
 from reconciler.simulation.scenarios.scenario import API_VERSION, KIND, Quantity, Scenario, Span, TimedEvent
 from reconciler.values.duration import DurationError, parse_duration

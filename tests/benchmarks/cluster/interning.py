@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import msgspec
 
 from reconciler.cluster.nodes.node import NodeShape
-from reconciler.cluster.pods.pod_rows import PodRows
+from reconciler.cluster.snapshots.pod_rows import PodRows
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.wire import pod as wire
 from reconciler.cluster.world import World

@@ -14,7 +14,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "0 -> 1 in: failure = type(error).__name__, error.status if isinstance(error, ApiError) else 0": "failures that are no "
         "answers are told apart by what they are",
     },
-    "reconciler/kube/watching/line_stream.py": {"262144 -> 262145": _AT_ONCE},
+    "reconciler/kube/connection/line_stream.py": {"262144 -> 262145": _AT_ONCE},
     "reconciler/kube/watching/object_store.py": {
         "0 -> 1 in: joined.add(key, value, 0)": "objects of a server come from no file: its number is told to nobody",
     },

@@ -25,7 +25,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "len(self._node) // 2 -> len(self._node) * 2": _LARGER,
         "max(256, len(self._node) // 2) -> min(256, len(self._node) // 2)": _LARGER,
     },
-    "reconciler/scheduling/eligibility.py": {
+    "reconciler/scheduling/predicates/eligibility.py": {
         "judged.names_host or (not judged.keys and judged.demand.terms is None) -> judged.names_host": _SLOWER,
         "self._judged.get(demand) or self._of(demand) -> self._of(demand)": _SLOWER,
         "excluded is None or not excluded[node] -> not excluded[node]": "nodes are excluded by name here: it is asked for type "
@@ -138,7 +138,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "1 -> 2 in: width = len(limit.counter.domains.values) + 1": _SLOWER,
         '2 -> 3 in: starts = array("i", bytes(4 * (many + 2)))': "one group more, and it is empty",
     },
-    "reconciler/scheduling/topology/rules.py": {
+    "reconciler/scheduling/topology_rules.py": {
         "2 -> 3 in: _EVERY_NODE, _NO_NODE = -1, -2": _NEGATIVE,
         "False -> True in: place = ((key, (), _EVERY_NODE, False), matching)": "it is part of a name that is made here alone",
         "False -> True in: return (), False": _IN_NEAR,

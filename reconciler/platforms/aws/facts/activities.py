@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterable
 from enum import StrEnum
 
-from reconciler.cluster.snapshots.unreadable import UnreadableError
 from reconciler.cluster.target import LaunchFailure
 from reconciler.cluster.values.instant import unix_seconds
+from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.platforms.aws.facts.aws_beside import ScalingActivity
 from reconciler.platforms.aws.facts.wire import AutoScalingGroup
 

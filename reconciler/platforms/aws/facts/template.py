@@ -5,12 +5,12 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from reconciler.cluster.nodes.node import ZONE_LABEL, Taint
-from reconciler.cluster.snapshots.unreadable import UnreadableError
 from reconciler.cluster.target import TargetTemplate
 from reconciler.cluster.targets import capacity
 from reconciler.cluster.values.label_syntax import is_label_value, is_qualified_name
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.values.selection import label_pairs
+from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.platforms.aws.facts.aws_beside import ManagedNodeGroup
 from reconciler.platforms.aws.facts.choices import Choices
 from reconciler.platforms.aws.facts.node_sizing import DEFAULT_DISK_GIB, allocatable

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import msgspec
 
-from reconciler.cluster.snapshots.unreadable import UnreadableError
 from reconciler.cluster.targets.capacity import amount
 from reconciler.cluster.values.resources import CPU
+from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.platforms.clusterapi.facts import wire
 
 ARCH_LABEL, OS_LABEL = "kubernetes.io/arch", "kubernetes.io/os"

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from reconciler.cluster.nodes.machine_rows import normalized_provider_id
 from reconciler.cluster.nodes.node import Node
 from reconciler.cluster.target import Machine, TargetRef
+from reconciler.cluster.targets.machine_rows import normalized_provider_id
 from reconciler.cluster.values.instant import unix_seconds_or_zero
 from reconciler.platforms.clusterapi.facts import wire
 from reconciler.platforms.clusterapi.facts.view import ClusterApiView

@@ -2,9 +2,9 @@
 
 import re
 
-from reconciler.cluster.snapshots.unreadable import UnreadableError
 from reconciler.cluster.target import LaunchFailure
 from reconciler.cluster.values.instant import unix_seconds
+from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.platforms.crusoe.facts import wire
 from reconciler.platforms.crusoe.facts.view import CrusoeView
 

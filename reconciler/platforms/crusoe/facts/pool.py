@@ -1,9 +1,9 @@
 """Node pools of Crusoe Managed Kubernetes as targets, and their machines."""
 
-from reconciler.cluster.snapshots.unreadable import UnreadableError
 from reconciler.cluster.target import Machine, TargetFacts, TargetRef
 from reconciler.cluster.values.instant import unix_seconds
 from reconciler.cluster.values.selection import label_pairs
+from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.platforms.crusoe.facts import wire
 from reconciler.platforms.crusoe.facts.failures import launch_failure
 from reconciler.platforms.crusoe.facts.ownership import cautions, keeps_nodes, owner, stops, unseen, writers

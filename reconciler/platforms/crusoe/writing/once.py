@@ -6,7 +6,7 @@ machines is a node here: whoever has two clusters may look at one with the crede
 
 import msgspec
 
-from reconciler.cluster.nodes.machine_rows import normalized_provider_id
+from reconciler.cluster.targets.machine_rows import normalized_provider_id
 from reconciler.platforms.crusoe.facts.pool import PROVIDER_ID
 from reconciler.platforms.crusoe.kinds import NODE_POOL
 from reconciler.platforms.crusoe.writing.account import Account

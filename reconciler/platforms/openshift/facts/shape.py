@@ -5,11 +5,11 @@ from collections.abc import Mapping
 
 from reconciler.cluster.nodes.node import ZONE_LABEL
 from reconciler.cluster.nodes.node_rows import taint_set
-from reconciler.cluster.snapshots.unreadable import UnreadableError
 from reconciler.cluster.target import TargetTemplate
 from reconciler.cluster.targets import capacity
 from reconciler.cluster.values.resources import CPU, MEMORY
 from reconciler.cluster.values.selection import label_pairs
+from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.platforms.aws.facts.instance_table import KnownType, known_types
 from reconciler.platforms.aws.facts.node_sizing import Machine
 from reconciler.platforms.openshift.facts import wire

@@ -5,8 +5,8 @@ from typing import TypeVar
 
 import click
 
-from reconciler.cli.options.connection import connection_options
-from reconciler.cli.options.named_path import NAMED_PATH
+from reconciler.cli.inputs.connection import connection_options
+from reconciler.cli.inputs.named_path import NAMED_PATH
 
 Command = TypeVar("Command", bound=Callable[..., object])
 

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 import click
 
-from reconciler.cli.options.completing import complete_context
+from reconciler.cli.inputs.completing import complete_context
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
 

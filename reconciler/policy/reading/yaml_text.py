@@ -12,8 +12,8 @@ from typing import TypeAlias
 import yaml
 
 from reconciler.policy.problems.findings import Findings, Source
+from reconciler.policy.reading.yaml_fault import describe_fault
 from reconciler.policy.text.nodes import Mapping, Node, Scalar, Sequence, Spot
-from reconciler.policy.text.yaml_fault import describe_fault
 
 MAX_FILE_BYTES = 1 << 20
 MAX_DOCUMENTS = 1_000

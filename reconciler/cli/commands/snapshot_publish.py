@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from reconciler.cli.options.source import access_options
+from reconciler.cli.inputs.source import access_options
 from reconciler.cli.outputs.failure import InputError
 
 if TYPE_CHECKING:
-    from reconciler.cli.options.remote_access import RemoteAccess
+    from reconciler.cli.inputs.remote_access import RemoteAccess
     from reconciler.control.capture import Capture
     from reconciler.gitops.snapshots.publish import SnapshotBranch
 
@@ -69,9 +69,9 @@ def publish(capture: "Capture", target: str, branch: str, access: "RemoteAccess"
         except OSError as error:
             raise InputError(f"--publish {target}: {error.strerror or error}") from None
         return f"published to {target}, {size:,} bytes"
+    from reconciler.gitops.git.fault import SourceError
     from reconciler.gitops.git.ref_name import RefusedNameError
     from reconciler.gitops.snapshots.publish import PublishError
-    from reconciler.gitops.sources.fault import SourceError
 
     found = _branch(target, branch, access)
     try:
@@ -84,7 +84,7 @@ def publish(capture: "Capture", target: str, branch: str, access: "RemoteAccess"
 
 
 def _branch(target: str, branch: str, access: "RemoteAccess") -> "SnapshotBranch":
-    from reconciler.cli.options.remote_access import reached
+    from reconciler.cli.inputs.remote_access import reached
     from reconciler.gitops.git.ref_name import RefusedNameError
 
     try:

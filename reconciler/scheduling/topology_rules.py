@@ -7,10 +7,10 @@ import msgspec
 from reconciler.cluster.nodes.node import HOSTNAME_LABEL
 from reconciler.cluster.pods.pod import PodShape, SpreadConstraint
 from reconciler.scheduling.bindings import Bindings
-from reconciler.scheduling.eligibility import Eligibility
 from reconciler.scheduling.index_set import EMPTY, IndexSet
 from reconciler.scheduling.new_nodes import NO_HOST, HostSpread
 from reconciler.scheduling.nodes import NodeTable
+from reconciler.scheduling.predicates.eligibility import Eligibility
 from reconciler.scheduling.predicates.inter_pod_affinity import AffinityRules
 from reconciler.scheduling.predicates.pod_topology_spread import SpreadRule
 from reconciler.scheduling.shapes import Demand, ShapeTable

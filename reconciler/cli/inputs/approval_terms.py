@@ -101,8 +101,8 @@ def _signers(choice: ApprovalChoice) -> "Signers | None":
 
 
 def _not_signed(repository: "Repository", commit: str, signers: "Signers | None") -> str:
+    from reconciler.gitops.git.fault import SourceError
     from reconciler.gitops.git.signature import verified
-    from reconciler.gitops.sources.fault import SourceError
 
     if signers is None:
         return ""

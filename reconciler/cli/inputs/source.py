@@ -5,7 +5,7 @@ from typing import TypeVar
 
 import click
 
-from reconciler.cli.options.named_path import NAMED_PATH
+from reconciler.cli.inputs.named_path import NAMED_PATH
 
 _FILE = NAMED_PATH
 _Command = TypeVar("_Command", bound=Callable[..., object])

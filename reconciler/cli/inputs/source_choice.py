@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from reconciler.cli.options.source import DEFAULT_CACHE
+from reconciler.cli.inputs.source import DEFAULT_CACHE
 from reconciler.cli.outputs.failure import InputError
 from reconciler.cli.outputs.telling import tell
 from reconciler.cli.outputs.terminal import wants_colour

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from reconciler.cli.options.completing import complete
+from reconciler.cli.inputs.completing import complete
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

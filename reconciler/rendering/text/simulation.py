@@ -4,8 +4,8 @@ import msgspec
 
 from reconciler.plan.replay import Replay, ReplayFigures
 from reconciler.rendering.json_text import json_text
-from reconciler.rendering.markdown.code import code, folded
-from reconciler.rendering.markdown.code import table as markdown_table
+from reconciler.rendering.markdown_code import code, folded
+from reconciler.rendering.markdown_code import table as markdown_table
 from reconciler.rendering.plain import plain
 from reconciler.rendering.simulation_words import FigureLine, figure_lines, heading_words, note_words, side_names, target_lines
 from reconciler.rendering.text.paragraph import paragraph

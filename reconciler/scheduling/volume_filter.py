@@ -2,9 +2,9 @@
 
 from reconciler.cluster.world import World
 from reconciler.scheduling.bindings import Bindings
-from reconciler.scheduling.eligibility import Eligibility
 from reconciler.scheduling.node_mask import marked, union
 from reconciler.scheduling.nodes import NodeTable
+from reconciler.scheduling.predicates.eligibility import Eligibility
 from reconciler.scheduling.predicates.node_volume_limits import NodeVolumeLimits
 from reconciler.scheduling.predicates.volume_binding import VolumeBinding
 from reconciler.scheduling.predicates.volume_restrictions import VolumeRestrictions

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from reconciler.cli.options.named_path import NAMED_PATH
+from reconciler.cli.inputs.named_path import NAMED_PATH
 from reconciler.cli.outputs.failure import InputError
 
 if TYPE_CHECKING:
