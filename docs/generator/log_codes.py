@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from docs.generator.table import code, table
-from reconciler.control.turn.report import ResultState
+from reconciler.control.turn.loop import ResultState
 from reconciler.gitops.git.fault import GETTING, FaultCode
 from reconciler.plan.plan import ActionKind
 from reconciler.providers.contract import RemovalState

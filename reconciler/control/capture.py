@@ -9,8 +9,7 @@ from reconciler.cluster.platform_reading import envelopes, is_target, readings
 from reconciler.cluster.snapshots.document import Document
 from reconciler.cluster.snapshots.intake import Intake
 from reconciler.cluster.snapshots.listing import Listing, Object, name_of
-from reconciler.cluster.snapshots.pseudonyms import Pseudonyms
-from reconciler.cluster.snapshots.redaction import redacted
+from reconciler.cluster.snapshots.redaction import Pseudonyms, redacted
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.wire.meta import api_group
 from reconciler.cluster.world import World
@@ -25,9 +24,9 @@ from reconciler.kube.watching.collection import (
     platform_collections,
     renamed_group,
 )
-from reconciler.kube.watching.watch_event import ListPage
+from reconciler.kube.watching.reflector import ListPage
 from reconciler.policy.documents import PolicySet
-from reconciler.providers.cloud_answer import CloudQuestion
+from reconciler.providers.answer import CloudQuestion
 from reconciler.providers.live_platforms import ask_clouds
 from reconciler.values.instant import instant_text
 

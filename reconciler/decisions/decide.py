@@ -8,32 +8,29 @@ import msgspec
 from reconciler.cluster.world import World
 from reconciler.decisions.demand.gangs import gangs, given_up, second_chances, without
 from reconciler.decisions.demand.nominated import place_nominated
-from reconciler.decisions.demand.pending import pending_demand
+from reconciler.decisions.demand.pending import Queue, Served, pending_demand
 from reconciler.decisions.demand.purchase import Demand
-from reconciler.decisions.demand.queue import Queue, Served
 from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.growth.headroom import keep_headroom
 from reconciler.decisions.growth.requests import cancel_requests
 from reconciler.decisions.growth.scale_up import explain_rest, fill_existing, grow_for, heal_minimums
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.outcome.actions import actions, releases
-from reconciler.decisions.outcome.conflict_reasons import conflict_reasons
 from reconciler.decisions.outcome.foreseen import Foreseen, foreseen
-from reconciler.decisions.outcome.lines import cost, group_lines, node_lines, pod_lines
+from reconciler.decisions.outcome.lines import conflict_reasons, cost, group_lines, node_lines, pod_lines
 from reconciler.decisions.outcome.problems import plan_problems
 from reconciler.decisions.remember import remember, settle
 from reconciler.decisions.removal.approval_ceiling import ApprovalCeilings
+from reconciler.decisions.removal.budgets import halts
 from reconciler.decisions.removal.candidates import look_at_nodes
+from reconciler.decisions.removal.consolidation import consolidate, takeovers
 from reconciler.decisions.removal.disruption import DisruptionLedger
-from reconciler.decisions.removal.halts import halts
-from reconciler.decisions.removal.replacement import consolidate, takeovers
 from reconciler.decisions.removal.scale_down import Removals
-from reconciler.decisions.situation.denials import denials_of
+from reconciler.decisions.situation.backoff import denials_of
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
-from reconciler.plan.digest import with_digest
+from reconciler.plan.digest import summary, with_digest
 from reconciler.plan.plan import ActionKind, Plan, PodOutcome
-from reconciler.plan.summary import summary
 from reconciler.policy.documents import Headroom, PolicySet
 from reconciler.values.instant import instant_text
 

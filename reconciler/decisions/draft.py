@@ -16,7 +16,7 @@ from reconciler.decisions.ownership.owner import Judgement
 from reconciler.decisions.reasons.groups import BackedOff, GroupUnhealthy, TemplateUnknown
 from reconciler.decisions.reasons.owners import GroupHeld
 from reconciler.decisions.reasons.sizes import AtMaxSize, OnlyWhole, PaceReached, TemplateUntried
-from reconciler.decisions.situation.denials import GROWTH, denied_now
+from reconciler.decisions.situation.backoff import GROWTH, denied_now
 from reconciler.decisions.situation.group_situation import GroupSituation, too_many
 from reconciler.decisions.work import Shares, Work
 from reconciler.plan.plan import NodeState

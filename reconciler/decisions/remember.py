@@ -4,13 +4,12 @@ import msgspec
 
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.memory import Memory, Outcome
-from reconciler.decisions.ownership.last_write import last_write, without_last_writes
+from reconciler.decisions.ownership.second_writer import last_write, without_last_writes
 from reconciler.decisions.reasons.nodes import NodeEmpty
 from reconciler.decisions.removal.approval_ceiling import departed, lasting
 from reconciler.decisions.removal.scale_down import Judged
-from reconciler.decisions.situation.backoff import BackoffRule
-from reconciler.decisions.situation.denials import DENIED, with_outcome
-from reconciler.decisions.situation.denials import lasting as standing_denials
+from reconciler.decisions.situation.backoff import DENIED, BackoffRule, with_outcome
+from reconciler.decisions.situation.backoff import lasting as standing_denials
 from reconciler.plan.plan import ActionKind, NodeState
 
 _GROWTH = (ActionKind.RESIZE, ActionKind.REPLACE)

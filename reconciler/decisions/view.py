@@ -4,17 +4,21 @@ import msgspec
 
 from reconciler.cluster.world import World
 from reconciler.decisions.draft import Draft, GroupDraft
-from reconciler.decisions.groups.effective import effective_view
+from reconciler.decisions.groups.effective_groups import effective_view
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.groups.membership import Membership
 from reconciler.decisions.memory import Memory
-from reconciler.decisions.ownership.conflict import conflict_sentence, note_conflicts, other_autoscalers, undone_write
-from reconciler.decisions.ownership.last_write import with_last_writes
 from reconciler.decisions.ownership.owner import NO_OWNER, Judgement, Terms, judge
+from reconciler.decisions.ownership.second_writer import (
+    conflict_sentence,
+    note_conflicts,
+    other_autoscalers,
+    undone_write,
+    with_last_writes,
+)
 from reconciler.decisions.situation.backoff import forget, note_failures
 from reconciler.decisions.situation.belonging import Belonging, belongings, note_targets
-from reconciler.decisions.situation.group_situation import GroupSituation, group_situations, node_states
-from reconciler.decisions.situation.waiting import note_waiting
+from reconciler.decisions.situation.group_situation import GroupSituation, group_situations, node_states, note_waiting
 from reconciler.decisions.work import Work
 from reconciler.plan.plan import NodeState, OwnerState
 from reconciler.policy.documents import PolicySet

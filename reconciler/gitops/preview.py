@@ -11,7 +11,7 @@ from reconciler.plan.picture import Pictures, picture
 from reconciler.plan.preview import Preview, PreviewSide
 from reconciler.policy.comparison import compare_policies
 from reconciler.policy.documents import PolicySet
-from reconciler.policy.problems.problem import Problem
+from reconciler.policy.problems.findings import Problem
 from reconciler.simulation.settled import Rest, come_to_rest
 
 

@@ -4,13 +4,12 @@ import hashlib
 
 import msgspec
 
-from reconciler.plan.comparison import PlanComparison
-from reconciler.plan.impact import Impact
+from reconciler.plan.comparison import Impact, PlanComparison
 from reconciler.plan.picture import Pictures
 from reconciler.plan.plan import Plan
 from reconciler.plan.replay import Replay
 from reconciler.policy.comparison import PolicyChange
-from reconciler.policy.problems.problem import Problem
+from reconciler.policy.problems.findings import Problem
 
 
 class PreviewSide(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -8,7 +8,7 @@ from deepdiff import DeepDiff
 from reconciler.policy.checks.levels import tier_index
 from reconciler.policy.documents import NodeGroup, NodeGroupPolicy, PolicySet
 from reconciler.policy.reach import reached_groups
-from reconciler.policy.text.place import Place
+from reconciler.policy.text.nodes import Place
 from reconciler.policy.written import Path, WrittenDocument
 
 _WHOLE = ("windows", "headroom", "hold")  # of these the strongest level counts as a whole, not key by key

@@ -10,10 +10,8 @@ from enum import StrEnum
 
 import msgspec
 
-from reconciler.policy.group_approval import GroupApproval
-from reconciler.policy.group_namespaces import GroupNamespace, RefusedGroup
-from reconciler.policy.pace import Pace
-from reconciler.policy.text.place import Place
+from reconciler.policy.group_namespaces import GroupApproval, GroupNamespace, Pace, RefusedGroup
+from reconciler.policy.text.nodes import Place
 from reconciler.policy.values.label_selector import Selector
 
 API_GROUP = "reconciler.dev"

@@ -1,9 +1,12 @@
 """The terms of the field model: what can be said about one key of a policy document."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
 import msgspec
+
+from reconciler.policy.values import pattern, schedule
+from reconciler.values import duration, instant, money, quantity
 
 Written = str | int | tuple[str, ...]
 """A value as written in YAML: text, an integer, a list of texts."""
@@ -110,3 +113,47 @@ def rooted(field: Field, path: str) -> Field:
     children = tuple(rooted(child, prefix + child.yaml_key) for child in field.children)
     maximum = field.maximum if item is None or field.maximum is not None else MAX_ITEMS
     return msgspec.structs.replace(field, path=path, item=item, children=children, maximum=maximum)
+
+
+# How many characters a text of each kind may have: one table for readers and for schemas.
+#
+# Every text is bounded, so that reading one takes no time that anybody could notice, whoever wrote it.
+
+LONGEST_TEXT = 1024
+"""Of a text without a form of its own, such as the reason of a hold or the value of a tag."""
+
+LONGEST: Mapping[Kind, int] = {
+    Kind.STRING: LONGEST_TEXT,
+    Kind.STRING_MAP: LONGEST_TEXT,
+    Kind.NAME: 63,
+    Kind.OBJECT_NAME: 253,
+    Kind.LABEL_KEY: 317,
+    Kind.LABEL_MAP: 63,
+    Kind.DURATION: duration.MAX_LENGTH,
+    Kind.QUANTITY: quantity.MAX_LENGTH,
+    Kind.RESOURCE_MAP: quantity.MAX_LENGTH,
+    Kind.INTEGER_OR_PERCENT: 10,
+    Kind.MONEY: money.MAX_LENGTH,
+    Kind.INSTANT: instant.MAX_LENGTH,
+    Kind.CRON: schedule.MAX_LENGTH,
+    Kind.TIME_ZONE: 64,
+    Kind.REGEX: pattern.MAX_LENGTH,
+}
+
+
+# The commonest key: one text.
+
+
+def text_field(
+    yaml_key: str, kind: Kind, description: str, example: str, attribute: str, *, required: bool = True, pattern: str = ""
+) -> Field:
+    """A key that holds a text of some kind."""
+    return Field(
+        yaml_key=yaml_key,
+        kind=kind,
+        description=description,
+        examples=(example,),
+        required=required,
+        attribute=attribute,
+        pattern=pattern,
+    )

@@ -6,9 +6,8 @@ import msgspec
 
 from reconciler.plan.plan import Action, ActionKind
 from reconciler.rendering.fold import Fold
-from reconciler.rendering.one_sentence import one_sentence
 from reconciler.rendering.plain import listed
-from reconciler.rendering.wording import action_words, count
+from reconciler.rendering.wording import action_words, count, one_sentence
 
 
 class GroupActions(msgspec.Struct, frozen=True, kw_only=True):

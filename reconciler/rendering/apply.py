@@ -6,8 +6,7 @@ import msgspec
 
 from reconciler.rendering.json_text import json_text
 from reconciler.rendering.plain import plain
-from reconciler.rendering.text.paragraph import paragraph
-from reconciler.rendering.text.style import Style, Tone
+from reconciler.rendering.text.layout import Style, Tone, paragraph
 
 FORMAT_VERSION = "1.0"
 DONE = "Done"

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from reconciler.cluster.target import TargetRef
 from reconciler.decisions.ownership.admission_bounds import AdmissionBounds, TargetBound
-from reconciler.decisions.ownership.person_tools import AT_SCALE, PERSON_TOOLS
+from reconciler.decisions.ownership.owner import AT_SCALE, PERSON_TOOLS
 from reconciler.rendering.json_text import inert_json
 from reconciler.rendering.policy_yaml import comment
 

@@ -13,7 +13,7 @@ from reconciler.policy.comparison import PolicyChange
 from reconciler.rendering.alike import owner_label
 from reconciler.rendering.alike_actions import alike_actions, lot_words, single_actions
 from reconciler.rendering.fold import Fold
-from reconciler.rendering.group_why import further_reasons, size_bounds
+from reconciler.rendering.group_notes import further_reasons, size_bounds
 from reconciler.rendering.plain import listed
 from reconciler.rendering.wording import (
     GROWS,

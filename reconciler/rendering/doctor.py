@@ -7,10 +7,9 @@ import msgspec
 from reconciler.decisions.lints.finding import Finding
 from reconciler.rendering.fold import EVERYTHING, Fold
 from reconciler.rendering.json_text import json_text
-from reconciler.rendering.one_sentence import one_sentence
 from reconciler.rendering.plain import listed, plain
-from reconciler.rendering.text.paragraph import paragraph
-from reconciler.rendering.wording import count
+from reconciler.rendering.text.layout import paragraph
+from reconciler.rendering.wording import count, one_sentence
 
 FORMAT_VERSION = "1.0"
 _WIDTH = 100

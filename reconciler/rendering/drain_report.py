@@ -3,9 +3,7 @@
 from reconciler.decisions.removal.drain_report import DrainReport, NodeDrain, Pin
 from reconciler.rendering.json_text import json_text
 from reconciler.rendering.plain import listed, plain
-from reconciler.rendering.text.paragraph import paragraph
-from reconciler.rendering.text.style import Style, Tone
-from reconciler.rendering.text.table import Column, Row, table
+from reconciler.rendering.text.layout import Column, Row, Style, Tone, paragraph, table
 
 _MOST_PINS = 20
 

@@ -3,7 +3,7 @@
 import re
 
 from reconciler.cluster.target import TargetFacts, TargetRef
-from reconciler.cluster.targets.size_bounds import no_range
+from reconciler.cluster.targets.size_annotations import no_range
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.world import World
 from reconciler.decisions.ownership.handover import to_us

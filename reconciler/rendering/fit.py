@@ -6,10 +6,9 @@ import msgspec
 
 from reconciler.rendering.alike import owner_label
 from reconciler.rendering.fold import Fold
-from reconciler.rendering.one_sentence import one_sentence
 from reconciler.rendering.plain import listed
-from reconciler.rendering.text.paragraph import paragraph
-from reconciler.rendering.wording import count
+from reconciler.rendering.text.layout import paragraph
+from reconciler.rendering.wording import count, one_sentence
 from reconciler.scheduling.fit import NodeFit, PodFit
 
 FORMAT_VERSION = "1.0"

@@ -2,7 +2,7 @@
 
 from reconciler.decisions.platform_handover import Handover
 from reconciler.rendering.plain import plain
-from reconciler.rendering.text.paragraph import paragraph
+from reconciler.rendering.text.layout import paragraph
 
 _WIDTH, _INDENT = 100, 4
 

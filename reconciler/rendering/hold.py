@@ -4,7 +4,7 @@ import msgspec
 
 from reconciler.rendering.json_text import json_text
 from reconciler.rendering.plain import plain
-from reconciler.rendering.text.paragraph import paragraph
+from reconciler.rendering.text.layout import paragraph
 
 FORMAT_VERSION = "1.0"
 _WIDTH = 100

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from reconciler.plan.impact import Impact
+from reconciler.plan.comparison import Impact
 from reconciler.plan.plan import GroupLine, NodeLine
 from reconciler.rendering.alike import owner_label
 from reconciler.rendering.differences import Difference, Section

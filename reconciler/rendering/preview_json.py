@@ -4,13 +4,13 @@ from collections.abc import Iterable
 
 import msgspec
 
-from reconciler.plan.impact import Impact
+from reconciler.plan.comparison import Impact
 from reconciler.plan.plan import Action, Cost, GroupLine, NodeLine, Plan, PlanProblem, PodLine
 from reconciler.plan.preview import Preview, PreviewSide, SnapshotSeen
 from reconciler.plan.replay import Replay
 from reconciler.policy.comparison import PolicyChange
-from reconciler.policy.problems.problem import Problem
-from reconciler.policy.text.place import Place
+from reconciler.policy.problems.findings import Problem
+from reconciler.policy.text.nodes import Place
 from reconciler.rendering.json_text import json_text
 from reconciler.rendering.problems.json_report import ProblemEntry, problem_entry
 

@@ -4,14 +4,103 @@ import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
-from reconciler.decisions.ownership.owner import declared_by
+from reconciler.decisions.ownership.handover import FromTopology
+from reconciler.decisions.ownership.owner import declared_by, held_for_a_person
 from reconciler.decisions.reasons.amounts import permille_text
 from reconciler.plan.money import HOURS_PER_MONTH, difference, money_text
 from reconciler.plan.plan import Action, ActionKind, Cost, GroupLine, NodeLine, NodeState, OwnerState, Plan, PodOutcome
+from reconciler.plan.reason import Reason
 from reconciler.rendering.alike import AlikeBlockers, AlikePods
 from reconciler.rendering.fold import Fold
-from reconciler.rendering.next_step import next_step
 from reconciler.rendering.plain import listed
+
+# Several sentences that differ in names and figures only, as one: what is the same stands, figures become spans.
+
+_FIGURE = re.compile(r"(?P<before>[(]?[+-]?\$?)(?P<number>\d+(?:\.\d+)?)(?P<after>\D*)")
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ[,.;)]?")
+_EACH = "each"
+# Verbs after a count, in the order of the alphabet: of one and of several.
+_VERBS = {("fit", "fits"): "fit", ("has", "have"): "have", ("are", "is"): "are", ("leave", "leaves"): "leave"}
+
+
+def one_sentence(sentences: Sequence[str], names: Sequence[str] = ()) -> str | None:
+    """One sentence for all: `each is used at 10.2%..48% (threshold 50%)`; None where they differ in more than figures, instants
+    and their own name. `names[i]` is what the i-th sentence is about; it is told as `each`."""
+    words = [sentence.split() for sentence in sentences]
+    if len({len(parts) for parts in words}) != 1:
+        return None
+    own = [_Own(name) for name in names] or [_Own("")] * len(words)
+    told = []
+    for column in zip(*words, strict=True):
+        word = _one_word(column, own)
+        if word is None:
+            return None
+        told.append(word)
+    return " ".join(told)
+
+
+class _Own:
+    """The name that a sentence is about, as a word of it, with what may stand behind a word."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def behind(self, word: str) -> str | None:
+        """What stands behind the name in this word; None for another word."""
+        rest = word[len(self._name) :] if self._name and word.startswith(self._name) else "?"
+        return rest if rest in ("", ",", ".", ";", ":") else None
+
+
+def _one_word(words: Sequence[str], own: Sequence[_Own]) -> str | None:
+    rests = {name.behind(word) for name, word in zip(own, words, strict=True)}
+    if len(rests) == 1 and (rest := next(iter(rests))) is not None:
+        return _EACH + rest
+    different = sorted(set(words))
+    if len(different) == 1:
+        return different[0]
+    if all(_INSTANT.fullmatch(word) for word in different):
+        return f"{different[0].rstrip(',.;)')}..{different[-1]}"
+    figures = [_FIGURE.fullmatch(word) for word in different]
+    known = [figure for figure in figures if figure is not None]
+    if len(known) == len(figures) and len({(figure["before"], figure["after"]) for figure in known}) == 1:
+        ordered = sorted(known, key=lambda figure: float(figure["number"]))
+        low, high = ordered[0], ordered[-1]
+        unit = low["after"].rstrip(",.;:)")
+        return f"{low['before']}{low['number']}{unit}..{high['number']}{high['after']}"
+    if len(different) == 2 and (several := _VERBS.get((different[0], different[1]))) is not None:
+        return several
+    plural = max(different, key=len)
+    singular = {word for word in different if word != plural}
+    stems = {plural.rstrip(",.;:").removesuffix("s"), *(word.rstrip(",.;:") for word in singular)}
+    return plural if len(stems) == 1 else None
+
+
+# What a person does so that a held group is decided here again.
+
+
+def next_step(line: GroupLine) -> str:
+    """One sentence; empty for a group that is not held, and where only the end of what holds it helps."""
+    if not line.held:
+        return ""
+    if line.owner.state in (OwnerState.OURS, OwnerState.ADOPTABLE):
+        return f"`reconciler hold {line.name} --release` ends a hold on the target; one in git (spec.hold) is taken out there"
+    handed = next((reason.message for reason in line.reasons if reason.code == FromTopology.code), "")
+    if handed:
+        return handed
+    if line.owner.state is OwnerState.UNKNOWN:
+        return "what the evidence names must be readable and must agree; until then nothing is written"
+    if held_for_a_person(line.owner):
+        return (
+            f"nothing: at that instant it is decided here again. To keep the size, `reconciler hold {line.name}`; "
+            "spec.humanHoldTime of the policy says how long a person's write holds"
+        )
+    if declared_by(line.owner):
+        return (
+            f"whoever runs {line.owner.by} leaves spec.replicas out, or the policy takes it over: "
+            f"spec.adoptFrom: [{line.owner.by}]"
+        )
+    return ""
+
 
 GROWS, SHRINKS, HELD, OTHER, SAME = "+", "-", "!", "~", " "
 LEGEND = {GROWS: "grows", SHRINKS: "shrinks", HELD: "held", OTHER: "adopted, released or replaced"}
@@ -215,3 +304,38 @@ def header_words(plan: Plan) -> tuple[tuple[str, str], ...]:
     commit = revision[:12] if _COMMIT.fullmatch(revision) else revision
     found = (("cluster", plan.cluster), ("policy", plan.policy), ("revision", commit), ("mode", mode))
     return (*(pair for pair in found if pair[1]), ("now", plan.now))
+
+
+# Why a pod has no place, with what many groups have in common told once.
+
+
+def folded_reasons(reasons: Sequence[Reason], fold: Fold) -> Iterator[str]:
+    """The sentences as they are where they are few. Else those of one code as one, where they differ in the group that they begin
+    with and in figures; and the first of the others."""
+    if fold.shown(len(reasons), fold.reasons) == len(reasons):
+        yield from (reason.message for reason in reasons)
+        return
+    lots: dict[tuple[str, str], list[str]] = {}
+    for reason in reasons:
+        lots.setdefault((reason.code, _shape(reason.message)), []).append(reason.message)
+    told = [sentence for messages in lots.values() for sentence in _together(messages)]
+    shown = fold.shown(len(told), fold.reasons)
+    yield from told[:shown]
+    if shown < len(told):
+        yield f"and {count(len(told) - shown, 'reason')} more: `reconciler explain pod NAME`"
+
+
+def _shape(message: str) -> str:
+    """The words without figures behind the name that a sentence begins with."""
+    return " ".join(word for word in _behind(message).split() if not any(map(str.isdigit, word)))
+
+
+def _together(messages: Sequence[str]) -> Sequence[str]:
+    if len(messages) == 1 or not all(": " in message for message in messages):
+        return messages
+    told = one_sentence([_behind(message) for message in messages])
+    return messages if told is None else (f"each of {count(len(messages), 'group')}: {told}",)
+
+
+def _behind(message: str) -> str:
+    return message.partition(": ")[2] or message

@@ -9,15 +9,14 @@ from reconciler.scheduling.bindings import Bindings
 from reconciler.scheduling.device_resources import DeviceResources
 from reconciler.scheduling.host_ports import HostPorts
 from reconciler.scheduling.index_set import IndexSet
-from reconciler.scheduling.node_mask import marked, union
-from reconciler.scheduling.nodes import NodeTable
+from reconciler.scheduling.nodes import NodeTable, marked, union
 from reconciler.scheduling.predicates.eligibility import Eligibility
 from reconciler.scheduling.predicates.node_resources_fit import resources_rejection
 from reconciler.scheduling.predicates.pod_topology_spread import spread_rejection
 from reconciler.scheduling.release import Release
 from reconciler.scheduling.shapes import ShapeTable
 from reconciler.scheduling.topology.counter import Ghosts
-from reconciler.scheduling.topology.limits import DomainLimit, OnlyOne
+from reconciler.scheduling.topology.rationing import DomainLimit, OnlyOne
 from reconciler.scheduling.topology.selection import ShapeSelection
 from reconciler.scheduling.topology_rules import Topology, TopologyRules
 from reconciler.scheduling.verdict import Rejection

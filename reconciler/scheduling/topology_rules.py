@@ -15,9 +15,8 @@ from reconciler.scheduling.predicates.inter_pod_affinity import AffinityRules
 from reconciler.scheduling.predicates.pod_topology_spread import SpreadRule
 from reconciler.scheduling.shapes import Demand, ShapeTable
 from reconciler.scheduling.topology.counter import DomainCounter, Ghosts, LevelCounter
-from reconciler.scheduling.topology.domains import NO_DOMAIN, DomainMap
-from reconciler.scheduling.topology.node_keys import NodeKeys
-from reconciler.scheduling.topology.repulsion import A_TERM, Repulsion, united
+from reconciler.scheduling.topology.domains import NO_DOMAIN, DomainMap, NodeKeys
+from reconciler.scheduling.topology.relation import A_TERM, Repulsion, united
 from reconciler.scheduling.topology.selection import ShapeSelection
 from reconciler.scheduling.watchers import FEW_SHAPES
 

@@ -2,8 +2,7 @@
 
 from reconciler.cluster.world import World
 from reconciler.scheduling.bindings import Bindings
-from reconciler.scheduling.node_mask import marked, union
-from reconciler.scheduling.nodes import NodeTable
+from reconciler.scheduling.nodes import NodeTable, marked, union
 from reconciler.scheduling.predicates.eligibility import Eligibility
 from reconciler.scheduling.predicates.node_volume_limits import NodeVolumeLimits
 from reconciler.scheduling.predicates.volume_binding import VolumeBinding
@@ -11,8 +10,7 @@ from reconciler.scheduling.predicates.volume_restrictions import VolumeRestricti
 from reconciler.scheduling.predicates.volume_zone import VolumeZone
 from reconciler.scheduling.shapes import ShapeTable
 from reconciler.scheduling.verdict import Rejection
-from reconciler.scheduling.volumes.book import StorageBook
-from reconciler.scheduling.volumes.masks import NodeMasks
+from reconciler.scheduling.volumes.book import NodeMasks, StorageBook
 
 
 class VolumeFilters:

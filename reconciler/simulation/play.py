@@ -6,16 +6,14 @@ import msgspec
 
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide_counted, settle
-from reconciler.decisions.groups.effective import effective_groups
+from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.work import Work
 from reconciler.plan.plan import Plan
 from reconciler.policy.documents import PolicySet
-from reconciler.simulation.embedded.behaviour import AT_ONCE, NO_DELAY
+from reconciler.simulation.embedded.agenda import AT_ONCE, NO_DELAY, Happened
 from reconciler.simulation.embedded.cluster import SimulatedCluster
-from reconciler.simulation.embedded.journal import Happened
 from reconciler.simulation.embedded.writes import SimulatedWrites
-from reconciler.simulation.execution import execute
-from reconciler.simulation.one_by_one import one_by_one
+from reconciler.simulation.execution import execute, one_by_one
 from reconciler.simulation.standing import MAX_LOOPS, STEP_SECONDS, Standing
 from reconciler.simulation.timers import next_timer_seconds
 

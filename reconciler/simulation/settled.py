@@ -7,11 +7,11 @@ from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, Decision, decide_ah
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.reasons.sizes import Headroom
 from reconciler.decisions.work import Work
+from reconciler.plan.comparison import Impact, evicted_now
 from reconciler.plan.digest import with_digest
-from reconciler.plan.impact import Impact, evicted_now
 from reconciler.plan.plan import ActionKind, GroupLine, Plan, PlanProblem, PodOutcome
 from reconciler.policy.documents import Budget, NodeGroupPolicy, PolicySet
-from reconciler.policy.pace import Pace
+from reconciler.policy.group_namespaces import Pace
 from reconciler.simulation.ahead.course import follow
 from reconciler.simulation.play import play
 from reconciler.simulation.standing import MAX_LOOPS, Standing

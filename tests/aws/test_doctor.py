@@ -6,10 +6,8 @@ import pytest
 
 from reconciler.platforms.aws.writing.accounts import Accounts
 from reconciler.platforms.aws.writing.calls import AwsError
-from reconciler.platforms.aws.writing.checking import checks
-from reconciler.platforms.aws.writing.permissions import READS
-from reconciler.platforms.aws.writing.reads import READS_ASKED
-from reconciler.providers.check import Check, State
+from reconciler.platforms.aws.writing.checking import READS, READS_ASKED, checks
+from reconciler.providers.live_platforms import Check, State
 from tests.aws.documents import REGION, group
 from tests.aws.policies import policy_set
 from tests.aws.scripted import DENIED, Scripted

@@ -4,17 +4,17 @@ import msgspec
 import pytest
 
 from reconciler.cluster.target import TargetFacts, TargetRef
-from reconciler.cluster.targets.hold_mark import hold_text
+from reconciler.cluster.targets.owner_evidence import hold_text
 from reconciler.control.live.holds import HoldResult, HoldState, set_hold
 from reconciler.control.live.loop_status import loop_status
 from reconciler.control.live.plan_record import PlanRecorder
-from reconciler.control.policy.state_last_good import LockedState
+from reconciler.control.policy.policy_in_force import LockedState
 from reconciler.decisions.ownership.owner import OUR_MARKS
 from reconciler.kube.connection.api import Api
 from reconciler.kube.leading.state import StateObject
 from reconciler.platforms.aws.writing.accounts import accounts
 from reconciler.platforms.aws.writing.calls import Aws
-from reconciler.platforms.aws.writing.fresh import read
+from reconciler.platforms.aws.writing.growth import read
 from reconciler.providers.contract import WriteCode
 from reconciler.rendering.status import status_text
 from tests.aws.policies import policy_set

@@ -8,8 +8,8 @@ from reconciler.kube.connection.api import Api
 from reconciler.platforms.aws.live import LIVE
 from reconciler.platforms.aws.writing.accounts import Accounts
 from reconciler.platforms.aws.writing.wanted import Wanted, role_of, wanted
-from reconciler.providers.cloud_answer import CloudAnswer, CloudQuestion
-from reconciler.providers.live_platform import Surroundings
+from reconciler.providers.answer import CloudAnswer, CloudQuestion
+from reconciler.providers.live_platforms import Surroundings
 from tests.aws.documents import REGION, group
 from tests.aws.policies import policy_set
 from tests.aws.scripted import Scripted

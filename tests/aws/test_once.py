@@ -11,7 +11,7 @@ from reconciler.cluster.platform_reading import envelopes
 from reconciler.cluster.snapshots.document import documents
 from reconciler.cluster.snapshots.intake import Intake
 from reconciler.cluster.snapshots.listing import Listing
-from reconciler.cluster.snapshots.pseudonyms import Pseudonyms
+from reconciler.cluster.snapshots.redaction import Pseudonyms
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.values.instant import unix_seconds
 from reconciler.cluster.world import World
@@ -22,7 +22,7 @@ from reconciler.platforms.aws.live import LIVE
 from reconciler.platforms.aws.writing.accounts import Accounts
 from reconciler.platforms.aws.writing.once import ask_once
 from reconciler.policy.tree import read_tree
-from reconciler.providers.cloud_answer import CloudAnswer, CloudError, CloudQuestion
+from reconciler.providers.answer import CloudAnswer, CloudError, CloudQuestion
 from tests.aws.documents import REGION, read
 from tests.aws.policies import policy_set
 from tests.aws.service.protocol import ServiceError

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from reconciler.platforms.aws.writing.calls import AwsError
+from reconciler.platforms.aws.writing.checking import LAUNCHES, LAUNCHES_ON_EC2, iam_policy, launch_policy
 from reconciler.platforms.aws.writing.growth import LAUNCH_TAG, SYNCHRONOUS, set_desired
 from reconciler.platforms.aws.writing.marks import set_tags
-from reconciler.platforms.aws.writing.permissions import LAUNCHES, LAUNCHES_ON_EC2, iam_policy, launch_policy
 from reconciler.providers.contract import RemovalState
 from tests.aws.policies import policy_set
 from tests.aws.service.server import Service

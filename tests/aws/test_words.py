@@ -6,12 +6,11 @@ import pytest
 
 from reconciler.cluster.target import LaunchFailure
 from reconciler.platforms.aws.facts.activities import classified, failure_text
-from reconciler.platforms.aws.facts.aws_beside import ScalingActivity
-from reconciler.platforms.aws.facts.aws_launch import InstanceRequirements, InstanceType
 from reconciler.platforms.aws.facts.instance_table import known_types
 from reconciler.platforms.aws.facts.instance_table import told_type as read_type
 from reconciler.platforms.aws.facts.requirements import allowed_types
-from reconciler.platforms.aws.writing.fresh import converted
+from reconciler.platforms.aws.facts.wire import InstanceRequirements, InstanceType, ScalingActivity
+from reconciler.platforms.aws.writing.growth import converted
 from tests.aws.documents import REGION, Object, facts, group, template_version
 from tests.aws.test_launch_failures import STOCK, activity, failure
 from tests.aws.test_shapes import GIB, PICK, mixed, template

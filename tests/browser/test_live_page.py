@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from reconciler.control.pages.http_server import HttpServer
-from reconciler.control.turn.report import ResultState
+from reconciler.control.turn.loop import ResultState
 from tests.browser.conftest import BEYOND, WIDTHS, Axe, Opened, Windows
 from tests.control.busy import BusyLoop, busy_loop, cluster
 

@@ -14,7 +14,7 @@ from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.target import TargetFacts
 from reconciler.cluster.targets.capacity import annotated
 from reconciler.cluster.targets.machine_rows import normalized_provider_id
-from reconciler.cluster.targets.size_bounds import scaling_bounds
+from reconciler.cluster.targets.size_annotations import scaling_bounds
 from reconciler.cluster.values.quantity import milli, whole
 from reconciler.cluster.values.resources import CPU, MEMORY, PODS
 from reconciler.platforms.clusterapi.facts.view import CAPI_GROUP

@@ -12,12 +12,10 @@ import msgspec
 import pytest
 
 from reconciler.cluster.world import World
-from reconciler.control.bounds.keeper import BoundsKeeper
-from reconciler.control.bounds.kept_bounds import BOUNDS_MANAGER, BoundsError, KeptBounds
+from reconciler.control.bounds.kept_bounds import BOUNDS_MANAGER, BoundsError, BoundsKeeper, KeptBounds
 from reconciler.control.log import Log
-from reconciler.control.policy.followed import FollowedSource
-from reconciler.control.policy.policy_source import FollowedPolicy
-from reconciler.control.policy.state_last_good import StateLastGoodStore
+from reconciler.control.policy.policy_in_force import StateLastGoodStore
+from reconciler.control.policy.policy_source import FollowedPolicy, FollowedSource
 from reconciler.gitops.sources.directory_source import DirectorySource
 from reconciler.gitops.sources.last_good import LastGoodError, decode_last_good
 from reconciler.kube.connection.api import ApiError, Cause, ContentType, UnreachableError

@@ -1,10 +1,9 @@
 """A burst of pods is bought once, however its nodes come."""
 
-from reconciler.control.turn.loop import ControlLoop
-from reconciler.control.turn.memory_store import InMemoryStore
+from reconciler.control.turn.loop import ControlLoop, InMemoryStore
 from reconciler.policy.documents import PolicySet
 from reconciler.providers.simulated import SimulatedPort
-from reconciler.simulation.embedded.behaviour import MachineBehaviour
+from reconciler.simulation.embedded.agenda import MachineBehaviour
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy
 

@@ -10,7 +10,7 @@ import yaml
 from reconciler.control.capture import NO_CLOUDS, Capture, Clouds, Clusters, Unread, capture, capture_targets
 from reconciler.kube.connection.api import ApiError
 from reconciler.kube.watching.collection import WORKLOAD, cluster_api
-from reconciler.providers.cloud_answer import CloudAnswer, CloudQuestion
+from reconciler.providers.answer import CloudAnswer, CloudQuestion
 
 NOW = 1_800_000_000
 CAPI = "/apis/cluster.x-k8s.io/v1beta2"

@@ -9,7 +9,7 @@ from reconciler.cli.main import cli
 from reconciler.control.pages.explain_page import explain_route
 from reconciler.control.pages.http_server import HttpServer
 from reconciler.control.pages.route import Answer, Request
-from reconciler.control.turn.report import Decided
+from reconciler.control.turn.loop import Decided
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.plan.plan import Plan

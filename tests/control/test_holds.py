@@ -7,7 +7,7 @@ from reconciler.cluster.target import OwnerEvidence, TargetFacts
 from reconciler.control.live import holds
 from reconciler.control.live.holds import HoldState, set_hold
 from reconciler.kube.connection.api import ApiError, UnreachableError
-from reconciler.providers.cloud_answer import CloudError
+from reconciler.providers.answer import CloudError
 from tests.builders import ClusterBuilder, node_group, policy
 from tests.kube.versioned import VersionedServer
 

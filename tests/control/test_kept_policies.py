@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from reconciler.control.policy.kept_policies import kept_from, policies_with_state
-from reconciler.control.policy.state_last_good import LockedState, StateLastGoodStore
+from reconciler.control.policy.policy_in_force import LockedState, StateLastGoodStore
 from reconciler.gitops.sources.last_good import LastGood
 from reconciler.kube.connection.api import ApiError
 from reconciler.kube.leading.state import STATE_LABEL, StateObject

@@ -8,7 +8,7 @@ import pytest
 from reconciler.control.pages.live_page import LivePage, waiting_route
 from reconciler.control.pages.outlook import Outlook
 from reconciler.control.pages.route import Request
-from reconciler.control.turn.report import LoopReport, ResultState
+from reconciler.control.turn.loop import LoopReport, ResultState
 from reconciler.plan.plan import ActionKind
 from tests.builders import NOW
 from tests.control.busy import LONG, BusyLoop, busy_loop, cluster

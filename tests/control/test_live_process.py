@@ -12,8 +12,7 @@ from reconciler.control.live import live_process
 from reconciler.control.live.live_memory_store import LiveMemoryStore
 from reconciler.control.live.live_process import LiveProcess, Settings
 from reconciler.control.log import Log
-from reconciler.control.turn.memory_store import InMemoryStore
-from reconciler.control.turn.report import Decided, LoopReport
+from reconciler.control.turn.loop import Decided, InMemoryStore, LoopReport
 from reconciler.decisions.memory import Memory
 from reconciler.kube.connection.api import Api, ApiError
 from reconciler.kube.connection.outages import Outages
@@ -22,7 +21,7 @@ from reconciler.plan.plan import Action, ActionKind, Bound, Plan
 from reconciler.plan.reason import Reason
 from reconciler.policy.documents import DrainRules, Mode, PolicySet
 from reconciler.providers.contract import RemovalProgress, RemovalState
-from reconciler.providers.live_platform import Surroundings
+from reconciler.providers.live_platforms import Surroundings
 from tests.builders import ClusterBuilder, machine_deployment, node_group, policy
 
 NOW = 1_800_000_000

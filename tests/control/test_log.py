@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from reconciler.control.live.told_results import result_lines
+from reconciler.control.live.telling import result_lines
 from reconciler.control.log import Field, Log, LogForm, LogLevel
-from reconciler.control.turn.report import ActionResult, LoopReport, ResultState
+from reconciler.control.turn.loop import ActionResult, LoopReport, ResultState
 from reconciler.plan.plan import Action, ActionKind, Bound
 from reconciler.plan.reason import Reason
 from reconciler.providers.contract import RemovalProgress, RemovalState

@@ -6,13 +6,13 @@ import msgspec
 import pytest
 
 from reconciler.cluster.target import OwnerEvidence
-from reconciler.cluster.targets.hold_mark import hold_text
+from reconciler.cluster.targets.owner_evidence import hold_text
 from reconciler.control.live.live_memory_store import LiveMemoryStore
 from reconciler.control.live.loop_status import loop_status
 from reconciler.control.live.plan_record import PlanRecorder
 from reconciler.control.live.standing_record import StandingRecord
-from reconciler.control.policy.state_last_good import LockedState, StateLastGoodStore
-from reconciler.control.turn.report import LoopReport
+from reconciler.control.policy.policy_in_force import LockedState, StateLastGoodStore
+from reconciler.control.turn.loop import LoopReport
 from reconciler.decisions.memory import BackoffState, ConflictState, Memory
 from reconciler.gitops.git.fault import Fault, FaultCode
 from reconciler.gitops.sources.last_good import LastGood

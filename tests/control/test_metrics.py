@@ -6,7 +6,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from reconciler.control.pages.metrics import exposition
 from reconciler.control.turn.figures import Figures, Seen
-from reconciler.control.turn.report import ActionResult, LoopReport, ResultState
+from reconciler.control.turn.loop import ActionResult, LoopReport, ResultState
 from reconciler.plan.plan import (
     Action,
     ActionKind,

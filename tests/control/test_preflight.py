@@ -6,13 +6,12 @@ from collections.abc import Mapping
 import pytest
 
 from reconciler.cluster.world import World
-from reconciler.control.preflight.preflight import Preflight
-from reconciler.control.preflight.rights import RunMode
+from reconciler.control.preflight.preflight import Preflight, RunMode
 from reconciler.decisions.memory import Memory
 from reconciler.kube.connection.api import ApiError
 from reconciler.kube.watching.collection import cluster_api
 from reconciler.policy.documents import DrainRules, PolicySet
-from reconciler.providers.check import Check, State
+from reconciler.providers.live_platforms import Check, State
 from tests.policies import node_group
 from tests.policies import policy as rules
 

@@ -9,13 +9,11 @@ import pytest
 from reconciler.cluster.workloads.workload import Controller
 from reconciler.cluster.world import World
 from reconciler.control.preflight import preflight
-from reconciler.control.preflight.preflight import Preflight
-from reconciler.control.preflight.rights import RunMode
+from reconciler.control.preflight.preflight import Preflight, RunMode
 from reconciler.decisions.memory import Memory
 from reconciler.kube.connection.api import ApiError
 from reconciler.kube.watching.collection import Served, cluster_api
-from reconciler.providers.check import Check, State
-from reconciler.providers.live_platform import LivePlatform
+from reconciler.providers.live_platforms import Check, LivePlatform, State
 from tests.builders import ClusterBuilder
 
 NOW = 1_800_000_000  # 2027-01-15T08:00:00Z

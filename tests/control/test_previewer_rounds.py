@@ -21,7 +21,7 @@ from reconciler.control.previewer import (
 )
 from reconciler.gitops.git.fault import FaultCode, failed
 from reconciler.gitops.pull_requests.comment import Comment, CommentHost, HostCode, HostError
-from reconciler.gitops.pull_requests.open_request import MOST_REQUESTS, PAGE_REQUESTS, OpenRequest, Quota
+from reconciler.gitops.pull_requests.pull_request import MOST_REQUESTS, PAGE_REQUESTS, OpenRequest, Quota
 
 START, REFRESH = 1_800_000_000, 600
 HEAD = "3f2a01c9be77" + "0" * 28

@@ -5,17 +5,17 @@ import msgspec
 from reconciler.cluster.target import TargetRef
 from reconciler.control.live.loop_status import loop_status
 from reconciler.control.live.plan_record import PlanRecorder, plan_in
-from reconciler.control.policy.state_last_good import LockedState
+from reconciler.control.policy.policy_in_force import LockedState
 from reconciler.control.turn.announcements import announcements
-from reconciler.control.turn.report import ActionResult, LoopReport, ResultState
+from reconciler.control.turn.loop import ActionResult, LoopReport, ResultState
 from reconciler.kube.connection.api import ApiError
 from reconciler.kube.leading.events import Subject
 from reconciler.kube.leading.state import StateObject, StateUnavailableError
 from reconciler.plan.plan import Action, ActionKind, Bound, GroupLine, Ownership, OwnerState, Plan, PodLine, PodOutcome
 from reconciler.plan.reason import Reason
 from reconciler.providers.contract import RemovalProgress, RemovalState
-from reconciler.rendering.next_step import next_step
 from reconciler.rendering.status import status_text
+from reconciler.rendering.wording import next_step
 
 TARGET = "MachineDeployment prod/general"
 BY_KUBECTL = Ownership(

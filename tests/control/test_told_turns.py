@@ -6,16 +6,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from reconciler.control.live.told_results import NewLines, result_lines
+from reconciler.control.live.telling import NewLines, result_lines
 from reconciler.control.log import LogLevel
-from reconciler.control.simulated.run_document import run_document, run_turn
-from reconciler.control.simulated.simulated_run import Turn
-from reconciler.control.turn.report import ActionResult, LoopReport, ResultState
+from reconciler.control.simulated.simulated_run import Turn, run_document, run_turn
+from reconciler.control.turn.loop import ActionResult, LoopReport, ResultState
 from reconciler.plan.plan import Action, ActionKind, Bound, Plan
 from reconciler.plan.reason import Reason
 from reconciler.providers.contract import RemovalProgress, RemovalState
 from reconciler.rendering.simulated_run import BrokenRule
-from reconciler.simulation.embedded.journal import Event, Happened
+from reconciler.simulation.embedded.agenda import Event, Happened
 from reconciler.simulation.embedded.rules import Violation
 from reconciler.simulation.scenarios.run_summary import RunSummary
 from tests.builders import machine_deployment

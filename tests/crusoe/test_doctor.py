@@ -8,7 +8,7 @@ from reconciler.platforms.crusoe.writing.checking import checks, operation_text
 from reconciler.platforms.crusoe.writing.client import HttpCrusoe
 from reconciler.platforms.crusoe.writing.credentials import Credentials, read_credentials
 from reconciler.policy.documents import PolicySet
-from reconciler.providers.check import Check, State
+from reconciler.providers.live_platforms import Check, State
 from tests.aws.policies import policy_set
 from tests.crusoe.documents import TYPE
 from tests.crusoe.loops import HEAD, group_text

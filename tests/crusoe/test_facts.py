@@ -5,7 +5,7 @@ import pytest
 from reconciler.cluster.nodes.node import Taint
 from reconciler.cluster.target import LaunchFailure, TargetRef
 from reconciler.cluster.world import World
-from reconciler.decisions.groups.effective import effective_groups
+from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.ownership.owner import Terms, judge
 from reconciler.plan.plan import OwnerState
 from reconciler.platforms.crusoe.kinds import NODE_POOL

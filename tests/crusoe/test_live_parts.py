@@ -10,7 +10,7 @@ from reconciler.platforms.crusoe.kinds import NODE_POOL
 from reconciler.platforms.crusoe.live import LIVE
 from reconciler.platforms.crusoe.writing.notes import InMemoryKeeper, Intent, Notes
 from reconciler.providers.contract import WriteCode
-from reconciler.providers.live_platform import Surroundings
+from reconciler.providers.live_platforms import Surroundings
 from tests.crusoe.documents import instance, machine_id, pool
 from tests.crusoe.scripted import Scripted
 from tests.crusoe.test_questions import POLICY

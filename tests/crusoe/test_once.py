@@ -6,19 +6,17 @@ import msgspec
 import pytest
 
 from reconciler.cluster.platform_reading import envelopes
-from reconciler.cluster.snapshots.assembly import assemble
-from reconciler.cluster.snapshots.intake import Intake
+from reconciler.cluster.snapshots.intake import Intake, assemble
 from reconciler.cluster.snapshots.listing import Listing
 from reconciler.cluster.snapshots.manifest import Manifest
-from reconciler.cluster.snapshots.pseudonyms import Pseudonyms
+from reconciler.cluster.snapshots.redaction import Pseudonyms
 from reconciler.cluster.world import World
 from reconciler.control.capture import Capture
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
 from reconciler.platforms.crusoe.live import LIVE
-from reconciler.platforms.crusoe.writing.once import ask_once
-from reconciler.platforms.crusoe.writing.polling import CrusoePoll
-from reconciler.providers.cloud_answer import CloudAnswer, CloudError, CloudQuestion
+from reconciler.platforms.crusoe.writing.polling import CrusoePoll, ask_once
+from reconciler.providers.answer import CloudAnswer, CloudError, CloudQuestion
 from tests.aws.policies import policy_set
 from tests.crusoe.loops import HEAD, KINDS, group_text, node_of, pending, running
 from tests.crusoe.service.server import Service

@@ -3,7 +3,7 @@
 import pytest
 
 from reconciler.decisions.decide import decide
-from reconciler.decisions.groups.effective import effective_groups
+from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.memory import BackoffState, ConflictState, Memory
 from reconciler.decisions.situation.backoff import forget
 from reconciler.plan.plan import ActionKind

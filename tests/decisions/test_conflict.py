@@ -7,7 +7,7 @@ from reconciler.cluster.target import FieldOwner, OwnerEvidence
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide, settle
 from reconciler.decisions.memory import ConflictState, LastWrite, Memory, Outcome
-from reconciler.decisions.ownership.conflict import other_autoscalers
+from reconciler.decisions.ownership.second_writer import other_autoscalers
 from reconciler.plan.plan import ActionKind, OwnerState, Plan
 from reconciler.policy.documents import Hold, PolicySet
 from tests.builders import NOW, ClusterBuilder, node_group, policy

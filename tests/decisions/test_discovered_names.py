@@ -2,7 +2,7 @@
 
 import msgspec
 
-from reconciler.decisions.groups.effective import effective_groups, platform_chooses
+from reconciler.decisions.groups.effective_groups import effective_groups, platform_chooses
 from reconciler.plan.plan import NodeState
 from reconciler.policy.documents import Discovery, ScaleDown, Tier, TierMatch, WithoutMachines
 from reconciler.policy.values.label_selector import Selector

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from reconciler.cluster.target import OwnerEvidence, TargetOption
-from reconciler.decisions.groups.effective import claimed_targets, effective_groups
+from reconciler.decisions.groups.effective_groups import claimed_targets, effective_groups
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.platforms.openshift.kinds import MACHINE_SET
 from reconciler.policy.documents import (
@@ -19,7 +19,7 @@ from reconciler.policy.documents import (
     TierMatch,
     Window,
 )
-from reconciler.policy.text.place import Place
+from reconciler.policy.text.nodes import Place
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 
 ORIGIN = "annotation cluster.x-k8s.io/autoscaling-options-scaledownunneededtime"

@@ -3,10 +3,9 @@
 import pytest
 
 from reconciler.cluster.pods.pod import AffinityTerm, SpreadConstraint
-from reconciler.decisions.demand.pending import pending_demand
-from reconciler.decisions.demand.queue import Queue
+from reconciler.decisions.demand.pending import Queue, pending_demand
 from reconciler.decisions.growth import scale_up
-from reconciler.decisions.growth.cost.growth import Growth
+from reconciler.decisions.growth.cost.rearrange import Growth
 from reconciler.decisions.growth.filling import Filling
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.view import View

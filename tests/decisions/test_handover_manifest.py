@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from reconciler.cluster.target import FieldOwner, OwnerEvidence
-from reconciler.decisions.ownership.handover_manifest import drop_warnings
-from reconciler.policy.manifests.manifest_change import dropped_sizes
+from reconciler.decisions.ownership.handover import drop_warnings
+from reconciler.policy.manifests.manifest_object import dropped_sizes
 from tests.builders import ClusterBuilder
 
 KEY = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-{}-size"

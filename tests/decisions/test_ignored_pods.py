@@ -7,7 +7,7 @@ from reconciler.cluster.pods.pod import PodPhase
 from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.target import TargetOption
 from reconciler.decisions.decide import decide
-from reconciler.decisions.groups.effective import effective_groups
+from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.removal.drain_report import drain_report
 from reconciler.plan.plan import ActionKind, Plan

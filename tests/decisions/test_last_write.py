@@ -10,7 +10,7 @@ from reconciler.cluster.target import OwnerEvidence, TargetFacts, TargetRef
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide, settle
 from reconciler.decisions.memory import LastWrite, Memory, Outcome
-from reconciler.decisions.ownership.last_write import Seen, seen
+from reconciler.decisions.ownership.second_writer import Seen, seen
 from reconciler.plan.plan import ActionKind, OwnerState
 from reconciler.policy.documents import NodeGroup, TargetSpec
 from tests.builders import NOW, ClusterBuilder, node_group, policy

@@ -4,7 +4,7 @@ import pytest
 
 from reconciler.cluster.target import TargetTemplate
 from reconciler.cluster.values.resources import Resources
-from reconciler.decisions.groups.effective import effective_groups
+from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.groups.group import EffectiveGroup
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 

@@ -7,11 +7,11 @@ import pytest
 from reconciler.cluster.nodes.node import NodeShape, Taint
 from reconciler.cluster.target import OwnerEvidence, TargetOption, TargetTemplate
 from reconciler.cluster.values.resources import Resources
-from reconciler.decisions.groups.chain import Sources
-from reconciler.decisions.groups.effective import effective_groups
+from reconciler.decisions.groups.effective_groups import effective_groups
+from reconciler.decisions.groups.effective_values import Sources
 from reconciler.decisions.groups.group import EffectiveGroup
+from reconciler.decisions.groups.new_node import TemplateResult, new_node_shape, transient
 from reconciler.decisions.groups.similarity import difference, size_difference
-from reconciler.decisions.groups.template import TemplateResult, new_node_shape, transient
 from reconciler.policy.documents import (
     Counting,
     GroupFields,
@@ -27,7 +27,7 @@ from reconciler.policy.documents import (
     Window,
     WithoutMachines,
 )
-from reconciler.policy.text.place import Place
+from reconciler.policy.text.nodes import Place
 from reconciler.policy.values.label_selector import Selector
 from tests.builders import NOW, ClusterBuilder, amounts, node_group, policy, taint
 

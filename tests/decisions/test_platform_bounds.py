@@ -6,14 +6,14 @@ import pytest
 
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import decide, settle
-from reconciler.decisions.groups.effective import effective_groups
+from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.lints.cluster import findings
 from reconciler.decisions.memory import Memory, Outcome
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.plan.plan import ActionKind
 from reconciler.policy.documents import Budget, PolicySet, Size, Tier, Window
-from reconciler.policy.pace import Pace
+from reconciler.policy.group_namespaces import Pace
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 from tests.decisions.deciding import blocker_codes, codes, group, of_kind, plan_of
 

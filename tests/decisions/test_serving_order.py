@@ -7,7 +7,7 @@ from reconciler.cluster.pods.pod import PodPhase
 from reconciler.cluster.pods.pod_table import PodTable
 from reconciler.cluster.target import SharedRoom
 from reconciler.decisions.demand.pending import pending_demand
-from reconciler.decisions.groups.effective import effective_groups
+from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.limits import PLATFORM_ROOM, LimitLedger
 from reconciler.plan.plan import PodOutcome

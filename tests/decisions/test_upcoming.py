@@ -2,7 +2,7 @@
 
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
-from reconciler.decisions.outcome.upcoming import UpcomingNode, upcoming_nodes
+from reconciler.decisions.outcome.foreseen import UpcomingNode, upcoming_nodes
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from tests.builders import NOW, ClusterBuilder, machine_deployment, node_group, policy

@@ -12,7 +12,7 @@ import pytest
 from reconciler.cluster.target import TargetRef
 from reconciler.kube.connection.transport import connect
 from reconciler.plan.plan import Bound
-from reconciler.platforms.clusterapi.writing.targets import ClusterApiTargets
+from reconciler.platforms.clusterapi.writing.provider import ClusterApiTargets
 from reconciler.providers.contract import WriteCode, WriteResult
 from reconciler.providers.ownership_guard import judged_now
 from tests.deploy.attempt import Attempt, Guarded, Object, deleted, forced, json_patch, merge, replaced

@@ -13,9 +13,9 @@ from prometheus_client.samples import Sample
 
 from reconciler.control.pages.metrics import exposition
 from reconciler.control.turn.figures import Figures
-from reconciler.control.turn.report import ActionResult, LoopReport, ResultState
-from reconciler.policy.problems.problem import Problem
-from reconciler.policy.text.place import Place
+from reconciler.control.turn.loop import ActionResult, LoopReport, ResultState
+from reconciler.policy.problems.findings import Problem
+from reconciler.policy.text.nodes import Place
 from tests.control.test_metrics import PLAN, resize
 from tests.deploy.rendered import DEPLOY
 

@@ -7,7 +7,7 @@ import pytest
 from reconciler.gitops.git.fault import FaultCode, SourceError
 from reconciler.gitops.git.signature import Signers
 from reconciler.gitops.sources.commit_approvals import NEWEST, Approvals, CommitApprovals
-from reconciler.plan.group_approvals import group_trailer
+from reconciler.plan.approvals import group_trailer
 from tests.gitops.repositories import GitRepo
 from tests.gitops.signers import SshKey, sign_with_ssh, ssh_key
 

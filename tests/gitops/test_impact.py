@@ -2,7 +2,7 @@
 
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
-from reconciler.plan.impact import Impact
+from reconciler.plan.comparison import Impact
 from reconciler.plan.plan import GroupLine, NodeLine, NodeState, Ownership, OwnerState
 from reconciler.policy.documents import Budget, PolicySet, ScaleDown
 from reconciler.rendering.fold import Fold

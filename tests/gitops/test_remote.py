@@ -2,8 +2,8 @@
 
 import pytest
 
-from reconciler.gitops.git.ref_name import RefusedNameError
 from reconciler.gitops.git.remote import PROTOCOLS, checked_remote, remote_ref
+from reconciler.gitops.git.tree_listing import RefusedNameError
 
 
 @pytest.mark.parametrize(("url", "protocol", "origin"), [

@@ -22,8 +22,8 @@ from reconciler.gitops.sources.last_good import (
 )
 from reconciler.gitops.sources.polling import Polling, next_wait_seconds
 from reconciler.gitops.sources.standing import Standing, fault_words, refused, succeeded
-from reconciler.policy.problems.problem import Problem
-from reconciler.policy.text.place import Place
+from reconciler.policy.problems.findings import Problem
+from reconciler.policy.text.nodes import Place
 
 FIRST, SECOND = "1" * 40, "2" * 40
 NOW = 1_800_000_000

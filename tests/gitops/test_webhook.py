@@ -8,7 +8,7 @@ import pytest
 from reconciler.cli.outputs.failure import InputError
 from reconciler.cli.processes.live_pages import check_secret
 from reconciler.control.pages.http_server import HttpServer
-from reconciler.control.pages.webhook_route import webhook_route
+from reconciler.control.pages.pages import webhook_route
 from reconciler.gitops.sources.polling import Polling, next_wait_seconds
 from reconciler.gitops.sources.webhook import Verdict, judged
 

@@ -13,10 +13,10 @@ from reconciler.kube.watching.collection import (
     Served,
     cluster_api,
     located,
+    object_of,
     platform_collections,
     renamed_group,
 )
-from reconciler.kube.watching.target_object import object_of
 
 CAPI, OPENSHIFT = "cluster.x-k8s.io", "machine.openshift.io"
 

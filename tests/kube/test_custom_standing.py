@@ -7,7 +7,7 @@ import pytest
 from reconciler.control.live.live_memory_store import LiveMemoryStore
 from reconciler.control.live.loop_status import loop_status
 from reconciler.control.live.standing_record import StandingRecord, standing_in
-from reconciler.control.policy.state_last_good import LockedState
+from reconciler.control.policy.policy_in_force import LockedState
 from reconciler.decisions.memory import Memory
 from reconciler.gitops.git.fault import Fault, FaultCode
 from reconciler.gitops.sources.standing import Standing, refused, succeeded

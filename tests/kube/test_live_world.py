@@ -13,7 +13,7 @@ from reconciler.kube.connection.server_version import server_version
 from reconciler.kube.connection.transport import KubernetesApi, connect
 from reconciler.kube.watching.collection import WORKLOAD, Collection, cluster_api, located, platform_collections
 from reconciler.kube.watching.live_world import IncompleteViewError, LiveWorld
-from reconciler.kube.watching.stream_state import Phase
+from reconciler.kube.watching.reflector import Phase
 from tests.kube import objects
 from tests.kube.cluster import create, eventually
 from tests.testbed.control_plane import ControlPlane

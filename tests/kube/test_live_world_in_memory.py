@@ -12,8 +12,7 @@ import pytest
 from reconciler.cluster.snapshots.document import Document
 from reconciler.kube.watching.collection import WORKLOAD, Served
 from reconciler.kube.watching.live_world import IncompleteViewError, LiveWorld
-from reconciler.kube.watching.pace import RealPace
-from reconciler.kube.watching.stream_state import StreamState, polled_state
+from reconciler.kube.watching.reflector import RealPace, StreamState, polled_state
 from tests.kube import objects, test_live_world
 from tests.kube.cluster import create, eventually
 from tests.kube.versioned import asked

@@ -5,9 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from reconciler.kube.connection.access import Refusal, may
 from reconciler.kube.connection.api import ApiError, UnreachableError
-from reconciler.kube.connection.token_judge import TokenJudge
+from reconciler.kube.connection.token_judge import Refusal, TokenJudge, may
 
 TOKENS, ACCESS = (
     "/apis/authentication.k8s.io/v1/tokenreviews",

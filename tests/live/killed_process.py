@@ -20,7 +20,7 @@ from reconciler.kube.connection.api import ContentType
 from reconciler.kube.connection.transport import connect
 from reconciler.kube.leading.lease import Timing
 from reconciler.kube.watching.collection import Served, cluster_api
-from reconciler.platforms.aws.writing import cancellation, polling
+from reconciler.platforms.aws.writing import polling, removal
 from reconciler.platforms.aws.writing.accounts import accounts
 from reconciler.platforms.aws.writing.calls import Answer, Aws
 from reconciler.platforms.aws.writing.client import BotoAws
@@ -218,7 +218,7 @@ def _live(run: Run) -> None:
     # The clouds of tests move by the second.
     polling.MOVING_SECONDS = _POLL_SECONDS
     # And act within one, so that nobody waits a minute for what a read may hide.
-    cancellation.READ_LAG_SECONDS = 2
+    removal.READ_LAG_SECONDS = 2
     settings = Settings(
         name=run.policy.policy.name, namespace=run.namespace, identity=run.identity, target_namespaces=(run.namespace,),
         served=run.served,

@@ -9,22 +9,19 @@ from typing import Self
 import msgspec
 
 from reconciler.cluster.target import TargetRef
-from reconciler.control.live.live_port import LivePort
-from reconciler.control.live.live_providers import LiveProviders
-from reconciler.control.turn.loop import ControlLoop
-from reconciler.control.turn.memory_store import InMemoryStore
-from reconciler.control.turn.report import LoopReport, ResultState
-from reconciler.decisions.groups.effective import platform_chooses
+from reconciler.control.live.live_port import LivePort, LiveProviders
+from reconciler.control.turn.loop import ControlLoop, InMemoryStore, LoopReport, ResultState
+from reconciler.decisions.groups.effective_groups import platform_chooses
 from reconciler.decisions.ownership.owner import POLICY_MARK
 from reconciler.kube.connection.transport import connect
 from reconciler.kube.draining.drain import NodeDrain
-from reconciler.kube.leading.ended_policies import EndedPolicies
+from reconciler.kube.leading.state import EndedPolicies
 from reconciler.kube.watching.collection import Served, cluster_api
 from reconciler.kube.watching.live_world import LiveWorld
 from reconciler.plan.plan import GroupLine
 from reconciler.policy.documents import Budget, Mode, NodeGroup, NodeGroupPolicy, PolicySet
-from reconciler.policy.pace import Pace
-from reconciler.providers.live_platform import Surroundings
+from reconciler.policy.group_namespaces import Pace
+from reconciler.providers.live_platforms import Surroundings
 from tests.live.rights import GROUP, grant, writes_of
 from tests.policies import node_group, policy
 from tests.testbed.control_plane import ControlPlane

@@ -1,6 +1,6 @@
 """Two policies that both have a group on one MachineDeployment, each by a loop of its own: only one of them writes."""
 
-from reconciler.control.turn.report import LoopReport
+from reconciler.control.turn.loop import LoopReport
 from reconciler.plan.plan import OwnerState
 from tests.live.own_loop import OwnLoop, done, group
 from tests.live.ownership import NO_NODES

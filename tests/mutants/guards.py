@@ -63,14 +63,14 @@ GUARDS: tuple[Guard, ...] = (
     ),
     Guard(
         name="the platform hears of marks before it is asked for fewer machines",
-        file="reconciler/providers/machines/hearing.py",
+        file="reconciler/providers/machines/marks.py",
         before="time.sleep(self._heard_seconds)",
         after="pass",
         tests=_TABLE,
     ),
     Guard(
         name="replicas wait while the platform's controllers reconnect",
-        file="reconciler/providers/machines/hearing.py",
+        file="reconciler/providers/machines/marks.py",
         before="if self._reconnecting_seconds() <= 0:",
         after="if True:",
         tests=_TABLE,
@@ -203,7 +203,7 @@ GUARDS: tuple[Guard, ...] = (
     ),
     Guard(
         name="a signer's primary key may be named",
-        file="reconciler/gitops/git/signer_name.py",
+        file="reconciler/gitops/git/signature.py",
         before="for one in (key, primary) if",
         after="for one in (key,) if",
         tests=("tests/gitops/test_signature.py::test_gpg_signature_of_a_subkey",),
@@ -217,7 +217,7 @@ GUARDS: tuple[Guard, ...] = (
     ),
     Guard(
         name="a removal that was about to be written and whose node is gone counts",
-        file="reconciler/decisions/removal/begun.py",
+        file="reconciler/decisions/removal/under_way.py",
         before="(name in leaving or name not in there)",
         after="name in leaving",
         tests=("tests/decisions/test_approval_ceiling.py::test_what_was_about_to_be_written_is_judged_by_what_is_there",),

@@ -9,18 +9,16 @@ from typing import Any
 from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.cluster.world import World
-from reconciler.control.live.live_port import LivePort
-from reconciler.control.live.live_providers import LiveProviders
+from reconciler.control.live.live_port import LivePort, LiveProviders
 from reconciler.kube.connection.api import Api
 from reconciler.kube.connection.transport import connect
-from reconciler.kube.draining.drain import NodeDrain
-from reconciler.kube.draining.drain_mark import DELETING_TAINT
+from reconciler.kube.draining.drain import DELETING_TAINT, NodeDrain
 from reconciler.kube.watching.collection import Served
 from reconciler.plan.plan import Bound
 from reconciler.platforms.openshift.kinds import MACHINE_SET
 from reconciler.policy.documents import NodeGroup, PolicySet, TargetSpec
 from reconciler.providers.contract import RemovalProgress, RemovalState
-from reconciler.providers.live_platform import Surroundings
+from reconciler.providers.live_platforms import Surroundings
 from reconciler.providers.ownership_guard import judged_now
 from tests.policies import node_group, policy
 from tests.providers.live_bench import PatientPort

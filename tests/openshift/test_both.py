@@ -5,9 +5,9 @@ import json
 import pytest
 
 from reconciler.cluster.snapshots.snapshot import read_snapshot
-from reconciler.control.preflight.rights import RunMode, needed
+from reconciler.control.preflight.preflight import RunMode, needed
 from reconciler.decisions.decide import decide
-from reconciler.decisions.groups.effective import claimed_targets
+from reconciler.decisions.groups.effective_groups import claimed_targets
 from reconciler.decisions.memory import Memory
 from reconciler.kube.watching.collection import Served, cluster_api, nowhere
 from reconciler.policy.documents import Discovery, Limit, Tier

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from reconciler.cluster.snapshots.pseudonyms import Pseudonyms
+from reconciler.cluster.snapshots.redaction import Pseudonyms
 from reconciler.control.capture import Clusters, capture
-from reconciler.control.turn.report import LoopReport
+from reconciler.control.turn.loop import LoopReport
 from reconciler.kube.connection.api import Api, ContentType
 from reconciler.kube.connection.transport import connect
 from reconciler.kube.watching.live_world import LiveWorld

@@ -2,8 +2,8 @@
 
 import pytest
 
-from reconciler.plan.group_approvals import GROUP_TRAILER, group_trailer, read_group_approvals
-from reconciler.policy.group_approval import GroupApproval
+from reconciler.plan.approvals import GROUP_TRAILER, group_trailer, read_group_approvals
+from reconciler.policy.group_namespaces import GroupApproval
 
 DIGEST = "sha256:" + "a" * 64
 UNTIL = 1_800_000_000

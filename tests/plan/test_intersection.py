@@ -3,7 +3,6 @@
 import msgspec
 import pytest
 
-from reconciler.plan.intersection import Intersection, intersection
 from reconciler.plan.plan import (
     Action,
     ActionKind,
@@ -17,6 +16,7 @@ from reconciler.plan.plan import (
     Plan,
 )
 from reconciler.plan.reason import Reason
+from reconciler.plan.saved import Intersection, intersection
 
 POLICY = "sha256:" + "a" * 64
 OTHER_POLICY = "sha256:" + "b" * 64

@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from reconciler.plan.digest import summary
 from reconciler.plan.plan import (
     Action,
     ActionKind,
@@ -16,7 +17,6 @@ from reconciler.plan.plan import (
     PodOutcome,
 )
 from reconciler.plan.reason import Reason
-from reconciler.plan.summary import summary
 
 BOUND = Bound(resource_version="1", replicas=1, owner_digest="", policy_digest="")
 NO_COST = Cost()

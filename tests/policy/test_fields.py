@@ -6,14 +6,13 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from reconciler.decisions.groups.effective import effective_groups
+from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.policy import documents
-from reconciler.policy.built_in import with_built_in
 from reconciler.policy.field import Field, Kind, Written
 from reconciler.policy.field_tables.group_fields import GROUP_FIELDS
 from reconciler.policy.field_tables.node_group_policy import NODE_GROUP_POLICY
-from reconciler.policy.fields import document_kind, document_kinds, walk
+from reconciler.policy.fields import document_kind, document_kinds, walk, with_built_in
 from reconciler.policy.group_value import group_value
 from reconciler.policy.problems.findings import Findings, Source
 from reconciler.policy.reading.document import Reading

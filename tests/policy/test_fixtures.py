@@ -6,12 +6,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from reconciler.policy.problems.findings import Findings
-from reconciler.policy.problems.problem_codes import OBJECT_CODES, PROBLEM_CODES, TREE_CODES
+from reconciler.policy.problems.findings import OBJECT_CODES, PROBLEM_CODES, TREE_CODES, Findings
 from reconciler.policy.reading.yaml_text import compose_documents, read_source
 from reconciler.policy.tree import read_tree
-from reconciler.rendering.problems.summary import summary_line
-from reconciler.rendering.problems.text import render_text
+from reconciler.rendering.problems.text import render_text, summary_line
 from tests.policy.texts import NOW
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "policy"

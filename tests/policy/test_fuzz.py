@@ -13,13 +13,10 @@ import jsonschema
 import pytest
 import yaml
 
-from reconciler.policy.policy_tree import PolicyTree
-from reconciler.policy.problems.findings import Source
-from reconciler.policy.problems.problem_codes import PROBLEM_CODES
-from reconciler.policy.tree import read_tree
-from reconciler.rendering.problems.github import render_github
+from reconciler.policy.problems.findings import PROBLEM_CODES, Source
+from reconciler.policy.tree import PolicyTree, read_tree
+from reconciler.rendering.problems.annotations import render_github, render_sarif
 from reconciler.rendering.problems.json_report import render_json
-from reconciler.rendering.problems.sarif import render_sarif
 from reconciler.rendering.problems.text import render_text
 from tests.policy.texts import NOW, errors
 

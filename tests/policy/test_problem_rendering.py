@@ -7,14 +7,12 @@ from typing import Any
 import jsonschema
 import pytest
 
-from reconciler.policy.policy_tree import PolicyTree
-from reconciler.policy.problems.problem import Problem, Severity
-from reconciler.policy.text.place import Place
-from reconciler.rendering.problems.github import render_github
+from reconciler.policy.problems.findings import Problem, Severity
+from reconciler.policy.text.nodes import Place
+from reconciler.policy.tree import PolicyTree
+from reconciler.rendering.problems.annotations import render_github, render_sarif
 from reconciler.rendering.problems.json_report import render_json
-from reconciler.rendering.problems.sarif import render_sarif
-from reconciler.rendering.problems.summary import summary_line
-from reconciler.rendering.problems.text import MAX_CELLS, render_problem, render_text
+from reconciler.rendering.problems.text import MAX_CELLS, render_problem, render_text, summary_line
 from tests.policy.texts import read
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "policy"

@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from reconciler.policy.field import Field, Kind
+from reconciler.policy.field import LONGEST, Field, Kind
 from reconciler.policy.fields import document_kinds, walk
 from reconciler.policy.problems.findings import Findings, Source
 from reconciler.policy.reading.document import Reading
 from reconciler.policy.text.nodes import Mapping, Node, Scalar
-from reconciler.policy.text_lengths import LONGEST
 from reconciler.policy.values.quantity import QuantityError, parse_amount
 from reconciler.policy.values.schedule import ScheduleError, canonical_schedule
 from reconciler.rendering.schemas.crd import custom_resource_definition

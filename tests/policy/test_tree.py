@@ -20,7 +20,7 @@ from reconciler.policy.documents import (
     Toggle,
     Window,
 )
-from reconciler.policy.text.place import Place
+from reconciler.policy.text.nodes import Place
 from reconciler.policy.tree import default_policy, read_tree
 from reconciler.policy.values.label_selector import Selector
 from tests.policy.texts import NOW, POLICY, codes, group, read

@@ -4,18 +4,15 @@ import random
 
 import msgspec
 
-from reconciler.control.turn.loop import ControlLoop
-from reconciler.control.turn.memory_store import InMemoryStore
-from reconciler.control.turn.report import LoopReport
+from reconciler.control.turn.loop import ControlLoop, InMemoryStore, LoopReport
 from reconciler.decisions.decide import decide
 from reconciler.plan.digest import canonical_json
 from reconciler.plan.plan import Plan
 from reconciler.policy.documents import Consolidation, PolicySet, Toggle
 from reconciler.providers.simulated import SimulatedPort
-from reconciler.simulation.embedded.behaviour import MachineBehaviour
+from reconciler.simulation.embedded.agenda import Happened, MachineBehaviour
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.field_owner import Via
-from reconciler.simulation.embedded.journal import Happened
 from reconciler.simulation.embedded.rules import RuleBook
 from reconciler.simulation.embedded.workloads import Workload
 from tests.properties.random_clusters import random_cluster

@@ -13,12 +13,11 @@ from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.cluster.world import World
 from reconciler.control.live.live_port import LivePort
-from reconciler.kube.draining.drain import DrainStep, SeenNode
-from reconciler.kube.draining.drain_mark import DELETING_TAINT
+from reconciler.kube.draining.drain import DELETING_TAINT, DrainStep, SeenNode
 from reconciler.plan.plan import Bound
 from reconciler.policy.documents import PolicySet, TargetSpec
 from reconciler.providers.contract import RemovalProgress
-from reconciler.providers.live_platform import Surroundings
+from reconciler.providers.live_platforms import Surroundings
 from reconciler.providers.ownership_guard import judged_now
 from tests.policies import node_group, policy
 from tests.providers.ended_removals import ended_removals

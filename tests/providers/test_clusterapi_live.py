@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from reconciler.platforms.clusterapi.kinds import MACHINE_SET
-from reconciler.platforms.clusterapi.writing.targets import ClusterApiTargets
+from reconciler.platforms.clusterapi.writing.provider import ClusterApiTargets
 from reconciler.providers.contract import WriteCode, WriteResult
 from reconciler.providers.machines.dialect import Reading
 from tests.providers.conftest import NewBench

@@ -7,9 +7,7 @@ from reconciler.cluster.target import TargetRef
 from reconciler.kube.connection.api import ApiError, ContentType, UnreachableError
 from reconciler.plan.plan import Bound
 from reconciler.platforms.clusterapi.kinds import MACHINE_POOL
-from reconciler.platforms.clusterapi.writing.provider import ClusterApiProvider
-from reconciler.platforms.clusterapi.writing.reading import read_target
-from reconciler.platforms.clusterapi.writing.resource import ClusterApiVersion
+from reconciler.platforms.clusterapi.writing.provider import ClusterApiProvider, ClusterApiVersion, read_target
 from reconciler.providers.contract import LeavingMachine, RemovalState, TargetRemoval, WriteCode
 from reconciler.providers.ownership_guard import judged_now
 

@@ -22,7 +22,6 @@ ALONE = {keys.provider for keys in platform_keys()} | {cloud for one in platform
 
 ALLOWED: Mapping[str, str] = {
     "decisions/ownership/owner.py": "the topology of a Cluster is a kind of owner, of which plans, lints and evidence speak",
-    "policy/field_tables/bounds.py": "what the same setting is called elsewhere: a column of the reference for each",
     "policy/field_tables/group_fields.py": "what the same setting is called elsewhere, and the sentence of a setting for pools",
     "rendering/imported/karpenter.py": "Karpenter calls a kind of its own as a platform calls its pools; the API group differs",
     "rendering/schemas/reference.py": "the head of the reference, which says what its columns are",

@@ -7,8 +7,7 @@ import msgspec
 
 from reconciler.kube.connection.api import ApiError, ContentType
 from reconciler.plan.plan import Bound
-from reconciler.platforms.clusterapi.writing.resource import ClusterApiVersion
-from reconciler.platforms.clusterapi.writing.targets import ClusterApiTargets
+from reconciler.platforms.clusterapi.writing.provider import ClusterApiTargets, ClusterApiVersion
 from reconciler.providers.contract import WriteCode, WriteResult
 from reconciler.providers.ownership_guard import judged_now
 from tests.values import machine_deployment

@@ -8,8 +8,7 @@ import pytest
 from reconciler.cluster.target import TargetRef
 from reconciler.kube.connection.api import ApiError, UnreachableError
 from reconciler.platforms.clusterapi.kinds import MACHINE_DEPLOYMENT
-from reconciler.platforms.clusterapi.writing.provider import ClusterApiProvider
-from reconciler.platforms.clusterapi.writing.resource import ClusterApiVersion
+from reconciler.platforms.clusterapi.writing.provider import ClusterApiProvider, ClusterApiVersion
 from reconciler.providers.contract import LeavingMachine, RemovalState, TargetRemoval, WriteCode
 
 GROUP = TargetRef(kind=MACHINE_DEPLOYMENT, namespace="prod", name="general")

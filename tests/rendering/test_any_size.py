@@ -10,9 +10,9 @@ from reconciler.decisions.memory import Memory
 from reconciler.plan.comparison import compare_plans
 from reconciler.plan.plan import Plan
 from reconciler.policy.documents import Budget, GroupFields, ScaleDown
-from reconciler.rendering.markdown.comparison import comparison_markdown
+from reconciler.rendering.json_text import plan_json
 from reconciler.rendering.markdown.plan import plan_markdown
-from reconciler.rendering.plan_json import plan_json
+from reconciler.rendering.markdown.preview import comparison_markdown
 from reconciler.rendering.text.plan import plan_text
 from tests.builders import NOW, ClusterBuilder, node_group, policy
 

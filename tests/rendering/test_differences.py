@@ -6,9 +6,9 @@ import pytest
 from reconciler.plan.comparison import PlanComparison, compare_plans
 from reconciler.plan.plan import Cost, Plan, PlanProblem, PodLine, PodOutcome
 from reconciler.policy.comparison import PolicyChange
-from reconciler.policy.text.place import Place
-from reconciler.rendering.markdown.comparison import comparison_markdown
-from reconciler.rendering.text.comparison import comparison_text
+from reconciler.policy.text.nodes import Place
+from reconciler.rendering.markdown.preview import comparison_markdown
+from reconciler.rendering.text.preview import comparison_text
 
 PLACE = Place("big.yaml", 9, 14)
 CHANGES = (

@@ -7,12 +7,12 @@ import pytest
 
 from reconciler.decisions.decide import decide
 from reconciler.decisions.memory import Memory
-from reconciler.decisions.reasons.cost import LeastCostMix
+from reconciler.decisions.reasons.sizes import LeastCostMix
 from reconciler.plan.picture import Picture, Pictures
 from reconciler.plan.plan import Plan
 from reconciler.plan.reason import Reason
 from reconciler.policy.documents import Budget, GroupFields, Hold, Limit, PolicySet, ScaleDown
-from reconciler.rendering.group_why import further_reasons
+from reconciler.rendering.group_notes import further_reasons
 from reconciler.rendering.html.plan import plan_html
 from reconciler.rendering.markdown.plan import plan_markdown
 from reconciler.rendering.text.plan import plan_text

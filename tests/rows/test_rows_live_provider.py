@@ -9,13 +9,12 @@ from reconciler.cluster.snapshots.snapshot import read_snapshot
 from reconciler.cluster.target import TargetFacts
 from reconciler.cluster.values.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 from reconciler.cluster.world import World
-from reconciler.decisions.groups.discovery import discovered
+from reconciler.decisions.groups.membership import discovered
 from reconciler.kube.connection.api import ApiError
 from reconciler.plan.plan import Bound
 from reconciler.platforms.clusterapi.discovery_spec import discovery_of
 from reconciler.platforms.clusterapi.kinds import MACHINE_POOL
-from reconciler.platforms.clusterapi.writing.provider import ClusterApiProvider
-from reconciler.platforms.clusterapi.writing.resource import ClusterApiVersion, newest, served_version
+from reconciler.platforms.clusterapi.writing.provider import ClusterApiProvider, ClusterApiVersion, newest, served_version
 from reconciler.providers.contract import WriteCode
 from tests.policies import policy
 from tests.values import machine_deployment

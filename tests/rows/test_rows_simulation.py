@@ -11,7 +11,7 @@ from reconciler.cluster.nodes.node import ZONE_LABEL
 from reconciler.policy.documents import PolicySet, Template
 from reconciler.policy.tree import read_tree
 from reconciler.simulation.replays.replay_sides import replay
-from reconciler.simulation.replays.trace_curve import read_curve
+from reconciler.simulation.replays.trace import read_curve
 from tests.builders import NOW, ClusterBuilder
 from tests.policies import node_group, policy
 

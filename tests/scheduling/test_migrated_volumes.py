@@ -4,7 +4,7 @@ import pytest
 
 from reconciler.cluster.values.selector import NodeSelectorTerm
 from reconciler.cluster.volumes.volume import CsiNode, PersistentVolume
-from reconciler.scheduling.volumes.migration import (
+from reconciler.scheduling.volumes.attachments import (
     driver_of_provisioner,
     inline_handle,
     is_migrated,

@@ -5,11 +5,15 @@ import pytest
 from reconciler.cluster.nodes.node import NodeShape, Taint
 from reconciler.cluster.pods.pod import HostPort, Toleration
 from reconciler.cluster.values.selector import NodeSelectorTerm
-from reconciler.scheduling.amount import amount_text
+from reconciler.scheduling.columns import amount_text
 from reconciler.scheduling.node_affinity import affinity_rejection, matches
-from reconciler.scheduling.predicates.node_declared_features import features_rejection
 from reconciler.scheduling.predicates.node_ports import PortHolders, ports_rejection
-from reconciler.scheduling.predicates.taint_toleration import taint_rejection, tolerates, unschedulable_rejection
+from reconciler.scheduling.predicates.taint_toleration import (
+    features_rejection,
+    taint_rejection,
+    tolerates,
+    unschedulable_rejection,
+)
 from reconciler.values.label_selector import Requirement, satisfies
 
 GPU = Taint("dedicated", "gpu", "NoSchedule")

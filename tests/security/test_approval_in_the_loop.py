@@ -11,17 +11,16 @@ from click.testing import CliRunner
 from reconciler.cli.inputs.source import source_options
 from reconciler.cli.inputs.source_choice import read_once, source_choice
 from reconciler.control.policy.policy_source import FollowedPolicy
-from reconciler.control.turn.loop import ControlLoop
-from reconciler.control.turn.memory_store import InMemoryStore
+from reconciler.control.turn.loop import ControlLoop, InMemoryStore
 from reconciler.decisions.memory import Memory
-from reconciler.decisions.removal.begun import recovered
+from reconciler.decisions.removal.under_way import recovered
 from reconciler.gitops.git.remote import PROTOCOLS, checked_remote
 from reconciler.gitops.git.signature import Signers
 from reconciler.gitops.sources.git_source import GitAddress, GitSource
 from reconciler.gitops.sources.last_good import FileLastGoodStore
 from reconciler.gitops.sources.standing import SourceEvent
 from reconciler.plan.plan import Plan
-from reconciler.policy.group_approval import GroupApproval
+from reconciler.policy.group_namespaces import GroupApproval
 from reconciler.providers.contract import NodeRemoval, WriteCode, WriteResult
 from reconciler.providers.simulated import SimulatedPort
 from reconciler.simulation.embedded.cluster import SimulatedCluster

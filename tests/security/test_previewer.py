@@ -12,7 +12,7 @@ from reconciler.cli.processes.preview_child import PreviewTask
 from reconciler.control.previewer import Done
 from reconciler.gitops.git.repository import PolicyFiles
 from reconciler.policy.field import Field, Kind
-from reconciler.policy.field_tables.bounds import MOST_NODES
+from reconciler.policy.field_tables.group_fields import MOST_NODES
 from reconciler.policy.field_tables.node_group import NODE_GROUP
 from reconciler.policy.field_tables.node_group_policy import NODE_GROUP_POLICY
 from reconciler.policy.tree import read_tree

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from reconciler.cluster.snapshots.listing import Listing
-from reconciler.cluster.snapshots.pseudonyms import Pseudonyms, is_instant, is_quantity
-from reconciler.cluster.snapshots.redaction import redacted
+from reconciler.cluster.snapshots.redaction import Pseudonyms, is_instant, is_quantity, redacted
 from reconciler.control.capture import Capture
 from tests.security.planted import MARK, Planter
 from tests.testbed.cluster_api import ClusterApi

@@ -15,13 +15,13 @@ from reconciler.cli.main import cli
 from reconciler.cli.outputs.failure import InputError, guarded
 from reconciler.plan.picture import Pictures
 from reconciler.plan.preview import Preview, PreviewSide, SnapshotSeen
-from reconciler.policy.problems.problem import Problem, Severity
-from reconciler.policy.text.place import Place
+from reconciler.policy.problems.findings import Problem, Severity
+from reconciler.policy.text.nodes import Place
 from reconciler.rendering.html.plan import plan_html
 from reconciler.rendering.html.preview import preview_html
+from reconciler.rendering.json_text import plan_json
 from reconciler.rendering.markdown.plan import plan_markdown
 from reconciler.rendering.markdown.preview import preview_markdown, refused_markdown
-from reconciler.rendering.plan_json import plan_json
 from reconciler.rendering.preview_json import preview_json
 from reconciler.rendering.problems.text import render_text
 from reconciler.rendering.text.plan import plan_text

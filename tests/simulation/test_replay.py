@@ -6,8 +6,7 @@ import pytest
 from reconciler.plan.replay import Replay, ReplayFigures
 from reconciler.policy.documents import Headroom, PolicySet, ScaleDown, Size, Template, Window
 from reconciler.simulation.replays.replay_sides import replay
-from reconciler.simulation.replays.trace import Trace
-from reconciler.simulation.replays.trace_curve import read_curve
+from reconciler.simulation.replays.trace import Trace, read_curve
 from tests.builders import ClusterBuilder
 from tests.policies import node_group, policy
 

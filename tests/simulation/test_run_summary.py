@@ -1,6 +1,6 @@
 """Totals of a run, by hand."""
 
-from reconciler.simulation.embedded.journal import Happened, Journal
+from reconciler.simulation.embedded.agenda import Happened, Journal
 from reconciler.simulation.scenarios.run_summary import RunSummary, summarize
 
 HOUR = 3_600

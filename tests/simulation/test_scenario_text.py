@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.simulation.scenarios.scenario_text import ScenarioError, read_scenario
+from reconciler.simulation.scenarios.scenario import ScenarioError, read_scenario
 
 GOOD = """\
 apiVersion: simulation.reconciler.dev/v1alpha1

@@ -5,7 +5,7 @@ import pytest
 
 from reconciler.cluster.target import FieldOwner, OwnerEvidence
 from reconciler.plan.plan import Bound
-from reconciler.simulation.embedded.behaviour import NO_DELAY
+from reconciler.simulation.embedded.agenda import NO_DELAY
 from reconciler.simulation.embedded.cluster import SimulatedCluster
 from reconciler.simulation.embedded.field_owner import Via
 from reconciler.simulation.embedded.writes import SimulatedWrites

@@ -77,7 +77,7 @@ def command(
     from reconciler.cli.inputs.plan_inputs import read_inputs
     from reconciler.cli.outputs.failure import EXIT_ERROR, EXIT_OK, InputError
     from reconciler.cli.outputs.terminal import progress
-    from reconciler.control.saved_plans.apply_document import apply_document
+    from reconciler.control.saved_plans.apply import apply_document
     from reconciler.control.saved_plans.simulated_apply import SimulatedApply
     from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
 
@@ -117,7 +117,7 @@ def _live(
     from reconciler.cli.inputs.live_inputs import LiveInputs
     from reconciler.cli.inputs.plan_inputs import read_policy
     from reconciler.cli.processes.live_apply import apply_live
-    from reconciler.control.saved_plans.apply_document import apply_document
+    from reconciler.control.saved_plans.apply import apply_document
 
     policy = read_policy(policy_path, name, int(time.time()))
     live = LiveInputs(connection_choice(connection), or_snapshot=False)

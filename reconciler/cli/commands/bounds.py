@@ -108,7 +108,7 @@ def command(
 
 def _rendered(bounds: "AdmissionBounds", namespace: str, out: Path | None, check: Path | None) -> int:
     from reconciler.cli.outputs.failure import EXIT_OK
-    from reconciler.cli.outputs.saved_document import save_document
+    from reconciler.cli.outputs.saved_files import save_document
     from reconciler.rendering.bounds_manifest import bounds_manifest, left_out
 
     for sentence in left_out(bounds):

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from reconciler.cli.inputs.connections import ConnectionChoice
     from reconciler.cli.inputs.live_inputs import LiveInputs
     from reconciler.cli.inputs.plan_inputs import PlanInputs
-    from reconciler.control.preflight.rights import RunMode
+    from reconciler.control.preflight.preflight import RunMode
     from reconciler.decisions.lints.finding import Finding
-    from reconciler.providers.check import Check
+    from reconciler.providers.live_platforms import Check
 
 
 @click.command("doctor")
@@ -146,6 +146,6 @@ def _checks(live: "LiveInputs", inputs: "PlanInputs", mode: str | None, namespac
 
 
 def _mode(inputs: "PlanInputs", mode: str | None) -> "RunMode":
-    from reconciler.control.preflight.rights import RunMode
+    from reconciler.control.preflight.preflight import RunMode
 
     return RunMode(mode or str(inputs.policy.policy.mode))

@@ -63,7 +63,7 @@ def command(
     from reconciler.cli.inputs.plan_inputs import read_policy
     from reconciler.cli.outputs.failure import EXIT_ERROR, EXIT_OK, InputError
     from reconciler.control.live.holds import HoldState, set_hold
-    from reconciler.decisions.groups.effective import effective_groups
+    from reconciler.decisions.groups.effective_groups import effective_groups
     from reconciler.providers.live_platforms import names_clouds
     from reconciler.rendering.hold import HoldDocument, HoldLine, hold_json, hold_text
 
@@ -101,7 +101,7 @@ def command(
 
 def _text(reason: str, until: str | None, now_seconds: int) -> str:
     from reconciler.cli.outputs.failure import InputError
-    from reconciler.cluster.targets.hold_mark import hold_text
+    from reconciler.cluster.targets.owner_evidence import hold_text
     from reconciler.values.instant import instant_text
 
     if any(ord(character) < 32 for character in reason):

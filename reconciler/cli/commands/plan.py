@@ -107,7 +107,7 @@ def command(
 
 def _rendered(plan: "Plan", output: str, *, wide: bool) -> str:
     if output == "json":
-        from reconciler.rendering.plan_json import plan_json
+        from reconciler.rendering.json_text import plan_json
 
         return plan_json(plan)
     if output == "markdown":
@@ -135,7 +135,7 @@ def _page(plan: "Plan", now: "World", at_rest: "World | None", chosen: "Chosen")
 
 
 def _save(plan: "Plan", path: Path) -> None:
-    from reconciler.cli.outputs.saved_document import save_document
-    from reconciler.rendering.plan_json import plan_json
+    from reconciler.cli.outputs.saved_files import save_document
+    from reconciler.rendering.json_text import plan_json
 
     save_document(plan_json(plan), path)

@@ -291,6 +291,6 @@ def _write(text: str) -> None:
 
 
 def _save(text: str, path: Path) -> None:
-    from reconciler.cli.outputs.saved_document import save_document
+    from reconciler.cli.outputs.saved_files import save_document
 
     save_document(text, path)

@@ -12,7 +12,7 @@ from reconciler.cli.inputs.named_path import NAMED_PATH, NamedPath
 from reconciler.cli.inputs.verbose import verbose_option
 
 if TYPE_CHECKING:
-    from reconciler.policy.policy_tree import PolicyTree
+    from reconciler.policy.tree import PolicyTree
 
 _FORMATS = ("text", "json", "sarif", "github")
 
@@ -62,10 +62,9 @@ def command(
     from reconciler.cli.outputs.telling import tell
     from reconciler.cli.outputs.told_neighbours import tell_neighbours
     from reconciler.cli.outputs.workflow_commands import WORKFLOW_COMMANDS
-    from reconciler.policy.problems.problem import Severity
-    from reconciler.policy.tree import read_tree
-    from reconciler.policy.unread_targets import unread_targets
-    from reconciler.rendering.problems.summary import summary_line
+    from reconciler.policy.problems.findings import Severity
+    from reconciler.policy.tree import read_tree, unread_targets
+    from reconciler.rendering.problems.text import summary_line
 
     if output != "github":
         WORKFLOW_COMMANDS.stop()
@@ -93,11 +92,11 @@ def command(
 
         _write(render_json(tree))
     elif output == "sarif":
-        from reconciler.rendering.problems.sarif import render_sarif
+        from reconciler.rendering.problems.annotations import render_sarif
 
         _write(render_sarif(tree.problems))
     else:
-        from reconciler.rendering.problems.github import render_github
+        from reconciler.rendering.problems.annotations import render_github
 
         _write(render_github(tree.problems))
     click.echo(summary_line(tree), err=output != "text")

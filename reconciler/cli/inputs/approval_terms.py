@@ -53,7 +53,7 @@ def approval_choice(given: "Mapping[str, Any]") -> tuple[ApprovalChoice, dict[st
 def removal_terms(choice: ApprovalChoice) -> "RemovalTerms | None":
     """What is allowed. Raises `InputError`; a trailer that cannot be read is told on stderr and approves nothing."""
     from reconciler.control.saved_plans.apply import RemovalTerms
-    from reconciler.plan.approval import read_approvals
+    from reconciler.plan.approvals import read_approvals
 
     if choice.limit is None:
         return None
@@ -84,8 +84,7 @@ def _read(choice: ApprovalChoice, name: str) -> tuple[str, str]:
 
 def _signers(choice: ApprovalChoice) -> "Signers | None":
     from reconciler.cli.outputs.failure import InputError
-    from reconciler.gitops.git.signature import Signers
-    from reconciler.gitops.git.signer_name import SignerNameError, signer_names
+    from reconciler.gitops.git.signature import SignerNameError, Signers, signer_names
 
     if choice.allowed_signers is None and choice.gpg_keys is None:
         return None

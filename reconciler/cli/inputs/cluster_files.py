@@ -10,9 +10,8 @@ from typing import TypeVar
 from reconciler.cli.outputs.failure import InputError
 from reconciler.cli.outputs.telling import tell
 from reconciler.cluster.platform_reading import readings, target_kinds
-from reconciler.cluster.snapshots.json_texts import BEGINNING_BYTES, looks_like_objects
-from reconciler.cluster.snapshots.snapshot import SnapshotError, read_snapshot
-from reconciler.cluster.snapshots.snapshot_digest import Digested
+from reconciler.cluster.snapshots.snapshot import Digested, SnapshotError, read_snapshot
+from reconciler.cluster.snapshots.texts import BEGINNING_BYTES, looks_like_objects
 from reconciler.cluster.snapshots.unpacked_size import most_unpacked
 from reconciler.cluster.values.unreadable import SeveralError
 from reconciler.cluster.world import World
@@ -185,7 +184,7 @@ def _no_cluster(root: Path, names: list[str], skipped: Mapping[str, int], captur
 
 def _archived(path: Path) -> Mapping[str, bytes]:
     """What `snapshot --publish` wrote as one file."""
-    from reconciler.gitops.snapshots.snapshot_archive import ArchiveError, read_archive
+    from reconciler.gitops.snapshots.publish import ArchiveError, read_archive
 
     try:
         return read_archive(path)

@@ -80,7 +80,7 @@ def _groups(world: "World", options: Mapping[str, Any], *, values: bool) -> list
 
         return list(targets_of_nodes(world).values())
     from reconciler.cli.inputs.plan_inputs import read_policy
-    from reconciler.decisions.groups.effective import effective_groups
+    from reconciler.decisions.groups.effective_groups import effective_groups
 
     now_seconds = world.captured_seconds or int(time.time())
     policy = read_policy(options["policy_path"], options.get("name"), now_seconds)

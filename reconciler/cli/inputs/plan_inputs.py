@@ -18,9 +18,8 @@ from reconciler.cli.outputs.told_neighbours import tell_neighbours
 from reconciler.cluster.world import World
 from reconciler.decisions.memory import Memory
 from reconciler.policy.documents import PolicySet
-from reconciler.policy.policy_tree import PolicyTree
-from reconciler.policy.problems.problem import Severity
-from reconciler.policy.tree import default_policy, read_tree
+from reconciler.policy.problems.findings import Severity
+from reconciler.policy.tree import PolicyTree, default_policy, read_tree
 from reconciler.rendering.problems.text import render_text
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from reconciler.cli.inputs.connections import ConnectionChoice
 from reconciler.cli.inputs.decision_instant import decision_instant
 from reconciler.cli.inputs.plan_inputs import one_cluster
 from reconciler.cli.outputs.failure import InputError
-from reconciler.cluster.snapshots.snapshot import SnapshotError, read_snapshot
-from reconciler.cluster.snapshots.snapshot_digest import Digested
+from reconciler.cluster.snapshots.snapshot import Digested, SnapshotError, read_snapshot
 from reconciler.cluster.values.unreadable import SeveralError
 from reconciler.cluster.world import World
 from reconciler.plan.preview import SnapshotSeen
@@ -89,8 +88,7 @@ def _in_repository(asked: ClusterAsked, ref: str) -> tuple[World, SnapshotSeen]:
     option = f"--cluster-ref {ref}" if asked.in_base is None else f"--cluster-in-base {asked.in_base}"
     try:
         from reconciler.gitops.git.repository import Repository, RepositoryError
-        from reconciler.gitops.snapshots.committed_snapshot import changes_between, committed_files
-        from reconciler.gitops.snapshots.snapshot_place import snapshot_files
+        from reconciler.gitops.snapshots.committed_snapshot import changes_between, committed_files, snapshot_files
     except ImportError:
         raise InputError(
             f"there is no git on the PATH, which {option.split(maxsplit=1)[0]} needs; --cluster PATH reads files without it"

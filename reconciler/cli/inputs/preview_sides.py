@@ -12,9 +12,8 @@ from reconciler.gitops.git.tree_refusal import refusals
 from reconciler.plan.preview import PreviewSide
 from reconciler.policy.documents import PolicySet
 from reconciler.policy.neighbours import InForce
-from reconciler.policy.policy_tree import PolicyTree
-from reconciler.policy.problems.problem import Problem, Severity
-from reconciler.policy.tree import read_tree
+from reconciler.policy.problems.findings import Problem, Severity
+from reconciler.policy.tree import PolicyTree, read_tree
 from reconciler.rendering.plain import plain
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """Files beside policies that were passed over, named for who asks."""
 
 from reconciler.cli.outputs.telling import tell
-from reconciler.policy.policy_tree import PolicyTree
+from reconciler.policy.tree import PolicyTree
 
 
 def tell_neighbours(tree: PolicyTree) -> None:

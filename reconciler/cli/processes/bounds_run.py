@@ -17,9 +17,8 @@ from reconciler.cli.outputs.failure import EXIT_ERROR, EXIT_OK
 from reconciler.cli.processes.live_pages import address, probe_server
 from reconciler.cli.processes.live_source import LiveSource
 from reconciler.cli.processes.source_in_cluster import say, source_in_cluster
-from reconciler.control.bounds.keeper import BoundsKeeper
-from reconciler.control.bounds.kept_bounds import BoundsError, KeptBounds
-from reconciler.control.pages.previewer_pages import Pulse
+from reconciler.control.bounds.kept_bounds import BoundsError, BoundsKeeper, KeptBounds
+from reconciler.control.pages.pages import Pulse
 from reconciler.gitops.sources.polling import Polling, next_wait_seconds
 
 if TYPE_CHECKING:

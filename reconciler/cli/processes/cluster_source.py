@@ -9,9 +9,9 @@ from reconciler.cli.outputs.failure import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reconciler.control.policy.custom_source import CustomResourceSource
+    from reconciler.control.policy.custom_resources import CustomResourceSource
     from reconciler.control.policy.custom_status import CustomStatus
-    from reconciler.control.policy.state_last_good import Parts
+    from reconciler.control.policy.policy_in_force import Parts
     from reconciler.gitops.sources.standing import SourceEvent, Standing
     from reconciler.kube.connection.api import Api
 
@@ -86,9 +86,8 @@ class ClusterSource:
         """The source as a live process takes it."""
         import random
 
-        from reconciler.control.policy.custom_resources import CustomResourcePolicy
-        from reconciler.control.policy.custom_source import CustomResourceSource
-        from reconciler.control.policy.state_last_good import StateLastGoodStore
+        from reconciler.control.policy.custom_resources import CustomResourcePolicy, CustomResourceSource
+        from reconciler.control.policy.policy_in_force import StateLastGoodStore
         from reconciler.gitops.sources.last_good import FileLastGoodStore, LastGoodStore, MemoryLastGoodStore
         from reconciler.gitops.sources.polling import Polling, next_wait_seconds
 

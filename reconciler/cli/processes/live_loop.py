@@ -187,7 +187,7 @@ def _process(
 
 def _settings(loop: LoopChoice, connection: ConnectionChoice, connections: Connections, name: str) -> "Settings":
     from reconciler.control.live.live_process import Settings
-    from reconciler.kube.draining.drain_mark import checked_owner
+    from reconciler.kube.draining.drain import checked_owner
 
     try:
         checked_owner(name)
@@ -222,8 +222,8 @@ def _usable(connections: Connections, namespace: str, files: Path | None, *, rea
     """The same, after a first look at what the loop cannot do without. `files` are the policies, where they lie here. Raises
     `InputError`."""
     from reconciler.cli.processes.sized import check_sized
-    from reconciler.kube.connection.access import may
     from reconciler.kube.connection.api import ApiError, UnreachableError
+    from reconciler.kube.connection.token_judge import may
 
     workload, management = connections.workload, connections.management
     check_sized(connections, files)
@@ -255,7 +255,7 @@ def _usable(connections: Connections, namespace: str, files: Path | None, *, rea
 
 
 def _once(process: "LiveProcess") -> int:
-    from reconciler.rendering.plan_json import plan_json
+    from reconciler.rendering.json_text import plan_json
 
     try:
         report, why = process.one_turn(ONCE_PATIENCE_SECONDS)

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from reconciler.control.live.live_process import LiveProcess
     from reconciler.control.log import Log
-    from reconciler.control.pages.certificate import Certificate
     from reconciler.control.pages.http_server import HttpServer
-    from reconciler.control.pages.previewer_pages import Pulse
+    from reconciler.control.pages.page_access import Certificate
+    from reconciler.control.pages.pages import Pulse
     from reconciler.control.pages.route import Admission, Broken, Route
     from reconciler.kube.connection.transport import KubernetesApi
 
@@ -43,9 +43,9 @@ class Listening(msgspec.Struct, frozen=True, kw_only=True):
 def listening(choice: Listening, journal: "Log", reader: "KubernetesApi", why: "Callable[[], str]") -> "tuple[HttpServer, ...]":
     """The server of the pages, then that of the probes where there is one; not yet started. There is no policy: they say why
     (`why`). `reader` is whom the API server knows us as. Raises `InputError`."""
-    from reconciler.control.pages.admission import admission
+    from reconciler.control.pages.page_access import admission
     from reconciler.control.pages.page_faults import PageFaults
-    from reconciler.control.pages.waiting_pages import waiting_routes
+    from reconciler.control.pages.pages import waiting_routes
     from reconciler.kube.connection.token_judge import TokenJudge
 
     broken, pages = PageFaults(journal), waiting_routes(why, lambda: int(time.time()))
@@ -59,13 +59,12 @@ def listening(choice: Listening, journal: "Log", reader: "KubernetesApi", why: "
 
 def show(servers: "tuple[HttpServer, ...]", choice: Listening, process: "LiveProcess", *, cluster_autoscaler_names: bool) -> None:
     """From now on the pages of the loop."""
-    from reconciler.control.pages.admission import admission
     from reconciler.control.pages.explain_page import explain_route
     from reconciler.control.pages.live_page import LivePage
+    from reconciler.control.pages.page_access import admission
     from reconciler.control.pages.page_faults import PageFaults
-    from reconciler.control.pages.pages import routes
+    from reconciler.control.pages.pages import routes, webhook_route
     from reconciler.control.pages.snapshot_page import snapshot_route
-    from reconciler.control.pages.webhook_route import webhook_route
     from reconciler.kube.connection.token_judge import TokenJudge
 
     now = int(time.time())
@@ -98,7 +97,7 @@ def probe_server(listen: str | None, pulse: "Pulse", log: "Log") -> "HttpServer 
     if listen is None:
         return None
     from reconciler.control.pages.page_faults import PageFaults
-    from reconciler.control.pages.previewer_pages import previewer_routes
+    from reconciler.control.pages.pages import previewer_routes
 
     server = served("--listen", listen, previewer_routes(pulse), lambda _: None, PageFaults(log))
     server.start()
@@ -129,7 +128,7 @@ def served(
 
 
 def _certificate(directory: Path | None, journal: "Log") -> "Certificate | None":
-    from reconciler.control.pages.certificate import Certificate, CertificateError
+    from reconciler.control.pages.page_access import Certificate, CertificateError
 
     if directory is None:
         return None
@@ -164,7 +163,7 @@ def check_secret(path: Path) -> None:
 
 
 def _files(process: "LiveProcess", salt: bytes) -> "Mapping[str, bytes]":
-    from reconciler.cluster.snapshots.pseudonyms import Pseudonyms, words_in
+    from reconciler.cluster.snapshots.redaction import Pseudonyms, words_in
     from reconciler.control.capture import Clouds, Clusters, capture
 
     settings = process.settings

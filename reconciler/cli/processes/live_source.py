@@ -11,8 +11,8 @@ from reconciler.cli.outputs.failure import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reconciler.control.policy.followed import FollowedSource
-    from reconciler.control.policy.state_last_good import Parts
+    from reconciler.control.policy.policy_in_force import Parts
+    from reconciler.control.policy.policy_source import FollowedSource
     from reconciler.gitops.sources.source import Source
     from reconciler.gitops.sources.standing import SourceEvent, Standing
     from reconciler.kube.connection.api import Api
@@ -102,9 +102,8 @@ class LiveSource:
         """The source as a live process takes it."""
         import random
 
-        from reconciler.control.policy.followed import FollowedSource
-        from reconciler.control.policy.policy_source import FollowedPolicy
-        from reconciler.control.policy.state_last_good import StateLastGoodStore
+        from reconciler.control.policy.policy_in_force import StateLastGoodStore
+        from reconciler.control.policy.policy_source import FollowedPolicy, FollowedSource
         from reconciler.gitops.sources.last_good import FileLastGoodStore, LastGoodStore, MemoryLastGoodStore
         from reconciler.gitops.sources.polling import Polling, next_wait_seconds
 
@@ -127,8 +126,7 @@ class LiveSource:
 
 def _source(policy: Path | None, choice: SourceChoice) -> "Source":
     from reconciler.cli.inputs.source_choice import git_source
-    from reconciler.gitops.sources.directory_source import DirectorySource
-    from reconciler.gitops.sources.file_source import FileSource
+    from reconciler.gitops.sources.directory_source import DirectorySource, FileSource
     from reconciler.policy.tree import SUFFIXES
 
     if choice.git_url is not None:

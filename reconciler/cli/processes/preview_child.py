@@ -11,7 +11,7 @@ import msgspec
 from reconciler.cli.outputs.failure import InputError
 from reconciler.cluster.world import World
 from reconciler.control.previewer import Telling
-from reconciler.gitops.child_limits import answer
+from reconciler.gitops.bounded_child import answer
 from reconciler.gitops.git.repository import PolicyFiles
 
 
@@ -35,7 +35,7 @@ def tellings(task: PreviewTask) -> Iterator[Telling]:
     from reconciler.cli.processes.preview_made import chosen, made_preview
     from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
     from reconciler.gitops.pull_requests.comment import STAMP_ROOM
-    from reconciler.rendering.markdown.length import GITHUB_LIMIT
+    from reconciler.rendering.markdown.plan import GITHUB_LIMIT
 
     now = task.world.captured_seconds
     base = committed_side(task.before, task.branches[0], now, None, merge_base=task.merge_base)

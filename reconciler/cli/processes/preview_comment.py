@@ -14,7 +14,7 @@ from reconciler.cli.outputs.workflow_commands import WORKFLOW_COMMANDS
 from reconciler.gitops.pull_requests.comment import STAMP_ROOM, CommentHost, HostCode, HostError, Message, Posted, post
 from reconciler.gitops.pull_requests.job_outputs import SUMMARY_LIMIT, annotations, output_text, summary_text
 from reconciler.gitops.pull_requests.pull_request import HostKind, NoPullRequestError, PullRequest, pull_request
-from reconciler.rendering.markdown.length import GITHUB_LIMIT
+from reconciler.rendering.markdown.plan import GITHUB_LIMIT
 from reconciler.rendering.wording import count
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from reconciler.cli.inputs.preview_sides import Side
     from reconciler.plan.preview import Preview
-    from reconciler.policy.problems.problem import Problem
+    from reconciler.policy.problems.findings import Problem
 
 _MOST_EVENT_BYTES = 32 << 20
 _TOKEN_NAMES = {HostKind.GITHUB: "GITHUB_TOKEN", HostKind.GITLAB: "GITLAB_TOKEN"}

@@ -43,9 +43,9 @@ def made_preview(
 ) -> "Preview":
     """Both decided on one cluster; the head alone where the base has no such policy."""
     from reconciler.cli.inputs.cluster_files import capi_group
-    from reconciler.decisions.ownership.handover_manifest import drop_warnings
+    from reconciler.decisions.ownership.handover import drop_warnings
     from reconciler.gitops.preview import alone, compare
-    from reconciler.policy.manifests.manifest_change import dropped_sizes
+    from reconciler.policy.manifests.manifest_object import dropped_sizes
 
     dropped = dropped_sizes(before.given, after.given, capi_group())
     warnings = (*after.problems, *drop_warnings(dropped, world))

@@ -11,7 +11,7 @@ from reconciler.control.previewer import PreviewFailedError, Previews, Telling
 from reconciler.gitops.git.cache import GitCache
 from reconciler.gitops.git.fault import FaultCode, failed
 from reconciler.gitops.git.repository import GitError, PolicyFiles, Repository, RepositoryError
-from reconciler.gitops.pull_requests.open_request import OpenRequest
+from reconciler.gitops.pull_requests.pull_request import OpenRequest
 
 
 class PreviewTelling:

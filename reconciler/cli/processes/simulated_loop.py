@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from reconciler.control.simulated.simulated_run import SimulatedRun
     from reconciler.policy.documents import PolicySet
     from reconciler.rendering.simulated_run import RunTurn
-    from reconciler.simulation.scenarios.scenario_text import ScenarioText
+    from reconciler.simulation.scenarios.scenario import ScenarioText
 
 DEMO = "demo"
 _BARE = """\
@@ -31,8 +31,8 @@ def run_simulated(
     """Play a scenario and print what the loop does; exit code 1 when an expectation is not met. Raises `InputError`."""
     from reconciler.cli.outputs.failure import EXIT_ERROR, EXIT_OK, InputError
     from reconciler.cli.outputs.run_lines import summary_lines, turn_lines
-    from reconciler.control.simulated.run_document import run_document, run_turn
-    from reconciler.simulation.scenarios.scenario_text import ScenarioError
+    from reconciler.control.simulated.simulated_run import run_document, run_turn
+    from reconciler.simulation.scenarios.scenario import ScenarioError
 
     if choice.git_url is not None and policy_path is not None:
         raise InputError("--git and --policy are two sources: give one")
@@ -74,7 +74,7 @@ def run_simulated(
 def _read_scenario(scenario: str, cluster_path: Path | None, empty: Path) -> "tuple[ScenarioText, Path]":
     """The scenario and the folder that its paths count from. The one that is carried along is unpacked into `empty`."""
     from reconciler.cli.outputs.failure import InputError
-    from reconciler.simulation.scenarios.scenario_text import read_scenario
+    from reconciler.simulation.scenarios.scenario import read_scenario
 
     if scenario == DEMO and cluster_path is not None:
         return read_scenario("(no scenario)", _BARE.encode()), Path()
@@ -140,7 +140,7 @@ def _prepare(
 
 def _world(text: "ScenarioText", folder: Path, cluster_path: Path | None) -> "World":
     from reconciler.cli.inputs.cluster_files import load_world
-    from reconciler.simulation.scenarios.scenario_world import start_world
+    from reconciler.simulation.scenarios.scenario_play import start_world
 
     start = text.scenario.spec.start
     if cluster_path is not None:
@@ -151,7 +151,7 @@ def _world(text: "ScenarioText", folder: Path, cluster_path: Path | None) -> "Wo
 def _shown(error: Exception) -> click.ClickException:
     from reconciler.cli.outputs.failure import InputError
     from reconciler.rendering.problems.text import render_text
-    from reconciler.simulation.scenarios.scenario_text import ScenarioError
+    from reconciler.simulation.scenarios.scenario import ScenarioError
 
     if isinstance(error, ScenarioError):
         click.echo(render_text(error.problems, color=False), err=True, nl=False)

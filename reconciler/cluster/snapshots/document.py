@@ -2,17 +2,66 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
+from typing import Any
 
 import msgspec
 from msgspec import Raw
 
-from reconciler.cluster.platform_reading import envelopes
-from reconciler.cluster.snapshots import bare_items, json_texts, yaml_text
+from reconciler.cluster.platform_reading import envelopes, readings
+from reconciler.cluster.snapshots import texts
 from reconciler.cluster.values.raw_part import DECODING_ERRORS, finding
 from reconciler.cluster.values.unreadable import ForeignError, SnapshotError, UnreadableError
 from reconciler.cluster.wire.meta import api_group
+
+# Items without a kind and without the key that a cloud puts above them, as `--query` leaves them: known by their own keys.
+
+_LEAST_KEYS = 3
+_LOOKED_AT = 20
+
+
+def kind_of(items: Sequence[Raw]) -> str | None:
+    """The one kind of a cloud whose fields the items have most of; None where none fits, or two fit alike."""
+    keys: set[str] = set()
+    for item in items[:_LOOKED_AT]:
+        try:
+            keys |= msgspec.json.decode(item, type=dict[str, Raw]).keys()
+        except DECODING_ERRORS:
+            return None
+    fits = sorted(((len(keys & fields), kind) for kind, fields, needed in _fields() if needed <= keys), reverse=True)
+    if not fits or fits[0][0] < _LEAST_KEYS or (len(fits) > 1 and fits[1][0] == fits[0][0]):
+        return None
+    return fits[0][1]
+
+
+def is_object(item: Raw) -> bool:
+    """Whether it has `metadata`, as all objects of Kubernetes do."""
+    try:
+        return "metadata" in msgspec.json.decode(item, type=dict[str, Raw])
+    except DECODING_ERRORS:
+        return False
+
+
+@cache
+def _fields() -> tuple[tuple[str, frozenset[str], frozenset[str]], ...]:
+    """Kind, keys that are read of an item, and those among them that every item has."""
+    return tuple(
+        (kind.kind, frozenset(field.encode_name for field in fields), frozenset(map(_needed, filter(_is_needed, fields))))
+        for reading in readings()
+        for kind in reading.kinds
+        if kind.envelope is not None
+        for fields in (msgspec.structs.fields(kind.type),)
+    )
+
+
+def _needed(field: Any) -> str:  # noqa: ANN401 - msgspec's own description of a field
+    return str(field.encode_name)
+
+
+def _is_needed(field: Any) -> bool:  # noqa: ANN401 - likewise
+    return bool(field.required)
+
 
 _UTF8_BOM, _UTF16_BOMS = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")
 _BYTE = re.compile(r"\(byte (\d+)\)")
@@ -114,18 +163,18 @@ def parts(file: str, body: bytes) -> Iterator[tuple[str, bytes]]:
     if not text.strip():
         raise SnapshotError(file, "", "the file is empty: the capture was cut off before it began")
     try:
-        start = json_texts.without_messages(text)
+        start = texts.without_messages(text)
         if start == len(text):
             raise SnapshotError(file, "", "only messages of kubectl and no objects: the capture failed")
         if _is_yaml(file, text, start):
-            found = yaml_text.json_parts(text[start:] if text[:1] not in _SPACE else text)
+            found = texts.json_parts(text[start:] if text[:1] not in _SPACE else text)
             yield from ((f"document {number}" if len(found) > 1 else "", part) for number, part in enumerate(found, 1))
         elif text[start : start + 1] in _JSON and (start or _holds_several(text)):
-            for number, (_, part) in enumerate(json_texts.json_values(text), 1):
+            for number, (_, part) in enumerate(texts.json_values(text), 1):
                 yield f"document {number}", part
         else:
             yield "", text
-    except yaml_text.YamlError as error:
+    except texts.YamlError as error:
         raise SnapshotError(file, error.item, error.message) from None
     except UnreadableError as error:
         raise SnapshotError(file, "", str(error)) from None
@@ -136,7 +185,7 @@ def _holds_several(text: bytes) -> bool:
     try:
         msgspec.json.decode(text, type=Raw)
     except DECODING_ERRORS as error:
-        return json_texts.several(error)
+        return texts.several(error)
     return False
 
 
@@ -160,7 +209,7 @@ def split(file: str, part: str, body: bytes) -> Iterator[Document]:
             yield from _unnamed(file, part, envelope.items, more=bool(envelope.metadata and envelope.metadata.more))
             return
         first = envelopes()[0][0].list_key
-        refused = SnapshotError if bare_items.is_object(Raw(body)) else ForeignError
+        refused = SnapshotError if is_object(Raw(body)) else ForeignError
         raise refused(file, part, f"no kind and no {first}: no Kubernetes object and no list of any")
     if envelope.kind == "Status":
         raise SnapshotError(file, part, f"an answer of the API server instead of objects: {_status_message(body)}")
@@ -192,10 +241,10 @@ def _array(file: str, part: str, body: bytes) -> Iterator[Document]:
 
 def _unnamed(file: str, part: str, items: list[Raw], *, more: bool) -> Iterator[Document]:
     """Items below no kind: each says its own, or all are of one kind of a cloud. A list of anything else is no objects."""
-    if any(_kind_of(item) or bare_items.is_object(item) for item in items):
+    if any(_kind_of(item) or is_object(item) for item in items):
         yield from _runs(file, part, items, more=more)
         return
-    kind = bare_items.kind_of(items) if items else None
+    kind = kind_of(items) if items else None
     if kind is None:
         what = "an empty list that does not say of what" if not items else "a list of something that is no Kubernetes object"
         raise ForeignError(file, part, f"{what}; give it whole, without --query and jq")
@@ -297,14 +346,14 @@ def _utf8(file: str, body: bytes) -> bytes:
 def _is_yaml(file: str, text: bytes, start: int) -> bool:
     """Texts that begin as JSON are read as JSON, the faster way; in a file that is called YAML, flow style may be meant."""
     if text[start : start + 1] not in _JSON:
-        return not file.endswith(".json") or json_texts.looks_like_objects(text[: json_texts.BEGINNING_BYTES])
+        return not file.endswith(".json") or texts.looks_like_objects(text[: texts.BEGINNING_BYTES])
     return file.endswith((".yaml", ".yml")) and not _is_json(text)
 
 
 def _is_json(text: bytes) -> bool:
     """Whether all of it is JSON, be it several values: YAML documents in flow style begin as JSON does."""
     try:
-        for _, part in json_texts.json_values(text):
+        for _, part in texts.json_values(text):
             msgspec.json.decode(part, type=Raw)
     except (*DECODING_ERRORS, UnreadableError):
         return False
@@ -314,7 +363,7 @@ def _is_json(text: bytes) -> bool:
 def _told(error: Exception, body: bytes) -> str:
     if "truncated" in str(error):
         return f"the JSON breaks off after {len(body)} bytes: the capture is not complete"
-    return _BYTE.sub(lambda found: f"({json_texts.place(body, int(found[1]))})", finding(error))
+    return _BYTE.sub(lambda found: f"({texts.place(body, int(found[1]))})", finding(error))
 
 
 def _joined(part: str, item: str) -> str:

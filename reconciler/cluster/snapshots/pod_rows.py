@@ -12,8 +12,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from reconciler.cluster.pods.pod import PodPhase, PodShape, PodTraits
-from reconciler.cluster.pods.pod_draining import local_volume_names, traits
-from reconciler.cluster.pods.pod_shaping import ShapeDraft, draft_shape
+from reconciler.cluster.pods.pod_shaping import ShapeDraft, draft_shape, local_volume_names, traits
 from reconciler.cluster.pods.pod_table import PodTable, phase_code, pod_flags
 from reconciler.cluster.values.instant import unix_seconds, unix_seconds_or_zero
 from reconciler.cluster.values.kept_object import ContradictionError

@@ -10,6 +10,65 @@ from reconciler.cluster.values.raw_part import DECODING_ERRORS, RawPart
 from reconciler.cluster.values.unreadable import UnreadableError
 from reconciler.cluster.wire import replicas as wire
 from reconciler.cluster.wire.meta import ManagedField, OwnerReference, TargetMeta, api_group
+from reconciler.values.instant import InstantError, parse_instant
+
+# The annotation `reconciler.dev/hold`: a reason in words and, at its end, when the hold is over.
+#
+# `recovering node h100-3; until 2026-11-21T18:00:00Z` ends by itself. Any other text, as a person may write it in an emergency,
+# is a reason and holds until the annotation is removed.
+
+_UNTIL = "; until "
+_BLANKS = "\t\n\f\r "
+HOLD_END = (
+    r"[\t\n\f\r ]*"
+    r"(?:(?:[0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[1-9]000)"
+    r"-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8]))"
+    r"|(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:0[48]|[2468][048]|[13579][26])00)-02-29)"
+    r"[Tt](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
+    r"(?:(?:[.][0-9]{1,43})?[Zz]|(?:[.][0-9]{1,38})?[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])"
+    r"[\t\n\f\r ]*"
+)
+"""What may follow `; until `, for RE2: `parse_instant` in blanks. The admission policy `reconciler-targets` has this text, so
+that the API server reads a hold as we do. It alone takes an offset that leaves the years 1 to 9999: no end of a hold here."""
+
+
+class HoldMark(msgspec.Struct, frozen=True, kw_only=True):
+    """A hold as written on a target. `until_seconds` is Unix time, None: until it is taken off."""
+
+    reason: str
+    until_seconds: int | None = None
+
+    def holds(self, now_seconds: int) -> bool:
+        """Whether it is in force; it is over at the instant that it names."""
+        return self.until_seconds is None or self.until_seconds > now_seconds
+
+
+def read_hold(text: str) -> HoldMark | None:
+    """The hold that the annotation's value says; None without one. An end that is no instant is part of the reason, so
+    that a slip of the pen holds too long rather than not at all."""
+    if not text:
+        return None
+    reason, found, until = text.rpartition(_UNTIL)
+    if not (found and reason):
+        return HoldMark(reason=text)
+    try:
+        return HoldMark(reason=reason, until_seconds=parse_instant(until.strip(_BLANKS)))
+    except InstantError:
+        return HoldMark(reason=text)
+
+
+def hold_text(reason: str, until: str = "") -> str:
+    """The annotation's value; `until` in RFC 3339, empty: no end."""
+    return f"{reason}{_UNTIL}{until}" if until else reason
+
+
+def without_reason(text: str, hidden: str) -> str:
+    """The value with its words hidden: that it holds, and until when, stays."""
+    mark = read_hold(text)
+    if mark is None or mark.until_seconds is None:
+        return hidden if text else text
+    return hold_text(hidden, text.rpartition(_UNTIL)[2])
+
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 HOLD = "reconciler.dev/hold"

@@ -8,10 +8,9 @@ from reconciler.cluster.target import TargetFacts
 from reconciler.cluster.targets.owner_evidence import HOLD
 from reconciler.decisions.ownership.handover import place
 from reconciler.kube.connection.api import Api, ApiError, ContentType, UnreachableError
-from reconciler.kube.watching.collection import Served
-from reconciler.kube.watching.target_object import object_of
+from reconciler.kube.watching.collection import Served, object_of
 from reconciler.policy.documents import PolicySet
-from reconciler.providers.cloud_answer import CloudError
+from reconciler.providers.answer import CloudError
 from reconciler.providers.live_platforms import hold_in_cloud
 
 _CONFLICT = 409

@@ -13,7 +13,7 @@ from reconciler.cluster.target import Machine, TargetRef
 from reconciler.cluster.world import World
 from reconciler.decisions.ownership.owner import policy_mark
 from reconciler.kube.connection.api import ApiError, UnreachableError
-from reconciler.kube.draining.drain_mark import DELETING_TAINT, DrainMark, read_mark
+from reconciler.kube.draining.drain import DELETING_TAINT, DrainMark, read_mark
 from reconciler.providers.contract import TargetProvider, WriteCode, WriteResult
 
 

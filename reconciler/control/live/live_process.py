@@ -9,35 +9,28 @@ import msgspec
 from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
 from reconciler.control.live.live_memory_store import LiveMemoryStore, remembered_targets
-from reconciler.control.live.live_port import LivePort
-from reconciler.control.live.live_providers import LiveProviders
-from reconciler.control.live.live_run import LiveRun
+from reconciler.control.live.live_port import LivePort, LiveProviders
+from reconciler.control.live.live_run import LiveRun, Wake
 from reconciler.control.live.telling import Telling
-from reconciler.control.live.wake import Wake
 from reconciler.control.log import Log
-from reconciler.control.policy.observing_policy import ObservingPolicy
-from reconciler.control.policy.own_objects import OwnObjects
-from reconciler.control.policy.state_last_good import LockedState
+from reconciler.control.policy.custom_resources import OwnObjects
+from reconciler.control.policy.policy_in_force import LockedState, ObservingPolicy
 from reconciler.control.turn.figures import Figures
-from reconciler.control.turn.loop import Chooser, ControlLoop
-from reconciler.control.turn.memory_store import InMemoryStore, MemoryStore
-from reconciler.control.turn.report import Decided, LoopReport
-from reconciler.decisions.groups.effective import platform_chooses
+from reconciler.control.turn.loop import Chooser, ControlLoop, Decided, InMemoryStore, LoopReport, MemoryStore
+from reconciler.decisions.groups.effective_groups import platform_chooses
 from reconciler.decisions.ownership.owner import POLICY_MARK
 from reconciler.kube.connection.api import Api
 from reconciler.kube.connection.outages import Outages
 from reconciler.kube.draining.drain import NodeDrain
-from reconciler.kube.leading.ended_policies import EndedPolicies
 from reconciler.kube.leading.lease import LeaderLease, NotLeaderError, Timing
 from reconciler.kube.leading.rival import RivalWatch
-from reconciler.kube.leading.state import StateObject
+from reconciler.kube.leading.state import EndedPolicies, StateObject
 from reconciler.kube.watching.collection import Served, renamed_group
 from reconciler.kube.watching.live_world import LiveWorld
-from reconciler.kube.watching.pace import RealPace
+from reconciler.kube.watching.reflector import RealPace
 from reconciler.plan.plan import Action, ActionKind, Plan
 from reconciler.policy.documents import DrainRules, PolicySet
-from reconciler.providers.live_platform import Surroundings
-from reconciler.providers.live_platforms import autoscaler_homes, polled
+from reconciler.providers.live_platforms import Surroundings, autoscaler_homes, polled
 
 
 class Connection(Api, Protocol):

@@ -5,17 +5,96 @@ import re
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from enum import StrEnum
 from typing import Protocol
 
-from reconciler.control.live.told_results import NewLines, result_lines
-from reconciler.control.live.wake import Wake, WakeReason
+from reconciler.control.live.telling import NewLines, result_lines
 from reconciler.control.log import Log
 from reconciler.control.turn.figures import Figures
-from reconciler.control.turn.report import LoopReport, ResultState
+from reconciler.control.turn.loop import LoopReport, ResultState
 from reconciler.decisions.reasons.pods import Arriving
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.plan.plan import ActionKind, Plan
 from reconciler.simulation.timers import gathered_seconds, next_timer_seconds
+
+# When the loop turns: soon after something happened, and once a period anyway.
+
+
+class WakeReason(StrEnum):
+    """Why a turn begins. Stop: none does, the process ends."""
+
+    EVENT = "Event"
+    PERIOD = "Period"
+    STOP = "Stop"
+
+
+class Wake:
+    """Gathers events into one turn: a turn begins `idle_seconds` after the last event, at the latest `most_seconds` after
+    the first, and `period_seconds` after the turn before when nothing happened (row S18: every 10 s).
+
+    A Deployment's hundred pods come within a second, and judged one by one they would buy a hundred small nodes. Where there is
+    no second of quiet, since the scheduler goes on writing the statuses of pods that wait, the turn begins after two all the
+    same: whether demand is still arriving is for the decision to say, which sees what arrives. `clock` is monotonic, in seconds.
+    """
+
+    def __init__(
+        self, clock: Callable[[], float], *, period_seconds: float = 10, idle_seconds: float = 1, most_seconds: float = 2
+    ) -> None:
+        self._clock = clock
+        self._period = period_seconds
+        self._idle = idle_seconds
+        self._most = most_seconds
+        self._changed = threading.Condition()
+        self._first: float | None = None
+        self._again: float | None = None
+        self._last = 0.0
+        self._stopped = False
+
+    def notify(self) -> None:
+        """Something happened. Cheap, from any thread."""
+        with self._changed:
+            now = self._clock()
+            self._last = now
+            if self._first is None:
+                self._first = now
+                self._changed.notify_all()
+
+    def again(self, seconds: float) -> None:
+        """The next turn begins no later than so many seconds from now, whatever happens."""
+        self._again = self._clock() + seconds
+
+    def stop(self) -> None:
+        """End the wait now and all later ones at once."""
+        with self._changed:
+            self._stopped = True
+            self._changed.notify_all()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether `stop` was called."""
+        return self._stopped
+
+    def wait(self) -> WakeReason:
+        """Block until the next turn is due; events up to now belong to it, later ones to the turn after."""
+        begin = self._clock()
+        with self._changed:
+            while True:
+                now = self._clock()
+                if self._stopped:
+                    return WakeReason.STOP
+                if self._first is not None:
+                    due = min(self._last + self._idle, self._first + self._most)
+                    reason = WakeReason.EVENT
+                else:
+                    due = begin + self._period
+                    reason = WakeReason.PERIOD
+                if self._again is not None:
+                    due = min(due, self._again)
+                if now >= due:
+                    self._first = self._again = None
+                    return reason
+                self._changed.wait(due - now)
+
 
 _ADOPTED_SECONDS = 0.25
 """So soon the number of a group follows that was just taken over: time for the view to show that it is ours."""

@@ -5,21 +5,20 @@ from collections.abc import Mapping
 import msgspec
 
 from reconciler.cluster.target import TargetFacts
-from reconciler.cluster.targets.hold_mark import read_hold
+from reconciler.cluster.targets.owner_evidence import read_hold
 from reconciler.control.live.live_memory_store import LiveMemoryStore
 from reconciler.control.live.plan_record import PlanRecord, plan_in
 from reconciler.control.live.standing_record import standing_in
-from reconciler.control.policy.state_last_good import LockedState, StateLastGoodStore
-from reconciler.control.turn.memory_store import StoreUnavailableError
+from reconciler.control.policy.policy_in_force import LockedState, StateLastGoodStore
+from reconciler.control.turn.loop import StoreUnavailableError
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.reasons.owners import GroupHeld
 from reconciler.gitops.sources.last_good import LastGoodError
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
 from reconciler.kube.leading.state import StateObject, StateUnavailableError
-from reconciler.plan.group_approvals import WAITS_FOR_APPROVAL
+from reconciler.plan.approvals import WAITS_FOR_APPROVAL
 from reconciler.plan.plan import GroupLine
 from reconciler.policy.documents import API_VERSION
-from reconciler.rendering.next_step import next_step
 from reconciler.rendering.status import (
     DrainStatus,
     GroupStatus,
@@ -29,6 +28,7 @@ from reconciler.rendering.status import (
     PolicyStatus,
     StatusDocument,
 )
+from reconciler.rendering.wording import next_step
 from reconciler.values.instant import InstantError, instant_text, parse_instant
 
 _UNREADABLE = (ApiError, UnreachableError, msgspec.MsgspecError)

@@ -3,10 +3,10 @@
 import msgspec
 
 from reconciler.control.live.live_memory_store import State
-from reconciler.control.turn.report import LoopReport
+from reconciler.control.turn.loop import LoopReport
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.kube.leading.state import StateUnavailableError
-from reconciler.plan.group_approvals import WAITS_FOR_APPROVAL
+from reconciler.plan.approvals import WAITS_FOR_APPROVAL
 from reconciler.plan.plan import GroupLine, Plan
 from reconciler.values.instant import instant_text
 

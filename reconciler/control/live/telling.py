@@ -1,20 +1,116 @@
 """What a turn of the live loop leaves for people: Events, the status of custom resources, the last plan beside the memory."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from typing import TypeVar
+
+import msgspec
 
 from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
 from reconciler.control.live.plan_record import PlanRecorder
-from reconciler.control.policy.own_objects import OwnObjects
-from reconciler.control.policy.state_last_good import LockedState
+from reconciler.control.log import Field, LogLevel
+from reconciler.control.policy.custom_resources import OwnObjects
+from reconciler.control.policy.policy_in_force import LockedState
 from reconciler.control.turn.announcements import announcements
-from reconciler.control.turn.report import LoopReport
+from reconciler.control.turn.loop import ActionResult, LoopReport, ResultState
+from reconciler.decisions.reasons.pods import Arriving
 from reconciler.kube.connection.api import Api
 from reconciler.kube.leading.events import EventRecorder
 from reconciler.kube.leading.lease import NotLeaderError
 from reconciler.kube.watching.collection import Served
 from reconciler.plan.plan import Plan
+from reconciler.providers.contract import RemovalProgress, RemovalState, WriteCode
+from reconciler.rendering.wording import one_sentence
+from reconciler.values.plural import count_text
+
+# What a turn did, as lines of the log: what is alike in one group is one line, with all names.
+
+_SAID_BY_THE_PLAN = ("Observe", "Held", "Deferred", Arriving.code)
+_T = TypeVar("_T")
+
+
+class LogLine(msgspec.Struct, frozen=True, kw_only=True):
+    """One line, but for its time."""
+
+    level: LogLevel
+    code: str
+    message: str
+    fields: dict[str, Field]
+
+
+def result_lines(report: LoopReport) -> Iterator[LogLine]:
+    """Actions that were tried, then removals that ended. What was not tried because the plan says so is told by the plan."""
+    tried = [r for r in report.results if not (r.state is ResultState.SKIPPED and r.code in _SAID_BY_THE_PLAN)]
+    for results in _lots(tried, lambda one: (one.action.kind, one.action.target, one.state, one.code, one.action.reason.code)):
+        yield _action(results)
+    ended = [progress for progress in report.removals if progress.state is not RemovalState.DRAINING]
+    for removals in _lots(ended, lambda one: (one.target, one.state, one.code)):
+        yield _removal(removals)
+
+
+class NewLines:
+    """Lines without those that say again what the turn before said of the same target: that it does not answer, or throttles."""
+
+    def __init__(self) -> None:
+        self._before: frozenset[tuple[str, str]] = frozenset()
+
+    def of(self, lines: Sequence[LogLine]) -> list[LogLine]:
+        """Those of one turn that are to be written."""
+        waiting = frozenset((line.code, str(line.fields["target"])) for line in lines if _waits(line))
+        found = [line for line in lines if not _waits(line) or (line.code, str(line.fields["target"])) not in self._before]
+        self._before = waiting
+        return found
+
+
+def _waits(line: LogLine) -> bool:
+    return line.fields.get("resultCode") == WriteCode.UNAVAILABLE
+
+
+def _lots(entries: Iterable[_T], key: Callable[[_T], Hashable]) -> Iterable[Sequence[_T]]:
+    lots: dict[Hashable, list[_T]] = {}
+    for entry in entries:
+        lots.setdefault(key(entry), []).append(entry)
+    return lots.values()
+
+
+def _action(results: Sequence[ActionResult]) -> LogLine:
+    first = results[0]
+    action = first.action
+    nodes = tuple(name for one in results for name in one.action.nodes)
+    level = LogLevel.INFO if first.state in (ResultState.DONE, ResultState.SKIPPED) else LogLevel.WARNING
+    fields: dict[str, Field] = {
+        "group": action.group,
+        "target": action.target,
+        "result": str(first.state),
+        "resultCode": first.code,
+        "reason": action.reason.code,
+        "fromReplicas": max(one.action.from_ for one in results) if nodes else action.from_,
+        "toReplicas": min(one.action.to for one in results) if nodes else action.to,
+        "nodes": nodes,
+    }
+    message = _one([one.message or one.action.reason.message for one in results], nodes)
+    return LogLine(level=level, code=str(action.kind), message=message, fields=fields)
+
+
+def _removal(removals: Sequence[RemovalProgress]) -> LogLine:
+    first = removals[0]
+    nodes = tuple(one.node for one in removals)
+    level = LogLevel.INFO if first.state is RemovalState.FINISHED else LogLevel.WARNING
+    fields: dict[str, Field] = {
+        "target": "" if first.target is None else str(first.target),
+        "nodes": nodes,
+        "resultCode": first.code,
+    }
+    message = _one([one.message or f"{one.node} is gone from {one.target}" for one in removals], nodes)
+    return LogLine(level=level, code=f"Removal{first.state}", message=message, fields=fields)
+
+
+def _one(messages: Sequence[str], nodes: Sequence[str]) -> str:
+    if len(messages) == 1:
+        return messages[0]
+    told = one_sentence(messages, nodes if len(nodes) == len(messages) else ()) or f"for example {messages[0]}"
+    return f"{count_text(len(messages), 'node')}: {told}"
 
 
 class Telling:

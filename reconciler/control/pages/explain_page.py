@@ -6,7 +6,7 @@ from collections.abc import Callable
 from urllib.parse import parse_qs
 
 from reconciler.control.pages.route import JSON, Answer, Request, Route
-from reconciler.control.turn.report import Decided
+from reconciler.control.turn.loop import Decided
 from reconciler.plan.narrowed import Chosen, nothing_matches
 from reconciler.plan.plan import Plan
 from reconciler.rendering.explanation.case import Case

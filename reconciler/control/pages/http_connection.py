@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 import h11
 import msgspec
 
-from reconciler.control.pages.certificate import Certificate
+from reconciler.control.pages.page_access import Certificate
 from reconciler.control.pages.route import Admission, Answer, Broken, Request, Route, routed
 
 _CHUNK = 16_384

@@ -10,8 +10,8 @@ import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-from reconciler.control.pages.certificate import Certificate
 from reconciler.control.pages.http_connection import HttpConnection, Limits, Site
+from reconciler.control.pages.page_access import Certificate
 from reconciler.control.pages.route import Admission, Broken, Route
 
 _BACKLOG = 1024

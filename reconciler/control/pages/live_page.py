@@ -9,8 +9,8 @@ import msgspec
 from reconciler.control.pages.outlook import Outlook
 from reconciler.control.pages.route import HTML, Answer, Request, Route
 from reconciler.control.turn.figures import Figures, Seen
-from reconciler.control.turn.report import Decided
-from reconciler.decisions.outcome.upcoming import UpcomingNode, upcoming_nodes
+from reconciler.control.turn.loop import Decided
+from reconciler.decisions.outcome.foreseen import UpcomingNode, upcoming_nodes
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.plan.picture import Picture, Pictures, picture

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable
 
-from reconciler.control.turn.report import Decided
+from reconciler.control.turn.loop import Decided
 from reconciler.plan.plan import Plan
 from reconciler.rendering.html.live import Rest
 from reconciler.simulation.settled import come_to_rest

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from reconciler.control.policy.state_last_good import LockedState, StateLastGoodStore
+from reconciler.control.policy.policy_in_force import LockedState, StateLastGoodStore
 from reconciler.gitops.sources.last_good import LastGoodError
 from reconciler.kube.connection.api import Api
 from reconciler.kube.leading.state import STATE_LABEL, StateObject

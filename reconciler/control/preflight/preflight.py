@@ -1,21 +1,151 @@
 """What must be true of a live cluster before the loop runs on it, asked of the cluster itself. Only reads and reviews."""
 
+from collections.abc import Iterable
+from enum import StrEnum
 from typing import Protocol
 
 import msgspec
 
 from reconciler.cluster.world import World
-from reconciler.control.preflight.bounds import bounds_check
-from reconciler.control.preflight.rights import RunMode, missing, needed
 from reconciler.decisions.memory import Memory
+from reconciler.decisions.ownership.admission_bounds import admission_bounds
 from reconciler.kube.connection.api import Api, ApiError
-from reconciler.kube.watching.collection import Served, cluster_api
+from reconciler.kube.connection.token_judge import may
+from reconciler.kube.watching.collection import WORKLOAD, Served, cluster_api, followed_kinds, platform_collections, spoken
 from reconciler.policy.documents import API_VERSION, PolicySet
-from reconciler.providers.check import Check, State
-from reconciler.providers.live_platform import Surroundings
-from reconciler.providers.live_platforms import live_platforms, of_platform
+from reconciler.providers.live_platforms import Check, State, Surroundings, live_platforms, of_platform
+from reconciler.rendering.bounds_manifest import BOUNDS_NAME, bounds_data, bounds_differences
 from reconciler.values.instant import instant_text
 from reconciler.values.whole_number import whole_number
+
+# Whether the bounds that admission policies hold our account to are those of the policy.
+
+_CODE = "Bounds"
+_NOT_FOUND = 404
+_SHOWN = 5
+
+
+class _ConfigMap(msgspec.Struct):
+    data: dict[str, str] = msgspec.field(default_factory=dict[str, str])
+
+
+def bounds_check(api: Api, namespace: str, world: World, policy: PolicySet, now_seconds: int) -> Check:
+    """Compares the ConfigMap of the management cluster with what the policy says of what is there. Only that one is asked for;
+    where it may not be read, that is the answer."""
+    try:
+        answer = api.get(f"/api/v1/namespaces/{namespace}/configmaps/{BOUNDS_NAME}")
+    except ApiError as error:
+        if error.status == _NOT_FOUND:
+            message = f"there is no ConfigMap {namespace}/{BOUNDS_NAME}: ranges and evictions are bounded by the reconciler alone"
+            return Check(code=_CODE, state=State.PASS, message=message)
+        message = f"ConfigMap {namespace}/{BOUNDS_NAME} cannot be read: {error.message}"
+        return Check(code=_CODE, state=State.WARN, message=message)
+    found = msgspec.json.decode(answer, type=_ConfigMap).data
+    differ = bounds_differences(bounds_data(admission_bounds(world, policy, now_seconds)), found)
+    if not differ:
+        return Check(code=_CODE, state=State.PASS, message=f"ConfigMap {namespace}/{BOUNDS_NAME} is what the policy says")
+    more = f"; and {len(differ) - _SHOWN} more" if len(differ) > _SHOWN else ""
+    return Check(
+        code=_CODE,
+        state=State.WARN,
+        message=f"ConfigMap {namespace}/{BOUNDS_NAME} is not what the policy says: {'; '.join(differ[:_SHOWN])}{more}",
+        advice=(
+            "what renews it (reconciler bounds --apply) says in its log why it does not; without it, render and have it applied: "
+            f"reconciler bounds --namespace {namespace}"
+        ),
+    )
+
+
+# The rights that each way of running needs, and which of them we have, by the API server's own judgement.
+
+_READ = ("get", "list", "watch")
+
+
+class RunMode(StrEnum):
+    """How the loop is to run; each needs what stands before it, too. ReadOnly: `run --read-only`."""
+
+    READ_ONLY = "ReadOnly"
+    OBSERVE = "Observe"
+    ENFORCE = "Enforce"
+
+
+class Right(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """Verbs on one resource (with its subresource), in a namespace or in all; `optional` is what it is good for when the loop
+    can do without it (empty: it cannot)."""
+
+    group: str
+    resource: str
+    verbs: tuple[str, ...]
+    namespace: str = ""
+    optional: str = ""
+    management: bool = False
+
+    def __str__(self) -> str:
+        where = f" in namespace {self.namespace}" if self.namespace else ""
+        return f"{', '.join(self.verbs)} {self.resource}{f'.{self.group}' if self.group else ''}{where}"
+
+
+def needed(
+    mode: RunMode,
+    served: tuple[Served, ...],
+    namespace: str,
+    target_namespaces: tuple[str, ...] = (),
+    templates: Iterable[tuple[str, str]] = (),
+) -> tuple[Right, ...]:
+    """What is asked of the API server in a mode. `namespace` is where Lease and state lie, `templates` are group and plural of
+    the infrastructure templates in use (row S124)."""
+    places = target_namespaces or ("",)
+    rights = [Right(group=item.group, resource=item.plural, verbs=_READ) for item in WORKLOAD]
+    rights += [
+        Right(group=item.group, resource=item.plural, verbs=_READ, namespace=item.namespace, management=True)
+        for item in platform_collections(served, target_namespaces)
+    ]
+    rights += [
+        Right(group=group, resource=plural, verbs=_READ, namespace=place, management=True, optional="nodes of groups at zero")
+        for group, plural in templates
+        for place in places
+    ]
+    if mode is not RunMode.READ_ONLY:
+        rights += _own(namespace)
+    if mode is RunMode.ENFORCE:
+        rights += [
+            Right(group="", resource="nodes", verbs=("get", "patch")),
+            Right(group="", resource="pods/eviction", verbs=("create",)),
+            *(right for place in places for right in _of_targets(served, place)),
+        ]
+    return tuple(rights)
+
+
+def _own(namespace: str) -> list[Right]:
+    return [
+        _managed("coordination.k8s.io", "leases", ("get", "create", "update"), namespace),
+        _managed("", "configmaps", ("get", "list", "create", "update", "delete"), namespace),
+        Right(group="events.k8s.io", resource="events", verbs=("create", "patch"), optional="events", management=True),
+    ]
+
+
+def _of_targets(served: tuple[Served, ...], place: str) -> list[Right]:
+    return [
+        msgspec.structs.replace(_managed(found.group, kind.plural, kind.verbs, place), optional=kind.optional)
+        for reading, kind in followed_kinds()
+        if kind.verbs and (found := spoken(served, reading, kind)) is not None
+    ]
+
+
+def _managed(group: str, resource: str, verbs: tuple[str, ...], namespace: str) -> Right:
+    return Right(group=group, resource=resource, verbs=verbs, namespace=namespace, management=True)
+
+
+def missing(workload: Api, management: Api, rights: Iterable[Right]) -> tuple[Right, ...]:
+    """Those we do not have, with the verbs that are missing. Raises `ApiError` and `UnreachableError`."""
+    found = []
+    for right in rights:
+        api = management if right.management else workload
+        verbs = tuple(verb for verb in right.verbs if not may(api, verb, right.group, right.resource, right.namespace))
+        if verbs:
+            found.append(msgspec.structs.replace(right, verbs=verbs))
+    return tuple(found)
+
 
 OLDEST_MINOR, NEWEST_MINOR = 30, 36
 """Kubernetes 1.30 serves all that is asked of it, admission policies included; 1.36 is what the tests run on."""
@@ -23,7 +153,7 @@ CLOCK_SECONDS = 30
 BACK_SECONDS = 600
 """A node that joins so soon after our removal was asked for by somebody else, when we asked for none since."""
 _KARPENTER = "karpenter"
-_NOT_FOUND = 404
+_PREFLIGHT_NOT_FOUND = 404
 
 
 class Clocked(Api, Protocol):
@@ -108,7 +238,7 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
         try:
             self.management.get(f"/api/v1/namespaces/{self.namespace}")
         except ApiError as error:
-            if error.status != _NOT_FOUND:
+            if error.status != _PREFLIGHT_NOT_FOUND:
                 return Check(code="Namespace", state=State.WARN, message=f"namespace {self.namespace}: {error.message}")
             return Check(
                 code="Namespace",
@@ -137,7 +267,7 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
         try:
             self.management.get(f"/apis/{API_VERSION}")
         except ApiError as error:
-            if error.status != _NOT_FOUND:
+            if error.status != _PREFLIGHT_NOT_FOUND:
                 raise
             message = f"{API_VERSION} is not served: policies are read from git or a directory only, and no status is shown"
             advice = "reconciler schema crds | kubectl apply --server-side -f -"

@@ -6,7 +6,7 @@ from collections import Counter
 import msgspec
 
 from reconciler.control.turn.history import History
-from reconciler.control.turn.report import LoopReport, ResultState
+from reconciler.control.turn.loop import LoopReport, ResultState
 from reconciler.plan.decided import Decision
 from reconciler.plan.plan import ActionKind, Plan
 from reconciler.providers.contract import RemovalState

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from reconciler.control.turn.report import ActionResult, LoopReport, ResultState
+from reconciler.control.turn.loop import ActionResult, LoopReport, ResultState
 from reconciler.plan.decided import Decision, Fate
 from reconciler.plan.plan import ActionKind, Plan
 from reconciler.providers.contract import RemovalProgress, RemovalState

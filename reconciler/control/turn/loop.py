@@ -1,24 +1,22 @@
 """The loop: observe, decide, re-validate, actuate, record. Level-based: each turn starts from what is there."""
 
 from collections.abc import Callable
+from enum import StrEnum
 from typing import Protocol, TypeAlias
 
 import msgspec
 
 from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
-from reconciler.control.turn.memory_store import MemoryStore, StoreUnavailableError
-from reconciler.control.turn.report import ActionResult, Decided, LoopReport, ResultState
 from reconciler.control.turn.revalidation import Moved, revalidate
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide, settle
-from reconciler.decisions.demand.arriving import arriving
-from reconciler.decisions.groups.effective import effective_groups
+from reconciler.decisions.demand.pending import arriving
+from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.memory import Memory, Outcome
-from reconciler.decisions.ownership.last_write import without_last_writes
+from reconciler.decisions.ownership.second_writer import without_last_writes
 from reconciler.decisions.reasons.pods import Arriving
 from reconciler.decisions.reasons.sizes import PendingPods
-from reconciler.decisions.removal.begun import intending, recovered
-from reconciler.decisions.removal.calling_off import called_off
+from reconciler.decisions.removal.under_way import called_off, intending, recovered
 from reconciler.plan.plan import Action, ActionKind, Bound, Plan
 from reconciler.policy.documents import Mode, PolicySet
 from reconciler.providers.contract import (
@@ -30,6 +28,93 @@ from reconciler.providers.contract import (
     WriteCode,
     WriteResult,
 )
+
+# Where the loop's memory lies between two decisions.
+
+
+class StoreUnavailableError(Exception):
+    """The memory cannot be read or written now; the message says why."""
+
+
+class MemoryStore(Protocol):
+    """Keeps one Memory. A write is complete when `save` returns: what depends on it may be done then."""
+
+    def load(self) -> Memory:
+        """The memory last saved; an empty one at the first start. Raises `StoreUnavailableError`."""
+
+    def save(self, memory: Memory) -> None:
+        """Replace it. Raises `StoreUnavailableError`."""
+
+
+class InMemoryStore:
+    """A store that keeps the encoded bytes, so that only what survives a restart is carried on."""
+
+    def __init__(self) -> None:
+        self._bytes = b""
+        self.writes = 0
+
+    def load(self) -> Memory:
+        """Decode what was saved."""
+        return msgspec.json.decode(self._bytes, type=Memory) if self._bytes else Memory()
+
+    def save(self, memory: Memory) -> None:
+        """Encode; equal memories are not written again."""
+        encoded = msgspec.json.encode(memory, order="sorted")
+        if encoded != self._bytes:
+            self._bytes = encoded
+            self.writes += 1
+
+
+# What one turn of the loop did: each action with what became of it, and why nothing was done where nothing was.
+
+
+class ResultState(StrEnum):
+    """Done: written, or a removal that has begun. Skipped: not tried, `code` says why. Refused: tried and refused, which
+    is no fault. Failed: tried, and something broke."""
+
+    DONE = "Done"
+    SKIPPED = "Skipped"
+    REFUSED = "Refused"
+    FAILED = "Failed"
+
+
+class ActionResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One action of the plan and its end. Codes of skipped ones: Observe, Stale, Deferred, Held. `replicas` as in
+    `WriteResult`."""
+
+    action: Action
+    state: ResultState
+    code: str = ""
+    message: str = ""
+    generation: int = 0
+    replicas: int | None = None
+
+
+class Decided(msgspec.Struct, frozen=True, kw_only=True):
+    """What a plan was decided from, at `now_seconds`; `memory` is what `decide` returned beside it."""
+
+    world: World
+    policy: PolicySet
+    memory: Memory
+    now_seconds: int
+
+
+class LoopReport(msgspec.Struct, frozen=True, kw_only=True):
+    """One turn at `at_seconds`. `plan` None: nothing was decided, `unavailable` says why; `decided` is there when the plan is.
+    `changed` is whether any write was accepted or a removal ended."""
+
+    at_seconds: int
+    plan: Plan | None = None
+    decided: Decided | None = None
+    results: tuple[ActionResult, ...] = ()
+    removals: tuple[RemovalProgress, ...] = ()
+    unavailable: str = ""
+
+    @property
+    def changed(self) -> bool:
+        """Whether the turn did anything."""
+        return any(result.state is ResultState.DONE for result in self.results)
+
 
 MAX_TRIES = 3
 Chooser: TypeAlias = Callable[[Plan, World], tuple[Action, ...]]

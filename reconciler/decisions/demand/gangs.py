@@ -9,8 +9,7 @@ import msgspec
 
 from reconciler.cluster.pods.pod import PodShape
 from reconciler.cluster.world import World
-from reconciler.decisions.demand.pending import Demand
-from reconciler.decisions.demand.queue import Served
+from reconciler.decisions.demand.pending import Demand, Served
 from reconciler.decisions.reasons.pods import GangIncomplete, NoGroupFits
 from reconciler.plan.plan import PodOutcome
 

@@ -12,9 +12,8 @@ from collections.abc import Iterable, Mapping
 from itertools import compress
 
 from reconciler.decisions.demand.gangs import without
-from reconciler.decisions.demand.pending import Demand
-from reconciler.decisions.demand.pod_counts import LINGER_SECONDS
-from reconciler.decisions.demand.queue import Served
+from reconciler.decisions.demand.pending import Demand, Served
+from reconciler.decisions.demand.purchase import LINGER_SECONDS
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.reasons.pods import RoomAfterOthers, RoomOnNode
 from reconciler.plan.plan import PodOutcome

@@ -1,14 +1,17 @@
 """Which pods ask for a place, and which of those count."""
 
 from array import array
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 import msgspec
 
 from reconciler.cluster.pods.pod_table import FINISHED_PHASES, PodTable, pod_flags
 from reconciler.cluster.world import World
-from reconciler.decisions.reasons.pods import Delayed, Expendable, NotModelled, OtherScheduler
-from reconciler.plan.plan import PodOutcome
+from reconciler.decisions.draft import Draft
+from reconciler.decisions.reasons.pods import Arriving, Delayed, Expendable, NotModelled, OtherScheduler
+from reconciler.plan.plan import Plan, PodOutcome
 from reconciler.plan.reason import Reason
 from reconciler.policy.documents import PodRules
 from reconciler.scheduling.kernels import loops
@@ -94,3 +97,91 @@ def _size(world: World, shape: int) -> int:
     """Cpu and memory on one scale: 1 core weighs as much as 4 GiB, the common ratio of general-purpose machines."""
     requests = world.pod_shapes[shape].requests
     return requests.cpu_milli * (4 << 30) // 1000 + requests.memory_bytes
+
+
+# The pods that wait for a place, and what a plan means for each.
+
+
+class Served(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What this plan means for one pod: its outcome, the node or group, the reasons."""
+
+    outcome: PodOutcome
+    node: str | None = None
+    group: str | None = None
+    reasons: tuple[Reason, ...] = ()
+
+
+class Queue:
+    """Pods still waiting for a place, by demand, and what became of the others."""
+
+    def __init__(self, demands: tuple[Demand, ...]) -> None:
+        self.demands = demands
+        self.served: dict[int, Served] = {}
+        self._pods = {demand.shape: demand.pods for demand in demands}
+        self._taken = dict.fromkeys(self._pods, 0)
+
+    def take(self, shape: int, count: int, served: Served) -> None:
+        """The next `count` pods of a shape are served."""
+        taken = self._taken[shape]
+        self.served.update(dict.fromkeys(self._pods[shape][taken : taken + count], served))
+        self._taken[shape] = taken + count
+
+    @property
+    def taken(self) -> dict[int, int]:
+        """Pods by shape that are served so far."""
+        return dict(self._taken)
+
+    def taken_since(self, before: dict[int, int]) -> Iterator[tuple[int, Served, list[int]]]:
+        """(shape, what became of them, pods) for pods served since `taken` was `before`, those of a shape in serving order."""
+        for shape, taken in self._taken.items():
+            pods = self._pods[shape][before[shape] : taken]
+            place = 0
+            for served, alike in groupby(map(self.served.__getitem__, pods)):
+                many = sum(1 for _ in alike)
+                yield shape, served, list(pods[place : place + many])
+                place += many
+
+    def waiting(self) -> list[tuple[int, int]]:
+        """(shape, pods left) in serving order, without empty ones."""
+        left = [(shape, len(pods) - self._taken[shape]) for shape, pods in self._pods.items()]
+        return [(shape, count) for shape, count in left if count > 0]
+
+
+# How often each plugin says no: why pods of one shape have no place, over many nodes at once.
+
+CLOSED = "leaving or not usable"
+
+
+def rejections(draft: Draft, shape: int, nodes: Sequence[int]) -> tuple[str, ...]:
+    """`8 NodeResourcesFit`, by falling number then name. A node that several plugins reject counts for each of them; one that
+    takes no pods counts as such, whatever the plugins would say."""
+    plugins = draft.state.rejecting_plugins(shape, max(nodes, default=-1) + 1)
+    counts = Counter[str]()
+    for node in nodes:
+        if draft.state.closed(node):
+            counts[CLOSED] += 1
+        else:
+            counts.update(plugins[node])
+    return tuple(f"{many} {name}" for name, many in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+# A burst of pods that is still arriving: what its end is waited for, so that it is bought for as a whole.
+#
+# Judged as they come, the first pods of a burst buy machines that do not suit the later ones. Batching of pending pods is
+# Karpenter's (idle and longest duration). A plan says what would be bought now; whether that is done now is asked here, by
+# loops: in a capture of a cluster every burst would last for ever.
+
+
+def arriving(plan: Plan, world: World, rules: PodRules, now_seconds: int) -> Arriving | None:
+    """What growth for pending pods waits for; None when no pod that needs a node came within the last `burstPause`, or one has
+    waited for `burstLimit`. Pods from the future (another clock) are no sign of a burst."""
+    asking = {line.pod for line in plan.pods if line.outcome is PodOutcome.TRIGGERS_SCALE_UP}
+    if not asking:
+        return None
+    pods = world.pods
+    created = [pods.created_seconds[index] for index in pods.pending() if pods.key(index) in asking]
+    past = [instant for instant in created if instant <= now_seconds]
+    if not past or now_seconds - max(past) >= rules.burst_pause_seconds or now_seconds - min(past) >= rules.burst_limit_seconds:
+        return None
+    until = instant_text(min(max(past) + rules.burst_pause_seconds, min(past) + rules.burst_limit_seconds))
+    return Arriving(pause_seconds=rules.burst_pause_seconds, limit_seconds=rules.burst_limit_seconds, until=until)

@@ -8,6 +8,8 @@ import msgspec
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.demand.worth import worth
+from reconciler.decisions.draft import Draft, GroupDraft
+from reconciler.decisions.groups.similarity import difference, ignored_labels
 from reconciler.policy.documents import Expander
 from reconciler.scheduling.filled import NOTHING_FILLED, Filled
 from reconciler.values.plural import count_text
@@ -157,3 +159,42 @@ _RULES = {
     Expander.LEAST_NODES: _Rule(lambda option: Fraction(option.nodes), lambda option: f"{option.nodes} nodes"),
     Expander.MOST_PODS: _Rule(lambda option: Fraction(-option.pods), lambda option: f"{option.pods} pods"),
 }
+
+
+# Spreading the new nodes of one choice over sibling groups, one at a time to the smallest.
+
+OFF, AUTO = "Off", "Auto"
+
+
+def siblings(draft: Draft, group: GroupDraft) -> tuple[tuple[GroupDraft, ...], tuple[str, ...]]:
+    """The groups that share the growth of `group`, itself included, and for `Auto` why each other one does not.
+
+    A shared name makes siblings by the user's word; `Auto` by similarity among groups that say `Auto` as well. All must
+    be of one tier and able to grow.
+    """
+    name = group.group.balance_with
+    template = group.group.template
+    if name == OFF or template is None or group.group.whole:
+        return (group,), ()
+    found, apart = [], []
+    for other in draft.groups:
+        if other is group:
+            found.append(other)
+            continue
+        shape = other.group.template
+        if other.group.balance_with != name or other.group.tier_rank != group.group.tier_rank or shape is None:
+            continue
+        if other.group.whole or draft.growth_stop(other) is not None:
+            continue
+        broken = difference(template, shape, ignored_labels(draft.policy)) if name == AUTO else ""
+        if broken:
+            apart.append(f"{other.group.name}: {broken}")
+        else:
+            found.append(other)
+    return tuple(found), tuple(apart)
+
+
+def next_group(draft: Draft, group: GroupDraft, together: tuple[GroupDraft, ...]) -> GroupDraft:
+    """Which sibling gets the next node: the smallest that has room, ties by name; `group` when none has."""
+    able = [other for other in together if other.group.template is not None and draft.room(other, other.group.template)[0] > 0]
+    return min(able, key=lambda other: (other.desired, other.group.name), default=group)

@@ -7,7 +7,7 @@ for it; here exactly the failed machine goes, the size falls by those alone, and
 
 from reconciler.decisions.draft import Cancellation, Draft, GroupDraft
 from reconciler.decisions.reasons.machines import AskedAnew, Replaced, RequestCancelled
-from reconciler.decisions.situation.denials import REMOVAL, denied_now
+from reconciler.decisions.situation.backoff import REMOVAL, denied_now
 from reconciler.decisions.situation.group_situation import GroupSituation
 from reconciler.values.instant import instant_text
 

@@ -5,18 +5,12 @@ from collections import Counter
 
 import msgspec
 
-from reconciler.decisions.demand.queue import Queue, Served
-from reconciler.decisions.demand.rejections import rejections
+from reconciler.decisions.demand.pending import Queue, Served, rejections
 from reconciler.decisions.draft import Draft, GroupDraft
-from reconciler.decisions.growth.balancing import next_group, siblings
-from reconciler.decisions.growth.cost.growth import GrownNode, Growth
-from reconciler.decisions.growth.cost.rearrange import LEAST_COST, Rearranged, rearrange
-from reconciler.decisions.growth.domains import open_domains
-from reconciler.decisions.growth.expanders import Choice, choose, expanders_in_force
-from reconciler.decisions.growth.filling import Filling
-from reconciler.decisions.growth.options import options_of
-from reconciler.decisions.growth.other_groups import others_of
-from reconciler.decisions.growth.shortlist import Shortlist
+from reconciler.decisions.growth.cost.rearrange import LEAST_COST, GrownNode, Growth, Rearranged, rearrange
+from reconciler.decisions.growth.expanders import Choice, choose, expanders_in_force, next_group, siblings
+from reconciler.decisions.growth.filling import Filling, open_domains
+from reconciler.decisions.growth.options import Shortlist, options_of, others_of
 from reconciler.decisions.reasons.pods import (
     GroupRejects,
     GroupsExhausted,

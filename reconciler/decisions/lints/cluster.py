@@ -12,8 +12,8 @@ import msgspec
 from reconciler.cluster.nodes.node import ZONE_LABEL, NodeShape
 from reconciler.cluster.target import TargetFacts
 from reconciler.cluster.world import World
-from reconciler.decisions.groups.accelerators import ACCELERATOR_LABELS, accelerator_label
 from reconciler.decisions.groups.group import EffectiveGroup
+from reconciler.decisions.groups.new_node import ACCELERATOR_LABELS, accelerator_label
 from reconciler.decisions.groups.similarity import difference, ignored_labels
 from reconciler.decisions.lints.capacity import capacity_findings
 from reconciler.decisions.lints.finding import Finding

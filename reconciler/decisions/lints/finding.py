@@ -1,6 +1,12 @@
 """One thing that is worth mending."""
 
+from collections.abc import Callable, Iterator
+from functools import cache
+
 import msgspec
+
+from reconciler import registered_platforms
+from reconciler.decisions.view import View
 
 
 class Finding(msgspec.Struct, frozen=True, order=True, kw_only=True, rename="camel"):
@@ -11,3 +17,18 @@ class Finding(msgspec.Struct, frozen=True, order=True, kw_only=True, rename="cam
     message: str
     advice: str
     nodes: tuple[str, ...] = ()
+
+
+# What `doctor` asks of a platform besides what holds for all of them.
+
+
+class PlatformLints(msgspec.Struct, frozen=True, kw_only=True):
+    """`findings` are what is worth mending in a view of a cluster with targets of this platform."""
+
+    findings: Callable[[View], Iterator[Finding]]
+
+
+@cache
+def platform_lints() -> tuple[PlatformLints, ...]:
+    """Those of the platforms that have any."""
+    return registered_platforms.parts("lints", "LINTS")

@@ -4,11 +4,10 @@ from collections.abc import Iterator
 
 from reconciler.cluster.platform_reading import target_kinds
 from reconciler.cluster.target import TargetFacts
-from reconciler.cluster.targets.size_bounds import MAX_SIZE, MIN_SIZE
+from reconciler.cluster.targets.size_annotations import MAX_SIZE, MIN_SIZE
 from reconciler.cluster.workloads.workload import DisruptionBudget
 from reconciler.cluster.world import World
-from reconciler.decisions.lints.finding import Finding
-from reconciler.decisions.lints.platform_lints import platform_lints
+from reconciler.decisions.lints.finding import Finding, platform_lints
 from reconciler.decisions.view import View
 from reconciler.values.whole_number import whole_number
 

@@ -1,16 +1,59 @@
 """What a reader of a plan must know beside its actions."""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
+from reconciler.cluster.target import TargetFacts
+from reconciler.cluster.world import World
 from reconciler.decisions.draft import Draft
-from reconciler.decisions.groups.accelerators import accelerator_label
+from reconciler.decisions.groups.group import EffectiveGroup
+from reconciler.decisions.groups.new_node import accelerator_label
 from reconciler.decisions.memory import Memory
-from reconciler.decisions.outcome.without_targets import without_targets
+from reconciler.decisions.platform_rules import PlatformRules, platform_rules
 from reconciler.decisions.removal.utilization import has_gpu
 from reconciler.decisions.work import Shares
 from reconciler.plan.plan import PlanProblem
+from reconciler.policy.documents import Discovery, NodeGroupPolicy
 from reconciler.policy.group_namespaces import RefusedGroup
+from reconciler.policy.tree import CODE, HOW, none_was_read
 from reconciler.values.plural import count_text
+
+# What a policy names and nobody has read: discovery that takes nothing, and groups whose platform's targets are not there.
+
+_PLACES_SHOWN = 3
+
+
+def without_targets(world: World, policy: NodeGroupPolicy, groups: Sequence[EffectiveGroup]) -> Iterator[PlanProblem]:
+    """One problem an item of discovery that takes no target, one a platform of which groups name targets and none was read."""
+    for rules in platform_rules():
+        read = [facts for facts in world.targets if facts.ref.kind in rules.kinds]
+        for item in policy.discovery:
+            if item.provider == rules.provider and not any(rules.takes(item, facts) for facts in read):
+                told = f"{_asked(item)}: {_there(rules, read)}"
+                yield PlanProblem(code="DiscoveryMatchesNothing", object=f"discovery {item.name}", message=told)
+        named = [group.name for group in groups if group.target.kind in rules.kinds]
+        if named and not read:
+            yield PlanProblem(code=CODE, object=rules.provider, message=none_was_read(("group", named)))
+
+
+def _asked(item: Discovery) -> str:
+    """What the item asks for, in the words of the policy."""
+    parts = [f"namespaces {', '.join(item.namespaces)}"] if item.namespaces else []
+    parts += [f"clusterName {item.cluster_name}"] if item.cluster_name else []
+    parts += [f"region {item.region}"] if item.region else []
+    for word, pairs in (("labels", item.labels), ("tags", item.tags)):
+        parts += [f"{word} {', '.join(f'{key}={value}' if value else key for key, value in pairs)}"] if pairs else []
+    return f"it takes no target of {item.provider}" + (f" ({'; '.join(parts)})" if parts else "")
+
+
+def _there(rules: PlatformRules, read: Sequence[TargetFacts]) -> str:
+    if not read:
+        return f"no {' or '.join(rules.kinds)} was read, and {HOW}"
+    where = Counter(facts.ref.namespace or facts.ref.region for facts in read)
+    places = ", ".join(f"{count} in {place}" for place, count in sorted(where.items())[:_PLACES_SHOWN])
+    told = f"{count_text(len(read), 'target')} {'was' if len(read) == 1 else 'were'} read, {places}"
+    unbounded = sum(facts.max_size is None for facts in read)
+    return f"{told}; {unbounded} of them without a range of its own, which no discovery takes" if unbounded else told
 
 
 def plan_problems(

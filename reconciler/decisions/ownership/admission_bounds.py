@@ -8,7 +8,7 @@ import msgspec
 
 from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.cluster.world import World
-from reconciler.decisions.groups.effective import effective_groups
+from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.ownership.owner import CLIENT_SIDE_APPLY
 from reconciler.decisions.reasons.sizes import NoMaxSize

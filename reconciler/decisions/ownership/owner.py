@@ -9,11 +9,40 @@ import hashlib
 import msgspec
 
 from reconciler.cluster.target import FieldOwner, OwnerEvidence, TargetFacts
-from reconciler.decisions.ownership.person_tools import by_person
 from reconciler.plan.plan import Ownership, OwnerState
 from reconciler.policy.platform_manifests import workers_field
 from reconciler.values.duration import duration_text
 from reconciler.values.instant import instant_text
+
+# The clients through which a person changes one object once. A write by anything else is a declaration.
+#
+# The list names what is known to be safe to take over after `humanHoldTime`. A name that is not here holds, however old its
+# write is: the program behind it may write again at any moment.
+#
+# SOURCE: the API server names an Update after the client's user agent up to its first slash, unless the client gives a name.
+# kubectl gives one for each verb, and `kubectl scale` gives none. `oc` and an old kubectl wrote whole manifests under their
+# bare names as well, so that those count at the subresource alone. `tests/fixtures/owners/managers.csv` has names from public
+# dumps.
+
+PERSON_TOOLS = {
+    "Mozilla": "a browser, as behind the console of OpenShift",
+    "k9s": "k9s, by its user agent",
+    "kubectl-create": "kubectl create, staging/src/k8s.io/kubectl/pkg/cmd/create",
+    "kubectl-edit": "kubectl edit, staging/src/k8s.io/kubectl/pkg/cmd/edit",
+    "kubectl-patch": "kubectl patch, staging/src/k8s.io/kubectl/pkg/cmd/patch",
+    "kubectl-replace": "kubectl replace, staging/src/k8s.io/kubectl/pkg/cmd/replace",
+    "kubectl-set": "kubectl set, staging/src/k8s.io/kubectl/pkg/cmd/set",
+}
+"""Field manager -> the client behind it."""
+AT_SCALE = {"kubectl": "kubectl scale, by its user agent", "oc": "oc scale, by its user agent"}
+"""The same for writes to the subresource `scale` alone."""
+
+
+def by_person(owner: FieldOwner) -> bool:
+    """Whether a person's tool made this write. An Apply declares, whoever made it."""
+    at_scale = owner.subresource == "scale" and owner.manager in AT_SCALE
+    return owner.operation == "Update" and (at_scale or owner.manager in PERSON_TOOLS)
+
 
 OUR_MANAGER = "nodegroup-reconciler"
 # Our annotations on targets: they explain our writes, and a release takes them off. All policies write under one field

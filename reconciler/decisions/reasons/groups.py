@@ -1,6 +1,6 @@
 """Reasons about what a node group is and how it stands."""
 
-from reconciler.plan.group_approvals import WAITS_FOR_APPROVAL
+from reconciler.plan.approvals import WAITS_FOR_APPROVAL
 from reconciler.plan.reason import Because
 from reconciler.values.duration import duration_text
 

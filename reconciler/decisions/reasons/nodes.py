@@ -91,3 +91,20 @@ class NodesReplaced(Because, frozen=True, kw_only=True):
         names = ", ".join(self.nodes)
         told = f"one new node of {self.by} takes all pods of {names}, which are drained once it is ready"
         return f"{told}: saves {self.saving_per_hour}/h ({self.saving_percent}%)"
+
+
+# What a search for replacements did not come to.
+
+
+class ReplacementsNotExamined(Because, frozen=True, kw_only=True):
+    """Nodes of a group that were not compared with every group that could stand in for them; `bound` is what ended that."""
+
+    code = "ReplacementsNotExamined"
+    group: str
+    nodes: int
+    bound: str
+
+    def sentence(self) -> str:
+        """How many, and the bound."""
+        nodes = "1 node" if self.nodes == 1 else f"{self.nodes} nodes"
+        return f"{nodes} of {self.group} not compared with all groups that could stand in: {self.bound}"

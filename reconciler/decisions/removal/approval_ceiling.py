@@ -11,11 +11,11 @@ from reconciler.decisions.draft import Draft, GroupDraft
 from reconciler.decisions.memory import Departures
 from reconciler.decisions.reasons.groups import WaitsForApproval
 from reconciler.decisions.reasons.kept_nodes import NeedsApproval
-from reconciler.plan.group_approvals import group_trailer
+from reconciler.plan.approvals import group_trailer
 from reconciler.plan.plan import NodeState
 from reconciler.plan.reason import Blocker
 from reconciler.policy.documents import PolicySet
-from reconciler.policy.group_approval import DAY_SECONDS
+from reconciler.policy.group_namespaces import DAY_SECONDS
 
 SPAN_SECONDS = 600
 

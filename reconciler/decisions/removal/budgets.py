@@ -2,7 +2,11 @@
 
 from collections import Counter
 
-from reconciler.decisions.groups.windows import closes_at
+from reconciler.decisions.draft import Draft
+from reconciler.decisions.groups.effective_groups import closes_at
+from reconciler.decisions.limits import LimitLedger
+from reconciler.decisions.situation.group_situation import unhealthy
+from reconciler.plan.plan import NodeState
 from reconciler.policy.documents import Budget, RemovalReason
 
 # Without budgets in the policy. Empty nodes disturb nobody, so that they all go at once; of those with pods a tenth at a time, as
@@ -53,3 +57,42 @@ def _open(budget: Budget, now_seconds: int) -> bool:
     if not budget.schedule:
         return True
     return closes_at(budget.schedule, budget.time_zone, budget.duration_seconds or 0, now_seconds) is not None
+
+
+# What limits with a minimum will count: nodes that are leaving no longer stand on that floor.
+
+
+def floor_of(draft: Draft) -> LimitLedger | None:
+    """What limits with a minimum count once the nodes that are leaving are gone; None without such limits."""
+    if not any(limit.min for limit in draft.policy.limits):
+        return None
+    ledger = LimitLedger(draft.policy.limits)
+    for index, node in enumerate(draft.world.nodes):
+        where = draft.members.group_of[index]
+        if draft.states[index] is not NodeState.LEAVING:
+            ledger.count(draft.groups[where].group if where >= 0 else None, draft.world.node_shapes[node.shape])
+    for group in draft.groups:
+        if group.group.template is not None:
+            ledger.count(group.group, group.group.template, group.situation.upcoming + len(group.new_nodes))
+    return ledger
+
+
+# Why nothing at all is removed: an unhealthy cluster, or a view with holes.
+
+NEEDED_FOR_REMOVAL = ("Pod", "PodDisruptionBudget", "ReplicaSet")
+
+
+def halts(draft: Draft) -> tuple[str, ...]:
+    """Sentences; empty when removals may go on."""
+    found = []
+    missing = [kind for kind in NEEDED_FOR_REMOVAL if kind in draft.world.not_captured]
+    if missing:
+        found.append(f"{', '.join(missing)} objects were not captured, so nobody knows what a removal would disturb")
+    health = draft.policy.health
+    halted, unready, managed = unhealthy(draft.states, health.max_unready_percent, health.ok_unready_count)
+    if halted:
+        found.append(
+            f"{unready} of {managed} managed nodes are unready, more than {health.ok_unready_count} "
+            f"and more than {health.max_unready_percent}%"
+        )
+    return tuple(found)

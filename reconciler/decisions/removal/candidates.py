@@ -21,10 +21,9 @@ from reconciler.decisions.reasons.kept_nodes import (
     TargetKeepsNodes,
 )
 from reconciler.decisions.removal.disruption import DisruptionLedger
-from reconciler.decisions.removal.ignored_pods import ignored_pods, requests_of
 from reconciler.decisions.removal.load import NodeLoads
-from reconciler.decisions.removal.utilization import threshold_percent, utilization_permille
-from reconciler.decisions.situation.denials import REMOVAL, denied_now
+from reconciler.decisions.removal.utilization import ignored_pods, requests_of, threshold_percent, utilization_permille
+from reconciler.decisions.situation.backoff import REMOVAL, denied_now
 from reconciler.plan.plan import NodeState
 from reconciler.plan.reason import Because, Blocker
 from reconciler.policy.documents import RemovalReason

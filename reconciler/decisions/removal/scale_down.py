@@ -2,14 +2,15 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
 from reconciler.cluster.world import World
+from reconciler.decisions.demand.pending import rejections
 from reconciler.decisions.demand.purchase import NOTHING, Bought, came_late
-from reconciler.decisions.demand.rejections import rejections
 from reconciler.decisions.draft import Draft, GroupDraft
+from reconciler.decisions.memory import Replacement
 from reconciler.decisions.reasons.groups import CoolDown
 from reconciler.decisions.reasons.kept_nodes import (
     AtMinSize,
@@ -22,6 +23,7 @@ from reconciler.decisions.reasons.kept_nodes import (
     HeadroomElsewhere,
     HeadroomNode,
     KeptByLimitMin,
+    NodeNotExamined,
     NoPlaceToMove,
     NotUnneededLongEnough,
     NotUnreadyLongEnough,
@@ -32,18 +34,90 @@ from reconciler.decisions.reasons.kept_nodes import (
     ReplacesOthers,
     SameDemand,
 )
+from reconciler.decisions.reasons.nodes import NodeAboveMax, NodeEmpty, NodeReplaced, NodeUnderutilized, NodeUnready
 from reconciler.decisions.removal.approval_ceiling import ApprovalCeilings
-from reconciler.decisions.removal.budgets import BudgetLedger
+from reconciler.decisions.removal.budgets import BudgetLedger, floor_of
 from reconciler.decisions.removal.candidates import Candidate
 from reconciler.decisions.removal.disruption import DisruptionLedger
-from reconciler.decisions.removal.examination import NOT_EXAMINED, in_order, stopped_at
-from reconciler.decisions.removal.floor import floor_of
-from reconciler.decisions.removal.removal_reason import Takeover, why_removed, why_replaced
+from reconciler.decisions.removal.utilization import threshold_percent
 from reconciler.plan.plan import NodeState
 from reconciler.plan.reason import Because, Blocker
 from reconciler.policy.documents import RemovalReason
 from reconciler.scheduling.relocation import Moved, Places, lift
 from reconciler.values.instant import instant_text
+from reconciler.values.money import price_text
+
+# In which order nodes are examined for their removal, and where a plan goes on whose forerunner ran out of work.
+
+NOT_EXAMINED = NodeNotExamined().blocker()
+
+
+def in_order(draft: Draft, candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Empty nodes first, which cost no work; then those waiting longest (so that the choice does not change from plan to plan),
+    the dearest, the least used; ties by name.
+
+    Where the last plan ran out of work, nodes with pods come from the first one on that it did not examine
+    (`Memory.examine_next`), those before it last: together such plans examine every node, and none of them starts over.
+    """
+    order = sorted(candidates, key=lambda candidate: _rank(draft, candidate))
+    names = [draft.world.nodes[candidate.index].name for candidate in order]
+    empty = sum(not candidate.moving for candidate in order)
+    first = names.index(draft.memory.examine_next) if draft.memory.examine_next in names[empty:] else empty
+    return [*order[:empty], *order[first:], *order[empty:first]]
+
+
+def stopped_at(draft: Draft, order: Iterable[Candidate], blockers: Mapping[int, tuple[Blocker, ...]]) -> str:
+    """The first node in order that was not examined, by name; empty where all were. `blockers` by node."""
+    return next((draft.world.nodes[one.index].name for one in order if NOT_EXAMINED in blockers[one.index]), "")
+
+
+def _rank(draft: Draft, candidate: Candidate) -> tuple[bool, int, int, int, str]:
+    group, name = candidate.group, draft.world.nodes[candidate.index].name
+    price = (group.group.price_micros or 0) if group is not None else 0
+    since = draft.memory.unneeded_since.get(name, draft.now_seconds + 1)
+    return bool(candidate.moving), since, -price, candidate.utilization_permille or 0, name
+
+
+# Why a node leaves, with the numbers of this plan.
+
+
+class Takeover(msgspec.Struct, frozen=True, kw_only=True):
+    """A replacement under way: `sources` are its nodes that are still there, `takers` new ones that are ready (World
+    indices)."""
+
+    replacement: Replacement
+    sources: tuple[int, ...]
+    takers: tuple[int, ...]
+
+
+def why_removed(draft: Draft, group: GroupDraft, candidate: Candidate, reason: RemovalReason, since: int) -> Because:
+    """Of a node that goes by itself, unneeded since `since` (Unix time)."""
+    node = draft.world.nodes[candidate.index]
+    pods = sum(candidate.moving.values())
+    if reason is RemovalReason.ABOVE_MAX:
+        return NodeAboveMax(node=node.name, current=group.situation.size, max=group.group.max_size, pods=pods)
+    if reason is RemovalReason.UNREADY:
+        return NodeUnready(node=node.name, since=instant_text(node.ready_seconds))
+    if reason is RemovalReason.EMPTY:
+        return NodeEmpty(node=node.name, since=instant_text(since))
+    return NodeUnderutilized(
+        node=node.name,
+        utilization_permille=candidate.utilization_permille or 0,
+        threshold_percent=threshold_percent(group.group, draft.world.node_shapes[node.shape]),
+        pods=pods,
+        since=instant_text(since),
+    )
+
+
+def why_replaced(draft: Draft, candidate: Candidate, takeover: Takeover) -> Because:
+    """Of a node whose pods a new one takes."""
+    return NodeReplaced(
+        node=draft.world.nodes[candidate.index].name,
+        by=tuple(draft.world.nodes[index].name for index in takeover.takers),
+        pods=sum(candidate.moving.values()),
+        saving_per_hour=price_text(takeover.replacement.saving_micros),
+    )
+
 
 # Removals that save: they follow demand. The others mend something, whatever was bought.
 _SAVING = (RemovalReason.EMPTY, RemovalReason.UNDERUTILIZED)

@@ -1,7 +1,10 @@
 """How full a node is, requests over allocatable in permille, and the threshold at which it counts as underutilized."""
 
+from collections.abc import Iterable
+
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.values.resources import Resources
+from reconciler.cluster.world import World
 from reconciler.decisions.groups.group import EffectiveGroup
 
 _NOTHING = Resources()
@@ -58,3 +61,32 @@ def share_permille(requested: int, allocatable: int, ignored: int) -> int | None
     if room <= 0:
         return 1000 if requested > 0 else 0
     return -(-requested * 1000 // room)
+
+
+# Pods of a node that are no part of its utilization, where a group says so (`scaleDown.daemonSetUtilization: Ignore`).
+
+
+def ignored_pods(world: World, group: EffectiveGroup | None, pods: Iterable[int], cutoff: int) -> tuple[int, ...]:
+    """Those of `pods` (indexes into the World) that the group ignores. Finished pods and pods of a priority below `cutoff`
+    count in no utilization to begin with, and are not among them.
+
+    Source: Cluster Autoscaler `--ignore-daemonsets-utilization` and `--ignore-mirror-pods-utilization`, both false.
+    """
+    if group is None or not (group.ignores_daemonsets or group.ignores_mirror_pods):
+        return ()
+    found = []
+    table = world.pods
+    for index in pods:
+        traits = world.pod_traits[table.traits[index]]
+        marked = (traits.daemonset and group.ignores_daemonsets) or (traits.mirror and group.ignores_mirror_pods)
+        if marked and not table.finished(index) and world.pod_shapes[table.shape[index]].priority >= cutoff:
+            found.append(index)
+    return tuple(found)
+
+
+def requests_of(world: World, pods: Iterable[int]) -> Resources:
+    """What these pods request together."""
+    total = Resources()
+    for index in pods:
+        total = total.plus(world.pod_shapes[world.pods.shape[index]].requests)
+    return total

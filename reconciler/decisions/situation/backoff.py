@@ -1,12 +1,15 @@
 """Leaving a group alone for a while after it failed to grow."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from reconciler.decisions.groups.group import EffectiveGroup
-from reconciler.decisions.memory import BackoffState, Memory
+from reconciler.decisions.memory import BackoffState, Memory, Outcome
+from reconciler.decisions.reasons.owners import WriteDenied
 from reconciler.decisions.situation.group_situation import GroupSituation
+from reconciler.plan.plan import ActionKind
+from reconciler.values.instant import instant_text
 
 
 class BackoffRule(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,3 +78,65 @@ def forget(memory: Memory, groups: Sequence[EffectiveGroup], resumed: frozenset[
     freed = {str(group.target) for group in groups if group.name in resumed}
     conflicts = {target: state for target, state in memory.conflicts.items() if target not in freed}
     return msgspec.structs.replace(memory, backoffs=kept, conflicts=conflicts)
+
+
+# Writes that the platform denies for want of a right: tried again now and then, and told until one of their kind is done.
+#
+# A denial is no failure of the group's nodes and no writer's answer. Growth and removal are told apart, since their rights are.
+
+DENIED = "Denied"
+GROWTH, REMOVAL = "growth", "removal"
+RULE = BackoffRule(initial_seconds=30, max_seconds=300, reset_seconds=1800)
+"""A person who mends it waits five minutes at most; half an hour after the last denial nobody asks for it any more."""
+_SIDES = {
+    ActionKind.RESIZE: GROWTH,
+    ActionKind.REPLACE: GROWTH,
+    ActionKind.REMOVE_NODE: REMOVAL,
+    ActionKind.CANCEL: REMOVAL,
+}
+
+
+def with_outcome(memory: Memory, outcome: Outcome) -> Memory:
+    """The memory after one write that was tried: a denial is kept, and what was done ends those of its kind."""
+    side = _SIDES.get(ActionKind(outcome.kind))
+    if side is None:
+        return memory
+    key = _key(side, outcome.target)
+    if outcome.code == DENIED:
+        state = RULE.after(memory.denials.get(key), outcome.at_seconds, outcome.message)
+        return msgspec.structs.replace(memory, denials={**memory.denials, key: state})
+    # A removal that begins has only marked a node.
+    begins = outcome.kind == ActionKind.REMOVE_NODE and outcome.nodes and not outcome.generation
+    if not outcome.done or begins or key not in memory.denials:
+        return memory
+    return msgspec.structs.replace(memory, denials={name: state for name, state in memory.denials.items() if name != key})
+
+
+def lasting(memory: Memory, targets: Iterable[str], now_seconds: int) -> dict[str, BackoffState]:
+    """Those of targets that are there, until nobody has asked for it for long."""
+    keys = {_key(side, target) for target in targets for side in (GROWTH, REMOVAL)}
+    return {
+        key: state
+        for key, state in sorted(memory.denials.items())
+        if key in keys and now_seconds - state.failed_seconds < RULE.reset_seconds
+    }
+
+
+def denied_now(memory: Memory, side: str, target: str, now_seconds: int) -> WriteDenied | None:
+    """What is not asked for again yet; None where it may be."""
+    state = memory.denials.get(_key(side, target))
+    return _told(side, state) if state is not None and state.until_seconds > now_seconds else None
+
+
+def denials_of(memory: Memory, target: str) -> tuple[WriteDenied, ...]:
+    """All that stand of one target, those among them that may be asked for again."""
+    found = ((side, memory.denials.get(_key(side, target))) for side in (GROWTH, REMOVAL))
+    return tuple(_told(side, state) for side, state in found if state is not None)
+
+
+def _told(side: str, state: BackoffState) -> WriteDenied:
+    return WriteDenied(what=side, times=state.failures, until=instant_text(state.until_seconds), why=state.reason)
+
+
+def _key(side: str, target: str) -> str:
+    return f"{side} {target}"

@@ -16,9 +16,8 @@ import msgspec
 
 from reconciler.cluster.target import TargetFacts
 from reconciler.cluster.world import World
-from reconciler.decisions.groups.discovery import clusters_of_discovery
 from reconciler.decisions.groups.group import EffectiveGroup
-from reconciler.decisions.groups.membership import Membership
+from reconciler.decisions.groups.membership import Membership, clusters_of_discovery
 from reconciler.decisions.memory import KnownTarget, Memory
 from reconciler.decisions.platform_rules import rules_of
 from reconciler.decisions.reasons.machines import MachinesKept, NeverJoined, OtherCluster

@@ -1,11 +1,13 @@
 """The address of a remote repository, checked before any of it reaches a command line, and the one ref that is followed."""
 
 import re
+import shlex
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import msgspec
 
-from reconciler.gitops.git.ref_name import RefusedNameError, checked_ref, object_id
+from reconciler.gitops.git.tree_listing import RefusedNameError, checked_ref, object_id
 
 DEFAULT_PROTOCOLS = ("https", "ssh")
 PROTOCOLS = ("https", "ssh", "http", "git", "file")
@@ -94,3 +96,109 @@ def _check_protocol(protocol: str, protocols: tuple[str, ...]) -> None:
         raise RefusedNameError(f"has a protocol that is never used; known ones are {', '.join(PROTOCOLS)}")
     if protocol not in protocols:
         raise RefusedNameError(f"uses {protocol}://, which is not allowed; allow it with --git-protocol {protocol}")
+
+
+# How one remote is reached: settings and environment of the fetch. Secrets stay in files; git and ssh read them there.
+#
+# SOURCE: gitcredentials (`credential.<url>.helper`, an empty value forgets helpers of before; a value with `!` in front is
+# shell), git's `GIT_SSH_COMMAND`, ssh_config(5). An address, an argument and a log line therefore never hold a secret.
+
+_ACCESS_HELPER = (
+    '!f() { test "$1" = get || exit 0; printf "username=%s\\npassword=" "$RECONCILER_GIT_USERNAME"; '
+    'head -n 1 -- "$RECONCILER_GIT_PASSWORD_FILE"; echo; }; f'
+)
+_STALL_BYTES_PER_SECOND = 1000
+_STALL_SECONDS = 15
+
+
+class AccessError(ValueError):
+    """What is configured does not reach such a remote safely; the sentence says what is missing."""
+
+
+class Access(msgspec.Struct, frozen=True, kw_only=True):
+    """Files with what opens a remote. They are read anew at each fetch, so that rotated secrets are taken up.
+
+    `password_file`: first line a token or password, for https, given to `username`. `ssh_key_file` and `known_hosts_file`:
+    for ssh; a host whose key is not known is refused. `ca_file`: certificates to trust for https instead of the system's.
+    """
+
+    username: str = "x-access-token"
+    password_file: Path | None = None
+    ssh_key_file: Path | None = None
+    known_hosts_file: Path | None = None
+    ca_file: Path | None = None
+
+
+def check_access(remote: Remote, access: Access) -> None:
+    """Raises `AccessError` for what could only fail, or would be unsafe, at each fetch."""
+    if remote.protocol == "ssh" and access.known_hosts_file is None:
+        raise AccessError("ssh needs the host's key: give a known_hosts file with --known-hosts (`ssh-keyscan HOST` prints one)")
+    if remote.protocol in ("http", "git") and access.password_file is not None:
+        raise AccessError(f"a password would go over {remote.protocol}:// in the clear: use https")
+    if "\n" in access.username or "\0" in access.username:
+        raise AccessError("the user name has a line break")
+    named = (access.password_file, access.ssh_key_file, access.known_hosts_file, access.ca_file)
+    for file in named:
+        if file is not None and not file.is_file():
+            raise AccessError(f"{file}: no such file")
+
+
+def fetch_settings(remote: Remote, access: Access) -> tuple[str, ...]:
+    """`name=value` of git's configuration."""
+    settings = [
+        "credential.helper=",
+        "http.followRedirects=false",
+        "http.sslVerify=true",
+        f"http.lowSpeedLimit={_STALL_BYTES_PER_SECOND}",
+        f"http.lowSpeedTime={_STALL_SECONDS}",
+    ]
+    if access.password_file is not None and remote.protocol == "https":
+        # Only this origin is given the secret: a server that sends git elsewhere gets none.
+        settings.append(f"credential.{remote.origin}.helper={_ACCESS_HELPER}")
+    if access.ca_file is not None:
+        settings.append(f"http.sslCAInfo={access.ca_file.absolute()}")
+    return tuple(settings)
+
+
+def fetch_environment(remote: Remote, access: Access) -> dict[str, str]:
+    """Variables of the child: the one transport that is open, and where secrets lie."""
+    environment = {"GIT_ALLOW_PROTOCOL": remote.protocol, "GIT_PROTOCOL_FROM_USER": "0"}
+    if access.password_file is not None and remote.protocol == "https":
+        environment["RECONCILER_GIT_USERNAME"] = access.username
+        environment["RECONCILER_GIT_PASSWORD_FILE"] = str(access.password_file.absolute())
+    if remote.protocol == "ssh":
+        environment["GIT_SSH_COMMAND"] = shlex.join(ssh_command(access))
+        environment["GIT_SSH_VARIANT"] = "ssh"
+    return environment
+
+
+def ssh_command(access: Access) -> list[str]:
+    """ssh with no configuration but this: it asks nobody, starts nothing and believes only the hosts it was told of."""
+    if access.known_hosts_file is None:
+        raise AccessError("ssh needs a known_hosts file")
+    options = {
+        "BatchMode": "yes",
+        "StrictHostKeyChecking": "yes",
+        "UserKnownHostsFile": f'"{access.known_hosts_file.absolute()}"',
+        "GlobalKnownHostsFile": "/dev/null",
+        "UpdateHostKeys": "no",
+        "VerifyHostKeyDNS": "no",
+        "IdentitiesOnly": "yes",
+        "IdentityAgent": "none",
+        "ForwardAgent": "no",
+        "ForwardX11": "no",
+        "ClearAllForwardings": "yes",
+        "PermitLocalCommand": "no",
+        "ProxyCommand": "none",
+        "ControlMaster": "no",
+        "ControlPath": "none",
+        "ConnectTimeout": "10",
+        "ServerAliveInterval": "5",
+        "ServerAliveCountMax": "3",
+    }
+    command = ["ssh", "-F", "/dev/null"]
+    for name, value in options.items():
+        command += ["-o", f"{name}={value}"]
+    if access.ssh_key_file is not None:
+        command += ["-i", str(access.ssh_key_file.absolute())]
+    return command

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from reconciler.gitops.git.tree_listing import TreeProblem
-from reconciler.policy.problems.problem import Problem
-from reconciler.policy.text.place import Place
+from reconciler.policy.problems.findings import Problem
+from reconciler.policy.text.nodes import Place
 from reconciler.rendering.plain import plain, shortened
 
 _PATH_CHARACTERS = 200

@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote
 
 import msgspec
 
-from reconciler.rendering.markdown.length import GITHUB_LIMIT, length
+from reconciler.rendering.markdown.plan import GITHUB_LIMIT, length
 
 _STAMP = re.compile(r"<!-- reconciler-stamp digest=(\S+) head=(\S*) order=(\d{1,18}) -->")
 _MOST_FOOT = 1000

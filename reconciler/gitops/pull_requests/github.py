@@ -15,7 +15,7 @@ from github.IssueComment import IssueComment
 from github.PullRequest import PullRequest
 
 from reconciler.gitops.pull_requests.comment import Comment, HostCode, HostError
-from reconciler.gitops.pull_requests.open_request import OpenRequest, Quota
+from reconciler.gitops.pull_requests.pull_request import OpenRequest, Quota
 
 _WORKFLOW_LOGIN = "github-actions[bot]"
 _TIMEOUT_SECONDS = 15

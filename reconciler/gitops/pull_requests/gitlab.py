@@ -13,7 +13,7 @@ import requests
 from gitlab.exceptions import GitlabError
 
 from reconciler.gitops.pull_requests.comment import Comment, HostCode, HostError
-from reconciler.gitops.pull_requests.open_request import OpenRequest, Quota
+from reconciler.gitops.pull_requests.pull_request import OpenRequest, Quota
 from reconciler.values.whole_number import whole_number
 
 _TIMEOUT_SECONDS = 15.0

@@ -6,8 +6,8 @@ summary of at most 1 MiB for a step; outputs of several lines between delimiters
 
 from collections.abc import Mapping
 
-from reconciler.policy.problems.problem import Problem, Severity
-from reconciler.rendering.problems.github import render_github
+from reconciler.policy.problems.findings import Problem, Severity
+from reconciler.rendering.problems.annotations import render_github
 
 SUMMARY_LIMIT = 900_000
 """UTF-16 units of a summary: below 1 MiB in bytes for all but exotic texts, see `summary_text`."""

@@ -8,8 +8,8 @@ from reconciler.gitops.sources.last_good import LastGood
 from reconciler.gitops.sources.source import Fetched
 from reconciler.policy.documents import PolicySet
 from reconciler.policy.neighbours import InForce, Neighbour
-from reconciler.policy.policy_tree import PolicyTree
-from reconciler.policy.problems.problem import Problem, Severity
+from reconciler.policy.problems.findings import Problem, Severity
+from reconciler.policy.tree import PolicyTree
 from reconciler.rendering.wording import count
 
 

@@ -8,11 +8,10 @@ from pathlib import Path
 import msgspec
 
 from reconciler.gitops.git.fault import FaultCode, SourceError, failed
-from reconciler.gitops.git.git_process import GitError, run_git
-from reconciler.gitops.git.signature import Signers, verified
-from reconciler.gitops.git.signing_keys import key_files
-from reconciler.plan.group_approvals import GROUP_TRAILER, read_group_approvals
-from reconciler.policy.group_approval import GroupApproval
+from reconciler.gitops.git.repository import GitError, run_git
+from reconciler.gitops.git.signature import Signers, key_files, verified
+from reconciler.plan.approvals import GROUP_TRAILER, read_group_approvals
+from reconciler.policy.group_namespaces import GroupApproval
 
 NEWEST = 200
 """So many commits are looked at; the history that is fetched may be shorter."""

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import msgspec
 
-from reconciler.gitops.git.access import Access, check_access
 from reconciler.gitops.git.cache import Bounds, GitCache
 from reconciler.gitops.git.fault import FaultCode, failed
-from reconciler.gitops.git.ref_name import checked_root, object_id
-from reconciler.gitops.git.remote import Remote, remote_ref
+from reconciler.gitops.git.remote import Access, Remote, check_access, remote_ref
 from reconciler.gitops.git.repository import GitError, Repository, RepositoryError
 from reconciler.gitops.git.signature import Signers, verified
+from reconciler.gitops.git.tree_listing import checked_root, object_id
 from reconciler.gitops.git.tree_refusal import refusals
 from reconciler.gitops.sources.commit_approvals import Approvals, CommitApprovals
 from reconciler.gitops.sources.source import Fetched

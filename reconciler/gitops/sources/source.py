@@ -5,9 +5,9 @@ from typing import Protocol
 
 import msgspec
 
-from reconciler.policy.group_approval import GroupApproval
+from reconciler.policy.group_namespaces import GroupApproval
 from reconciler.policy.neighbours import UnreadFile
-from reconciler.policy.problems.problem import Problem
+from reconciler.policy.problems.findings import Problem
 
 
 class Fetched(msgspec.Struct, frozen=True, kw_only=True):

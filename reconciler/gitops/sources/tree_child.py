@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from reconciler.gitops.child_limits import answer
+from reconciler.gitops.bounded_child import answer
 from reconciler.policy.neighbours import InForce, UnreadFile
 from reconciler.policy.tree import read_tree
 

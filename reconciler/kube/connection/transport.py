@@ -14,13 +14,11 @@ from urllib.parse import urlencode
 import msgspec
 from yaml import YAMLError
 
-from reconciler.kube.connection.api import ContentType, Guard, UnreachableError
-from reconciler.kube.connection.cause import cause
+from reconciler.kube.connection.api import ContentType, Guard, UnreachableError, api_error, cause
 from reconciler.kube.connection.connection_choice import Choice, ConnectionConfigError, choose
 from reconciler.kube.connection.connections import Attempt, announce_requests
 from reconciler.kube.connection.line_stream import Body, LineStream
 from reconciler.kube.connection.outages import Outages
-from reconciler.kube.connection.status_body import api_error
 
 if TYPE_CHECKING:
     from kubernetes.client import Configuration

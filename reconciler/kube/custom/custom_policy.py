@@ -6,24 +6,114 @@ alone; of one that never was good only the target is known, and is left alone. O
 namespace or its target, claims nothing: neither a name nor a target, so that nobody can stop the group of somebody else with it.
 """
 
+import hashlib
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 
 import msgspec
 
-from reconciler.kube.custom.custom_reader import CustomReader, errors, unreadable
-from reconciler.kube.custom.custom_text import CustomText, placed
-from reconciler.kube.custom.in_force import Held, InForce, names_target
+from reconciler.kube.custom.custom_object import CustomReader, CustomText, ReadDocument, errors, placed, unreadable
 from reconciler.policy.checks import check_drafts
 from reconciler.policy.checks.overlap import Overlaps
-from reconciler.policy.documents import NodeGroup, NodeGroupPolicy
+from reconciler.policy.documents import Hold, NodeGroup, NodeGroupPolicy, PolicySet
 from reconciler.policy.group_namespaces import GroupRefusal, RefusedGroup, group_refusal, namespace_refusal
-from reconciler.policy.problems.findings import Findings
-from reconciler.policy.problems.problem import Problem
+from reconciler.policy.problems.findings import Findings, Problem
 from reconciler.policy.reading.draft import Draft, Drafts
-from reconciler.policy.text.place import Place
+from reconciler.policy.text.nodes import Place
+from reconciler.policy.tree import policy_digest
 from reconciler.values.shown_text import shown
+
+# The documents that are in force, with those that are held: a PolicySet, and what a restart makes the same one from.
+
+_HELD = "held.json"
+
+
+class Held(msgspec.Struct, frozen=True, kw_only=True):
+    """Why the newest version of a document is not used, and the place of that. `never_good`: there is no older one, so that
+    only its name and its target count, since the rest may be wrong."""
+
+    reason: str
+    path: str
+    never_good: bool = False
+
+
+class InForce(msgspec.Struct, frozen=True, kw_only=True):
+    """`groups` in the order of their names; `held` by the name of the text."""
+
+    policy: CustomText
+    groups: tuple[CustomText, ...]
+    held: Mapping[str, Held] = {}
+
+    def files(self) -> dict[str, bytes]:
+        """Everything as named bytes, from which `from_files` makes an equal value."""
+        files = {text.name: text.text for text in (self.policy, *self.groups)}
+        return files | ({_HELD: msgspec.json.encode(self.held, order="sorted")} if self.held else {})
+
+    @staticmethod
+    def from_files(files: Mapping[str, bytes]) -> "InForce":
+        """The reverse of `files`. Raises ValueError (msgspec's DecodeError is one) when they are something else."""
+        texts = [CustomText.again(name, text) for name, text in sorted(files.items()) if name != _HELD]
+        policies = [text for text in texts if text.kind == "NodeGroupPolicy"]
+        if len(policies) != 1:
+            raise ValueError("they hold no policy, or several")
+        held = msgspec.json.decode(files.get(_HELD, b"{}"), type=dict[str, Held])
+        return InForce(policy=policies[0], groups=tuple(text for text in texts if text.kind == "NodeGroup"), held=held)
+
+    @property
+    def revision(self) -> str:
+        """`sha256:` over the documents."""
+        digest = hashlib.sha256()
+        for name, text in sorted(self.files().items()):
+            digest.update(b"%d %s %d " % (len(name), name.encode(), len(text)) + text)
+        return f"sha256:{digest.hexdigest()}"
+
+    def policy_set(self, reader: CustomReader) -> PolicySet | None:
+        """What is decided by; None when the policy cannot be read, as after a change of version."""
+        policy = reader.policy(self.policy).document
+        if policy is None:
+            return None
+        held = [(text, self.held.get(text.name)) for text in self.groups]
+        groups = _told_apart([(_group(reader.group(text), why), why is not None) for text, why in held])
+        return PolicySet(policy=policy, groups=groups, digest=policy_digest(policy, groups), revision=self.revision)
+
+
+def names_target(draft: Draft[NodeGroup]) -> bool:
+    """Whether it is known what the group sizes, whatever else is wrong with it."""
+    return bool(draft.document.target.name) and draft.sound("spec.target") and draft.sound("metadata.name")
+
+
+def _group(read: ReadDocument[NodeGroup], held: Held | None) -> NodeGroup | None:
+    """The document; None when it does not say what it sizes any more."""
+    document = read.document
+    if read.draft is None or document is None or not names_target(read.draft):
+        return None
+    if held is None:
+        return document
+    hold = Hold(reason=held.reason)
+    places = {**document.places, "spec.hold": Place(held.path, 0, 0)}
+    if held.never_good:
+        return NodeGroup(
+            name=document.name, namespace=document.namespace, labels=document.labels, policy_ref=document.policy_ref,
+            target=document.target, hold=hold, place=document.place, places=places,
+        )  # fmt: skip
+    return msgspec.structs.replace(document, hold=hold, places=places)
+
+
+def _told_apart(groups: list[tuple[NodeGroup | None, bool]]) -> tuple[NodeGroup, ...]:
+    """Names and targets are unique in a policy: of a held document its namespace is put in front where the name is taken, and
+    it is left out where another one has its target."""
+    good = [group for group, held in groups if group is not None and not held]
+    names, targets = {group.name for group in good}, {group.target for group in good}
+    for group, _ in groups:
+        if group is None or group.target in targets:  # those that are not held have theirs
+            continue
+        name = f"{group.namespace}/{group.name}" if group.name in names else group.name
+        good.append(msgspec.structs.replace(group, name=name))
+        names.add(name)
+        targets.add(group.target)
+    return tuple(sorted(good, key=lambda group: group.name))
+
 
 MOST_ROUNDS = 10
 """So often a namespace has everything checked again within one judgement because groups of it were held."""

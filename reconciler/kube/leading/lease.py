@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from reconciler.kube.connection.api import Api, ApiError, UnreachableError
-from reconciler.kube.watching.pace import Pace
+from reconciler.kube.watching.reflector import Pace
 from reconciler.values.instant import micro_instant_text
 
 _FORBIDDEN, _NOT_FOUND, _CONFLICT = 403, 404, 409

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from reconciler.cluster.pods.pod_shaping import ShapeDraft
-from reconciler.cluster.snapshots.assembly import assemble
-from reconciler.cluster.snapshots.intake import Intake
+from reconciler.cluster.snapshots.intake import Intake, assemble
 from reconciler.cluster.snapshots.manifest import Manifest
 from reconciler.cluster.values.kept_object import Key
 from reconciler.cluster.values.kubernetes_version import kubernetes_version
@@ -16,12 +15,9 @@ from reconciler.cluster.world import World
 from reconciler.kube.connection.api import Api
 from reconciler.kube.connection.server_version import server_version
 from reconciler.kube.watching.collection import WORKLOAD, Collection, Served, cluster_api, nowhere, platform_collections
-from reconciler.kube.watching.live_pods import LivePods
-from reconciler.kube.watching.object_store import ObjectStore
-from reconciler.kube.watching.pace import Pace, RealPace
+from reconciler.kube.watching.object_store import LivePods, ObjectStore
 from reconciler.kube.watching.polled_source import PolledSource
-from reconciler.kube.watching.reflector import SILENCE_SECONDS, Reflector
-from reconciler.kube.watching.stream_state import Phase, StreamState
+from reconciler.kube.watching.reflector import SILENCE_SECONDS, Pace, Phase, RealPace, Reflector, StreamState
 
 LONGEST_SILENCE_SECONDS = 120.0
 # A control plane is upgraded rarely, and a scheduler of the next release answers mostly the same.

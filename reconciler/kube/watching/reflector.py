@@ -8,21 +8,158 @@ stands again is trusted only when it has brought everything up to a version that
 arrives later than the answer's head.
 """
 
+import random
 import threading
+import time
 from collections.abc import Callable
+from enum import StrEnum
 from typing import Protocol
 
 import msgspec
 from msgspec import Raw
 
-from reconciler.kube.connection.api import Api, ApiError, QuietError, UnreachableError
-from reconciler.kube.connection.backoff import Backoff
-from reconciler.kube.connection.status_body import api_error
+from reconciler.kube.connection.api import Api, ApiError, QuietError, UnreachableError, api_error
+from reconciler.kube.connection.outages import Backoff
 from reconciler.kube.watching.collection import Collection, located
-from reconciler.kube.watching.pace import Pace
-from reconciler.kube.watching.stream_state import Phase, StreamState
-from reconciler.kube.watching.watch_event import Event, ListPage, VersionedObject
 from reconciler.values.whole_number import whole_number
+
+# What a list and a watch wrap around objects.
+
+
+class Event(msgspec.Struct, gc=False):
+    """One line of a watch: `type` is ADDED, MODIFIED, DELETED, BOOKMARK or ERROR, `object` the object or a Status."""
+
+    type: str
+    object: Raw
+
+
+class ListMeta(msgspec.Struct, rename="camel", gc=False):
+    """`metadata` of a list; `more` is the token that the next page is asked with."""
+
+    resource_version: str = ""
+    more: str = msgspec.field(default="", name="continue")
+
+
+class ListPage(msgspec.Struct, gc=False):
+    """One page of a list."""
+
+    metadata: ListMeta
+    items: list[Raw] | None = None
+
+
+class ObjectVersion(msgspec.Struct, rename="camel", gc=False):
+    """The part of an object's `metadata` by which a watch is continued."""
+
+    resource_version: str = ""
+    annotations: dict[str, str] | None = None
+
+
+class VersionedObject(msgspec.Struct, gc=False):
+    """An object as far as a watch looks at it."""
+
+    metadata: ObjectVersion
+
+
+# How much a watch can be trusted now.
+
+
+class Phase(StrEnum):
+    """Waiting: the first list is not complete. Synced: it is, and changes arrive. Broken: changes do not arrive at present.
+    Absent: the server has no such collection. Stopped: nobody watches."""
+
+    WAITING = "Waiting"
+    SYNCED = "Synced"
+    BROKEN = "Broken"
+    ABSENT = "Absent"
+    STOPPED = "Stopped"
+
+
+class StreamState(msgspec.Struct, frozen=True, kw_only=True):
+    """One watched collection. `heard_seconds` is how long ago the server last said anything on it, bookmarks included
+    (negative: never), `event_seconds` the same for a change. `lists` counts lists and initial states that were read, `renewals`
+    watches that were continued by another because they were quiet or had run out. `message` is the last failure while Waiting,
+    Broken or Absent, or the object that cannot be read."""
+
+    collection: str
+    phase: Phase
+    objects: int
+    heard_seconds: float
+    event_seconds: float
+    lists: int
+    list_calls: int
+    renewals: int = 0
+    message: str = ""
+
+    def doubt(self, longest_silence_seconds: float) -> str:
+        """Why nothing may be decided on this; empty when it may."""
+        if self.phase is Phase.ABSENT:
+            return ""
+        if self.phase is not Phase.SYNCED:
+            return f"{self.collection}: {self.phase.value.lower()}" + (f" ({self.message})" if self.message else "")
+        if self.message:
+            return f"{self.collection}: {self.message}"
+        if self.heard_seconds > longest_silence_seconds:
+            return f"{self.collection}: the server has been silent for {self.heard_seconds:.0f} s"
+        return ""
+
+
+def polled_state(collection: str, heard_seconds: float | None, *, objects: int, asks: int, failure: str) -> StreamState:
+    """That of a source which is asked again and again: synced once a whole answer has come (`heard_seconds` ago; None: never)."""
+    heard = heard_seconds is not None
+    return StreamState(
+        collection=collection,
+        phase=Phase.SYNCED if heard else Phase.WAITING,
+        objects=objects if heard else 0,
+        heard_seconds=-1 if heard_seconds is None else heard_seconds,
+        event_seconds=-1 if heard_seconds is None else heard_seconds,
+        lists=1 if heard else 0,
+        list_calls=asks,
+        message="" if heard else failure,
+    )
+
+
+# Real time and chance for what follows a cluster; tests hand in their own.
+
+# Linux stops its monotonic clock in a suspend; others have no such clock.
+_CLOCK: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
+
+class Pace(Protocol):
+    """Time and chance, handed in. `pause` waits, and returns true when it was woken because all is to end."""
+
+    def monotonic(self) -> float:
+        """Seconds on a clock that only goes forward."""
+
+    def random(self) -> float:
+        """A number in [0, 1)."""
+
+    def pause(self, seconds: float) -> bool:
+        """Wait; true: stop."""
+
+
+class RealPace:
+    """The machine's clocks. `pause` ends at once, with true, after `stop`."""
+
+    def __init__(self) -> None:
+        self._stopped = threading.Event()
+        self._random = random.Random()  # noqa: S311 - spreads retries, keeps no secret
+
+    def monotonic(self) -> float:
+        """Seconds on a clock that only goes forward, also while the machine is suspended: a lease runs out then as well."""
+        return time.clock_gettime(_CLOCK)
+
+    def random(self) -> float:
+        """A number in [0, 1)."""
+        return self._random.random()
+
+    def pause(self, seconds: float) -> bool:
+        """Wait; true: stop."""
+        return self._stopped.wait(seconds)
+
+    def stop(self) -> None:
+        """Wake everybody who waits, for good."""
+        self._stopped.set()
+
 
 PAGE = 500
 # Longer than the minute between bookmarks where they come; one request a watch where they do not.

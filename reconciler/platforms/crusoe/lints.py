@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from reconciler.decisions.lints.finding import Finding
-from reconciler.decisions.lints.platform_lints import PlatformLints
+from reconciler.decisions.lints.finding import Finding, PlatformLints
 from reconciler.decisions.view import View
 from reconciler.platforms.crusoe.kinds import NODE_POOL
 

@@ -1,8 +1,7 @@
 """What policies say about node pools of Crusoe Managed Kubernetes (experimental)."""
 
-from reconciler.policy.field import Field, Kind
+from reconciler.policy.field import Field, Kind, text_field
 from reconciler.policy.platform_keys import PolicyKeys
-from reconciler.policy.text_field import text_field
 
 KEYS = PolicyKeys(
     target=Field(

@@ -9,7 +9,7 @@ alone and drops it sets 1.
 import msgspec
 
 from reconciler.cluster.target import TargetFacts
-from reconciler.cluster.targets.size_bounds import MAX_SIZE, MIN_SIZE
+from reconciler.cluster.targets.size_annotations import MAX_SIZE, MIN_SIZE
 from reconciler.decisions.ownership.owner import OUR_MANAGER, RIVAL, Terms, declared_by, judge, policy_mark
 from reconciler.decisions.platform_handover import Handover, HandoverCase, PlatformHandover, Step
 from reconciler.platforms.openshift.facts.other_writers import AUTOSCALER_MARK

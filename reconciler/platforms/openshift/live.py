@@ -9,10 +9,9 @@ from reconciler.kube.watching.collection import Served
 from reconciler.platforms.openshift.kinds import AUTOSCALING_GROUP, GROUP, MACHINE_SET
 from reconciler.platforms.openshift.reading import READING
 from reconciler.platforms.openshift.writing.dialect import MachineApiDialect
-from reconciler.providers.check import Check, State
 from reconciler.providers.contract import TargetProvider
-from reconciler.providers.live_platform import LivePlatform, Surroundings
-from reconciler.providers.machines.hearing import PlatformHearing
+from reconciler.providers.live_platforms import Check, LivePlatform, State, Surroundings
+from reconciler.providers.machines.marks import PlatformHearing
 from reconciler.providers.machines.provider import MachineProvider
 from reconciler.providers.machines.targets import MachineTargets
 

@@ -2,12 +2,313 @@
 
 from reconciler.policy.documents import Counting, Growth, Mode, Toggle, WithoutMachines
 from reconciler.policy.field import Equivalents, Field, Kind
-from reconciler.policy.field_tables.bounds import HOLD, WINDOWS, size
-from reconciler.policy.field_tables.headroom import HEADROOM
-from reconciler.policy.field_tables.template import TEMPLATE
+
+# Bounds of a group: size, windows, hold, as fields.
 
 _CAPI = "cluster.x-k8s.io/"
-_CAPI_OPTION = _CAPI + "autoscaling-options-"
+MOST_NODES = 100_000
+"""More than the largest clusters have: a bound for every size, since each node that a policy asks for is worked on."""
+
+_MIN = Field(
+    yaml_key="min",
+    kind=Kind.INTEGER,
+    description="The smallest number of nodes.",
+    unit="nodes",
+    examples=(2,),
+    minimum=0,
+    maximum=MOST_NODES,
+    equivalents=Equivalents(
+        cluster_autoscaler="--nodes=MIN:MAX:NAME",
+        openshift="MachineAutoscaler spec.minReplicas",
+        cluster_api=_CAPI + "cluster-api-autoscaler-node-group-min-size",
+        auto_scaling_group="MinSize",
+    ),
+    attribute="min",
+)
+
+_MAX = Field(
+    yaml_key="max",
+    kind=Kind.INTEGER,
+    description="The largest number of nodes.",
+    unit="nodes",
+    examples=(40,),
+    minimum=0,
+    maximum=MOST_NODES,
+    equivalents=Equivalents(
+        cluster_autoscaler="--nodes=MIN:MAX:NAME",
+        openshift="MachineAutoscaler spec.maxReplicas",
+        cluster_api=_CAPI + "cluster-api-autoscaler-node-group-max-size",
+        auto_scaling_group="MaxSize",
+    ),
+    attribute="max",
+)
+
+
+def size(description: str, *, required: bool = False) -> Field:
+    """Bounds in nodes."""
+    return Field(
+        yaml_key="size", kind=Kind.OBJECT, description=description, required=required, children=(_MIN, _MAX), attribute="size"
+    )
+
+
+WINDOWS = Field(
+    yaml_key="windows",
+    kind=Kind.LIST,
+    description=(
+        "Recurring time spans in which narrower bounds apply. Of the group's own bounds and those of all open windows, "
+        "the largest min and the smallest max win."
+    ),
+    attribute="windows",
+    item=Field(
+        yaml_key="",
+        kind=Kind.OBJECT,
+        description="One recurring time span.",
+        children=(
+            Field(
+                yaml_key="name",
+                kind=Kind.NAME,
+                description="What plans call this window.",
+                examples=("working-hours",),
+                attribute="name",
+            ),
+            Field(
+                yaml_key="schedule",
+                kind=Kind.CRON,
+                description=(
+                    "When the window opens: minute, hour, day of month, month, day of week, as CronJob reads them. "
+                    "A time that the clock skips does not happen, one that it repeats happens twice."
+                ),
+                examples=("0 7 * * mon-fri",),
+                required=True,
+                attribute="schedule",
+            ),
+            Field(
+                yaml_key="timeZone",
+                kind=Kind.TIME_ZONE,
+                description="The time zone of the schedule.",
+                examples=("Europe/Berlin",),
+                attribute="time_zone",
+            ),
+            Field(
+                yaml_key="duration",
+                kind=Kind.DURATION,
+                description="How long the window stays open.",
+                unit="seconds",
+                examples=("12h",),
+                required=True,
+                minimum=1,
+                attribute="duration_seconds",
+            ),
+            size("The bounds while the window is open: a larger min, a smaller max, or both.", required=True),
+        ),
+    ),
+)
+
+HOLD = Field(
+    yaml_key="hold",
+    kind=Kind.OBJECT,
+    description="Nothing is written for the group; the plan still shows what would be done.",
+    attribute="hold",
+    children=(
+        Field(
+            yaml_key="reason",
+            kind=Kind.STRING,
+            description="Why; printed in every plan.",
+            examples=("recovering node h100-3",),
+            required=True,
+            attribute="reason",
+        ),
+        Field(
+            yaml_key="until",
+            kind=Kind.INSTANT,
+            description="When the hold ends by itself; without it, the hold lasts until it is taken out.",
+            examples=("2026-11-21T18:00:00Z",),
+            attribute="until_seconds",
+        ),
+    ),
+)
+
+
+# The fields of `headroom`: room that is kept free beyond pending demand.
+
+HEADROOM = Field(
+    yaml_key="headroom",
+    kind=Kind.OBJECT,
+    description="Room that is kept free beyond pending demand, within max and limits: nodes, nodesPerZone or pods.",
+    attribute="headroom",
+    at_most_one_of=("nodes", "nodesPerZone", "pods"),
+    children=(
+        Field(
+            yaml_key="nodes",
+            kind=Kind.INTEGER,
+            description="So many empty nodes.",
+            unit="nodes",
+            examples=(1,),
+            minimum=0,
+            maximum=MOST_NODES,
+            attribute="nodes",
+        ),
+        Field(
+            yaml_key="nodesPerZone",
+            kind=Kind.INTEGER,
+            description="So many empty nodes in each zone that the group spans.",
+            unit="nodes",
+            examples=(1,),
+            minimum=0,
+            maximum=MOST_NODES,
+            attribute="nodes_per_zone",
+        ),
+        Field(
+            yaml_key="pods",
+            kind=Kind.LIST,
+            description="Room for so many pods of given shapes.",
+            attribute="pods",
+            item=Field(
+                yaml_key="",
+                kind=Kind.OBJECT,
+                description="Room for pods of one shape.",
+                children=(
+                    Field(
+                        yaml_key="name",
+                        kind=Kind.NAME,
+                        description="What plans call this room.",
+                        examples=("burst",),
+                        attribute="name",
+                    ),
+                    Field(
+                        yaml_key="count",
+                        kind=Kind.INTEGER,
+                        description="How many pods.",
+                        unit="pods",
+                        examples=(5,),
+                        required=True,
+                        minimum=1,
+                        maximum=MOST_NODES,
+                        attribute="count",
+                    ),
+                    Field(
+                        yaml_key="requests",
+                        kind=Kind.RESOURCE_MAP,
+                        description="What one of them requests.",
+                        examples=("cpu: 500m",),
+                        required=True,
+                        resources=("cpu", "memory", "ephemeral-storage"),
+                        attribute="requests",
+                    ),
+                ),
+            ),
+        ),
+    ),
+)
+
+
+# What one new node offers, as fields.
+
+ARCHITECTURES = ("amd64", "arm64", "ppc64le", "s390x")
+TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_CAPACITY = "capacity.cluster-autoscaler.kubernetes.io/"
+_NODE_TEMPLATE = "k8s.io/cluster-autoscaler/node-template/"
+
+
+def _taints(yaml_key: str, description: str, equivalents: Equivalents) -> Field:
+    return Field(
+        yaml_key=yaml_key,
+        kind=Kind.TAINT_LIST,
+        description=description,
+        equivalents=equivalents,
+        attribute="taints" if yaml_key == "taints" else "startup_taints",
+        item=Field(
+            yaml_key="",
+            kind=Kind.OBJECT,
+            description="One taint.",
+            children=(
+                Field(
+                    yaml_key="key",
+                    kind=Kind.LABEL_KEY,
+                    description="The key of the taint.",
+                    examples=("node.cilium.io/agent-not-ready",),
+                    required=True,
+                    attribute="key",
+                ),
+                Field(
+                    yaml_key="value",
+                    kind=Kind.STRING,
+                    description="The value of the taint.",
+                    default="",
+                    examples=("spot",),
+                    attribute="value",
+                ),
+                Field(
+                    yaml_key="effect",
+                    kind=Kind.ENUM,
+                    description="What the taint does to pods that do not tolerate it.",
+                    enum=TAINT_EFFECTS,
+                    examples=("NoSchedule",),
+                    required=True,
+                    attribute="effect",
+                ),
+            ),
+        ),
+    )
+
+
+TEMPLATE = Field(
+    yaml_key="template",
+    kind=Kind.OBJECT,
+    description="What one new node offers; the rest is read from annotations, tags, the infrastructure template or a live node.",
+    attribute="template",
+    children=(
+        Field(
+            yaml_key="capacity",
+            kind=Kind.RESOURCE_MAP,
+            description="The capacity of one node by resource.",
+            examples=("cpu: 16", "memory: 64Gi", "pods: 110"),
+            resources=("cpu", "memory", "ephemeral-storage", "pods"),
+            equivalents=Equivalents(
+                cluster_api=_CAPACITY + "{cpu,memory,ephemeral-disk,maxPods,gpu-count}",
+                auto_scaling_group=_NODE_TEMPLATE + "resources/NAME",
+            ),
+            attribute="capacity",
+        ),
+        Field(
+            yaml_key="reserved",
+            kind=Kind.RESOURCE_MAP,
+            description="What the node keeps for itself: allocatable is capacity less this.",
+            examples=("cpu: 500m", "memory: 4Gi"),
+            resources=("cpu", "memory", "ephemeral-storage", "pods"),
+            attribute="reserved",
+        ),
+        Field(
+            yaml_key="architecture",
+            kind=Kind.ENUM,
+            description="The processor architecture: short for the label kubernetes.io/arch.",
+            enum=ARCHITECTURES,
+            examples=("arm64",),
+            equivalents=Equivalents(cluster_autoscaler="CAPI_SCALE_ZERO_DEFAULT_ARCH (environment)"),
+            attribute="architecture",
+        ),
+        Field(
+            yaml_key="labels",
+            kind=Kind.LABEL_MAP,
+            description="The labels of one node; kubernetes.io/hostname is implied.",
+            examples=("topology.kubernetes.io/zone: a",),
+            equivalents=Equivalents(cluster_api=_CAPACITY + "labels", auto_scaling_group=_NODE_TEMPLATE + "label/KEY"),
+            attribute="labels",
+        ),
+        _taints(
+            "taints",
+            "The taints of one node; an empty list says that it has none.",
+            Equivalents(cluster_api=_CAPACITY + "taints", auto_scaling_group=_NODE_TEMPLATE + "taint/KEY"),
+        ),
+        _taints(
+            "startupTaints",
+            "Taints that a new node carries until it is set up; scheduling looks past them.",
+            Equivalents(cluster_autoscaler="--startup-taint", openshift="spec.startupTaints"),
+        ),
+    ),
+)
+_GROUP_FIELDS_CAPI = "cluster.x-k8s.io/"
+_CAPI_OPTION = _GROUP_FIELDS_CAPI + "autoscaling-options-"
 _ASG_OPTION = "k8s.io/cluster-autoscaler/node-template/autoscaling-options/"
 
 _MODE = Field(

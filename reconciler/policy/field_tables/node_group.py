@@ -1,11 +1,10 @@
 """`kind: NodeGroup` as fields."""
 
-from reconciler.policy.field import Field, Kind
+from reconciler.policy.field import Field, Kind, text_field
 from reconciler.policy.field_tables.group_fields import GROUP_FIELDS
-from reconciler.policy.field_tables.metadata import document, metadata
-from reconciler.policy.field_tables.selector import selector
+from reconciler.policy.field_tables.membership import selector
+from reconciler.policy.field_tables.node_group_policy import document, metadata
 from reconciler.policy.platform_keys import platform_keys
-from reconciler.policy.text_field import text_field
 
 _TARGET = Field(
     yaml_key="target",

@@ -4,12 +4,137 @@ from reconciler.policy.balancing import presets
 from reconciler.policy.documents import Expander, Mode, TargetAnnotations
 from reconciler.policy.field import Equivalents, Field, Kind
 from reconciler.policy.field_tables.group_fields import GROUP_FIELDS
-from reconciler.policy.field_tables.group_namespaces import GROUP_NAMESPACES
-from reconciler.policy.field_tables.membership import DISCOVERY, LIMITS
-from reconciler.policy.field_tables.metadata import document, metadata
+from reconciler.policy.field_tables.membership import DISCOVERY, LIMITS, selector
 from reconciler.policy.field_tables.removal import BUDGETS, DRAIN, HEALTH, PACE, PODS
-from reconciler.policy.field_tables.selector import selector
 
+# What every document carries: apiVersion, kind, metadata, status.
+
+
+def document(kind: str, description: str, metadata: Field, spec: Field) -> Field:
+    """The root of a document of `kind`."""
+    return Field(
+        yaml_key="",
+        kind=Kind.OBJECT,
+        description=description,
+        required=True,
+        children=(
+            Field(
+                yaml_key="apiVersion",
+                kind=Kind.STRING,
+                description="API group and version of this document.",
+                enum=("reconciler.dev/v1alpha1",),
+                required=True,
+            ),
+            Field(yaml_key="kind", kind=Kind.STRING, description="The kind of this document.", enum=(kind,), required=True),
+            metadata,
+            spec,
+            Field(yaml_key="status", kind=Kind.OPAQUE, description="Written by the loop; ignored in a policy tree."),
+        ),
+    )
+
+
+def metadata(*, namespaced: bool) -> Field:
+    """The `metadata` of a document. What API servers add is accepted, so that an exported object can be checked."""
+    name = Field(
+        yaml_key="name",
+        kind=Kind.OBJECT_NAME,
+        description="The name; unique among NodeGroups of one policy, and among policies.",
+        examples=("general-a",) if namespaced else ("prod",),
+        required=True,
+        attribute="name",
+    )
+    namespace = Field(
+        yaml_key="namespace",
+        kind=Kind.OBJECT_NAME,
+        description="The namespace in which this object lives when it is applied as a custom resource.",
+        examples=("reconciler",),
+        attribute="namespace",
+    )
+    labels = Field(
+        yaml_key="labels",
+        kind=Kind.LABEL_MAP,
+        description="Labels; limits select groups by them." if namespaced else "Labels, for people and other software.",
+        examples=("reserve: h100",) if namespaced else ("team: platform",),
+        attribute="labels",
+    )
+    added = tuple(
+        Field(yaml_key=key, kind=Kind.OPAQUE, description="Written by the API server or by other software; ignored.")
+        for key in (
+            "annotations",
+            "creationTimestamp",
+            "deletionGracePeriodSeconds",
+            "deletionTimestamp",
+            "finalizers",
+            "generateName",
+            "generation",
+            "managedFields",
+            "ownerReferences",
+            "resourceVersion",
+            "selfLink",
+            "uid",
+        )
+    )
+    return Field(
+        yaml_key="metadata",
+        kind=Kind.OBJECT,
+        description="Name and labels of the object.",
+        required=True,
+        children=(name, *((namespace,) if namespaced else ()), labels, *added),
+    )
+
+
+# Whose NodeGroups a policy takes, as fields.
+
+GROUP_NAMESPACES = Field(
+    yaml_key="groupNamespaces",
+    kind=Kind.LIST,
+    description="Namespaces whose NodeGroups count; all others are refused. Left out: as custom resources, those of the "
+    "namespace in which the reconciler runs, with any target; in a tree, all.",
+    list_key="name",
+    attribute="group_namespaces",
+    item=Field(
+        yaml_key="",
+        kind=Kind.OBJECT,
+        description="One namespace.",
+        children=(
+            Field(
+                yaml_key="name",
+                kind=Kind.OBJECT_NAME,
+                description="The namespace.",
+                examples=("team-a",),
+                required=True,
+                attribute="name",
+            ),
+            Field(
+                yaml_key="targets",
+                kind=Kind.OBJECT,
+                description="At which targets its NodeGroups may aim. Left out: at those in the same namespace.",
+                attribute="targets",
+                children=(
+                    Field(
+                        yaml_key="namespaces",
+                        kind=Kind.LIST,
+                        description="Targets in these namespaces; else in that of the NodeGroup.",
+                        examples=(("capi-team-a",),),
+                        attribute="namespaces",
+                        unique=True,
+                        item=Field(yaml_key="", kind=Kind.OBJECT_NAME, description="One namespace.", examples=("capi-team-a",)),
+                    ),
+                    Field(
+                        yaml_key="names",
+                        kind=Kind.LIST,
+                        description="Targets with a name that one of these regular expressions matches as a whole; else with "
+                        "any. A target that is in no namespace (an Auto Scaling group) is allowed only by such a name.",
+                        examples=(("team-a-.*",),),
+                        attribute="names",
+                        unique=True,
+                        item=Field(yaml_key="", kind=Kind.REGEX, description="One expression.", examples=("team-a-.*",)),
+                    ),
+                ),
+            ),
+        ),
+    ),
+)
 _TIERS = Field(
     yaml_key="tiers",
     kind=Kind.LIST,

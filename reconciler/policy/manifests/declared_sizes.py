@@ -6,7 +6,7 @@ its bounds) only if both size annotations are present, and sets 1 otherwise; the
 replicas and a size annotation for the same MachineDeployment.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -18,21 +18,103 @@ from reconciler.policy.manifests.manifest_object import (
     entry_of,
     integer,
     manifest_objects,
+    objects_of,
     pair_of,
     shown,
     text_of,
     texts_of,
     topology_entries,
 )
-from reconciler.policy.manifests.parent_sizes import ParentSize, parent_sizes
-from reconciler.policy.manifests.unset_replicas import unset_words
 from reconciler.policy.neighbours import UnreadFile
-from reconciler.policy.platform_manifests import manifests_by_group
-from reconciler.policy.problems.findings import Findings, Source
-from reconciler.policy.problems.problem import Problem, Severity
+from reconciler.policy.platform_manifests import ParentSizes, PlatformManifests, manifests_by_group, platform_manifests
+from reconciler.policy.problems.findings import Findings, Problem, Severity, Source
 from reconciler.policy.reading.yaml_text import compose_documents, read_source
-from reconciler.policy.text.nodes import Node, spot_of_entry
-from reconciler.policy.text.place import Place
+from reconciler.policy.text.nodes import Mapping as MappingNode
+from reconciler.policy.text.nodes import Node, Place, Sequence, Spot, spot_of_entry
+
+# Sizes that objects of other projects declare for targets their controllers make: Rancher's pools, HyperShift's NodePools.
+
+
+class ParentSize(msgspec.Struct, frozen=True, kw_only=True):
+    """One declared size. `what` names the object, and `value` is as written. The target is of `kind`; its `namespace` is
+    empty if the manifest names none."""
+
+    platform: PlatformManifests
+    parent: ParentSizes
+    what: str
+    field: str
+    value: str
+    kind: str
+    namespace: str
+    name: str
+    spot: Spot
+
+
+def parent_sizes(node: Node) -> Iterator[ParentSize]:
+    """Every size in a document that the controller of a parent kind writes to a target, those of lists included."""
+    for item in objects_of(node):
+        written = text_of(item, "apiVersion").partition("/")[0], text_of(item, "kind")
+        for platform in platform_manifests():
+            for parent in platform.parents:
+                if (parent.group, parent.kind) == written:
+                    yield from _sizes(item, platform, parent)
+
+
+def _sizes(node: MappingNode, platform: PlatformManifests, parent: ParentSizes) -> Iterator[ParentSize]:
+    metadata = entry_of(node, "metadata")
+    name, namespace = text_of(metadata, "name"), text_of(metadata, "namespace")
+    words = {"name": name, "namespace": namespace, "cluster": text_of(entry_of(node, "spec"), "clusterName")}
+    for entry in _entries(node, parent):
+        known = words | {"entry": text_of(entry, "name")}
+        title = f"{parent.kind} {namespace}/{name}" if namespace else f"{parent.kind} {name}"
+        pool = f", pool {known['entry']}," if parent.entries else ""
+        for path in parent.sizes:
+            *above, last = path
+            place: Node | None = entry
+            for key in above:
+                place = entry_of(place, key)
+            pair = pair_of(place, last)
+            if pair is not None:
+                yield ParentSize(
+                    platform=platform, parent=parent, what=f"{title}{pool}", field=".".join(path), value=shown(pair[1]),
+                    kind=parent.target_kind, name=parent.target_name.format(**known),
+                    namespace=parent.target_namespace.format(**known) if namespace else "", spot=spot_of_entry(*pair),
+                )  # fmt: skip
+
+
+def _entries(node: MappingNode, parent: ParentSizes) -> Iterator[Node]:
+    if not parent.entries:
+        yield node
+        return
+    place: Node | None = node
+    for key in parent.entries:
+        place = entry_of(place, key)
+    yield from place.items if isinstance(place, Sequence) else ()
+
+
+# What Cluster API's defaulting webhook makes of replicas that a write leaves out.
+#
+# SOURCE: the defaulting of MachineDeployments and MachineSets, measured on Cluster API 1.14 with its webhooks: with both size
+# annotations the minimum on a new object, else the old value brought into the range; with fewer 1, whatever ran before.
+
+DEFAULT_REPLICAS = 1
+
+
+def defaulted(before: int | None, min_size: int | None, max_size: int | None) -> int:
+    """The replicas that the webhook sets where a write leaves them out. `before` None: the object is new. The bounds count
+    only together."""
+    if min_size is None or max_size is None:
+        return DEFAULT_REPLICAS
+    return min_size if before is None else min(max(before, min_size), max_size)
+
+
+def unset_words(before: int, min_size: int | None, max_size: int | None) -> str:
+    """What becomes of `before` replicas, as the end of a sentence: `3 stay, within 1 to 9`, `6 become 4, within 1 to 4`."""
+    after = defaulted(before, min_size, max_size)
+    one = "s" if before == 1 else ""
+    change = f"{before} stay{one}" if after == before else f"{before} become{one} {after}"
+    return change if min_size is None or max_size is None else f"{change}, within {min_size} to {max_size}"
+
 
 MANIFEST_CODES: Mapping[str, str] = {
     "ManifestUnreadable": "A manifest that cannot be read is not examined.",

@@ -1,15 +1,143 @@
 """The problems of one tree while it is being read: all of them, each with the source line that it points at."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from enum import StrEnum
 
 import msgspec
 
-from reconciler.policy.problems.problem import Problem, Severity
-from reconciler.policy.text.nodes import Spot
-from reconciler.policy.text.place import Place
+from reconciler.policy.text.nodes import Place, Spot
 
+# What is wrong with a policy text, told as a compiler tells it: place, code, sentence, source line, caret, hint.
+
+
+class Severity(StrEnum):
+    """An error makes the whole tree unusable (all or nothing); a warning is printed and the tree is used."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+class Problem(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """One finding in a policy tree.
+
+    `code` is stable and PascalCase (`UnknownField`, `MinAboveMax`); `message` is one sentence with the numbers in it;
+    `hint` says what to do, or is empty. `source` is the text of the line at `place` without its newline, `width` the
+    number of characters that the caret line underlines (at least 1). `related` are other places that take part.
+    """
+
+    place: Place
+    code: str
+    message: str
+    hint: str = ""
+    source: str = ""
+    width: int = 1
+    severity: Severity = Severity.ERROR
+    related: tuple[tuple[Place, str], ...] = ()
+
+
+# Every problem code with the rule behind it. Codes are stable: scripts and suppressions name them.
+
+_TEXT_CODES: Mapping[str, str] = {
+    "AdoptsFromController": "Replicas that a controller keeps writing cannot be taken over.",
+    "AliasBomb": "Aliases may not make a text much larger than it is.",
+    "AliasLoop": "An alias may not stand inside what it repeats.",
+    "AmbiguousNumber": "Numbers are plain decimal digits: YAML versions read 012, 1_000 and 12:30 differently.",
+    "AmbiguousText": "A text that YAML versions take for something else (no, 2026-01-01, 12:30) is quoted.",
+    "ArchitectureMismatch": "The architecture of a template and its architecture labels say the same.",
+    "BackoffAboveMax": "The first back-off is not longer than the longest.",
+    "BadDuration": "A duration is written as Go does, in whole seconds: 90s, 10m, 1h30m.",
+    "BadFormat": "The text has the form that the field asks for.",
+    "BadInstant": "An instant is written as RFC 3339, with date, time and zone.",
+    "BadLabel": "Label keys and values follow Kubernetes' syntax.",
+    "BadMoney": "Money is a decimal string with at most six places.",
+    "BadName": "Names follow Kubernetes' syntax.",
+    "BadQuantity": "A resource amount is a Kubernetes quantity.",
+    "BadRegex": "A pattern is a regular expression.",
+    "BadSchedule": "A schedule has five fields, as CronJob reads them.",
+    "ControlCharacter": "A policy holds no invisible control characters.",
+    "CostlyRegex": "A pattern can be matched in bounded time.",
+    "DuplicateItem": "A list that is a set holds each item once.",
+    "DuplicateKey": "A mapping holds each key once.",
+    "DuplicateName": "Names are unique where something is found by them.",
+    "DurationWithoutSchedule": "A budget with a duration has a schedule.",
+    "EmptyLimit": "A limit sets an amount.",
+    "EmptySelector": "A selector has a requirement: an empty one would select everything.",
+    "EmptyValue": "A value that is written is not empty.",
+    "EmptyWindow": "A window sets a bound.",
+    "Encrypted": "A policy is plain text: it holds no secrets.",
+    "ExperimentalTarget": "A target of an experimental platform is sized at its owner's risk.",
+    "ExpiredHold": "A hold that is over is removed.",
+    "FileTooLarge": "A policy file is small.",
+    "FloatValue": "Amounts are integers, quantities or decimal strings, never floats.",
+    "FractionalAmount": "A resource amount is a whole number of its smallest unit.",
+    "HeadroomAboveMax": "Headroom fits into the bounds of the group.",
+    "HiddenLineBreak": "A line ends where its reader sees it end.",
+    "IdleWindow": "A window changes something while it is open.",
+    "ImpliedLabel": "The host name label is the node's own.",
+    "LimitBelowMaximums": "A limit on nodes has room for all groups at their max and for the control plane.",
+    "LimitBelowMinimums": "A limit has room for all groups at their min.",
+    "LimitMinAboveMax": "The min of a limit is not above its max.",
+    "LooserMode": "A group is not in a looser mode than its policy.",
+    "MergeKey": "Merge keys are not used: API servers do not know them.",
+    "MinAboveMax": "At no instant is min above max.",
+    "MissingField": "Required keys are there.",
+    "MissingPrice": "Groups that are compared by cost have a price.",
+    "NamespaceNotAllowed": "A NodeGroup is in a namespace that its policy takes groups of.",
+    "NegativeNumber": "Amounts and durations are not negative.",
+    "NeverOpens": "A schedule fires at some time.",
+    "NoKind": "A document says its apiVersion and kind.",
+    "NotADocument": "A document is a mapping.",
+    "NotExamined": "Everything is examined.",
+    "NotUtf8": "A policy file is UTF-8.",
+    "NullValue": "A key that is written has a value.",
+    "OutOfRange": "A number is within its range.",
+    "Overflow": "An amount fits a 64-bit integer.",
+    "ReservedAboveCapacity": "A node does not reserve more than it has.",
+    "ScheduleWithoutDuration": "A budget with a schedule has a duration.",
+    "SelectorValues": "In and NotIn have values, Exists and DoesNotExist have none.",
+    "SelectsNothing": "A selector selects something.",
+    "SeveralOfOne": "Of keys that exclude each other only one is there.",
+    "SharedTarget": "A target is sized by one NodeGroup.",
+    "Syntax": "A policy file is YAML.",
+    "Tab": "YAML is indented with spaces.",
+    "TargetNotAllowed": "A NodeGroup aims at a target that its namespace may have.",
+    "TextTooLong": "A text is not longer than its field takes.",
+    "TimeZoneWithoutSchedule": "A time zone belongs to a schedule.",
+    "TooDeep": "Values are nested only so deep.",
+    "TooManyDocuments": "A file holds only so many documents.",
+    "TooManyProblems": "A file has few enough problems to list.",
+    "TooManyValues": "A file holds only so many values.",
+    "UnknownAlias": "An alias repeats an anchor before it.",
+    "UnknownApiVersion": "The apiVersion is one that this version reads.",
+    "UnknownField": "Keys are those of the documents.",
+    "UnknownKind": "The kind is one of ours.",
+    "UnknownPolicy": "A NodeGroup names a policy of the tree.",
+    "UnknownResource": "A resource is named as Kubernetes does.",
+    "UnknownTier": "A tier that is named is there.",
+    "UnknownTimeZone": "A time zone is an IANA name.",
+    "UnknownValue": "A value is one of those that the field takes.",
+    "UnsupportedTag": "A policy is plain data: no tags.",
+    "WrongType": "A value has the type of its field.",
+}
+
+TREE_CODES: Mapping[str, str] = {
+    "LfsPointer": "A policy file is in the repository itself, not in Git LFS.",
+    "NameCollision": "Names of files differ in more than case or the composition of accents.",
+    "NoFile": "A policy file is a regular file.",
+    "PathTooLong": "Paths are short.",
+    "Submodule": "A policy tree is plain files: submodules are not fetched.",
+    "SymbolicLink": "A policy tree is plain files: links are not followed.",
+    "TreeTooLarge": "A policy tree has few enough files and bytes to be read.",
+    "UnsafePath": "A path stays in its tree and has no invisible or control characters, and no backslash.",
+}
+"""Of a whole tree, found before any text is read; deep directories are `TooDeep` and large files `FileTooLarge`."""
+
+OBJECT_CODES: Mapping[str, str] = {"Unreadable": "An object on an API server is one that can be read."}
+"""Of a custom resource, found before anything of it is read."""
+
+PROBLEM_CODES: Mapping[str, str] = {**_TEXT_CODES, **TREE_CODES, **OBJECT_CODES}
 MAX_PROBLEMS_PER_FILE = 200
 _LINE_BREAK = re.compile("\r?\n")
 

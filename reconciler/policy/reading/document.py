@@ -8,11 +8,21 @@ from reconciler.policy.field import Field, Kind
 from reconciler.policy.problems.findings import Findings, Source
 from reconciler.policy.problems.suggestion import example_of, key_hint, mapping_hint
 from reconciler.policy.reading import scalars
-from reconciler.policy.reading.map_values import map_value
-from reconciler.policy.reading.path_name import name_of
-from reconciler.policy.text.nodes import Mapping, Node, Scalar, Sequence, Spot, spot_of, spot_of_entry
-from reconciler.policy.text.place import Place
-from reconciler.policy.text.plain_scalar import Look, described, is_null, look_of
+from reconciler.policy.reading.scalars import map_value, name_of
+from reconciler.policy.text.nodes import (
+    Look,
+    Mapping,
+    Node,
+    Place,
+    Scalar,
+    Sequence,
+    Spot,
+    described,
+    is_null,
+    look_of,
+    spot_of,
+    spot_of_entry,
+)
 from reconciler.values.shown_text import cut, shown
 
 Values = dict[str, object]

@@ -5,19 +5,19 @@ import re
 from collections.abc import Callable
 from typing import Protocol
 
-from reconciler.policy.field import Field, Kind
+from reconciler.policy.field import LONGEST, Field, Kind
 from reconciler.policy.problems.suggestion import choose, near
-from reconciler.policy.reading.path_name import name_of
-from reconciler.policy.text.nodes import Node, Scalar
-from reconciler.policy.text.plain_scalar import Look, described, look_of
-from reconciler.policy.text_lengths import LONGEST
+from reconciler.policy.text.nodes import Look, Node, Scalar, described, look_of
 from reconciler.policy.values.expander_names import CLUSTER_AUTOSCALER_EXPANDERS
 from reconciler.policy.values.label import (
     item_name_fault,
+    label_value_fault,
     object_name_fault,
     qualified_name_fault,
+    resource_name_fault,
 )
 from reconciler.policy.values.pattern import PatternError, check_pattern
+from reconciler.policy.values.quantity import QuantityError, parse_amount
 from reconciler.policy.values.schedule import ScheduleError, canonical_schedule
 from reconciler.policy.values.time_zone import zone_names
 from reconciler.values.duration import DurationError, duration_text, parse_duration
@@ -26,6 +26,18 @@ from reconciler.values.money import MoneyError, parse_money
 from reconciler.values.quantity import INT64_MAX
 from reconciler.values.shown_text import cut, shown
 from reconciler.values.whole_number import whole_number
+
+# What a path is called in sentences.
+
+_LONGEST = 400
+"""Room for the longest label key and what stands above it."""
+
+
+def name_of(path: str) -> str:
+    """A path as messages name it: without the leading `spec.`, and cut where a key is longer than any that is valid."""
+    name = path.removeprefix("spec.") or "the document"
+    return name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
+
 
 _ALIASES = {
     "x86_64": "amd64",
@@ -311,3 +323,51 @@ READERS: dict[Kind, Callable[..., object]] = {
     Kind.TIME_ZONE: _time_zone,
     Kind.REGEX: _regex,
 }
+
+
+# The values of maps with free keys -> values: labels, tags, amounts of resources. Each checks its key as well.
+
+_RESOURCE_ALIASES = {"gpu": "nvidia.com/gpu", "gpus": "nvidia.com/gpu", "cores": "cpu", "mem": "memory", "maxpods": "pods"}
+
+
+def map_value(record: Recorder, field: Field, key: str, key_node: Node, node: Node, path: str) -> str | int | None:
+    """One value of a map with free keys; checks the key as well."""
+    if field.kind is Kind.RESOURCE_MAP:
+        return _amount(record, field, key, key_node, node, path)
+    text = text_of(record, field, node, path)
+    if field.kind is not Kind.LABEL_MAP:
+        return None if too_long(record, field, key, key_node, path) else text
+    fault = qualified_name_fault(key)
+    if fault:
+        record.fault("BadLabel", key_node, path, f"the label key {shown(key)} {fault}")
+    elif text is not None and (fault := label_value_fault(text)):
+        record.fault("BadLabel", node, path, f"the value {shown(text)} of the label {key} {fault}")
+    return None if fault else text
+
+
+def _amount(record: Recorder, field: Field, key: str, key_node: Node, node: Node, path: str) -> int | None:
+    fault = resource_name_fault(key, field.resources)
+    if fault:
+        alias = _RESOURCE_ALIASES.get(key.lower(), "") or near(key, field.resources)
+        record.fault("UnknownResource", key_node, path, f"{shown(key)} {fault}", f"did you mean {alias}?" if alias else "")
+    if not isinstance(node, Scalar):
+        record.fault("WrongType", node, path, f"{name_of(path)} must be a quantity, not {described(node)}")
+        return None
+    look = look_of(node)
+    if look is Look.FLOAT:
+        plain = whole_number(node.text.replace(".", "", 1)) is not None
+        milli = f" or {round(float(node.text) * 1000)}m" if key == "cpu" and plain else ""
+        record.fault("FloatValue", node, path, f"{name_of(path)} is the float {cut(node.text)}", quoted(node) + milli)
+        return None
+    if look not in (Look.INTEGER, Look.TEXT):
+        if look is Look.NULL:
+            record.fault("NullValue", node, path, f"{name_of(path)} has no value", "write the amount, or remove the key")
+        else:
+            record.fault("AmbiguousNumber", node, path, f"{name_of(path)} is {described(node)}", "write plain decimal digits")
+        return None
+    try:
+        amount = parse_amount(node.text, milli=key == "cpu")
+    except QuantityError as error:
+        record.fault(error.code, node, path, f"{name_of(path)}: {error}", error.hint)
+        return None
+    return None if fault else amount

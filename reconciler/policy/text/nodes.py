@@ -1,8 +1,28 @@
 """The tree of one YAML document: scalars, sequences and mappings, each with its place in the text; nothing is constructed."""
 
+import re
+from enum import StrEnum
 from typing import TypeAlias
 
 import msgspec
+
+from reconciler.values.shown_text import cut, shown
+
+# Where a value was written: file, line, column, printed `path:line:column`; or the field of an object on an API server.
+
+
+class Place(msgspec.Struct, frozen=True, order=True):
+    """A position in a policy text. Lines and columns count from 1; the path is relative to the policy root, with `/`.
+
+    Of a custom resource, line and column are 0 and the path is `NodeGroup ns/name spec.size.min`.
+    """
+
+    path: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}:{self.column}" if self.line else self.path
 
 
 class Scalar(msgspec.Struct, frozen=True, gc=False):
@@ -60,3 +80,72 @@ def spot_of_entry(key: Node, value: Node) -> Spot:
     if value.end_line == key.line and value.end_column > key.column and isinstance(value, Scalar):
         return Spot(key.line, key.column, value.end_column - key.column)
     return spot_of(key)
+
+
+# What a plain (unquoted) scalar looks like to YAML parsers, which do not agree: 1.1 reads `no`, `012` and `12:30` as other
+# things than 1.2 does. Policies take only what all of them read alike; the rest is told to be quoted.
+
+
+class Look(StrEnum):
+    """The look of a plain scalar, as named in messages."""
+
+    TEXT = "text"
+    NULL = "nothing"
+    BOOLEAN = "truth value"
+    WORD_BOOLEAN = "word that YAML 1.1 takes for true or false"
+    INTEGER = "number"
+    OCTAL = "number that YAML 1.1 reads as octal"
+    BASED = "number in another base"
+    UNDERSCORE = "number with underscores, which YAML versions read differently"
+    SEXAGESIMAL = "number that YAML 1.1 reads in base 60"
+    FLOAT = "float"
+    TIMESTAMP = "timestamp"
+
+
+_WORDS = dict.fromkeys(("", "~", "null", "Null", "NULL"), Look.NULL)
+_WORDS |= dict.fromkeys(("true", "True", "TRUE", "false", "False", "FALSE"), Look.BOOLEAN)
+_WORDS |= {word: Look.WORD_BOOLEAN for base in ("yes", "no", "on", "off") for word in (base, base.title(), base.upper())}
+_WORDS |= dict.fromkeys(("y", "Y", "n", "N"), Look.WORD_BOOLEAN)
+_NUMBERS = (
+    (Look.INTEGER, re.compile(r"[-+]?(0|[1-9][0-9]*)")),
+    (Look.OCTAL, re.compile(r"[-+]?0[0-9_]+|[-+]?0o[0-7_]+")),
+    (Look.BASED, re.compile(r"[-+]?0x[0-9a-fA-F_]+|[-+]?0b[01_]+")),
+    (Look.UNDERSCORE, re.compile(r"[-+]?[0-9]+_[0-9_]*(\.[0-9_]*)?")),
+    (Look.SEXAGESIMAL, re.compile(r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?")),
+    (Look.FLOAT, re.compile(r"[-+]?([0-9_]+|([0-9][0-9_]*)?\.[0-9_]+|[0-9][0-9_]*\.)([eE][-+]?[0-9]+)?")),
+    (Look.FLOAT, re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")),
+    (Look.TIMESTAMP, re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ].*)?")),
+)
+
+
+def look_of(scalar: Scalar) -> Look:
+    """What `scalar` looks like; quoted ones are text."""
+    if not scalar.plain:
+        return Look.TEXT
+    text = scalar.text
+    word = _WORDS.get(text)
+    if word is not None:
+        return word
+    if text[0] not in "0123456789-+.":
+        return Look.TEXT
+    return next((look for look, pattern in _NUMBERS if pattern.fullmatch(text)), Look.TEXT)
+
+
+def is_null(node: Node) -> bool:
+    """Whether nothing was written."""
+    return isinstance(node, Scalar) and look_of(node) is Look.NULL
+
+
+def described(node: Node) -> str:
+    """A node in words, for messages: `the text 'x'`, `the number 5`, `a list`."""
+    if isinstance(node, Mapping):
+        return "a mapping"
+    if isinstance(node, Sequence):
+        return "a list"
+    look = look_of(node)
+    if look is Look.NULL:
+        return "nothing"
+    if look is Look.TEXT:
+        return f"the text {shown(node.text)}"
+    text = cut(node.text)
+    return f"the {look.value.split()[0]} {text}" if " " not in look.value else f"{text}, a {look.value}"

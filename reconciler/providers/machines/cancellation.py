@@ -6,10 +6,8 @@ from reconciler.plan.plan import Bound
 from reconciler.providers.answer import failed, unread
 from reconciler.providers.contract import WriteCode, WriteResult
 from reconciler.providers.machines.dialect import MachineReading, Reading
-from reconciler.providers.machines.hearing import PlatformHearing
-from reconciler.providers.machines.marks import MachineMarks
-from reconciler.providers.machines.refusals import rolling_out
-from reconciler.providers.machines.removal import MachineRemovals
+from reconciler.providers.machines.marks import MachineMarks, PlatformHearing
+from reconciler.providers.machines.removal import MachineRemovals, rolling_out
 from reconciler.providers.machines.targets import MachineTargets
 from reconciler.providers.ownership_guard import objection
 

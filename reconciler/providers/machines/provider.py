@@ -6,8 +6,7 @@ from reconciler.cluster.target import TargetRef
 from reconciler.plan.plan import Bound
 from reconciler.providers.contract import LeavingMachine, TargetRemoval, WriteCode, WriteResult
 from reconciler.providers.machines.cancellation import MachineCancellations
-from reconciler.providers.machines.hearing import PlatformHearing
-from reconciler.providers.machines.marks import MachineMarks
+from reconciler.providers.machines.marks import MachineMarks, PlatformHearing
 from reconciler.providers.machines.removal import MachineRemovals
 from reconciler.providers.machines.targets import MachineTargets
 

@@ -4,7 +4,7 @@ import msgspec
 
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
-from reconciler.decisions.groups.effective import effective_view
+from reconciler.decisions.groups.effective_groups import effective_view
 from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.groups.membership import Membership
 from reconciler.decisions.limits import LimitLedger

@@ -2,18 +2,96 @@
 
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.decisions.groups.group import EffectiveGroup
-from reconciler.decisions.limits import NODES
+from reconciler.decisions.limits import NODES, PLATFORM_ROOM
 from reconciler.decisions.reasons.amounts import amount_text
 from reconciler.plan.plan import NodeState
-from reconciler.policy.levels import LEVEL_FIELDS
+from reconciler.policy.levels import LEVEL_FIELDS, NOTHING
 from reconciler.rendering.alike import alike_nodes, owner_label
 from reconciler.rendering.explanation.case import Case
-from reconciler.rendering.explanation.document import GroupExplanation
-from reconciler.rendering.explanation.group_findings import group_findings
+from reconciler.rendering.explanation.document import (
+    BackoffNow,
+    EffectiveValue,
+    GroupExplanation,
+    LimitState,
+    RejectedFor,
+    Source,
+)
 from reconciler.rendering.plain import listed
-from reconciler.rendering.text.paragraph import paragraph
+from reconciler.rendering.text.layout import paragraph
 from reconciler.rendering.wording import action_words, blockers_words, count, owner_words, state_words, utilization_words
 from reconciler.values.instant import instant_text
+
+# What there is to say about a group besides its line in the plan: limits, pods it was no option for, back-off, values.
+
+
+def group_findings(case: Case, name: str) -> GroupExplanation:
+    """Everything about a group that exists."""
+    group = case.group(name)
+    template = group.template
+    return GroupExplanation(
+        decision=case.group_line(name),
+        mode=group.mode.value,
+        hold=group.hold,
+        hold_until=None if group.hold_until_seconds is None else instant_text(group.hold_until_seconds),
+        backoff=_backoff(case, name),
+        actions=tuple(action for action in case.plan.actions if action.group == name),
+        allocatable=None if template is None else dict(template.allocatable.items()),
+        template_problem=group.template_problem,
+        labels={} if template is None else dict(template.labels),
+        taints=() if template is None else tuple(f"{taint.key}={taint.value}:{taint.effect}" for taint in template.taints),
+        limits=_limits(case, group),
+        rejected=_rejected(case, name),
+        values=tuple(effective_value(group, path) for path in sorted(group.chains) if _is_said(group, path)),
+        nodes=tuple(node for node in case.plan.nodes if node.group == name),
+    )
+
+
+def effective_value(group: EffectiveGroup, path: str) -> EffectiveValue:
+    """A value with its chain. Where levels add to each other, the value is what they add up to, the nearest first."""
+    chain = group.chains[path]
+    field = LEVEL_FIELDS.get(path)
+    counting = chain[:-1] if field is not None and field.adds and len(chain) > 1 else chain[:1]
+    return EffectiveValue(
+        path, ", ".join(origin.value for origin in counting), tuple(Source(origin.source, origin.value) for origin in chain)
+    )
+
+
+def _is_said(group: EffectiveGroup, path: str) -> bool:
+    """Of fields that are more than one scalar, those that somebody says."""
+    return path not in LEVEL_FIELDS or group.chains[path][0].value != NOTHING
+
+
+def _backoff(case: Case, name: str) -> BackoffNow | None:
+    state = case.memory.backoffs.get(name)
+    if state is None or state.until_seconds <= case.now_seconds:
+        return None
+    return BackoffNow(failures=state.failures, until=instant_text(state.until_seconds), reason=state.reason)
+
+
+def _limits(case: Case, group: EffectiveGroup) -> tuple[LimitState, ...]:
+    """As before the plan: nodes that are there and those asked for."""
+    if group.template is None:
+        return ()
+    limits = case.policy.policy.limits
+    found = []
+    for (index, resource), (left, one) in sorted(case.limits().left(group, group.template).items()):
+        if index == PLATFORM_ROOM:
+            found.append(LimitState(limit=resource, resource="further machines", used=0, max=left, one_more=one))
+            continue
+        most = dict(limits[index].max)[resource]
+        found.append(LimitState(limit=limits[index].name, resource=resource, used=most - left, max=most, one_more=one))
+    return tuple(found)
+
+
+def _rejected(case: Case, name: str) -> tuple[RejectedFor, ...]:
+    """Pending pods that do not go to this group, by what was said against it."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for line in case.plan.pods:
+        for reason in line.reasons:
+            if reason.data.get("group") == name and line.group != name and line.node is None:
+                found.setdefault((reason.code, reason.message), []).append(line.pod)
+    return tuple(RejectedFor(code=code, message=message, pods=tuple(pods)) for (code, message), pods in found.items())
+
 
 _CANDIDATES = (NodeState.EMPTY, NodeState.UNDERUTILIZED, NodeState.UNREADY)
 _NAMES_SHOWN = 3
@@ -42,7 +120,7 @@ def explain_group(case: Case, name: str, width: int) -> list[str]:
         if reason in told:
             continue
         lines += paragraph(f"{reason.message} [{reason.code}]", width, 2, "- ")
-    lines += [*_template(group, width), *_limits(found, width), *_rejected(found, width), *_values(found, width)]
+    lines += [*_template(group, width), *_group_limits(found, width), *_group_rejected(found, width), *_values(found, width)]
     return [*lines, *_nodes(case, name, width)]
 
 
@@ -69,7 +147,7 @@ def _allocatable(shape: NodeShape) -> str:
     return ", ".join(f"{amount_text(name, amount)} {name}" for name, amount in shape.allocatable.items())
 
 
-def _limits(found: GroupExplanation, width: int) -> list[str]:
+def _group_limits(found: GroupExplanation, width: int) -> list[str]:
     lines = ["", "Limits that count its nodes:"] if found.limits else []
     for line in found.limits:
         used, most, one = (_amount(line.resource, amount) for amount in (line.used, line.max, line.one_more))
@@ -83,7 +161,7 @@ def _amount(resource: str, amount: int) -> str:
     return str(amount) if resource == NODES else amount_text(resource, amount)
 
 
-def _rejected(found: GroupExplanation, width: int) -> list[str]:
+def _group_rejected(found: GroupExplanation, width: int) -> list[str]:
     lines = ["", "No option for pods that wait:"] if found.rejected else []
     for entry in found.rejected:
         pods = listed(tuple(dict.fromkeys(owner_label(pod) for pod in entry.pods)), _NAMES_SHOWN)

@@ -1,15 +1,53 @@
 """How a node stands, and everything that keeps it."""
 
 from reconciler.decisions.reasons.amounts import amount_text, permille_text
-from reconciler.decisions.removal.utilization import GPU_RESOURCES
+from reconciler.decisions.removal.utilization import (
+    GPU_RESOURCES,
+    counted_resources,
+    ignored_pods,
+    requests_of,
+    share_permille,
+    threshold_percent,
+)
 from reconciler.plan.plan import NodeLine
 from reconciler.rendering.alike import alike_blockers
 from reconciler.rendering.explanation.case import Case
-from reconciler.rendering.explanation.document import NodeExplanation
-from reconciler.rendering.explanation.node_findings import node_findings
+from reconciler.rendering.explanation.document import NodeExplanation, Used
+from reconciler.rendering.explanation.group import effective_value
 from reconciler.rendering.fold import NAMES_SHOWN
-from reconciler.rendering.text.paragraph import paragraph
+from reconciler.rendering.text.layout import paragraph
 from reconciler.rendering.wording import action_words, blockers_words, count, state_words
+
+# What there is to say about a node besides its line in the plan: what its utilization is made of, and what it is measured by.
+
+
+def node_findings(case: Case, name: str) -> NodeExplanation:
+    """Everything about a node of the World. A GPU alone counts where there is one, else the larger of cpu and memory."""
+    line, index = case.node_line(name), case.node_index(name)
+    shape = case.world.node_shapes[case.world.nodes[index].shape]
+    pods = [pod for pod in case.counted_pods() if case.world.pods.node[pod] == index]
+    group = case.group(line.group) if line.group is not None else None
+    ignored = ignored_pods(case.world, group, pods, case.policy.policy.pods.expendable_below_priority)
+    requested, left_out = requests_of(case.world, pods), requests_of(case.world, ignored)
+    return NodeExplanation(
+        decision=line,
+        used=tuple(
+            Used(
+                resource=resource,
+                requested=requested.get(resource) - left_out.get(resource),
+                allocatable=max(0, offered - left_out.get(resource)),
+                permille=share_permille(requested.get(resource), offered, left_out.get(resource)) or 0,
+            )
+            for resource in counted_resources(shape)
+            if (offered := shape.allocatable.get(resource))
+        ),
+        pods=len(pods) - len(ignored),
+        ignored_pods=tuple(sorted(case.world.pods.key(pod) for pod in ignored)),
+        threshold_percent=None if group is None else threshold_percent(group, shape),
+        unneeded_time=None if group is None else effective_value(group, "scaleDown.unneededTime"),
+        actions=tuple(action for action in case.plan.actions if name in action.nodes),
+    )
+
 
 _FEW_BLOCKERS = 6
 

@@ -10,14 +10,80 @@ from reconciler.decisions.groups.group import EffectiveGroup
 from reconciler.decisions.reasons.amounts import amount_text
 from reconciler.plan.plan import PodLine
 from reconciler.rendering.explanation.case import Case
-from reconciler.rendering.explanation.pod_findings import new_node_verdict
+from reconciler.rendering.explanation.document import NewNode, PodExplanation, Said, ThereNode
 from reconciler.rendering.fold import NAMES_SHOWN
-from reconciler.rendering.one_sentence import one_sentence
 from reconciler.rendering.plain import listed
-from reconciler.rendering.text.paragraph import paragraph
-from reconciler.rendering.wording import count, outcome_words
+from reconciler.rendering.text.layout import paragraph
+from reconciler.rendering.wording import count, one_sentence, outcome_words
 from reconciler.scheduling.state import SchedulingState
 from reconciler.scheduling.verdict import Rejection
+
+# What there is to say about a pod: its line in the plan, and what a new node of each group and every node there say to it.
+
+
+def pod_findings(case: Case, indices: Sequence[int]) -> PodExplanation:
+    """Everything about the first of several pods that are alike."""
+    pods = case.world.pods
+    pod = pods[indices[0]]
+    shape = case.world.pod_shapes[pod.shape]
+    line = next((line for line in case.plan.pods if line.pod == pod.key), None)
+    state = case.state()
+    wants_place = line is not None or (pod.node < 0 and not pod.finished and not pod.unknown_node)
+    unknown = state.modelled(pod.shape)
+    asked = wants_place and not unknown
+    node = case.world.nodes[pod.node].name if pod.node >= 0 else pod.unknown_node or None
+    blocks = case.node_line(node).blockers if node is not None and pod.node >= 0 else ()
+    return PodExplanation(
+        pod=pod.key,
+        alike=tuple(pods.key(index) for index in indices[1:]),
+        phase=pod.phase.value,
+        priority=shape.priority,
+        requests={name: amount for name, amount in shape.requests.items() if name != "pods"},
+        decision=line,
+        node=node,
+        blocks=tuple(blocker for blocker in blocks if blocker.pod == pod.key),
+        not_modelled=unknown,
+        new_nodes=tuple(_new_node(case, state, group, pod.shape) for group in case.asked_groups()) if asked else (),
+        nodes=tuple(_there(case, state, index, pod.shape) for index in case.asked_nodes()) if asked else (),
+    )
+
+
+def _new_node(case: Case, state: SchedulingState, group: EffectiveGroup, shape: int) -> NewNode:
+    line = case.group_line(group.name)
+    verdict = () if group.template is None else new_node_verdict(case, state, group, shape)
+    return NewNode(
+        group=group.name,
+        fits=group.template is not None and not verdict,
+        rejections=_said(verdict),
+        unknown=group.template_problem if group.template is None else "",
+        current=line.current,
+        desired=line.desired,
+        max=line.max,
+        held=line.held,
+    )
+
+
+def new_node_verdict(case: Case, state: SchedulingState, group: EffectiveGroup, shape: int) -> tuple[Rejection, ...]:
+    """What a new node of a group whose template is known says to one more pod; its DaemonSet pods are there first."""
+    if group.template is None:
+        return ()
+    mark = state.mark()
+    node = state.add_node(f"{group.name}-new", group.template)
+    for daemon in case.world.daemon_pods:
+        state.place(daemon.shape, 1, [node])
+    verdict = state.verdict(shape, node)
+    state.undo(mark)
+    return verdict
+
+
+def _there(case: Case, state: SchedulingState, index: int, shape: int) -> ThereNode:
+    verdict = state.verdict(shape, index)
+    return ThereNode(node=case.world.nodes[index].name, fits=not verdict, rejections=_said(verdict))
+
+
+def _said(verdict: Sequence[Rejection]) -> tuple[Said, ...]:
+    return tuple(Said(rejection.plugin, rejection.message) for rejection in verdict)
+
 
 _RUNS = "would run it"
 _FEW_GROUPS = 12
@@ -131,7 +197,7 @@ def _on_new_node(case: Case, state: SchedulingState, group: EffectiveGroup, shap
     if group.template is None:
         return _NewNode(group.name, ("unknown",), f"unknown: {group.template_problem}")
     verdict = new_node_verdict(case, state, group, shape)
-    return _NewNode(group.name, tuple(said.plugin for said in verdict), _said(verdict) if verdict else _RUNS)
+    return _NewNode(group.name, tuple(said.plugin for said in verdict), _pod_said(verdict) if verdict else _RUNS)
 
 
 def _on_nodes(case: Case, state: SchedulingState, shape: int, width: int) -> list[str]:
@@ -146,10 +212,10 @@ def _on_nodes(case: Case, state: SchedulingState, shape: int, width: int) -> lis
     if free:
         return lines + paragraph(f"the first is {free[0]}", width, 2, "- ")
     verdict, name = min(verdicts, key=lambda entry: (len(entry[0]), entry[1]))
-    return lines + paragraph(f"closest is {name}: {_said(verdict)}", width, 2, "- ")
+    return lines + paragraph(f"closest is {name}: {_pod_said(verdict)}", width, 2, "- ")
 
 
-def _said(verdict: Sequence[Rejection]) -> str:
+def _pod_said(verdict: Sequence[Rejection]) -> str:
     return "; ".join(f"{rejection.plugin}: {rejection.message}" for rejection in verdict)
 
 

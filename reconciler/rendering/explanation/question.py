@@ -5,12 +5,9 @@ from collections.abc import Sequence
 
 from reconciler.rendering.explanation.case import Case
 from reconciler.rendering.explanation.document import ExplanationDocument, ValueExplanation
-from reconciler.rendering.explanation.group import explain_group
-from reconciler.rendering.explanation.group_findings import effective_value, group_findings
-from reconciler.rendering.explanation.node import explain_node
-from reconciler.rendering.explanation.node_findings import node_findings
-from reconciler.rendering.explanation.pod import alike, explain_pods
-from reconciler.rendering.explanation.pod_findings import pod_findings
+from reconciler.rendering.explanation.group import effective_value, explain_group, group_findings
+from reconciler.rendering.explanation.node import explain_node, node_findings
+from reconciler.rendering.explanation.pod import alike, explain_pods, pod_findings
 from reconciler.rendering.explanation.value import explain_value, value_names
 
 KINDS = ("pod", "node", "group", "value")

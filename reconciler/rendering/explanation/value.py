@@ -2,8 +2,8 @@
 
 from reconciler.policy.levels import LEVEL_FIELDS
 from reconciler.rendering.explanation.case import Case
-from reconciler.rendering.explanation.group_findings import effective_value
-from reconciler.rendering.text.paragraph import paragraph
+from reconciler.rendering.explanation.group import effective_value
+from reconciler.rendering.text.layout import paragraph
 
 
 def value_names(case: Case) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from reconciler.plan.plan import Action, ActionKind, GroupLine, Plan
 from reconciler.rendering.fold import NAMES_SHOWN
-from reconciler.rendering.group_why import GroupWhy, further_reasons, group_whys, removal_words
+from reconciler.rendering.group_notes import GroupWhy, further_reasons, group_whys, removal_words
 from reconciler.rendering.html.element import DASH, NOTHING, Content, Html, joined, tag
 from reconciler.rendering.html.page import CLASSES, Section, counted, fold, mark, scrolling, slots
 from reconciler.rendering.wording import NO_GROUPS, SAME, group_mark, groups_with_other_actions, held_words, owner_words

@@ -1,23 +1,82 @@
 """A whole plan as one HTML file."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 from reconciler import __version__
 from reconciler.plan.money import money_text
 from reconciler.plan.picture import Pictures
 from reconciler.plan.plan import ActionKind, Cost, Plan
+from reconciler.rendering.alike_actions import AlikeActions, GroupActions, alike_actions
 from reconciler.rendering.consequences import rest_words
-from reconciler.rendering.html.actions import action_section
-from reconciler.rendering.html.element import DASH, Content, Html, joined, tag
+from reconciler.rendering.fold import Fold
+from reconciler.rendering.group_notes import folded_notes, group_notes
+from reconciler.rendering.html.element import DASH, Content, Html, arrows, joined, tag
 from reconciler.rendering.html.groups import group_section
 from reconciler.rendering.html.nodes import anchors, listed_nodes, node_section
-from reconciler.rendering.html.page import Head, Section, counted, document, mark, slots
+from reconciler.rendering.html.page import CLASSES, Head, Section, counted, document, fold, mark, slots
 from reconciler.rendering.html.picture import picture_section
 from reconciler.rendering.html.pods import pod_section
-from reconciler.rendering.wording import STAY_PENDING, cost_rows, count, header_words
+from reconciler.rendering.wording import STAY_PENDING, action_mark, action_words, cost_rows, count, header_words
 
+# What is done, in order: alike removals told once, group by group below.
+
+MOST_ACTIONS = 400
+"""Lots, and names of nodes in one of them, that are written down."""
 _MOST_LINES = 200
+
+
+def action_section(plan: Plan) -> Section | None:
+    """What is done, in order, with the reason of each; notes about groups below."""
+    known = slots([group.name for group in plan.groups])
+    lots = alike_actions(plan.actions)
+    items = [_one(lot, known) if lot.only else _several(lot, known) for lot in lots[:MOST_ACTIONS]]
+    left = len(lots) - len(items)
+    parts: list[Content] = [tag("ol", joined(items), class_="list sheet")] if items else []
+    if left:
+        parts.append(tag("p", f"{counted(left, 'action')} left out; -o json has all.", class_="soft"))
+    if notes := list(folded_notes(group_notes(plan), Fold())):
+        told = joined(
+            tag("li", tag("span", "·", class_="m", aria_hidden="true"), tag("span", note)) for note in notes[:_MOST_LINES]
+        )
+        parts += [tag("h3", "About groups"), tag("ul", told, class_="list sheet")]
+    if not parts:
+        return None
+    together = "" if len(lots) == len(plan.actions) else ", alike ones together"
+    return Section("actions", "What is done", joined(parts), f"{counted(len(plan.actions), 'action')}, in this order{together}")
+
+
+def _one(lot: AlikeActions, known: Mapping[str, str]) -> Html:
+    sign = action_mark(lot.first)
+    return tag(
+        "li",
+        tag("span", mark(sign)),
+        tag("span", tag("b", arrows(action_words(lot.first))), ": ", lot.sentence),
+        class_=CLASSES.get(sign), data_item=True, data_counted=True, data_moves=True, data_groups=known.get(lot.first.group),
+    )  # fmt: skip
+
+
+def _several(lot: AlikeActions, known: Mapping[str, str]) -> Html:
+    sign = action_mark(lot.first)
+    where = lot.groups[0].group if len(lot.groups) == 1 else counted(len(lot.groups), "group")
+    summary = joined((tag("b", f"remove {counted(lot.nodes, 'node')} of {where}"), f": {lot.sentence}"))
+    lines = joined(_group(entry, known) for entry in lot.groups)
+    body = tag("div", fold(summary, tag("ul", lines)))
+    return tag("li", tag("span", mark(sign)), body, class_=CLASSES.get(sign), data_block=True)
+
+
+def _group(entry: GroupActions, known: Mapping[str, str]) -> Html:
+    nodes = counted(len(entry.nodes), "node")
+    # Name by name: one text is cut where it is long.
+    names = joined(part for name in entry.nodes[:MOST_ACTIONS] for part in (name, " "))
+    left = len(entry.nodes) - MOST_ACTIONS
+    return tag(
+        "li", tag("b", entry.group), f": {nodes}: ", names, f"and {left} more" if left > 0 else None,
+        data_item=True, data_counted=True, data_moves=True, data_groups=known.get(entry.group),
+    )  # fmt: skip
+
+
+_PLAN_MOST_LINES = 200
 _DIRECTIONS = {1: "up", -1: "down"}
 
 
@@ -132,7 +191,7 @@ def problem_section(plan: Plan) -> Section | None:
     told += [f"{entry.code}: {f'{entry.object}: ' if entry.object else ''}{entry.message}" for entry in plan.problems]
     if not told:
         return None
-    left = len(told) - _MOST_LINES
-    items = [tag("li", tag("span", mark("!")), tag("span", line), class_="held") for line in told[:_MOST_LINES]]
+    left = len(told) - _PLAN_MOST_LINES
+    items = [tag("li", tag("span", mark("!")), tag("span", line), class_="held") for line in told[:_PLAN_MOST_LINES]]
     note = tag("p", f"{counted(left, 'problem')} left out; -o json has all.", class_="soft") if left > 0 else None
     return Section("problems", "Problems", joined((tag("ul", joined(items), class_="list sheet"), note)), f"{len(told):,}")

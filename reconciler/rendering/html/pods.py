@@ -8,8 +8,7 @@ from reconciler.rendering.fold import Fold
 from reconciler.rendering.html.element import NOTHING, Html, joined, tag
 from reconciler.rendering.html.page import CLASSES, Section, counted, fold, mark
 from reconciler.rendering.plain import listed
-from reconciler.rendering.pod_reasons import folded_reasons
-from reconciler.rendering.wording import GROWS, HELD, STAY_PENDING, outcome_words
+from reconciler.rendering.wording import GROWS, HELD, STAY_PENDING, folded_reasons, outcome_words
 
 MOST_LOTS = 250
 _MOST_REASONS = 40

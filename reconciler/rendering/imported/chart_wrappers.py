@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from reconciler.cluster.snapshots import yaml_text
+from reconciler.cluster.snapshots import texts
 from reconciler.cluster.values.raw_part import DECODING_ERRORS
 from reconciler.rendering.imported.helm_values import Values, values_in
 from reconciler.values.loose_json import Object, mapping_at, mappings_at
@@ -67,8 +67,8 @@ def _read(text: object) -> object:
     if not isinstance(text, str):
         return None
     try:
-        documents = [msgspec.json.decode(part) for part in yaml_text.json_parts(text.encode())]
-    except (yaml_text.YamlError, *DECODING_ERRORS):
+        documents = [msgspec.json.decode(part) for part in texts.json_parts(text.encode())]
+    except (texts.YamlError, *DECODING_ERRORS):
         return None
     return documents[0] if len(documents) == 1 else None
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import msgspec
 
 from reconciler.cluster.values.raw_part import DECODING_ERRORS
-from reconciler.decisions.groups.accelerators import ACCELERATOR_LABELS
+from reconciler.decisions.groups.new_node import ACCELERATOR_LABELS
 from reconciler.policy.balancing import preset_of_cloud
 from reconciler.policy.field import Field, Kind
 from reconciler.policy.fields import document_kinds, walk

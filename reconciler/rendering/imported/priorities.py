@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from reconciler.cluster.snapshots import yaml_text
+from reconciler.cluster.snapshots import texts
 from reconciler.cluster.values.raw_part import DECODING_ERRORS
 from reconciler.policy.values.pattern import PatternError, check_pattern
 
@@ -35,8 +35,8 @@ def _content(where: str, said: Any) -> Any:  # noqa: ANN401 - as above
     if not isinstance(said, str):
         return said
     try:
-        parts = [msgspec.json.decode(part) for part in yaml_text.json_parts(said.encode())]
-    except yaml_text.YamlError as error:
+        parts = [msgspec.json.decode(part) for part in texts.json_parts(said.encode())]
+    except texts.YamlError as error:
         raise PrioritiesError(f"{where} is no YAML: {error.message}; {_SHAPE}") from None
     except (*DECODING_ERRORS, UnicodeEncodeError):
         raise PrioritiesError(f"{where} is no YAML: {_SHAPE}") from None

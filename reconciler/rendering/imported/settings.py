@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from reconciler.cluster.platform_reading import readings
-from reconciler.cluster.snapshots import yaml_text
+from reconciler.cluster.snapshots import texts
 from reconciler.cluster.values.raw_part import DECODING_ERRORS, finding
 from reconciler.policy.platform_flags import SizedTarget, autoscaler_cloud, autoscaler_object, platform_flags
 from reconciler.rendering.imported.chart_wrappers import wrapped_values
@@ -85,8 +85,8 @@ def found_in(file: str, body: bytes) -> Found:
     words = Found(settings=tuple(_flags(file, (match[0] for match in _WORD.finditer(text)))))
     manifests = _KIND.search(text) is not None
     try:
-        documents = [msgspec.json.decode(part) for part in yaml_text.json_parts(body)]
-    except yaml_text.YamlError as error:
+        documents = [msgspec.json.decode(part) for part in texts.json_parts(body)]
+    except texts.YamlError as error:
         if not manifests:
             return words
         raise ImportedFileError(f"{file}: {error.item} {error.message}") from None

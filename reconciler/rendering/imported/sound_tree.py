@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reconciler.policy.documents import API_VERSION
-from reconciler.policy.problems.problem import Severity
+from reconciler.policy.problems.findings import Severity
 from reconciler.policy.tree import read_tree
 
 

@@ -7,11 +7,106 @@ over tiers and policy defaults.
 """
 
 from reconciler.policy.documents import API_GROUP, API_VERSION
-from reconciler.policy.field import Field, Kind
+from reconciler.policy.field import LONGEST, Field, Kind
 from reconciler.policy.fields import DocumentKind
-from reconciler.policy.text_lengths import LONGEST
-from reconciler.rendering.schemas.crd_status import GROUP_COLUMNS, POLICY_COLUMNS, status_schema
-from reconciler.rendering.schemas.scalar import LABEL_VALUE, PERCENT, QUANTITY, Schema, described, scalar_schema
+from reconciler.rendering.schemas.policy_schema import LABEL_VALUE, PERCENT, QUANTITY, Schema, described, scalar_schema
+
+# What the loop writes into the status of its custom resources, and the columns of `kubectl get`.
+
+
+def _column(name: str, kind: str, path: str, *, wide: bool = False) -> Schema:
+    return {"name": name, "type": kind, "jsonPath": path} | ({"priority": 1} if wide else {})
+
+
+_AGE = _column("Age", "date", ".metadata.creationTimestamp")
+
+POLICY_COLUMNS: list[Schema] = [
+    _column("Mode", "string", ".spec.mode"),
+    _column("Groups", "integer", ".status.groups"),
+    _column("Held", "integer", ".status.heldGroups"),
+    _column("Ready", "string", '.status.conditions[?(@.type=="Ready")].status'),
+    _column("Summary", "string", ".status.summary"),
+    _column("Revision", "string", ".status.revision", wide=True),
+    _AGE,
+]
+
+GROUP_COLUMNS: list[Schema] = [
+    _column("Policy", "string", ".spec.policyRef.name"),
+    _column("Tier", "string", ".status.tier"),
+    _column("Min", "integer", ".status.min"),
+    _column("Max", "integer", ".status.max"),
+    _column("Current", "integer", ".status.current"),
+    _column("Desired", "integer", ".status.desired"),
+    _column("Owner", "string", ".status.owner"),
+    _column("Held", "string", '.status.conditions[?(@.type=="Held")].status'),
+    _column("Reason", "string", ".status.reason", wide=True),
+    _AGE,
+]
+
+# The form of metav1.Condition, which tools that wait for a condition know.
+_CONDITIONS: Schema = {
+    "description": "Conditions by type.",
+    "type": "array",
+    "maxItems": 32,
+    "x-kubernetes-list-type": "map",
+    "x-kubernetes-list-map-keys": ["type"],
+    "items": {
+        "type": "object",
+        "required": ["type", "status", "lastTransitionTime", "reason", "message"],
+        "properties": {
+            "type": {"type": "string", "maxLength": 316},
+            "status": {"type": "string", "enum": ["True", "False", "Unknown"]},
+            "observedGeneration": {"type": "integer", "format": "int64", "minimum": 0},
+            "lastTransitionTime": {"type": "string", "format": "date-time"},
+            "reason": {"type": "string", "minLength": 1, "maxLength": 1024},
+            "message": {"type": "string", "maxLength": 32768},
+        },
+    },
+}
+_GENERATION: Schema = {"description": "The generation that was judged.", "type": "integer", "format": "int64"}
+
+
+def _text(description: str) -> Schema:
+    return {"description": description, "type": "string"}
+
+
+def _count(description: str) -> Schema:
+    return {"description": description, "type": "integer", "format": "int64"}
+
+
+_POLICY: dict[str, Schema] = {
+    "revision": _text("The revision of the policy in force."),
+    "summary": _text("The summary line of the last plan."),
+    "planDigest": _text("The digest of the last plan."),
+    "planTime": {"description": "When the last plan was made.", "type": "string", "format": "date-time"},
+    "groups": _count("Number of node groups."),
+    "heldGroups": _count("Number of node groups that are held."),
+}
+
+_GROUP: dict[str, Schema] = {
+    "target": _text("The object that is sized."),
+    "tier": _text("The tier of the group."),
+    "min": _count("The minimum in force."),
+    "max": _count("The maximum in force."),
+    "current": _count("Replicas of the target at the last plan."),
+    "desired": _count("Replicas after all actions of the last plan."),
+    "wanted": _count("What a held group would do."),
+    "owner": _text("Whose the replicas are: Ours, Adoptable, Held or Unknown."),
+    "reason": _text("The first reason of the last plan, in words."),
+    "planDigest": _text("The digest of the plan that this status was taken from; a plan that changes nothing here leaves it."),
+    "revision": _text("The revision of the policy that it was decided by."),
+}
+
+
+def status_schema(kind: str) -> Schema:
+    """The schema of `status` of one kind."""
+    own = _POLICY if kind == "NodeGroupPolicy" else _GROUP
+    return {
+        "description": "Written by the loop.",
+        "type": "object",
+        "properties": {"observedGeneration": _GENERATION, "conditions": _CONDITIONS} | own,
+    }
+
 
 MOST_ITEMS = 256
 """Bound of every list and map in a CRD. The API server estimates what CEL rules cost at worst and refuses a definition

@@ -7,12 +7,14 @@ import yaml
 
 from reconciler.policy.fields import document_kinds
 from reconciler.rendering.schemas.crd import crd_name, custom_resource_definition
-from reconciler.rendering.schemas.live_schema import doctor_schema, hold_schema, loop_status_schema
 from reconciler.rendering.schemas.output_schema import (
     apply_schema,
+    doctor_schema,
     drain_report_schema,
     explain_schema,
     fit_schema,
+    hold_schema,
+    loop_status_schema,
     plan_schema,
     preview_schema,
     run_schema,

@@ -7,19 +7,25 @@ import msgspec
 
 from reconciler.decisions.removal.drain_report import DrainReport
 from reconciler.plan.plan import FORMAT_VERSION, Plan
-from reconciler.policy.problems.problem import Severity
+from reconciler.policy.problems.findings import Severity
 from reconciler.rendering.apply import FORMAT_VERSION as APPLY_VERSION
 from reconciler.rendering.apply import ApplyDocument
+from reconciler.rendering.doctor import FORMAT_VERSION as DOCTOR_VERSION
+from reconciler.rendering.doctor import DoctorDocument
 from reconciler.rendering.explanation.document import FORMAT_VERSION as EXPLANATION_VERSION
 from reconciler.rendering.explanation.document import ExplanationDocument
 from reconciler.rendering.fit import FORMAT_VERSION as FIT_VERSION
+from reconciler.rendering.hold import FORMAT_VERSION as HOLD_VERSION
+from reconciler.rendering.hold import HoldDocument
 from reconciler.rendering.preview_json import FORMAT_VERSION as PREVIEW_VERSION
 from reconciler.rendering.preview_json import PreviewDocument
 from reconciler.rendering.problems.json_report import FORMAT_VERSION as PROBLEMS_VERSION
 from reconciler.rendering.problems.json_report import ProblemReport
-from reconciler.rendering.schemas.identity import DIALECT, schema_id
+from reconciler.rendering.schemas.policy_schema import DIALECT, schema_id
 from reconciler.rendering.simulated_run import FORMAT_VERSION as RUN_VERSION
 from reconciler.rendering.simulated_run import RunDocument
+from reconciler.rendering.status import FORMAT_VERSION as STATUS_VERSION
+from reconciler.rendering.status import StatusDocument
 from reconciler.rendering.text.simulation import FORMAT_VERSION as SIMULATION_VERSION
 from reconciler.rendering.text.simulation import SimulationDocument
 
@@ -142,3 +148,32 @@ def struct_schema(kind: type[msgspec.Struct], name: str, title: str) -> dict[str
 def format_version(version: str) -> dict[str, str]:
     """Readers reject a major version that they do not know."""
     return {"pattern": rf"^{version.partition('.')[0]}\.[0-9]+$"}
+
+
+# The JSON Schema of what the commands for a live cluster print with `-o json`.
+
+
+def doctor_schema() -> dict[str, Any]:
+    """The schema of `doctor -o json`."""
+    schema = struct_schema(DoctorDocument, "doctor", "What runs here, and whether the loop can run on a cluster")
+    schema["$defs"]["DoctorDocument"]["properties"]["formatVersion"] |= format_version(DOCTOR_VERSION)
+    schema["$defs"]["CheckLine"]["properties"]["state"] |= {"enum": ["Pass", "Warn", "Fail"]}
+    return schema
+
+
+def loop_status_schema() -> dict[str, Any]:
+    """The schema of `status -o json`."""
+    schema = struct_schema(StatusDocument, "status", "What a loop left on the API server")
+    properties = schema["$defs"]["StatusDocument"]["properties"]
+    properties["formatVersion"] |= format_version(STATUS_VERSION)
+    properties["now"] |= {"format": "date-time"}
+    return schema
+
+
+def hold_schema() -> dict[str, Any]:
+    """The schema of `hold -o json`."""
+    schema = struct_schema(HoldDocument, "hold", "What became of holds")
+    schema["$defs"]["HoldDocument"]["properties"]["formatVersion"] |= format_version(HOLD_VERSION)
+    states = ["Held", "Released", "Unchanged", "Refused", "Failed"]
+    schema["$defs"]["HoldLine"]["properties"]["state"] |= {"enum": states}
+    return schema

@@ -8,9 +8,7 @@ from reconciler.rendering.markdown_code import code, folded
 from reconciler.rendering.markdown_code import table as markdown_table
 from reconciler.rendering.plain import plain
 from reconciler.rendering.simulation_words import FigureLine, figure_lines, heading_words, note_words, side_names, target_lines
-from reconciler.rendering.text.paragraph import paragraph
-from reconciler.rendering.text.style import Style, Tone
-from reconciler.rendering.text.table import Column, Row, table
+from reconciler.rendering.text.layout import Column, Row, Style, Tone, paragraph, table
 
 FORMAT_VERSION = "1.0"
 _TITLE = "node hours by target"

@@ -4,8 +4,7 @@ from array import array
 from collections.abc import Sequence
 
 from reconciler.cluster.values.resources import PODS
-from reconciler.scheduling.amount import amount_text
-from reconciler.scheduling.columns import NOWHERE_COLUMN
+from reconciler.scheduling.columns import NOWHERE_COLUMN, amount_text
 from reconciler.scheduling.verdict import Rejection
 
 _MOST_NAMED = 10

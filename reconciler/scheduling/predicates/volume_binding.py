@@ -6,17 +6,16 @@ import msgspec
 
 from reconciler.cluster.values.selector import NodeSelectorTerm
 from reconciler.cluster.volumes.volume import PersistentVolume, PersistentVolumeClaim, StorageClass
-from reconciler.scheduling.amount import amount_text
 from reconciler.scheduling.bindings import Bindings
+from reconciler.scheduling.columns import amount_text
 from reconciler.scheduling.label_match import selects
 from reconciler.scheduling.node_affinity import node_labels
 from reconciler.scheduling.nodes import NodeTable
 from reconciler.scheduling.predicates.eligibility import Eligibility
 from reconciler.scheduling.shapes import Demand, ShapeTable
 from reconciler.scheduling.verdict import Rejection
-from reconciler.scheduling.volumes.book import WAIT_FOR_FIRST_CONSUMER, StorageBook, claim_uses
-from reconciler.scheduling.volumes.masks import NodeMasks
-from reconciler.scheduling.volumes.migration import MIGRATIONS, is_migrated, translated_terms
+from reconciler.scheduling.volumes.attachments import MIGRATIONS, is_migrated, translated_terms
+from reconciler.scheduling.volumes.book import WAIT_FOR_FIRST_CONSUMER, NodeMasks, StorageBook, claim_uses
 
 PLUGIN = "VolumeBinding"
 _NO_PROVISIONER = ("", "kubernetes.io/no-provisioner")

@@ -12,7 +12,7 @@ from reconciler.decisions.removal.disruption import DisruptionLedger
 from reconciler.decisions.work import Work
 from reconciler.policy.documents import NodeGroupPolicy, PolicySet
 from reconciler.simulation.ahead.step import is_plain, step
-from reconciler.simulation.one_by_one import BudgetKey, one_by_one
+from reconciler.simulation.execution import BudgetKey, one_by_one
 from reconciler.simulation.standing import MAX_LOOPS, STEP_SECONDS, Standing
 from reconciler.simulation.timers import next_timer_seconds
 

@@ -10,14 +10,12 @@ from reconciler.cluster.pods.pod import PodPhase
 from reconciler.cluster.pods.pod_table import phase_code
 from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.cluster.world import World
-from reconciler.decisions.groups.effective import effective_view
+from reconciler.decisions.groups.effective_groups import effective_view
 from reconciler.policy.documents import PolicySet
-from reconciler.simulation.embedded.agenda import Agenda
-from reconciler.simulation.embedded.behaviour import Durations, MachineBehaviour
+from reconciler.simulation.embedded.agenda import Agenda, Durations, Happened, Journal, MachineBehaviour
 from reconciler.simulation.embedded.disruption_controller import DisruptionController
 from reconciler.simulation.embedded.drains import Drains
 from reconciler.simulation.embedded.field_owner import OUR_MANAGER, TOPOLOGY_MANAGER, Via, taken, written_by
-from reconciler.simulation.embedded.journal import Happened, Journal
 from reconciler.simulation.embedded.machines import Machines
 from reconciler.simulation.embedded.objects import ClusterObjects
 from reconciler.simulation.embedded.pod_lifecycle import PodLifecycle

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 
 from reconciler.cluster.nodes.node import NodeShape, Taint
-from reconciler.simulation.embedded.agenda import Agenda
-from reconciler.simulation.embedded.behaviour import Durations
+from reconciler.simulation.embedded.agenda import Agenda, Durations
 from reconciler.simulation.embedded.objects import ClusterObjects
 from reconciler.simulation.embedded.pod_lifecycle import PodLifecycle
 from reconciler.simulation.embedded.pod_object import NodeObject, PodObject

@@ -11,10 +11,8 @@ from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.world import DaemonPods
 from reconciler.decisions.removal.utilization import GPU_RESOURCES
 from reconciler.scheduling.state import SchedulingState
-from reconciler.simulation.embedded.agenda import Agenda
-from reconciler.simulation.embedded.behaviour import Durations, MachineBehaviour
+from reconciler.simulation.embedded.agenda import Agenda, Durations, Happened, Journal, MachineBehaviour
 from reconciler.simulation.embedded.drains import Drains
-from reconciler.simulation.embedded.journal import Happened, Journal
 from reconciler.simulation.embedded.objects import ClusterObjects
 from reconciler.simulation.embedded.pod_lifecycle import PodLifecycle
 from reconciler.simulation.embedded.pod_object import NodeObject, PodObject

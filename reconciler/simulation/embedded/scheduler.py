@@ -11,8 +11,8 @@ import msgspec
 
 from reconciler.scheduling.state import SchedulingState
 from reconciler.simulation.embedded.objects import ClusterObjects
+from reconciler.simulation.embedded.pod_lifecycle import Preemption, find_victims
 from reconciler.simulation.embedded.pod_object import NodeObject, PodObject
-from reconciler.simulation.embedded.preemption import Preemption, find_victims
 from reconciler.simulation.embedded.scheduler_cache import SchedulerCache
 
 Placing = Callable[[SchedulingState, int, int, list[NodeObject]], tuple[tuple[int, int], ...]]

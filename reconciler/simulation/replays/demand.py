@@ -6,8 +6,8 @@ from zlib import crc32
 
 from reconciler.cluster.pods.pod import Owner
 from reconciler.cluster.workloads.workload import Controller
+from reconciler.simulation.embedded.agenda import Happened
 from reconciler.simulation.embedded.cluster import SimulatedCluster
-from reconciler.simulation.embedded.journal import Happened
 from reconciler.simulation.embedded.pod_object import PodObject
 from reconciler.simulation.embedded.workloads import Workload
 from reconciler.simulation.replays.trace import DemandSource, DemandStep, Trace

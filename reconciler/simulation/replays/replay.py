@@ -1,27 +1,141 @@
 """Demand of the past under a policy: the real decisions on the embedded cluster, in virtual time, from event to event."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from reconciler.cluster.nodes.node import ZONE_LABEL
+from reconciler.cluster.pods.pod import PodShape
 from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET, decide, settle
-from reconciler.decisions.groups.effective import effective_groups
+from reconciler.decisions.groups.effective_groups import closes_at, effective_groups
 from reconciler.decisions.memory import Memory, Outcome
 from reconciler.plan.plan import ActionKind, Plan, PodOutcome
 from reconciler.plan.replay import ReplayFigures
-from reconciler.policy.documents import PolicySet
-from reconciler.simulation.embedded.behaviour import MachineBehaviour
+from reconciler.policy.documents import GroupFields, PolicySet
+from reconciler.policy.values.schedule import openings_after
+from reconciler.scheduling.state import SchedulingState
+from reconciler.simulation.embedded.agenda import Event, Happened, MachineBehaviour
 from reconciler.simulation.embedded.cluster import SimulatedCluster
-from reconciler.simulation.embedded.journal import Event, Happened
+from reconciler.simulation.embedded.objects import ClusterObjects
+from reconciler.simulation.embedded.pod_object import NodeObject
 from reconciler.simulation.embedded.writes import SimulatedWrites
 from reconciler.simulation.execution import execute
 from reconciler.simulation.replays.demand import Demand
-from reconciler.simulation.replays.replay_clock import PolicyClock
 from reconciler.simulation.replays.replay_figures import Ledger, money, percentile, share_permille
-from reconciler.simulation.replays.replay_spread import ZoneSpread
 from reconciler.simulation.replays.trace import Trace
 from reconciler.simulation.timers import next_timer_seconds
+
+# Instants at which a policy says something else although nothing happened: windows, scheduled budgets, ends of holds.
+
+_Span = tuple[str, str, int]
+"""Schedule, time zone, seconds that it stays open."""
+
+
+class PolicyClock:
+    """The edges of everything in a policy that depends on the clock."""
+
+    def __init__(self, policy: PolicySet) -> None:
+        rules = policy.policy
+        levels: list[GroupFields] = [*policy.groups, *(tier.defaults for tier in rules.tiers), rules.defaults]
+        spans = {(window.schedule, window.time_zone, window.duration_seconds) for fields in levels for window in fields.windows}
+        scheduled = [budget for budget in rules.budgets if budget.schedule]
+        spans |= {(budget.schedule, budget.time_zone, budget.duration_seconds or 0) for budget in scheduled}
+        self._spans: list[_Span] = sorted(spans)
+        self._ends = sorted(
+            fields.hold.until_seconds for fields in levels if fields.hold is not None and fields.hold.until_seconds is not None
+        )
+        self._known: int | None = -1
+
+    def next_edge(self, after_seconds: int) -> int | None:
+        """The first edge after an instant (Unix seconds); instants must not go back. None: there is none."""
+        if self._known is not None and self._known <= after_seconds:
+            self._known = min(self._edges(after_seconds), default=None)
+        return self._known
+
+    def _edges(self, after_seconds: int) -> Iterator[int]:
+        for schedule, zone, duration in self._spans:
+            opens = next(openings_after(schedule, zone, after_seconds), None)
+            if opens is not None:
+                yield opens
+            closes = closes_at(schedule, zone, duration, after_seconds)
+            if closes is not None:
+                yield closes
+        yield from (end for end in self._ends if end > after_seconds)
+
+
+# Pods that would rather be spread over zones: how the scheduler of a replay places them, and how even they lie.
+#
+# SOURCE: a preferred pod anti-affinity over topology.kubernetes.io/zone, as kube-scheduler's InterPodAffinity score has it: a
+# node in a zone with fewer pods of the same kind scores higher, and one that has no room scores nothing, so that the preference
+# is kept only where a zone has room left at that moment.
+
+
+class ZoneSpread:
+    """Follows the pods of some shapes in a simulated cluster."""
+
+    def __init__(self, objects: ClusterObjects, shapes: frozenset[PodShape], zones: frozenset[str]) -> None:
+        """`zones` are those that nodes can be in at all."""
+        self._objects = objects
+        self._shapes = {objects.pod_shape(shape) for shape in sorted(shapes, key=str)}
+        self._zones = zones
+        self._weighted = 0
+        self._seconds = 0
+
+    def place(self, state: SchedulingState, shape: int, count: int, nodes: list[NodeObject]) -> tuple[tuple[int, int], ...]:
+        """Bind up to `count` pods, each in the zone that has the fewest and still has room; (node, pods bound)."""
+        if shape not in self._shapes:
+            return state.place(shape, count)
+        by_zone: dict[str, list[int]] = {}
+        for index, node in enumerate(nodes):
+            if state.closed(index):
+                continue
+            by_zone.setdefault(self._zone(node), []).append(index)
+        there = self._counts(shape)
+        placed: Counter[int] = Counter()
+        for _ in range(count):
+            for zone in sorted(by_zone, key=lambda zone: (there[zone], zone)):
+                found = state.place(shape, 1, by_zone[zone])
+                if found:
+                    placed[found[0][0]] += 1
+                    there[zone] += 1
+                    break
+                del by_zone[zone]  # no room for one of them now, so none for the next either
+            else:
+                break
+        return tuple(sorted(placed.items()))
+
+    def pass_time(self, seconds: int) -> None:
+        """The pods lay as they lie now for so many seconds."""
+        for shape in sorted(self._shapes):
+            counts = self._counts(shape)
+            pods = sum(counts.values())
+            zones = len(self._zones)
+            if pods < 2 or zones < 2:
+                continue
+            possible = pods - -(-pods // zones)
+            self._weighted += seconds * (1000 * (pods - max(counts.values())) // possible)
+            self._seconds += seconds
+
+    def forget(self) -> None:
+        """Begin the mean anew."""
+        self._weighted = self._seconds = 0
+
+    @property
+    def permille(self) -> int | None:
+        """The mean so far; None without two pods of one shape and two zones."""
+        return self._weighted // self._seconds if self._seconds else None
+
+    def _counts(self, shape: int) -> Counter[str]:
+        return Counter(
+            self._zone(pod.node)
+            for pod in self._objects.pods.values()
+            if pod.shape == shape and pod.node is not None and pod.active
+        )
+
+    def _zone(self, node: NodeObject) -> str:
+        return next((value for key, value in self._objects.shape_of(node).labels if key == ZONE_LABEL), "")
+
 
 INTERVAL_SECONDS = 10
 """Between two turns of the loop (the Cluster Autoscaler's default scan interval)."""

@@ -7,7 +7,7 @@ import msgspec
 from reconciler.cluster.nodes.node import NodeShape
 from reconciler.cluster.pods.pod import PodShape
 from reconciler.plan.replay import GroupFigures
-from reconciler.simulation.embedded.journal import Event, Happened
+from reconciler.simulation.embedded.agenda import Event, Happened
 
 
 class Totals(msgspec.Struct, frozen=True, kw_only=True):

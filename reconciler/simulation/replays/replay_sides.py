@@ -5,13 +5,12 @@ from collections.abc import Callable, Sequence
 from reconciler.cluster.target import TargetRef
 from reconciler.cluster.world import World
 from reconciler.decisions.decide import DEFAULT_WORK_BUDGET
-from reconciler.decisions.groups.effective import effective_groups
+from reconciler.decisions.groups.effective_groups import effective_groups
 from reconciler.plan.replay import Replay, ReplayFigures
 from reconciler.policy.documents import PolicySet
-from reconciler.simulation.embedded.behaviour import MachineBehaviour
+from reconciler.simulation.embedded.agenda import MachineBehaviour
 from reconciler.simulation.replays.replay import LEAD_SECONDS, ReplayRun
-from reconciler.simulation.replays.trace import Trace
-from reconciler.simulation.replays.trace_world import policy_world
+from reconciler.simulation.replays.trace import Trace, policy_world
 from reconciler.values.instant import instant_text
 
 Told = Callable[[int, int], None]

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from reconciler.simulation.embedded.journal import Event, Happened
+from reconciler.simulation.embedded.agenda import Event, Happened
 
 
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

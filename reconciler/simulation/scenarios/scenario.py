@@ -29,11 +29,21 @@ A `machines` entry is by the name of the target; `group: "*"` stands for all oth
 or Apply (forced). Times count from the start.
 """
 
+import difflib
+import re
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
 import msgspec
 
+from reconciler.cluster.values.raw_part import in_plain_words
+from reconciler.policy.problems.findings import Findings, Problem, Source
+from reconciler.policy.reading.yaml_text import compose_documents, read_source
+from reconciler.policy.text.nodes import Mapping as MappingNode
+from reconciler.policy.text.nodes import Node, Scalar, Sequence, Spot, spot_of
+from reconciler.policy.values.quantity import QuantityError, parse_amount
 from reconciler.simulation.embedded.field_owner import Via
+from reconciler.values.duration import DurationError, parse_duration
 
 API_VERSION = "simulation.reconciler.dev/v1alpha1"
 KIND = "Scenario"
@@ -227,3 +237,172 @@ class Scenario(_Document, frozen=True, kw_only=True):
     kind: str
     metadata: Metadata
     spec: ScenarioSpec
+
+
+# Scenario text -> a checked Scenario, or the place where it is wrong.
+
+_INTEGER = re.compile("[-+]?[0-9]+")
+_AT = re.compile("(.*) - at `(.*)`", re.DOTALL)
+_UNKNOWN = re.compile("Object contains unknown field `(.*)`")
+_WORDS: Mapping[str, bool | None] = {"true": True, "false": False, "null": None, "~": None, "": None}
+
+
+class ScenarioError(Exception):
+    """The scenario cannot be used; `problems` say where and why, by place."""
+
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
+        super().__init__("; ".join(f"{problem.place}: {problem.message}" for problem in problems))
+        self.problems = problems
+
+
+class ScenarioText(msgspec.Struct, frozen=True):
+    """A scenario with the places of its values, for what only shows later (`spec.events[2].scale`)."""
+
+    scenario: Scenario
+    spots: Mapping[str, Spot]
+    source: Source
+
+    def error(self, path: str, message: str, hint: str = "") -> ScenarioError:
+        """The error that `message` is wrong at `path`."""
+        return _error("BadValue", self.source, _nearest(self.spots, path), message, hint)
+
+
+def read_scenario(path: str, data: bytes) -> ScenarioText:
+    """The one Scenario document of a file; documents of other API groups (the policy) may stand beside it.
+
+    Raises `ScenarioError`.
+    """
+    findings = Findings()
+    decoded = read_source(path, data, findings)
+    documents = compose_documents(*decoded, findings) if decoded is not None else []
+    if decoded is None or findings.failed:
+        raise ScenarioError(findings.sorted())
+    source = decoded[0]
+    found = [document for document in documents if _api_version(document) == API_VERSION]
+    if len(found) != 1:
+        message = f"the file holds {len(found)} documents of apiVersion {API_VERSION}, where there must be one"
+        raise _error("NoScenario", source, Spot(1, 1), message, f"begin with apiVersion: {API_VERSION} and kind: {KIND}")
+    spots: dict[str, Spot] = {}
+    value = _plain(found[0], "$", spots)
+    try:
+        scenario = msgspec.convert(value, Scenario, dec_hook=_written)
+    except msgspec.ValidationError as error:
+        raise _explained(str(error), source, spots) from None
+    text = ScenarioText(scenario, spots, source)
+    _check(text)
+    return text
+
+
+def _api_version(document: Node) -> str:
+    if isinstance(document, MappingNode):
+        for key, value in document.pairs:
+            if isinstance(key, Scalar) and key.text == "apiVersion" and isinstance(value, Scalar):
+                return value.text
+    return ""
+
+
+def _plain(node: Node, path: str, spots: dict[str, Spot]) -> object:
+    """Nodes as plain values, every place written down by path."""
+    spots.setdefault(path, spot_of(node))
+    if isinstance(node, Scalar):
+        if node.plain and node.text.lower() in _WORDS:
+            return _WORDS[node.text.lower()]
+        return int(node.text) if node.plain and _INTEGER.fullmatch(node.text) else node.text
+    if isinstance(node, Sequence):
+        return [_plain(item, f"{path}[{index}]", spots) for index, item in enumerate(node.items)]
+    found: dict[str, object] = {}
+    for key, value in node.pairs:
+        name = key.text if isinstance(key, Scalar) else ""
+        spots[f"{path}.{name}#"] = spot_of(key)
+        found[name] = _plain(value, f"{path}.{name}", spots)
+    return found
+
+
+def _written(kind: type, value: object) -> object:
+    """Durations and quantities; whole numbers are quantities too."""
+    if kind is Span:
+        if not isinstance(value, str):
+            raise ValueError(f"{value!r} is no duration; write a number and a unit, such as 90s, 10m or 1h30m")
+        try:
+            return Span(parse_duration(value))
+        except DurationError as error:
+            raise ValueError(f"{error}; {error.hint}" if error.hint else str(error)) from None
+    try:
+        return Quantity(parse_amount(str(value), milli=True))
+    except QuantityError as error:
+        raise ValueError(f"{error}; {error.hint}" if error.hint else str(error)) from None
+
+
+def _explained(text: str, source: Source, spots: Mapping[str, Spot]) -> ScenarioError:
+    match = _AT.fullmatch(text)
+    message, path = (match[1], match[2]) if match else (text, "$")
+    unknown = _UNKNOWN.fullmatch(message)
+    if unknown:
+        known = _siblings(path)
+        near = difflib.get_close_matches(unknown[1], known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else (f"known here: {', '.join(known)}" if known else "")
+        return _error("UnknownField", source, _nearest(spots, f"{path}.{unknown[1]}#"), f"unknown key {unknown[1]!r}", hint)
+    message = in_plain_words(message).replace("`", "")
+    return _error("BadValue", source, _nearest(spots, path), message[:1].lower() + message[1:])
+
+
+def _siblings(path: str) -> list[str]:
+    """The keys that an object at a path may have."""
+    kind: object = Scenario
+    for part in re.findall(r"[^.$\[\]]+", re.sub(r"\[[^\]]*\]", "", path)):
+        fields = {field.encode_name: field.type for field in _fields(kind)}
+        kind = fields.get(part)
+    return [field.encode_name for field in _fields(kind)]
+
+
+def _fields(kind: object) -> Iterator[msgspec.structs.FieldInfo]:
+    """The fields of a struct type, also inside a list or an optional."""
+    candidates = (kind, *getattr(kind, "__args__", ()))
+    for candidate in candidates:
+        if isinstance(candidate, type) and issubclass(candidate, msgspec.Struct):
+            yield from msgspec.structs.fields(candidate)
+
+
+def _nearest(spots: Mapping[str, Spot], path: str) -> Spot:
+    while path:
+        if path in spots:
+            return spots[path]
+        path = path[: max(path.rfind("."), path.rfind("["))] if path != "$" else ""
+    return Spot(1, 1)
+
+
+def _error(code: str, source: Source, spot: Spot, message: str, hint: str = "") -> ScenarioError:
+    findings = Findings()
+    findings.open(source)
+    findings.add(code, source, spot, message, hint)
+    return ScenarioError(findings.sorted())
+
+
+def _check(text: ScenarioText) -> None:
+    """What the types cannot say."""
+    spec = text.scenario.spec
+    if text.scenario.kind != KIND:
+        raise text.error("$.kind", f"kind {text.scenario.kind!r} is unknown", f"write kind: {KIND}")
+    if bool(spec.start.cluster) == bool(spec.start.groups):
+        raise text.error("$.spec.start", "a start is either a cluster (a snapshot) or groups, one of them")
+    if spec.until.seconds <= 0 or spec.interval.seconds <= 0:
+        raise text.error("$.spec.until", "until and interval must be above zero")
+    for index, event in enumerate(spec.events):
+        path = f"$.spec.events[{index}]"
+        things = [name for name in _THINGS if getattr(event, name) is not None]
+        if len(things) != 1:
+            what = f"this one has {', '.join(things)}" if things else "this one has none"
+            raise text.error(path, f"an event does exactly one of {', '.join(_THINGS)}; {what}")
+        if not 0 <= event.at.seconds <= spec.until.seconds:
+            raise text.error(f"{path}.at", "the event lies outside the scenario, which ends at spec.until")
+    for index, workload in enumerate(spec.start.workloads):
+        if workload.name.count("/") != 1:
+            raise text.error(f"$.spec.start.workloads[{index}].name", f"{workload.name!r} is not namespace/name")
+    for index, group in enumerate(spec.start.groups):
+        for position, taint in enumerate(group.taints):
+            if not re.fullmatch(r"[^=:]+(=[^=:]*)?:(NoSchedule|PreferNoSchedule|NoExecute)", taint):
+                path = f"$.spec.start.groups[{index}].taints[{position}]"
+                raise text.error(path, f"{taint!r} is no taint", "write key=value:NoSchedule")
+
+
+_THINGS = tuple(name for name in TimedEvent.__struct_fields__ if name != "at")

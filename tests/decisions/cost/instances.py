@@ -4,8 +4,8 @@ import random
 
 import msgspec
 
+from reconciler.decisions.growth.cost.mixes import greedy, ways_to_fill, worths
 from reconciler.decisions.growth.cost.problem import Item, Mix, Offer, Problem
-from reconciler.decisions.growth.cost.start import greedy, ways_to_fill, worths
 
 _QUARTER_GIB = 1 << 28
 

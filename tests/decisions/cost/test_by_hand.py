@@ -7,14 +7,24 @@ from random import Random
 import msgspec
 import pytest
 
-from reconciler.decisions.growth.cost.filling import match
+from reconciler.decisions.growth.cost.fillings import Pricing, match
 from reconciler.decisions.growth.cost.master import Master, Prices, solver
-from reconciler.decisions.growth.cost.mixes import Answer, at_least, greedy_mix, least_cost, merged, remainder, work
+from reconciler.decisions.growth.cost.mixes import (
+    Answer,
+    at_least,
+    greedy,
+    greedy_mix,
+    least_cost,
+    merged,
+    orders,
+    polish,
+    remainder,
+    ways_to_fill,
+    work,
+    worths,
+)
 from reconciler.decisions.growth.cost.parts import parts
-from reconciler.decisions.growth.cost.polish import polish
-from reconciler.decisions.growth.cost.pricing import Pricing
 from reconciler.decisions.growth.cost.problem import Cap, Filling, Item, Load, Mix, Offer, Problem, Room
-from reconciler.decisions.growth.cost.start import greedy, orders, ways_to_fill, worths
 from tests.decisions.cost.instances import instance, one_choice
 
 A, B = Item(3, (2, 1), (True, True)), Item(2, (1, 4), (True, False))

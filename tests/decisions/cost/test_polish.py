@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from reconciler.decisions.growth.cost import polish as steps
-from reconciler.decisions.growth.cost.polish import polish
+from reconciler.decisions.growth.cost import mixes as steps
+from reconciler.decisions.growth.cost.mixes import polish
 from reconciler.decisions.growth.cost.problem import Filling, Item, Load, Mix, Offer, Problem
 
 # Pods of 1 on nodes of 1, 2, 4 and 8, each a little cheaper than two of the size before.

@@ -5,15 +5,13 @@ import pytest
 
 from reconciler.cluster.pods.pod import SpreadConstraint
 from reconciler.decisions.draft import Draft
-from reconciler.decisions.growth.cost.growth import GrownNode, Growth
-from reconciler.decisions.growth.cost.posing import Posed, pose
 from reconciler.decisions.growth.cost.problem import Cap, Filling, Item, Offer, Problem
-from reconciler.decisions.growth.cost.rearrange import _takes
+from reconciler.decisions.growth.cost.rearrange import GrownNode, Growth, Posed, _takes, pose
 from reconciler.decisions.memory import Memory
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.policy.documents import Limit, PolicySet, Selector
-from reconciler.policy.pace import Pace
+from reconciler.policy.group_namespaces import Pace
 from tests.builders import NOW, ClusterBuilder, node_group, policy, selector
 from tests.decisions.cost.zones import ZONE
 

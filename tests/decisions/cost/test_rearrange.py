@@ -8,12 +8,10 @@ import pytest
 from reconciler.cluster.pods.pod import AffinityTerm
 from reconciler.decisions.draft import Draft
 from reconciler.decisions.growth.cost import rearrange as module
-from reconciler.decisions.growth.cost.growth import GrownNode, Growth
 from reconciler.decisions.growth.cost.mixes import work
-from reconciler.decisions.growth.cost.posing import pose
-from reconciler.decisions.growth.cost.rearrange import Rearranged, _answer, rearrange
+from reconciler.decisions.growth.cost.rearrange import GrownNode, Growth, Rearranged, _answer, pose, rearrange
 from reconciler.decisions.memory import Memory
-from reconciler.decisions.reasons.cost import LeastCostMix, SolverMissing
+from reconciler.decisions.reasons.sizes import LeastCostMix, SolverMissing
 from reconciler.decisions.view import View
 from reconciler.decisions.work import Work
 from reconciler.policy.documents import Expander, PolicySet

@@ -12,7 +12,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "target is None or provider is None or target not in facts -> provider is None or target not in facts": _NO_PROVIDER,
         "group is None or held or called_off -> held or called_off": _STOPPED,
     },
-    "reconciler/control/live/own_writes.py": {
+    "reconciler/control/live/live_port.py": {
         "0 -> 1 in: self._awaited[one.target] = max(one.generation, self._awaited.get(one.target, 0))": (
             "a generation that is known is 1 at least"
         ),
@@ -34,7 +34,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "policy is None or policy.policy.discovery or (not (before.groups or before.policy.discovery)) -> "
         "policy.policy.discovery or not (before.groups or before.policy.discovery)": "what was judged good can be read",
     },
-    "reconciler/control/turn/report.py": {
+    "reconciler/control/turn/loop.py": {
         "0 -> 1 in: generation: int = 0": "a generation that is known is 1 at least, and nobody waits for the first",
     },
     "reconciler/control/pages/http_connection.py": {

@@ -26,7 +26,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "where nobody ends it is told only for a refusal of the last minute, which is later"
         ),
     },
-    "reconciler/decisions/demand/pod_counts.py": {
+    "reconciler/decisions/demand/purchase.py": {
         "0 -> 1 in: found = {kind: max(before.get(kind, 0), now.get(kind, 0)) for kind in sorted({*before, *now})}": (
             "every kind is in one of them, and what is counted is one at least"
         ),
@@ -34,8 +34,6 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "all kinds of one count have as many digits"
         ),
         "len(kind) <= digits -> len(kind) < digits": "folding to as many digits as there are changes nothing",
-    },
-    "reconciler/decisions/demand/purchase.py": {
         "state is NodeState.UNREADY or not node.ready or shape.unschedulable -> not node.ready or shape.unschedulable": (
             "a node in that state is not ready"
         ),
@@ -51,7 +49,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "draft.states, strict=True) if node.name in closed))": ("of no names none is there"),
         "purchase is None or not self._lasts -> not self._lasts": "a demand lasts where there is a purchase alone",
     },
-    "reconciler/decisions/groups/chain.py": {
+    "reconciler/decisions/groups/effective_values.py": {
         "level == rank and target is not None -> level == rank": "no level has that rank where the target has no value",
         "target is not None and sources.policy.target_annotations is TargetAnnotations.READ -> "
         "sources.policy.target_annotations is TargetAnnotations.READ": "a target without a value is passed over further down",
@@ -60,11 +58,12 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "30 -> 31": "the longest wait is below a billion times the first",
         "before is not None and known -> known": "only what is there is known",
     },
-    "reconciler/decisions/growth/balancing.py": {
+    "reconciler/decisions/growth/expanders.py": {
         "other.group.template is not None and draft.room(other, other.group.template)[0] > 0 -> draft.room(other, "
         "other.group.template)[0] > 0": ("siblings have templates, or there is one group alone"),
+        "False -> True in: return [(False, score, Fraction(0)) for score in scores]": "what is first for all decides nothing",
     },
-    "reconciler/decisions/growth/cost/columns.py": {
+    "reconciler/decisions/growth/cost/fillings.py": {
         "0 -> 1 in: if prices is None or search.left <= 0:": _EFFORT,
         "5 -> 6": "what rounding may lose, in millionths of a dollar an hour: fillings that pay less than that change no price",
         "300 -> 301": _EFFORT,
@@ -83,15 +82,17 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "(one + other) // 2 -> (one + other) * 2": (
             "which fillings are tried first: where they give nothing those by the values themselves are asked for"
         ),
-    },
-    "reconciler/decisions/growth/cost/filling.py": {
-        "6 -> 7": _EFFORT,
         "1 -> 2 in: best, best_score = -1, 0.0": "any number below zero stands for none",
         "many and problem.items[index].offers[offer] -> problem.items[index].offers[offer]": (
             "items with no pod left are passed over further down"
         ),
+        "have < want * many -> have <= want * many": "what is divided then comes to as many again",
+        "sum(map(float.__mul__, weights, map(float, item.need))) + 1e-09 -> "
+        "sum(map(float.__mul__, weights, map(float, item.need))) - 1e-09": (
+            "a pod that needs nothing is in every filling, whichever place in the order it has"
+        ),
     },
-    "reconciler/decisions/growth/cost/growth.py": {
+    "reconciler/decisions/growth/cost/rearrange.py": {
         "len(group.new_nodes) > count -> len(group.new_nodes) >= count": (
             "a group that did not grow has its size, and none are counted"
         ),
@@ -103,6 +104,11 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         ),
         "template is not None and len(group.new_nodes) > count -> template is not None or len(group.new_nodes) > count": (
             "a group that did not grow has its size, and none are counted"
+        ),
+        "template is None or price is None -> template is None": "groups without a price ended it above",
+        "template is None or price is None -> price is None": "groups without template were left out above",
+        "template is None or price is None -> template is None and price is None": (
+            "groups without either were left out above, or ended it"
         ),
     },
     "reconciler/decisions/growth/cost/master.py": {
@@ -142,8 +148,6 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "1000 -> 1001": _EFFORT,
         "problem.size <= SMALL -> problem.size < SMALL": _EFFORT,
         "1 -> 2 in: for load in pricing.near(offer, prices.values, price - slack - 1, _NEAR_STEPS)": _EFFORT,
-    },
-    "reconciler/decisions/growth/cost/polish.py": {
         "300 -> 301": _EFFORT,
         "80 -> 81": _EFFORT,
         "12 -> 13": _EFFORT,
@@ -152,27 +156,6 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "where no node is left none is moved"
         ),
         "left[index] and item.offers[filling.offer] -> item.offers[filling.offer]": "where no pod is left none is moved",
-    },
-    "reconciler/decisions/growth/cost/posing.py": {
-        "template is None or price is None -> template is None": "groups without a price ended it above",
-        "template is None or price is None -> price is None": "groups without template were left out above",
-        "template is None or price is None -> template is None and price is None": (
-            "groups without either were left out above, or ended it"
-        ),
-    },
-    "reconciler/decisions/growth/cost/pricing.py": {
-        "have < want * many -> have <= want * many": "what is divided then comes to as many again",
-        "sum(map(float.__mul__, weights, map(float, item.need))) + 1e-09 -> "
-        "sum(map(float.__mul__, weights, map(float, item.need))) - 1e-09": (
-            "a pod that needs nothing is in every filling, whichever place in the order it has"
-        ),
-    },
-    "reconciler/decisions/growth/cost/problem.py": {
-        "min(wanted, whole) or 1 -> min(wanted, whole)": (
-            "none is kept, and the load, which is cut to what is left by then, is looked at once more: whole at least once"
-        ),
-    },
-    "reconciler/decisions/growth/cost/start.py": {
         "100 -> 101": _EFFORT,
         "1 -> 2 in: best_of: list[tuple[int | Load, int]] = [(-1, 0)] * len(problem.offers)": (
             "filled for every offer that may be used before it is read"
@@ -199,10 +182,13 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "pods that need what nobody offers have no place, in whatever order"
         ),
     },
-    "reconciler/decisions/growth/domains.py": {
-        "own <= known -> own < known": "what is known twice is known",
+    "reconciler/decisions/growth/cost/problem.py": {
+        "min(wanted, whole) or 1 -> min(wanted, whole)": (
+            "none is kept, and the load, which is cut to what is left by then, is looked at once more: whole at least once"
+        ),
     },
     "reconciler/decisions/growth/filling.py": {
+        "own <= known -> own < known": "what is known twice is known",
         "spread is None or not counted.isdisjoint(daemons) -> not counted.isdisjoint(daemons)": (
             "a node that takes a pod counts for its spread"
         ),
@@ -216,9 +202,6 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "together or frozenset((other for other, _ in waiting)) -> frozenset((other for other, _ in waiting))": (
             "the same set, made anew"
         ),
-    },
-    "reconciler/decisions/growth/expanders.py": {
-        "False -> True in: return [(False, score, Fraction(0)) for score in scores]": "what is first for all decides nothing",
     },
     "reconciler/decisions/growth/headroom.py": {
         "template is not None and (own := template.label(ZONE_LABEL)) -> (own := template.label(ZONE_LABEL))": (
@@ -239,15 +222,17 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "0 -> 1 in: if more > 0 and state.node_local(shape):": "one more is opened by the next turn as well",
         "more > 0 and state.node_local(shape) -> state.node_local(shape)": "opening no nodes changes nothing",
         "group.group.whole and room -> group.group.whole": "an answer for all of one room holds for no other",
-    },
-    "reconciler/decisions/growth/other_groups.py": {
         "0 -> 1 in: rank = min((draft.groups[position].group.tier_rank for position in offering), default=0)": (
             "there is an option, or nobody asks for the others"
         ),
         "min((draft.groups[position].group.tier_rank for position in offering), default=0) -> "
         "max((draft.groups[position].group.tier_rank for position in offering), default=0)": ("all options are of one tier"),
+        "0 -> 1 in: self._pods = 0": "below the first number of pods, as nothing is",
+        "self._class_of and options -> self._class_of": "without options nothing is asked again",
+        "32 -> 33": "from how many groups on fewer are asked between two rounds: both ways give proper answers",
+        "4 -> 5": "from how many groups on fewer are asked between two rounds: both ways give proper answers",
     },
-    "reconciler/decisions/situation/waiting.py": {
+    "reconciler/decisions/situation/group_situation.py": {
         "known is not None and same -> same": "what is not known is never the same",
     },
     "reconciler/decisions/growth/requests.py": {
@@ -262,12 +247,6 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "the chosen group takes the node whether it is asked again or not"
         ),
         "len(together) > 1 -> len(together) >= 1": "shared among one group is kept by it",
-    },
-    "reconciler/decisions/growth/shortlist.py": {
-        "0 -> 1 in: self._pods = 0": "below the first number of pods, as nothing is",
-        "self._class_of and options -> self._class_of": "without options nothing is asked again",
-        "32 -> 33": "from how many groups on fewer are asked between two rounds: both ways give proper answers",
-        "4 -> 5": "from how many groups on fewer are asked between two rounds: both ways give proper answers",
     },
     "reconciler/decisions/lints/cluster.py": {
         "facts is None or judgement.ownership.state is not OwnerState.HELD or (not facts.owner.topology_owned) -> "
@@ -310,7 +289,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "budget.percent or 0 -> budget.percent": "a budget has a count or a percentage, or it is refused as it is read",
         "budget.duration_seconds or 0 -> budget.duration_seconds": "a schedule without a duration is refused as it is read",
     },
-    "reconciler/decisions/removal/calling_off.py": {
+    "reconciler/decisions/removal/under_way.py": {
         "0 -> 1 in: view = View.of(world, policy, memory, now_seconds, Work(0))": "no step is asked for",
     },
     "reconciler/decisions/removal/candidates.py": {

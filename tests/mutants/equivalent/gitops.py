@@ -11,8 +11,6 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "git.Git.GIT_PYTHON_GIT_EXECUTABLE or 'git' -> git.Git.GIT_PYTHON_GIT_EXECUTABLE and 'git'": (
             "the one that was found is the one of that name on the PATH"
         ),
-    },
-    "reconciler/gitops/git/git_process.py": {
         "1 -> 2 in: _CHUNK_BYTES = 1 << 16": _AT_ONCE,
         "16 -> 17 in: _CHUNK_BYTES = 1 << 16": _AT_ONCE,
     }
@@ -26,21 +24,23 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     "reconciler/gitops/pull_requests/job_outputs.py": {
         "900000 -> 900001": "a limit that keeps its distance from GitHub's own: the bytes are counted besides",
     },
-    "reconciler/gitops/snapshots/publish.py": {"6 -> 7": _HOW_HARD},
-    "reconciler/gitops/snapshots/snapshot_archive.py": {
+    "reconciler/gitops/snapshots/publish.py": {
         "6 -> 7": _HOW_HARD,
         "1 -> 2 in: data = unpacker.decompress(data, most + 1)  # to zlib a bound of zero is none": _ONE_MORE,
     },
-    "reconciler/gitops/snapshots/tree_documents.py": {"1 -> 2": _ONE_MORE},
+    "reconciler/gitops/snapshots/committed_snapshot.py": {
+        "1 -> 2": _ONE_MORE,
+    },
     "reconciler/gitops/whole_file.py": {
         "True -> False": "a neighbour that could not be made is missed by the same error that is raised",
     },
-    "reconciler/gitops/sources/archive.py": {"1048576 -> 1048577": _AT_ONCE},
+    "reconciler/gitops/sources/archive.py": {
+        "1048576 -> 1048577": _AT_ONCE,
+    },
     "reconciler/gitops/sources/directory_source.py": {
         "1 -> 2": _ONE_MORE,
         "False -> True": "of links only those to files get here, and a file is no directory either way",
     },
-    "reconciler/gitops/sources/file_source.py": {"1 -> 2": _ONE_MORE},
     "reconciler/gitops/sources/download.py": {
         "65536 -> 65537": _AT_ONCE,
         "time.monotonic() > deadline -> time.monotonic() >= deadline": _AN_INSTANT,

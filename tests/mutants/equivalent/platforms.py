@@ -27,12 +27,15 @@ EQUIVALENT: dict[str, dict[str, str]] = {
             "an operation without a result names no pool, so that it is none of this one's"
         ),
     },
-    "reconciler/platforms/crusoe/writing/once.py": {
+    "reconciler/platforms/crusoe/writing/polling.py": {
         "0 -> 1": "it is asked once: no later instant is compared with this one",
     },
-    "reconciler/platforms/crusoe/writing/cancellation.py": {
+    "reconciler/platforms/crusoe/writing/removal.py": {
         "lost and after is not None and (len(after.counted) <= after.item.count) -> "
         "lost and len(after.counted) <= after.item.count": "of a pool that is gone nothing is lost",
+        "intent.pool == reading.item.id and name in reading.counted -> name in reading.counted": (
+            "a machine is counted in the pool alone that the intent about it names"
+        ),
     },
     "reconciler/platforms/aws/writing/once.py": {
         "0 -> 1 in: known[-1].ask(0)": "it is asked once: no later instant is compared with this one",
@@ -63,13 +66,8 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "reading.facts.replicas or 0 -> reading.facts.replicas": "a target without replicas is nobody's to write: refused before",
         "0 -> 1": "a target without replicas is nobody's to write: refused before",
     },
-    "reconciler/platforms/clusterapi/writing/resource.py": {
+    "reconciler/platforms/clusterapi/writing/provider.py": {
         "2 -> 3": "the rank of a version without a stage: any number above that of beta is the same order",
-    },
-    "reconciler/platforms/crusoe/writing/removal.py": {
-        "intent.pool == reading.item.id and name in reading.counted -> name in reading.counted": (
-            "a machine is counted in the pool alone that the intent about it names"
-        ),
     },
     "reconciler/platforms/aws/writing/client.py": {
         "15 -> 16": "a second more that an answer may take",

@@ -12,15 +12,13 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         f"1 -> 2 in: {_WIDEST}": _LONG_AGO,
         f"40 -> 41 in: {_WIDEST}": _LONG_AGO,
     },
-    "reconciler/providers/target_mark.py": {
+    "reconciler/providers/marks.py": {
         "64 -> 65": "a thousandth more or less of what has room for four times as much",
         "1024 -> 1025": "a thousandth more or less of what has room for four times as much",
     },
-    "reconciler/providers/machines/refusals.py": {
+    "reconciler/providers/machines/removal.py": {
         "0 -> 1 in: replicas = (reading.facts.replicas or 0) - before": _NOBODYS,
         "reading.facts.replicas or 0 -> reading.facts.replicas": _NOBODYS,
-    },
-    "reconciler/providers/machines/removal.py": {
         "0 -> 1 in: replicas = (facts.replicas or 0) - fewer": _NOBODYS,
         "facts.replicas or 0 -> facts.replicas in: replicas = (facts.replicas or 0) - fewer": _NOBODYS,
         "0 -> 1 in: if asked < _MANY or asked * 2 < (reading.facts.replicas or 0):": "eight are more than one, and than none",

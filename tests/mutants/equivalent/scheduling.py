@@ -10,8 +10,9 @@ _NO_NODE = "a node that is gone is in no domain, and nothing is asked of it besi
 _SLOWER = "the two ways give the same answer, one of them with fewer steps"
 
 EQUIVALENT: dict[str, dict[str, str]] = {
-    "reconciler/scheduling/amount.py": {
+    "reconciler/scheduling/columns.py": {
         "3 -> 4": "milli-cpus have three decimals, and zeros at the end are dropped",
+        "max(fixed) > largest -> max(fixed) >= largest": _SLOWER,
     },
     "reconciler/scheduling/bindings.py": {
         '1 -> 2 in: _NOTHING_ON = array("i", (-1,))': _NEGATIVE,
@@ -66,7 +67,6 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "volume.phase == 'Available' and (claim.selector is None or selects(claim.selector, volume.labels)) and "
         "(set(claim.access_modes) <= set(volume.access_modes))": _SLOWER,
     },
-    "reconciler/scheduling/columns.py": {"max(fixed) > largest -> max(fixed) >= largest": _SLOWER},
     "reconciler/scheduling/new_nodes.py": {
         "1 -> 2 in: NO_HOST = 1 << 40": "it is more pods than a host has",
         "40 -> 41 in: NO_HOST = 1 << 40": "it is more pods than a host has",
@@ -126,11 +126,9 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "2 -> 3 in: _UNKNOWN = -2": "it is a number that no domain has",
         "0 -> 1 in: self._shared = 0": _SLOWER,
     },
-    "reconciler/scheduling/topology/limits.py": {
+    "reconciler/scheduling/topology/rationing.py": {
         "0 -> 1 in: floor = 0": "it never moves, whatever it is",
         "False -> True": "a domain takes one pod at most whether its floor moves or not",
-    },
-    "reconciler/scheduling/topology/rationing.py": {
         "group.first < best.first -> group.first <= best.first": "no candidate is in two groups",
         "256 -> 257": _SLOWER,
         "most_groups * width <= _MOST_GROUPS -> most_groups * width < _MOST_GROUPS": _SLOWER,

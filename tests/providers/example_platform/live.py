@@ -3,7 +3,7 @@
 import os
 
 from reconciler.providers.contract import TargetProvider
-from reconciler.providers.live_platform import LivePlatform, Surroundings
+from reconciler.providers.live_platforms import LivePlatform, Surroundings
 from tests.providers.example_platform.reading import KIND
 from tests.providers.example_platform.writing.client import Orchard
 from tests.providers.example_platform.writing.provider import OrchardProvider

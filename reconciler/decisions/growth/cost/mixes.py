@@ -1,17 +1,307 @@
 """The least hourly cost over mixes: start without a solver, columns while they pay, whole numbers within counted work."""
 
-from collections.abc import Callable, Sequence
+from array import array
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import ModuleType
+from typing import NamedTuple
 
 import msgspec
 
-from reconciler.decisions.growth.cost.columns import generate
+from reconciler.decisions.growth.cost.fillings import FirstFits, NodeFilling, Pricing, generate, match
 from reconciler.decisions.growth.cost.master import Master, Prices
 from reconciler.decisions.growth.cost.parts import parts
-from reconciler.decisions.growth.cost.polish import polish
-from reconciler.decisions.growth.cost.pricing import Pricing
-from reconciler.decisions.growth.cost.problem import Filling, Mix, Problem, nodes_of
-from reconciler.decisions.growth.cost.start import SMALL, greedy, ways_to_fill, worths
+from reconciler.decisions.growth.cost.problem import Filling, Load, Mix, Problem, Room, nodes_of
+
+# A first mix without any solver: the filling that costs least for what its pods are worth, again and again.
+
+_SCALE = 1 << 40
+SMALL = 100
+"""Size of a problem up to which ways are tried that take much longer than they are worth in larger ones."""
+
+Filler = Callable[[int, "array[int]", "array[int]"], Load]
+"""What one node of an offer takes, of items that are worth so much each, with so many pods of each left."""
+
+
+class Ways(msgspec.Struct, frozen=True):
+    """How a node may be filled: in each of these orders of all items, then by each filler."""
+
+    orders: tuple[tuple[int, ...], ...]
+    fillers: tuple[Filler, ...]
+
+    def first(self, many: int) -> "Ways":
+        """So many of them."""
+        return Ways(self.orders[:many], self.fillers[: max(0, many - len(self.orders))])
+
+
+def greedy(problem: Problem, worth: Sequence[int], ways: Ways) -> Mix | None:
+    """Cheapest price for worth (by item) over all offers and ways to fill a node, repeated while the pods for it last; None
+    when the bounds do not let all pods in."""
+    left = array("q", [item.count for item in problem.items])
+    values = array("q", worth)
+    room = Room(problem)
+    mix: list[tuple[Filling, int]] = []
+    known: dict[tuple[int, int], tuple[Load, int]] = {}
+    orders = len(ways.orders)
+    in_order = FirstFits(problem, ways.orders)
+    # By offer the best of its fillings, its price over what they are worth being the least: a row of `in_order` or a load.
+    best_of: list[tuple[int | Load, int]] = [(-1, 0)] * len(problem.offers)
+    while any(left):
+        usable = bytearray(room.of(offer) > 0 for offer in range(len(problem.offers)))
+        changed = {row // orders for row in in_order.renew(left, usable, values)}
+        best: int | Load = -1
+        best_offer, best_price, best_worth = -1, 1, 0
+        for offer, terms in enumerate(problem.offers):
+            if not usable[offer]:
+                continue
+            price = terms.price_micros
+            for way, filler in enumerate(ways.fillers):
+                load, gain = known.get((offer, way), ((), 0))
+                # A filling hangs on how many pods are left only where they are too few for it.
+                if not load or not all(map(int.__le__, load, left)):
+                    load = filler(offer, values, left)
+                    known[offer, way] = load, sum(map(int.__mul__, worth, load))
+                    changed.add(offer)
+            if offer in changed:
+                found = [(row, in_order.gains[row]) for row in range(offer * orders, (offer + 1) * orders)]
+                best_of[offer] = _first_best(price, [*found, *(known[offer, way] for way in range(len(ways.fillers)))])
+            filling, gain = best_of[offer]
+            # Of offers that cost the same for it the one that takes the most: fewer nodes.
+            if gain and (best_offer < 0 or (price * best_worth, best_worth) < (best_price * gain, gain)):
+                best, best_offer, best_price, best_worth = filling, offer, price, gain
+        if best_offer < 0:
+            return None
+        chosen = Filling(best_offer, in_order.load(best) if isinstance(best, int) else best)
+        # Of hundreds of items a node has a few.
+        on_it = [index for index, pods in enumerate(chosen.load) if pods]
+        times = min(room.of(chosen.offer), *(left[index] // chosen.load[index] for index in on_it))
+        room.take(chosen.offer, times)
+        for index in on_it:
+            left[index] -= chosen.load[index] * times
+        mix.append((chosen, times))
+    return problem.trimmed(mix)
+
+
+def _first_best(price: int, found: Sequence[tuple[int | Load, int]]) -> tuple[int | Load, int]:
+    """Of fillings and what they are worth the first that is worth most for the price; of those for nothing the first."""
+    if price:
+        return max(found, key=lambda one: one[1])
+    return next((one for one in found if one[1]), found[0])
+
+
+def worths(problem: Problem) -> list[list[int]]:
+    """What one pod of each item is worth: its share of all that is asked for, of what a node offers, and of the scarcer
+    of the resources."""
+    kinds = range(len(problem.offers[0].free))
+    asked = [sum(item.need[kind] * item.count for item in problem.items) or 1 for kind in kinds]
+    offered = [sum(offer.free[kind] for offer in problem.offers) or 1 for kind in kinds]
+    scarce = [asked[kind] * _SCALE // offered[kind] for kind in kinds]
+    return [
+        [sum(need * _SCALE // total for need, total in zip(item.need, asked, strict=True)) + 1 for item in problem.items],
+        [sum(need * _SCALE // total for need, total in zip(item.need, offered, strict=True)) + 1 for item in problem.items],
+        [
+            sum(need * weight // total for need, total, weight in zip(item.need, offered, scarce, strict=True)) + 1
+            for item in problem.items
+        ],
+    ]
+
+
+def orders(problem: Problem) -> tuple[tuple[int, ...], ...]:
+    """Orders of items from large to small: by the largest share of any resource, and by each resource alone."""
+    kinds = range(len(problem.offers[0].free))
+    largest = [max(offer.free[kind] for offer in problem.offers) or 1 for kind in kinds]
+    shares = [[need * _SCALE // most for need, most in zip(item.need, largest, strict=True)] for item in problem.items]
+    keys = [[max(row) for row in shares], [sum(row) for row in shares], *([row[kind] for row in shares] for kind in kinds)]
+    found = [sorted(range(len(shares)), key=key.__getitem__, reverse=True) for key in keys]
+    return tuple(dict.fromkeys(map(tuple, found)))
+
+
+def ways_to_fill(problem: Problem) -> Ways:
+    """All ways to fill a node that the start tries."""
+    fillers: list[Filler] = [NodeFilling(problem).by_worth]
+    if problem.size <= SMALL:
+        fillers.append(lambda offer, _, left: match(problem, offer, left))
+    return Ways(orders(problem), tuple(fillers))
+
+
+# Making a mix cheaper step by step: a cheaper node for the same load, two loads on one node, a node less. At last two loads on
+# one node that costs as much as both.
+
+# Beyond this many nodes (different loads) only cheaper nodes are looked for; the rest would take long and gain little.
+_MOST_NODES, _MOST_LOADS = 300, 80
+_PASSES, _EMPTIEST = 12, 8
+
+
+def polish(problem: Problem, mix: Mix) -> Mix:
+    """A mix that costs at most as much, and has no more nodes."""
+    work = _Polish(problem, mix)
+    work.downgrade()
+    if nodes_of(mix) <= _MOST_NODES and len(mix) <= _MOST_LOADS:
+        for _ in range(_PASSES):
+            if not work.merge() and not work.dissolve():
+                break
+            work.downgrade()
+        for _ in range(_PASSES):
+            if not work.merge(as_dear=True):
+                break
+    return tuple(sorted((filling, times) for filling, times in work.nodes.items() if times))
+
+
+class _Taken(NamedTuple):
+    """What a load takes by resource, and the offers whose labels and taints let all its pods in, a bit each."""
+
+    used: tuple[int, ...]
+    offers: int
+
+    def with_more(self, other: "_Taken") -> "_Taken":
+        """Both loads on one node."""
+        return _Taken(tuple(map(int.__add__, self.used, other.used)), self.offers & other.offers)
+
+
+class _Sizes:
+    """Which offers have room for what is taken, a bit each, the cheapest offer first."""
+
+    def __init__(self, problem: Problem) -> None:
+        offers = problem.offers
+        self.by_price = sorted(range(len(offers)), key=lambda offer: (offers[offer].price_micros, offer))
+        self._steps: list[tuple[list[int], list[int]]] = []
+        for kind in range(len(offers[0].free)):
+            sizes = sorted({offer.free[kind] for offer in offers})
+            bits = [self.bits(offers[offer].free[kind] >= size for offer in range(len(offers))) for size in sizes]
+            self._steps.append((sizes, [*bits, 0]))
+
+    def bits(self, are: Iterable[bool]) -> int:
+        """A bit for each offer that is told to be, in order of price."""
+        told = list(are)
+        return sum(1 << rank for rank, offer in enumerate(self.by_price) if told[offer])
+
+    def taking(self, taken: _Taken) -> Iterator[int]:
+        """The offers that take it, the cheapest first."""
+        bits = taken.offers
+        for amount, (sizes, of) in zip(taken.used, self._steps, strict=True):
+            bits &= of[bisect_left(sizes, amount)]
+        while bits:
+            lowest = bits & -bits
+            yield self.by_price[lowest.bit_length() - 1]
+            bits ^= lowest
+
+
+class _Polish:
+    def __init__(self, problem: Problem, mix: Mix) -> None:
+        self.nodes: Counter[Filling] = Counter(dict(mix))
+        self._problem = problem
+        self._prices = [offer.price_micros for offer in problem.offers]
+        self._sizes = _Sizes(problem)
+        self._needs = [item.need for item in problem.items]
+        self._nothing = (0,) * len(problem.offers[0].free)
+        self._every = (1 << len(problem.offers)) - 1
+        self._lets_in = [self._sizes.bits(item.offers) for item in problem.items]
+        self._known: dict[Load, _Taken] = {}
+        self._room = Room(problem)
+        for filling, times in mix:
+            self._room.take(filling.offer, times)
+
+    def taken(self, load: Load) -> "_Taken":
+        """What a load takes, and which offers let it in."""
+        found = self._known.get(load)
+        if found is None:
+            used, offers = self._nothing, self._every
+            for index, pods in enumerate(load):
+                if pods:
+                    used = tuple([have + need * pods for have, need in zip(used, self._needs[index], strict=True)])
+                    offers &= self._lets_in[index]
+            found = self._known[load] = _Taken(used, offers)
+        return found
+
+    def downgrade(self) -> None:
+        """The cheapest node that takes the load."""
+        for filling in sorted(self.nodes):
+            left = self.nodes[filling]
+            for offer in self._sizes.taking(self.taken(filling.load)):
+                if self._prices[offer] >= self._prices[filling.offer] or not left:
+                    break
+                times = min(left, max(0, self._room.of(offer)))
+                if times:
+                    self._swap(((filling, times),), ((Filling(offer, filling.load), times),))
+                    left -= times
+
+    def _swap(self, old: tuple[tuple[Filling, int], ...], new: tuple[tuple[Filling, int], ...]) -> None:
+        for filling, times in old:
+            self.nodes[filling] -= times
+            self._room.take(filling.offer, -times)
+        for filling, times in new:
+            self.nodes[filling] += times
+            self._room.take(filling.offer, times)
+
+    def merge(self, *, as_dear: bool = False) -> bool:
+        """Pairs of loads onto one node that costs less than both (`as_dear`: or as much), each load looked at once."""
+        changed = False
+        present = sorted(filling for filling, times in self.nodes.items() if times)
+        taken = [self.taken(filling.load) for filling in present]
+        counts = [self.nodes[filling] for filling in present]
+        for position, one in enumerate(present):
+            for place in range(position, len(present)):
+                needed = 2 if place == position else 1
+                if counts[position] < needed or counts[place] < needed:
+                    continue
+                both = taken[position].with_more(taken[place])
+                if self._merge(one, present[place], both, as_dear=as_dear):
+                    changed = True
+                    counts = [self.nodes[filling] for filling in present]
+        return changed
+
+    def _merge(self, one: Filling, other: Filling, taken: "_Taken", *, as_dear: bool) -> bool:
+        both = self._prices[one.offer] + self._prices[other.offer]
+        for offer in self._sizes.taking(taken):
+            if self._prices[offer] > both or (self._prices[offer] == both and not as_dear):
+                return False
+            if self._room.of(offer) > 0:
+                load = tuple(map(int.__add__, one.load, other.load))
+                self._known[load] = taken
+                self._swap(((one, 1), (other, 1)), ((Filling(offer, load), 1),))
+                return True
+        return False
+
+    def dissolve(self) -> bool:
+        """Spread the load of one of the emptiest nodes over the free room of the others."""
+        present = [filling for filling, times in self.nodes.items() if times]
+        for filling in sorted(present, key=lambda one: (self._share(one), one))[:_EMPTIEST]:
+            self.nodes[filling] -= 1
+            moves = self._spread(filling.load)
+            self.nodes[filling] += 1
+            if moves is not None:
+                self._swap(((filling, 1), *((old, 1) for old, _ in moves)), tuple((new, 1) for _, new in moves))
+                return True
+        return False
+
+    def _share(self, filling: Filling) -> float:
+        """The largest share of a resource that the load takes."""
+        free = self._problem.offers[filling.offer].free
+        return max(taken / have if have else 0.0 for taken, have in zip(self.taken(filling.load).used, free, strict=True))
+
+    def _spread(self, load: Load) -> list[tuple[Filling, Filling]] | None:
+        items = self._problem.items
+        left = list(load)
+        moves = []
+        for filling in sorted(self.nodes):
+            offer = self._problem.offers[filling.offer]
+            spare = tuple(map(int.__sub__, offer.free, self.taken(filling.load).used))
+            for _ in range(self.nodes[filling]):
+                free, more = list(spare), [0] * len(left)
+                for index, item in enumerate(items):
+                    if left[index] and item.offers[filling.offer]:
+                        many = min(left[index], *(have // need for have, need in zip(free, item.need, strict=True) if need))
+                        more[index] = many
+                        free = [have - need * many for have, need in zip(free, item.need, strict=True)]
+                if not any(more):
+                    break
+                left = [have - many for have, many in zip(left, more, strict=True)]
+                moves.append((filling, Filling(filling.offer, tuple(map(int.__add__, filling.load, more)))))
+                if not any(left):
+                    return moves
+        return None
+
 
 _LARGE = 200  # size above which only quick steps are taken
 _FEW_WAYS = 2  # ways to fill a node that large problems try

@@ -6,21 +6,202 @@ affinity over zones); those with rules about the host, ports or volumes stay as 
 that the greedy choices serve is lost, and what they cost is the most that a mix may cost.
 """
 
+from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
 import msgspec
 
+from reconciler.cluster.values.resources import Resources
 from reconciler.decisions.draft import Draft, GroupDraft
-from reconciler.decisions.growth.balancing import next_group, siblings
-from reconciler.decisions.growth.cost.growth import GrownNode, Growth
 from reconciler.decisions.growth.cost.master import solver
 from reconciler.decisions.growth.cost.mixes import Answer, least_cost, work
-from reconciler.decisions.growth.cost.posing import Posed, pose
-from reconciler.decisions.reasons.cost import LeastCostMix, SolverMissing
+from reconciler.decisions.growth.cost.problem import Cap, Filling, Item, Mix, Offer, Problem
+from reconciler.decisions.growth.expanders import next_group, siblings
+from reconciler.decisions.reasons.sizes import LeastCostMix, SolverMissing
 from reconciler.policy.documents import Expander
 from reconciler.values.money import price_text
+
+# What one tier has gained since a point: as a list of loaded nodes, to be taken back and given again otherwise.
+
+
+class GrownNode(msgspec.Struct, frozen=True, order=True):
+    """A new node of the group at `position` with its pods, (shape, count), those of DaemonSets left out."""
+
+    position: int
+    load: tuple[tuple[int, int], ...]
+
+
+class Growth:
+    """A point in a draft. Pods that went to nodes which were there before are noted, since taking back drops them as well."""
+
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+        self._mark = draft.state.mark()
+        self._nodes = draft.state.node_count
+        self._added = draft.added
+        self._before = [(group.desired, len(group.new_nodes)) for group in draft.groups]
+        self._elsewhere: list[tuple[int, int, int]] = []
+
+    def note(self, shape: int, node: int, count: int) -> None:
+        """Pods of a shape were bound to a node."""
+        if node < self._nodes:
+            self._elsewhere.append((shape, node, count))
+
+    def nodes(self) -> list[GrownNode]:
+        """All new nodes in the order in which they came."""
+        draft = self._draft
+        numbers = sorted(
+            (node, group.position)
+            for group, (_, count) in zip(draft.groups, self._before, strict=True)
+            for node in group.new_nodes[count:]
+        )
+        daemons = [Counter(group.daemons) for group in draft.groups]
+        return [GrownNode(position, self._load(node, daemons[position])) for node, position in numbers]
+
+    def _load(self, node: int, daemons: Counter[int]) -> tuple[tuple[int, int], ...]:
+        bound = self._draft.state.bound(node)
+        if not daemons:
+            return bound
+        return tuple([(shape, left) for shape, count in bound if (left := count - daemons.get(shape, 0)) > 0])
+
+    def take_back(self) -> None:
+        """The draft as it was at the point, but for reasons and served pods."""
+        draft = self._draft
+        for group, (desired, count) in zip(draft.groups, self._before, strict=True):
+            template = group.group.template
+            if template is not None and len(group.new_nodes) > count:
+                draft.limits.count(group.group, template, count - len(group.new_nodes))
+                del group.new_nodes[count:]
+                group.desired = desired
+        draft.added = self._added
+        draft.state.undo(self._mark)
+
+    def give(self, nodes: Iterable[GrownNode]) -> bool:
+        """Grow by these nodes from the point on; False (and an undefined draft: take back) where a bound refuses one."""
+        draft = self._draft
+        for shape, place, count in self._elsewhere:
+            draft.state.bind(shape, place, count)
+        return all(self.add(node, sum(1 for _ in alike)) for node, alike in groupby(nodes))
+
+    def add(self, node: GrownNode, times: int) -> bool:
+        """Grow by so many equal nodes; False, and none of them, where a bound refuses that many."""
+        draft = self._draft
+        group = draft.groups[node.position]
+        template = group.group.template
+        if template is None or draft.room(group, template)[0] < times:
+            return False
+        numbers = draft.grow(group, template, times)
+        places = array("i", [number for number in numbers for _ in node.load])
+        shapes, counts = (array("i", [pair[part] for pair in node.load]) * len(numbers) for part in (0, 1))
+        draft.state.bind_list(places, shapes, counts)
+        return True
+
+
+# From a draft to a problem in numbers, and back.
+#
+# Pods under rules about zones (or other domains) take part, too: of every shape as many go to each domain as before, so that
+# whatever counts them there counts the same.
+
+Domain = tuple[str | None, ...]
+"""Values of the topology keys that concern a shape, in order of the keys."""
+
+
+class Posed(msgspec.Struct, frozen=True):
+    """A problem with what its numbers stand for: `shapes` by item (a shape is several items where its pods are in several
+    domains), group `positions` by offer; `given` is what was grown."""
+
+    problem: Problem
+    shapes: tuple[int, ...]
+    positions: tuple[int, ...]
+    given: Mix
+
+    def nodes(self, mix: Mix) -> list[GrownNode]:
+        """The nodes of a mix: by group in canonical order, full ones first."""
+        found = []
+        for filling, times in sorted(mix, key=lambda pair: (pair[0].offer, [-pods for pods in pair[0].load])):
+            load = sorted((shape, pods) for shape, pods in zip(self.shapes, filling.load, strict=True) if pods)
+            found += [GrownNode(self.positions[filling.offer], tuple(load))] * times
+        return found
+
+
+def pose(
+    draft: Draft, tier: Sequence[GroupDraft], nodes: Sequence[GrownNode], keys: Mapping[int, frozenset[str]]
+) -> Posed | None:
+    """The pods of `nodes` over the groups of a tier, asked at the point before those nodes; `keys` are topology keys by shape.
+    None when a group that may grow has no price."""
+    groups = [group for group in tier if group.group.template is not None and draft.room(group, group.group.template)[0] > 0]
+    if any(group.group.price_micros is None for group in groups):
+        return None
+    by_position = {group.position: index for index, group in enumerate(groups)}
+    alike = Counter(nodes)
+    if any(node.position not in by_position for node in alike):
+        return None
+    sums: Counter[tuple[int, Domain]] = Counter()
+    for node, times in alike.items():
+        for shape, pods in node.load:
+            sums[shape, _domain(draft.groups[node.position], keys[shape])] += pods * times
+    asked = tuple(sorted(sums, key=lambda one: (one[0], [value or "" for value in one[1]])))
+    names = sorted({name for shape, _ in asked for name, _ in draft.state.pod_shape(shape).requests.items()})
+    needs = {shape: _row(draft.state.pod_shape(shape).requests, names) for shape, _ in asked}
+    offers, lets_in, left = [], [], []
+    for group in groups:
+        template, price = group.group.template, group.group.price_micros
+        if template is None or price is None:
+            continue
+        mark = draft.state.mark()
+        trial = draft.state.add_node(f"{group.group.name}-try", template, group.daemons)
+        free = _row(template.allocatable.plus(draft.state.used(trial), -1), names)
+        lets_in.append(
+            [
+                (draft.state.enters(shape, trial) and all(map(int.__le__, needs[shape], free)))
+                if keys[shape]
+                else draft.state.fits(shape, trial)
+                for shape, _ in asked
+            ]
+        )
+        draft.state.undo(mark)
+        here = {one: _domain(group, one) for one in set(keys.values())}
+        for index, (shape, domain) in enumerate(asked):
+            if domain != here[keys[shape]]:
+                lets_in[-1][index] = False
+        offers.append(Offer(price_micros=price, free=free, most=draft.room(group, template)[0]))
+        left.append(draft.limits.left(group.group, template))
+    items = tuple(
+        Item(count=sums[one], need=needs[one[0]], offers=tuple(row[index] for row in lets_in)) for index, one in enumerate(asked)
+    )
+    pace = draft.policy.pace.max_added_nodes - draft.added
+    problem = Problem(items=items, offers=tuple(offers), caps=_caps(left, pace, sum(sums.values())))
+    given: Counter[Filling] = Counter()
+    for node, times in alike.items():
+        load = {(shape, _domain(draft.groups[node.position], keys[shape])): pods for shape, pods in node.load}
+        given[Filling(by_position[node.position], tuple(load.get(one, 0) for one in asked))] += times
+    positions = tuple(group.position for group in groups)
+    return Posed(problem, tuple(shape for shape, _ in asked), positions, tuple(sorted(given.items())))
+
+
+def _domain(group: GroupDraft, keys: frozenset[str]) -> Domain:
+    template = group.group.template
+    return tuple(template.label(key) for key in sorted(keys)) if template is not None else ()
+
+
+def _row(amounts: Resources, names: Sequence[str]) -> tuple[int, ...]:
+    return tuple(amounts.get(name) for name in names)
+
+
+def _caps(left: Sequence[dict[tuple[int, str], tuple[int, int]]], pace: int, most: int) -> tuple[Cap, ...]:
+    """One cap a limit and resource that `most` nodes could reach, and the pace."""
+    caps = []
+    for key in sorted({key for row in left for key in row}):
+        bound = next(row[key][0] for row in left if key in row)
+        weights = tuple(row[key][1] if key in row else 0 for row in left)
+        if max(weights) * most > bound:
+            caps.append(Cap(bound=bound, weights=weights))
+    if most > pace:
+        caps.append(Cap(bound=pace, weights=(1,) * len(left)))
+    return tuple(caps)
+
 
 LEAST_COST = Expander.LEAST_COST.value
 

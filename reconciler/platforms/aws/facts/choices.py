@@ -2,16 +2,16 @@
 
 import msgspec
 
-from reconciler.platforms.aws.facts.aws_launch import (
+from reconciler.platforms.aws.facts.instance_table import KnownType, known_types
+from reconciler.platforms.aws.facts.requirements import allowed_types
+from reconciler.platforms.aws.facts.view import AwsView
+from reconciler.platforms.aws.facts.wire import (
+    AutoScalingGroup,
     BlockDevice,
     InstanceRequirements,
     LaunchTemplateData,
     LaunchTemplateSpecification,
 )
-from reconciler.platforms.aws.facts.instance_table import KnownType, known_types
-from reconciler.platforms.aws.facts.requirements import allowed_types
-from reconciler.platforms.aws.facts.view import AwsView
-from reconciler.platforms.aws.facts.wire import AutoScalingGroup
 
 # SOURCE: Amazon Linux 2023 and 2, and Bottlerocket's data volume: the disk that pods use.
 _POD_DISKS = ("/dev/xvda", "/dev/xvdb")

@@ -3,17 +3,15 @@
 from collections.abc import Mapping
 
 from reconciler.cluster.target import Machine, OwnerEvidence, TargetFacts, TargetRef
-from reconciler.cluster.targets.autoscaling_options import read_options
-from reconciler.cluster.targets.near_miss import near_misses
 from reconciler.cluster.targets.owner_evidence import HOLD
+from reconciler.cluster.targets.size_annotations import near_misses, read_options
 from reconciler.cluster.values.selection import label_pairs
 from reconciler.platforms.aws.facts import wire
-from reconciler.platforms.aws.facts.activities import launch_failure
+from reconciler.platforms.aws.facts.activities import Notice, launch_failure
 from reconciler.platforms.aws.facts.choices import Choices, choices
 from reconciler.platforms.aws.facts.clusters import clusters
 from reconciler.platforms.aws.facts.instance_table import PRICED_REGION, TABLE_DATE
 from reconciler.platforms.aws.facts.launched_from import outdated
-from reconciler.platforms.aws.facts.notices import Notice
 from reconciler.platforms.aws.facts.ownership import cautions, unseen, writers
 from reconciler.platforms.aws.facts.template import LABEL, RESOURCE, TAINT, TEMPLATE, template
 from reconciler.platforms.aws.facts.view import AwsView, region_of

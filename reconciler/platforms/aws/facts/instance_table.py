@@ -7,8 +7,8 @@ from functools import cache
 
 import msgspec
 
-from reconciler.platforms.aws.facts.aws_launch import InstanceType
 from reconciler.platforms.aws.facts.node_sizing import Machine, max_pods
+from reconciler.platforms.aws.facts.wire import InstanceType
 
 TABLE_DATE = "2026-07-20"
 TABLE_ORIGIN = f"the instance table of {TABLE_DATE}"

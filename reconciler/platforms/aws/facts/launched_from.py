@@ -1,8 +1,7 @@
 """Whether an instance was made from what its group makes instances from now."""
 
-from reconciler.platforms.aws.facts.aws_launch import LaunchTemplateSpecification
 from reconciler.platforms.aws.facts.view import AwsView
-from reconciler.platforms.aws.facts.wire import AutoScalingGroup, Instance
+from reconciler.platforms.aws.facts.wire import AutoScalingGroup, Instance, LaunchTemplateSpecification
 from reconciler.values.whole_number import whole_number
 
 

@@ -7,8 +7,8 @@ offers: such attributes are left out, and that is safe.
 import fnmatch
 from collections.abc import Iterable, Mapping
 
-from reconciler.platforms.aws.facts.aws_launch import InstanceRequirements, Span
 from reconciler.platforms.aws.facts.instance_table import KnownType
+from reconciler.platforms.aws.facts.wire import InstanceRequirements, Span
 
 # SOURCE: Amazon EC2, burstable performance instances: the T families.
 _BURSTABLE = ("t2.", "t3.", "t3a.", "t4g.")

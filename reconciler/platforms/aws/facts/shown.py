@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from reconciler.cluster.snapshots.pseudonyms import Pseudonyms, is_quantity
+from reconciler.cluster.snapshots.redaction import Pseudonyms, is_quantity
 from reconciler.platforms.aws.facts.template import LABEL, RESOURCE, TAINT, TEMPLATE
 
 Object = dict[str, Any]

@@ -11,12 +11,11 @@ from reconciler.cluster.values.label_syntax import is_label_value, is_qualified_
 from reconciler.cluster.values.resources import Resources
 from reconciler.cluster.values.selection import label_pairs
 from reconciler.cluster.values.unreadable import UnreadableError
-from reconciler.platforms.aws.facts.aws_beside import ManagedNodeGroup
 from reconciler.platforms.aws.facts.choices import Choices
 from reconciler.platforms.aws.facts.node_sizing import DEFAULT_DISK_GIB, allocatable
 from reconciler.platforms.aws.facts.node_sizing import capacity as machine_capacity
 from reconciler.platforms.aws.facts.view import region_of
-from reconciler.platforms.aws.facts.wire import AutoScalingGroup
+from reconciler.platforms.aws.facts.wire import AutoScalingGroup, ManagedNodeGroup
 
 TEMPLATE = "k8s.io/cluster-autoscaler/node-template/"
 LABEL, TAINT, RESOURCE = TEMPLATE + "label/", TEMPLATE + "taint/", TEMPLATE + "resources/"

@@ -4,16 +4,18 @@ from collections.abc import Mapping
 
 import msgspec
 
-from reconciler.platforms.aws.facts.aws_beside import (
+from reconciler.platforms.aws.facts.activities import Notice
+from reconciler.platforms.aws.facts.instance_table import KnownType, known_types
+from reconciler.platforms.aws.facts.wire import (
     InstanceRefresh,
+    LaunchConfiguration,
+    LaunchTemplateSpecification,
+    LaunchTemplateVersion,
     ManagedNodeGroup,
     ScalingActivity,
     ScalingPolicy,
     ScheduledAction,
 )
-from reconciler.platforms.aws.facts.aws_launch import LaunchConfiguration, LaunchTemplateSpecification, LaunchTemplateVersion
-from reconciler.platforms.aws.facts.instance_table import KnownType, known_types
-from reconciler.platforms.aws.facts.notices import Notice
 
 SIZERS = ("InstanceRefresh", "ScalingPolicy", "ScheduledAction")
 """What AWS is asked for beside the groups, so that nobody who sizes them is overlooked."""

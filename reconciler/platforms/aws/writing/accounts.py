@@ -4,8 +4,7 @@ import threading
 from collections.abc import Callable, Iterable
 from functools import cache
 
-from reconciler.platforms.aws.writing.bucket import Metered
-from reconciler.platforms.aws.writing.calls import Aws
+from reconciler.platforms.aws.writing.calls import Aws, Metered
 from reconciler.platforms.aws.writing.client import BotoAws
 
 

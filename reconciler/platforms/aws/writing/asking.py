@@ -13,13 +13,12 @@ from types import MappingProxyType
 from typing import Any
 
 from reconciler.decisions.ownership.owner import POLICY_MARK
-from reconciler.platforms.aws.facts.notices import RETAINED
+from reconciler.platforms.aws.facts.activities import RETAINED
 from reconciler.platforms.aws.facts.ownership import WRITABLE_STATES
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP, READ_LAG_SECONDS
+from reconciler.platforms.aws.writing.beside_groups import MachineTypes, Refreshes
 from reconciler.platforms.aws.writing.calls import AUTO_SCALING, EC2, Aws, AwsError, Parameters, paged
-from reconciler.platforms.aws.writing.fresh import IN_SERVICE, NOT_COUNTED, node_group
-from reconciler.platforms.aws.writing.machine_types import MachineTypes
-from reconciler.platforms.aws.writing.refreshes import Refreshes
+from reconciler.platforms.aws.writing.growth import IN_SERVICE, NOT_COUNTED, node_group
 from reconciler.platforms.aws.writing.wanted import Tags, Wanted
 
 LISTED_SECONDS = 85.0

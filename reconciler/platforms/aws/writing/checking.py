@@ -1,17 +1,162 @@
 """What `doctor` finds about Auto Scaling groups: the client, the credentials, every right to read, the groups."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
+
+import msgspec
 
 from reconciler.platforms.aws.writing.accounts import Accounts
 from reconciler.platforms.aws.writing.asking import Region
-from reconciler.platforms.aws.writing.calls import Aws, AwsError
-from reconciler.platforms.aws.writing.reads import READS_ASKED, ReadAsked
+from reconciler.platforms.aws.writing.calls import AUTO_SCALING, EC2, EKS, Aws, AwsError
+from reconciler.platforms.aws.writing.marks import OUR_TAGS
 from reconciler.platforms.aws.writing.wanted import Wanted, wanted
 from reconciler.policy.documents import PolicySet
-from reconciler.providers.check import Check, State
+from reconciler.providers.live_platforms import Check, State
 
+# The IAM policies that this program needs, with nothing beyond its calls.
+#
+# SOURCE: Service Authorization Reference of Amazon EC2 Auto Scaling: Describe actions know no resources; the writes do, with
+# the tags of the group as condition. The tags that may be set are ours alone, so that the discovery tag cannot be given to
+# another group. What `LaunchInstances` needs beside itself is in the user guide of Amazon EC2 Auto Scaling, "Launching
+# instances with synchronous provisioning".
+
+READS = (
+    "autoscaling:DescribeAutoScalingGroups",
+    "autoscaling:DescribeInstanceRefreshes",
+    "autoscaling:DescribeLaunchConfigurations",
+    "autoscaling:DescribePolicies",
+    "autoscaling:DescribeScalingActivities",
+    "autoscaling:DescribeScheduledActions",
+    "ec2:DescribeInstanceTypes",
+    "ec2:DescribeLaunchTemplateVersions",
+)
+WRITES = (
+    "autoscaling:SetDesiredCapacity",
+    "autoscaling:SetInstanceProtection",
+    "autoscaling:TerminateInstanceInAutoScalingGroup",
+)
+LAUNCHES = ("autoscaling:LaunchInstances",)
+LAUNCHES_ON_EC2 = ("ec2:CreateFleet", "ec2:DescribeLaunchTemplateVersions")
+TAGGING = ("autoscaling:CreateOrUpdateTags", "autoscaling:DeleteTags")
+_GROUPS = "arn:aws:autoscaling:*:*:autoScalingGroup:*:autoScalingGroupName/*"
+
+
+def iam_policy(cluster: str, tag_key: str, tag_value: str, *, enforce: bool) -> dict[str, Any]:
+    """The policy document: of mode Observe, or of Enforce on groups that carry the tag."""
+    owned = {"StringEquals": {f"aws:ResourceTag/{tag_key}": tag_value}}
+    statements: list[dict[str, Any]] = [
+        {"Sid": "Read", "Effect": "Allow", "Action": list(READS), "Resource": "*"},
+        {
+            "Sid": "ReadManagedNodeGroups",
+            "Effect": "Allow",
+            "Action": ["eks:DescribeNodegroup"],
+            "Resource": f"arn:aws:eks:*:*:nodegroup/{cluster}/*/*",
+        },
+    ]
+    if enforce:
+        statements += [
+            {"Sid": "Resize", "Effect": "Allow", "Action": list(WRITES), "Resource": _GROUPS, "Condition": owned},
+            {
+                "Sid": "Mark",
+                "Effect": "Allow",
+                "Action": list(TAGGING),
+                "Resource": _GROUPS,
+                "Condition": {**owned, "ForAllValues:StringEquals": {"aws:TagKeys": list(OUR_TAGS)}},
+            },
+        ]
+    return {"Version": "2012-10-17", "Statement": statements}
+
+
+def launch_policy(tag_key: str, tag_value: str) -> dict[str, Any]:
+    """What is needed beside mode Enforce where groups are grown by `LaunchInstances`. A document of its own, since
+    `ec2:CreateFleet` launches any instance, in any group or none: give it where a group asks for it, and nowhere else."""
+    owned = {"StringEquals": {f"aws:ResourceTag/{tag_key}": tag_value}}
+    return {
+        "Version": "2012-10-17",
+        "Statement": [
+            {"Sid": "Launch", "Effect": "Allow", "Action": list(LAUNCHES), "Resource": _GROUPS, "Condition": owned},
+            {"Sid": "LaunchNeeds", "Effect": "Allow", "Action": list(LAUNCHES_ON_EC2), "Resource": "*"},
+        ],
+    }
+
+
+# The reads that a process needs rights for, one by one: how each is tried, and what a process is without it.
+
+_NOBODY = "reconciler-doctor-asks-for-a-right"
+"""A group that is not there: whether a call is allowed is decided before anybody looks for it."""
+_REFUSES = "every write is refused: nobody could tell who else sizes a group"
+
+
+class ReadAsked(msgspec.Struct, frozen=True, kw_only=True):
+    """One right. `without` is what follows where it is missing; `stops_writes`: nothing is sized then. `of_group`: AWS answers
+    for one group alone, which is named; `of_node_group`: only groups of EKS have something to ask for."""
+
+    service: str
+    action: str
+    without: str
+    stops_writes: bool = True
+    of_group: bool = False
+    of_node_group: bool = False
+    resource: str = "*"
+
+    @property
+    def right(self) -> str:
+        """As IAM calls it."""
+        return f"{self.service}:{self.action}"
+
+    def parameters(self, groups: Sequence[dict[str, Any]], names: Sequence[str]) -> dict[str, Any] | None:
+        """Of the smallest call; None where there is nothing to ask for."""
+        if self.of_node_group:
+            tags = ({tag["Key"]: tag.get("Value", "") for tag in item.get("Tags") or ()} for item in groups)
+            found = next((one for one in tags if one.get("eks:cluster-name") and one.get("eks:nodegroup-name")), None)
+            return (
+                None
+                if found is None
+                else {"clusterName": found["eks:cluster-name"], "nodegroupName": found["eks:nodegroup-name"]}
+            )
+        if self.service == EC2:
+            return {"MaxResults": 5} if self.action == "DescribeInstanceTypes" else {"MaxResults": 5, "Versions": ["$Default"]}
+        named = next((item["AutoScalingGroupName"] for item in groups), next(iter(names), _NOBODY))
+        return {"MaxRecords": 1, **({"AutoScalingGroupName": named} if self.of_group else {})}
+
+
+READS_ASKED = (
+    ReadAsked(service=AUTO_SCALING, action="DescribeAutoScalingGroups", without="no group is read, and nothing is sized"),
+    ReadAsked(service=AUTO_SCALING, action="DescribeInstanceRefreshes", without=_REFUSES, of_group=True),
+    ReadAsked(service=AUTO_SCALING, action="DescribePolicies", without=_REFUSES),
+    ReadAsked(service=AUTO_SCALING, action="DescribeScheduledActions", without=_REFUSES),
+    ReadAsked(
+        service=AUTO_SCALING,
+        action="DescribeScalingActivities",
+        without="groups that miss instances cannot be read, and nothing is sized meanwhile",
+    ),
+    ReadAsked(
+        service=AUTO_SCALING,
+        action="DescribeLaunchConfigurations",
+        without="groups with a launch configuration do not say what a new node offers",
+        stops_writes=False,
+    ),
+    ReadAsked(
+        service=EC2,
+        action="DescribeInstanceTypes",
+        without="machine types that the built-in table does not have are not known",
+        stops_writes=False,
+    ),
+    ReadAsked(
+        service=EC2,
+        action="DescribeLaunchTemplateVersions",
+        without="groups without nodes do not say what a new one offers",
+        stops_writes=False,
+    ),
+    ReadAsked(
+        service=EKS,
+        action="DescribeNodegroup",
+        without="writes to managed node groups are refused: nobody could tell whether EKS changes them",
+        of_node_group=True,
+        resource="arn:aws:eks:*:*:nodegroup/*/*/*",
+    ),
+)
 _CODE, _RIGHT = "AWS", "AWSRight"
 _ENABLED, _CLUSTER = "k8s.io/cluster-autoscaler/enabled", "k8s.io/cluster-autoscaler/"
 _REFUSED = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"})

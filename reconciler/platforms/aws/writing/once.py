@@ -16,7 +16,7 @@ from reconciler.platforms.aws.writing.accounts import Accounts
 from reconciler.platforms.aws.writing.asking import Region
 from reconciler.platforms.aws.writing.calls import AUTO_SCALING, Aws, AwsError, Parameters, paged
 from reconciler.platforms.aws.writing.wanted import Wanted, wanted
-from reconciler.providers.cloud_answer import CloudAnswer, CloudError, CloudQuestion
+from reconciler.providers.answer import CloudAnswer, CloudError, CloudQuestion
 
 # `aws:///eu-central-1a/i-0123` and, of a local zone, `aws:///us-west-2-lax-1a/i-0123`; the zone is missing in an older form.
 _PROVIDER_ID = re.compile(r"^aws:///(?:(?P<region>[a-z]{2}(?:-[a-z]+)+-[0-9]+)[a-z0-9-]*/)?(?P<instance>i-[0-9a-f]+)$")

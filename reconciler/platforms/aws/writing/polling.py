@@ -9,8 +9,8 @@ from msgspec import Raw
 
 from reconciler.cluster.snapshots.document import Document
 from reconciler.kube.leading.state import StateUnavailableError
-from reconciler.kube.watching.asking_thread import AskingThread
-from reconciler.kube.watching.stream_state import StreamState, polled_state
+from reconciler.kube.watching.polled_source import AskingThread
+from reconciler.kube.watching.reflector import StreamState, polled_state
 from reconciler.platforms.aws.kinds import AUTO_SCALING_GROUP
 from reconciler.platforms.aws.writing.accounts import Accounts
 from reconciler.platforms.aws.writing.asking import Region

@@ -18,13 +18,162 @@ from contextlib import suppress
 
 import msgspec
 
-from reconciler.cluster.target import TargetRef
+from reconciler.cluster.target import TargetFacts, TargetRef
 from reconciler.plan.plan import Bound
-from reconciler.platforms.aws.writing.answer import NO_INSTANCE, failed, says, unread
-from reconciler.platforms.aws.writing.calls import AUTO_SCALING, Aws, AwsError
-from reconciler.platforms.aws.writing.fresh import IN_SERVICE, Reading, seen_again
+from reconciler.platforms.aws.kinds import READ_LAG_SECONDS
+from reconciler.platforms.aws.writing.calls import AUTO_SCALING, NO_INSTANCE, Aws, AwsError, failed, says, unread
+from reconciler.platforms.aws.writing.growth import IN_SERVICE, Reading, seen_again, set_desired
+from reconciler.platforms.aws.writing.marks import SHIELD, delete_tags, set_tags
 from reconciler.providers.contract import LeavingMachine, RemovalState, TargetRemoval, WriteCode, WriteResult
 from reconciler.providers.ownership_guard import not_ours, objection
+from reconciler.values.whole_number import whole_number
+
+# Taking back what never came, without ever ending an instance that runs.
+#
+# SOURCE: two ways in which others lost nodes so. An absolute write from a read that was old by then
+# (kubernetes/autoscaler#10147: the missing instance had come meanwhile), and a value below what ran (#9182: 32 busy nodes).
+# Where desired capacity is below the number of instances, the group's own policy chooses which go: so it is never set below a
+# number read for this write, and while it is set every instance in service bears scale-in protection. One that comes in between
+# has none, is the only one that may go, and runs nothing. AWS acts some seconds after the write (measured: 2 to 4), so that the
+# protection stays until a read which cannot be older shows no more instances than are wanted; a tag tells of it meanwhile, and
+# when it began.
+
+_PROTECTED_AT_ONCE = 50
+_ENDING = ("Terminating", "Terminated")
+
+
+class Cancellations:
+    """`read` gives the group as it is at this moment; both that and `aws` raise `AwsError`."""
+
+    def __init__(self, aws: Aws, read: Callable[[TargetRef], Reading | None]) -> None:
+        self._aws = aws
+        self._read = read
+
+    def cancel(self, reading: Reading, machines: tuple[str, ...], desired: int) -> WriteResult:
+        """First exactly the instances that never became nodes, then the requests for which there is none. Raises `AwsError`."""
+        target = reading.facts.ref
+        kept = desired == reading.item.desired_capacity
+        for name in machines:
+            result = self._end(target, reading, name, decrement=not kept)
+            if not result.done:
+                return result
+        if kept:
+            return WriteResult()
+        # Who else sizes it was read a moment ago; how many instances there are is asked once more.
+        return self._lower(target, seen_again(self._aws, reading), desired)
+
+    def _end(self, target: TargetRef, reading: Reading, name: str, *, decrement: bool) -> WriteResult:
+        found = reading.instance(name)
+        if found is None or found.lifecycle_state.startswith(_ENDING):
+            return WriteResult()
+        try:
+            self._aws.call(
+                AUTO_SCALING, "TerminateInstanceInAutoScalingGroup", InstanceId=name, ShouldDecrementDesiredCapacity=decrement
+            )
+        except AwsError as error:
+            if not says(error, NO_INSTANCE):
+                return failed(error, f"{target}, instance {name}")
+        return WriteResult()
+
+    def _lower(self, target: TargetRef, now: Reading | None, desired: int) -> WriteResult:
+        if now is None:
+            return WriteResult(code=WriteCode.NOT_FOUND, message=f"{target} is gone")
+        if now.item.desired_capacity <= desired:
+            return WriteResult()
+        if (wrong := _too_many(now, desired)) is not None:
+            return wrong
+        shielded = tuple(
+            one.instance_id for one in now.counted if one.lifecycle_state == IN_SERVICE and not one.protected_from_scale_in
+        )
+        ours = SHIELD in dict(now.facts.annotations)
+        if not ours and any(one.protected_from_scale_in for one in now.counted) and shielded:
+            message = (
+                f"{target}: some of its instances bear a scale-in protection of somebody else, which could not be told from ours"
+            )
+            return WriteResult(code=WriteCode.REFUSED, message=f"{message}: the requests that never came stay")
+        if not shielded and not ours:
+            return set_desired(self._aws, now, desired)
+        # Written first: a process that ends here leaves word of the protection, which the next one takes back.
+        set_tags(self._aws, target.name, {SHIELD: str(now.date_seconds)})
+        lowered = False
+        try:
+            self._protect(target, shielded, protected=True)
+            last = self._read(target)
+            if last is None or last.item.desired_capacity != now.item.desired_capacity:
+                return WriteResult(code=WriteCode.STALE, message=f"{target} was written by somebody else meanwhile")
+            wrong = _too_many(last, desired)
+            lowered = wrong is None
+            return wrong or set_desired(self._aws, last, desired)
+        except AwsError as error:
+            lowered = lowered and error.sent
+            raise
+        finally:
+            # Of a write that may have been done the protection is taken off later (`recover`), and of one before as well.
+            if not lowered and not ours:
+                self.unshield(target, shielded)
+
+    def unshield(self, target: TargetRef, names: tuple[str, ...]) -> None:
+        """Take our protection off, then the word of it. Raises `AwsError`; the next read of the group then does it."""
+        self._protect(target, names, protected=False)
+        delete_tags(self._aws, target.name, (SHIELD,))
+
+    def recover(self, reading: Reading) -> None:
+        """What a cancellation, or a process that ended in one, has left: only instances that bore no protection before were given
+        ours. Raises `AwsError`."""
+        if may_unshield(reading.facts, reading.date_seconds) and len(reading.counted) <= reading.item.desired_capacity:
+            left = tuple(
+                one.instance_id for one in reading.counted if one.protected_from_scale_in and one.lifecycle_state == IN_SERVICE
+            )
+            self.unshield(reading.facts.ref, left)
+
+    def _protect(self, target: TargetRef, names: tuple[str, ...], *, protected: bool) -> None:
+        for start in range(0, len(names), _PROTECTED_AT_ONCE):
+            some = list(names[start : start + _PROTECTED_AT_ONCE])
+            try:
+                self._set(target, some, protected=protected)
+            except AwsError as error:
+                if protected or "is not in InService" not in error.message:
+                    raise
+                # One has gone meanwhile, and the whole call was refused for it: one by one.
+                for name in some:
+                    self._unprotect_one(target, name)
+
+    def _unprotect_one(self, target: TargetRef, name: str) -> None:
+        try:
+            self._set(target, [name], protected=False)
+        except AwsError as error:
+            if "is not in InService" not in error.message:
+                raise
+
+    def _set(self, target: TargetRef, names: list[str], *, protected: bool) -> None:
+        self._aws.call(
+            AUTO_SCALING,
+            "SetInstanceProtection",
+            AutoScalingGroupName=target.name,
+            InstanceIds=names,
+            ProtectedFromScaleIn=protected,
+        )
+
+
+def shielded_since(facts: TargetFacts) -> int | None:
+    """When our protection of the group's instances began, by the clock of AWS; None where there is none."""
+    text = dict(facts.annotations).get(SHIELD)
+    return None if text is None else whole_number(text) or 0
+
+
+def may_unshield(facts: TargetFacts, date_seconds: int) -> bool:
+    """Whether AWS has acted by now, and a read says so."""
+    since = shielded_since(facts)
+    return since is not None and date_seconds > since + READ_LAG_SECONDS
+
+
+def _too_many(reading: Reading, desired: int) -> WriteResult | None:
+    there = len(reading.counted)
+    if there <= desired:
+        return None
+    message = f"{reading.facts.ref} has {there} instances by now: at desired capacity {desired} a running one would go"
+    return WriteResult(code=WriteCode.STALE, message=message)
+
 
 _GOING = ("Terminating", "Terminated")
 _ASKED_AGAIN_SECONDS = 300

@@ -8,13 +8,10 @@ from reconciler.cluster.nodes.node import ZONE_LABEL
 from reconciler.cluster.nodes.node_rows import taint_set
 from reconciler.cluster.target import OwnerEvidence, TargetFacts, TargetRef, TargetTemplate
 from reconciler.cluster.targets import capacity, owner_evidence
-from reconciler.cluster.targets.autoscaling_options import OPTIONS, read_options
-from reconciler.cluster.targets.near_miss import near_misses
-from reconciler.cluster.targets.size_bounds import MAX_SIZE, MIN_SIZE, scaling_bounds
+from reconciler.cluster.targets.size_annotations import MAX_SIZE, MIN_SIZE, OPTIONS, near_misses, read_options, scaling_bounds
 from reconciler.cluster.values.selection import label_pairs
 from reconciler.platforms.clusterapi.facts import wire
-from reconciler.platforms.clusterapi.facts.infrastructure import offered
-from reconciler.platforms.clusterapi.facts.view import ClusterApiView
+from reconciler.platforms.clusterapi.facts.view import ClusterApiView, offered
 from reconciler.platforms.clusterapi.kinds import MACHINE_POOL
 
 _OPTION_PREFIX = "autoscaling-options-"

@@ -9,7 +9,7 @@ from reconciler.platforms.crusoe.writing.calls import CrusoeError
 from reconciler.platforms.crusoe.writing.credentials import LOWERING, ORGANIZATION
 from reconciler.platforms.crusoe.writing.polling import named
 from reconciler.policy.documents import PolicySet
-from reconciler.providers.check import Check, State
+from reconciler.providers.live_platforms import Check, State
 
 _CODE = "Crusoe"
 

@@ -4,15 +4,20 @@ import threading
 import time
 from collections.abc import Callable
 
+import msgspec
+
 from reconciler.cluster.snapshots.document import Document
-from reconciler.kube.watching.asking_thread import AskingThread
-from reconciler.kube.watching.stream_state import StreamState, polled_state
+from reconciler.cluster.targets.machine_rows import normalized_provider_id
+from reconciler.kube.watching.polled_source import AskingThread
+from reconciler.kube.watching.reflector import StreamState, polled_state
+from reconciler.platforms.crusoe.facts.pool import PROVIDER_ID
 from reconciler.platforms.crusoe.kinds import NODE_POOL
 from reconciler.platforms.crusoe.writing.account import Account
 from reconciler.platforms.crusoe.writing.asking import Known
 from reconciler.platforms.crusoe.writing.calls import CrusoeError
-from reconciler.platforms.crusoe.writing.notes import Keeper, Notes, UnnotedError
+from reconciler.platforms.crusoe.writing.notes import InMemoryKeeper, Keeper, Notes, UnnotedError
 from reconciler.policy.documents import PolicySet
+from reconciler.providers.answer import CloudAnswer, CloudError, CloudQuestion
 
 MOVING_SECONDS, RESTING_SECONDS = 10.0, 30.0
 _PROVIDER = "crusoe"
@@ -101,3 +106,37 @@ class CrusoePoll:
 
     def _pause_seconds(self) -> float:
         return MOVING_SECONDS if self._known.heard is None or self._known.moving() else RESTING_SECONDS
+
+
+# Node pools for one decision: asked once, where policies name any or where they belong to the cluster.
+#
+# The process' credentials name one Crusoe cluster. Without a policy that asks for its pools they count only where one of their
+# machines is a node here: whoever has two clusters may look at one with the credentials of the other.
+
+_WHOSE = "node pools of Crusoe (those of this cluster's nodes)"
+
+
+def ask_once(account: Account, question: CloudQuestion) -> CloudAnswer:
+    """What no policy asks for is left out where it cannot be read, and told. Raises `CloudError` for what one asks for."""
+    asked = any(named(policy) for policy in question.policies)
+    if not asked and not question.own:
+        return CloudAnswer()
+    known = Known(account, Notes(InMemoryKeeper()))
+    try:
+        known.ask(0)
+    except CrusoeError as error:
+        if asked:
+            raise CloudError(f"node pools of Crusoe: {error}") from None
+        return CloudAnswer(unread=(f"{_WHOSE}: {error}",))
+    pools = known.items()[NODE_POOL]
+    if not asked and not _here(pools, question.provider_ids):
+        told = f"{_WHOSE}: no machine of the {len(pools)} that these credentials show is a node here, so that they are left out"
+        return CloudAnswer(unread=(told,) if pools else ())
+    return CloudAnswer(documents=known.documents(), unread=known.problems)
+
+
+def _here(pools: list[dict[str, object]], provider_ids: tuple[str, ...]) -> bool:
+    """Whether a machine of one of the pools is a node of the cluster."""
+    nodes = {normalized_provider_id(one).lower() for one in provider_ids if one.startswith(PROVIDER_ID)}
+    machines = (name for pool in pools for name in msgspec.convert(pool.get("instance_ids") or [], list[str]))
+    return any(name.lower() in nodes for name in machines)

@@ -2,16 +2,55 @@
 
 from collections.abc import Iterable, Mapping
 
-from reconciler.cluster.target import TargetFacts, TargetRef
+from reconciler.cluster.nodes.node import Node
+from reconciler.cluster.target import Machine, TargetFacts, TargetRef
 from reconciler.cluster.targets import capacity, owner_evidence
-from reconciler.cluster.targets.autoscaling_options import OPTIONS, read_options
-from reconciler.cluster.targets.near_miss import near_misses
-from reconciler.cluster.targets.size_bounds import MAX_SIZE, MIN_SIZE, Bounds, scaling_bounds
+from reconciler.cluster.targets.size_annotations import (
+    MAX_SIZE,
+    MIN_SIZE,
+    OPTIONS,
+    Bounds,
+    near_misses,
+    read_options,
+    scaling_bounds,
+)
+from reconciler.cluster.values.instant import unix_seconds_or_zero
 from reconciler.cluster.values.selection import label_pairs
 from reconciler.platforms.openshift.facts import wire
 from reconciler.platforms.openshift.facts.other_writers import writers
 from reconciler.platforms.openshift.facts.shape import OLD_KEYS, template
 from reconciler.platforms.openshift.kinds import GROUP, MACHINE_SET
+
+# Why no node of a set may be removed at the moment, whatever runs on it.
+
+_CONFIG = "machineconfiguration.openshift.io/"
+
+
+def failed_beside(names: Iterable[str]) -> str:
+    """SOURCE: measured on the controller of MachineSets: a Failed Machine ties with one that is marked for deletion, and of the
+    two the one with the earlier name goes (12 of 12 runs), which may be either."""
+    found = sorted(names)
+    if not found:
+        return ""
+    named = ", ".join(found[:3]) + (f" and {len(found) - 3} more" if len(found) > 3 else "")
+    return f"Machine {named} failed and would go, or not, instead of the one that is chosen: it has to be cancelled first"
+
+
+def updated_beside(nodes: Iterable[Node]) -> str:
+    """The machine config operator cordons, drains and restarts nodes one after the other: no second one goes beside it.
+
+    SOURCE: the annotations of the operator's daemon; a node is at rest when its current config is the desired one, the drain that
+    was asked for last was done, and its state says Done.
+    """
+    for node in nodes:
+        annotations = dict(node.annotations)
+        state = annotations.get(f"{_CONFIG}state", "")
+        config = [annotations.get(f"{_CONFIG}{name}", "") for name in ("currentConfig", "desiredConfig")]
+        drain = [annotations.get(f"{_CONFIG}{name}", "") for name in ("lastAppliedDrain", "desiredDrain")]
+        if config[0] != config[1] or drain[0] != drain[1] or state not in ("", "Done"):
+            return f"the machine config operator is at work on node {node.name} of the same role (state {state or 'unset'})"
+    return ""
+
 
 _OPTION_PREFIX = f"{GROUP}/autoscaling-options-"
 _CLUSTER = f"{GROUP}/cluster-api-cluster"
@@ -91,3 +130,53 @@ _KNOWN_KEYS = (
 def _without_options(annotations: Mapping[str, str]) -> Iterable[str]:
     """Keys but those that reading the options has judged already."""
     return (key for key in annotations if not key.startswith(_OPTION_PREFIX))
+
+
+# Machines of OpenShift's Machine API.
+
+# Both are read by its controllers, the older one too; the Cluster Autoscaler writes both.
+DELETE_MARKS = (f"{GROUP}/delete-machine", f"{GROUP}/cluster-api-delete-machine")
+_ZONE = f"{GROUP}/zone"
+
+
+def machine(item: wire.Machine) -> Machine:
+    """One Machine with its target. Raises `UnreadableError`."""
+    meta, status = item.metadata, item.status or wire.MachineStatus()
+    annotations = meta.annotations or {}
+    return Machine(
+        namespace=meta.namespace,
+        name=meta.name,
+        target=target_of(item),
+        node=status.node_ref.name if status.node_ref else "",
+        provider_id=item.spec.provider_id or "",
+        created_seconds=unix_seconds_or_zero(meta.creation_timestamp),
+        deleting=meta.deletion_timestamp is not None,
+        delete_marked=any(key in annotations for key in DELETE_MARKS),
+        failed=failure(item),
+        phase=_phase(item),
+        zone=(meta.labels or {}).get(_ZONE, ""),
+    )
+
+
+def target_of(item: wire.Machine) -> TargetRef | None:
+    """The set that sizes it; None for a Machine of the control plane, which none does."""
+    owner = next((one for one in item.metadata.owner_references or () if one.controller), None)
+    if owner is None or owner.kind != "MachineSet" or not owner.api_version.startswith(f"{GROUP}/"):
+        return None
+    return reference(item.metadata.namespace, owner.name)
+
+
+def failure(item: wire.Machine) -> str:
+    """Why it never becomes a node, or no longer is one; Failed is for ever: its controller does not look at it again."""
+    status = item.status or wire.MachineStatus()
+    words = [text for text in (status.error_reason, status.error_message) if text]
+    return ": ".join(words) or ("phase Failed" if status.phase == "Failed" else "")
+
+
+def _phase(item: wire.Machine) -> str:
+    """With what keeps a Machine that is going, which may be for days."""
+    phase = (item.status.phase if item.status else None) or ""
+    if item.metadata.deletion_timestamp is None or item.spec.lifecycle_hooks is None:
+        return phase
+    hooks = [*(item.spec.lifecycle_hooks.pre_drain or ()), *(item.spec.lifecycle_hooks.pre_terminate or ())]
+    return f"{phase}, kept by lifecycle hook {hooks[0].name} of {hooks[0].owner}" if hooks else phase

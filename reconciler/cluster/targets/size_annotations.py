@@ -1,0 +1,171 @@
+"""Keys that somebody meant to be read: one or two slips away from a key that is."""
+
+import re
+from collections.abc import Iterable
+from fractions import Fraction
+
+import msgspec
+
+from reconciler.cluster.target import TargetOption
+from reconciler.cluster.values.quoted_text import quoted
+from reconciler.cluster.values.unreadable import UnreadableError
+from reconciler.values.duration import DurationError, exact_seconds
+
+_LARGEST_DISTANCE = 4
+
+
+def near_misses(keys: Iterable[str], known: Iterable[str]) -> tuple[str, ...]:
+    """One sentence for each key that is no known one but close to one."""
+    targets = tuple(sorted(set(known)))
+    findings: list[str] = []
+    for key in sorted(set(keys) - set(targets)):
+        nearest = min(((distance(key, other, _LARGEST_DISTANCE), other) for other in targets), default=(99, ""))
+        # Four slips are a lot in a short key.
+        if nearest[0] <= min(_LARGEST_DISTANCE, len(nearest[1]) // 8):
+            findings.append(f"{key} is not read: did you mean {nearest[1]}?")
+    return tuple(findings)
+
+
+def distance(left: str, right: str, limit: int) -> int:
+    """Levenshtein distance (insert, delete, replace), or `limit + 1` when it is larger."""
+    if abs(len(left) - len(right)) > limit:
+        return limit + 1
+    row = list(range(len(right) + 1))
+    for index, letter in enumerate(left, 1):
+        before, row[0] = row[0], index
+        best = row[0]
+        for column, other in enumerate(right, 1):
+            before, row[column] = row[column], min(row[column] + 1, row[column - 1] + 1, before + (letter != other))
+            best = min(best, row[column])
+        if best > limit:
+            return limit + 1
+    return min(row[-1], limit + 1)
+
+
+# The size annotations of a target: minimum and maximum, which count only together.
+
+MIN_SIZE = "cluster-api-autoscaler-node-group-min-size"
+MAX_SIZE = "cluster-api-autoscaler-node-group-max-size"
+_NO_SIZE, _BELOW = "is no whole number from 0", "is below the minimum"
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+
+
+class Bounds(msgspec.Struct, frozen=True):
+    """Both bounds with their origin, or neither; `problems` say why not."""
+
+    min_size: int | None = None
+    max_size: int | None = None
+    origin: str = ""
+    problems: tuple[str, ...] = ()
+
+
+def scaling_bounds(annotations: dict[str, str], capi_group: str) -> Bounds:
+    """The bounds that the annotations give.
+
+    As upstream: both must be there, be whole numbers from 0, and the maximum must not be below the minimum. Unlike
+    upstream, one without the other is reported instead of being taken for "not autoscaled" in silence.
+    """
+    keys = f"{capi_group}/{MIN_SIZE}", f"{capi_group}/{MAX_SIZE}"
+    present = [key for key in keys if key in annotations]
+    if not present:
+        return Bounds()
+    problems = [f'{key}: "{annotations[key]}" {_NO_SIZE}' for key in present if _size(annotations[key]) is None]
+    if problems:
+        return Bounds(problems=tuple(problems))
+    if len(present) == 1:
+        missing = keys[1] if present[0] == keys[0] else keys[0]
+        return Bounds(problems=(f"{present[0]} is ignored: {missing} is missing, and only both together count",))
+    smallest, largest = _size(annotations[keys[0]]), _size(annotations[keys[1]])
+    if smallest is not None and largest is not None and largest < smallest:
+        return Bounds(problems=(f"{keys[1]}: {largest} {_BELOW} {smallest}",))
+    return Bounds(smallest, largest, f"annotations {keys[0]} and {keys[1]}")
+
+
+def no_range(problem: str) -> bool:
+    """Whether a problem says that both bounds are there and mean no range."""
+    key, _, said = problem.partition(": ")
+    return key.endswith((MIN_SIZE, MAX_SIZE)) and (_BELOW in said or said.endswith(_NO_SIZE))
+
+
+def _size(text: str) -> int | None:
+    if not _INTEGER.fullmatch(text) or int(text) < 0:
+        return None
+    return int(text)
+
+
+# Per-group options written on a target, as values of the policy fields that they stand for.
+
+_THRESHOLDS = {
+    "scaledownutilizationthreshold": "scaleDown.utilizationThresholdPercent",
+    "scaledowngpuutilizationthreshold": "scaleDown.gpuUtilizationThresholdPercent",
+}
+_DURATIONS = {
+    "scaledownunneededtime": "scaleDown.unneededTime",
+    "scaledownunreadytime": "scaleDown.unreadyTime",
+    "maxnodeprovisiontime": "scaleUp.maxNodeProvisionTime",
+    "maxnodestartuptime": "scaleUp.maxNodeStartupTime",
+}
+_SWITCHES = {"ignoredaemonsetsutilization": "scaleDown.daemonSetUtilization"}
+OPTIONS = (*_THRESHOLDS, *_DURATIONS, *_SWITCHES)
+# Known upstream, without a counterpart here.
+_WITHOUT_COUNTERPART = frozenset({"zeroormaxnodescaling"})
+# What Go's strconv.ParseBool takes, which is what the Cluster Autoscaler reads the value with.
+_TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
+_FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})")
+
+
+def read_options(pairs: Iterable[tuple[str, str]], prefix: str) -> tuple[tuple[TargetOption, ...], tuple[str, ...]]:
+    """Options from annotations or tags whose key starts with `prefix`, sorted, and sentences about what was not used."""
+    options: list[TargetOption] = []
+    problems: list[str] = []
+    for origin, text in sorted(pairs):
+        if not origin.startswith(prefix):
+            continue
+        name = origin.removeprefix(prefix)
+        try:
+            if name in _THRESHOLDS:
+                value, problem = _percent(text)
+                options.append(TargetOption(key=_THRESHOLDS[name], value=value, origin=origin))
+            elif name in _DURATIONS:
+                value, problem = _seconds(text)
+                options.append(TargetOption(key=_DURATIONS[name], value=value, origin=origin))
+            elif name in _SWITCHES:
+                options.append(TargetOption(key=_SWITCHES[name], value=_switch(text), origin=origin))
+                problem = ""
+            elif name in _WITHOUT_COUNTERPART:
+                problem = "is not read: there is no such setting for one group"
+            else:
+                problem = f"is not read: the options are {', '.join(OPTIONS)}"
+        except UnreadableError as error:
+            problem = f"{error}, so it is not used"
+        if problem:
+            problems.append(f"{origin}: {problem}")
+    return tuple(sorted(options)), tuple(problems)
+
+
+def _percent(text: str) -> tuple[int, str]:
+    if not _DECIMAL.fullmatch(text):
+        raise UnreadableError(f'"{text[:64]}" is no ratio between 0 and 1, such as 0.5')
+    percent = Fraction(text) * 100
+    if not 0 <= percent <= 100:
+        raise UnreadableError(f'"{text}" is no ratio between 0 and 1')
+    whole = int(percent + Fraction(1, 2))
+    return whole, "" if percent == whole else f'"{text}" is finer than one percent and is used as {whole} percent'
+
+
+def _switch(text: str) -> int:
+    if text not in _TRUE and text not in _FALSE:
+        raise UnreadableError(f'"{text[:64]}" is neither true nor false')
+    return int(text in _TRUE)
+
+
+def _seconds(text: str) -> tuple[int, str]:
+    try:
+        seconds = exact_seconds(text)
+    except DurationError:
+        raise UnreadableError(f"{quoted(text)} is no duration (such as 10m, 90s or 1h30m)") from None
+    if seconds < 0:
+        raise UnreadableError(f'"{text}" is negative')
+    whole = int(seconds + Fraction(1, 2))
+    return whole, "" if seconds == whole else f'"{text}" is finer than one second and is used as {whole} s'

@@ -1,0 +1,313 @@
+"""Which recurring windows are open at an instant."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+import msgspec
+
+from reconciler.cluster.target import Machine, TargetFacts, TargetRef, TargetTemplate
+from reconciler.cluster.targets.owner_evidence import read_hold
+from reconciler.cluster.world import World
+from reconciler.decisions.groups.effective_values import Resolved, Sources, Values
+from reconciler.decisions.groups.group import EffectiveGroup, Origin
+from reconciler.decisions.groups.membership import Membership, discovered, membership, target_ref, tier_of
+from reconciler.decisions.groups.new_node import LIVE_SOURCE, TemplateResult, least_of, new_node_shape, untried, witnesses
+from reconciler.decisions.platform_rules import doubles, strangers
+from reconciler.decisions.reasons.groups import TargetMissing, WindowOpen
+from reconciler.decisions.reasons.sizes import NoMaxSize, PlatformBound
+from reconciler.plan.reason import Reason
+from reconciler.policy.documents import (
+    Counting,
+    Discovery,
+    Growth,
+    Headroom,
+    Mode,
+    NodeGroup,
+    PolicySet,
+    Toggle,
+    Window,
+    WithoutMachines,
+)
+from reconciler.policy.levels import HEADROOM, HOLD, NOTHING, WINDOWS, added_startup_taints, amounts_text, effective_mode
+from reconciler.policy.values.schedule import last_opening
+from reconciler.values.instant import instant_text
+from reconciler.values.money import parse_money
+
+
+class OpenWindow(msgspec.Struct, frozen=True, kw_only=True):
+    """A window that is open, and when it closes (Unix seconds)."""
+
+    window: Window
+    index: int
+    until_seconds: int
+
+
+def closes_at(schedule: str, time_zone: str, duration_seconds: int, now_seconds: int) -> int | None:
+    """When the span that is open at `now_seconds` closes; None when none is open.
+
+    A span opens at a start of the cron schedule and lasts `duration_seconds`, its end excluded; a later start extends it.
+    """
+    opened = last_opening(schedule, time_zone, now_seconds)
+    if opened is None or opened + duration_seconds <= now_seconds:
+        return None
+    return opened + duration_seconds
+
+
+def open_windows(windows: tuple[Window, ...], now_seconds: int) -> tuple[OpenWindow, ...]:
+    """Those of `windows` that are open, in their order."""
+    found = []
+    for index, window in enumerate(windows):
+        until = closes_at(window.schedule, window.time_zone, window.duration_seconds, now_seconds)
+        if until is not None:
+            found.append(OpenWindow(window=window, index=index, until_seconds=until))
+    return tuple(found)
+
+
+# Where the platform itself refuses sizes: the narrower of its bounds and the policy's applies.
+
+
+def within_platform(facts: TargetFacts | None, lowest: int, highest: int) -> tuple[int, int, tuple[PlatformBound, ...]]:
+    """The range that is left of `lowest` to `highest`, and each bound of it that the platform refuses. A minimum above the
+    platform's maximum becomes that maximum; a maximum below its minimum stays, since it asks for no size that is refused."""
+    if facts is None or not facts.sizes_bind or facts.min_size is None or facts.max_size is None:
+        return lowest, highest, ()
+    least, most, origin = facts.min_size, facts.max_size, facts.size_origin
+    passed: list[PlatformBound] = []
+    if lowest > most:
+        passed.append(PlatformBound(bound="size.min", wanted=lowest, allowed=most, side="most", origin=origin))
+    elif lowest < least:
+        passed.append(PlatformBound(bound="size.min", wanted=lowest, allowed=least, side="least", origin=origin))
+    if highest > most:
+        passed.append(PlatformBound(bound="size.max", wanted=highest, allowed=most, side="most", origin=origin))
+    return min(max(lowest, least), most), min(highest, most), tuple(passed)
+
+
+# One group with every value decided: what the policy, its target and the instant say of it.
+
+_NO_HEADROOM = Headroom()
+
+
+class Claim(msgspec.Struct, frozen=True, kw_only=True):
+    """A target that the policy sizes, under the name of its group, with the sources of its values. `members` are the indices
+    of its nodes, `machine_of` the machines behind nodes."""
+
+    name: str
+    labels: tuple[tuple[str, str], ...]
+    target: TargetRef
+    sources: Sources
+    members: tuple[int, ...]
+    machine_of: Mapping[int, Machine]
+
+    @property
+    def facts(self) -> TargetFacts | None:
+        """What is known of the target; None when it is not there."""
+        return self.sources.facts
+
+
+class _Bounds(msgspec.Struct, frozen=True):
+    """The range in nodes, windows included, and what is to be said about it."""
+
+    lowest: int
+    highest: int
+    reasons: tuple[Reason, ...]
+
+
+def effective_group(world: World, claim: Claim, now_seconds: int) -> EffectiveGroup:
+    """The group of one target at an instant."""
+    sources, facts = claim.sources, claim.facts
+    values = Values(sources, facts)
+    bounds = _bounds(values, claim, now_seconds)
+    hold, hold_until = _hold(sources, facts, now_seconds)
+    startup_seconds = values.seconds("scaleUp.maxNodeStartupTime")
+    seen = witnesses(world, facts, claim.members, claim.machine_of, now_seconds - startup_seconds)
+    new_node = _new_node(world, claim)
+    template, smaller = (new_node.shape, None) if new_node.shape is None else least_of(world, new_node.shape, seen)
+    sources_of = (*((f"{LIVE_SOURCE}, which have less",) if smaller is not None else ()), *new_node.sources)
+    values.written(now_seconds)
+    offered = [shape for shape in (template, new_node.shape) if shape is not None]
+
+    def capacity_from() -> tuple[Origin, ...]:
+        if not offered:
+            return (Origin(source=new_node.problem, value=NOTHING),)
+        texts = [amounts_text(tuple(shape.capacity.items())) for shape in offered]
+        return tuple(Origin(source=source, value=texts[0 if rank == 0 else -1]) for rank, source in enumerate(sources_of))
+
+    values.chains.keep("template.capacity", Resolved(template, capacity_from))
+    mixed = None if facts is not None and facts.rolling_out else new_node.mixed
+    listed = (facts.price_per_hour, facts.price_origin) if facts is not None and facts.price_per_hour else None
+    price = values.text("pricePerHour", "unknown", listed)
+    return EffectiveGroup(
+        name=claim.name,
+        namespace=sources.document.namespace if sources.document is not None else "",
+        labels=claim.labels,
+        target=claim.target,
+        facts=facts,
+        tier=sources.tier.name if sources.tier is not None else "",
+        tier_rank=sources.tier_index,
+        mode=_mode(values),
+        min_size=bounds.lowest,
+        max_size=bounds.highest,
+        balance_with=values.text("balanceWith"),
+        template=template,
+        stated=new_node.shape,
+        untried=new_node.shape is not None and untried(world, new_node.shape, seen),
+        template_problem=new_node.problem,
+        whole=values.choice("scaleUp.growth", Growth) is Growth.ZERO_OR_MAX,
+        startup_taints=tuple(sorted({key for key, _ in added_startup_taints(sources.fields())})),
+        price_micros=parse_money(price) if price else None,
+        headroom=_NO_HEADROOM if (headroom := HEADROOM.nearest(sources.fields())) is None else headroom[1],
+        removals_enabled=values.choice("scaleDown.mode", Toggle) is Toggle.ENABLED,
+        utilization_threshold_percent=values.percent("scaleDown.utilizationThresholdPercent"),
+        gpu_utilization_threshold_percent=values.percent("scaleDown.gpuUtilizationThresholdPercent"),
+        ignores_daemonsets=_ignores_daemonsets(values),
+        ignores_mirror_pods=values.choice("scaleDown.mirrorPodUtilization", Counting) is Counting.IGNORE,
+        unneeded_time_seconds=values.seconds("scaleDown.unneededTime"),
+        unready_time_seconds=values.seconds("scaleDown.unreadyTime"),
+        platform_chooses=values.choice("scaleDown.withoutMachines", WithoutMachines) is WithoutMachines.PLATFORM_CHOOSES,
+        consolidates=values.choice("scaleDown.consolidation.mode", Toggle) is Toggle.ENABLED,
+        min_saving_percent=values.percent("scaleDown.consolidation.minSavingPercent"),
+        max_node_provision_time_seconds=values.seconds("scaleUp.maxNodeProvisionTime"),
+        max_node_startup_time_seconds=startup_seconds,
+        backoff_initial_seconds=values.seconds("scaleUp.backoff.initial"),
+        backoff_max_seconds=values.seconds("scaleUp.backoff.max"),
+        backoff_reset_seconds=values.seconds("scaleUp.backoff.reset"),
+        hold=hold,
+        hold_until_seconds=hold_until,
+        reasons=(*bounds.reasons, *(one.reason() for one in (mixed, smaller) if one is not None)),
+        chains=values.chains,
+    )
+
+
+def _mode(values: Values) -> Mode:
+    """The stricter of the group's own mode and the policy's."""
+    policy = values.sources.policy
+    mode = values.choice_or("mode", Mode, policy.mode, values.sources.of_policy("mode"))
+    return effective_mode(mode, policy.mode)
+
+
+def _ignores_daemonsets(values: Values) -> bool:
+    path = "scaleDown.daemonSetUtilization"
+    option = values.option(path)
+    of_target = (Counting.IGNORE if option[0] else Counting.COUNT, option[1]) if option is not None else None
+    return values.choice(path, Counting, of_target) is Counting.IGNORE
+
+
+def _bounds(values: Values, claim: Claim, now_seconds: int) -> _Bounds:
+    """Without any maximum the group keeps its size; windows narrow what is written, and the platform narrows both."""
+    facts = claim.facts
+    current = (facts.replicas or 0) if facts is not None else 0
+    least, most = _target_sizes(facts)
+    lowest = values.count("size.min", least, 0, "0")
+    highest = values.count("size.max", most, -1, "current size")
+    reasons: list[Reason] = []
+    if highest < 0:
+        highest = max(current, lowest)
+        reasons.append(NoMaxSize(current=current).reason())
+    if facts is None:
+        reasons.append(TargetMissing(target=str(claim.target)).reason())
+    for opened in open_windows(_windows(values.sources), now_seconds):
+        size = opened.window.size
+        lowest = max(lowest, size.min or 0)
+        highest = min(highest, highest if size.max is None else size.max)
+        reasons.append(WindowOpen(window=_window_name(opened), until=instant_text(opened.until_seconds)).reason())
+    lowest, highest, passed = within_platform(facts, lowest, highest)
+    return _Bounds(lowest, highest, (*reasons, *(one.reason() for one in passed)))
+
+
+def _target_sizes(facts: TargetFacts | None) -> tuple[tuple[int, str] | None, tuple[int, str] | None]:
+    if facts is None or facts.min_size is None or facts.max_size is None:
+        return None, None
+    return (facts.min_size, facts.size_origin), (facts.max_size, facts.size_origin)
+
+
+def _new_node(world: World, claim: Claim) -> TemplateResult:
+    sources = claim.sources
+    of_target = claim.facts.template if claim.facts is not None else TargetTemplate()
+    ready = tuple(world.nodes[index] for index in claim.members if world.nodes[index].ready)
+    return new_node_shape(sources.fields(), lambda level: sources.place(level, "template"), of_target, world, ready)
+
+
+def _windows(sources: Sources) -> tuple[Window, ...]:
+    found = WINDOWS.nearest(sources.fields())
+    return () if found is None else found[1]
+
+
+def _window_name(opened: OpenWindow) -> str:
+    return opened.window.name or f"#{opened.index + 1} ({opened.window.schedule})"
+
+
+def _hold(sources: Sources, facts: TargetFacts | None, now_seconds: int) -> tuple[str, int | None]:
+    """The hold in force: written in the policy and not expired, or on the target (rule: either holds)."""
+    written = HOLD.nearest(sources.fields(), now_seconds)
+    if written is not None:
+        level, hold = written
+        return f"{hold.reason} ({sources.place(level, 'hold')})", hold.until_seconds
+    mark = read_hold(facts.owner.hold) if facts is not None else None
+    if mark is not None and mark.holds(now_seconds):
+        return f"{mark.reason} (annotation reconciler.dev/hold)", mark.until_seconds
+    return "", None
+
+
+# The groups of a policy over a World, every value decided, each with the chain that it came from.
+
+
+def claimed_targets(policy: PolicySet, world: World) -> tuple[tuple[TargetRef, NodeGroup | None, Discovery | None], ...]:
+    """Which targets the policy sizes: those of its documents, then discovered ones; an explicit NodeGroup wins."""
+    explicit = {target_ref(group.target): group for group in policy.groups}
+    found: list[tuple[TargetRef, NodeGroup | None, Discovery | None]] = [(ref, group, None) for ref, group in explicit.items()]
+    left_out = doubles(world.targets)
+    foreign = strangers(world)
+    for facts in world.targets:
+        if facts.ref in explicit or facts.ref in left_out:
+            continue
+        item = discovered(policy.policy, facts)
+        if item is not None and (item.tags or item.labels or facts.ref not in foreign):
+            found.append((facts.ref, None, item))
+    return tuple(sorted(found, key=lambda entry: entry[0]))
+
+
+def effective_groups(world: World, policy: PolicySet, now_seconds: int) -> tuple[EffectiveGroup, ...]:
+    """All groups, by tier rank and name."""
+    return effective_view(world, policy, now_seconds)[0]
+
+
+def platform_chooses(world: World | None, policy: PolicySet, target: TargetRef, now_seconds: int) -> bool:
+    """Whether a target may lose nodes without anybody choosing which; False for one of no group, and without a view."""
+    groups = effective_groups(world, policy, now_seconds) if world is not None else ()
+    return any(group.platform_chooses for group in groups if group.target == target)
+
+
+def effective_view(world: World, policy: PolicySet, now_seconds: int) -> tuple[tuple[EffectiveGroup, ...], Membership]:
+    """All groups by tier rank and name, with the membership whose positions follow that order."""
+    claimed = claimed_targets(policy, world)
+    facts_of = {facts.ref: facts for facts in world.targets}
+    discovered_names = Counter(ref.name for ref, document, _ in claimed if document is None)
+    taken = {document.name for _, document, _ in claimed if document is not None}
+    named = []
+    for ref, document, item in claimed:
+        if document is not None:
+            name, labels = document.name, document.labels
+        else:
+            clash = discovered_names[ref.name] > 1 or ref.name in taken
+            name = f"{ref.namespace or ref.region}/{ref.name}" if clash else ref.name
+            labels = facts_of[ref].labels
+        tier, rank = tier_of(policy.policy, name, labels, document, item)
+        named.append((rank, name, ref, document, tier, labels))
+    named.sort(key=lambda entry: (entry[0], entry[1]))
+    members = membership(world, tuple((ref, document.nodes if document else None) for _, _, ref, document, _, _ in named))
+    groups = tuple(
+        effective_group(
+            world,
+            Claim(
+                name=name,
+                labels=labels,
+                target=ref,
+                sources=Sources(document=document, facts=facts_of.get(ref), policy=policy.policy, tier=tier, tier_index=rank),
+                members=members.members[index],
+                machine_of=members.machine_of,
+            ),
+            now_seconds,
+        )
+        for index, (rank, name, ref, document, tier, labels) in enumerate(named)
+    )
+    return groups, members

@@ -1,0 +1,209 @@
+"""The chain of effective values: NodeGroup, else the target itself, else its tier, else the policy's defaults, else built-in."""
+
+from collections.abc import Callable, Iterator, Mapping
+from enum import StrEnum
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from reconciler.cluster.target import TargetFacts
+from reconciler.decisions.groups.group import Origin
+from reconciler.policy.documents import GroupFields, NodeGroup, NodeGroupPolicy, TargetAnnotations, Tier
+from reconciler.policy.group_value import GroupScalar, group_value
+from reconciler.policy.levels import LEVEL_FIELDS, NOTHING, LevelField
+from reconciler.policy.text.nodes import Place
+
+Value = TypeVar("Value")
+
+
+class Sources(msgspec.Struct, frozen=True, kw_only=True):
+    """Where values of one group can come from. `document` None: the group was discovered."""
+
+    document: NodeGroup | None
+    facts: TargetFacts | None
+    policy: NodeGroupPolicy
+    tier: Tier | None
+    tier_index: int = -1
+
+    def fields(self) -> tuple[GroupFields, ...]:
+        """The policy levels from near to far."""
+        defaults = (self.policy.defaults,) if self.tier is None else (self.tier.defaults, self.policy.defaults)
+        return defaults if self.document is None else (self.document, *defaults)
+
+    def place(self, level: int, path: str) -> str:
+        """Where the level says the field `path` (`scaleDown.mode`), or where the next field around it is."""
+        if self.document is not None:
+            if level == 0:
+                return _place(self.document.places, f"spec.{path}", self.document.place)
+            level -= 1
+        if self.tier is not None and level == 0:
+            key = f"spec.tiers[{self.tier_index}].defaults.{path}"
+            return f"{_place(self.policy.places, key, self.policy.place)} (tier {self.tier.name})"
+        return f"{_place(self.policy.places, f'spec.defaults.{path}', self.policy.place)} (policy defaults)"
+
+    def of_policy(self, path: str) -> str:
+        """Where the policy itself says `spec.PATH`, or that it is built in."""
+        place = self.policy.places.get(f"spec.{path}")
+        return f"{place} (policy)" if place is not None else "built-in"
+
+
+class Resolved(msgspec.Struct, Generic[Value], frozen=True):
+    """An effective value; `sourced` tells all its sources, the one that won first."""
+
+    value: Value
+    sourced: Callable[[], tuple[Origin, ...]]
+
+
+class Chains(Mapping[str, tuple[Origin, ...]]):
+    """By field path the sources of each value. Every decision asks for the values and hardly any for their sources, so that
+    these are told when they are asked for."""
+
+    def __init__(self) -> None:
+        self._sourced: dict[str, Callable[[], tuple[Origin, ...]]] = {}
+
+    def __getitem__(self, path: str) -> tuple[Origin, ...]:
+        return self._sourced[path]()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sourced)
+
+    def __len__(self) -> int:
+        return len(self._sourced)
+
+    def keep(self, path: str, resolved: Resolved[Value]) -> Value:
+        """Note where a value came from; the value."""
+        self._sourced[path] = resolved.sourced
+        return resolved.value
+
+
+def resolve(
+    sources: Sources,
+    path: str,
+    read: Callable[[GroupFields], Value | None],
+    built_in: Value,
+    text: Callable[[Value], str],
+    target: tuple[Value, str] | None = None,
+    last: str = "built-in",
+) -> Resolved[Value]:
+    """Walk the chain for one field. `target` is the target's own value and where it stands, ranked after the document; `last`
+    says where `built_in` comes from.
+
+    Source of the order: design of the product, section 4 (`Effective value = …`).
+    """
+    # Where the target's own value stands among the levels; behind all of them when it has none.
+    levels = sources.fields()
+    rank = len(levels)
+    if target is not None and sources.policy.target_annotations is TargetAnnotations.READ:
+        rank = 0 if sources.document is None else 1
+
+    def sourced() -> tuple[Origin, ...]:
+        found: list[Origin] = []
+        for level, fields in enumerate(levels):
+            if level == rank and target is not None:
+                found.append(Origin(source=target[1], value=text(target[0])))
+            value = read(fields)
+            if value is not None:
+                found.append(Origin(source=sources.place(level, path), value=text(value)))
+        return (*found, Origin(source=last, value=text(built_in)))
+
+    for level, fields in enumerate(levels):
+        if level == rank and target is not None:
+            return Resolved(target[0], sourced)
+        value = read(fields)
+        if value is not None:
+            return Resolved(value, sourced)
+    return Resolved(built_in, sourced)
+
+
+def target_option(facts: TargetFacts | None, path: str) -> tuple[int, str] | None:
+    """The target's own value for a policy field, if it carries one."""
+    if facts is None:
+        return None
+    return next(((option.value, option.origin) for option in facts.options if option.key == path), None)
+
+
+def _place(places: Mapping[str, Place], path: str, document: Place) -> str:
+    while path:
+        if path in places:
+            return str(places[path])
+        path = path.rpartition(".")[0]
+    return str(document)
+
+
+# The values of one group, each asked for by its path in the field table, with the chain that it came from.
+
+Choice = TypeVar("Choice", bound=StrEnum)
+_Told = tuple[GroupScalar, str]
+
+
+class Values:
+    """Asks the sources of one group. `chains` notes what was asked."""
+
+    def __init__(self, sources: Sources, facts: TargetFacts | None) -> None:
+        self.sources = sources
+        self.chains = Chains()
+        self._facts = facts
+
+    def seconds(self, path: str) -> int:
+        """A duration."""
+        return self._number(path, None)
+
+    def percent(self, path: str) -> int:
+        """A percentage."""
+        return self._number(path, None)
+
+    def count(self, path: str, target: tuple[int, str] | None, nothing: int, nothing_text: str) -> int:
+        """A number that the target itself may say, and where; `nothing` when nobody does, told as `nothing_text`."""
+        return self._number(path, target, (nothing, nothing_text))
+
+    def text(self, path: str, nothing_text: str = "", target: tuple[str, str] | None = None) -> str:
+        """A text, which the target itself may say; empty when nobody does and none is built in, told as `nothing_text`."""
+        return str(self._found(path, target, ("", nothing_text)))
+
+    def choice(self, path: str, kind: type[Choice], target: tuple[Choice, str] | None = None) -> Choice:
+        """One of the words of `kind`."""
+        return kind(str(self._found(path, target)))
+
+    def choice_or(self, path: str, kind: type[Choice], otherwise: Choice, where: str) -> Choice:
+        """As `choice`, where nothing is built in: `otherwise`, which `where` says."""
+        return kind(str(self._found(path, None, (otherwise, str(otherwise)), where)))
+
+    def written(self, now_seconds: int) -> None:
+        """Note every field that is more than one scalar, with the levels that say something at this instant."""
+        levels = self.sources.fields()
+        for path, field in LEVEL_FIELDS.items():
+            self.chains.keep(path, Resolved(field, partial(self._levels_of, path, field, levels, now_seconds)))
+
+    def _levels_of(
+        self, path: str, field: LevelField[Any], levels: tuple[GroupFields, ...], now_seconds: int
+    ) -> tuple[Origin, ...]:
+        said = field.counting(levels, now_seconds) if field.adds else field.said(levels, now_seconds)
+        found = (Origin(source=self.sources.place(level, path), value=field.text(value)) for level, value in said)
+        last = "the target and its nodes" if path.startswith("template.") else "built-in"
+        return (*found, Origin(source=last, value=NOTHING))
+
+    def option(self, path: str) -> tuple[int, str] | None:
+        """The target's own number for a path, and where it says that."""
+        return target_option(self._facts, path)
+
+    def _number(self, path: str, target: tuple[int, str] | None, nothing: _Told | None = None) -> int:
+        found = self._found(path, target or self.option(path), nothing)
+        if not isinstance(found, int):
+            raise TypeError(f"{path} is no number")
+        return found
+
+    def _found(self, path: str, target: _Told | None, nothing: _Told | None = None, where: str = "built-in") -> GroupScalar:
+        value = group_value(path)
+        built_in = value.built_in
+        told = dict[GroupScalar, str]()
+        if built_in is None:
+            if nothing is None:
+                raise TypeError(f"{path} has no default: say what applies when nobody says it")
+            built_in = nothing[0]
+            told[built_in] = nothing[1]
+
+        def text(found: GroupScalar) -> str:
+            return told.get(found) or value.text(found)
+
+        return self.chains.keep(path, resolve(self.sources, path, value.read, built_in, text, target, where))

@@ -1,0 +1,343 @@
+"""The labels by which autoscalers and device plugins know the type of an accelerator before it is advertised."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from itertools import pairwise
+
+import msgspec
+
+from reconciler.cluster.nodes.node import ZONE_LABEL, Node, NodeShape, Taint
+from reconciler.cluster.platform_reading import readings
+from reconciler.cluster.target import Machine, TargetFacts, TargetTemplate
+from reconciler.cluster.values.resources import Resources
+from reconciler.cluster.world import World
+from reconciler.decisions.groups.similarity import capacity_or_allocatable_difference, size_difference
+from reconciler.decisions.reasons.groups import MixedShapes
+from reconciler.decisions.reasons.sizes import SmallerThanTemplate
+from reconciler.policy.documents import GroupFields
+from reconciler.policy.levels import CAPACITY, RESERVED, TAINTS, added_startup_taints, merged_labels
+
+ACCELERATOR_LABELS = (
+    "cluster-api/accelerator",
+    "k8s.amazonaws.com/accelerator",
+    "cloud.google.com/gke-accelerator",
+    "accelerator",
+    "nvidia.com/gpu.product",
+)
+
+
+def accelerator_label(shape: NodeShape) -> tuple[str, str] | None:
+    """The first such label with its value; None when the node has none."""
+    return next(((key, value) for key in ACCELERATOR_LABELS if (value := shape.label(key))), None)
+
+
+# What the nodes of a group say against its template: whatever it promises, they are what was bought with it.
+#
+# Of each resource the smaller counts: a pod that fits the template and no node of the group would buy one node after the other.
+# Not asked are nodes that were made from an older template: the present one may be right then. Until a node has come of it, it
+# is tried one node at a time.
+
+INSTANCE_TYPE_LABEL = "node.kubernetes.io/instance-type"
+_AT_ONCE = ("cpu", "memory", "pods")
+"""What kubelet knows of a machine when it registers; devices and disks come later."""
+_TOO_MANY_TO_BE_BROKEN = 2
+
+
+class Witnesses(msgspec.Struct, frozen=True, kw_only=True):
+    """Ready nodes of one group, by the template that made them: the present one (or nobody knows), or an older one. Of nodes
+    created after `complete_until` devices may be still to come."""
+
+    present: tuple[Node, ...] = ()
+    older: tuple[Node, ...] = ()
+    complete_until: int = 0
+
+
+def witnesses(
+    world: World,
+    facts: TargetFacts | None,
+    members: Iterable[int],
+    machine_of: Mapping[int, Machine],
+    complete_until: int,
+) -> Witnesses:
+    """The ready nodes of a group, apart. `machine_of` are the machines behind nodes, by the index of the node."""
+    present: list[Node] = []
+    older: list[Node] = []
+    other_types: dict[int, bool] = {}
+    wanted = dict(facts.template.labels).get(INSTANCE_TYPE_LABEL) if facts is not None else None
+    for index in members:
+        node = world.nodes[index]
+        if not node.ready:
+            continue
+        machine = machine_of.get(index)
+        outdated = machine.outdated if machine is not None else None
+        if outdated is None and wanted is not None:
+            if node.shape not in other_types:
+                other_types[node.shape] = world.node_shapes[node.shape].label(INSTANCE_TYPE_LABEL) not in (None, wanted)
+            outdated = other_types[node.shape]
+        (older if outdated else present).append(node)
+    if facts is not None and facts.rolling_out and present:
+        # Which of them are of the new revision nobody tells: the newest is what comes of the template now, if anything has.
+        newest = max(present, key=lambda node: (node.created_seconds, node.name))
+        older, present = [*older, *(node for node in present if node is not newest)], [newest]
+    return Witnesses(present=tuple(present), older=tuple(older), complete_until=complete_until)
+
+
+def least_of(world: World, stated: NodeShape, seen: Witnesses) -> tuple[NodeShape, SmallerThanTemplate | None]:
+    """The template with the smaller amount of each resource, and what to say of it; None where the nodes have all of it."""
+    names: dict[int, str] = {}
+    complete: Counter[int] = Counter()
+    for node in seen.present:
+        names[node.shape] = min(node.name, names.get(node.shape, node.name))
+        complete[node.shape] += node.created_seconds <= seen.complete_until
+    if not names:
+        return stated, None
+    shapes = [(world.node_shapes[shape], complete[shape]) for shape in names]
+    capacity = _least(stated.capacity, [(shape.capacity, count) for shape, count in shapes])
+    allocatable = _least(stated.allocatable, [(shape.allocatable, count) for shape, count in shapes])
+    if (capacity, allocatable) == (stated.capacity, stated.allocatable):
+        return stated, None
+    least = msgspec.structs.replace(stated, capacity=capacity, allocatable=allocatable)
+    differs = capacity_or_allocatable_difference(stated, least)
+    if differs is None:
+        return least, None
+    small = (name for shape, name in names.items() if _has_less(world.node_shapes[shape], stated, differs[0]))
+    return least, SmallerThanTemplate(node=min(small, default=""), differs=differs[1])
+
+
+def untried(world: World, stated: NodeShape, seen: Witnesses) -> bool:
+    """Whether all nodes that are there were made from an older template, and some have less than the present one promises."""
+    if seen.present or not seen.older:
+        return False
+    least, _ = least_of(world, stated, msgspec.structs.replace(seen, present=seen.older))
+    return bool(capacity_or_allocatable_difference(stated, least))
+
+
+def _has_less(shape: NodeShape, stated: NodeShape, name: str) -> bool:
+    return shape.capacity.get(name) < stated.capacity.get(name) or shape.allocatable.get(name) < stated.allocatable.get(name)
+
+
+def _least(stated: Resources, found: list[tuple[Resources, int]]) -> Resources:
+    return Resources.of({name: _amount(name, amount, found) for name, amount in stated.items()})
+
+
+def _amount(name: str, stated: int, found: list[tuple[Resources, int]]) -> int:
+    """`found` are what nodes of one shape have, and how many of them are complete."""
+    amounts = [one.get(name) for one, _ in found]
+    if name not in _AT_ONCE:
+        # A device that one node lacks is that node's trouble; what several nodes lack, and none has, will not come with the next.
+        lacking = sum(complete for one, complete in found if not one.get(name))
+        amounts = [amount for amount in amounts if amount] or ([0] if lacking >= _TOO_MANY_TO_BE_BROKEN else [])
+    return min([stated, *amounts])
+
+
+# What one new node of a group would offer, from the policy, the target, its infrastructure, or a node that is there.
+
+DEFAULT_MAX_PODS = 110
+LIVE_SOURCE = "the ready nodes of the group"
+ARCH_LABEL, OS_LABEL = "kubernetes.io/arch", "kubernetes.io/os"
+
+# Taints that a node carries for a while only: set by kubelet or the cloud until it is usable, by the
+# node lifecycle controller on conditions, or by autoscalers on nodes that leave. A new node must not inherit them.
+_TRANSIENT_PREFIXES = (
+    "node.kubernetes.io/",
+    "node.cloudprovider.kubernetes.io/",
+    "reconciler.dev/",
+    "startup-taint.cluster-autoscaler.kubernetes.io/",
+    "status-taint.cluster-autoscaler.kubernetes.io/",
+    "ignore-taint.cluster-autoscaler.kubernetes.io/",
+)
+_TRANSIENT_KEYS = ("ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler")
+# The cloud node controller writes both names of a label with one value. Where some node carries both, new ones will.
+_RENAMED_LABELS = (
+    (ZONE_LABEL, "failure-domain.beta.kubernetes.io/zone"),
+    ("topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region"),
+)
+_OWN_LABELS = ("kubernetes.io/hostname", "node.kubernetes.io/exclude-from-external-load-balancers")
+
+
+class TemplateResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The shape of a new node with the sources it was made from, or the problem that left it unknown."""
+
+    shape: NodeShape | None
+    problem: str = ""
+    sources: tuple[str, ...] = ()
+    mixed: MixedShapes | None = None
+
+
+def new_node_shape(
+    levels: Sequence[GroupFields], place: Callable[[int], str], target: TargetTemplate, world: World, members: tuple[Node, ...]
+) -> TemplateResult:
+    """The shape of one new node. `place` says where the template of a level is written.
+
+    Capacity: the first written in the policy levels, else the target's (annotations, tags, infrastructure template; not one
+    computed for the machine type that the members have), else the least of each resource over `members` (ready nodes of the
+    group; upstream takes the first one, so that pods larger than the others buy nodes in vain). Allocatable: capacity less
+    `reserved` where written, else the target's, else that of the members where their capacity is the same, else the capacity.
+    Labels and taints: what all members share, overlaid by the target's, overlaid by the policy's.
+    """
+    sources: list[str] = []
+    live, sizes = _least_shape(world, members)
+    if target.estimated and live is not None and _of_type(target, world, members):
+        target = msgspec.structs.replace(target, capacity=None, allocatable=None)
+    capacity, allocatable = _amounts(levels, place, target, live, sources)
+    if capacity is None or allocatable is None:
+        return TemplateResult(
+            shape=None,
+            problem="no template.capacity, no capacity annotation or tag, no infrastructure template, and no ready node",
+        )
+    startup = added_startup_taints(levels)
+    return TemplateResult(
+        shape=NodeShape(
+            labels=_labels(levels, target, world, members),
+            taints=_taints(levels, target, world, members, startup),
+            capacity=capacity,
+            allocatable=allocatable,
+        ),
+        sources=tuple(sources),
+        mixed=mixed_shapes(sizes if sources == [LIVE_SOURCE] else target.sizes if sources == [*target.origins] else ()),
+    )
+
+
+def _amounts(
+    levels: Sequence[GroupFields],
+    place: Callable[[int], str],
+    target: TargetTemplate,
+    live: NodeShape | None,
+    sources: list[str],
+) -> tuple[Resources | None, Resources | None]:
+    capacity: Resources | None = None
+    allocatable: Resources | None = None
+    written = CAPACITY.nearest(levels)
+    if written is not None:
+        level, amounts = written
+        capacity = Resources.of(dict(amounts))
+        sources.append(place(level))
+    elif target.capacity is not None:
+        capacity, allocatable = target.capacity, target.allocatable
+        sources.extend(target.origins)
+    elif live is not None:
+        capacity, allocatable = live.capacity, live.allocatable
+        sources.append(LIVE_SOURCE)
+    if capacity is None:
+        return None, None
+    if not capacity.pods:
+        capacity = msgspec.structs.replace(capacity, pods=live.capacity.pods if live else DEFAULT_MAX_PODS)
+    reserved = RESERVED.nearest(levels)
+    if reserved is not None:
+        return capacity, _less(capacity, dict(reserved[1]))
+    if allocatable is None:
+        allocatable = live.allocatable if live is not None and _same_machine(live.capacity, capacity) else capacity
+    if not allocatable.pods:
+        allocatable = msgspec.structs.replace(allocatable, pods=capacity.pods)
+    return capacity, allocatable
+
+
+def _less(capacity: Resources, reserved: Mapping[str, int]) -> Resources:
+    """What is left for pods: of a resource that the node does not list nothing can be reserved, and none is below zero."""
+    return Resources.of({name: max(0, amount - reserved.get(name, 0)) for name, amount in capacity.items()})
+
+
+def _of_type(target: TargetTemplate, world: World, members: tuple[Node, ...]) -> bool:
+    """Whether all members are of the one machine type that the target's template is of."""
+    wanted = dict(target.labels).get(INSTANCE_TYPE_LABEL)
+    return wanted is not None and {world.node_shapes[node.shape].label(INSTANCE_TYPE_LABEL) for node in members} == {wanted}
+
+
+def _same_machine(left: Resources, right: Resources) -> bool:
+    return (left.cpu_milli, left.memory_bytes) == (right.cpu_milli, right.memory_bytes)
+
+
+def _least_shape(world: World, members: tuple[Node, ...]) -> tuple[NodeShape | None, tuple[Resources, ...]]:
+    """The least of each resource over nodes that offer the same kinds of resources, and the capacities that it was taken from.
+
+    A node whose devices are not there yet offers fewer kinds: the most frequent set of kinds counts, of equals the largest.
+    """
+    shapes = Counter(node.shape for node in members)
+    kinds = Counter[tuple[str, ...]]()
+    for index, count in shapes.items():
+        kinds[_kinds(world.node_shapes[index])] += count
+    if not kinds:
+        return None, ()
+    usual = min(kinds, key=lambda names: (-kinds[names], -len(names), names))
+    alike = [world.node_shapes[index] for index in shapes if _kinds(world.node_shapes[index]) == usual]
+    least = NodeShape(
+        capacity=_template_least([shape.capacity for shape in alike]),
+        allocatable=_template_least([shape.allocatable for shape in alike]),
+    )
+    return least, tuple(sorted({shape.capacity for shape in alike}))
+
+
+def _kinds(shape: NodeShape) -> tuple[str, ...]:
+    return tuple(name for name, amount in shape.allocatable.extended if amount)
+
+
+def _template_least(amounts: list[Resources]) -> Resources:
+    names = {name for amount in amounts for name, _ in amount.items()}
+    return Resources.of({name: min(amount.get(name) for amount in amounts) for name in names})
+
+
+def mixed_shapes(sizes: tuple[Resources, ...]) -> MixedShapes | None:
+    """What to say of nodes that differ in size by more than machines of one type do; None when they do not."""
+    for left, right in pairwise(sizes):
+        broken = size_difference(left, right)
+        if broken:
+            return MixedShapes(shapes=len(sizes), differs=broken)
+    return None
+
+
+def _labels(
+    levels: Sequence[GroupFields], target: TargetTemplate, world: World, members: tuple[Node, ...]
+) -> tuple[tuple[str, str], ...]:
+    shared: set[tuple[str, str]] | None = None
+    for index in {node.shape for node in members}:
+        labels = set(world.node_shapes[index].labels)
+        shared = labels if shared is None else shared & labels
+    merged = {key: value for key, value in shared or () if key not in _OWN_LABELS}
+    if not members:
+        merged[OS_LABEL] = "linux"
+    if target.architecture:
+        merged[ARCH_LABEL] = target.architecture
+    if target.zone:
+        merged[ZONE_LABEL] = target.zone
+    merged.update(target.labels)
+    merged.update(merged_labels(levels))
+    merged.setdefault(ARCH_LABEL, "amd64")
+    for new, old in _RENAMED_LABELS:
+        if new in merged and old not in merged and any(_same_label(shape, new, old) for shape in world.node_shapes):
+            merged[old] = merged[new]
+    return tuple(sorted(merged.items()))
+
+
+def _same_label(shape: NodeShape, new: str, old: str) -> bool:
+    value = shape.label(old)
+    return value is not None and value == shape.label(new)
+
+
+def _taints(
+    levels: Sequence[GroupFields],
+    target: TargetTemplate,
+    world: World,
+    members: tuple[Node, ...],
+    startup: frozenset[tuple[str, str]],
+) -> tuple[Taint, ...]:
+    written = TAINTS.nearest(levels)
+    if written is not None:
+        return tuple(sorted(Taint(taint.key, taint.value, taint.effect) for taint in written[1]))
+    shared: set[Taint] | None = None
+    for index in {node.shape for node in members}:
+        taints = {taint for taint in world.node_shapes[index].taints if not transient(taint)}
+        shared = taints if shared is None else shared & taints
+    merged = {(taint.key, taint.effect): taint for taint in shared or ()}
+    merged.update({(taint.key, taint.effect): taint for taint in target.taints})
+    return tuple(sorted(taint for key, taint in merged.items() if key not in startup))
+
+
+def transient(taint: Taint) -> bool:
+    """Whether a node carries this taint only for a while, so that new nodes of its group will not."""
+    return taint.key in _TRANSIENT_KEYS or taint.key.startswith(_transient_prefixes())
+
+
+@cache
+def _transient_prefixes() -> tuple[str, ...]:
+    return (*_TRANSIENT_PREFIXES, *(prefix for reading in readings() for prefix in reading.passing_taints))

@@ -1,0 +1,168 @@
+"""Removals that are about to be written, so that one which was begun is remembered though its writer ended right after."""
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from reconciler.cluster.target import TargetRef
+from reconciler.cluster.world import World
+from reconciler.decisions.limits import LimitLedger
+from reconciler.decisions.memory import Memory
+from reconciler.decisions.reasons.kept_nodes import BelowMinSize, GroupObserved, KeptByLimitMin
+from reconciler.decisions.removal.approval_ceiling import departed
+from reconciler.decisions.removal.candidates import keepers
+from reconciler.decisions.removal.disruption import DisruptionLedger
+from reconciler.decisions.removal.drain import DrainJudge
+from reconciler.decisions.situation.group_situation import LEAVING_TAINTS
+from reconciler.decisions.view import View
+from reconciler.decisions.work import Work
+from reconciler.plan.plan import NodeState
+from reconciler.plan.reason import Blocker
+from reconciler.policy.documents import Mode, PolicySet
+
+
+def intending(memory: Memory, removals: Iterable[tuple[str, str]]) -> Memory:
+    """What to store before the write that begins these removals: pairs of target and node. What it brings is remembered by
+    `settle` in a memory without them."""
+    intended: dict[str, tuple[str, ...]] = {}
+    for target, node in sorted(removals):
+        intended[target] = (*intended.get(target, ()), node)
+    return msgspec.structs.replace(memory, intended=intended)
+
+
+def recovered(memory: Memory, world: World, now_seconds: int) -> Memory:
+    """The memory of a process that ended between such a write and what it brought: a node that is gone or leaving counts as
+    removed, as it would have by `settle`; one that stands as before was not touched."""
+    if not memory.intended:
+        return memory
+    leaving = _leaving(world)
+    there = {node.name for node in world.nodes}
+    found = msgspec.structs.replace(memory, intended={})
+    for target, nodes in memory.intended.items():
+        begun = [name for name in nodes if name not in memory.leaving and (name in leaving or name not in there)]
+        if begun:
+            found = msgspec.structs.replace(
+                found,
+                last_removed_seconds=now_seconds,
+                leaving={**found.leaving, **dict.fromkeys(begun, now_seconds)},
+                departures=departed(found.departures, target, len(begun), now_seconds),
+            )
+    return found
+
+
+def _leaving(world: World) -> frozenset[str]:
+    """Names of nodes that somebody is taking away, by their own marks or by those of their machines."""
+    marked = (machine.node for machine in world.machines if machine.deleting or machine.delete_marked)
+    own = (
+        node.name
+        for node in world.nodes
+        if node.deleting or any(taint.key in LEAVING_TAINTS for taint in world.node_shapes[node.shape].taints)
+    )
+    return frozenset((*marked, *own))
+
+
+# Removals that have begun and must not go on: what is true now would have kept the node from leaving.
+#
+# A drain takes minutes, in which a hold is set, a minimum raised, a pod or node annotated. Whoever drains asks this before each
+# step; a node that is called off is opened again and judged like any other from then on.
+
+OUR_TAINT = LEAVING_TAINTS[0]
+
+
+class CalledOff(msgspec.Struct, frozen=True, kw_only=True):
+    """The removal of `node` of `target` must end: `why` is what keeps the node now."""
+
+    target: TargetRef
+    node: str
+    why: Blocker
+
+
+def called_off(world: World, policy: PolicySet, memory: Memory, now_seconds: int) -> tuple[CalledOff, ...]:
+    """Removals to call off, by node in World order. Empty, and cheap, where no node carries the taint of a removal.
+
+    A node whose machine is going already is past that. Disruption budgets do not count: the drain waits for them, and its own
+    evictions use them up. Of several drains that would together pass a minimum those go on that have fewest pods left.
+    """
+    marked = [any(taint.key == OUR_TAINT for taint in shape.taints) for shape in world.node_shapes]
+    under_way = [index for index, node in enumerate(world.nodes) if marked[node.shape] and not node.deleting]
+    if not under_way:
+        return ()
+    view = View.of(world, policy, memory, now_seconds, Work(0))
+    going = [index for index in under_way if _may_be_called_off(view, index)]
+    pods = _pods_on(world, going)
+    judge = DrainJudge(world, policy.policy.drain, DisruptionLedger(world), now_seconds)
+    found: dict[int, Blocker] = {}
+    for index in going:
+        blocker = _group_says(view, index) or _pods_say(view, judge, pods[index])
+        if blocker is not None:
+            found[index] = blocker
+    rest = sorted((index for index in going if index not in found), key=lambda index: (len(pods[index]), world.nodes[index].name))
+    found |= dict(_minimums_say(view, rest, found))
+    return tuple(
+        CalledOff(target=view.groups[view.members.group_of[index]].target, node=world.nodes[index].name, why=found[index])
+        for index in going
+        if index in found
+    )
+
+
+def _may_be_called_off(view: View, index: int) -> bool:
+    machine = view.members.machine_of.get(index)
+    return view.members.group_of[index] >= 0 and not (machine is not None and machine.deleting)
+
+
+def _group_says(view: View, index: int) -> Blocker | None:
+    """What the group and the node itself have against it."""
+    position = view.members.group_of[index]
+    group = view.groups[position]
+    if group.mode is Mode.OBSERVE:
+        return GroupObserved(group=group.name).blocker()
+    own = keepers(view.world, group, view.held[position], index)
+    return own[0].blocker() if own else None
+
+
+def _pods_on(world: World, nodes: list[int]) -> dict[int, list[int]]:
+    """Pods that have neither ended nor are ending, by node."""
+    found: dict[int, list[int]] = {index: [] for index in nodes}
+    pods = world.pods
+    for index, node in enumerate(pods.node):
+        if node in found and not pods.deletion_seconds[index] and not pods.finished(index):
+            found[node].append(index)
+    return found
+
+
+def _pods_say(view: View, judge: DrainJudge, on_node: list[int]) -> Blocker | None:
+    """The first pod that a drain rule keeps where it is."""
+    world, cutoff = view.world, view.policy.policy.pods.expendable_below_priority
+    for index in on_node:
+        rules = judge.judge(index).rules
+        if rules and world.pod_shapes[world.pods.shape[index]].priority >= cutoff:
+            return rules[0].blocker(world.pods.key(index))
+    return None
+
+
+def _minimums_say(view: View, going: list[int], ended: dict[int, Blocker]) -> Iterator[tuple[int, Blocker]]:
+    """Drains that would leave a group, or what a limit counts, below its minimum. `ended` are those that end anyway; `going`
+    in the order in which they may go on."""
+    size = {position: situation.size for position, situation in enumerate(view.situations)}
+    ledger = LimitLedger(view.policy.policy.limits)
+    for index, node in enumerate(view.world.nodes):
+        where = view.members.group_of[index]
+        group = view.groups[where] if where >= 0 else None
+        if view.states[index] is not NodeState.LEAVING:
+            ledger.count(group, view.world.node_shapes[node.shape])
+    for index in (*going, *ended):
+        position = view.members.group_of[index]
+        size[position] += 1
+        ledger.count(view.groups[position], view.world.node_shapes[view.world.nodes[index].shape])
+    for index in going:
+        position = view.members.group_of[index]
+        group, shape = view.groups[position], view.world.node_shapes[view.world.nodes[index].shape]
+        passed = ledger.below_min(group, shape)
+        if size[position] - 1 < group.min_size:
+            yield index, BelowMinSize(group=group.name, min=group.min_size).blocker()
+        elif passed is not None:
+            limit, resource = passed
+            yield index, KeptByLimitMin(limit=limit.name, resource=resource).blocker()
+        else:
+            size[position] -= 1
+            ledger.count(group, shape, -1)

@@ -1,0 +1,134 @@
+"""Our mark on a Machine that is to go when its target shrinks, and what it proves after a restart."""
+
+import re
+from functools import lru_cache
+from itertools import takewhile
+
+import msgspec
+
+from reconciler.cluster.target import Machine, TargetFacts, TargetRef
+from reconciler.cluster.world import World
+from reconciler.decisions.ownership.owner import EMPTIED_MARK, OUR_MANAGER
+
+_MARK = re.compile(re.escape(OUR_MANAGER) + r"\.(.+)\.g([0-9]{1,18})\.r([0-9]{1,9})")
+
+
+class DeleteMark(msgspec.Struct, frozen=True):
+    """The value of the delete annotation: who marked, and the target's generation and replicas just before it was to shrink.
+
+    Cluster API reads the key alone, so that the value is free to say what a later process must know: as long as the
+    target's generation is the mark's, nothing of its spec was written, so replicas were not lowered yet.
+    """
+
+    owner: str
+    generation: int
+    replicas: int
+
+    def __str__(self) -> str:
+        return f"{OUR_MANAGER}.{self.owner}.g{self.generation}.r{self.replicas}"
+
+    @staticmethod
+    def policy(text: str | None) -> str:
+        """The owner that a mark of this program names; empty for all other values."""
+        match = _MARK.fullmatch(text or "")
+        return match[1] if match is not None else ""
+
+    @staticmethod
+    def read(text: str | None, owner: str) -> "DeleteMark | None":
+        """The mark of this `owner`; None for nobody's and everybody else's."""
+        match = _MARK.fullmatch(text or "")
+        if match is None or match[1] != owner:
+            return None
+        return DeleteMark(match[1], int(match[2]), int(match[3]))
+
+    def not_lowered(self, generation: int) -> bool:
+        """Whether it is proven that replicas were not lowered since."""
+        return generation == self.generation
+
+    def lowered(self, generation: int, replicas: int) -> bool:
+        """Whether replicas fell since, by whomever: the marked machine is the one that goes, if the platform counts no other."""
+        return generation > self.generation and replicas < self.replicas
+
+
+# Our mark on a target that is to lose all its machines: one write instead of one a machine.
+
+_TEXT = re.compile(r"(\S+) ([^{}\s]*)\{([^{}\s]+)\}")
+LONGEST_BYTES = 64 * 1024
+"""Of a mark. All annotations of an object have 256 KiB together, and a MachineDeployment hands its own on to its sets."""
+
+
+class TargetMark(msgspec.Struct, frozen=True):
+    """The value of the annotation `reconciler.dev/emptied`: what a delete mark on each of `machines` would say.
+
+    The platform reads none of it: at 0 replicas every machine goes, whatever it bears. The names are there for a later process,
+    since machines that the target makes afterwards go by marks of their own.
+    """
+
+    mark: DeleteMark
+    machines: frozenset[str]
+
+    def __str__(self) -> str:
+        """`nodegroup-reconciler.prod.g4.r2 general-x7k2p-{b4d9z,lw8mn}`: what all names begin with stands once."""
+        names = sorted(self.machines)
+        alike = (one for one, other in takewhile(lambda pair: pair[0] == pair[1], zip(names[0], names[-1], strict=False)))
+        start = "".join(alike) if len(names) > 1 else ""
+        return f"{self.mark} {start}{{{','.join(name.removeprefix(start) for name in names)}}}"
+
+    @staticmethod
+    def read(facts: TargetFacts, owner: str) -> "TargetMark | None":
+        """The mark of this `owner` on a target; None for nobody's and everybody else's."""
+        text, machines = _parts(facts)
+        mark = DeleteMark.read(text, owner)
+        return TargetMark(mark, machines) if mark is not None else None
+
+    def without(self, machine: str) -> "TargetMark | None":
+        """The mark that covers all others; None when there are none."""
+        left = self.machines - {machine}
+        return TargetMark(self.mark, left) if left else None
+
+
+def marked_by_targets(world: World) -> World:
+    """The view in which machines that a mark on their target covers are marked, whichever policy has set it."""
+    covered = {(facts.ref, name) for facts in world.targets for name in _emptied(facts)}
+    if covered.isdisjoint((machine.target, machine.name) for machine in world.machines):
+        return world
+    rows = (
+        msgspec.structs.replace(machine, delete_marked=True) if (machine.target, machine.name) in covered else machine
+        for machine in world.machines
+    )
+    return msgspec.structs.replace(world, machines=tuple(rows))
+
+
+def emptied_by(facts: TargetFacts, machine: str) -> str:
+    """The policy whose mark on the target covers the machine; empty for none."""
+    text, machines = _parts(facts)
+    return DeleteMark.policy(text) if machine in machines else ""
+
+
+def _emptied(facts: TargetFacts) -> frozenset[str]:
+    text, machines = _parts(facts)
+    return machines if DeleteMark.policy(text) else frozenset()
+
+
+def _parts(facts: TargetFacts) -> tuple[str, frozenset[str]]:
+    """The mark and the names; empty where there are none. What a set has from the MachineDeployment above it, which hands its
+    annotations on, tells of that one."""
+    if facts.owner.controller:
+        return "", frozenset()
+    return _read(dict(facts.annotations).get(EMPTIED_MARK, ""))
+
+
+@lru_cache(maxsize=16)
+def _read(text: str) -> tuple[str, frozenset[str]]:
+    """Each of a thousand machines asks for the thousand names that stand on its target."""
+    found = _TEXT.fullmatch(text)
+    return (found[1], frozenset(f"{found[2]}{end}" for end in found[3].split(","))) if found else ("", frozenset())
+
+
+# Which machine is to go with a node.
+
+
+def machine_of(machines: tuple[Machine, ...], target: TargetRef, node: str) -> str:
+    """The name of the Machine of `target` that became `node`; empty when there is none, or more than one."""
+    names = [machine.name for machine in machines if machine.node == node and machine.target == target]
+    return names[0] if len(names) == 1 else ""
